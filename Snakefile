@@ -1,0 +1,39 @@
+# RepliCSE: every table and figure of the papers as one DAG.
+#   snakemake --cores all                    everything that config.yaml names, to reports/<scale>/report.html
+#   snakemake --cores 2 simcse_table3        one item, with only the runs it needs
+#   snakemake --cores all --config scale=compact
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+configfile: "config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/prepare.smk"
+include: "workflow/rules/train.smk"
+include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/geometry.smk"
+include: "workflow/rules/tabulate.smk"
+include: "workflow/rules/figures.smk"
+include: "workflow/rules/report.smk"
+
+
+localrules:
+    all,
+
+
+rule all:
+    default_target: True
+    input:
+        rules.report.output,
+
+
+for item in PLAN.items.values():
+
+    rule:
+        name:
+            item.target
+        input:
+            item_files(item),

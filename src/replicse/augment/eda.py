@@ -1,0 +1,98 @@
+"""Easy data augmentation (EDA): one of four simple operations on a line."""
+
+import functools
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import Any
+
+from replicse.augment.lines import each_words
+from replicse.augment.parameters import fraction
+from replicse.augment.synonyms import FUNCTION_WORDS, open_thesaurus
+
+MARKED = re.compile(r"(\W*)(.*?)(\W*)", re.DOTALL)  # marks before, word, marks after
+
+Synonyms = Callable[[str], tuple[str, ...]]
+Words = list[str]
+
+
+def eda(
+    lines: Sequence[str],
+    *,
+    seed: int,
+    alpha: float,
+    source: str = "wordnet",
+    file: str | None = None,
+    resources: Mapping[str, Any],
+) -> list[str]:
+    """Return every line after one random operation: synonym replacement, insertion, swap or deletion.
+
+    The first three act on max(1, floor(alpha * n)) words, deletion on each word with probability alpha (at
+    least one word stays). Unlike the reference code, letter case and punctuation are kept: lower-casing
+    hurts cased encoders. `source` and `file` are those of `synonym`. Raises BadInput and MissingData as
+    `synonym` does.
+    """
+    alpha = fraction("eda", "alpha", alpha, above_zero=True)
+    # Part-of-speech tags are not used here; `lexicon` asks for no tagger data.
+    thesaurus = open_thesaurus("eda", source, file, "lexicon", resources)
+
+    @functools.cache
+    def synonyms(word: str) -> tuple[str, ...]:
+        if word in FUNCTION_WORDS:
+            return ()
+        found = {name.replace("_", " ").replace("-", " ").lower() for name in thesaurus.predict(word)}
+        return tuple(sorted(found - {word}))
+
+    def change(words: Words, random: Random) -> Words:
+        operation = random.choice(OPERATIONS)
+        return operation(words, alpha, random, synonyms)
+
+    return each_words(lines, seed, change)
+
+
+def _many(words: Words, alpha: float) -> int:
+    return max(1, math.floor(alpha * len(words) + 1e-9))
+
+
+def _synonyms_of(marked: str, synonyms: Synonyms) -> tuple[str, ...]:
+    """Return the synonyms of a word that may carry punctuation, in its own letter case and with its marks."""
+    before, word, after = MARKED.fullmatch(marked).groups()
+    found = synonyms(word.lower())
+    if word[:1].isupper():
+        found = tuple(name[:1].upper() + name[1:] for name in found)
+    return tuple(before + name + after for name in found)
+
+
+def replace_synonyms(words: Words, alpha: float, random: Random, synonyms: Synonyms) -> Words:
+    """Return the words with up to `alpha` of them replaced by synonyms."""
+    options = {i: found for i, word in enumerate(words) if (found := _synonyms_of(word, synonyms))}
+    chosen = random.sample(sorted(options), min(len(options), _many(words, alpha)))
+    return [random.choice(options[i]) if i in chosen else word for i, word in enumerate(words)]
+
+
+def insert_synonyms(words: Words, alpha: float, random: Random, synonyms: Synonyms) -> Words:
+    """Return the words with synonyms of `alpha` of them, each at a random place."""
+    cores = [MARKED.fullmatch(word).group(2).lower() for word in words]
+    options = [found for core in cores if (found := synonyms(core))]
+    longer = list(words)
+    for _ in range(_many(words, alpha) if options else 0):
+        longer.insert(random.randint(0, len(longer)), random.choice(random.choice(options)))
+    return longer
+
+
+def swap_words(words: Words, alpha: float, random: Random, synonyms: Synonyms) -> Words:
+    """Return the words after `alpha` times their number of swaps of two random places."""
+    swapped = list(words)
+    for _ in range(_many(words, alpha) if len(words) > 1 else 0):
+        one, other = random.sample(range(len(words)), 2)
+        swapped[one], swapped[other] = swapped[other], swapped[one]
+    return swapped
+
+
+def delete_words(words: Words, alpha: float, random: Random, synonyms: Synonyms) -> Words:
+    """Return the words without each of them with probability `alpha`; one random word where none is left."""
+    return [word for word in words if random.random() >= alpha] or [random.choice(words)]
+
+
+OPERATIONS = (replace_synonyms, insert_synonyms, swap_words, delete_words)

@@ -1,0 +1,247 @@
+"""Synonym replacement through nlpaug, and the thesauri (WordNet, PPDB) it reads."""
+
+import functools
+import io
+import os
+import random as global_random
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from replicse.augment.parameters import choice, count, fraction
+from replicse.errors import BadInput, MissingData
+
+SOURCES = ("wordnet", "ppdb")
+TAGGERS = ("perceptron", "lexicon")
+PIECES = re.compile(r"\w+|\W")
+NO_SYNONYM = "DT"  # nlpaug leaves determiners alone
+TAGS = {"n": "NN", "v": "VB", "a": "JJ", "s": "JJ", "r": "RB"}
+
+# Closed-class words. Thesauri list unrelated nouns under some of them ("a" the vitamin, "in" the inch).
+FUNCTION_WORDS = frozenset(
+    " ".join(
+        (
+            "a an the this that these those some any no every each either neither both all i me my mine we
+            us our", "ours you your yours he him his she her hers it its they them their theirs who whom
+            whose which what", "where when why how and or but nor so if than then as at by for from in into
+            of off on onto out over to", "under up with within without about above after against along among
+            around before behind below beneath", "beside between beyond down during near through toward upon
+            am is are was were be been being have has", "had having do does did doing will would shall
+            should can could may might must not there here", ) ).split() )
+
+
+@dataclass(frozen=True)
+class Thesaurus:
+    """What nlpaug asks of a dictionary: synonyms of a word (of one part of speech) and tags of a sentence."""
+
+    predict: Callable[..., list[str]]  # (word, pos=None)
+    pos_tag: Callable[[Sequence[str]], list[tuple[str, str]]]
+
+
+def synonym(
+    lines: Sequence[str],
+    *,
+    seed: int,
+    source: str = "wordnet",
+    words: int | None = None,
+    rate: float | None = None,
+    file: str | None = None,
+    tagger: str | None = None,
+    resources: Mapping[str, Any],
+) -> list[str]:
+    """Return every line with some words replaced by synonyms drawn by nlpaug; all else stays character by character.
+
+    `words: 1` replaces one word (SimCSE, Table 1); `rate: 0.3` replaces that share, 1 to 10 words, as
+    nlpaug does by default (what the reproducibility study ran). nlpaug draws among all words but
+    determiners: where the drawn word has no synonym, nothing changes. `source` is `wordnet`, or `ppdb` with
+    `file` below the data root. `tagger` is `perceptron` (NLTK's; the default for WordNet) or `lexicon` (the
+    part of speech with most entries in the thesaurus, words it lacks are never drawn; the default for
+    PPDB). Raises BadInput for bad parameters, MissingData where the thesaurus or the tagger is absent.
+    """
+    if (words is None) == (rate is None):
+        raise BadInput(
+            "augmentation synonym: expected one of words (a number of words) and rate (a share of them)"
+        )
+    least, most = (1, 10) if words is None else (count("synonym", "words", words),) * 2
+    share = 0.3 if rate is None else fraction("synonym", "rate", rate, above_zero=True)
+    thesaurus = open_thesaurus("synonym", source, file, tagger, resources)
+    augmenter = _augmenter(thesaurus, source, least, most, share)
+    result = []
+    with _global_randomness_restored(seed):
+        for index, line in enumerate(lines):
+            global_random.seed(f"{seed}/{index}")
+            result.append(_replaced(augmenter, line))
+    return result
+
+
+def _augmenter(thesaurus: Thesaurus, source: str, least: int, most: int, share: float) -> Any:
+    from nlpaug.augmenter.word import SynonymAug
+
+    class Augmenter(SynonymAug):
+        """nlpaug's augmenter on our thesaurus: its own loaders download, and cache PPDB by bare file name."""
+
+        @classmethod
+        def get_model(cls, *_: Any) -> Thesaurus:
+            return thesaurus
+
+    return Augmenter(
+        aug_src=source, aug_min=least, aug_max=most, aug_p=share, tokenizer=_tokens, reverse_tokenizer=list
+    )
+
+
+def _tokens(line: str) -> list[str]:
+    """Return words and single marks, as nlpaug's own tokeniser does."""
+    return [piece for piece in PIECES.findall(line) if not piece.isspace()]
+
+
+def _replaced(augmenter: Any, line: str) -> str:
+    """Return the line with nlpaug's replacements put back between the original blanks."""
+    tokens = augmenter.substitute(line)
+    if isinstance(tokens, str):  # nothing could be replaced
+        return line
+    new = iter(tokens)
+    return "".join(piece if piece.isspace() else next(new) for piece in PIECES.findall(line))
+
+
+@contextmanager
+def _global_randomness_restored(seed: int) -> Iterator[None]:
+    """Give nlpaug, which draws from the global generators, seeded ones; restore them afterwards."""
+    python_state, numpy_state = global_random.getstate(), np.random.get_state()
+    np.random.seed(seed % 2**32)
+    try:
+        yield
+    finally:
+        global_random.setstate(python_state)
+        np.random.set_state(numpy_state)
+
+
+# Thesauri
+
+
+def open_thesaurus(
+    augmentation: str,
+    source: str,
+    file: str | None,
+    tagger: str | None,
+    resources: Mapping[str, Any],
+) -> Thesaurus:
+    """Return the thesaurus that the parameters `source`, `file` and `tagger` of an augmentation name.
+
+    Raises BadInput for bad parameters and files, MissingData where the data is absent.
+    """
+    choice(augmentation, "source", source, SOURCES)
+    tagger = choice(
+        augmentation, "tagger", tagger or ("perceptron" if source == "wordnet" else "lexicon"), TAGGERS
+    )
+    if source == "wordnet":
+        if file is not None:
+            raise BadInput(f"augmentation {augmentation}: file is {file!r}; only source ppdb takes a file")
+        predict, senses = _wordnet()
+    else:
+        predict, senses = _ppdb(augmentation, file, resources)
+    return Thesaurus(predict, _perceptron_tags() if tagger == "perceptron" else _lexicon_tags(senses))
+
+
+def _lexicon_tags(senses: Callable[[str], dict[str, int]]) -> Callable[..., list[tuple[str, str]]]:
+    @functools.cache
+    def tag(word: str) -> str:
+        entries = {} if word in FUNCTION_WORDS else senses(word)
+        return TAGS[max(entries, key=lambda pos: entries[pos])] if any(entries.values()) else NO_SYNONYM
+
+    # Lower case: nlpaug looks the tagged word up as it is, and restores the capital letter itself.
+    return lambda tokens: [(token.lower(), tag(token.lower())) for token in tokens]
+
+
+def _perceptron_tags() -> Callable[..., list[tuple[str, str]]]:
+    from nltk.tag import PerceptronTagger
+
+    try:
+        return PerceptronTagger().tag
+    except LookupError as error:
+        raise MissingData(
+            "NLTK's part-of-speech tagger is absent: run "
+            "`python -m nltk.downloader averaged_perceptron_tagger_eng`, or set the augmentation's "
+            "`tagger: lexicon`"
+        ) from error
+
+
+def _ppdb(augmentation: str, file: str | None, resources: Mapping[str, Any]) -> tuple[Callable, Callable]:
+    if not file:
+        raise BadInput(
+            f"augmentation {augmentation}: source ppdb needs file, a PPDB text file below the data root"
+        )
+    path = Path(resources.get("root", ".")) / file
+    if not path.is_file():
+        raise MissingData(
+            f"{path} is absent: put a PPDB text file there, or change the augmentation's `file`"
+        )
+    from nlpaug.model.word_dict import Ppdb
+
+    try:
+        dictionary = Ppdb(str(path))
+    except (IndexError, ValueError) as error:
+        raise BadInput(
+            f"{path} is no PPDB text file: expected UTF-8 lines "
+            f"`[NN] ||| word ||| paraphrase ||| features ||| alignment ||| entailment` ({error})"
+        ) from error
+
+    def senses(word: str) -> dict[str, int]:
+        return {pos: len(entries) for pos, entries in dictionary.dict.get(word, {}).items()}
+
+    return dictionary.predict, senses
+
+
+def _wordnet() -> tuple[Callable, Callable]:
+    reader = _wordnet_reader(_wordnet_place())
+
+    def predict(word: str, pos: str | None = None) -> list[str]:
+        return [lemma.name() for synset in reader.synsets(word, pos=pos) for lemma in synset.lemmas()]
+
+    return predict, lambda word: {pos: len(reader.synsets(word, pos=pos)) for pos in "nvar"}
+
+
+def _wordnet_place() -> Any:
+    """Return where the WordNet database is: NLTK's copy first, then the folder of a system package."""
+    import nltk
+
+    for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
+        try:
+            return nltk.data.find(name)
+        except LookupError:
+            continue
+    # WNSEARCHDIR is WordNet's own variable for the folder of its database; the other is Debian's wordnet-base.
+    for folder in (os.environ.get("WNSEARCHDIR"), "/usr/share/wordnet"):
+        if folder and (Path(folder) / "data.noun").is_file():
+            if folder not in nltk.data.path:
+                nltk.data.path.append(folder)  # NLTK reads nothing outside its own search path
+            return folder
+    raise MissingData(
+        "WordNet is absent: run `python -m nltk.downloader wordnet`, or install a WordNet 3.0 database "
+        "(Debian: wordnet-base) and, if it is not found by itself, set WNSEARCHDIR to the folder of data.noun"
+    )
+
+
+@functools.cache
+def _wordnet_reader(place: Any) -> Any:
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader
+
+    class Reader(WordNetCorpusReader):
+        """NLTK's reader without what system packages leave out and synonyms do not need."""
+
+        def open(self, file: str) -> Any:
+            if file == "lexnames":  # names of the lexicographers' files
+                return io.StringIO("".join(f"{number:02d} file{number} 0\n" for number in range(45)))
+            return super().open(file)
+
+        def map_wn(self, version: str = "wordnet") -> None:
+            """Skip the map to other versions: it serves other languages only."""
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The multilingual functions")
+        return Reader(place, None)

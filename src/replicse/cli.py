@@ -1,0 +1,71 @@
+"""The `replicse` command line: a verb per subcommand, each importing only what it needs."""
+
+import argparse
+import importlib
+import logging
+import sys
+from collections.abc import Sequence
+
+from replicse import __version__
+from replicse.errors import BadInput
+
+# verb: (module below replicse.commands, one line of help)
+VERBS = {
+    "plan": ("study", "list items, runs and evaluations of the study, shared ones once"),
+    "validate": ("study", "check config and paper files; say what is wrong in one sentence"),
+    "status": ("study", "say what is done and what is missing"),
+    "show": ("study", "print one item with its deltas"),
+    "why": ("study", "tell the story of one cell"),
+    "data": ("prepare", "prepare the data root: embedded world, local folder or hub download"),
+    "tokenizer": ("prepare", "train a tokenizer, or make one of a vocabulary file"),
+    "backbone": ("prepare", "bring a released encoder into the results folder"),
+    "prepare": ("prepare", "tokenise one column of a corpus into a store"),
+    "train": ("train", "train one run"),
+    "evaluate": ("evaluate", "evaluate any encoder folder or hub id on suites"),
+    "geometry": ("evaluate", "alignment and uniformity of an encoder, or of a run's trajectory"),
+    "tabulate": ("tables", "turn evaluations into the judged cells of one item"),
+    "figures": ("tables", "draw one item"),
+    "report": ("tables", "write the report of all items"),
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of all verbs; a verb's own arguments are added by its module."""
+    top = argparse.ArgumentParser(
+        prog="replicse",
+        description="Re-run sentence-embedding papers; each number beside the reported one.",
+        epilog="Exit codes: 0 ok, 1 failed, 2 bad input. `replicse VERB --help` shows an example of each verb.",
+    )
+    top.add_argument("--version", action="version", version=f"replicse {__version__}")
+    verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for verb, (_, text) in VERBS.items():
+        verbs.add_parser(verb, help=text, add_help=False)
+    return top
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run one verb and return the exit code."""
+    words = list(sys.argv[1:] if words is None else words)
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", datefmt="%H:%M:%S"
+    )
+    if not words or words[0] not in VERBS:
+        parser().parse_args(words)
+    module = importlib.import_module(f"replicse.commands.{VERBS[words[0]][0]}")
+    own = argparse.ArgumentParser(
+        prog=f"replicse {words[0]}",
+        description=VERBS[words[0]][1],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    action = getattr(module, f"{words[0]}_verb")(own)
+    try:
+        return action(own.parse_args(words[1:])) or 0
+    except BadInput as error:
+        print(f"replicse {words[0]}: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

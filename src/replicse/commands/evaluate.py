@@ -1,0 +1,122 @@
+"""Verbs that evaluate an encoder: any suite, or alignment and uniformity along a trajectory."""
+
+import logging
+import time
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Any
+
+from replicse.commands import Action
+from replicse.errors import BadInput
+from replicse.files import read_json, write_json
+from replicse.study.specs import POOLINGS
+
+log = logging.getLogger(__name__)
+MAX_LENGTH = 512  # SentEval does not truncate (methods 2.1); 512 is where the position embeddings of BERT end
+
+
+def add_encoder_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments that name an encoder and how it is read."""
+    parser.add_argument("--encoder", required=True, help="a Hugging Face encoder folder, or a hub id")
+    parser.add_argument("--pooling", choices=POOLINGS, default="cls")
+    parser.add_argument("--max-length", type=int, default=MAX_LENGTH, help=f"default: {MAX_LENGTH} word pieces")
+    parser.add_argument("--data", type=Path, required=True, help="data root, SentEval folder or data record")
+    parser.add_argument("--out", type=Path, required=True, help="the JSON to write")
+    parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: all)")
+    parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
+
+
+def opened(arguments: Namespace, folder: str) -> Any:
+    """Return the sentence encoder of a folder or hub id with the chosen pooling."""
+    import torch
+
+    from replicse.encoder.sentence import SentenceEncoder
+
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    return SentenceEncoder.open(
+        folder, arguments.pooling, max_length=arguments.max_length, device=arguments.device
+    )
+
+
+def evaluate_verb(parser: ArgumentParser) -> Action:
+    """Evaluate an encoder on one or more suites; every distinct sentence is encoded once."""
+    parser.epilog = (
+        "example:\n  replicse evaluate --encoder sentence-transformers/all-MiniLM-L6-v2 --pooling mean"
+        " --suite sts --data SentEval --out scores.json"
+    )
+    add_encoder_arguments(parser)
+    parser.add_argument("--suite", action="append", required=True, help="sts, sts-dev, geometry, ...; repeatable")
+
+    def action(arguments: Namespace) -> None:
+        from replicse.commands.prepare import data_folder
+        from replicse.evaluation.suites import run_suites, suite
+        from replicse.study.provenance import provenance
+
+        start = time.monotonic()
+        for name in arguments.suite:
+            suite(name)
+        found = run_suites(data_folder(arguments.data), opened(arguments, arguments.encoder), arguments.suite)
+        result = {"encoder": arguments.encoder, "pooling": arguments.pooling, "max_length": arguments.max_length}
+        seconds = round(time.monotonic() - start, 3)
+        write_json(arguments.out, {**result, **found, "provenance": provenance(seconds=seconds)})
+        log.info("wrote=%s seconds=%.1f", arguments.out, seconds)
+
+    return action
+
+
+def geometry_verb(parser: ArgumentParser) -> Action:
+    """Measure alignment and uniformity of an encoder, or of each checkpoint of a run's trajectory."""
+    parser.epilog = (
+        "example:\n  replicse geometry --encoder DIR_OR_HUB_ID --pooling cls --data SentEval --out geometry.json"
+    )
+    add_encoder_arguments(parser)
+    parser.add_argument(
+        "--trajectory", action="store_true", help="the encoder is a run's folder: measure trajectory/step-*"
+    )
+
+    def action(arguments: Namespace) -> None:
+        from replicse.commands.prepare import data_folder
+        from replicse.evaluation.suites import run_suites
+
+        start, root = time.monotonic(), data_folder(arguments.data)
+        result = {"encoder": arguments.encoder, "pooling": arguments.pooling}
+        if arguments.trajectory:
+            suites, failures = {}, {}
+            vectors = None
+            for step, folder in trajectory_folders(Path(arguments.encoder)):
+                if vectors is None:
+                    vectors = opened(arguments, str(folder))
+                else:
+                    replace_weights(vectors, folder)
+                found = run_suites(root, vectors, ["geometry"])
+                suites[str(step)] = found["suites"]["geometry"]
+                failures |= {
+                    path.replace("geometry/", f"trajectory/{step}/"): why for path, why in found["failures"].items()
+                }
+            result |= {"suites": {"trajectory": suites}, "failures": failures}
+        else:
+            result |= run_suites(root, opened(arguments, arguments.encoder), ["geometry"])
+        write_json(arguments.out, result)
+        log.info("wrote=%s seconds=%.1f", arguments.out, time.monotonic() - start)
+
+    return action
+
+
+def replace_weights(vectors: Any, folder: Path) -> None:
+    """Give a sentence encoder the weights of another checkpoint of the same run; its tokens are kept."""
+    from replicse.encoder.checkpoints import load_encoder
+
+    loaded = load_encoder(folder)
+    vectors.encoder.load_state_dict(loaded.encoder.state_dict())
+    if loaded.head is not None and vectors.head is not None:
+        vectors.head.load_state_dict(loaded.head.state_dict())
+    vectors.forget()
+
+
+def trajectory_folders(run: Path) -> list[tuple[int, Path]]:
+    """Return step and folder of each kept checkpoint of a run; BadInput where the run kept none."""
+    kept = read_json(run / "trajectory.json")["checkpoints"]
+    if not kept:
+        raise BadInput(f"{run / 'trajectory.json'}: the run kept no checkpoints; its spec asks for no trajectory")
+    return [(int(name.rpartition("-")[2]), run / name) for name in kept]

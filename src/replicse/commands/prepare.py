@@ -1,0 +1,144 @@
+"""Verbs that prepare what runs stand on: the data root, tokenizers, released encoders, tokenised stores."""
+
+import json
+import logging
+import os
+import shutil
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from replicse.commands import Action
+from replicse.errors import BadInput, MissingData
+from replicse.files import read_json, sha256_of, write_json, written_aside
+
+log = logging.getLogger(__name__)
+
+
+def data_folder(place: Path) -> Path:
+    """Return the data root of a data record, or the folder itself."""
+    return Path(read_json(place)["root"]) if place.is_file() else place
+
+
+def data_verb(parser: ArgumentParser) -> Action:
+    """Make the data root ready and write its record: where it is, and each file's rows and sha256."""
+    parser.epilog = "example:\n  replicse data --source embedded --out results/micro/data.json"
+    parser.add_argument("--source", choices=("embedded", "local", "hub"), required=True)
+    parser.add_argument("--root", type=Path, help="folder of a local source; default: $REPLICSE_DATA")
+    parser.add_argument("--file", action="append", default=[], help="a file of the root to record, repeatable")
+    parser.add_argument("--out", type=Path, required=True, help="the data record")
+
+    def action(arguments: Namespace) -> None:
+        own = arguments.out.parent / "data"
+        if arguments.source == "embedded":
+            from replicse.data.world import write_world
+
+            record = {"root": str(own), "files": write_world(own)["files"]}
+        elif arguments.source == "hub":
+            from replicse.data.hub import materialise
+
+            record = {"root": str(own), "files": materialise(own, arguments.file)}
+        else:
+            root = arguments.root or Path(os.environ.get("REPLICSE_DATA", ""))
+            if not str(root) or str(root) == "." or not root.is_dir():
+                raise MissingData(
+                    f'data.root is "{root}", not a folder; set data.root in config.yaml or REPLICSE_DATA to a folder'
+                    " in the SentEval layout, or set data.source to hub"
+                )
+            record = {"root": str(root.resolve()), "files": [recorded(root, name) for name in arguments.file]}
+        write_json(arguments.out, {"source": arguments.source, **record})
+        log.info("wrote=%s files=%d", arguments.out, len(record["files"]))
+
+    return action
+
+
+def recorded(root: Path, name: str) -> dict[str, object]:
+    """Return name, size and sha256 of a data file; an absent one is recorded as absent, so other items still build."""
+    path = root / name
+    if not path.exists():
+        return {"name": name, "missing": True}
+    return {"name": name, "bytes": path.stat().st_size, "sha256": sha256_of(path)}
+
+
+def tokenizer_verb(parser: ArgumentParser) -> Action:
+    """Train a tokenizer on a corpus, or build one from a vocabulary file."""
+    parser.epilog = "example:\n  replicse tokenizer --recipe '{\"vocabulary\": \"vocab.txt\"}' --data DIR --out tokenizer.json"
+    parser.add_argument("--recipe", type=json.loads, required=True, help="JSON: train or vocabulary, and options")
+    parser.add_argument("--data", type=Path, required=True, help="data root or data record")
+    parser.add_argument("--out", type=Path, required=True)
+
+    def action(arguments: Namespace) -> None:
+        from replicse.data.corpora import read_corpus
+        from replicse.data.tokenizer import tokenizer_from_vocabulary, train_tokenizer
+
+        root, recipe = data_folder(arguments.data), arguments.recipe
+        if "vocabulary" in recipe:
+            made = tokenizer_from_vocabulary(root / recipe["vocabulary"], recipe.get("lowercase", True))
+        else:
+            lines = read_corpus(root, corpus_recipe(recipe["corpus"]))["text"]
+            made = train_tokenizer(recipe["train"], lines, recipe["size"], recipe.get("lowercase", True))
+        with written_aside(arguments.out) as temporary:
+            made.save(str(temporary))
+        log.info("wrote=%s vocabulary=%d", arguments.out, made.get_vocab_size())
+
+    return action
+
+
+def corpus_recipe(recipe: dict) -> dict:
+    """Return a corpus recipe without the symbolic name the plan gave it."""
+    return {key: value for key, value in recipe.items() if key != "name"}
+
+
+def backbone_verb(parser: ArgumentParser) -> Action:
+    """Bring a released encoder, from the hub or from the data root, into one folder."""
+    parser.epilog = "example:\n  replicse backbone --source '{\"hub\": \"bert-base-uncased\", \"revision\": \"main\"}' --data DIR --out FOLDER"
+    parser.add_argument("--source", type=json.loads, required=True, help="JSON: hub and revision, or folder")
+    parser.add_argument("--data", type=Path, required=True, help="data root or data record")
+    parser.add_argument("--out", type=Path, required=True)
+
+    def action(arguments: Namespace) -> None:
+        source = arguments.source
+        if "hub" in source:
+            from replicse.data.hub import download_encoder
+
+            download_encoder(source["hub"], source["revision"], arguments.out)
+        else:
+            copy_encoder(data_folder(arguments.data) / source["folder"], arguments.out)
+        log.info("wrote=%s", arguments.out)
+
+    return action
+
+
+def copy_encoder(source: Path, out: Path) -> None:
+    """Copy the files of an encoder folder; MissingData where one is absent."""
+    for name in ("config.json", "tokenizer.json", "model.safetensors"):
+        if not (source / name).exists():
+            raise MissingData(f"{source / name}: no such file; an encoder folder needs it")
+        with written_aside(out / name) as temporary:
+            shutil.copyfile(source / name, temporary)
+
+
+def prepare_verb(parser: ArgumentParser) -> Action:
+    """Clean, augment and tokenise one column of a corpus into a memory-mapped store."""
+    parser.epilog = "example:\n  replicse prepare --store '{\"corpus\": {...}, \"view\": {\"column\": \"text\"}, ...}' --data DIR --out FOLDER"
+    parser.add_argument("--store", type=json.loads, required=True, help="JSON: corpus, view, tokenizer, max_length")
+    parser.add_argument("--data", type=Path, required=True, help="data root or data record")
+    parser.add_argument("--out", type=Path, required=True)
+
+    def action(arguments: Namespace) -> None:
+        from replicse.data.corpora import read_corpus
+        from replicse.data.store import write_store
+
+        spec, root = arguments.store, data_folder(arguments.data)
+        columns = read_corpus(root, corpus_recipe(spec["corpus"]))
+        view = spec["view"]
+        if view["column"] not in columns:
+            raise BadInput(f'corpus {spec["corpus"]["name"]} has no column "{view["column"]}"; known: {sorted(columns)}')
+        lines = columns[view["column"]]
+        if "augment" in view:
+            from replicse.augment import augment
+
+            lines = augment(lines, view["augment"], root=root)
+        write_store(arguments.out, lines, Path(spec["tokenizer"]), spec["max_length"], spec)
+        log.info("wrote=%s rows=%d", arguments.out, len(lines))
+
+    return action

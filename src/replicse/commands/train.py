@@ -1,0 +1,46 @@
+"""The verb that trains one run."""
+
+import logging
+import time
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from replicse.commands import Action
+from replicse.files import read_json, write_json
+
+log = logging.getLogger(__name__)
+
+
+def train_verb(parser: ArgumentParser) -> Action:
+    """Train a run from its spec; a run that was stopped goes on where it was."""
+    parser.epilog = (
+        "example:\n  replicse train --spec results/micro/runs/RUN/spec.json --data results/micro/data.json"
+        " --state results/micro/state/RUN --out results/micro/runs/RUN"
+    )
+    parser.add_argument("--spec", type=Path, required=True, help="the run's spec.json")
+    parser.add_argument("--data", type=Path, required=True, help="data root or data record")
+    parser.add_argument("--state", type=Path, required=True, help="folder of the resume state")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the run")
+    parser.add_argument("--threads", type=int, default=1, help="CPU threads; part of the provenance (default 1)")
+    parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
+
+    def action(arguments: Namespace) -> None:
+        import torch
+
+        from replicse.commands.prepare import data_folder
+        from replicse.study.provenance import provenance
+        from replicse.training.loop import Trainer, TrainJob
+        from replicse.training.model import device_for
+
+        start = time.monotonic()
+        torch.set_num_threads(arguments.threads)
+        job = TrainJob.read(read_json(arguments.spec))
+        device = device_for(arguments.device)
+        Trainer(job, data_folder(arguments.data), arguments.out, arguments.state, device).run()
+        accelerator = torch.cuda.get_device_name(device) if device.type == "cuda" else ""
+        facts = {"threads": arguments.threads, "device": device.type, "accelerator": accelerator}
+        stores = {store.name: read_json(store / "store.json")["sha256"] for store in job.stores}
+        write_json(arguments.out / "provenance.json", provenance(run_id=job.run_id, stores=stores, **facts))
+        log.info("wrote=%s seconds=%.1f", arguments.out, time.monotonic() - start)
+
+    return action

@@ -1,0 +1,1 @@
+"""Corpora, evaluation sets, tokenised stores and the embedded micro-world."""

@@ -1,0 +1,126 @@
+"""Tokenised store: one column of text, tokenised once and memory-mapped by every run that reads it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from replicse.data.tokenizer import load_tokenizer
+from replicse.errors import BadInput, MissingData
+from replicse.files import read_json, sha256_of, write_json, written_aside
+
+TOKENS, OFFSETS, RECORD = "tokens.npy", "offsets.npy", "store.json"
+BATCH = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class TokenColumn:
+    """Rows of token ids: row i is `tokens[offsets[i]:offsets[i + 1]]`, special tokens included.
+
+    `tokens` is int32 of shape (tokens,), `offsets` int64 of shape (rows + 1,).
+    """
+
+    tokens: np.ndarray
+    offsets: np.ndarray
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.offsets) - 1
+
+    def row(self, i: int) -> np.ndarray:
+        """Return the token ids of row i, int32, without padding; IndexError outside the column."""
+        if not 0 <= i < len(self):
+            raise IndexError(f"row {i} of a column of {len(self)} rows")
+        return self.tokens[self.offsets[i] : self.offsets[i + 1]]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Return the number of tokens of each row, int64 of shape (rows,)."""
+        return np.diff(self.offsets)
+
+
+def write_store(
+    folder: Path, texts: Sequence[str], tokenizer_file: Path, max_length: int, spec: Mapping[str, Any]
+) -> None:
+    """Tokenise texts, truncated at `max_length` ids, into a folder that `open_store` reads.
+
+    The same texts and tokenizer give the same bytes. `store.json` is written last: a folder without it is
+    not a store. Raises BadInput where there are no texts.
+    """
+    folder = Path(folder)
+    tokenizer = load_tokenizer(tokenizer_file, max_length)
+    if not texts:
+        raise BadInput(f"{folder}: the corpus has no rows; check the files and filters of {dict(spec)}")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / RECORD).unlink(missing_ok=True)
+    with written_aside(folder / TOKENS) as tokens, written_aside(folder / OFFSETS) as offsets:
+        lengths = _stream_tokens(tokens, tokenizer, texts)
+        with offsets.open("wb") as stream:
+            np.save(stream, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
+    record = {
+        "rows": len(texts),
+        "tokens": int(lengths.sum()),
+        "max_length": max_length,
+        "sha256": {name: sha256_of(folder / name) for name in (TOKENS, OFFSETS)},
+        "tokenizer": sha256_of(tokenizer_file),
+        "spec": dict(spec),
+    }
+    write_json(folder / RECORD, record)
+
+
+def open_store(folder: Path, verify: bool = False) -> TokenColumn:
+    """Return the memory-mapped column of a folder; `verify` also compares the sha256 of both arrays.
+
+    Raises MissingData where the folder holds no store and BadInput where it is broken.
+    """
+    folder = Path(folder)
+    for name in (RECORD, TOKENS, OFFSETS):
+        if not (folder / name).is_file():
+            raise MissingData(f"{folder / name}: no such file; run the prepare stage to write the store")
+    record = read_json(folder / RECORD)
+    try:
+        tokens, offsets = (np.load(folder / name, mmap_mode="r") for name in (TOKENS, OFFSETS))
+    except ValueError as error:
+        raise _broken(folder, str(error)) from None
+    if len(offsets) != record["rows"] + 1 or len(tokens) != record["tokens"] or offsets[-1] != len(tokens):
+        raise _broken(folder, f"{len(offsets) - 1} rows and {len(tokens)} tokens do not fit {RECORD}")
+    for name in (TOKENS, OFFSETS) if verify else ():
+        if sha256_of(folder / name) != record["sha256"][name]:
+            raise _broken(folder, f"{name} has another sha256 than {RECORD} says")
+    return TokenColumn(tokens, offsets)
+
+
+def _broken(folder: Path, why: str) -> BadInput:
+    return BadInput(f"{folder}: broken store ({why}); delete the folder and run the prepare stage again")
+
+
+def _stream_tokens(path: Path, tokenizer: Tokenizer, texts: Sequence[str]) -> np.ndarray:
+    """Write the ids of all texts as one int32 `.npy` file and return the length of each row, int64."""
+    lengths = np.empty(len(texts), dtype=np.int64)
+    row = 0
+    with path.open("wb") as stream:
+        _write_header(stream, 0)
+        for ids in _rows(tokenizer, texts):
+            stream.write(np.asarray(ids, dtype=np.int32).tobytes())
+            lengths[row] = len(ids)
+            row += 1
+        start = stream.tell()
+        stream.seek(0)
+        _write_header(stream, int(lengths.sum()))
+        stream.seek(start)
+    return lengths
+
+
+def _rows(tokenizer: Tokenizer, texts: Sequence[str]) -> Iterator[list[int]]:
+    for start in range(0, len(texts), BATCH):
+        for encoding in tokenizer.encode_batch_fast(list(texts[start : start + BATCH])):
+            yield encoding.ids
+
+
+def _write_header(stream: BinaryIO, count: int) -> None:
+    # numpy pads this header for any count, so that the final one fits over the first.
+    header = {"descr": np.dtype(np.int32).str, "fortran_order": False, "shape": (count,)}
+    np.lib.format.write_array_header_1_0(stream, header)

@@ -1,0 +1,191 @@
+"""Text files line by line; the similarity sets STS12 to STS16, STS-B and SICK-R in the SentEval layout."""
+
+import gzip
+import math
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from replicse.errors import BadInput, MissingData, nearest
+
+STS_TASKS = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")
+
+# SMT is absent from STS13, as in SentEval: its licence forbids redistribution (methods section 2.2).
+STS_SUBSETS = {
+    "STS12": ("MSRpar", "MSRvid", "SMTeuroparl", "surprise.OnWN", "surprise.SMTnews"),
+    "STS13": ("FNWN", "headlines", "OnWN"),
+    "STS14": ("deft-forum", "deft-news", "headlines", "images", "OnWN", "tweet-news"),
+    "STS15": ("answers-forums", "answers-students", "belief", "headlines", "images"),
+    "STS16": ("answer-answer", "headlines", "plagiarism", "postediting", "question-question"),
+}
+STS_SPLITS = {
+    "STS-B": {"train": "sts-train.csv", "dev": "sts-dev.csv", "test": "sts-test.csv"},
+    "SICK-R": {"train": "SICK_train.txt", "dev": "SICK_trial.txt", "test": "SICK_test_annotated.txt"},
+}
+
+REMEDY = "set data.source to hub to download it, or name a local folder in the SentEval layout"
+
+
+@dataclass(frozen=True, eq=False)
+class StsSubset:
+    """Scored sentence pairs; `gold` is float64, one score a pair, on the scale of the task."""
+
+    name: str
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    gold: np.ndarray
+
+
+def senteval_root(folder: Path) -> Path:
+    """Return the `downstream` folder of a data root, of its `SentEval`, or itself; MissingData if none."""
+    folder = Path(folder)
+    for candidate in (folder / "SentEval" / "downstream", folder / "downstream"):
+        if candidate.is_dir():
+            return candidate
+    if (folder.name == "downstream" and folder.is_dir()) or (folder / "STS").is_dir():
+        return folder
+    raise MissingData(f"{folder}: no SentEval/downstream folder there; {REMEDY}")
+
+
+def load_sts(root: Path, task: str, split: str = "test") -> tuple[StsSubset, ...]:
+    """Return the subsets of a similarity task: one for STS-B and SICK-R, several for STS12 to STS16.
+
+    STS12 to STS16 have the split `test` only; STS-B and SICK-R have `train`, `dev` and `test`. Raises
+    BadInput for an unknown task or split and for a malformed line, MissingData for an absent file.
+    """
+    if task not in STS_TASKS:
+        raise BadInput(f'"{task}" is no STS task{nearest(task, STS_TASKS)}')
+    known = STS_SPLITS.get(task, ("test",))
+    if split not in known:
+        raise BadInput(f'{task} has no split "{split}"{nearest(split, known)}')
+    downstream = senteval_root(root)
+    if task == "STS-B":
+        return (_stsb(downstream / "STS" / "STSBenchmark" / STS_SPLITS[task][split]),)
+    if task == "SICK-R":
+        return (_sick(downstream / "SICK" / STS_SPLITS[task][split]),)
+    folder = downstream / "STS" / f"{task}-en-test"
+    return tuple(_year_subset(folder, name) for name in STS_SUBSETS[task])
+
+
+def read_lines(path: Path, fallback: str | None = None, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
+    r"""Yield the line number (from 1) and text of each line of a UTF-8 file; `.gz` is transparent.
+
+    Only `\n` and `\r\n` end a line: other separators of Unicode occur inside sentences. A byte-order mark
+    is dropped. A line that is not UTF-8 is read as `fallback`, or is BadInput where there is none.
+    """
+    if not path.is_file():
+        raise MissingData(f"{path}: no such file; {REMEDY}")
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
+        for number, raw in _numbered(stream, path):
+            text = _decoded(raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw, path, number, fallback)
+            yield number, text if keep_ends else text.removesuffix("\n").removesuffix("\r")
+
+
+def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield line number and the named columns of a tab-separated file with a header line and no quoting."""
+    positions: list[int] = []
+    width = 0
+    for number, line in read_lines(path):
+        cells = line.split("\t")
+        if number == 1:
+            width = len(cells)
+            positions = [_position(path, cells, name) for name in columns]
+        elif line.strip():
+            if len(cells) != width:
+                problem = f"{len(cells)} tab-separated columns, but the header has {width}"
+                raise BadInput(f"{path}:{number}: {problem}; mend the line")
+            yield number, [cells[position] for position in positions]
+
+
+def one_spaced(text: str) -> str:
+    """Return the words of a text joined by single spaces (methods section 2.1)."""
+    return " ".join(text.split())
+
+
+def score_of(text: str, path: Path, number: int) -> float:
+    """Return a finite gold score; BadInput names the line otherwise."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise BadInput(f'{path}:{number}: score is "{text.strip()}"; expected a number')
+    return value
+
+
+def _numbered(stream: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
+    try:
+        yield from enumerate(stream, start=1)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise BadInput(f"{path}: cannot be unpacked ({error}); fetch the file again") from None
+
+
+def _decoded(raw: bytes, path: Path, number: int, fallback: str | None) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        if fallback:
+            return raw.decode(fallback)
+        raise BadInput(f"{path}:{number}: not UTF-8; convert the file to UTF-8") from None
+
+
+def _position(path: Path, header: list[str], name: str) -> int:
+    if name not in header:
+        raise BadInput(f'{path}:1: the header has no column "{name}"{nearest(name, header)}')
+    return header.index(name)
+
+
+def _subset(name: str, pairs: list[tuple[str, str, float]], path: Path) -> StsSubset:
+    if not pairs:
+        raise BadInput(f"{path}: no scored pair; fetch the file again")
+    return StsSubset(
+        name=name,
+        first=tuple(one_spaced(first) for first, _, _ in pairs),
+        second=tuple(one_spaced(second) for _, second, _ in pairs),
+        gold=np.array([score for _, _, score in pairs], dtype=np.float64),
+    )
+
+
+def _year_subset(folder: Path, name: str) -> StsSubset:
+    """Return a subset of STS12 to STS16; a pair whose gold line is empty was never scored and is skipped."""
+    sentences, scores = folder / f"STS.input.{name}.txt", folder / f"STS.gs.{name}.txt"
+    gold = [line.strip() for _, line in read_lines(scores)]
+    pairs = []
+    count = 0
+    for number, line in read_lines(sentences):
+        count = number
+        score = gold[number - 1] if number <= len(gold) else ""
+        if not score:
+            continue
+        cells = line.split("\t")
+        if len(cells) < 2:
+            raise BadInput(f"{sentences}:{number}: no tab; expected sentence, tab, sentence; mend the line")
+        pairs.append((cells[0], cells[1], score_of(score, scores, number)))
+    if count != len(gold):
+        problem = f"{len(gold)} lines, but {sentences.name} has {count}"
+        raise BadInput(f"{scores}: {problem}; fetch both files again")
+    return _subset(name, pairs, sentences)
+
+
+def _stsb(path: Path) -> StsSubset:
+    """Return a split of STS-B: tabs, no header, no quoting; score and sentences in columns 5 to 7."""
+    pairs = []
+    for number, line in read_lines(path):
+        if not line.strip():
+            continue
+        cells = line.split("\t")
+        if len(cells) < 7:
+            problem = f"{len(cells)} tab-separated columns, expected 7 or more"
+            raise BadInput(f"{path}:{number}: {problem}; mend the line")
+        pairs.append((cells[5], cells[6], score_of(cells[4], path, number)))
+    return _subset("STS-B", pairs, path)
+
+
+def _sick(path: Path) -> StsSubset:
+    rows = read_table(path, ("sentence_A", "sentence_B", "relatedness_score"))
+    pairs = [(first, second, score_of(score, path, number)) for number, (first, second, score) in rows]
+    return _subset("SICK-R", pairs, path)

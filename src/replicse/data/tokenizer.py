@@ -1,0 +1,165 @@
+"""Tokenizers as one `tokenizer.json`: loaded, trained, or made from a WordPiece vocabulary."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tokenizers import (
+    AddedToken,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
+
+from replicse.errors import BadInput, MissingData, nearest
+
+WORDPIECE_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+BYTE_BPE_SPECIAL = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
+ROLES = {
+    "pad": ("[PAD]", "<pad>"),
+    "unk": ("[UNK]", "<unk>"),
+    "cls": ("[CLS]", "<s>"),
+    "sep": ("[SEP]", "</s>"),
+    "mask": ("[MASK]", "<mask>"),
+}
+
+
+@dataclass(frozen=True)
+class SpecialIds:
+    """Ids of the special tokens by role: `cls` is BERT's [CLS] or RoBERTa's `<s>`, `sep` [SEP] or `</s>`."""
+
+    pad: int
+    unk: int
+    cls: int
+    sep: int
+    mask: int
+
+
+def load_tokenizer(file: Path, max_length: int | None) -> Tokenizer:
+    """Return the tokenizer of a `tokenizer.json` with truncation at `max_length` and without padding.
+
+    The length counts special tokens (methods section 1.1); None switches truncation off, as STS evaluation
+    wants (section 2.1). Whatever truncation or padding the file itself asks for is dropped.
+    """
+    file = Path(file)
+    if not file.is_file():
+        raise MissingData(f"{file}: no such tokenizer; name a tokenizer.json or run the prepare stage first")
+    try:
+        tokenizer = Tokenizer.from_file(str(file))
+    except Exception as error:  # the library raises nothing narrower
+        raise BadInput(f"{file}: not a tokenizer.json ({error}); fetch or train it again") from None
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    if max_length is not None:
+        special = tokenizer.num_special_tokens_to_add(is_pair=False)
+        if max_length <= special:
+            problem = f"expected more than the {special} special tokens of {file}"
+            raise BadInput(f"max_length is {max_length}; {problem}")
+        tokenizer.enable_truncation(max_length)
+    return tokenizer
+
+
+def train_tokenizer(kind: str, lines: Iterable[str], vocabulary_size: int, lowercase: bool) -> Tokenizer:
+    """Return a tokenizer trained on lines: `wordpiece` in BERT's style or `byte-bpe` in RoBERTa's.
+
+    The same lines give the same vocabulary. Raises BadInput where the vocabulary cannot hold the special
+    tokens and the characters of the lines (`wordpiece`) or the 256 bytes (`byte-bpe`).
+    """
+    trainers_by_kind = {"wordpiece": _trained_wordpiece, "byte-bpe": _trained_byte_bpe}
+    if kind not in trainers_by_kind:
+        raise BadInput(f'"{kind}" is no kind of tokenizer{nearest(kind, trainers_by_kind)}')
+    tokenizer = trainers_by_kind[kind](list(lines), vocabulary_size, lowercase)
+    least = tokenizer.get_vocab_size()
+    if least > vocabulary_size:
+        problem = f"{kind} needs {least} for the characters of this text alone"
+        raise BadInput(f"the vocabulary size is {vocabulary_size}, but {problem}; raise it")
+    return tokenizer
+
+
+def tokenizer_from_vocabulary(vocabulary_file: Path, lowercase: bool = True) -> Tokenizer:
+    """Return BERT's WordPiece tokenizer of a `vocab.txt`: one word-piece a line, in the order of ids."""
+    vocabulary_file = Path(vocabulary_file)
+    if not vocabulary_file.is_file():
+        raise MissingData(f"{vocabulary_file}: no such vocabulary; fetch the vocab.txt of the encoder")
+    text = vocabulary_file.read_bytes().decode("utf-8")
+    vocabulary: dict[str, int] = {}
+    # Only line feeds end a word-piece: the vocabulary may hold other separators of Unicode as entries.
+    for i, line in enumerate(text.removesuffix("\n").split("\n")):
+        piece = line.removesuffix("\r")
+        if piece in vocabulary:
+            raise BadInput(f'{vocabulary_file}:{i + 1}: "{piece}" is there twice; fetch the file again')
+        vocabulary[piece] = i
+    for token in WORDPIECE_SPECIAL:
+        if token not in vocabulary:
+            raise BadInput(f"{vocabulary_file}: no line {token}; expected a BERT vocabulary")
+    return _wordpiece(vocabulary, lowercase)
+
+
+def special_ids(tokenizer: Tokenizer) -> SpecialIds:
+    """Return the ids of the special tokens of a BERT-style or RoBERTa-style tokenizer."""
+    ids = {}
+    for role, names in ROLES.items():
+        found = [token_id for token_id in map(tokenizer.token_to_id, names) if token_id is not None]
+        if not found:
+            raise BadInput(f"the tokenizer has neither {names[0]} nor {names[1]}; it needs one as {role}")
+        ids[role] = found[0]
+    return SpecialIds(**ids)
+
+
+def _wordpiece(vocabulary: dict[str, int], lowercase: bool) -> Tokenizer:
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
+    # strip_accents None is BERT's rule: accents go where upper case goes.
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase, strip_accents=None)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece(prefix="##")
+    tokenizer.add_special_tokens([AddedToken(name, normalized=False) for name in WORDPIECE_SPECIAL])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS]:0 $A:0 [SEP]:0",
+        pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1",
+        special_tokens=[(name, vocabulary[name]) for name in ("[CLS]", "[SEP]")],
+    )
+    return tokenizer
+
+
+def _trained_wordpiece(lines: Sequence[str], vocabulary_size: int, lowercase: bool) -> Tokenizer:
+    tokenizer = _wordpiece({token: i for i, token in enumerate(WORDPIECE_SPECIAL)}, lowercase)
+    # The trainer numbers continuation pieces in the order of a hash map, which decides ties between merges;
+    # known to it beforehand, they have fixed numbers and two trainings agree.
+    known = [*WORDPIECE_SPECIAL, *(f"##{character}" for character in _continuations(tokenizer, lines))]
+    trainer = trainers.WordPieceTrainer(vocab_size=vocabulary_size, special_tokens=known, show_progress=False)
+    tokenizer.train_from_iterator(lines, trainer)
+    return _wordpiece(tokenizer.get_vocab(), lowercase)
+
+
+def _continuations(tokenizer: Tokenizer, lines: Iterable[str]) -> list[str]:
+    """Return the sorted characters that occur in words after their first character."""
+    distinct = " ".join({word for line in lines for word in line.split()})
+    words = tokenizer.pre_tokenizer.pre_tokenize_str(tokenizer.normalizer.normalize_str(distinct))
+    return sorted({character for word, _ in words for character in word[1:]})
+
+
+def _trained_byte_bpe(lines: Sequence[str], vocabulary_size: int, lowercase: bool) -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE())
+    if lowercase:
+        tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary_size,
+        special_tokens=list(BYTE_BPE_SPECIAL),
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(lines, trainer)
+    # The mask takes the blank before it, as RoBERTa's does, so that masking leaves no double blank.
+    tokenizer.add_special_tokens([AddedToken("<mask>", lstrip=True, normalized=False)])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>",
+        pair="<s> $A </s> </s> $B:0 </s>",
+        special_tokens=[(name, tokenizer.token_to_id(name)) for name in ("<s>", "</s>")],
+    )
+    return tokenizer

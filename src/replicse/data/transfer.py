@@ -1,0 +1,111 @@
+"""The seven transfer sets MR, CR, SUBJ, MPQA, SST2, TREC and MRPC in the SentEval layout."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from replicse.data.sts import one_spaced, read_lines, read_table, senteval_root
+from replicse.errors import BadInput, nearest
+
+Row = tuple[int, *tuple[str, ...]]  # label, sentence and, for pairs, second sentence
+
+TRANSFER_TASKS = ("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC")
+
+# Files of class 1 and class 0. For SUBJ the objective sentences are class 1, as in SentEval.
+POLARITY_FILES = {
+    "MR": ("MR/rt-polarity.pos", "MR/rt-polarity.neg"),
+    "CR": ("CR/custrev.pos", "CR/custrev.neg"),
+    "SUBJ": ("SUBJ/subj.objective", "SUBJ/subj.subjective"),
+    "MPQA": ("MPQA/mpqa.pos", "MPQA/mpqa.neg"),
+}
+SPLIT_FILES = {
+    "SST2": {split: f"SST/binary/sentiment-{split}" for split in ("train", "dev", "test")},
+    "TREC": {"train": "TREC/train_5500.label", "test": "TREC/TREC_10.label"},
+    "MRPC": {"train": "MRPC/msr_paraphrase_train.txt", "test": "MRPC/msr_paraphrase_test.txt"},
+}
+TREC_CLASSES = ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")
+
+
+@dataclass(frozen=True, eq=False)
+class TransferSplit:
+    """Labelled sentences, or sentence pairs for MRPC; `labels` is int64 of shape (rows,)."""
+
+    first: tuple[str, ...]
+    second: tuple[str, ...] | None
+    labels: np.ndarray
+
+
+@dataclass(frozen=True)
+class TransferTask:
+    """A transfer set: one split `all` where SentEval cross-validates; else `train`, `test`, for SST2 `dev`."""
+
+    name: str
+    splits: dict[str, TransferSplit]
+
+
+def load_transfer(root: Path, task: str) -> TransferTask:
+    """Return a transfer set (methods section 2.3), rows in file order, class 1 before class 0.
+
+    Raises BadInput for an unknown task and for a malformed line, MissingData for an absent file.
+    """
+    if task not in TRANSFER_TASKS:
+        raise BadInput(f'"{task}" is no transfer task{nearest(task, TRANSFER_TASKS)}')
+    downstream = senteval_root(root)
+    if task in POLARITY_FILES:
+        positive, negative = (downstream / file for file in POLARITY_FILES[task])
+        return TransferTask(task, {"all": _split(chain(_class(positive, 1), _class(negative, 0)), positive)})
+    read = {"SST2": _sst2, "TREC": _trec, "MRPC": _mrpc}[task]
+    paths = {split: downstream / file for split, file in SPLIT_FILES[task].items()}
+    return TransferTask(task, {split: _split(read(path), path) for split, path in paths.items()})
+
+
+def _split(rows: Iterator[Row], path: Path) -> TransferSplit:
+    """Return rows as a split; BadInput where the file has none."""
+    columns = list(zip(*rows, strict=True))
+    if not columns:
+        raise BadInput(f"{path}: no rows; fetch the file again")
+    labels, first, *second = columns
+    return TransferSplit(first, second[0] if second else None, np.array(labels, dtype=np.int64))
+
+
+def _class(path: Path, label: int) -> Iterator[Row]:
+    """Yield the sentences of one class; blank lines, which CR and MPQA have, are dropped."""
+    for _, line in read_lines(path, fallback="latin-1"):
+        if line.strip():
+            yield label, one_spaced(line)
+
+
+def _sst2(path: Path) -> Iterator[Row]:
+    for number, line in read_lines(path):
+        if not line.strip():
+            continue
+        sentence, tab, label = line.rpartition("\t")
+        if not tab:
+            raise BadInput(f"{path}:{number}: no tab; expected sentence, tab, 0 or 1; mend the line")
+        yield _binary(label, path, number), one_spaced(sentence)
+
+
+def _trec(path: Path) -> Iterator[Row]:
+    """Yield questions with their coarse class, the part of the label before the colon; may be Latin-1."""
+    for number, line in read_lines(path, fallback="latin-1"):
+        if not line.strip():
+            continue
+        label, _, question = line.partition(" ")
+        coarse = label.partition(":")[0]
+        if coarse not in TREC_CLASSES:
+            raise BadInput(f'{path}:{number}: question class is "{coarse}"{nearest(coarse, TREC_CLASSES)}')
+        yield TREC_CLASSES.index(coarse), one_spaced(question)
+
+
+def _mrpc(path: Path) -> Iterator[Row]:
+    for number, (first, second, label) in read_table(path, ("#1 String", "#2 String", "Quality")):
+        yield _binary(label, path, number), one_spaced(first), one_spaced(second)
+
+
+def _binary(label: str, path: Path, number: int) -> int:
+    if label.strip() not in ("0", "1"):
+        raise BadInput(f'{path}:{number}: label is "{label}"; expected 0 or 1')
+    return int(label)

@@ -1,0 +1,1 @@
+"""Encoders: transformer, pooling, heads, checkpoints and post-processing."""

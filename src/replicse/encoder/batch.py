@@ -1,0 +1,121 @@
+"""Token sequences packed end to end, and the index tensors that the encoder derives from their lengths."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class TokenBatch:
+    """Sequences of token ids packed end to end: no padding anywhere.
+
+    `tokens` is (total,) int64 on any device; `offsets` is (rows + 1,) int64 and belongs on the CPU, because
+    the lengths shape the computation and reading them from a GPU would stall it. Index tensors are made once
+    per batch, on the device of the tokens.
+    """
+
+    tokens: Tensor
+    offsets: Tensor
+
+    @staticmethod
+    def from_rows(rows: Sequence[np.ndarray]) -> "TokenBatch":
+        """Pack arrays of token ids; raise ValueError where there is no row or an empty one."""
+        lengths = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
+        if not len(lengths) or not lengths.min():
+            raise ValueError("a batch needs at least one row, and every row at least one token")
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        tokens = np.concatenate(rows).astype(np.int64)
+        return TokenBatch(torch.from_numpy(tokens), torch.from_numpy(offsets))
+
+    @staticmethod
+    def concatenate(batches: Sequence["TokenBatch"]) -> "TokenBatch":
+        """Put the rows of several batches one after the other."""
+        lengths = torch.cat([batch.lengths for batch in batches])
+        return TokenBatch(torch.cat([batch.tokens for batch in batches]), _offsets_of(lengths))
+
+    def repeat(self, times: int) -> "TokenBatch":
+        """Return all rows `times` times over: rows of the first copy, rows of the second, and so on."""
+        return TokenBatch(self.tokens.repeat(times), _offsets_of(self.lengths.repeat(times)))
+
+    def slice(self, start: int, stop: int) -> "TokenBatch":
+        """Return the rows from `start` up to `stop` (not included)."""
+        offsets = self.offsets[start : stop + 1]
+        return TokenBatch(self.tokens[int(offsets[0]) : int(offsets[-1])], offsets - offsets[0])
+
+    def to(self, device: torch.device | str) -> "TokenBatch":
+        """Return the batch with its tokens on a device; the offsets stay where they are."""
+        return TokenBatch(self.tokens.to(device, non_blocking=True), self.offsets)
+
+    @property
+    def rows(self) -> int:
+        """Return the number of sequences."""
+        return len(self.offsets) - 1
+
+    @cached_property
+    def lengths(self) -> Tensor:
+        """Return the number of tokens of each row, (rows,), beside the offsets."""
+        return self.offsets.diff()
+
+    @cached_property
+    def longest(self) -> int:
+        """Return the length of the longest row."""
+        return int(self.lengths.max())
+
+    @cached_property
+    def even(self) -> bool:
+        """Return whether all rows have the same length, so that padding adds nothing."""
+        return self.rows * self.longest == len(self.tokens)
+
+    @cached_property
+    def first(self) -> Tensor:
+        """Return the place of position 0 of each row among the tokens, (rows,)."""
+        return self._on_device(self.offsets[:-1])
+
+    @cached_property
+    def row_ids(self) -> Tensor:
+        """Return the row of each token, (total,)."""
+        rows = torch.arange(self.rows)
+        return self._on_device(rows.repeat_interleave(self.lengths.cpu(), output_size=len(self.tokens)))
+
+    @cached_property
+    def positions(self) -> Tensor:
+        """Return the position of each token within its row, from 0, (total,)."""
+        return torch.arange(len(self.tokens), device=self.tokens.device) - self.first[self.row_ids]
+
+    @cached_property
+    def padded_places(self) -> Tensor:
+        """Return the place of each token in a padded (rows * longest) layout, (total,)."""
+        return self.row_ids * self.longest + self.positions
+
+    @cached_property
+    def padded_mask(self) -> Tensor:
+        """Return True at the tokens of a padded (rows, longest) layout and False at its padding."""
+        columns = torch.arange(self.longest, device=self.tokens.device)
+        return columns < self._on_device(self.lengths)[:, None]
+
+    def pad(self, values: Tensor) -> Tensor:
+        """Lay packed (total, width) values out as (rows, longest, width), zeros behind the shorter rows."""
+        if not self.even:
+            zeros = values.new_zeros(self.rows * self.longest, values.shape[1])
+            values = zeros.index_copy(0, self.padded_places, values)
+        return values.view(self.rows, self.longest, -1)
+
+    def unpad(self, padded: Tensor) -> Tensor:
+        """Pack (rows, longest, width) values as (total, width), leaving the padding out."""
+        flat = padded.reshape(self.rows * self.longest, -1)
+        return flat if self.even else flat.index_select(0, self.padded_places)
+
+    def mean(self, values: Tensor) -> Tensor:
+        """Return the mean of packed (total, width) values over the tokens of each row, (rows, width)."""
+        return self.pad(values).sum(1) / self._on_device(self.lengths)[:, None]
+
+    def _on_device(self, values: Tensor) -> Tensor:
+        return values.to(self.tokens.device, non_blocking=True)
+
+
+def _offsets_of(lengths: Tensor) -> Tensor:
+    return torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])

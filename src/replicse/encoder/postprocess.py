@@ -1,0 +1,168 @@
+"""Transformations of finished sentence vectors: whitening and a normalising flow (methods 2.5)."""
+
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from replicse.errors import BadInput
+
+if TYPE_CHECKING:
+    import torch
+    import zuko
+
+_ROWS_AT_ONCE = 8192
+_LEAST_DEVIATION = 1e-6
+
+
+class Whitening:
+    """Whitening of Su et al. (2021): x -> (x - mean) U diag(s^-1/2) with covariance U diag(s) U^T, all dimensions.
+
+    Directions in which the vectors do not vary (fewer vectors than dimensions, say) become 0 instead of infinite.
+    """
+
+    def __init__(self, mean: np.ndarray, matrix: np.ndarray, rows: int) -> None:
+        self.mean, self.matrix, self.rows = mean, matrix, rows
+
+    @classmethod
+    def fit(cls, vectors: np.ndarray) -> Self:
+        """Take mean and covariance (divided by n) of `vectors` (n, d)."""
+        vectors = _checked(vectors, "whitening").astype(np.float64)
+        mean = vectors.mean(axis=0)
+        centred = vectors - mean
+        directions, variances, _ = np.linalg.svd(centred.T @ centred / len(vectors), hermitian=True)
+        varies = variances > variances[0] * len(variances) * np.finfo(np.float64).eps
+        scales = np.divide(1, np.sqrt(variances), out=np.zeros_like(variances), where=varies)
+        return cls(mean, directions * scales, len(vectors))
+
+    def transform(self, vectors: np.ndarray) -> np.ndarray:
+        """Return whitened float32 vectors (n, d)."""
+        return ((vectors - self.mean) @ self.matrix).astype(np.float32)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what a result must say of this post-processing."""
+        rank = int(np.count_nonzero(self.matrix.any(axis=0)))
+        return {"name": "whitening", "rows": self.rows, "dimensions": len(self.mean), "rank": rank}
+
+
+class Flow:
+    """BERT-flow (Li et al. 2020): an invertible map, trained by likelihood, from vectors to a standard normal.
+
+    A step is a Glow step as simplified there: activation normalisation (scale and shift, set from the data), a
+    random split of the dimensions, and an additive coupling of the halves by a small network. Nine steps of
+    width 32 stand for its three levels of depth three; no dimension leaves the flow between levels, since the
+    sentence vector is made of all of them.
+    """
+
+    def __init__(self, model: "zuko.lazy.Flow", description: dict[str, Any]) -> None:
+        self.model, self.description = model, description
+
+    @classmethod
+    def fit(
+        cls,
+        vectors: np.ndarray,
+        seed: int,
+        epochs: int = 1,
+        learning_rate: float = 1e-3,
+        batch_size: int = 32,
+        steps: int = 9,
+        width: int = 32,
+    ) -> Self:
+        """Train with Adam on `vectors` (n, d); the same seed gives the same flow.
+
+        BadInput where the likelihood becomes infinite or undefined.
+        """
+        import torch
+
+        data = torch.from_numpy(_checked(vectors, "flow").astype(np.float32))
+        # The layers draw their first weights from torch's own state, which is left as it was.
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            model = _glow(data, steps, width)
+            optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate)
+            for _ in range(epochs):
+                for rows in torch.randperm(len(data)).split(batch_size):
+                    loss = -model().log_prob(data[rows]).mean()
+                    optimiser.zero_grad()
+                    loss.backward()
+                    optimiser.step()
+        description = {
+            "name": "flow",
+            "library": f"zuko {version('zuko')}",
+            "rows": data.shape[0],
+            "dimensions": data.shape[1],
+            "seed": seed,
+            "epochs": epochs,
+            "learning_rate": learning_rate,
+            "batch_size": batch_size,
+            "steps": steps,
+            "width": width,
+        }
+        flow = cls(model, description)
+        density = flow.log_density(vectors).mean()
+        if not np.isfinite(density):
+            raise BadInput(f"flow: training diverged at learning rate {learning_rate}; lower it")
+        description["log_density"] = float(density)
+        return flow
+
+    def transform(self, vectors: np.ndarray) -> np.ndarray:
+        """Return float32 vectors (n, d) on the side of the normal distribution."""
+        return self._on_rows(vectors, lambda rows: self.model().transform(rows))
+
+    def inverse(self, latent: np.ndarray) -> np.ndarray:
+        """Return the float32 vectors (n, d) that `transform` takes to `latent`."""
+        return self._on_rows(latent, lambda rows: self.model().transform.inv(rows))
+
+    def log_density(self, vectors: np.ndarray) -> np.ndarray:
+        """Return the natural logarithm of the density of each vector, (n,)."""
+        return self._on_rows(vectors, lambda rows: self.model().log_prob(rows))
+
+    def describe(self) -> dict[str, Any]:
+        """Return what a result must say of this post-processing; `log_density` is the mean over the fitted rows."""
+        return dict(self.description)
+
+    @staticmethod
+    def _on_rows(vectors: np.ndarray, function: Callable[["torch.Tensor"], "torch.Tensor"]) -> np.ndarray:
+        import torch
+
+        rows = torch.from_numpy(vectors.astype(np.float32))
+        with torch.no_grad():
+            return torch.cat([function(some) for some in rows.split(_ROWS_AT_ONCE)]).numpy()
+
+
+def _glow(data: "torch.Tensor", steps: int, width: int) -> "zuko.lazy.Flow":
+    """Return an untrained flow that standardises each dimension of `data` (n, d) and does nothing else yet."""
+    import torch
+    from zuko.distributions import DiagNormal
+    from zuko.flows.coupling import GeneralCouplingTransform
+    from zuko.lazy import Flow, UnconditionalDistribution, UnconditionalTransform
+    from zuko.transforms import AdditiveTransform
+
+    def scale_and_shift(shift: torch.Tensor, log_scale: torch.Tensor) -> torch.distributions.AffineTransform:
+        return torch.distributions.AffineTransform(shift, log_scale.exp(), event_dim=1)
+
+    dimensions = data.shape[1]
+    deviation = data.std(dim=0, correction=0).clamp_min(_LEAST_DEVIATION)
+    shift, log_scale = -data.mean(dim=0) / deviation, -deviation.log()
+    transforms = []
+    for _ in range(steps):
+        half = torch.randperm(dimensions) < dimensions // 2
+        coupling = GeneralCouplingTransform(
+            dimensions, mask=half, univariate=AdditiveTransform, shapes=[()], hidden_features=(width, width)
+        )
+        # As in Glow, every coupling begins as the identity, so later steps meet standardised data too.
+        torch.nn.init.zeros_(coupling.hyper[-1].weight)
+        torch.nn.init.zeros_(coupling.hyper[-1].bias)
+        transforms += [UnconditionalTransform(scale_and_shift, shift, log_scale), coupling]
+        shift, log_scale = torch.zeros(dimensions), torch.zeros(dimensions)
+    base = UnconditionalDistribution(DiagNormal, torch.zeros(dimensions), torch.ones(dimensions), buffer=True)
+    return Flow(transforms, base)
+
+
+def _checked(vectors: np.ndarray, name: str) -> np.ndarray:
+    if vectors.ndim != 2 or min(vectors.shape) < 2:
+        raise BadInput(f"{name}: vectors of shape {vectors.shape}; expected two rows and two columns or more")
+    if not np.isfinite(vectors).all():
+        raise BadInput(f"{name}: a sentence vector is not finite; check the encoder")
+    return vectors

@@ -1,0 +1,158 @@
+"""Sentences to vectors: every distinct one is tokenised and encoded once, in batches of similar length."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+
+from replicse.data.tokenizer import load_tokenizer, tokenizer_from_vocabulary
+from replicse.encoder.batch import TokenBatch
+from replicse.encoder.checkpoints import load_encoder, read_config
+from replicse.encoder.foreign import ForeignEncoder, backend_tokenizer, open_foreign
+from replicse.encoder.pooling import need_of, pool
+from replicse.encoder.transformer import CONFIG_KEYS, TransformerEncoder
+from replicse.errors import BadInput, MissingData
+from replicse.files import read_json
+
+# Padded tokens of one batch: a CPU wants its working set in the cache, a GPU wants to be full.
+BATCH_TOKENS = {"cpu": 2048, "cuda": 65536}
+_TOKENISED_AT_ONCE = 4096
+_HUB_ID = re.compile(r"(?P<repo>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[\w.-]+))?")
+
+
+class SentenceEncoder:
+    """Encode sentences with one pooling; every distinct sentence once, length-sorted.
+
+    Sentences that become the same tokens (case and spacing, for an uncased encoder) share one vector. Vectors
+    are kept over calls; `forget` drops them when the weights have changed.
+    """
+
+    def __init__(
+        self,
+        encoder: TransformerEncoder | ForeignEncoder,
+        head: nn.Module | None,
+        tokenizer: Path | Tokenizer,
+        pooling: str,
+        max_length: int = 512,
+        batch_tokens: int | None = None,
+    ) -> None:
+        self.encoder, self.head, self.pooling = encoder, head, pooling
+        self.need = need_of(pooling)
+        length = min(max_length, encoder.max_length)
+        self.tokenizer = tokenizer if isinstance(tokenizer, Tokenizer) else load_tokenizer(tokenizer, length)
+        self.tokenizer.no_padding()
+        self.tokenizer.enable_truncation(length)
+        self.device = next(encoder.parameters()).device
+        self.batch_tokens = batch_tokens or BATCH_TOKENS.get(self.device.type, BATCH_TOKENS["cpu"])
+        self._tokens: dict[str, bytes] = {}
+        self._vectors: dict[bytes, np.ndarray] = {}
+
+    @classmethod
+    def open(
+        cls,
+        folder_or_hub_id: str | Path,
+        pooling: str,
+        max_length: int = 512,
+        device: str | None = None,
+        batch_tokens: int | None = None,
+    ) -> "SentenceEncoder":
+        """Open a Hugging Face or sentence-transformers folder, or a hub id (`name/model[@revision]`).
+
+        Of a sentence-transformers folder only the transformer is read: `pooling` decides. The device is the
+        first GPU where there is one. Raises BadInput where the pooling needs a head that was not stored.
+        """
+        need_of(pooling)
+        folder = _transformer_folder(_local_folder(str(folder_or_hub_id)))
+        family = read_config(folder).get("model_type")
+        if family in CONFIG_KEYS:
+            loaded = load_encoder(folder)
+            encoder, head = loaded.encoder, loaded.head
+        else:
+            encoder, head = open_foreign(folder)
+        if pooling == "cls-head" and head is None:
+            raise BadInput(f"{folder}: no head (pooler.dense) is stored there; choose pooling cls")
+        device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        encoder.to(device)
+        if head is not None:
+            head.to(device)
+        return cls(encoder, head, _open_tokenizer(folder, family), pooling, max_length, batch_tokens)
+
+    def __call__(self, sentences: Sequence[str]) -> np.ndarray:
+        """Return float32 vectors (n, hidden) in the order of the sentences."""
+        self.prepare(sentences)
+        return np.stack([self._vectors[self._tokens[sentence]] for sentence in sentences])
+
+    def prepare(self, sentences: Iterable[str]) -> None:
+        """Encode all sentences that have no vector yet, sorted by length: one pass over several suites."""
+        distinct = list(dict.fromkeys(sentences))
+        self._tokenise([sentence for sentence in distinct if sentence not in self._tokens])
+        wanted = {self._tokens[sentence] for sentence in distinct} - self._vectors.keys()
+        self._encode(sorted(wanted, key=lambda tokens: (len(tokens), tokens)))
+
+    def forget(self) -> None:
+        """Drop all vectors, because the encoder's weights have changed; tokens are kept."""
+        self._vectors.clear()
+
+    def _tokenise(self, sentences: list[str]) -> None:
+        for start in range(0, len(sentences), _TOKENISED_AT_ONCE):
+            some = sentences[start : start + _TOKENISED_AT_ONCE]
+            for sentence, encoding in zip(some, self.tokenizer.encode_batch_fast(some), strict=True):
+                self._tokens[sentence] = np.asarray(encoding.ids, dtype=np.int32).tobytes()
+
+    @torch.inference_mode()
+    def _encode(self, keys: list[bytes]) -> None:
+        if not keys:
+            return
+        training = self.encoder.training
+        self.encoder.eval()
+        rows = [np.frombuffer(key, dtype=np.int32) for key in keys]
+        # Copied from the device once at the end, so that a GPU never waits for the packing of the next batch.
+        vectors = torch.cat([self._encode_batch(some) for some in self._batches(rows)]).cpu().numpy()
+        self.encoder.train(training)
+        self._vectors.update(zip(keys, vectors, strict=True))
+
+    def _batches(self, rows: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
+        """Yield runs of length-sorted rows whose padded size stays within `batch_tokens`."""
+        start = 0
+        for stop in range(1, len(rows) + 1):
+            if stop == len(rows) or (stop + 1 - start) * len(rows[stop]) > self.batch_tokens:
+                yield rows[start:stop]
+                start = stop
+
+    def _encode_batch(self, rows: list[np.ndarray]) -> Tensor:
+        batch = TokenBatch.from_rows(rows).to(self.device)
+        return pool(self.encoder(batch, self.need), batch, self.pooling, self.head).float()
+
+
+def _local_folder(name: str) -> Path:
+    if Path(name).is_dir():
+        return Path(name)
+    hub_id = _HUB_ID.fullmatch(name)
+    if hub_id is None:
+        raise MissingData(f"{name}: no such folder, and no hub id (name/model or name/model@revision) either")
+    from replicse.data.hub import download_encoder
+
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = cache / "replicse" / "encoders" / name.replace("/", "--")
+    return download_encoder(hub_id["repo"], hub_id["revision"], folder)
+
+
+def _transformer_folder(folder: Path) -> Path:
+    modules = folder / "modules.json"
+    return folder / read_json(modules)[0]["path"] if modules.is_file() else folder
+
+
+def _open_tokenizer(folder: Path, family: str | None) -> Tokenizer:
+    file, vocabulary = folder / "tokenizer.json", folder / "vocab.txt"
+    if file.is_file():
+        return load_tokenizer(file, None)
+    if family in ("bert", "distilbert") and vocabulary.is_file():
+        settings = folder / "tokenizer_config.json"
+        lowercase = read_json(settings).get("do_lower_case", True) if settings.is_file() else True
+        return tokenizer_from_vocabulary(vocabulary, lowercase)
+    return backend_tokenizer(folder)

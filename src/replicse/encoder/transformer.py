@@ -1,0 +1,324 @@
+"""A post-layer-norm transformer (BERT, RoBERTa, DistilBERT) that works on packed tokens."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from replicse.encoder.batch import TokenBatch
+from replicse.errors import BadInput, nearest
+
+ACTIVATIONS = {
+    "gelu": F.gelu,
+    "gelu_new": lambda values: F.gelu(values, approximate="tanh"),
+    "relu": F.relu,
+}
+
+# Our name of each size -> its key in config.json.
+_BERT_KEYS = {
+    "vocabulary": "vocab_size",
+    "hidden": "hidden_size",
+    "layers": "num_hidden_layers",
+    "heads": "num_attention_heads",
+    "intermediate": "intermediate_size",
+    "positions": "max_position_embeddings",
+    "token_types": "type_vocab_size",
+    "layer_norm_epsilon": "layer_norm_eps",
+    "activation": "hidden_act",
+    "pad_id": "pad_token_id",
+    "initializer_range": "initializer_range",
+}
+_DISTILBERT_KEYS = {
+    "vocabulary": "vocab_size",
+    "hidden": "dim",
+    "layers": "n_layers",
+    "heads": "n_heads",
+    "intermediate": "hidden_dim",
+    "positions": "max_position_embeddings",
+    "activation": "activation",
+    "pad_id": "pad_token_id",
+    "initializer_range": "initializer_range",
+}
+CONFIG_KEYS = {"bert": _BERT_KEYS, "roberta": _BERT_KEYS, "distilbert": _DISTILBERT_KEYS}
+# What transformers assumes where config.json leaves a key out.
+_DEFAULTS = {
+    "bert": {"token_types": 2, "layer_norm_epsilon": 1e-12, "pad_id": 0},
+    "roberta": {"token_types": 2, "layer_norm_epsilon": 1e-12, "pad_id": 1},
+    "distilbert": {"token_types": 0, "layer_norm_epsilon": 1e-12, "pad_id": 0},
+}
+
+
+@dataclass(frozen=True)
+class EncoderConfig:
+    """The sizes and conventions of one encoder; token types are 0 where the family has none."""
+
+    family: str
+    vocabulary: int
+    hidden: int
+    layers: int
+    heads: int
+    intermediate: int
+    positions: int
+    token_types: int
+    layer_norm_epsilon: float = 1e-12
+    activation: str = "gelu"
+    pad_id: int = 0
+    initializer_range: float = 0.02
+
+    def __post_init__(self) -> None:
+        if self.activation not in ACTIVATIONS:
+            known = nearest(self.activation, ACTIVATIONS)
+            raise BadInput(f'activation "{self.activation}" is not supported{known}')
+        if self.hidden % self.heads:
+            raise BadInput(f"hidden size {self.hidden} cannot be split over {self.heads} attention heads")
+
+    @property
+    def position_offset(self) -> int:
+        """Return the position id of a row's first token; RoBERTa's positions start behind the padding id."""
+        return self.pad_id + 1 if self.family == "roberta" else 0
+
+    @property
+    def max_length(self) -> int:
+        """Return the number of tokens of the longest row the position embeddings allow."""
+        return self.positions - self.position_offset
+
+    @staticmethod
+    def for_size(family: str, **sizes: Any) -> "EncoderConfig":
+        """Return a configuration of a family whose other values are the usual ones of that family."""
+        if family not in CONFIG_KEYS:
+            raise BadInput(f'family "{family}" is not supported{nearest(family, CONFIG_KEYS)}')
+        usual = {"roberta": {"token_types": 1, "layer_norm_epsilon": 1e-5}}.get(family, {})
+        return EncoderConfig(family=family, **{**_DEFAULTS[family], **usual, **sizes})
+
+    @staticmethod
+    def from_huggingface(config: Mapping[str, Any]) -> "EncoderConfig":
+        """Read a config.json's content; raise BadInput for a family or a variant that is not supported."""
+        family = config.get("model_type")
+        if family not in CONFIG_KEYS:
+            raise BadInput(f'model_type "{family}" is not supported{nearest(family, CONFIG_KEYS)}')
+        if config.get("position_embedding_type", "absolute") != "absolute":
+            kind = config["position_embedding_type"]
+            raise BadInput(f'position_embedding_type "{kind}" is not supported; only "absolute" is')
+        if not config.get("tie_word_embeddings", True):
+            raise BadInput("tie_word_embeddings is false, but only tied masked-LM heads are supported")
+        keys = CONFIG_KEYS[family]
+        known = {ours: config[theirs] for ours, theirs in keys.items() if config.get(theirs) is not None}
+        values = {"initializer_range": 0.02, "activation": "gelu", **_DEFAULTS[family], **known}
+        missing = [theirs for ours, theirs in keys.items() if ours not in values]
+        if missing:
+            raise BadInput(f'the encoder\'s config.json lacks "{missing[0]}"')
+        return EncoderConfig(family=family, **values)
+
+    def to_huggingface(self) -> dict[str, Any]:
+        """Return the content of a config.json."""
+        sizes = {theirs: getattr(self, ours) for ours, theirs in CONFIG_KEYS[self.family].items()}
+        return {"model_type": self.family, **sizes}
+
+
+@dataclass(frozen=True)
+class Need:
+    """What is read from an encoder, so that nothing more is computed.
+
+    `states` are hidden states: 0 is the embedding output, i the output of layer i; negative ones count from
+    the last. `tokens` tells whether all tokens are read or only position 0.
+    """
+
+    states: tuple[int, ...] = (-1,)
+    tokens: bool = True
+
+
+ALL_TOKENS = Need((-1,), tokens=True)
+FIRST_TOKEN = Need((-1,), tokens=False)
+
+
+@dataclass
+class Hidden:
+    """The hidden states asked for, in that order: (total, hidden) each, or (rows, hidden) of position 0."""
+
+    states: list[Tensor]
+    first_only: bool
+
+    @property
+    def last(self) -> Tensor:
+        """Return the last of the states asked for."""
+        return self.states[-1]
+
+
+def draw_normal(weight: Tensor, deviation: float, generator: torch.Generator | None = None) -> None:
+    """Fill a weight from N(0, deviation), or do nothing on the meta device, where it would cost 1.5 s."""
+    if not weight.is_meta:
+        nn.init.normal_(weight, std=deviation, generator=generator)
+
+
+def dropout(values: Tensor, probability: float) -> Tensor:
+    """Zero each value with a probability and scale the others so that the mean stays.
+
+    On a CPU the mask comes from 16 random bits a value, four times as fast as F.dropout; the probability is
+    thereby rounded to 1/65536, and the scale is that of the rounded one.
+    """
+    if values.is_cuda or probability >= 1:
+        return F.dropout(values, probability)
+    dropped = round(probability * 2**16)
+    words = torch.empty((values.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
+    bits = words.view(torch.int16)[: values.numel()].view(values.shape)
+    noise = torch.ge(bits, dropped - 2**15, out=torch.empty(values.shape, dtype=values.dtype))
+    return values * noise.mul_(2**16 / (2**16 - dropped))
+
+
+class Dropout(nn.Module):
+    """Dropout whose rate may change between steps; nothing is done at rate 0 or in evaluation."""
+
+    def __init__(self, probability: float) -> None:
+        super().__init__()
+        self.probability = probability
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Return the values with dropout applied."""
+        return dropout(values, self.probability) if self.training and self.probability else values
+
+
+def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, drop: Dropout) -> Tensor:
+    """Return softmax(query key^T / sqrt(width)) value for (rows, heads, length, width) tensors.
+
+    `mask` is (rows, key length), False at padding, or None where there is none.
+    """
+    mask = None if mask is None else mask[:, None, None, :]
+    rate = drop.probability if drop.training else 0.0
+    if query.is_cuda or not (rate or torch.is_grad_enabled()):
+        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=rate)
+    # On a CPU the fused kernel is slower than this as soon as it needs dropout or a backward pass.
+    scores = (query * query.shape[-1] ** -0.5) @ key.transpose(-1, -2)
+    if mask is not None:
+        scores = scores + torch.zeros(mask.shape, dtype=scores.dtype).masked_fill_(~mask, -torch.inf)
+    return drop(scores.softmax(-1)) @ value
+
+
+class Layer(nn.Module):
+    """One transformer layer: attention, feed-forward, each followed by a residual sum and a LayerNorm."""
+
+    def __init__(self, config: EncoderConfig, hidden_dropout: float, attention_dropout: float) -> None:
+        super().__init__()
+        hidden, epsilon = config.hidden, config.layer_norm_epsilon
+        self.heads = config.heads
+        self.activation = ACTIVATIONS[config.activation]
+        self.query_key_value = nn.Linear(hidden, 3 * hidden)
+        self.attention_output = nn.Linear(hidden, hidden)
+        self.attention_norm = nn.LayerNorm(hidden, epsilon)
+        self.intermediate = nn.Linear(hidden, config.intermediate)
+        self.output = nn.Linear(config.intermediate, hidden)
+        self.output_norm = nn.LayerNorm(hidden, epsilon)
+        self.hidden_dropout = Dropout(hidden_dropout)
+        self.attention_dropout = Dropout(attention_dropout)
+
+    def forward(self, values: Tensor, batch: TokenBatch) -> Tensor:
+        """Return the layer's output for all tokens, (total, hidden)."""
+        projected = batch.pad(self.query_key_value(values)).unflatten(2, (3, self.heads, -1))
+        query, key, value = projected.permute(2, 0, 3, 1, 4)
+        return self._finish(values, batch.unpad(self._attend(query, key, value, batch)))
+
+    def forward_first(self, values: Tensor, batch: TokenBatch) -> Tensor:
+        """Return the layer's output for position 0 of each row only, (rows, hidden)."""
+        hidden = values.shape[1]
+        weights = self.query_key_value.weight.split([hidden, 2 * hidden])
+        biases = self.query_key_value.bias.split([hidden, 2 * hidden])
+        first = values.index_select(0, batch.first)
+        query = F.linear(first, weights[0], biases[0]).view(batch.rows, self.heads, 1, -1)
+        projected = batch.pad(F.linear(values, weights[1], biases[1])).unflatten(2, (2, self.heads, -1))
+        key, value = projected.permute(2, 0, 3, 1, 4)
+        return self._finish(first, self._attend(query, key, value, batch).squeeze(1))
+
+    def _attend(self, query: Tensor, key: Tensor, value: Tensor, batch: TokenBatch) -> Tensor:
+        mask = None if batch.even else batch.padded_mask
+        return attention(query, key, value, mask, self.attention_dropout).transpose(1, 2).flatten(2)
+
+    def _finish(self, values: Tensor, context: Tensor) -> Tensor:
+        values = self.attention_norm(values + self.hidden_dropout(self.attention_output(context)))
+        transformed = self.output(self.activation(self.intermediate(values)))
+        return self.output_norm(values + self.hidden_dropout(transformed))
+
+
+class TransformerEncoder(nn.Module):
+    """Embeddings and layers of BERT, RoBERTa or DistilBERT; linear layers never see padding."""
+
+    def __init__(
+        self, config: EncoderConfig, hidden_dropout: float = 0.1, attention_dropout: float = 0.1
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.token_embeddings = nn.Parameter(torch.empty(config.vocabulary, config.hidden))
+        self.position_embeddings = nn.Parameter(torch.empty(config.positions, config.hidden))
+        self.type_embeddings = (
+            nn.Parameter(torch.empty(config.token_types, config.hidden)) if config.token_types else None
+        )
+        self.embedding_norm = nn.LayerNorm(config.hidden, config.layer_norm_epsilon)
+        self.embedding_dropout = Dropout(hidden_dropout)
+        self.layers = nn.ModuleList(
+            Layer(config, hidden_dropout, attention_dropout) for _ in range(config.layers)
+        )
+        self.initialise()
+
+    def initialise(self, generator: torch.Generator | None = None) -> None:
+        """Draw fresh weights as BERT does: normal ones, zero biases, a zero vector for the padding token."""
+        tables = (self.token_embeddings, self.position_embeddings, self.type_embeddings)
+        for table in tables:
+            if table is not None:
+                draw_normal(table, self.config.initializer_range, generator)
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                draw_normal(module.weight, self.config.initializer_range, generator)
+                nn.init.zeros_(module.bias)
+        with torch.no_grad():
+            self.token_embeddings[self.config.pad_id].zero_()
+
+    @property
+    def max_length(self) -> int:
+        """Return the number of tokens of the longest row the encoder takes."""
+        return self.config.max_length
+
+    def set_dropout(self, hidden: float, attention: float) -> None:
+        """Change the dropout rates of the hidden values and of the attention weights."""
+        self.embedding_dropout.probability = hidden
+        for layer in self.layers:
+            layer.hidden_dropout.probability = hidden
+            layer.attention_dropout.probability = attention
+
+    def forward(
+        self, batch: TokenBatch, need: Need = ALL_TOKENS, first_vector: Tensor | None = None
+    ) -> Hidden:
+        """Return the hidden states that `need` names.
+
+        Where only position 0 of the last layer is needed, that layer computes keys and values of all tokens
+        and the rest for position 0. `first_vector` (rows, hidden) takes the place of position 0 behind the
+        embedding layer, its LayerNorm and its dropout (DiffCSE as coded, methods 4.1).
+        """
+        if batch.longest > self.config.max_length:
+            raise ValueError(f"a row of {batch.longest} tokens; the encoder takes {self.config.max_length}")
+        wanted = [state % (self.config.layers + 1) for state in need.states]
+        values = self._embed(batch)
+        if first_vector is not None:
+            values = values.index_copy(0, batch.first, first_vector.to(values.dtype))
+        depth = max(wanted)
+        kept = {0: self._read(values, batch, need)} if 0 in wanted else {}
+        for number, layer in enumerate(self.layers[:depth], 1):
+            if number == depth and not need.tokens:
+                kept[number] = layer.forward_first(values, batch)
+                break
+            values = layer(values, batch)
+            if number in wanted:
+                kept[number] = self._read(values, batch, need)
+        return Hidden([kept[state] for state in wanted], first_only=not need.tokens)
+
+    def _embed(self, batch: TokenBatch) -> Tensor:
+        values = F.embedding(batch.tokens, self.token_embeddings)
+        positions = self.position_embeddings[self.config.position_offset :]
+        if self.type_embeddings is not None:
+            positions = positions + self.type_embeddings[0]
+        values = values + F.embedding(batch.positions, positions)
+        return self.embedding_dropout(self.embedding_norm(values))
+
+    @staticmethod
+    def _read(values: Tensor, batch: TokenBatch, need: Need) -> Tensor:
+        return values if need.tokens else values.index_select(0, batch.first)

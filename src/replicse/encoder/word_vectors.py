@@ -1,0 +1,132 @@
+"""Sentence vectors as averages of word vectors in the text format of GloVe."""
+
+import string
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from replicse.data.sts import read_lines
+from replicse.errors import BadInput, nearest
+
+CHOICES = ("always", "unknown", "never")
+
+
+class AverageWordVectors:
+    """Encode a sentence as the mean of the vectors of its words, found between white space.
+
+    `lower_case` and `strip_punctuation` (of both ends) say whether a word is changed: "always"; "never"; or
+    "unknown", only where it has no vector as written, punctuation first: so does the word model of
+    sentence-transformers, whose scores the papers copy (methods 2.5). Words in `stop_words`, in any spelling
+    tried, and words without a vector are skipped; a sentence that has no other words becomes zeros, whose
+    cosine counts as 0.
+    """
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        matrix: np.ndarray,
+        lower_case: str = "unknown",
+        strip_punctuation: str = "unknown",
+        stop_words: Collection[str] = (),
+    ) -> None:
+        for name, choice in (("lower_case", lower_case), ("strip_punctuation", strip_punctuation)):
+            if choice not in CHOICES:
+                raise BadInput(f'word vectors: {name} is "{choice}"{nearest(choice, CHOICES)}')
+        self.places = {word: place for place, word in enumerate(words)}
+        self.matrix = matrix
+        self.lower_case, self.strip_punctuation = lower_case, strip_punctuation
+        self.stop_words = frozenset(stop_words)
+
+    @classmethod
+    def open(
+        cls,
+        file: Path,
+        lower_case: str = "unknown",
+        strip_punctuation: str = "unknown",
+        stop_words: Collection[str] = (),
+        only: Collection[str] | None = None,
+    ) -> "AverageWordVectors":
+        """Read a file of word vectors; with `only`, keep no others, which saves most of the memory."""
+        words, matrix = read_word_vectors(file, only)
+        return cls(words, matrix, lower_case, strip_punctuation, stop_words)
+
+    def __call__(self, sentences: Sequence[str]) -> np.ndarray:
+        """Return float32 vectors (n, d) in the order of the sentences."""
+        vectors = np.zeros((len(sentences), self.matrix.shape[1]), dtype=np.float32)
+        for vector, sentence in zip(vectors, sentences, strict=True):
+            places = self._known(sentence)
+            if places:
+                vector[:] = self.matrix[places].mean(axis=0, dtype=np.float64)
+        return vectors
+
+    def prepare(self, sentences: Iterable[str]) -> None:
+        """Do nothing: an average is made when it is asked for."""
+
+    def _known(self, sentence: str) -> list[int]:
+        """Return the places of the words that count, repeated ones repeatedly."""
+        found = (self._place(word) for word in sentence.split())
+        return [place for place in found if place is not None]
+
+    def _place(self, word: str) -> int | None:
+        for spelling in self._spellings(word):
+            if spelling in self.stop_words:
+                return None
+            if spelling in self.places:
+                return self.places[spelling]
+        return None
+
+    def _spellings(self, word: str) -> Iterator[str]:
+        """Yield the ways to write a word that are looked up, in this order."""
+        if self.strip_punctuation == "always":
+            word = word.strip(string.punctuation)
+        if self.lower_case == "always":
+            word = word.lower()
+        yield word
+        if self.strip_punctuation == "unknown":
+            word = word.strip(string.punctuation)
+            yield word
+        if self.lower_case == "unknown":
+            yield word.lower()
+
+
+def read_word_vectors(file: Path, only: Collection[str] | None = None) -> tuple[list[str], np.ndarray]:
+    """Return the words of a GloVe text file and their vectors, float32 (words, d); `.gz` is transparent.
+
+    A line is a word and d numbers with single spaces between; d is that of the first line, so that a word may
+    itself hold spaces (GloVe 840B has some). Of a repeated word the first line counts. Raises BadInput with
+    the line for anything else, MissingData for an absent file.
+    """
+    wanted = None if only is None else frozenset(only)
+    vectors: dict[str, np.ndarray] = {}
+    width = 0
+    for number, line in read_lines(file):
+        width = width or _width(file, line)
+        word, *numbers = line.rstrip().rsplit(" ", width)
+        if len(numbers) < width or not word:
+            problem = f"{len(numbers)} numbers after the word, but line 1 has {width}"
+            raise BadInput(f"{file}:{number}: {problem}; mend or remove the line")
+        if word not in vectors and (wanted is None or word in wanted):
+            vectors[word] = _vector(file, number, numbers)
+    if not width:
+        raise BadInput(f"{file}: no lines; expected a word and its numbers on each")
+    rows = list(vectors.values())
+    return list(vectors), np.stack(rows) if rows else np.zeros((0, width), dtype=np.float32)
+
+
+def _width(file: Path, line: str) -> int:
+    width = len(line.split()) - 1
+    if width < 2:
+        expected = "expected a word and its numbers; remove a header of word2vec"
+        raise BadInput(f'{file}:1: the line is "{line[:40]}"; {expected}')
+    return width
+
+
+def _vector(file: Path, number: int, numbers: list[str]) -> np.ndarray:
+    try:
+        vector = np.array(numbers, dtype=np.float32)
+    except ValueError as error:
+        raise BadInput(f"{file}:{number}: {error}; mend or remove the line") from None
+    if not np.isfinite(vector).all():
+        raise BadInput(f"{file}:{number}: a number is not finite; mend or remove the line")
+    return vector

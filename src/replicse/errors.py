@@ -1,0 +1,21 @@
+"""Errors that a user can mend: one sentence with the place, the value and the remedy."""
+
+import difflib
+from collections.abc import Iterable
+
+
+class BadInput(Exception):
+    """Something the user wrote or supplied is wrong; the command line exits with code 2."""
+
+
+class MissingData(BadInput):
+    """A file the study needs is not there; the sentence says which and how to get it."""
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """Return '; did you mean "x"?' for the closest known name, or the list of known names."""
+    names = sorted(known)
+    close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    if close:
+        return f'; did you mean "{close[0]}"?'
+    return f"; known: {', '.join(names)}" if names else ""

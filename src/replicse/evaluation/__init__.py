@@ -1,0 +1,1 @@
+"""Evaluation suites: each reads sentence vectors and returns numbers."""

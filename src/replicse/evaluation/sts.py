@@ -1,0 +1,81 @@
+"""Semantic textual similarity: Spearman between cosines and gold scores, aggregated in three ways (methods 2.2)."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from replicse.data.sts import STS_TASKS, StsSubset, load_sts
+from replicse.errors import BadInput, nearest
+from replicse.evaluation.correlation import cosines, spearman
+from replicse.evaluation.suites import Vectors
+
+TASKS = {"test": STS_TASKS, "dev": ("STS-B", "SICK-R")}
+AGGREGATIONS = ("all", "mean", "wmean")
+
+
+def sentences(root: Path, split: str = "test", tasks: Sequence[str] | None = None) -> Iterator[str]:
+    """Yield every sentence that `evaluate` asks for with these options."""
+    for task in _tasks(split, tasks):
+        for subset in load_sts(root, task, split):
+            yield from subset.first
+            yield from subset.second
+
+
+def evaluate(
+    root: Path, vectors: Vectors, split: str = "test", tasks: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """Return all, mean, wmean (x 100) and n of each task; of the test split also avg, the mean of the seven `all`.
+
+    The split "dev" has STS-B and SICK-R only. An undefined score is None, with its reason under `failures`, and
+    so is avg where one of its parts is undefined or was not asked for.
+    """
+    scores: dict[str, Any] = {}
+    failures: dict[str, str] = {}
+    for task in _tasks(split, tasks):
+        scores[task], reason = score_task(load_sts(root, task, split), vectors)
+        failures |= {f"{task}/{key}": reason for key in AGGREGATIONS if scores[task][key] is None}
+    if split == "test":
+        parts = [scores.get(task, {}).get("all") for task in STS_TASKS]
+        scores["avg"] = None if None in parts else float(np.mean(parts))
+    return {**scores, "failures": failures} if failures else scores
+
+
+def score_task(subsets: Sequence[StsSubset], vectors: Vectors) -> tuple[dict[str, Any], str]:
+    """Return the scores of one task and the reason of those that are None.
+
+    `all` is one correlation over the pairs of all subsets, `mean` the average of the subsets' correlations and
+    `wmean` the same weighted by their sizes. Papers differ in which they report (methods 2.2).
+    """
+    predicted = [cosines(vectors(subset.first), vectors(subset.second)) for subset in subsets]
+    gold = [subset.gold for subset in subsets]
+    sizes = [len(side) for side in gold]
+    each = [spearman(left, right) for left, right in zip(predicted, gold, strict=True)]
+    together = spearman(np.concatenate(predicted), np.concatenate(gold))
+    undefined = None in each
+    scores = {
+        "all": None if together is None else 100 * together,
+        "mean": None if undefined else 100 * float(np.mean(each)),
+        "wmean": None if undefined else 100 * float(np.average(each, weights=sizes)),
+        "n": sum(sizes),
+    }
+    worst = each.index(None) if undefined else 0
+    return scores, f"{subsets[worst].name}: {_reason(predicted[worst], gold[worst])}"
+
+
+def _reason(predicted: np.ndarray, gold: np.ndarray) -> str:
+    if len(gold) < 2:
+        return "fewer than two pairs"
+    if not np.isfinite(predicted).all():
+        return "a sentence vector is not finite"
+    return "all cosines are equal" if np.ptp(predicted) == 0 else "all gold scores are equal"
+
+
+def _tasks(split: str, tasks: Sequence[str] | None) -> Sequence[str]:
+    if split not in TASKS:
+        raise BadInput(f'STS split "{split}" is unknown{nearest(split, TASKS)}')
+    for task in tasks or ():
+        if task not in TASKS[split]:
+            raise BadInput(f'STS task "{task}" is unknown{nearest(task, TASKS[split])}')
+    return tasks or TASKS[split]

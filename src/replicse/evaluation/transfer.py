@@ -1,0 +1,170 @@
+"""Transfer tasks: a linear classifier on frozen sentence vectors, by the protocol of SentEval.
+
+MR, CR, SUBJ and MPQA use nested stratified cross-validation, TREC and MRPC cross-validation on the training
+set, and SST2 its given splits; everywhere the L2 strength is chosen on held-out rows. A task thus asks for
+hundreds of small classifiers, which `linear_probe` trains together.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from replicse.data.transfer import TRANSFER_TASKS, TransferSplit, TransferTask, load_transfer
+from replicse.errors import BadInput, nearest
+from replicse.evaluation.linear_probe import Fit, Setting, Trained, correct_shares, train_together, with_bias
+from replicse.evaluation.suites import Vectors
+
+SEED = 1111
+L2_GRID = (1e-5, 1e-4, 1e-3, 1e-2)
+HELD_OUT = 0.05
+
+SETTINGS = {
+    "test": Setting(folds=10, optimiser="adam", learning_rate=1e-3, batch_size=64, tenacity=5, epoch_size=4),
+    "fast": Setting(
+        folds=5, optimiser="rmsprop", learning_rate=1e-2, batch_size=128, tenacity=3, epoch_size=2
+    ),
+}
+
+
+def sentences(root: Path, setting: str = "test", tasks: Sequence[str] = TRANSFER_TASKS) -> Iterator[str]:
+    """Yield every sentence that `evaluate` asks for with these options; the setting makes no difference."""
+    for name in tasks:
+        for split in load_transfer(root, name).splits.values():
+            yield from split.first
+            yield from split.second or ()
+
+
+def evaluate(
+    root: Path,
+    vectors: Vectors,
+    setting: str = "test",
+    tasks: Sequence[str] = TRANSFER_TASKS,
+) -> dict:
+    """Return `accuracy` and `dev_accuracy` (x 100) of each task, and their means `avg` and `dev_avg`.
+
+    `setting` is "test" (SimCSE Table E.1) or "fast", SentEval's prototyping settings, whose `dev_accuracy` is
+    what SimCSE Table D.2 and DiffCSE's ablations report. The means are None unless all seven tasks were run.
+    """
+    if setting not in SETTINGS:
+        raise BadInput(f'transfer setting "{setting}" is unknown{nearest(setting, SETTINGS)}')
+    scores: dict = {}
+    for name in tasks:
+        accuracy, dev_accuracy = run_task(load_transfer(root, name), vectors, SETTINGS[setting])
+        scores[name] = {"accuracy": 100 * accuracy, "dev_accuracy": 100 * dev_accuracy}
+    complete = all(name in scores for name in TRANSFER_TASKS)
+    for mean, key in (("avg", "accuracy"), ("dev_avg", "dev_accuracy")):
+        scores[mean] = float(np.mean([scores[name][key] for name in TRANSFER_TASKS])) if complete else None
+    return scores
+
+
+def run_task(task: TransferTask, vectors: Vectors, setting: Setting) -> tuple[float, float]:
+    """Return test and dev accuracy in [0, 1]; the splits that a task comes with decide its protocol."""
+    features = with_bias([_features(split, vectors) for split in task.splits.values()])
+    labels = np.concatenate([split.labels for split in task.splits.values()])
+    ends = np.cumsum([len(split.labels) for split in task.splits.values()])
+    rows = dict(zip(task.splits, np.split(np.arange(len(labels)), ends[:-1]), strict=True))
+    if "dev" in rows:
+        return given_splits(features, labels, rows["train"], rows["dev"], rows["test"], setting)
+    learn = rows["all"] if "all" in rows else rows["train"]
+    if len(learn) < 2 * setting.folds:
+        problem = f"{len(learn)} labelled sentences are too few for {setting.folds} folds"
+        raise BadInput(f"{task.name}: {problem}; give at least {2 * setting.folds}")
+    if "all" in rows:
+        return nested_folds(features, labels, setting)
+    return folds_then_test(features, labels, rows["train"], rows["test"], setting)
+
+
+def _features(split: TransferSplit, vectors: Vectors) -> np.ndarray:
+    """Return sentence vectors, or [|u - v|; u * v] for sentence pairs."""
+    first = vectors(split.first)
+    if split.second is None:
+        return first
+    second = vectors(split.second)
+    return np.concatenate([np.abs(first - second), first * second], axis=1)
+
+
+def nested_folds(features: torch.Tensor, labels: np.ndarray, setting: Setting) -> tuple[float, float]:
+    """Return test and dev accuracy by nested cross-validation (MR, CR, SUBJ, MPQA).
+
+    Inner folds choose the L2 value of each outer fold; the dev accuracy is the mean over outer folds of the
+    best inner mean.
+    """
+    outer = stratified_folds(labels, setting.folds, (SEED,))
+    learn = [np.delete(np.arange(len(labels)), test) for test in outer]
+    inner = [fit for number, rows in enumerate(learn) for fit in _grid(labels, rows, setting, (SEED, number))]
+    scores = _accuracies(train_together(features, labels, inner, setting))
+    means = scores.reshape(len(outer), -1, len(L2_GRID)).mean(axis=1)
+    refits = [
+        _refit(rows, _best(mean), (SEED, number, setting.folds))
+        for number, (rows, mean) in enumerate(zip(learn, means, strict=True))
+    ]
+    finals = train_together(features, labels, refits, setting)
+    tests = [_score(features, labels, test, final[0]) for test, final in zip(outer, finals, strict=True)]
+    return float(np.mean(tests)), float(means.max(axis=1).mean())
+
+
+def folds_then_test(
+    features: torch.Tensor, labels: np.ndarray, train: np.ndarray, test: np.ndarray, setting: Setting
+) -> tuple[float, float]:
+    """Return test and dev accuracy where folds of the training rows choose the L2 value (TREC, MRPC)."""
+    scores = _accuracies(train_together(features, labels, _grid(labels, train, setting, (SEED,)), setting))
+    means = scores.mean(axis=0)
+    refit = _refit(train, _best(means), (SEED, setting.folds))
+    final = train_together(features, labels, [refit], setting)[0][0]
+    return _score(features, labels, test, final), float(means.max())
+
+
+def given_splits(
+    features: torch.Tensor,
+    labels: np.ndarray,
+    train: np.ndarray,
+    dev: np.ndarray,
+    test: np.ndarray,
+    setting: Setting,
+) -> tuple[float, float]:
+    """Return test and dev accuracy where a given dev split stops training and chooses the L2 value (SST2).
+
+    SentEval trains the chosen value once more with the same seed and the same dev split, which gives the same
+    classifier; here the one at hand is used.
+    """
+    trained = train_together(features, labels, [Fit(train, dev, L2_GRID, (SEED,))], setting)
+    scores = _accuracies(trained)[0]
+    return _score(features, labels, test, trained[0][_best(scores)]), float(scores.max())
+
+
+def stratified_folds(labels: np.ndarray, folds: int, seed: tuple[int, ...]) -> list[np.ndarray]:
+    """Return sorted row numbers per fold; fold sizes differ by one at most, in all and within each class."""
+    order = np.random.default_rng(seed).permutation(len(labels))
+    by_class = order[np.argsort(labels[order], kind="stable")]
+    return [np.sort(by_class[start::folds]) for start in range(folds)]
+
+
+def _grid(labels: np.ndarray, rows: np.ndarray, setting: Setting, seed: tuple[int, ...]) -> list[Fit]:
+    """Return a fit for each fold of `rows`, which stops training; all of them try every L2 value."""
+    folds = stratified_folds(labels[rows], setting.folds, seed)
+    return [
+        Fit(np.delete(rows, fold), rows[fold], L2_GRID, (*seed, number)) for number, fold in enumerate(folds)
+    ]
+
+
+def _refit(rows: np.ndarray, best: int, seed: tuple[int, ...]) -> Fit:
+    """Return a fit of one L2 value on all rows but the 5 % that stop training."""
+    order = np.random.default_rng(seed).permutation(rows)
+    held_out = max(1, int(HELD_OUT * len(rows)))
+    return Fit(order[held_out:], order[:held_out], (L2_GRID[best],), seed)
+
+
+def _best(accuracies: np.ndarray) -> int:
+    """Return the place of the best L2 value, the smallest of equals; SentEval compares two decimals."""
+    return int(np.argmax(np.round(100 * accuracies, 2)))
+
+
+def _accuracies(trained: Sequence[Sequence[Trained]]) -> np.ndarray:
+    """Return the accuracies on the check rows, (fits, L2 values)."""
+    return np.array([[one.accuracy for one in per_fit] for per_fit in trained])
+
+
+def _score(features: torch.Tensor, labels: np.ndarray, rows: np.ndarray, trained: Trained) -> float:
+    return correct_shares(features, labels, rows, trained.weights[None])[0]

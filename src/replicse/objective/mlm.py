@@ -1,0 +1,67 @@
+"""Masked language modelling: an auxiliary term (SimCSE appendix D) and the pre-training of compact encoders."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from replicse.encoder.batch import TokenBatch
+from replicse.errors import BadInput
+from replicse.objective.terms import Step, Term
+
+MASKED, RANDOM = 0.8, 0.1  # the rest of the chosen tokens stays as it is (Devlin et al. 2019)
+
+
+def choose_positions(batch: TokenBatch, special: Tensor, ratio: float, generator: torch.Generator) -> Tensor:
+    """Return the packed positions chosen for prediction: each non-special token independently with `ratio`."""
+    ordinary = ~torch.isin(batch.tokens.cpu(), special)
+    drawn = torch.rand(len(ordinary), generator=generator) < ratio
+    return torch.nonzero(drawn & ordinary).squeeze(1)
+
+
+def mask_tokens(
+    tokens: Tensor, positions: Tensor, mask_id: int, vocabulary: int, generator: torch.Generator
+) -> Tensor:
+    """Return a copy of `tokens` with 80% of `positions` masked, 10% replaced at random and 10% kept."""
+    edited = tokens.clone()
+    kind = torch.rand(len(positions), generator=generator)
+    random_ids = torch.randint(vocabulary, (len(positions),), generator=generator)
+    positions, kind, random_ids = (value.to(tokens.device) for value in (positions, kind, random_ids))
+    edited[positions[kind < MASKED]] = mask_id
+    swapped = (kind >= MASKED) & (kind < MASKED + RANDOM)
+    edited[positions[swapped]] = random_ids[swapped]
+    return edited
+
+
+class MaskedLanguageModelling(Term):
+    """Mean cross-entropy at the masked positions of masked copies of all views (methods 1.6).
+
+    `candidates` > 0 replaces the full softmax by one over the batch's own targets and that many random tokens:
+    for pre-training small encoders on a CPU, where the vocabulary would be most of the work.
+    """
+
+    needs_vectors = False
+
+    def __init__(self, ratio: float = 0.15, candidates: int = 0) -> None:
+        super().__init__()
+        if not 0 < ratio < 1:
+            raise BadInput(f"mlm.ratio is {ratio}; expected a share between 0 and 1")
+        self.ratio, self.candidates = float(ratio), int(candidates)
+
+    def forward(self, step: Step) -> Tensor:
+        """Return the mean cross-entropy over the chosen positions of all views."""
+        batch = TokenBatch.concatenate(step.columns)
+        special = step.model.special
+        special_ids = torch.tensor([special.pad, special.unk, special.cls, special.sep, special.mask])
+        positions = choose_positions(batch, special_ids, self.ratio, step.generator)
+        if len(positions) == 0:
+            return batch.tokens.new_zeros((), dtype=torch.float32)
+        vocabulary = step.model.encoder.config.vocabulary
+        edited = mask_tokens(batch.tokens, positions, special.mask, vocabulary, step.generator)
+        positions = positions.to(batch.tokens.device)
+        states = step.model.token_states(TokenBatch(edited, batch.offsets))[positions]
+        targets = batch.tokens[positions]
+        if self.candidates:
+            drawn = torch.randint(vocabulary, (self.candidates,), generator=step.generator).to(targets.device)
+            shortlist, places = torch.unique(torch.cat([targets, drawn]), return_inverse=True)
+            return F.cross_entropy(step.model.token_logits(states, shortlist).float(), places[: len(targets)])
+        return F.cross_entropy(step.model.token_logits(states, None).float(), targets)

@@ -1,0 +1,89 @@
+"""What every loss term sees and how an objective is composed of them."""
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from replicse.data.tokenizer import SpecialIds
+from replicse.encoder.batch import TokenBatch
+from replicse.encoder.transformer import TransformerEncoder
+from replicse.errors import BadInput, nearest
+
+
+# One file per term: the name in a spec, the module and its class.
+TERMS = {
+    "infonce": ("replicse.objective.infonce", "InfoNCE"),
+    "mlm": ("replicse.objective.mlm", "MaskedLanguageModelling"),
+}
+
+
+class Model(Protocol):
+    """What a term may ask of the model in training."""
+
+    encoder: TransformerEncoder
+    special: SpecialIds
+
+    def token_states(self, batch: TokenBatch) -> Tensor:
+        """Return the last hidden states of all packed tokens, (total, hidden)."""
+
+    def token_logits(self, states: Tensor, shortlist: Tensor | None) -> Tensor:
+        """Return masked-LM logits over the vocabulary or over a shortlist of token ids."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One training step: what a term may look at.
+
+    `vectors` holds one (rows, hidden) tensor per view, float32; `columns` the packed tokens of the views;
+    `generator` draws every random choice a term makes.
+    """
+
+    vectors: Sequence[Tensor]
+    columns: Sequence[TokenBatch]
+    model: Model
+    generator: torch.Generator
+
+
+class Term(nn.Module):
+    """A loss term: returns a scalar for a step. `needs_vectors` is False where it reads tokens only."""
+
+    needs_vectors = True
+
+    def forward(self, step: Step) -> Tensor:
+        """Return the scalar loss of the step."""
+        raise NotImplementedError
+
+
+class Objective(nn.Module):
+    """A weighted sum of terms."""
+
+    def __init__(self, specs: Sequence[Mapping[str, Any]]) -> None:
+        super().__init__()
+        self.weights = [float(spec.get("weight", 1)) for spec in specs]
+        self.terms = nn.ModuleList(make_term(spec) for spec in specs)
+
+    @property
+    def needs_vectors(self) -> bool:
+        """Return whether any term reads sentence vectors."""
+        return any(term.needs_vectors for term in self.terms)
+
+    def forward(self, step: Step) -> Tensor:
+        """Return the weighted sum of the terms' losses."""
+        return sum(weight * term(step) for weight, term in zip(self.weights, self.terms, strict=True))
+
+
+def make_term(spec: Mapping[str, Any]) -> Term:
+    """Return the term a spec names; BadInput names an unknown term or parameter."""
+    name = str(spec.get("term", ""))
+    if name not in TERMS:
+        raise BadInput(f'objective: term "{name}" is unknown{nearest(name, TERMS)}')
+    module, kind = TERMS[name]
+    parameters = {key: value for key, value in spec.items() if key not in ("term", "weight")}
+    try:
+        return getattr(importlib.import_module(module), kind)(**parameters)
+    except TypeError as error:
+        raise BadInput(f'objective: term "{name}" does not take {sorted(parameters)}: {error}') from None

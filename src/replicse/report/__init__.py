@@ -1,0 +1,1 @@
+"""Rendering: cells to text, Markdown, LaTeX, HTML and figures."""

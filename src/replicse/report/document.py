@@ -1,0 +1,134 @@
+"""The report of a study: Markdown, LaTeX, HTML, and a PDF where a TeX engine is installed."""
+
+import logging
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from replicse.errors import MissingData
+from replicse.files import write_text, written_aside
+from replicse.report import html, latex, markdown
+from replicse.report.contents import make_report
+from replicse.report.items import Item
+from replicse.report.tables import Sheet
+from replicse.report.terminal import item_text
+
+ENGINES = ("pdflatex", "xelatex", "lualatex", "tectonic")
+PASSES, TIMEOUT = 4, 600
+log = logging.getLogger(__name__)
+
+
+class LatexFailed(Exception):
+    """A TeX engine stopped; the message holds its first error line."""
+
+
+def write_report(
+    folder: Path, study: Mapping[str, Any], items: Sequence[Item], sheets: Sequence[Sheet] = ()
+) -> list[Path]:
+    """Write report.md, report.tex, report.html and, with a TeX engine, report.pdf; return what was written.
+
+    Items keep their order within their paper; `sheets` are further tables of text (claims, adjudication).
+    Raises MissingData for a figure that is not there and LatexFailed where the PDF cannot be set.
+    """
+    start = time.monotonic()
+    report = make_report(study, items, sheets)
+    for item in items:
+        _check_pictures(item)
+    pictures = {item.id: html.data_address(item.picture) if item.picture else "" for item in items}
+    write_text(folder / "report.html", html.document(report, pictures))
+    write_text(folder / "report.md", markdown.document(report, _paths(items, folder, "svg")))
+    write_text(folder / "report.tex", latex.document(report, _paths(items, folder, "pdf")))
+    written = [folder / f"report.{kind}" for kind in ("md", "tex", "html")]
+    engine = find_engine()
+    if engine:
+        compile_latex(folder / "report.tex", engine, str(study.get("generated") or ""))
+        written.append(folder / "report.pdf")
+    else:
+        log.warning("event=no-pdf reason=no-engine looked_for=%s", ",".join(ENGINES))
+    seconds = time.monotonic() - start
+    log.info("event=report items=%d files=%s seconds=%.1f", len(items), ",".join(map(str, written)), seconds)
+    return written
+
+
+def render_item_text(item: Item, width: int = 100) -> str:
+    """Return an item as aligned text for a terminal."""
+    return item_text(item, width)
+
+
+def find_engine() -> str | None:
+    """Return the path of the first TeX engine that is installed."""
+    return next(filter(None, map(shutil.which, ENGINES)), None)
+
+
+def compile_latex(source: Path, engine: str, generated: str = "") -> Path:
+    """Compile `source` beside itself to PDF and return its path; nothing else is left behind.
+
+    Paths in the source are relative to its folder, so the engine runs there and writes elsewhere. `generated`
+    (ISO time) fixes the dates inside the PDF. Raises LatexFailed with the first error line.
+    """
+    target = source.with_suffix(".pdf")
+    with tempfile.TemporaryDirectory() as scratch:
+        for _ in range(1 if Path(engine).name == "tectonic" else PASSES):
+            output = _run_engine(engine, source, scratch, generated)
+            if "Rerun" not in output:
+                break
+        with written_aside(target) as temporary:
+            shutil.copyfile(Path(scratch) / target.name, temporary)
+    return target
+
+
+def _run_engine(engine: str, source: Path, scratch: str, generated: str) -> str:
+    """Run the engine once and return its log."""
+    if Path(engine).name == "tectonic":
+        command = [engine, "--outdir", scratch, source.name]
+    else:
+        options = ["-interaction=nonstopmode", "-halt-on-error", "-file-line-error", "-no-shell-escape"]
+        command = [engine, *options, f"-output-directory={scratch}", source.name]
+    # A line of the log is broken at 79 characters unless told otherwise, in the middle of a message.
+    environment = {**os.environ, "max_print_line": "1000", **_dates(generated)}
+    try:
+        done = subprocess.run(
+            command, cwd=source.parent, env=environment, capture_output=True, timeout=TIMEOUT, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise LatexFailed(f"{source}: {Path(engine).name} took more than {TIMEOUT} s") from None
+    output = (done.stdout + done.stderr).decode("utf-8", errors="replace")
+    if done.returncode:
+        raise LatexFailed(f"{source}: {Path(engine).name}: {_first_error(output)}")
+    return output
+
+
+def _dates(generated: str) -> dict[str, str]:
+    try:
+        seconds = int(datetime.fromisoformat(generated).timestamp())
+    except ValueError:
+        return {}
+    return {"SOURCE_DATE_EPOCH": str(seconds), "FORCE_SOURCE_DATE": "1"}
+
+
+def _first_error(output: str) -> str:
+    lines = output.splitlines()
+    wrong = re.compile(r"^(!|error:|\S*\.(tex|sty|cls):\d+:)")
+    return next((line for line in lines if wrong.match(line)), lines[-1] if lines else "no message")
+
+
+def _check_pictures(item: Item) -> None:
+    for suffix in ("svg", "png", "pdf") if item.picture else ():
+        path = item.picture.with_name(f"{item.picture.name}.{suffix}")
+        if not path.exists():
+            raise MissingData(f"{path}: no such file; draw the figure of {item.id} first")
+
+
+def _paths(items: Sequence[Item], folder: Path, suffix: str) -> dict[str, str]:
+    """Return each item's picture as a path relative to the report's folder; blank without one."""
+    return {
+        item.id: Path(os.path.relpath(f"{item.picture}.{suffix}", folder)).as_posix() if item.picture else ""
+        for item in items
+    }

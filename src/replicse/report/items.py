@@ -1,0 +1,193 @@
+"""What is reported: an item's manifest joined with its tabulated cells."""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from replicse.errors import BadInput, MissingData, nearest
+from replicse.files import read_json
+from replicse.study.specs import build
+from replicse.study.verdicts import VERDICTS
+
+KINDS = ("table", "figure")
+FIGURES = ("trajectory", "scatter", "spectrum", "density", "profile", "bars")
+NEEDED = ("item", "paper", "kind", "title", "columns", "rows")
+FIELDS = (
+    "row",
+    "column",
+    "metric",
+    "protocol",
+    "reported",
+    "reproduced",
+    "delta",
+    "low",
+    "high",
+    "n_seeds",
+    "verdict",
+    "encoders",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """One column: `decimals` rounds where the paper prints no number to copy the rounding from."""
+
+    id: str
+    label: str
+    metric: str = ""
+    decimals: int = 2
+    better: str = "higher"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One row: `group` is the heading of its block, `rule` draws a line above it."""
+
+    id: str
+    label: str
+    group: str = ""
+    quoted: bool = False
+    note: str = ""
+    rule: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """One tabulated cell; None or blank is missing. `borrowed` marks an interval from a published spread."""
+
+    row: str
+    column: str
+    metric: str = ""
+    protocol: str = "as-described"
+    reported: str = ""
+    reproduced: float | None = None
+    delta: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n_seeds: int | None = None
+    verdict: str = ""
+    encoders: tuple[str, ...] = ()
+    borrowed: bool = False
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """A table or figure of a paper with its cells; `picture` is the path of its drawn files less the suffix."""
+
+    id: str
+    paper: str
+    kind: str
+    title: str
+    scale: str
+    figure: str = ""
+    caption: str = ""
+    place: str = ""
+    setting: Mapping[str, Any] = field(default_factory=dict)
+    columns: tuple[Column, ...] = ()
+    rows: tuple[Row, ...] = ()
+    notes: tuple[str, ...] = ()
+    deviations: str = ""
+    results: tuple[Result, ...] = ()
+    picture: Path | None = None
+
+
+def read_item(manifest: Path, results: Path, *, scale: str, picture: Path | None = None) -> Item:
+    """Return the item of a manifest (JSON) with the cells of its table (CSV).
+
+    `picture` is given where figure files exist, less their suffix. BadInput names a mistake in either file.
+    """
+    return make_item(
+        read_json(manifest), read_results(results), scale=scale, picture=picture, where=str(results)
+    )
+
+
+def make_item(
+    document: Mapping[str, Any],
+    results: tuple[Result, ...],
+    *,
+    scale: str,
+    picture: Path | None = None,
+    where: str = "results",
+) -> Item:
+    """Return an item from plain data; every result must name a row and a column of the manifest."""
+    name = document.get("item", "manifest")
+    missing = [key for key in NEEDED if key not in document]
+    if missing:
+        raise BadInput(f"{name}: {', '.join(missing)} must be given")
+    if document["kind"] not in KINDS:
+        raise BadInput(f'{name}: kind is "{document["kind"]}"{nearest(document["kind"], KINDS)}')
+    figure = document.get("figure") or ""
+    if figure and figure not in FIGURES:
+        raise BadInput(f'{name}: figure is "{figure}"{nearest(figure, FIGURES)}')
+    item = Item(
+        id=name,
+        paper=document["paper"],
+        kind=document["kind"],
+        title=document["title"],
+        scale=scale,
+        figure=figure,
+        caption=document.get("caption") or "",
+        place=document.get("place") or "",
+        setting=document.get("setting") or {},
+        columns=tuple(build(Column, _given(entry), f"{name}: columns") for entry in document["columns"]),
+        rows=tuple(build(Row, _given(entry), f"{name}: rows") for entry in document["rows"]),
+        notes=tuple(document.get("notes") or ()),
+        deviations=document.get("deviations") or "",
+        results=results,
+        picture=picture,
+    )
+    rows = {row.id for row in item.rows}
+    columns = {(column.id, column.metric) for column in item.columns}
+    for result in results:
+        if result.row not in rows:
+            raise BadInput(f'{where}: row "{result.row}" is not in {name}{nearest(result.row, rows)}')
+        if (result.column, result.metric) not in columns:
+            known = [f"{column}, {metric}" for column, metric in columns]
+            given = f"{result.column}, {result.metric}"
+            raise BadInput(f'{where}: column and metric "{given}" are not in {name}{nearest(given, known)}')
+    return item
+
+
+def _given(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if value is not None}
+
+
+def read_results(path: Path) -> tuple[Result, ...]:
+    """Return the cells of a tabulated CSV; BadInput names the line of a mistake.
+
+    Beyond the contract's columns, `borrowed` (yes or blank) and `reason` are read where they are given.
+    """
+    if not path.exists():
+        raise MissingData(f"{path}: no such file; tabulate the item first")
+    with path.open(encoding="utf-8", newline="") as stream:
+        reader = csv.DictReader(stream)
+        missing = [name for name in FIELDS if name not in (reader.fieldnames or ())]
+        if missing:
+            raise BadInput(f"{path}:1: the header lacks {', '.join(missing)}; expected {','.join(FIELDS)}")
+        return tuple(_result(entry, f"{path}:{reader.line_num}") for entry in reader)
+
+
+def _result(entry: Mapping[str, str], where: str) -> Result:
+    if None in entry or None in entry.values():
+        raise BadInput(f"{where}: wrong number of fields; expected {len(entry)}")
+    if entry["verdict"] and entry["verdict"] not in VERDICTS:
+        raise BadInput(f'{where}: verdict is "{entry["verdict"]}"{nearest(entry["verdict"], VERDICTS)}')
+    seeds = _number(entry["n_seeds"], "n_seeds", where)
+    return Result(
+        **{name: entry[name] for name in ("row", "column", "metric", "protocol", "reported", "verdict")},
+        **{name: _number(entry[name], name, where) for name in ("reproduced", "delta", "low", "high")},
+        n_seeds=None if seeds is None else int(seeds),
+        encoders=tuple(name for name in entry["encoders"].split(";") if name),
+        borrowed=entry.get("borrowed", "") == "yes",
+        reason=entry.get("reason", ""),
+    )
+
+
+def _number(text: str, name: str, where: str) -> float | None:
+    try:
+        return float(text) if text.strip() else None
+    except ValueError:
+        raise BadInput(f'{where}: {name} is "{text}"; expected a number or nothing') from None

@@ -1,0 +1,200 @@
+"""Tables and the report as LaTeX: booktabs, on pages they fit, for any engine."""
+
+import textwrap
+from collections.abc import Iterable, Mapping
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from replicse.report.cells import QUOTED
+from replicse.report.contents import Report
+from replicse.report.prose import latex_blocks, latex_inline, latex_text
+from replicse.report.tables import Grid, GridCell, Heading, Line, Sheet, marks_of, panels
+
+# Points: the text width of an upright and a turned page, type sizes, and the parts of a cell (see the template).
+PORTRAIT, LANDSCAPE = 481.0, 728.0
+SIZE, SMALL = 8.0, 7.0
+ARROW, SYMBOL, GAP = 11.0, 10.0, 8.0
+LABEL = 165.0
+HEADER = 14
+# Physical lines of a table kept in one piece, and of one that is cut into panels rather than turned.
+WHOLE, SPLIT = 36, 32
+NARROW, WIDE = dict.fromkeys(".,:;'|! il", 0.3), dict.fromkeys("−±→%mwMW", 0.85)
+WIDTHS = {**NARROW, **dict.fromkeys("()[]-tfrjs", 0.42), **WIDE}
+
+
+def grid(table: Grid) -> str:
+    """Return a grid as LaTeX that runs off no page; it needs the macros of the report's preamble."""
+    text, turned = layout(table)
+    return f"\\begin{{landscape}}\n{text}\\end{{landscape}}\n" if turned else text
+
+
+def layout(table: Grid) -> tuple[str, bool]:
+    """Return a grid as LaTeX, and whether its page must be turned.
+
+    A table of few rows is cut into panels on an upright page, a long one is turned, and cut into panels
+    where it is too wide even then.
+    """
+    upright = panels(table, _fitting(table, PORTRAIT))
+    lines = (2 if table.stacked else 1) * len(table.lines) * len(upright)
+    if len(upright) == 1 or lines <= SPLIT:
+        return _panels(upright), False
+    return _panels(panels(table, _fitting(table, LANDSCAPE))), True
+
+
+def sheet(table: Sheet) -> str:
+    """Return a plain table as LaTeX; columns that do not fit share the width by the length of their text."""
+    rows = [" & ".join(latex_text(text) for text in row) + r" \\" for row in table.rows]
+    header = " & ".join(latex_text(text) for text in table.header) + r" \\"
+    note = f"\\par\\smallskip{{\\footnotesize {latex_inline(table.note)}\\par}}\n" if table.note else ""
+    return _environment("".join(_kinds(table)), header, rows, len(rows)) + note
+
+
+def document(report: Report, pictures: Mapping[str, str]) -> str:
+    """Return the report as a LaTeX document; `pictures` holds the path of each item's PDF by item id."""
+    # Braces and percent signs are LaTeX's own, so the template's marks differ from Jinja's usual ones.
+    environment = Environment(
+        loader=PackageLoader("replicse.report"),
+        undefined=StrictUndefined,
+        block_start_string="<%",
+        block_end_string="%>",
+        variable_start_string="<<",
+        variable_end_string=">>",
+        comment_start_string="<#",
+        comment_end_string="#>",
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"tex": latex_text, "inline": latex_inline, "blocks": latex_blocks}
+    layouts = {entry.item.id: layout(entry.grid) for section in report.sections for entry in section.entries}
+    template = environment.get_template("report.tex.j2")
+    return template.render(report=report, pictures=pictures, layouts=layouts, sheet=sheet)
+
+
+def _points(text: str, size: float) -> float:
+    """Return about how wide a text is set."""
+    return size * sum(WIDTHS.get(character, 0.53) for character in text)
+
+
+def _widest(texts: Iterable[str], size: float = SIZE) -> float:
+    return max((_points(text, size) for text in texts), default=0.0)
+
+
+def _fitting(table: Grid, room: float) -> int:
+    """Return how many columns fit beside the labels."""
+    labels = min(LABEL, _widest(line.label for line in table.lines))
+    return max(1, int((room - labels) // _column_width(table)))
+
+
+def _column_width(table: Grid) -> float:
+    cells = [cell.shown for line in table.lines for cell in line.cells]
+    left, right = _widest(cell.reported for cell in cells), _widest(cell.reproduced for cell in cells)
+    spread, delta = (_widest((getattr(cell, name) for cell in cells), SMALL) for name in ("spread", "delta"))
+    header = _widest(line for text in table.header for line in textwrap.wrap(text, HEADER))
+    if table.stacked:
+        return GAP + max(header, max(left, delta) + ARROW + max(right, spread) + SYMBOL)
+    verdict = _widest(cell.verdict for cell in cells)
+    return GAP + max(header, left + ARROW + right + spread + delta + SYMBOL + verdict + GAP)
+
+
+def _panels(cut: list[Grid]) -> str:
+    notes = [rf"\textsuperscript{{{mark}}}~{latex_inline(text)}\par" for mark, text in marks_of(cut[0])]
+    footer = [r"{\footnotesize\noindent", *notes, "}"] if notes else []
+    return "\\medskip\n".join(_panel(panel) for panel in cut) + "\n".join([*footer, ""] if footer else [])
+
+
+def _panel(table: Grid) -> str:
+    label = "l"
+    if _widest(line.label for line in table.lines) > LABEL:
+        label = rf">{{\raggedright\arraybackslash\hangindent=1em}}p{{{LABEL:g}pt}}"
+    kind = "c" if table.stacked else "l"
+    header = " & ".join([latex_text(table.corner), *(_stack(text, kind) for text in table.header)]) + r" \\"
+    rows: list[str] = []
+    for place, entry in enumerate(table.body):
+        if entry.rule and place:
+            rows.append(r"\midrule")
+        if isinstance(entry, Heading):
+            span = len(table.header) + 1
+            rows.append(rf"\multicolumn{{{span}}}{{@{{}}l}}{{\emph{{{latex_text(entry.text)}}}}} \\*")
+        else:
+            rows += _rows(entry, table.stacked)
+    lines = (2 if table.stacked else 1) * len(table.lines)
+    return _widths(table) + _environment(label + kind * len(table.header), header, rows, lines)
+
+
+def _environment(kinds: str, header: str, rows: list[str], lines: int) -> str:
+    """Return a table in one piece, or one that may break over pages and repeats its header."""
+    body = "\n".join(rows)
+    columns = f"@{{}}{kinds}@{{}}"
+    if lines <= WHOLE:
+        start = f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{header}\n\\midrule\n"
+        return f"\\noindent{{\\tablesize\n{start}{body}\n\\bottomrule\n\\end{{tabular}}\\par}}\n"
+    start = f"\\begin{{longtable}}[l]{{{columns}}}\n\\toprule\n{header}\n\\midrule\n\\endhead\n"
+    foot = "\\midrule\n\\endfoot\n\\bottomrule\n\\endlastfoot\n"
+    return f"{{\\tablesize\n{start}{foot}{body}\n\\end{{longtable}}}}\n"
+
+
+def _widths(table: Grid) -> str:
+    """Return the macro call that sets the widths of a cell's parts to the longest of the table."""
+    cells = [cell.shown for line in table.lines for cell in line.cells]
+    parts = [
+        max((getattr(cell, name) for cell in cells), key=len, default="")
+        for name in ("reported", "reproduced", "delta", "spread")
+    ]
+    name = "stackedwidths" if table.stacked else "writtenwidths"
+    return rf"\{name}" + "".join(f"{{{latex_text(part)}}}" for part in parts) + "\n"
+
+
+def _stack(text: str, kind: str) -> str:
+    lines = [latex_text(line) for line in textwrap.wrap(text, HEADER)] or [""]
+    return lines[0] if len(lines) == 1 else rf"\shortstack[{kind}]{{{r'\\'.join(lines)}}}"
+
+
+def _rows(line: Line, stacked: bool) -> list[str]:
+    indent = r"\quad " if line.indent else ""
+    mark = rf"\textsuperscript{{{line.mark}}}" if line.mark else ""
+    label = f"{indent}{latex_text(line.label)}{mark}"
+    first = " & ".join([label, *(_cell(cell, stacked) for cell in line.cells)])
+    if not stacked:
+        return [first + r" \\"]
+    details = [_detail(cell) for cell in line.cells]
+    if not any(details):
+        return [first + r" \\"]
+    return [first + r" \\*", " & ".join(["", *details]) + r" \\[2pt]"]
+
+
+def _cell(cell: GridCell, stacked: bool) -> str:
+    shown = cell.shown
+    if not shown.text:
+        return ""
+    arrow = "→" if shown.reproduced else ""
+    parts = [shown.reported, arrow, shown.reproduced]
+    if stacked:
+        return r"\cellnumbers" + "".join(f"{{{latex_text(part)}}}" for part in [*parts, shown.symbol])
+    parts += [shown.spread, shown.delta, shown.symbol, shown.verdict]
+    name = "cellquoted" if shown.verdict == QUOTED else "cellwritten"
+    return rf"\{name}" + "".join(f"{{{latex_text(part)}}}" for part in parts)
+
+
+def _detail(cell: GridCell) -> str:
+    shown = cell.shown
+    return rf"\celldetail{{{latex_text(shown.delta)}}}{{{latex_text(shown.spread)}}}" if shown.detail else ""
+
+
+def _kinds(table: Sheet) -> list[str]:
+    """Return the column types of a sheet: natural width where that fits, paragraphs otherwise."""
+    columns = list(zip(table.header, *table.rows, strict=True))
+    natural = [_widest(column) for column in columns]
+    room = PORTRAIT - GAP * len(columns)
+    long = {place for place, width in enumerate(natural) if width > room / len(columns)}
+    if sum(natural) <= room:
+        long = set()
+    left = room - sum(width for place, width in enumerate(natural) if place not in long)
+    total = sum(natural[place] ** 0.5 for place in long)
+    kinds = []
+    for place, width in enumerate(natural):
+        if place in long:
+            share = left * width**0.5 / total
+            kinds.append(rf">{{\raggedright\arraybackslash}}p{{{share:.0f}pt}}")
+        else:
+            kinds.append("r" if place in table.numeric else "l")
+    return kinds

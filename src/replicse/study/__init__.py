@@ -1,0 +1,1 @@
+"""The study layer: papers, specs, plans, verdicts. Nothing here imports torch."""

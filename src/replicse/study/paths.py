@@ -1,0 +1,74 @@
+"""Where everything of a study lies, relative to the working directory."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Paths of one scale; every function takes an id and returns a relative path as text."""
+
+    scale: str
+
+    @property
+    def results(self) -> str:
+        """Return the folder of all results of the scale."""
+        return f"results/{self.scale}"
+
+    @property
+    def data(self) -> str:
+        """Return the data record: where the data root is and what lies in it."""
+        return f"{self.results}/data.json"
+
+    @property
+    def study(self) -> str:
+        """Return the study record that the report prints: scale, seeds, papers."""
+        return f"{self.results}/study.json"
+
+    def tokenizer(self, tokenizer_id: str) -> str:
+        """Return a trained tokenizer's file."""
+        return f"{self.results}/tokenizers/{tokenizer_id}/tokenizer.json"
+
+    def backbone(self, backbone_id: str) -> str:
+        """Return the folder of a released encoder."""
+        return f"{self.results}/backbones/{backbone_id}"
+
+    def store(self, store_id: str) -> str:
+        """Return the folder of a tokenised column."""
+        return f"{self.results}/stores/{store_id}"
+
+    def run(self, run_id: str) -> str:
+        """Return the folder of a training run."""
+        return f"{self.results}/runs/{run_id}"
+
+    def state(self, run_id: str) -> str:
+        """Return the folder of a run's resume state: never a declared output."""
+        return f"{self.results}/state/{run_id}"
+
+    def checkpoint(self, run_id: str, which: str) -> str:
+        """Return the encoder folder of a run's best or last checkpoint."""
+        return f"{self.run(run_id)}/{which}"
+
+    def encoder(self, encoder_id: str, what: str) -> str:
+        """Return a JSON of an encoder: `evaluation` or `trajectory`."""
+        return f"{self.results}/encoders/{encoder_id}/{what}.json"
+
+    def manifest(self, item: str) -> str:
+        """Return an item's manifest: all that tabulate and report need to know of it."""
+        return f"{self.results}/items/{item}.json"
+
+    def table(self, item: str) -> str:
+        """Return an item's tabulated cells."""
+        return f"{self.results}/tables/{item}.csv"
+
+    def figure(self, item: str, kind: str = "svg") -> str:
+        """Return a figure's file."""
+        return f"figures/{self.scale}/{item}.{kind}"
+
+    def report(self, kind: str) -> str:
+        """Return a report's file."""
+        return f"reports/{self.scale}/report.{kind}"
+
+    def missing(self, path: str) -> bool:
+        """Return whether a declared file is not there."""
+        return not Path(path).exists()

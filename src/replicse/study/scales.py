@@ -1,0 +1,83 @@
+"""Scales: what the symbolic names of the papers (bert-base, wiki, one epoch) stand for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from replicse.errors import BadInput, nearest
+from replicse.study.validation import check, read_yaml
+
+
+@dataclass(frozen=True)
+class Scale:
+    """One scale: backbones, tokenizers, corpora, and how runs are adjusted to its size."""
+
+    name: str
+    title: str
+    shows: str
+    comparable: bool
+    source: str
+    files: tuple[str, ...]
+    backbones: Mapping[str, Mapping[str, Any]]
+    tokenizers: Mapping[str, Mapping[str, Any]]
+    corpora: Mapping[str, Mapping[str, Any]]
+    adjust: tuple[Mapping[str, Any], ...]
+    file: Path
+
+    def corpus(self, name: str, where: str) -> dict[str, Any]:
+        """Return the recipe of a corpus under its symbolic name."""
+        return {"name": name, **self._named("corpora", name, where)}
+
+    def backbone(self, name: str, where: str) -> Mapping[str, Any]:
+        """Return a backbone: hub id, folder, or the run that pre-trains it."""
+        return self._named("backbones", name, where)
+
+    def tokenizer(self, name: str, where: str) -> dict[str, Any]:
+        """Return the recipe of a tokenizer, its corpus resolved."""
+        recipe = dict(self._named("tokenizers", name, where))
+        if "corpus" in recipe:
+            recipe["corpus"] = self.corpus(recipe["corpus"], where)
+        return {"name": name, **recipe}
+
+    def _named(self, kind: str, name: str, where: str) -> Mapping[str, Any]:
+        known = getattr(self, kind)
+        if name not in known:
+            raise BadInput(f'{where}: {kind} of scale {self.name} hold no "{name}"{nearest(name, known)}')
+        return known[name]
+
+    def adjusted(self, run: dict[str, Any]) -> dict[str, Any]:
+        """Return a run's plain data at this scale: factors, bounds and fixed values of `adjust`, in order."""
+        for rule in self.adjust:
+            section, _, key = rule["path"].partition(".")
+            part = dict(run.get(section, {}))
+            old = part.get(key)
+            if "factor" in rule and old is not None:
+                part[key] = float(old) * rule["factor"]
+            elif "at_most" in rule:
+                part[key] = rule["at_most"] if old is None else min(int(old), rule["at_most"])
+            elif "set" in rule:
+                part[key] = rule["set"]
+            run = {**run, section: part}
+        return run
+
+
+def load_scale(path: Path, schemas: Path) -> Scale:
+    """Return the scale in a YAML file."""
+    document = read_yaml(path)
+    check(document, schemas / "scale.schema.json", path)
+    if document["name"] != path.stem:
+        raise BadInput(f'{path}: name is "{document["name"]}"; expected "{path.stem}"')
+    return Scale(
+        name=document["name"],
+        title=document["title"],
+        shows=document["shows"],
+        comparable=document["comparable"],
+        source=document["data"]["source"],
+        files=tuple(document["data"].get("files", ())),
+        backbones=document["backbones"],
+        tokenizers=document.get("tokenizers", {}),
+        corpora=document["corpora"],
+        adjust=tuple(document.get("adjust", ())),
+        file=path,
+    )

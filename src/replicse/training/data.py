@@ -1,0 +1,47 @@
+"""The order in which a run reads its stores."""
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from replicse.data.store import TokenColumn, open_store
+from replicse.encoder.batch import TokenBatch
+from replicse.errors import BadInput
+
+
+class TrainingData:
+    """Memory-mapped view columns read in a seeded order: a fresh permutation each epoch, last batch kept."""
+
+    def __init__(self, stores: Sequence[Path], batch_size: int, seed: int) -> None:
+        self.columns: list[TokenColumn] = [open_store(store) for store in stores]
+        rows = {len(column) for column in self.columns}
+        if len(rows) != 1 or not rows.pop():
+            raise BadInput(f"{stores[0]}: the views differ in rows or are empty; remove the stores and rebuild them")
+        self.rows = len(self.columns[0])
+        self.batch_size, self.seed = batch_size, seed
+        # A column used twice is read and packed once.
+        self.distinct = [list(map(str, stores)).index(str(store)) for store in stores]
+
+    def steps(self, epochs: int, at_most: int | None) -> int:
+        """Return the number of optimiser steps."""
+        steps = epochs * math.ceil(self.rows / self.batch_size)
+        return steps if at_most is None else min(steps, at_most)
+
+    def batches(self, start: int, steps: int) -> Iterator[list[TokenBatch]]:
+        """Yield the view columns of steps `start` .. `steps` - 1; a resumed run sees the same batches."""
+        per_epoch = math.ceil(self.rows / self.batch_size)
+        for epoch in range(start // per_epoch, math.ceil(steps / per_epoch)):
+            order = np.random.default_rng([self.seed, epoch]).permutation(self.rows)
+            first = max(start, epoch * per_epoch)
+            for step in range(first, min(steps, (epoch + 1) * per_epoch)):
+                place = (step - epoch * per_epoch) * self.batch_size
+                yield self._columns(order[place : place + self.batch_size])
+
+    def _columns(self, chosen: np.ndarray) -> list[TokenBatch]:
+        packed = {
+            index: TokenBatch.from_rows([self.columns[index].row(int(row)) for row in chosen])
+            for index in set(self.distinct)
+        }
+        return [packed[index] for index in self.distinct]

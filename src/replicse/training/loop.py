@@ -1,0 +1,255 @@
+"""The training loop: one for every objective, resumable, with selection on a development set."""
+
+import logging
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from replicse.data.store import open_store
+from replicse.encoder.batch import TokenBatch
+from replicse.encoder.sentence import SentenceEncoder
+from replicse.files import write_json
+from replicse.objective import Objective, Step
+from replicse.study.specs import RunSpec, build
+from replicse.training.data import TrainingData
+from replicse.training.model import SentenceModel, device_for, fresh_model, open_model
+from replicse.training.ppmi import ppmi_embeddings
+from replicse.training.selection import Selection
+from replicse.training.state import RunState, StopSignal
+
+log = logging.getLogger(__name__)
+
+SAVE_EVERY_SECONDS = 120.0
+REPORT_EVERY_SECONDS = 60.0
+
+
+@dataclass
+class TrainJob:
+    """A run's spec and the files it stands on, as the plan wrote them."""
+
+    spec: RunSpec
+    run_id: str
+    init: Path | None
+    tokenizer: Path
+    stores: list[Path]
+
+    @classmethod
+    def read(cls, job: Mapping[str, Any]) -> "TrainJob":
+        """Return the job of a spec file's content."""
+        return cls(
+            spec=build(RunSpec, job["run"], "run"),
+            run_id=job["run_id"],
+            init=Path(job["init"]) if job["init"] else None,
+            tokenizer=Path(job["tokenizer"]),
+            stores=[Path(store) for store in job["stores"]],
+        )
+
+
+@dataclass
+class Trainer:
+    """One training run from its first step, or from its last saved state, to its checkpoints on disk."""
+
+    job: TrainJob
+    data_root: Path
+    out: Path
+    state_folder: Path
+    device: torch.device = field(default_factory=device_for)
+    save_every_seconds: float = SAVE_EVERY_SECONDS
+
+    def __post_init__(self) -> None:
+        spec = self.job.spec
+        torch.manual_seed(spec.seed)
+        self.model = self._model().to(self.device)
+        self.objective = Objective(spec.objective).to(self.device)
+        self.data = TrainingData(self.job.stores, spec.optimisation.batch_size, spec.seed)
+        self.steps = self.data.steps(spec.optimisation.epochs, spec.optimisation.steps)
+        self.optimiser = torch.optim.AdamW(
+            [*self.model.parameters(), *self.objective.parameters()],
+            lr=spec.optimisation.learning_rate,
+            weight_decay=spec.optimisation.weight_decay,
+            fused=True,
+        )
+        self.generator = torch.Generator().manual_seed(spec.seed)
+        # bf16 needs no loss scaling; only GPUs without it fall back to fp16 (methods 1.4). A CPU stays in fp32.
+        self.half = (
+            None
+            if self.device.type == "cpu"
+            else torch.bfloat16
+            if torch.cuda.is_bf16_supported()
+            else torch.float16
+        )
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.half is torch.float16)
+        self.repeated = len(spec.views) > 1 and spec.views[0] == spec.views[1]
+        self.history: list[dict[str, Any]] = []
+        self.best: dict[str, Any] | None = None
+        self.state = RunState(self.state_folder)
+        self.selection: Selection | None = None
+
+    def _model(self) -> SentenceModel:
+        spec = self.job.spec
+        two = spec.encoders == "two"
+        if self.job.init is not None:
+            return open_model(self.job.init, self.job.tokenizer, two, spec.dropout, keep_head="run" in spec.init)
+        fresh = spec.init["fresh"]
+        model = fresh_model(fresh["architecture"], self.job.tokenizer, spec.dropout)
+        if fresh.get("embeddings", "random") == "ppmi":
+            self._set_embeddings(model)
+        return model
+
+    def _set_embeddings(self, model: SentenceModel) -> None:
+        special = {model.special.pad, model.special.unk, model.special.cls, model.special.sep, model.special.mask}
+        table = model.encoder.token_embeddings
+        found = torch.from_numpy(
+            ppmi_embeddings(
+                open_store(self.job.stores[0]), table.shape[0], table.shape[1], special, self.job.spec.seed
+            )
+        )
+        with torch.no_grad():
+            table.copy_(torch.where(found.isnan(), table, found))
+
+    def run(self) -> None:
+        """Train to the end and write best, last, metrics and trajectory below `out`."""
+        start, step = time.monotonic(), 0
+        with StopSignal() as stop:
+            step = self._resume()
+            first, spoken, saved = step, time.monotonic(), time.monotonic()
+            if step == 0:
+                self._visit(0, loss=None)
+            for columns in self.data.batches(step, self.steps):
+                loss = self._update(step, columns)
+                step += 1
+                self._visit(step, loss)
+                now = time.monotonic()
+                if stop.asked or now - saved > self.save_every_seconds:
+                    self._save(step)
+                    saved = now
+                    stop.leave_if_asked(step, self.steps)
+                if now - spoken > REPORT_EVERY_SECONDS:
+                    spoken = now
+                    self._report(step, loss, (step - first) / (now - start))
+        self._finish(step, time.monotonic() - start, step - first)
+
+    def _update(self, step: int, columns: list[TokenBatch]) -> Tensor:
+        options = self.job.spec.optimisation
+        for group in self.optimiser.param_groups:
+            group["lr"] = options.learning_rate * schedule(step, self.steps, options.warmup)
+        self.model.train()
+        columns = self._moved(columns)
+        with torch.autocast(self.device.type, self.half, enabled=self.half is not None):
+            vectors = (
+                self.model.vectors(columns, self.job.spec.pooling.train, self.repeated)
+                if self.objective.needs_vectors
+                else []
+            )
+            loss = self.objective(Step(vectors, columns, self.model, self.generator))
+        self.optimiser.zero_grad(set_to_none=True)
+        self.scaler.scale(loss).backward()
+        self.scaler.unscale_(self.optimiser)
+        torch.nn.utils.clip_grad_norm_(
+            [parameter for group in self.optimiser.param_groups for parameter in group["params"]], options.clip
+        )
+        self.scaler.step(self.optimiser)
+        self.scaler.update()
+        return loss.detach()
+
+    def _moved(self, columns: list[TokenBatch]) -> list[TokenBatch]:
+        moved = {id(column): column.to(self.device) for column in columns}
+        return [moved[id(column)] for column in columns]
+
+    def _visit(self, step: int, loss: Tensor | None) -> None:
+        """Measure and keep what the spec asks for after `step` updates."""
+        spec = self.job.spec
+        if step in spec.trajectory.steps():
+            self._save_encoder(f"trajectory/step-{step}")
+        every = spec.selection.every
+        if not every or step == 0 or (step % every and step != self.steps):
+            return
+        value = self._dev_score()
+        self.history.append({"step": step, "dev": value, "loss": None if loss is None else float(loss)})
+        log.info("step=%d dev=%s loss=%.4f", step, value, float(loss))
+        if value is not None and (self.best is None or value > self.best["dev"]):
+            self.best = {"step": step, "dev": value}
+            self.state.save_best(self.model)
+
+    def _save_encoder(self, name: str) -> None:
+        # A head that no objective trained is noise: the next run of a chain must draw its own.
+        trained = self.objective.needs_vectors and self.job.spec.pooling.train == "cls-head"
+        self.model.save(self.out / name, self.job.tokenizer, with_head=trained)
+
+    def _dev_score(self) -> float | None:
+        if self.selection is None:
+            spec = self.job.spec
+            self.selection = Selection(self.data_root, spec.selection.metric)
+            self.vectors = SentenceEncoder(
+                self.model.encoder, self.model.head, self.job.tokenizer, spec.pooling.test
+            )
+        return self.selection(self.vectors)
+
+    def _save(self, step: int) -> None:
+        self.state.save(
+            step=step,
+            model=self.model,
+            optimiser=self.optimiser,
+            scaler=self.scaler,
+            generator=self.generator,
+            history=self.history,
+            best=self.best,
+        )
+
+    def _resume(self) -> int:
+        found = self.state.load(self.model, self.optimiser, self.scaler, self.generator)
+        if found is None:
+            return 0
+        self.history, self.best = found["history"], found["best"]
+        log.info("resumed step=%d of=%d", found["step"], self.steps)
+        return found["step"]
+
+    def _report(self, step: int, loss: Tensor, per_second: float) -> None:
+        log.info(
+            "step=%d of=%d loss=%.4f sentences_per_second=%.0f eta_s=%.0f",
+            step,
+            self.steps,
+            float(loss),
+            per_second * self.job.spec.optimisation.batch_size,
+            (self.steps - step) / max(per_second, 1e-9),
+        )
+
+    def _finish(self, step: int, seconds: float, done: int) -> None:
+        spec = self.job.spec
+        self.model.eval()
+        self._save_encoder("last")
+        if self.best is not None:
+            self.state.load_best(self.model)
+        self._save_encoder("best")
+        kept = [f"trajectory/step-{step}" for step in spec.trajectory.steps() if step <= self.steps]
+        write_json(self.out / "trajectory.json", {"checkpoints": kept})
+        rate = done * spec.optimisation.batch_size / seconds if done else None
+        write_json(
+            self.out / "metrics.json",
+            {
+                "steps": step,
+                "rows": self.data.rows,
+                "history": self.history,
+                "best": self.best,
+                "seconds": round(seconds, 3),
+                "sentences_per_second": rate and round(rate, 1),
+                "device": str(self.device),
+                "precision": str(self.half or torch.float32).removeprefix("torch."),
+                "threads": torch.get_num_threads(),
+            },
+        )
+        self.state.remove()
+
+
+def schedule(step: int, steps: int, warmup: float) -> float:
+    """Return the learning-rate factor of a 0-based step: linear warm-up share, then linear decay to 0."""
+    rising = math.ceil(warmup * steps)
+    if step < rising:
+        return step / rising
+    return (steps - step) / max(1, steps - rising)

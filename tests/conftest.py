@@ -1,0 +1,17 @@
+"""Fixtures shared by all tests."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of real public data; skips where it is absent."""
+    folder = Path(os.environ.get("REPLICSE_DATA") or ROOT.parent / "shared" / "data")
+    if not (folder / "SentEval" / "downstream").is_dir():
+        pytest.skip("real data absent: set REPLICSE_DATA to a folder that holds SentEval/downstream")
+    return folder

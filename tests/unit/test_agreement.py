@@ -1,0 +1,336 @@
+"""Agreement of order, best row and signs: by hand, against scipy and slow loops, and as properties."""
+
+import json
+import math
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replicse.errors import BadInput
+from replicse.study.agreement import (
+    best_row,
+    kendall_tau,
+    rank_agreement,
+    sign_agreements,
+    table_agreement,
+)
+
+REPORTED = {"none": "82.5", "crop": "77.8", "deletion": "75.9", "mlm": "62.2"}
+
+
+def slow_tau(first, second):
+    """Concordant minus discordant pairs over the root of the untied pairs of each side."""
+    both = only_first = only_second = 0
+    for i in range(len(first)):
+        for j in range(i):
+            x = (first[i] > first[j]) - (first[i] < first[j])
+            y = (second[i] > second[j]) - (second[i] < second[j])
+            both += x * y
+            only_first += abs(x)
+            only_second += abs(y)
+    return both / math.sqrt(only_first * only_second) if only_first * only_second else math.nan
+
+
+def seeded(spread=0.5, count=5, seed=0, reported=REPORTED):
+    """Our values scattered around the reported ones."""
+    generator = np.random.default_rng(seed)
+    return {
+        row: (float(text) + spread * generator.normal(size=count)).tolist() for row, text in reported.items()
+    }
+
+
+# Kendall's tau
+
+small = st.lists(st.integers(0, 5), min_size=2, max_size=9)
+
+
+@given(st.data(), small)
+def test_tau_against_a_slow_loop(data, first):
+    second = data.draw(st.lists(st.integers(0, 5), min_size=len(first), max_size=len(first)))
+    found = float(kendall_tau(np.array(first), np.array(second)))
+    assert found == pytest.approx(slow_tau(first, second), nan_ok=True)
+
+
+def test_tau_of_many_orders_at_once():
+    generator = np.random.default_rng(0)
+    many, one = generator.integers(0, 4, (3, 5, 6)), generator.integers(0, 4, 6)
+    found = kendall_tau(many, one)
+    assert found.shape == (3, 5)
+    for place in np.ndindex(3, 5):
+        assert found[place] == pytest.approx(slow_tau(many[place].tolist(), one.tolist()), nan_ok=True)
+
+
+@pytest.mark.parametrize("rows", [4, 6, 7])
+def test_the_exact_p_is_scipys(rows):
+    from scipy.stats import kendalltau
+
+    generator = np.random.default_rng(rows)
+    first, second = generator.normal(size=(2, rows))
+    names = [f"row {index}" for index in range(rows)]
+    agreement = rank_agreement(
+        dict(zip(names, first, strict=True)),
+        {name: [value] for name, value in zip(names, second, strict=True)},
+    )
+    expected = kendalltau(first, second, method="exact")
+    assert (agreement.tau, agreement.p) == pytest.approx((expected.statistic, expected.pvalue))
+
+
+def test_the_sampled_p_is_close_to_the_exact_one_and_never_zero():
+    from scipy.stats import kendalltau
+
+    generator = np.random.default_rng(1)
+    first = np.arange(10.0)
+    for second in (first + generator.normal(scale=6, size=10), first):
+        rows = {str(index): value for index, value in enumerate(first)}
+        agreement = rank_agreement(rows, {str(index): [value] for index, value in enumerate(second)})
+        assert agreement.p == pytest.approx(kendalltau(first, second, method="exact").pvalue, abs=0.015)
+        assert agreement.p > 0
+
+
+def test_the_interval_over_seeds_against_a_slow_bootstrap():
+    ours = seeded(spread=4, count=3)
+    agreement = rank_agreement(REPORTED, ours, samples=50, level=0.9, seed=7)
+    generator = np.random.default_rng(7)
+    drawn = [generator.integers(3, size=(50, 3)) for _ in ours]
+    target = [float(text) for text in REPORTED.values()]
+    taus = []
+    for sample in range(50):
+        means = [
+            sum(values[place] for place in drawn[row][sample]) / 3 for row, values in enumerate(ours.values())
+        ]
+        taus.append(slow_tau(means, target))
+    assert (agreement.low, agreement.high) == pytest.approx(tuple(np.quantile(taus, [0.05, 0.95])))
+    assert agreement.low < agreement.high
+    assert agreement.over == "seeds"
+
+
+def test_the_interval_over_rows_against_a_slow_bootstrap():
+    reported = {str(index): float(index) for index in range(6)}
+    ours = {str(index): [value] for index, value in enumerate([0.0, 2.0, 1.0, 3.0, 5.0, 4.0])}
+    agreement = rank_agreement(reported, ours, over="rows", samples=80, seed=3)
+    taus = []
+    for rows in np.random.default_rng(3).integers(6, size=(80, 6)):
+        taus.append(slow_tau([ours[str(row)][0] for row in rows], [reported[str(row)] for row in rows]))
+    expected = np.quantile([tau for tau in taus if not math.isnan(tau)], [0.025, 0.975])
+    assert (agreement.low, agreement.high) == pytest.approx(tuple(expected))
+    assert agreement.over == "rows"
+
+
+def test_an_order_kept_by_every_seed_has_no_width():
+    agreement = rank_agreement(REPORTED, seeded(spread=0.01))
+    assert (agreement.tau, agreement.low, agreement.high) == (1.0, 1.0, 1.0)
+    assert agreement.p == pytest.approx(2 / math.factorial(4))
+    assert agreement.n_rows == 4
+
+
+def test_one_seed_has_a_tau_but_no_interval():
+    agreement = rank_agreement(REPORTED, seeded(count=1))
+    assert agreement.tau == 1.0
+    assert (agreement.low, agreement.high) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("reported", "ours"),
+    [
+        ({}, {}),
+        ({"a": "1"}, {"a": [1.0]}),
+        ({"a": "1", "b": "2"}, {"a": [1.0]}),
+        ({"a": "1", "b": "2"}, {"a": [1.0], "b": [None]}),
+        ({"a": "1", "b": "2"}, {"a": [1.0], "b": []}),
+        ({"a": "1", "b": "-"}, {"a": [1.0], "b": [2.0]}),
+        ({"a": "1", "b": "1"}, {"a": [1.0], "b": [2.0]}),
+        ({"a": "1", "b": "2"}, {"a": [2.0], "b": [2.0]}),
+    ],
+)
+def test_no_order_without_two_untied_rows(reported, ours):
+    assert rank_agreement(reported, ours) is None
+
+
+def test_rows_of_one_side_only_take_no_part():
+    reported = {**REPORTED, "quoted": "99.0", "lost": None}
+    ours = {**seeded(), "lost": [1.0], "ours alone": [2.0], "mlm": [None, math.nan]}
+    agreement = rank_agreement(reported, ours)
+    assert agreement.n_rows == 3
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 500), st.floats(0.1, 50), st.floats(-100, 100))
+def test_order_of_rows_and_units_change_no_tau(seed, scale, shift):
+    ours = seeded(spread=10, seed=seed)
+    tau = rank_agreement(REPORTED, ours, samples=10).tau
+    mapped = {row: [scale * value + shift for value in ours[row]] for row in reversed(ours)}
+    backwards = dict(reversed(REPORTED.items()))
+    assert rank_agreement(backwards, mapped, samples=10).tau == pytest.approx(tau)
+    negated = {row: [-value for value in values] for row, values in ours.items()}
+    assert rank_agreement(REPORTED, negated, samples=10).tau == pytest.approx(-tau)
+
+
+def test_unknown_choices_are_refused():
+    with pytest.raises(ValueError, match="over"):
+        rank_agreement(REPORTED, seeded(), over="tasks")
+    with pytest.raises(ValueError, match="better"):
+        best_row(REPORTED, seeded(), better="larger")
+    with pytest.raises(BadInput, match="fp16"):
+        rank_agreement({"a": "fp16", "b": "1"}, {"a": [1.0], "b": [2.0]})
+
+
+# The best row
+
+
+def test_the_best_row_kept_in_every_redraw():
+    best = best_row(REPORTED, seeded(spread=0.1))
+    assert (best.reported, best.ours, best.kept, best.probability) == (("none",), ("none",), True, 1.0)
+
+
+def test_the_best_row_lost():
+    ours = {**seeded(spread=0.1), "crop": [90.0] * 5}
+    best = best_row(REPORTED, ours)
+    assert (best.reported, best.ours, best.kept, best.probability) == (("none",), ("crop",), False, 0.0)
+
+
+def test_the_probability_counts_redraws_of_the_seeds():
+    """a is 0 or 2 with means 0, 1, 1, 2 over four equally likely redraws; b stands at 0.5: 3 of 4."""
+    best = best_row({"a": "2", "b": "1"}, {"a": [0.0, 2.0], "b": [0.5]}, samples=8000)
+    assert best.kept
+    assert best.probability == pytest.approx(0.75, abs=0.02)
+
+
+def test_lower_is_better_for_alignment_and_uniformity():
+    reported = {"a": "-2.5", "b": "-1.0"}
+    ours = {"a": [-2.0, -2.1], "b": [-1.5, -1.4]}
+    assert best_row(reported, ours, better="lower").reported == ("a",)
+    assert best_row(reported, ours, better="lower").kept
+    assert best_row(reported, ours, better="lower").probability == 1.0
+    assert best_row(reported, ours).reported == ("b",)
+
+
+def test_a_tie_in_print_is_kept_by_either_row():
+    reported = {"a": "76.3", "b": "76.3", "c": "70"}
+    best = best_row(reported, {"a": [75.0, 75.1], "b": [76.0, 76.1], "c": [70.0, 70.1]})
+    assert best.reported == ("a", "b")
+    assert best.ours == ("b",)
+    assert best.kept
+    assert best.probability == 1.0
+
+
+def test_no_best_row_while_a_row_has_no_value():
+    ours = seeded()
+    assert best_row(REPORTED, {**ours, "none": [None, None]}) is None
+    assert best_row(REPORTED, {**ours, "mlm": []}) is None
+    assert best_row({"a": "1"}, {"a": [1.0]}) is None
+
+
+def test_one_seed_keeps_without_a_probability():
+    best = best_row(REPORTED, seeded(count=1))
+    assert best.kept
+    assert best.probability is None
+
+
+# Signs of the ablations
+
+
+def test_signs_by_hand():
+    reported = {"base": "82.5", "worse": "82.2", "better": "83.0", "same": "82.5"}
+    ours = {
+        "base": [50.0, 51.0, 52.0],
+        "worse": [49.0, 51.5, 50.0],
+        "better": [49.0, 50.0, 51.0],
+        "same": [1, 2, 3],
+    }
+    worse, better, same = sign_agreements(reported, ours, "base")
+    assert (worse.row, worse.baseline, worse.reported, worse.n_seeds) == ("worse", "base", -0.3, 3)
+    spread = math.sqrt(((-1 + 2.5 / 3) ** 2 + (0.5 + 2.5 / 3) ** 2 + (-2 + 2.5 / 3) ** 2) / 2)
+    half = 4.302652730 * spread / math.sqrt(3)
+    assert (worse.ours, worse.low, worse.high) == pytest.approx((-2.5 / 3, -2.5 / 3 - half, -2.5 / 3 + half))
+    assert (worse.agrees, worse.resolved, worse.seeds_agreeing) == (True, False, pytest.approx(2 / 3))
+    assert (better.reported, better.ours, better.low, better.high) == (0.5, -1.0, -1.0, -1.0)
+    assert (better.agrees, better.resolved, better.seeds_agreeing) == (False, True, 0.0)
+    assert (same.reported, same.agrees, same.seeds_agreeing) == (0.0, None, None)
+
+
+def test_pairing_removes_what_seeds_share():
+    shared = [0.0, 10.0, -10.0, 5.0]
+    ours = {
+        "base": shared,
+        "row": [value + delta for value, delta in zip(shared, [1, 1.1, 0.9, 1], strict=True)],
+    }
+    (sign,) = sign_agreements({"base": 1.0, "row": 2.0}, ours, "base")
+    assert sign.agrees
+    assert sign.resolved
+    (unpaired,) = sign_agreements({"base": 1.0, "row": 2.0}, {**ours, "row": sorted(ours["row"])}, "base")
+    assert not unpaired.resolved
+
+
+def test_a_missing_seed_leaves_its_pair_out():
+    ours = {"base": [1.0, None, 3.0, 4.0], "row": [2.0, 5.0, math.nan, 6.0]}
+    (sign,) = sign_agreements({"base": 1.0, "row": 2.0}, ours, "base")
+    assert (sign.n_seeds, sign.ours) == (2, 1.5)
+
+
+def test_a_baseline_without_seeds_stands_beside_each_seed():
+    for one, other in (("base", "row"), ("row", "base")):
+        ours = {one: [2.0], other: [1.0, 3.0, 5.0]}
+        (sign,) = sign_agreements({"base": 1.0, "row": 2.0}, ours, "base")
+        assert sign.n_seeds == 3
+        assert abs(sign.ours) == 1.0
+        assert sign.seeds_agreeing == pytest.approx(2 / 3 if one == "base" else 1 / 3)
+
+
+def test_one_seed_has_a_sign_but_resolves_nothing():
+    (sign,) = sign_agreements({"base": 1.0, "row": 2.0}, {"base": [1.0], "row": [9.0]}, "base")
+    assert (sign.agrees, sign.resolved, sign.low, sign.n_seeds) == (True, False, None, 1)
+
+
+def test_equal_rows_have_no_sign_of_ours():
+    (sign,) = sign_agreements({"base": 1.0, "row": 2.0}, {"base": [1.0, 2.0], "row": [1.0, 2.0]}, "base")
+    assert sign.agrees is None
+    assert not sign.resolved
+
+
+def test_nothing_to_pair():
+    assert sign_agreements(REPORTED, seeded(), "absent") == ()
+    assert sign_agreements({"base": 1.0, "row": 2.0}, {"base": [1.0], "row": [None]}, "base") == ()
+    with pytest.raises(ValueError, match="2 and 3 seeds"):
+        sign_agreements({"base": 1.0, "row": 2.0}, {"base": [1.0, 2.0, 3.0], "row": [1.0, 2.0]}, "base")
+
+
+@given(st.permutations(range(4)), st.floats(0.01, 100))
+def test_order_of_seeds_and_units_change_no_sign(order, scale):
+    ours = seeded(spread=5, count=4, seed=2)
+    moved = {row: [scale * values[place] for place in order] for row, values in ours.items()}
+    for one, other in zip(
+        sign_agreements(REPORTED, ours, "none"), sign_agreements(REPORTED, moved, "none"), strict=True
+    ):
+        assert (other.agrees, other.resolved, other.seeds_agreeing) == (
+            one.agrees,
+            one.resolved,
+            one.seeds_agreeing,
+        )
+
+
+# The whole table
+
+
+def test_a_table_brings_the_three_together_and_can_be_written_as_json():
+    ours = {row: np.array(values) for row, values in seeded().items()}
+    table = table_agreement(REPORTED, ours, baseline="none")
+    assert table.rank == rank_agreement(REPORTED, ours)
+    assert table.best == best_row(REPORTED, ours)
+    assert table.signs == sign_agreements(REPORTED, ours, "none")
+    assert len(table.signs) == 3
+    assert json.loads(json.dumps(asdict(table)))["rank"]["n_rows"] == 4
+
+
+def test_a_table_without_a_baseline_has_no_signs():
+    table = table_agreement({"a": "0.2", "b": "0.4"}, {"a": [0.1], "b": [0.3]}, better="lower")
+    assert table.signs == ()
+    assert table.best.reported == ("a",)
+
+
+def test_the_seed_alone_decides_the_redraws():
+    ours = seeded(spread=4)
+    assert table_agreement(REPORTED, ours, seed=1) == table_agreement(REPORTED, ours, seed=1)
+    assert table_agreement(REPORTED, ours, seed=1) != table_agreement(REPORTED, ours, seed=2)

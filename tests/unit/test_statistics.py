@@ -1,0 +1,327 @@
+"""Intervals against slow loops, scipy and closed forms; their coverage; the published spreads."""
+
+import json
+import math
+import statistics
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replicse.errors import BadInput, MissingData
+from replicse.study import statistics as study
+
+PRIORS = Path(__file__).resolve().parents[2] / "workflow" / "priors.yaml"
+
+
+def slow_ranks(values):
+    """Rank of a value: how many are smaller, plus the mean place among its equals."""
+    return [sum(w < v for w in values) + (sum(w == v for w in values) + 1) / 2 for v in values]
+
+
+def slow_spearman(first, second):
+    """Pearson of the ranks, term by term; NaN for a constant side."""
+    x, y = slow_ranks(first), slow_ranks(second)
+    mx, my = sum(x) / len(x), sum(y) / len(y)
+    xy = sum((a - mx) * (b - my) for a, b in zip(x, y, strict=True))
+    xx, yy = sum((a - mx) ** 2 for a in x), sum((b - my) ** 2 for b in y)
+    return xy / math.sqrt(xx * yy) if xx * yy else math.nan
+
+
+def slow_bootstrap(statistic, columns, samples, level, seed):
+    """Percentile bootstrap that copies the drawn rows, one resample after another."""
+    count = len(columns[0])
+    drawn = np.random.default_rng(seed).integers(count, size=(samples, count))
+    results = [statistic(*[[column[row] for row in rows] for column in columns]) for rows in drawn]
+    kept = [result for result in results if not math.isnan(result)]
+    return np.quantile(kept, [(1 - level) / 2, (1 + level) / 2])
+
+
+def pairs(count, seed=0, noise=1.0):
+    """Graded pairs with ties, as in the STS sets, and two encoders that see them through noise."""
+    generator = np.random.default_rng(seed)
+    gold = generator.integers(0, 6, count).astype(float)
+    first, second = (gold + noise * generator.normal(size=count) for _ in range(2))
+    return np.round(first, 1), np.round(second, 1), gold
+
+
+# One more draw
+
+
+def test_prediction_interval_of_three_by_hand():
+    half = 4.302652730 * 1.0 * math.sqrt(4 / 3)
+    assert study.prediction_interval([1.0, 2.0, 3.0]) == pytest.approx((2 - half, 2 + half))
+
+
+def test_prediction_interval_with_a_known_spread_is_normal():
+    assert study.prediction_interval([5.0], spread=1.0) == pytest.approx(
+        (5 - 2.771808, 5 + 2.771808), abs=1e-5
+    )
+    assert study.prediction_interval([4.0, 6.0], spread=1.0, level=0.9) == pytest.approx(
+        (5 - 1.6448536 * math.sqrt(1.5), 5 + 1.6448536 * math.sqrt(1.5))
+    )
+
+
+def test_one_value_without_a_spread_predicts_nothing():
+    assert study.prediction_interval([5.0]) is None
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
+@pytest.mark.parametrize("degrees", [1, 2, 7, 100])
+def test_t_quantile_against_scipy(degrees, level):
+    from scipy.stats import t
+
+    assert study.t_quantile(degrees, level) == pytest.approx(t.ppf((1 + level) / 2, degrees), rel=1e-12)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30), st.randoms(use_true_random=False))
+def test_mean_and_spread_are_exact_and_blind_to_order(values, random):
+    mean, spread = study.mean_and_spread(values)
+    assert mean == pytest.approx(statistics.fmean(values), abs=1e-9)
+    assert spread == pytest.approx(statistics.stdev(values), rel=1e-9, abs=1e-9)
+    random.shuffle(values)
+    assert study.mean_and_spread(values) == (mean, spread)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9])
+def test_prediction_interval_covers_at_other_levels(level):
+    draws = np.random.default_rng(1).normal(size=(4000, 5))
+    inside = 0
+    for row in draws:
+        low, high = study.prediction_interval(row[1:], level=level)
+        inside += low <= row[0] <= high
+    assert inside / len(draws) == pytest.approx(level, abs=0.02)
+
+
+# Rank correlations
+
+
+@pytest.mark.parametrize("samples", [40, 41])
+def test_spearman_interval_against_a_slow_bootstrap(samples):
+    first, _, gold = pairs(30)
+    estimate = study.spearman_interval(first, gold, samples=samples, level=0.9, seed=3)
+    assert estimate.value == pytest.approx(slow_spearman(first, gold), abs=1e-12)
+    expected = slow_bootstrap(slow_spearman, (first, gold), samples, 0.9, seed=3)
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(expected), abs=1e-12)
+
+
+def test_spearman_difference_against_a_slow_bootstrap_on_the_same_resamples():
+    first, second, gold = pairs(25, seed=4)
+
+    def difference(one, two, truth):
+        return slow_spearman(one, truth) - slow_spearman(two, truth)
+
+    estimate = study.spearman_difference(first, second, gold, samples=50, seed=5)
+    assert estimate.value == pytest.approx(difference(first, second, gold), abs=1e-12)
+    expected = slow_bootstrap(difference, (first, second, gold), 50, 0.95, seed=5)
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(expected), abs=1e-12)
+
+
+def test_the_value_is_scipys():
+    from scipy.stats import spearmanr
+
+    first, _, gold = pairs(500, seed=6)
+    assert study.spearman_interval(first, gold, samples=1).value == pytest.approx(
+        spearmanr(first, gold).statistic, abs=1e-12
+    )
+
+
+def test_blocks_of_resamples_change_nothing(monkeypatch):
+    first, second, gold = pairs(20, seed=7)
+    whole = study.spearman_difference(first, second, gold, samples=33)
+    monkeypatch.setattr(study, "CELLS_AT_ONCE", 20 * 5)
+    assert study.spearman_difference(first, second, gold, samples=33) == whole
+
+
+def test_resamples_without_a_correlation_are_left_out():
+    gold, scores = [0.0, 0.0, 1.0], [1.0, 2.0, 3.0]
+    estimate = study.spearman_interval(scores, gold, samples=200, seed=1)
+    expected = slow_bootstrap(slow_spearman, (scores, gold), 200, 0.95, seed=1)
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(expected))
+
+
+@pytest.mark.parametrize("scores", [[1.0, 1.0, 1.0], [1.0], []])
+def test_a_collapsed_encoder_has_no_interval(scores):
+    gold = [1.0, 2.0, 3.0][: len(scores)]
+    assert study.spearman_interval(scores, gold, samples=10) is None
+    assert study.spearman_difference(scores, gold, gold, samples=10) is None
+
+
+def test_wrong_input_is_refused():
+    with pytest.raises(ValueError, match="unequal length"):
+        study.spearman_interval([1.0, 2.0], [1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="not finite"):
+        study.spearman_interval([1.0, math.nan], [1.0, 2.0])
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 1000))
+def test_monotone_maps_of_the_scores_change_nothing(seed):
+    first, _, gold = pairs(15, seed=seed)
+    plain = study.spearman_interval(first, gold, samples=20)
+    assert study.spearman_interval(np.exp(first) * 3 - 1, gold, samples=20) == plain
+
+
+def test_the_same_seed_gives_the_same_interval_and_another_does_not():
+    first, _, gold = pairs(50)
+    one, same, other = (study.spearman_interval(first, gold, samples=100, seed=seed) for seed in (1, 1, 2))
+    assert one == same
+    assert one != other
+
+
+def test_spearman_interval_covers_the_truth():
+    """Bivariate normal with Pearson r has Spearman 6/pi * asin(r/2)."""
+    generator = np.random.default_rng(8)
+    truth = 6 / math.pi * math.asin(0.7 / 2)
+    inside = 0
+    for trial in range(400):
+        x, noise = generator.normal(size=(2, 100))
+        y = 0.7 * x + math.sqrt(1 - 0.49) * noise
+        estimate = study.spearman_interval(x, y, samples=300, seed=trial)
+        inside += estimate.low <= truth <= estimate.high
+    assert inside / 400 == pytest.approx(0.95, abs=0.035)
+
+
+def test_the_paired_interval_is_narrower_than_two_apart():
+    generator = np.random.default_rng(9)
+    gold = generator.normal(size=300)
+    shared = gold + generator.normal(size=300)
+    first, second = (shared + 0.1 * generator.normal(size=300) for _ in range(2))
+    paired = study.spearman_difference(first, second, gold)
+    apart = [study.spearman_interval(side, gold) for side in (first, second)]
+    assert paired.high - paired.low < 0.5 * math.hypot(*(one.high - one.low for one in apart))
+
+
+# Aggregates
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 7, 8, 35])
+def test_interquartile_mean_against_scipy(count):
+    from scipy.stats import trim_mean
+
+    scores = np.random.default_rng(count).normal(size=count)
+    assert study.interquartile_mean(scores) == pytest.approx(trim_mean(scores, 0.25))
+
+
+def test_interquartile_mean_ignores_the_outer_quarters():
+    assert study.interquartile_mean([-1e9, 1.0, 3.0, 1e9]) == 2.0
+
+
+def slow_aggregate(scores, samples, seed, joint):
+    """Stratified bootstrap with one seed drawn per task and place (or one per place for all tasks)."""
+    seeds, tasks = len(scores), len(scores[0])
+    drawn = np.random.default_rng(seed).integers(seeds, size=(samples, seeds, 1 if joint else tasks))
+    means = []
+    for sample in drawn:
+        pool = sorted(scores[sample[s][0 if joint else t]][t] for s in range(seeds) for t in range(tasks))
+        cut = int(0.25 * len(pool))
+        middle = pool[cut : len(pool) - cut]
+        means.append(sum(middle) / len(middle))
+    return np.quantile(means, [0.025, 0.975])
+
+
+@pytest.mark.parametrize("joint", [False, True])
+def test_aggregate_interval_against_a_slow_stratified_bootstrap(joint):
+    scores = np.random.default_rng(2).normal(75, 5, size=(5, 7))
+    estimate = study.aggregate_interval(scores, samples=60, seed=4, joint=joint)
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(slow_aggregate(scores, 60, 4, joint)))
+    assert estimate.value == pytest.approx(np.sort(scores.ravel())[8:27].mean())
+
+
+def test_stratification_never_mixes_tasks():
+    estimate = study.aggregate_interval([[10.0, 50.0, 90.0, 50.0]] * 4)
+    assert (estimate.low, estimate.value, estimate.high) == (50.0, 50.0, 50.0)
+
+
+def test_whole_runs_spread_more_where_tasks_move_together():
+    generator = np.random.default_rng(5)
+    scores = 75 + generator.normal(size=(8, 1)) + 0.1 * generator.normal(size=(8, 7))
+    apart, joint = (study.aggregate_interval(scores, joint=choice) for choice in (False, True))
+    assert joint.high - joint.low > 1.5 * (apart.high - apart.low)
+
+
+@pytest.mark.parametrize("scores", [[1.0, 2.0], [[]], [[1.0, math.nan]]])
+def test_incomplete_scores_have_no_aggregate(scores):
+    with pytest.raises(ValueError, match="seeds by tasks"):
+        study.aggregate_interval(scores)
+
+
+def test_estimates_can_be_written_as_json():
+    first, second, gold = pairs(10)
+    for estimate in (
+        study.spearman_interval(first, gold, samples=5),
+        study.spearman_difference(first, second, gold, samples=5),
+        study.aggregate_interval([[1.0, 2.0]], samples=5),
+    ):
+        json.dumps(vars(estimate))
+
+
+# Published spreads
+
+
+@pytest.mark.parametrize(
+    ("backbone", "metric", "spread"),
+    [
+        ("bert-base", "sts/avg", 0.84),
+        ("bert-base", "sts-dev/STS-B/all", 0.97),
+        ("bert-base", "sts/STS12/all", 1.51),
+        ("bert-base", "sts/SICK-R/all", 0.97),
+        ("bert-large", "sts/avg", 1.74),
+        ("roberta-base", "sts/avg", 0.21),
+        ("roberta-large", "sts-dev/STS-B/all", 0.51),
+        ("roberta-base", "sts/STS12/all", None),
+        ("bert-base", "transfer/avg", None),
+        ("distilbert-base", "sts/avg", None),
+    ],
+)
+def test_the_shipped_spreads(backbone, metric, spread):
+    assert study.load_priors(PRIORS).lookup(backbone, metric) == spread
+
+
+def test_the_shipped_spreads_name_their_source_and_fit_their_ranges():
+    priors = study.load_priors(PRIORS)
+    assert "simple-simcse" in priors.source
+    assert "unsupervised SimCSE" in priors.setting
+    for metrics in yaml.safe_load(PRIORS.read_text())["spreads"].values():
+        for entry in metrics.values():
+            assert entry["seeds"] == 50
+            if "min" in entry:
+                assert entry["min"] < entry["mean"] < entry["max"]
+                assert 3.5 < (entry["max"] - entry["min"]) / entry["sd"] < 6.5  # the range of 50 normal draws
+
+
+@pytest.mark.parametrize("sd", ["0.8", 0, -1, None, True, math.inf, math.nan])
+def test_a_spread_must_be_a_number_above_zero(tmp_path, sd):
+    path = tmp_path / "priors.yaml"
+    path.write_text(
+        yaml.safe_dump({"source": "x", "setting": "y", "spreads": {"b": {"sts/avg": {"sd": sd}}}})
+    )
+    with pytest.raises(BadInput, match=r"spreads\.b\.sts/avg\.sd is .*expected a number above zero"):
+        study.load_priors(path)
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({"setting": "y", "spreads": {"b": {}}}, "source is missing"),
+        ({"source": "x", "spreads": {"b": {}}}, "setting is missing"),
+        ({"source": "x", "setting": "y"}, "spreads is missing"),
+        ({"source": "x", "setting": "y", "spreads": [1]}, r"spreads is \[1\]; expected a mapping"),
+        ({"source": "x", "setting": "y", "spreads": {"b": 1}}, r"spreads\.b is 1; expected a mapping"),
+        ({"source": "x", "setting": "y", "spreads": {"b": {"sts/avg": 1}}}, "sd is None"),
+        ([1], "source is missing"),
+    ],
+)
+def test_malformed_priors_are_told_in_a_sentence(tmp_path, document, message):
+    path = tmp_path / "priors.yaml"
+    path.write_text(yaml.safe_dump(document))
+    with pytest.raises(BadInput, match=message):
+        study.load_priors(path)
+
+
+def test_absent_priors_are_missing_data(tmp_path):
+    with pytest.raises(MissingData):
+        study.load_priors(tmp_path / "none.yaml")

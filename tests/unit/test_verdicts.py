@@ -1,0 +1,310 @@
+"""Verdicts: every branch, properties of the decision, and the coverage of the prediction interval."""
+
+import math
+import os
+import statistics
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from replicse.errors import BadInput
+from replicse.study.verdicts import VERDICTS, judge, printed_number
+
+ROOT = Path(__file__).resolve().parents[2]
+T_975 = {1: 12.706204736, 2: 4.302652730, 3: 3.182446305, 4: 2.776445105, 9: 2.262157163}
+
+
+def judged(values, reported="76.25", **changes):
+    return judge(values, reported, **{"planned": len(values), "comparable": True, **changes})
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "half_digit"),
+    [
+        ("82.5", 82.5, 0.05),
+        ("82.50", 82.5, 0.005),
+        ("-0.9", -0.9, 0.05),
+        ("−0.9", -0.9, 0.05),
+        ("+1.1", 1.1, 0.05),
+        (".533", 0.533, 0.0005),
+        ("76", 76, 0.5),
+        ("76.", 76, 0.5),
+        ("3e-5", 3e-5, 5e-6),
+        ("1.5E+3", 1500, 50),
+        ("110M", 110e6, 0.5e6),
+        ("2.5k", 2500, 50),
+        ("1,500", 1500, 0.5),
+        ("1,234,567.8", 1234567.8, 0.05),
+        ("75.11 ± 0.84", 75.11, 0.005),
+        ("75.11 (0.84)", 75.11, 0.005),
+        ("82.5%", 82.5, 0.05),
+        ("82.5*", 82.5, 0.05),
+        (" 82.5 ", 82.5, 0.05),
+    ],
+)
+def test_printed_numbers_keep_their_last_digit(text, value, half_digit):
+    assert printed_number(text) == pytest.approx((value, half_digit), rel=1e-15)
+
+
+@pytest.mark.parametrize("text", [None, "", "  ", "-", "–", "—", "N/A", "n/a"])
+def test_absent_numbers(text):
+    assert printed_number(text) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["fp16", "1,50", ".", "82.5.1", "e5", "82..5", "three", "12 34", "--5", "nan", "inf"]
+)
+def test_other_text_is_refused_with_the_text(text):
+    with pytest.raises(BadInput, match="reported value") as caught:
+        printed_number(text)
+    assert f'"{text}"' in str(caught.value)
+
+
+@given(st.decimals(min_value=-1000, max_value=1000, places=3))
+def test_any_decimal_is_read_as_python_reads_it(number):
+    assert printed_number(str(number)) == (float(number), 0.0005)
+
+
+def test_within_seed_spread_against_the_formula():
+    values = [75.0, 76.0, 78.0]
+    half = T_975[2] * statistics.stdev(values) * math.sqrt(1 + 1 / 3) + 0.005
+    cell = judged(values)
+    assert cell.verdict == "within seed spread"
+    assert (cell.reproduced, cell.delta) == pytest.approx((229 / 3, 229 / 3 - 76.25))
+    assert (cell.low, cell.high) == pytest.approx((229 / 3 - half, 229 / 3 + half))
+    assert cell.n_seeds == 3
+    assert not cell.borrowed
+    assert "76.25 lies inside" in cell.reason
+    assert "3 seeds" in cell.reason
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 10])
+def test_the_verdict_turns_where_the_formula_says(count):
+    values = [70 + 0.1 * step for step in range(count)]
+    half = T_975[count - 1] * statistics.stdev(values) * math.sqrt(1 + 1 / count) + 0.0005
+    for edge, beyond in (
+        (statistics.mean(values) - half, "higher"),
+        (statistics.mean(values) + half, "lower"),
+    ):
+        outward = math.copysign(0.001, edge - statistics.mean(values))
+        assert judged(values, f"{edge - outward:.3f}").verdict == "within seed spread"
+        assert judged(values, f"{edge + outward:.3f}").verdict == beyond
+
+
+def test_higher_and_lower_are_named_from_our_side():
+    assert judged([80.0, 80.1, 80.2]).verdict == "higher"
+    assert judged([70.0, 70.1, 70.2]).verdict == "lower"
+    assert "below" in judged([80.0, 80.1, 80.2]).reason
+    assert "above" in judged([70.0, 70.1, 70.2]).reason
+
+
+def test_failed_comes_first_and_hides_the_survivors():
+    cell = judged([76.0, None, 76.2], None, comparable=False, failures=["seed 2: correlation undefined"])
+    assert cell.verdict == "failed"
+    assert (cell.reproduced, cell.delta, cell.low, cell.high) == (None, None, None, None)
+    assert cell.n_seeds == 2
+    assert cell.reason == "seed 2: correlation undefined"
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_value_that_is_not_finite_is_a_failure(value):
+    cell = judged([76.0, value])
+    assert cell.verdict == "failed"
+    assert cell.reproduced is None
+    assert str(value) in cell.reason
+
+
+def test_all_failures_are_told():
+    assert judged([None, None], failures=["seed 1: killed", "seed 2: nan loss"]).reason == (
+        "seed 1: killed; seed 2: nan loss"
+    )
+
+
+@pytest.mark.parametrize("values", [[], [None], [None, None]])
+def test_not_run_without_any_value(values):
+    cell = judged(values, planned=2, comparable=False)
+    assert cell.verdict == "not run"
+    assert (cell.reproduced, cell.delta, cell.low, cell.high, cell.n_seeds) == (None, None, None, None, 0)
+
+
+def test_not_run_while_a_planned_seed_is_missing_but_numbers_show():
+    for cell in (judged([76.0, None, 76.4]), judged([76.0, 76.4], planned=3, comparable=False)):
+        assert cell.verdict == "not run"
+        assert cell.reproduced == pytest.approx(76.2)
+        assert cell.low < 76.2 < cell.high
+        assert cell.n_seeds == 2
+        assert "1 of the planned runs (3)" in cell.reason
+
+
+def test_not_comparable_keeps_numbers_and_says_why():
+    cell = judged([40.0, 41.0], comparable=False, why_not="scale micro")
+    assert cell.verdict == "not comparable"
+    assert cell.delta == pytest.approx(40.5 - 76.25)
+    assert cell.low < 40.5 < cell.high
+    assert cell.reason == "scale micro"
+    assert judged([40.0], comparable=False).reason == "the setting differs from the paper's"
+
+
+def test_no_spread_is_borrowed_for_another_setting():
+    alone = judged([40.0], comparable=False, prior_sd=0.84)
+    assert (alone.low, alone.high, alone.borrowed) == (None, None, False)
+    pair = judged([40.0, 41.0], comparable=False, prior_sd=0.84)
+    assert (pair.low, pair.high) == pytest.approx(
+        (40.5 - T_975[1] * math.sqrt(0.75) - 0.005, 40.5 + T_975[1] * math.sqrt(0.75) + 0.005)
+    )
+
+
+def test_undetermined_with_one_seed_and_no_spread():
+    cell = judged([76.0])
+    assert cell.verdict == "undetermined"
+    assert (cell.reproduced, cell.delta, cell.low, cell.high) == (76.0, -0.25, None, None)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_a_published_spread_is_borrowed_below_five_seeds_with_the_normal_quantile(count):
+    values = [74.0 + 0.001 * step for step in range(count)]
+    cell = judged(values, prior_sd=0.84)
+    half = 1.959963985 * 0.84 * math.sqrt(1 + 1 / count) + 0.005
+    assert cell.borrowed
+    assert cell.high - cell.low == pytest.approx(2 * half)
+    assert "published spread" in cell.reason
+
+
+def test_five_seeds_stand_on_their_own():
+    values = [75.0, 75.5, 76.0, 76.5, 77.0]
+    assert judged(values, prior_sd=0.01) == judged(values)
+    assert not judged(values, prior_sd=0.01).borrowed
+
+
+def test_zero_spread_leaves_half_a_digit():
+    same = [76.254] * 3
+    assert judged(same).verdict == "within seed spread"
+    assert (judged(same).low, judged(same).high) == pytest.approx((76.249, 76.259))
+    assert judged([76.256] * 3).verdict == "higher"
+    assert judged([76.244] * 3).verdict == "lower"
+
+
+def test_the_edge_of_half_a_digit_belongs_to_it():
+    for value in ("76.245", "76.255"):
+        assert judged([float(value)] * 2).verdict == "within seed spread"
+    # In binary 2.35 - 0.05 exceeds 2.3.
+    assert judged([2.35] * 2, "2.3").verdict == "within seed spread"
+    assert judged([-2.35] * 2, "-2.3").verdict == "within seed spread"
+
+
+def test_an_encoder_without_seeds_is_judged_by_the_printed_digit():
+    assert judged([76.252], prior_sd=0.0).verdict == "within seed spread"
+    cell = judged([76.31], prior_sd=0.0)
+    assert cell.verdict == "higher"
+    assert not cell.borrowed
+    assert "no seed" in cell.reason
+    assert judged([76.2, 76.3, 76.4], prior_sd=0.0) == judged([76.2, 76.3, 76.4])
+
+
+def test_nothing_to_judge_where_the_paper_prints_nothing():
+    for comparable in (True, False):
+        cell = judged([75.0, 77.0], "-", comparable=comparable)
+        half = T_975[1] * math.sqrt(2) * math.sqrt(1.5)
+        assert cell.verdict == ""
+        assert cell.delta is None
+        assert (cell.reproduced, cell.low, cell.high) == pytest.approx((76.0, 76 - half, 76 + half))
+
+
+def test_a_typing_error_in_a_reported_number_does_not_pass():
+    with pytest.raises(BadInput):
+        judged([76.0], "76,25")
+
+
+def test_numbers_of_other_types_come_back_as_plain_floats():
+    cell = judged(list(np.array([75.0, 76.0, 77.0])))
+    assert {type(number) for number in (cell.reproduced, cell.delta, cell.low, cell.high)} == {float}
+
+
+def test_planning_does_not_pay_for_the_quantiles():
+    code = "import sys, replicse.study.verdicts; sys.exit(bool({'scipy', 'torch'} & set(sys.modules)))"
+    subprocess.run(
+        [sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    )
+
+
+# Properties. Scores are two-decimal numbers, as harnesses print them.
+scores = st.integers(0, 10_000).map(lambda cents: cents / 100)
+samples = st.lists(scores, min_size=1, max_size=7)
+priors = st.none() | st.sampled_from([0.0, 0.21, 0.84])
+MIRRORED = {"higher": "lower", "lower": "higher"}
+
+
+@given(samples, scores, priors, st.booleans())
+def test_every_cell_gets_a_known_verdict_and_a_coherent_interval(values, reported, prior, comparable):
+    cell = judged(values, f"{reported:.2f}", prior_sd=prior, comparable=comparable)
+    assert cell.verdict in VERDICTS
+    assert cell.delta == pytest.approx(cell.reproduced - reported)
+    if cell.low is not None:
+        assert cell.low < cell.reproduced < cell.high
+        assert cell.reproduced - cell.low == pytest.approx(cell.high - cell.reproduced, rel=1e-6, abs=1e-9)
+
+
+@given(samples, scores, scores, priors)
+@example([76.0, 76.1], 76.3, 70.0, None)
+def test_a_wider_gap_never_brings_the_paper_back_inside(values, one, other, prior):
+    near, far = (judged(values, f"{value:.2f}", prior_sd=prior) for value in (one, other))
+    assume(near.delta * far.delta > 0)
+    if abs(near.delta) > abs(far.delta):
+        near, far = far, near
+    if far.verdict == "within seed spread":
+        assert near.verdict == "within seed spread"
+    if near.verdict in MIRRORED:
+        assert far.verdict == near.verdict
+
+
+@given(samples, scores, priors, st.randoms(use_true_random=False))
+def test_the_order_of_seeds_changes_nothing(values, reported, prior, random):
+    shuffled = list(values)
+    random.shuffle(shuffled)
+    text = f"{reported:.2f}"
+    assert judged(shuffled, text, prior_sd=prior) == judged(values, text, prior_sd=prior)
+
+
+@given(samples, scores, st.sampled_from([-4, -2, 2, 3]), priors)
+@example([0.5, 0.5], 0.5, -2, None)
+def test_units_change_nothing(values, reported, power, prior):
+    cell = judged(values, f"{reported:.2f}", prior_sd=prior)
+    scale = 10.0**power
+    text = str(Decimal(f"{reported:.2f}").scaleb(power))
+    scaled = judged([value * scale for value in values], text, prior_sd=prior and prior * scale)
+    assert scaled.verdict == cell.verdict
+    if cell.low is not None:
+        assert (scaled.low, scaled.high) == pytest.approx(
+            (cell.low * scale, cell.high * scale), abs=1e-9 * scale
+        )
+
+
+@given(samples, scores, priors)
+def test_reflection_swaps_higher_and_lower(values, reported, prior):
+    cell = judged(values, f"{reported:.2f}", prior_sd=prior)
+    mirrored = judged([-value for value in values], f"-{reported:.2f}", prior_sd=prior)
+    assert mirrored.verdict == MIRRORED.get(cell.verdict, cell.verdict)
+    assert mirrored.delta == -cell.delta
+
+
+@pytest.mark.parametrize("count", [3, 5, 10])
+def test_the_interval_holds_one_more_draw_as_often_as_it_claims(count):
+    generator = np.random.default_rng(count)
+    draws = 75 + 0.84 * generator.normal(size=(4000, count + 1))
+    inside = [judged(row[1:].tolist(), f"{row[0]:.4f}").verdict == "within seed spread" for row in draws]
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.02)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_borrowed_spread_covers_too(count):
+    generator = np.random.default_rng(10 + count)
+    draws = 75 + 0.84 * generator.normal(size=(4000, count + 1))
+    verdicts = [judged(row[1:].tolist(), f"{row[0]:.4f}", prior_sd=0.84).verdict for row in draws]
+    assert np.mean([verdict == "within seed spread" for verdict in verdicts]) == pytest.approx(0.95, abs=0.02)
+    assert verdicts.count("higher") == pytest.approx(verdicts.count("lower"), abs=60)

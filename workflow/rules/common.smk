@@ -1,0 +1,160 @@
+# Helpers only: the plan is made once, and every input function is a look-up in it.
+import json
+import os
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+sys.path.insert(0, str(Path(workflow.basedir) / "src"))
+
+from replicse.errors import BadInput
+from replicse.study.plan import load_plan
+
+# The console script beside this Snakemake, unless the job's own environment has one.
+shell.prefix(f'set -euo pipefail; export PATH="$PATH:{Path(sys.executable).parent}"; ')
+
+try:
+    PLAN = load_plan(config, Path(workflow.basedir) / "workflow")
+except BadInput as error:
+    raise WorkflowError(str(error)) from None
+
+PATHS = PLAN.paths
+SCALE = PLAN.scale.name
+RESULTS = PATHS.results
+# A tiny or compact encoder gains nothing from more threads; many runs side by side do.
+JOB_THREADS = 4 if PLAN.scale.comparable else 1
+GPUS = 0 if SCALE == "micro" else 1
+
+
+wildcard_constraints:
+    paper="[a-z0-9]+",
+    item="[A-Za-z0-9-]+",
+    run="[A-Za-z0-9.-]+",
+    encoder="[A-Za-z0-9.-]+",
+    store="[A-Za-z0-9.-]+",
+    name="[A-Za-z0-9._-]+",
+
+
+def compact_json(value):
+    """Return sorted JSON on one line: stable text for params."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def data_options(wildcards):
+    """Return the arguments of the data verb; the root of a local source comes from the config or the environment."""
+    words = ["--source", PLAN.study.source]
+    if PLAN.study.root:
+        words += ["--root", PLAN.study.root]
+    for file in PLAN.scale.files:
+        words += ["--file", file]
+    return words
+
+
+def tokenizer_recipe(wildcards):
+    """Return a tokenizer's recipe as JSON."""
+    return compact_json(PLAN.tokenizers[wildcards.name])
+
+
+def backbone_source(wildcards):
+    """Return a released encoder's source as JSON."""
+    return compact_json(PLAN.backbones[wildcards.name])
+
+
+def store_spec(wildcards):
+    """Return a store's spec as JSON."""
+    return compact_json(PLAN.stores[wildcards.store])
+
+
+def store_tokenizer(wildcards):
+    """Return the tokenizer file of a store."""
+    return PLAN.stores[wildcards.store]["tokenizer"]
+
+
+def train_job(wildcards):
+    """Return a run's job as JSON."""
+    return compact_json(PLAN.train_job(wildcards.run))
+
+
+def train_inputs(wildcards):
+    """Return the stores, tokenizer and initial weights of a run."""
+    job = PLAN.train_job(wildcards.run)
+    files = [f"{store}/store.json" for store in dict.fromkeys(job["stores"])]
+    files.append(job["tokenizer"])
+    if job["init"]:
+        files.append(f"{job['init']}/model.safetensors")
+    return files
+
+
+def train_memory(wildcards, attempt):
+    """Return the memory of a training job in MB; a retry gets more."""
+    return (32000 if PLAN.scale.comparable else 3000) * attempt
+
+
+def encoder_weights(wildcards):
+    """Return the weights of an encoder."""
+    return f"{PLAN.encoder_folder(PLAN.encoders[wildcards.encoder])}/model.safetensors"
+
+
+def encoder_folder(wildcards):
+    """Return the folder of an encoder."""
+    return PLAN.encoder_folder(PLAN.encoders[wildcards.encoder])
+
+
+def encoder_options(wildcards):
+    """Return pooling and suites of an encoder."""
+    words = ["--pooling", PLAN.encoders[wildcards.encoder].pooling]
+    for suite in sorted(PLAN.suites[wildcards.encoder] - {"trajectory"}):
+        words += ["--suite", suite]
+    return words
+
+
+def encoder_pooling(wildcards):
+    """Return an encoder's test-time pooling."""
+    return PLAN.encoders[wildcards.encoder].pooling
+
+
+def encoder_run(wildcards):
+    """Return the folder of the run that an encoder comes from."""
+    return PATHS.run(PLAN.encoders[wildcards.encoder].source["run"])
+
+
+def trajectory_list(wildcards):
+    """Return the list of the checkpoints a run kept."""
+    return f"{encoder_run(wildcards)}/trajectory.json"
+
+
+def item_manifest(wildcards):
+    """Return an item's manifest as JSON."""
+    return compact_json(PLAN.manifest(PLAN.items[f"{wildcards.paper}/{wildcards.item}"]))
+
+
+def item_evaluations(wildcards):
+    """Return the evaluations that an item's cells read."""
+    return PLAN.evaluation_files(PLAN.items[f"{wildcards.paper}/{wildcards.item}"])
+
+
+def item_files(item):
+    """Return what asking for an item alone makes: its table, and its figure where it has one."""
+    figures = [PATHS.figure(item.id, kind) for kind in ("svg", "png", "pdf")] if item.figure else []
+    return [PATHS.table(item.id), *figures]
+
+
+def list_tables(wildcards):
+    """Return the tables of all items."""
+    return [PATHS.table(item) for item in PLAN.items]
+
+
+def list_figures(wildcards):
+    """Return the figures of all items that have one."""
+    return [PATHS.figure(item.id) for item in PLAN.items.values() if item.figure]
+
+
+def list_manifests(wildcards):
+    """Return the manifests of all items."""
+    return [PATHS.manifest(item) for item in PLAN.items]
+
+
+def study_record(wildcards):
+    """Return what the report says about the study, as JSON."""
+    return compact_json(PLAN.record)

@@ -1,0 +1,20 @@
+# Alignment and uniformity of each checkpoint that a run kept along its training.
+rule align_uniformity_checkpoints:
+    input:
+        kept=trajectory_list,
+        data=rules.data.output.record,
+    output:
+        scores=PATHS.encoder("{encoder}", "trajectory"),
+    log:
+        f"logs/{SCALE}/geometry/{{encoder}}.log",
+    threads: JOB_THREADS
+    resources:
+        mem_mb=4000,
+        runtime="1h",
+        gpu=GPUS,
+    params:
+        run=encoder_run,
+        pooling=encoder_pooling,
+    shell:
+        "replicse geometry --trajectory --encoder {params.run} --pooling {params.pooling} --data {input.data}"
+        " --threads {threads} --out {output.scores} > {log} 2>&1"
