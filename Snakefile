@@ -37,3 +37,7 @@ for item in PLAN.items.values():
             item.target
         input:
             item_files(item),
+
+
+onsuccess:
+    print(f"report: {PATHS.report('html')} (also .md, .tex and, with a LaTeX engine, .pdf)")

@@ -1,4 +1,4 @@
-"""SentEval's classifiers one by one with torch's own layers and optimisers: the slow twin of `linear_probe`."""
+"""SentEval's classifiers one by one, with torch's own layers and optimisers: the slow `linear_probe`."""
 
 import copy
 

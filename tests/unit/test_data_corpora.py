@@ -309,13 +309,13 @@ def test_real_triples_follow_a_slow_loop(real_data):
                 tuple(" ".join(record[key].split()) for key in ("sentence1", "sentence2", "gold_label"))
             )
     expected = []
-    for premise in dict.fromkeys(row[0] for row in rows[:2000]):
+    for premise in dict.fromkeys(row[0] for row in rows[:400]):
         follows = [row[1] for row in rows if row[0] == premise and row[2] == "entailment"]
         clashes = [row[1] for row in rows if row[0] == premise and row[2] == "contradiction"]
         if follows and clashes:
             expected.append((premise, follows[0], clashes[0]))
     columns = read_corpus(real_data, {"format": "nli", "files": SNLI_TRAIN})
-    assert len(expected) > 50
+    assert len(expected) > 5
     assert list(zip(*columns.values(), strict=True))[: len(expected)] == expected
 
 

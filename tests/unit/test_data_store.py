@@ -108,6 +108,9 @@ def test_a_cut_array_is_bad_input(tmp_path, tokenizer_file):
     (tmp_path / "tokens.npy").write_bytes(content[:-4])
     with pytest.raises(BadInput, match="broken store"):
         open_store(tmp_path)
+    (tmp_path / "tokens.npy").write_bytes(b"")
+    with pytest.raises(BadInput, match="broken store"):
+        open_store(tmp_path)
     np.save(tmp_path / "tokens.npy", np.zeros(3, dtype=np.int32))
     with pytest.raises(BadInput, match="5 rows and 3 tokens do not fit"):
         open_store(tmp_path)

@@ -5,13 +5,14 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from tokenizers import Tokenizer
+from tokenizers import AddedToken, Tokenizer
 
 from replicse.data.sts import load_sts, read_lines
 from replicse.data.tokenizer import (
     SpecialIds,
     load_tokenizer,
     special_ids,
+    tokenizer_from_merges,
     tokenizer_from_vocabulary,
     train_tokenizer,
 )
@@ -157,10 +158,38 @@ def test_a_trained_byte_bpe_looks_like_roberta():
     assert (encoding.tokens[0], encoding.tokens[-1]) == ("<s>", "</s>")
     assert tokenizer.decode(encoding.ids) == "The  日 fox"
     # The mask swallows the blank before it, not the one after it.
-    assert tokenizer.encode("a <mask> b").tokens == ["<s>", "a", " <mask>", "Ġb", "</s>"]
+    assert tokenizer.encode("a <mask> b").tokens == ["<s>", "a", " <mask>", "Ġ", "b", "</s>"]
     assert tokenizer.encode("a <mask> b").ids[2] == 4
     assert set(tokenizer.encode("a", "b").type_ids) == {0}
     assert [tokenizer.encode("a", "b").ids[i] for i in (0, 2, 3, 5)] == [0, 2, 2, 2]
+
+
+def test_merges_agree_with_transformers(real_data, tmp_path):
+    from transformers import RobertaTokenizerFast
+
+    sentences = real_sentences(real_data)
+    train_tokenizer("byte-bpe", sentences, 1000, lowercase=False).model.save(str(tmp_path))
+    vocabulary, merges = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    pairs = [tuple(line.split(" ")) for line in merges.read_text(encoding="utf-8").split("\n")[1:-1]]
+    mask = AddedToken("<mask>", lstrip=True, normalized=False)  # as in roberta-base's own tokenizer.json
+    reference = RobertaTokenizerFast(vocab=json.loads(vocabulary.read_text()), merges=pairs, mask_token=mask)
+    ours = tokenizer_from_merges(vocabulary, merges)
+    texts = [*sentences, "a <mask> b", "<mask>", "  two  blanks "]
+    assert [encoding.ids for encoding in ours.encode_batch(texts)] == reference(texts)["input_ids"]
+    assert ours.encode("A man.", "Two dogs").ids == reference("A man.", "Two dogs")["input_ids"]
+
+
+def test_broken_merges_are_bad_input(tmp_path):
+    vocabulary, merges = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    with pytest.raises(MissingData, match=r"vocab\.json: no such file"):
+        tokenizer_from_merges(vocabulary, merges)
+    vocabulary.write_text('{"a": 0}')
+    merges.write_text("#version: 0.2\na b\n")
+    with pytest.raises(BadInput, match=r"merges\.txt: does not fit .*vocab\.json"):
+        tokenizer_from_merges(vocabulary, merges)
+    merges.write_text("#version: 0.2\n")
+    with pytest.raises(BadInput, match=r"vocab\.json: no token <s>"):
+        tokenizer_from_merges(vocabulary, merges)
 
 
 def test_byte_bpe_lower_cases_on_request():

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from replicse.augment.eda import eda
+from replicse.augment.eda import easy_data_augmentation
 from replicse.augment.neighbours import next_sentence
 from replicse.augment.synonyms import synonym
 from replicse.augment.words import crop, delete_one_word, deletion, shuffle
@@ -21,7 +21,7 @@ AUGMENTATIONS: dict[str, Callable[..., list[str]]] = {
     "delete-one-word": delete_one_word,
     "shuffle": shuffle,
     "synonym": synonym,
-    "eda": eda,
+    "eda": easy_data_augmentation,
     "next-sentence": next_sentence,
 }
 DEFAULT_SEED = 42
@@ -42,7 +42,7 @@ def augment(lines: Sequence[str], spec: Mapping[str, Any], **resources: Any) -> 
 
 
 def _checked(spec: Mapping[str, Any]) -> Callable[..., list[str]]:
-    """Return the augmentation that `spec` names, or raise BadInput for its first unknown, bad or missing key."""
+    """Return the augmentation that `spec` names; raises BadInput for an unknown, bad or missing key."""
     name = spec.get("name")
     if name not in AUGMENTATIONS:
         raise BadInput(f'augmentation "{name}" is unknown{nearest(name, AUGMENTATIONS)}')

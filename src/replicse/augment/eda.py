@@ -17,7 +17,7 @@ Synonyms = Callable[[str], tuple[str, ...]]
 Words = list[str]
 
 
-def eda(
+def easy_data_augmentation(
     lines: Sequence[str],
     *,
     seed: int,

@@ -22,18 +22,24 @@ TAGGERS = ("perceptron", "lexicon")
 PIECES = re.compile(r"\w+|\W")
 NO_SYNONYM = "DT"  # nlpaug leaves determiners alone
 TAGS = {"n": "NN", "v": "VB", "a": "JJ", "s": "JJ", "r": "RB"}
+PARTS_OF_SPEECH = {
+    **dict.fromkeys(("NN", "NNS", "NNP", "NNPS", "NP"), "n"),
+    **dict.fromkeys(("VB", "VBD", "VBG", "VBN", "VBZ", "VBP"), "v"),
+    **dict.fromkeys(("JJ", "JJR", "JJS", "IN"), "as"),
+    **dict.fromkeys(("RB", "RBR", "RBS"), "r"),
+}
 
 # Closed-class words. Thesauri list unrelated nouns under some of them ("a" the vitamin, "in" the inch).
-FUNCTION_WORDS = frozenset(
-    " ".join(
-        (
-            "a an the this that these those some any no every each either neither both all i me my mine we
-            us our", "ours you your yours he him his she her hers it its they them their theirs who whom
-            whose which what", "where when why how and or but nor so if than then as at by for from in into
-            of off on onto out over to", "under up with within without about above after against along among
-            around before behind below beneath", "beside between beyond down during near through toward upon
-            am is are was were be been being have has", "had having do does did doing will would shall
-            should can could may might must not there here", ) ).split() )
+CLOSED_CLASSES = (
+    "a an the this that these those some any no every each either neither both all i me my mine we us "
+    "our ours you your yours he him his she her hers it its they them their theirs who whom whose "
+    "which what where when why how and or but nor so if than then as at by for from in into of off on "
+    "onto out over to under up with within without about above after against along among around "
+    "before behind below beneath beside between beyond down during near through toward upon am is are "
+    "was were be been being have has had having do does did doing will would shall should can could "
+    "may might must not there here "
+)
+FUNCTION_WORDS = frozenset(CLOSED_CLASSES.split())
 
 
 @dataclass(frozen=True)
@@ -55,18 +61,19 @@ def synonym(
     tagger: str | None = None,
     resources: Mapping[str, Any],
 ) -> list[str]:
-    """Return every line with some words replaced by synonyms drawn by nlpaug; all else stays character by character.
+    """Return every line with some words replaced by synonyms that nlpaug draws; all other characters stay.
 
     `words: 1` replaces one word (SimCSE, Table 1); `rate: 0.3` replaces that share, 1 to 10 words, as
     nlpaug does by default (what the reproducibility study ran). nlpaug draws among all words but
-    determiners: where the drawn word has no synonym, nothing changes. `source` is `wordnet`, or `ppdb` with
+    determiners; where the drawn word has no synonym, nothing changes. `source` is `wordnet`, or `ppdb` with
     `file` below the data root. `tagger` is `perceptron` (NLTK's; the default for WordNet) or `lexicon` (the
     part of speech with most entries in the thesaurus, words it lacks are never drawn; the default for
     PPDB). Raises BadInput for bad parameters, MissingData where the thesaurus or the tagger is absent.
     """
     if (words is None) == (rate is None):
         raise BadInput(
-            "augmentation synonym: expected one of words (a number of words) and rate (a share of them)"
+            f"augmentation synonym: words is {words!r} and rate is {rate!r}; expected one of the two: "
+            "a number of words or a share of them"
         )
     least, most = (1, 10) if words is None else (count("synonym", "words", words),) * 2
     share = 0.3 if rate is None else fraction("synonym", "rate", rate, above_zero=True)
@@ -181,20 +188,39 @@ def _ppdb(augmentation: str, file: str | None, resources: Mapping[str, Any]) -> 
         raise MissingData(
             f"{path} is absent: put a PPDB text file there, or change the augmentation's `file`"
         )
-    from nlpaug.model.word_dict import Ppdb
+    entries = read_ppdb(path)
 
-    try:
-        dictionary = Ppdb(str(path))
-    except (IndexError, ValueError) as error:
-        raise BadInput(
-            f"{path} is no PPDB text file: expected UTF-8 lines "
-            f"`[NN] ||| word ||| paraphrase ||| features ||| alignment ||| entailment` ({error})"
-        ) from error
+    def predict(word: str, pos: str | None = None) -> list[str]:
+        found = entries.get(word, {})
+        return found.get(pos, []) if pos else [name for names in found.values() for name in names]
 
-    def senses(word: str) -> dict[str, int]:
-        return {pos: len(entries) for pos, entries in dictionary.dict.get(word, {}).items()}
+    return predict, lambda word: {pos: len(names) for pos, names in entries.get(word, {}).items()}
 
-    return dictionary.predict, senses
+
+def read_ppdb(path: Path) -> dict[str, dict[str, list[str]]]:
+    """Return word -> part of speech (n, v, a, s, r) -> paraphrases of a PPDB text file.
+
+    What nlpaug's reader leaves out is left out: escaped bytes, paraphrases of another number of words and
+    closed word classes. That reader itself imports torch, and names no line. Raises BadInput for a malformed
+    line.
+    """
+    entries: dict[str, dict[str, list[str]]] = {}
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                constituents, phrase, paraphrase = (part.strip() for part in line.decode().split("|||")[:3])
+            except ValueError as error:
+                raise BadInput(
+                    f"{path}, line {number}: expected UTF-8 text "
+                    "`[NN] ||| word ||| paraphrase ||| features ||| alignment ||| entailment`"
+                ) from error
+            escaped = b"\\ x" in line or b"xc3" in line
+            if escaped or len(phrase.split()) != len(paraphrase.split()):
+                continue
+            for constituent in constituents[1:-1].split("/"):
+                for pos in PARTS_OF_SPEECH.get(constituent, ""):
+                    entries.setdefault(phrase, {}).setdefault(pos, []).append(paraphrase)
+    return entries
 
 
 def _wordnet() -> tuple[Callable, Callable]:
@@ -215,7 +241,7 @@ def _wordnet_place() -> Any:
             return nltk.data.find(name)
         except LookupError:
             continue
-    # WNSEARCHDIR is WordNet's own variable for the folder of its database; the other is Debian's wordnet-base.
+    # WNSEARCHDIR is WordNet's own variable for its database; the other folder is Debian's wordnet-base.
     for folder in (os.environ.get("WNSEARCHDIR"), "/usr/share/wordnet"):
         if folder and (Path(folder) / "data.noun").is_file():
             if folder not in nltk.data.path:

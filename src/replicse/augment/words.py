@@ -28,10 +28,12 @@ def crop(
         return words[start : start + kept]
 
     def cut_characters(line: str, random: Random) -> str:
+        line = line.strip()
         kept = max(1, _floor(keep * len(line)))
+        if position == "prefix":
+            return line[:kept]
         # A window may not start with a blank: of one character it would be an empty sentence.
-        starts = [i for i in range(len(line) - kept + 1) if not line[i].isspace()] or [0]
-        start = random.choice(starts) if position == "window" else 0
+        start = random.choice([i for i in range(len(line) - kept + 1) if not line[i].isspace()])
         return line[start : start + kept]
 
     return each_words(lines, seed, cut_words) if unit == "word" else each_line(lines, seed, cut_characters)

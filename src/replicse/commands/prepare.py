@@ -32,7 +32,9 @@ def data_verb(parser: ArgumentParser) -> Action:
         if arguments.source == "embedded":
             from replicse.data.world import write_world
 
-            record = {"root": str(own), "files": write_world(own)["files"]}
+            written = write_world(own)["files"]
+            files = [{"name": name, **facts} for name, facts in sorted(written.items())]
+            record = {"root": str(own), "files": files}
         elif arguments.source == "hub":
             from replicse.data.hub import materialise
 

@@ -128,9 +128,10 @@ def show_verb(parser: ArgumentParser) -> Action:
             print(json.dumps({"manifest": manifest, "cells": cells}, indent=1, ensure_ascii=False))
             return
         from replicse.report.document import render_item_text
-        from replicse.report.items import item_of
+        from replicse.report.items import make_item, result_of
 
-        print(render_item_text(item_of(manifest, cells)))
+        results = tuple(result_of(cell, item.id) for cell in cells)
+        print(render_item_text(make_item(manifest, results, scale=plan.scale.name)))
 
     return action
 

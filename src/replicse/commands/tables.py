@@ -2,10 +2,13 @@
 
 import logging
 from argparse import ArgumentParser, Namespace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from replicse.commands import Action
 from replicse.files import read_json
+from replicse.study.paths import Paths
 
 log = logging.getLogger(__name__)
 
@@ -20,7 +23,6 @@ def tabulate_verb(parser: ArgumentParser) -> Action:
     parser.add_argument("--out", type=Path, required=True)
 
     def action(arguments: Namespace) -> None:
-        from replicse.study.paths import Paths
         from replicse.study.tabulate import write_table
 
         manifest = read_json(arguments.item)
@@ -28,3 +30,61 @@ def tabulate_verb(parser: ArgumentParser) -> Action:
         log.info("wrote=%s cells=%d", arguments.out, cells)
 
     return action
+
+
+def figures_verb(parser: ArgumentParser) -> Action:
+    """Draw one item as SVG, PNG and PDF, with the plotted data beside them as CSV."""
+    parser.epilog = (
+        "example:\n  replicse figures --item results/micro/items/simcse/figure2.json"
+        " --table results/micro/tables/simcse/figure2.csv --out figures/micro/simcse/figure2.svg"
+    )
+    parser.add_argument("--item", type=Path, required=True, help="the item's manifest")
+    parser.add_argument("--table", type=Path, required=True, help="the item's cells")
+    parser.add_argument("--out", type=Path, required=True, help="the SVG; .png, .pdf and .csv stand beside it")
+
+    def action(arguments: Namespace) -> None:
+        from replicse.report.figures import draw
+        from replicse.report.items import read_item
+        from replicse.report.records import records_of
+
+        scale = read_json(arguments.item)["scale"]
+        item = read_item(arguments.item, arguments.table, scale=scale)
+        files = draw(item.figure, records_of(item), arguments.out.with_suffix(""))
+        log.info("wrote=%s", ",".join(map(str, files)))
+
+    return action
+
+
+def report_verb(parser: ArgumentParser) -> Action:
+    """Write the report of all items of a study as Markdown, LaTeX, HTML and, with a LaTeX engine, PDF."""
+    parser.epilog = (
+        "example:\n  replicse report --study results/micro/study.json --data results/micro/data.json"
+        " --out reports/micro/report.html"
+    )
+    parser.add_argument("--study", type=Path, required=True, help="the study record")
+    parser.add_argument("--data", type=Path, required=True, help="the data record")
+    parser.add_argument("--out", type=Path, required=True, help="the HTML; .md, .tex and .pdf stand beside it")
+
+    def action(arguments: Namespace) -> None:
+        from replicse.report.document import write_report
+        from replicse.report.items import read_item
+
+        study, paths = read_json(arguments.study), Paths(read_json(arguments.study)["scale"])
+        items = []
+        for name in study["items"]:
+            figure = Path(paths.figure(name))
+            picture = figure.with_suffix("") if read_json(paths.manifest(name))["figure"] else None
+            items.append(
+                read_item(Path(paths.manifest(name)), Path(paths.table(name)), scale=paths.scale, picture=picture)
+            )
+        write_report(arguments.out.parent, study_facts(study, read_json(arguments.data)), items)
+
+    return action
+
+
+def study_facts(study: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+    """Return the study record with what only the machine that reports knows: commit, versions, hardware, data."""
+    from replicse.study.provenance import provenance
+
+    generated = datetime.now(UTC).isoformat(timespec="seconds")
+    return {**study, **provenance(), "generated": generated, "data": data["files"]}

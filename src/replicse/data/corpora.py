@@ -45,6 +45,22 @@ def read_corpus(root: Path, spec: Recipe) -> dict[str, list[str]]:
     return {name: [row[i] for row in kept] for i, name in enumerate(columns)}
 
 
+def csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of the first line and the cells of each record; blank lines are skipped."""
+    reader = csv.reader((text for _, text in read_lines(path, keep_ends=True)), strict=True)
+    while True:
+        number = reader.line_num + 1
+        try:
+            record = next(reader, None)
+        except csv.Error as error:
+            problem = f"not CSV ({error}); check the quotes from there on"
+            raise BadInput(f"{path}:{number}: {problem}") from None
+        if record is None:
+            return
+        if record:
+            yield number, record
+
+
 def _format_of(spec: Recipe) -> Format:
     name = spec.get("format")
     if name not in FORMATS:
@@ -109,7 +125,7 @@ def _lines(root: Path, spec: Recipe) -> Table:
 def _triples(root: Path, spec: Recipe) -> Table:
     """Return the rows of a CSV file whose column order, not its header, decides the roles (methods 1.1)."""
     path = root / spec["file"]
-    records = _csv_records(path)
+    records = csv_records(path)
     _, header = next(records, (0, []))
     if len(header) not in (2, 3):
         problem = f"{len(header)} columns; expected anchor, positive and perhaps hard negative"
@@ -124,22 +140,6 @@ def _triples(root: Path, spec: Recipe) -> Table:
             yield tuple(one_spaced(cell) or " " for cell in record)
 
     return TRIPLE[: len(header)], rows()
-
-
-def _csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of the first line and the cells of each record; blank lines are skipped."""
-    reader = csv.reader((text for _, text in read_lines(path, keep_ends=True)), strict=True)
-    while True:
-        number = reader.line_num + 1
-        try:
-            record = next(reader, None)
-        except csv.Error as error:
-            problem = f"not CSV ({error}); check the quotes from there on"
-            raise BadInput(f"{path}:{number}: {problem}") from None
-        if record is None:
-            return
-        if record:
-            yield number, record
 
 
 def _nli_rows(files: Iterable[Path]) -> Iterator[tuple[str, str, str]]:

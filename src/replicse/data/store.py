@@ -83,7 +83,7 @@ def open_store(folder: Path, verify: bool = False) -> TokenColumn:
     record = read_json(folder / RECORD)
     try:
         tokens, offsets = (np.load(folder / name, mmap_mode="r") for name in (TOKENS, OFFSETS))
-    except ValueError as error:
+    except (ValueError, EOFError) as error:
         raise _broken(folder, str(error)) from None
     if len(offsets) != record["rows"] + 1 or len(tokens) != record["tokens"] or offsets[-1] != len(tokens):
         raise _broken(folder, f"{len(offsets) - 1} rows and {len(tokens)} tokens do not fit {RECORD}")

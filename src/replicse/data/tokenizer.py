@@ -15,6 +15,7 @@ from tokenizers import (
     trainers,
 )
 
+from replicse.data.sts import read_lines
 from replicse.errors import BadInput, MissingData, nearest
 
 WORDPIECE_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -85,18 +86,31 @@ def tokenizer_from_vocabulary(vocabulary_file: Path, lowercase: bool = True) -> 
     vocabulary_file = Path(vocabulary_file)
     if not vocabulary_file.is_file():
         raise MissingData(f"{vocabulary_file}: no such vocabulary; fetch the vocab.txt of the encoder")
-    text = vocabulary_file.read_bytes().decode("utf-8")
     vocabulary: dict[str, int] = {}
-    # Only line feeds end a word-piece: the vocabulary may hold other separators of Unicode as entries.
-    for i, line in enumerate(text.removesuffix("\n").split("\n")):
-        piece = line.removesuffix("\r")
+    for number, piece in read_lines(vocabulary_file):
         if piece in vocabulary:
-            raise BadInput(f'{vocabulary_file}:{i + 1}: "{piece}" is there twice; fetch the file again')
-        vocabulary[piece] = i
+            raise BadInput(f'{vocabulary_file}:{number}: "{piece}" is there twice; fetch the file again')
+        vocabulary[piece] = number - 1
     for token in WORDPIECE_SPECIAL:
         if token not in vocabulary:
             raise BadInput(f"{vocabulary_file}: no line {token}; expected a BERT vocabulary")
     return _wordpiece(vocabulary, lowercase)
+
+
+def tokenizer_from_merges(vocabulary_file: Path, merges_file: Path) -> Tokenizer:
+    """Return RoBERTa's byte-level BPE tokenizer of a `vocab.json` and a `merges.txt`."""
+    for file in (vocabulary_file, merges_file):
+        if not Path(file).is_file():
+            raise MissingData(f"{file}: no such file; fetch vocab.json and merges.txt of the encoder")
+    try:
+        model = models.BPE.from_file(str(vocabulary_file), str(merges_file))
+    except Exception as error:  # the library raises nothing narrower
+        raise BadInput(f"{merges_file}: does not fit {vocabulary_file} ({error}); fetch both again") from None
+    tokenizer = _byte_bpe(model, lowercase=False)
+    for token in BYTE_BPE_SPECIAL:
+        if tokenizer.token_to_id(token) is None:
+            raise BadInput(f"{vocabulary_file}: no token {token}; expected a RoBERTa vocabulary")
+    return _with_roberta_tokens(tokenizer)
 
 
 def special_ids(tokenizer: Tokenizer) -> SpecialIds:
@@ -142,12 +156,29 @@ def _continuations(tokenizer: Tokenizer, lines: Iterable[str]) -> list[str]:
     return sorted({character for word, _ in words for character in word[1:]})
 
 
-def _trained_byte_bpe(lines: Sequence[str], vocabulary_size: int, lowercase: bool) -> Tokenizer:
-    tokenizer = Tokenizer(models.BPE())
+def _byte_bpe(model: models.BPE, lowercase: bool) -> Tokenizer:
+    tokenizer = Tokenizer(model)
     if lowercase:
         tokenizer.normalizer = normalizers.Lowercase()
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer
+
+
+def _with_roberta_tokens(tokenizer: Tokenizer) -> Tokenizer:
+    # The mask takes the blank before it, as RoBERTa's does, so that masking leaves no double blank.
+    tokens = [AddedToken(name, lstrip=name == "<mask>", normalized=False) for name in BYTE_BPE_SPECIAL]
+    tokenizer.add_special_tokens(tokens)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>",
+        pair="<s> $A </s> </s> $B:0 </s>",
+        special_tokens=[(name, tokenizer.token_to_id(name)) for name in ("<s>", "</s>")],
+    )
+    return tokenizer
+
+
+def _trained_byte_bpe(lines: Sequence[str], vocabulary_size: int, lowercase: bool) -> Tokenizer:
+    tokenizer = _byte_bpe(models.BPE(), lowercase)
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary_size,
         special_tokens=list(BYTE_BPE_SPECIAL),
@@ -155,11 +186,4 @@ def _trained_byte_bpe(lines: Sequence[str], vocabulary_size: int, lowercase: boo
         show_progress=False,
     )
     tokenizer.train_from_iterator(lines, trainer)
-    # The mask takes the blank before it, as RoBERTa's does, so that masking leaves no double blank.
-    tokenizer.add_special_tokens([AddedToken("<mask>", lstrip=True, normalized=False)])
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="<s> $A </s>",
-        pair="<s> $A </s> </s> $B:0 </s>",
-        special_tokens=[(name, tokenizer.token_to_id(name)) for name in ("<s>", "</s>")],
-    )
-    return tokenizer
+    return _with_roberta_tokens(tokenizer)

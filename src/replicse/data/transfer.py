@@ -40,7 +40,7 @@ class TransferSplit:
 
 @dataclass(frozen=True)
 class TransferTask:
-    """A transfer set: one split `all` where SentEval cross-validates; else `train`, `test`, for SST2 `dev`."""
+    """A transfer set: split `all` where SentEval cross-validates, or `train`, `test` and in SST2 `dev`."""
 
     name: str
     splits: dict[str, TransferSplit]

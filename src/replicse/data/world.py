@@ -28,6 +28,7 @@ from replicse.data.world_grammar import (
 )
 from replicse.data.world_words import (
     BLAME,
+    FUNCTION_WORDS,
     MANNERS,
     NAMES,
     NUMBERS,
@@ -49,29 +50,6 @@ from replicse.files import sha256_of, written_aside
 SIZES = {"tiny": 1200, "micro": 6000}  # sentences of wiki text; everything else grows with them
 FULL = SIZES["micro"]
 GLOVE_WIDTH = 50
-FUNCTION_WORDS = (
-    *(
-        ".",
-        "?",
-        "the",
-        "a",
-        "an",
-        "in",
-        "at",
-        "on",
-        "of",
-        "and",
-        "with",
-        "but",
-        "despite",
-        "is",
-        "are",
-        "was",
-        "were",
-    ),
-    *("did", "does", "not", "being", "by", "i", "it", "to", "that", "what", "who"),
-    *("also", "called", "think", "found", "really"),
-)
 
 STS_SUBSETS = {
     "STS12": ("MSRpar", "MSRvid", "SMTeuroparl", "surprise.OnWN", "surprise.SMTnews"),
@@ -596,7 +574,7 @@ def word_vectors(random: Random, count: Count) -> Files:
         return directions[name]
 
     vectors: dict[str, np.ndarray] = {}
-    for item in FUNCTION_WORDS:
+    for (item,) in FUNCTION_WORDS:
         vectors[item] = direction("function") + 0.5 * direction((item,))
     for topic, tag, concept in _tagged_concepts():
         base = direction(concept) + 0.5 * direction((tag,)) + (0.7 * direction(topic) if topic else 0.0)

@@ -185,6 +185,10 @@ PRAISE = concepts(
 BLAME = concepts(
     "corrupt/crooked cruel/brutish selfish/greedy foolish/silly hostile/unfriendly ashamed unfair/unjust"
 )
+FUNCTION_WORDS = concepts(
+    ". ? the a an in at on of and with but despite is are was were did does not being by i it to "
+    "that what who also called think found really"
+)
 
 
 def plural(noun: str) -> str:

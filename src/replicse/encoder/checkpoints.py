@@ -16,6 +16,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from replicse.data.tokenizer import load_tokenizer, special_ids
+from replicse.encoder.linear import Linear, linear
 from replicse.encoder.pooling import Head
 from replicse.encoder.transformer import ACTIVATIONS, EncoderConfig, TransformerEncoder, draw_normal
 from replicse.errors import BadInput, MissingData
@@ -76,7 +77,7 @@ class MaskedLmHead(nn.Module):
         super().__init__()
         # RoBERTa's head ignores the configured activation.
         self.activation = ACTIVATIONS["gelu" if config.family == "roberta" else config.activation]
-        self.dense = nn.Linear(config.hidden, config.hidden)
+        self.dense = Linear(config.hidden, config.hidden)
         self.norm = nn.LayerNorm(config.hidden, config.layer_norm_epsilon)
         self.bias = nn.Parameter(torch.zeros(config.vocabulary))
         draw_normal(self.dense.weight, config.initializer_range)
@@ -86,8 +87,8 @@ class MaskedLmHead(nn.Module):
         """Return logits (n, vocabulary) of (n, hidden) states, or only those of a shortlist of token ids."""
         states = self.norm(self.activation(self.dense(states)))
         if shortlist is None:
-            return F.linear(states, token_embeddings, self.bias)
-        return F.linear(states, F.embedding(shortlist, token_embeddings), self.bias[shortlist])
+            return linear(states, token_embeddings, self.bias)
+        return linear(states, F.embedding(shortlist, token_embeddings), self.bias[shortlist])
 
 
 @dataclass

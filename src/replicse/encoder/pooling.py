@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from replicse.encoder.batch import TokenBatch
+from replicse.encoder.linear import Linear
 from replicse.encoder.transformer import FIRST_TOKEN, Hidden, Need, draw_normal
 from replicse.errors import BadInput, nearest
 
@@ -23,7 +24,7 @@ class Head(nn.Module):
 
     def __init__(self, hidden: int, generator: torch.Generator | None = None) -> None:
         super().__init__()
-        self.dense = nn.Linear(hidden, hidden)
+        self.dense = Linear(hidden, hidden)
         draw_normal(self.dense.weight, 0.02, generator)
         nn.init.zeros_(self.dense.bias)
 

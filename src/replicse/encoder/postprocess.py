@@ -17,9 +17,10 @@ _LEAST_DEVIATION = 1e-6
 
 
 class Whitening:
-    """Whitening of Su et al. (2021): x -> (x - mean) U diag(s^-1/2) with covariance U diag(s) U^T, all dimensions.
+    """Whitening of Su et al. (2021): x -> (x - mean) U diag(s^-1/2) with covariance U diag(s) U^T.
 
-    Directions in which the vectors do not vary (fewer vectors than dimensions, say) become 0 instead of infinite.
+    All dimensions are kept. Those in which the fitted vectors do not vary (they are fewer than the dimensions,
+    say) become 0 instead of infinite.
     """
 
     def __init__(self, mean: np.ndarray, matrix: np.ndarray, rows: int) -> None:
@@ -47,10 +48,10 @@ class Whitening:
 
 
 class Flow:
-    """BERT-flow (Li et al. 2020): an invertible map, trained by likelihood, from vectors to a standard normal.
+    """BERT-flow (Li et al. 2020): an invertible map from vectors to a standard normal, trained by likelihood.
 
-    A step is a Glow step as simplified there: activation normalisation (scale and shift, set from the data), a
-    random split of the dimensions, and an additive coupling of the halves by a small network. Nine steps of
+    A step is a Glow step as simplified there: activation normalisation (scale and shift, set from the data),
+    a random split of the dimensions, and an additive coupling of the halves by a small network. Nine steps of
     width 32 stand for its three levels of depth three; no dimension leaves the flow between levels, since the
     sentence vector is made of all of them.
     """
@@ -119,7 +120,7 @@ class Flow:
         return self._on_rows(vectors, lambda rows: self.model().log_prob(rows))
 
     def describe(self) -> dict[str, Any]:
-        """Return what a result must say of this post-processing; `log_density` is the mean over the fitted rows."""
+        """Return what a result must say of this post-processing; `log_density` is the fitted rows' mean."""
         return dict(self.description)
 
     @staticmethod
@@ -132,7 +133,7 @@ class Flow:
 
 
 def _glow(data: "torch.Tensor", steps: int, width: int) -> "zuko.lazy.Flow":
-    """Return an untrained flow that standardises each dimension of `data` (n, d) and does nothing else yet."""
+    """Return an untrained flow, which standardises each dimension of `data` (n, d) and does no more."""
     import torch
     from zuko.distributions import DiagNormal
     from zuko.flows.coupling import GeneralCouplingTransform

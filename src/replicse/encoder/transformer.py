@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from replicse.encoder.batch import TokenBatch
+from replicse.encoder.linear import Linear, linear
 from replicse.errors import BadInput, nearest
 
 ACTIVATIONS = {
@@ -204,11 +205,11 @@ class Layer(nn.Module):
         hidden, epsilon = config.hidden, config.layer_norm_epsilon
         self.heads = config.heads
         self.activation = ACTIVATIONS[config.activation]
-        self.query_key_value = nn.Linear(hidden, 3 * hidden)
-        self.attention_output = nn.Linear(hidden, hidden)
+        self.query_key_value = Linear(hidden, 3 * hidden)
+        self.attention_output = Linear(hidden, hidden)
         self.attention_norm = nn.LayerNorm(hidden, epsilon)
-        self.intermediate = nn.Linear(hidden, config.intermediate)
-        self.output = nn.Linear(config.intermediate, hidden)
+        self.intermediate = Linear(hidden, config.intermediate)
+        self.output = Linear(config.intermediate, hidden)
         self.output_norm = nn.LayerNorm(hidden, epsilon)
         self.hidden_dropout = Dropout(hidden_dropout)
         self.attention_dropout = Dropout(attention_dropout)
@@ -225,8 +226,8 @@ class Layer(nn.Module):
         weights = self.query_key_value.weight.split([hidden, 2 * hidden])
         biases = self.query_key_value.bias.split([hidden, 2 * hidden])
         first = values.index_select(0, batch.first)
-        query = F.linear(first, weights[0], biases[0]).view(batch.rows, self.heads, 1, -1)
-        projected = batch.pad(F.linear(values, weights[1], biases[1])).unflatten(2, (2, self.heads, -1))
+        query = linear(first, weights[0], biases[0]).view(batch.rows, self.heads, 1, -1)
+        projected = batch.pad(linear(values, weights[1], biases[1])).unflatten(2, (2, self.heads, -1))
         key, value = projected.permute(2, 0, 3, 1, 4)
         return self._finish(first, self._attend(query, key, value, batch).squeeze(1))
 

@@ -30,7 +30,7 @@ def spearman(left: np.ndarray, right: np.ndarray) -> float | None:
 def cosines(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return the cosine of each pair of rows, (n,) float64; 0 where a vector is zero (methods 2.1).
 
-    Rounded to 12 decimals, so that pairs of equal vectors tie exactly instead of in the order of rounding errors.
+    Rounded to 12 decimals, so that pairs of equal vectors tie exactly and are not ranked by rounding errors.
     """
     left, right = left.astype(np.float64), right.astype(np.float64)
     norms = np.sqrt(np.einsum("ij,ij->i", left, left) * np.einsum("ij,ij->i", right, right))

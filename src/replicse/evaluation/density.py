@@ -1,4 +1,4 @@
-"""How the cosines of STS-B pairs are distributed at each level of human rating (SimCSE Figure G.1, DiffCSE Figure 2)."""
+"""The distribution of cosines of STS-B pairs by human rating (SimCSE Figure G.1, DiffCSE Figure 2)."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -26,8 +26,8 @@ def sentences(root: Path) -> Iterator[str]:
 def evaluate(root: Path, vectors: Vectors) -> dict[str, Any]:
     """Return alignment, uniformity, n_positive and n_sentences over all splits of STS-B.
 
-    Positive pairs have a score strictly above 4. Vectors are normalised first; where one cannot be (zero, or not
-    finite), both numbers are None, with the reason under `failures`.
+    Positive pairs have a score strictly above 4. Vectors are normalised first; where one cannot be (zero, or
+    not finite), both numbers are None, with the reason under `failures`.
     """
     subsets = [subset for split in SPLITS for subset in load_sts(root, "STS-B", split)]
     gold = np.concatenate([subset.gold for subset in subsets])
@@ -57,7 +57,7 @@ def normalised(vectors: np.ndarray) -> np.ndarray:
 
 
 def alignment(x: np.ndarray, y: np.ndarray) -> float:
-    """Return the mean squared distance of the pairs (x_i, y_i); ValueError for rows that are not of length 1."""
+    """Return the mean squared distance of the pairs (x_i, y_i); ValueError for rows not of length 1."""
     _check_normalised(x)
     _check_normalised(y)
     if x.shape != y.shape or not len(x):

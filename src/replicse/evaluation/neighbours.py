@@ -17,7 +17,7 @@ def unit_rows(vectors: np.ndarray) -> np.ndarray:
 
 
 def cosine_matrix(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the cosines of all pairs of unit rows, rounded to 12 decimals so that equal vectors tie exactly."""
+    """Return the cosines of all pairs of unit rows, rounded to 12 decimals so that equal vectors tie."""
     return np.round(left @ right.T, 12)
 
 

@@ -9,8 +9,8 @@ def lexical_overlap(first: Sequence[str], second: Sequence[str]) -> float:
     """Return the F1 (x 100) between the two bags of words of a pair, averaged over pairs.
 
     A word counts as often as both sides have it. The paper leaves the tokenisation open (methods 1.9): words
-    are lower-cased, split at white space and stripped of punctuation at both ends. A pair without any word has
-    F1 0. ValueError for sides of different length or without any pair.
+    are lower-cased, split at white space and stripped of punctuation at both ends. A pair without any word
+    has F1 0. ValueError for sides of different length or without any pair.
     """
     if len(first) != len(second) or not first:
         raise ValueError(f"overlap needs pairs; got {len(first)} first and {len(second)} second sentences")

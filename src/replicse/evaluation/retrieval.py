@@ -1,8 +1,8 @@
 """Retrieval: does a sentence find its paraphrase, and what are a query's nearest neighbours?
 
-DiffCSE (section 6.2, Table 10) retrieves among the 2,758 sentences of the STS-B test set: a query is one side of
-a pair scored exactly 5.0, its mate the other side. The paper states neither the direction nor what becomes of
-repeated sentences (methods 4.3), so both directions are reported, each with and without repetitions.
+DiffCSE (section 6.2, Table 10) retrieves among the 2,758 sentences of the STS-B test set: a query is one side
+of a pair scored exactly 5.0, its mate the other side. The paper states neither the direction nor what becomes
+of repeated sentences (methods 4.3), so both directions are reported, each with and without repetitions.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,13 +38,13 @@ def evaluate(
     corpus: Mapping[str, Any] | None = None,
     count: int = 3,
 ) -> dict[str, Any]:
-    """Return recall@1, recall@5 and recall@10 (x 100) by direction, and the nearest neighbours of `queries`.
+    """Return recall@1, recall@5 and recall@10 (x 100) by direction, and the neighbours of `queries`.
 
-    `forward` asks with the first sentence of a pair, `backward` with the second, `both` with either. There the
-    corpus has a place for every sentence, and the query's own place is left out: a copy of the query elsewhere
-    may outrank the mate. In `forward-distinct` and so on a text has one place, and pairs of equal texts are no
-    queries. `corpus` is a recipe of `read_corpus` with a column `text` (SimCSE Table 8: captions of Flickr30k);
-    without it the neighbours come from the STS-B test set (DiffCSE Table 9).
+    `forward` asks with the first sentence of a pair, `backward` with the second, `both` with either. There
+    the corpus has a place for every sentence, and the query's own place is left out: a copy of the query
+    elsewhere may outrank the mate. In `forward-distinct` and so on a text has one place, and pairs of equal
+    texts are no queries. `corpus` is a recipe of `read_corpus` with a column `text` (SimCSE Table 8: captions
+    of Flickr30k); without it the neighbours come from the STS-B test set (DiffCSE Table 9).
     """
     first, second, gold = _test_pairs(root)
     texts = first + second

@@ -24,9 +24,9 @@ def evaluate(root: Path, vectors: Vectors, splits: Sequence[str] = SPLITS) -> di
     """Return singular_values, falling and the largest 1, their effective_rank, n_sentences and dimensions.
 
     The paper says only "sentences in STS-B" and that the largest value is scaled to 1. Rows are brought to
-    length 1 first, because its account of the spectrum (section 5, Eq. 7) is of normalised embeddings, and are
-    not centred, because the common direction of anisotropic vectors is what the figure shows; all splits and
-    repeated sentences count, as for uniformity.
+    length 1 first, because its account of the spectrum (section 5, Eq. 7) is of normalised embeddings. They
+    are not centred, because the common direction of anisotropic vectors is what the figure shows. All splits
+    and repeated sentences count, as for uniformity.
     """
     rows = unit_rows(vectors(list(sentences(root, splits))))
     found = {"n_sentences": rows.shape[0], "dimensions": rows.shape[1]}

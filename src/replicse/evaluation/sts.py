@@ -1,4 +1,4 @@
-"""Semantic textual similarity: Spearman between cosines and gold scores, aggregated in three ways (methods 2.2)."""
+"""Semantic textual similarity: Spearman between cosines and gold scores (methods 2.1 and 2.2)."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -26,10 +26,10 @@ def sentences(root: Path, split: str = "test", tasks: Sequence[str] | None = Non
 def evaluate(
     root: Path, vectors: Vectors, split: str = "test", tasks: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """Return all, mean, wmean (x 100) and n of each task; of the test split also avg, the mean of the seven `all`.
+    """Return all, mean, wmean (x 100) and n of each task; of the test split also avg, the mean of the `all`.
 
-    The split "dev" has STS-B and SICK-R only. An undefined score is None, with its reason under `failures`, and
-    so is avg where one of its parts is undefined or was not asked for.
+    The split "dev" has STS-B and SICK-R only. An undefined score is None, with its reason under `failures`;
+    avg is None where one of its parts is undefined or was not asked for.
     """
     scores: dict[str, Any] = {}
     failures: dict[str, str] = {}
@@ -45,7 +45,7 @@ def evaluate(
 def score_task(subsets: Sequence[StsSubset], vectors: Vectors) -> tuple[dict[str, Any], str]:
     """Return the scores of one task and the reason of those that are None.
 
-    `all` is one correlation over the pairs of all subsets, `mean` the average of the subsets' correlations and
+    `all` is one correlation over the pairs of all subsets, `mean` the average of the subsets' correlations,
     `wmean` the same weighted by their sizes. Papers differ in which they report (methods 2.2).
     """
     predicted = [cosines(vectors(subset.first), vectors(subset.second)) for subset in subsets]

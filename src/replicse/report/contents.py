@@ -14,24 +14,24 @@ INTRODUCTION = (
 )
 SCALES = {
     "micro": (
-        "An embedded world of generated English and tiny encoders. It shows that the machine works; it never gives a"
-        " verdict on a paper."
+        "An embedded world of generated English and tiny encoders. It shows that the machine works; it never"
+        " gives a verdict on a paper."
     ),
     "compact": (
-        "Real English text and a compact encoder. It can show orderings, signs and shapes only: absolute numbers are"
-        " not comparable with the papers', and no cell gets a verdict."
+        "Real English text and a compact encoder. It can show orderings, signs and shapes only: absolute"
+        " numbers are not comparable with the papers', and no cell gets a verdict."
     ),
     "paper": "The papers' own models, data, steps and seeds. Every cell that ran is judged.",
 }
 ANATOMY = "reported → reproduced ±half-width (difference) verdict"
 READING = (
-    "*Reported* is the number as the paper prints it; *reproduced* is the mean over our seeds, rounded like the"
-    " printed number; the *difference* is reproduced minus reported.",
+    "*Reported* is the number as the paper prints it; *reproduced* is the mean over our seeds, rounded like"
+    " the printed number; the *difference* is reproduced minus reported.",
     "*±* is half the width of the 95% interval in which one more of our runs is expected, the rounding of the"
-    " printed number included: the paper's number is taken for one more run. An asterisk marks an interval that"
-    " rests on a published spread, since there are fewer than five seeds.",
-    "In tables with many columns the difference and ± stand on a second line. A column marked ↓ is better when"
-    " lower. What is missing is blank, and so is an average of which a part is missing.",
+    " printed number included: the paper's number is taken for one more run. An asterisk marks an interval"
+    " that rests on a published spread, since there are fewer than five seeds.",
+    "In tables with many columns the difference and ± stand on a second line. A column marked ↓ is better"
+    " when lower. What is missing is blank, and so is an average of which a part is missing.",
 )
 HASH = 16
 
@@ -83,8 +83,9 @@ class Report:
 def make_report(study: Mapping[str, Any], items: Sequence[Item], sheets: Sequence[Sheet] = ()) -> Report:
     """Return the contents of a report.
 
-    Papers stand in the order of the study record, items in the order given. `sheets` are further tables of plain
-    text (claims, adjudication) shown behind the papers. The record's `shows` says what the scale can show.
+    Papers stand in the order of the study record, items in the order given. `sheets` are further tables of
+    plain text (claims, adjudication) shown behind the papers. The record's `shows`, where it is given, says
+    what the scale can show.
     """
     papers = study.get("papers") or {}
     keys = [*papers, *(item.paper for item in items if item.paper not in papers)]
@@ -98,7 +99,9 @@ def make_report(study: Mapping[str, Any], items: Sequence[Item], sheets: Sequenc
         scale=scale,
         statement=study.get("shows") or SCALES.get(scale, "Not the papers' scale: no cell gets a verdict."),
         facts=_facts(study),
-        counts=counts_sheet([(section.key, [entry.item for entry in section.entries]) for section in sections]),
+        counts=counts_sheet(
+            [(section.key, [entry.item for entry in section.entries]) for section in sections]
+        ),
         symbols=legend(),
         sections=tuple(sections),
         sheets=tuple(sheets),

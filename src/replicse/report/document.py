@@ -25,7 +25,7 @@ PASSES, TIMEOUT = 4, 600
 log = logging.getLogger(__name__)
 
 
-class LatexFailed(Exception):
+class LatexError(Exception):
     """A TeX engine stopped; the message holds its first error line."""
 
 
@@ -35,7 +35,7 @@ def write_report(
     """Write report.md, report.tex, report.html and, with a TeX engine, report.pdf; return what was written.
 
     Items keep their order within their paper; `sheets` are further tables of text (claims, adjudication).
-    Raises MissingData for a figure that is not there and LatexFailed where the PDF cannot be set.
+    Raises MissingData for a figure that is not there and LatexError where the PDF cannot be set.
     """
     start = time.monotonic()
     report = make_report(study, items, sheets)
@@ -71,7 +71,7 @@ def compile_latex(source: Path, engine: str, generated: str = "") -> Path:
     """Compile `source` beside itself to PDF and return its path; nothing else is left behind.
 
     Paths in the source are relative to its folder, so the engine runs there and writes elsewhere. `generated`
-    (ISO time) fixes the dates inside the PDF. Raises LatexFailed with the first error line.
+    (ISO time) fixes the dates inside the PDF. Raises LatexError with the first error line.
     """
     target = source.with_suffix(".pdf")
     with tempfile.TemporaryDirectory() as scratch:
@@ -98,10 +98,10 @@ def _run_engine(engine: str, source: Path, scratch: str, generated: str) -> str:
             command, cwd=source.parent, env=environment, capture_output=True, timeout=TIMEOUT, check=False
         )
     except subprocess.TimeoutExpired:
-        raise LatexFailed(f"{source}: {Path(engine).name} took more than {TIMEOUT} s") from None
+        raise LatexError(f"{source}: {Path(engine).name} took more than {TIMEOUT} s") from None
     output = (done.stdout + done.stderr).decode("utf-8", errors="replace")
     if done.returncode:
-        raise LatexFailed(f"{source}: {Path(engine).name}: {_first_error(output)}")
+        raise LatexError(f"{source}: {Path(engine).name}: {_first_error(output)}")
     return output
 
 

@@ -31,7 +31,7 @@ def sheet(table: Sheet) -> str:
 
 
 def document(report: Report, pictures: Mapping[str, str]) -> str:
-    """Return the report as one HTML file; `pictures` holds each item's picture as a data address by item id."""
+    """Return the report as one HTML file; `pictures` holds a data address for each item id."""
     return _environment().get_template("report.html.j2").render(report=report, pictures=pictures)
 
 
@@ -54,21 +54,25 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "inline": lambda text: Markup(html_inline(text)),  # noqa: S704
-        "blocks": lambda text: Markup(html_blocks(text)),  # noqa: S704
+        "inline": lambda text: Markup(html_inline(text)),
+        "blocks": lambda text: Markup(html_blocks(text)),
         "slug": _slug,
     }
     environment.globals |= {"panels": panels, "marks_of": marks_of, "columns": COLUMNS, "widths": _widths}
     return environment
 
 
-def _widths(table: Grid) -> str:
-    """Return the widths of a cell's parts, in digits, as custom properties of the style sheet."""
-    left, right, spread, delta = (table.width(name) for name in ("reported", "reproduced", "spread", "delta"))
+def _widths(table: Grid, column: int) -> str:
+    """Return the widths of the parts of a column's cells, in digits, as custom properties of CSS."""
+    left, right, spread, delta = (
+        len(table.longest(part, column)) * size
+        for part, size in (("reported", 1), ("reproduced", 1), ("spread", DETAIL), ("delta", DETAIL))
+    )
     if table.stacked:
-        left, right = max(left, delta * DETAIL), max(right, spread * DETAIL)
-    parts = {"left": left, "right": right, "spread": spread * DETAIL, "delta": delta * DETAIL}
-    return ";".join(f"--{name}:{width + 0.4:.1f}ch" for name, width in parts.items())
+        # A difference in parentheses may hang over to the left, so that the digits stand below one another.
+        left, right = max(left, delta - 1), max(right, spread)
+    parts = {"left": left, "right": right, "spread": spread, "delta": delta}
+    return ";".join(f"--{name}:{width + 0.3:.1f}ch" for name, width in parts.items())
 
 
 def _slug(text: str) -> str:

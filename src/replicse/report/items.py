@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +75,7 @@ class Result:
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """A table or figure of a paper with its cells; `picture` is the path of its drawn files less the suffix."""
+    """A table or figure of a paper with its cells; `picture` is the path of its drawn files, no suffix."""
 
     id: str
     paper: str
@@ -132,8 +132,8 @@ def make_item(
         caption=document.get("caption") or "",
         place=document.get("place") or "",
         setting=document.get("setting") or {},
-        columns=tuple(build(Column, _given(entry), f"{name}: columns") for entry in document["columns"]),
-        rows=tuple(build(Row, _given(entry), f"{name}: rows") for entry in document["rows"]),
+        columns=tuple(build(Column, _shown(Column, entry), f"{name}: columns") for entry in document["columns"]),
+        rows=tuple(build(Row, _shown(Row, entry), f"{name}: rows") for entry in document["rows"]),
         notes=tuple(document.get("notes") or ()),
         deviations=document.get("deviations") or "",
         results=results,
@@ -151,8 +151,9 @@ def make_item(
     return item
 
 
-def _given(entry: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in entry.items() if value is not None}
+def _shown(kind: type, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a manifest entry that are shown; the others tell tabulate what to read."""
+    return {shown.name: entry[shown.name] for shown in fields(kind) if entry.get(shown.name) is not None}
 
 
 def read_results(path: Path) -> tuple[Result, ...]:
@@ -167,10 +168,11 @@ def read_results(path: Path) -> tuple[Result, ...]:
         missing = [name for name in FIELDS if name not in (reader.fieldnames or ())]
         if missing:
             raise BadInput(f"{path}:1: the header lacks {', '.join(missing)}; expected {','.join(FIELDS)}")
-        return tuple(_result(entry, f"{path}:{reader.line_num}") for entry in reader)
+        return tuple(result_of(entry, f"{path}:{reader.line_num}") for entry in reader)
 
 
-def _result(entry: Mapping[str, str], where: str) -> Result:
+def result_of(entry: Mapping[str, str], where: str) -> Result:
+    """Return a cell from a tabulated record of text; BadInput says `where` and what is wrong."""
     if None in entry or None in entry.values():
         raise BadInput(f"{where}: wrong number of fields; expected {len(entry)}")
     if entry["verdict"] and entry["verdict"] not in VERDICTS:

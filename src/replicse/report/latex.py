@@ -10,7 +10,7 @@ from replicse.report.contents import Report
 from replicse.report.prose import latex_blocks, latex_inline, latex_text
 from replicse.report.tables import Grid, GridCell, Heading, Line, Sheet, marks_of, panels
 
-# Points: the text width of an upright and a turned page, type sizes, and the parts of a cell (see the template).
+# Points: the text width of an upright and a turned page, type sizes, the parts of a cell (see the template).
 PORTRAIT, LANDSCAPE = 481.0, 728.0
 SIZE, SMALL = 8.0, 7.0
 ARROW, SYMBOL, GAP = 11.0, 10.0, 8.0
@@ -59,8 +59,8 @@ def document(report: Report, pictures: Mapping[str, str]) -> str:
         block_end_string="%>",
         variable_start_string="<<",
         variable_end_string=">>",
-        comment_start_string="<#",
-        comment_end_string="#>",
+        comment_start_string="<%#",
+        comment_end_string="#%>",
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -81,18 +81,21 @@ def _widest(texts: Iterable[str], size: float = SIZE) -> float:
 
 def _fitting(table: Grid, room: float) -> int:
     """Return how many columns fit beside the labels."""
-    labels = min(LABEL, _widest(line.label for line in table.lines))
-    return max(1, int((room - labels) // _column_width(table)))
+    columns = range(len(table.header))
+    labels = min(LABEL, _widest(line.label for line in table.lines)) + GAP
+    widths = [_column_width(table, place) for place in columns]
+    if sum(widths) <= room - labels:
+        return len(widths)
+    return max(1, int((room - labels) // max(widths)))
 
 
-def _column_width(table: Grid) -> float:
-    cells = [cell.shown for line in table.lines for cell in line.cells]
-    left, right = _widest(cell.reported for cell in cells), _widest(cell.reproduced for cell in cells)
-    spread, delta = (_widest((getattr(cell, name) for cell in cells), SMALL) for name in ("spread", "delta"))
-    header = _widest(line for text in table.header for line in textwrap.wrap(text, HEADER))
+def _column_width(table: Grid, place: int) -> float:
+    left, right = (_points(table.longest(part, place), SIZE) for part in ("reported", "reproduced"))
+    spread, delta = (_points(table.longest(part, place), SMALL) for part in ("spread", "delta"))
+    header = _widest(textwrap.wrap(table.header[place], HEADER))
     if table.stacked:
         return GAP + max(header, max(left, delta) + ARROW + max(right, spread) + SYMBOL)
-    verdict = _widest(cell.verdict for cell in cells)
+    verdict = _points(table.longest("verdict", place), SIZE)
     return GAP + max(header, left + ARROW + right + spread + delta + SYMBOL + verdict + GAP)
 
 
@@ -118,7 +121,8 @@ def _panel(table: Grid) -> str:
         else:
             rows += _rows(entry, table.stacked)
     lines = (2 if table.stacked else 1) * len(table.lines)
-    return _widths(table) + _environment(label + kind * len(table.header), header, rows, lines)
+    kinds = "".join(f">{{{_widths(table, place)}}}{kind}" for place in range(len(table.header)))
+    return _environment(label + kinds, header, rows, lines)
 
 
 def _environment(kinds: str, header: str, rows: list[str], lines: int) -> str:
@@ -127,26 +131,22 @@ def _environment(kinds: str, header: str, rows: list[str], lines: int) -> str:
     columns = f"@{{}}{kinds}@{{}}"
     if lines <= WHOLE:
         start = f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{header}\n\\midrule\n"
-        return f"\\noindent{{\\tablesize\n{start}{body}\n\\bottomrule\n\\end{{tabular}}\\par}}\n"
+        return f"{{\\tablesize\n{start}{body}\n\\bottomrule\n\\end{{tabular}}\\par}}\n"
     start = f"\\begin{{longtable}}[l]{{{columns}}}\n\\toprule\n{header}\n\\midrule\n\\endhead\n"
     foot = "\\midrule\n\\endfoot\n\\bottomrule\n\\endlastfoot\n"
     return f"{{\\tablesize\n{start}{foot}{body}\n\\end{{longtable}}}}\n"
 
 
-def _widths(table: Grid) -> str:
-    """Return the macro call that sets the widths of a cell's parts to the longest of the table."""
-    cells = [cell.shown for line in table.lines for cell in line.cells]
-    parts = [
-        max((getattr(cell, name) for cell in cells), key=len, default="")
-        for name in ("reported", "reproduced", "delta", "spread")
-    ]
+def _widths(table: Grid, place: int) -> str:
+    """Return the macro call that sets the widths of a cell's parts to the longest of the column."""
+    parts = [table.longest(name, place) for name in ("reported", "reproduced", "delta", "spread")]
     name = "stackedwidths" if table.stacked else "writtenwidths"
-    return rf"\{name}" + "".join(f"{{{latex_text(part)}}}" for part in parts) + "\n"
+    return rf"\{name}" + "".join(f"{{{latex_text(part)}}}" for part in parts)
 
 
 def _stack(text: str, kind: str) -> str:
     lines = [latex_text(line) for line in textwrap.wrap(text, HEADER)] or [""]
-    return lines[0] if len(lines) == 1 else rf"\shortstack[{kind}]{{{r'\\'.join(lines)}}}"
+    return lines[0] if len(lines) == 1 else rf"\shortstack[{kind}]{{" + r"\\".join(lines) + "}"
 
 
 def _rows(line: Line, stacked: bool) -> list[str]:

@@ -68,7 +68,7 @@ MATHEMATICS = {
     "▲": r"\blacktriangle",
     "▼": r"\blacktriangledown",
     "◇": r"\Diamond",
-    "○": r"\bigcirc",
+    "○": r"\circ",
     "✗": r"\boldsymbol{\times}",
     "✓": r"\checkmark",
     "★": r"\bigstar",
@@ -120,7 +120,7 @@ def latex_blocks(text: str) -> str:
 
 def latex_inline(text: str) -> str:
     """Return one paragraph of Markdown as LaTeX."""
-    return "".join(_inline(token.children or []) for token in _parser().parseInline(" ".join(text.split())))
+    return "".join(_inline(_parser().parseInline(" ".join(text.split()))[0].children or []))
 
 
 def latex_text(text: str) -> str:

@@ -61,9 +61,9 @@ class Grid:
         """Return whether cells are stacked on two lines, because there are many columns."""
         return len(self.header) > WRITTEN_OUT
 
-    def width(self, part: str) -> int:
-        """Return the length of the longest `part` (a field of Shown) over all cells."""
-        return max((len(getattr(cell.shown, part)) for line in self.lines for cell in line.cells), default=0)
+    def longest(self, part: str, column: int) -> str:
+        """Return the longest `part` (a field of Shown) of a column's cells."""
+        return max((getattr(line.cells[column].shown, part) for line in self.lines), key=len, default="")
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,9 @@ def counts_sheet(papers: Sequence[tuple[str, Sequence[Item]]]) -> Sheet:
     """Return the number of cells by verdict, one column per (paper, items) and one for all."""
     counts = [verdict_counts(items) for _, items in papers]
     columns = [*counts, sum(counts, Counter())]
-    rows = [(f"{symbol} {name}", *(str(column[name]) for column in columns)) for name, symbol in SYMBOLS.items()]
+    rows = [
+        (f"{symbol} {name}", *(str(column[name]) for column in columns)) for name, symbol in SYMBOLS.items()
+    ]
     total = ("cells", *(str(column.total()) for column in columns))
     return Sheet("Cells by verdict", ("Verdict", *(name for name, _ in papers), "all"), (*rows, total))
 

@@ -8,57 +8,61 @@ from replicse.report.items import Item
 from replicse.report.tables import Grid, Heading, Line, grid_of, marks_of, panels
 
 GAP = "  "
-LABEL = 34
+LABEL, HEADER = 34, 10
+PARTS = ("reported", "reproduced", "spread", "delta")
 
 
 def item_text(item: Item, width: int = 100) -> str:
     """Return an item as plain text whose lines fit `width` columns where the labels and one cell allow it."""
     grid = grid_of(item)
-    label = _label_width(grid)
-    written = _Cells(grid, stacked=False)
-    cells = written if label + len(grid.header) * written.outer <= width else _Cells(grid, stacked=True)
-    parts = [_title(item, width)]
-    parts += [_panel(panel, label, cells) for panel in panels(grid, max(1, (width - label) // cells.outer))]
+    label = min(LABEL, max((len(_label(line)) for line in grid.lines), default=0))
+    stacked = label + sum(column.outer for column in _columns(grid, stacked=False)) > width
+    widest = max((column.outer for column in _columns(grid, stacked)), default=1)
+    cut = panels(grid, max(1, (width - label) // widest))
+    parts = [_title(item, width), *(_panel(panel, label, _columns(panel, stacked)) for panel in cut)]
     parts.append(_notes(item, grid, width))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-class _Cells:
-    """Aligns the parts of all cells of a grid alike."""
+class _Column:
+    """Aligns the parts of a column's cells."""
 
-    def __init__(self, grid: Grid, stacked: bool) -> None:
+    def __init__(self, grid: Grid, place: int, stacked: bool) -> None:
         self.stacked = stacked
-        parts = ("reported", "reproduced", "spread", "delta")
-        self.reported, self.reproduced, self.spread, self.delta = (grid.width(part) for part in parts)
-        inner = max((len(line) for shown in _shown(grid) for line in self.lines(shown)), default=0)
-        words = [len(word) for label in grid.header for word in label.split()]
-        self.inner = max([inner, *words])
+        self.widths = {part: len(grid.longest(part, place)) for part in PARTS}
+        if stacked:
+            self.widths["reported"] = max(self.widths["reported"], self.widths["delta"])
+            self.widths["reproduced"] = max(self.widths["reproduced"], self.widths["spread"])
+        lines = [line for row in grid.lines for line in self.lines(row.cells[place].shown)]
+        self.header = textwrap.wrap(grid.header[place], max([HEADER, *map(len, lines)]))
+        self.inner = max(map(len, [*lines, *self.header]), default=0)
         self.outer = self.inner + len(GAP)
 
     def lines(self, shown: Shown) -> list[str]:
         """Return a cell as one line, or as two when stacked."""
-        arrow = ARROW if shown.reproduced else " "
-        numbers = f"{shown.reported:>{self.reported}}"
-        if self.reproduced:
-            numbers += f" {arrow} {shown.reproduced:>{self.reproduced}}"
-        if self.stacked:
-            detail = f"{shown.delta:>{self.reported}} {shown.spread:>{self.reproduced + 2}}"
-            return [f"{numbers} {shown.symbol or ' '}", f"{detail}  " if shown.detail else ""]
-        detail = "".join(
-            f" {getattr(shown, part):>{getattr(self, part)}}"
-            for part in ("spread", "delta")
-            if getattr(self, part)
-        )
-        return [f"{numbers}{detail} {shown.symbol or ' '}"]
+        reported, reproduced, spread, delta = (self._aligned(shown, part) for part in PARTS)
+        arrow = f"{ARROW if shown.reproduced else ' '} " if self.widths["reproduced"] else ""
+        numbers = _spaced(reported, arrow + reproduced)
+        symbol = shown.symbol or " "
+        if not self.stacked:
+            return [_spaced(numbers, spread, delta, symbol)]
+        gap = " " * (len(arrow) + 1 if reported else len(arrow))
+        return [_spaced(numbers, symbol), f"{delta:>{len(reported)}}{gap}{spread}  " if shown.detail else ""]
+
+    def _aligned(self, shown: Shown, part: str) -> str:
+        return f"{getattr(shown, part):>{self.widths[part]}}"
+
+
+def _columns(grid: Grid, stacked: bool) -> list[_Column]:
+    return [_Column(grid, place, stacked) for place in range(len(grid.header))]
+
+
+def _spaced(*parts: str) -> str:
+    return " ".join(part for part in parts if part)
 
 
 def _shown(grid: Grid) -> list[Shown]:
     return [cell.shown for line in grid.lines for cell in line.cells]
-
-
-def _label_width(grid: Grid) -> int:
-    widest = max((len(_label(line)) for line in grid.lines), default=0)
-    return min(LABEL, widest)
 
 
 def _label(line: Line) -> str:
@@ -67,37 +71,46 @@ def _label(line: Line) -> str:
 
 def _title(item: Item, width: int) -> str:
     lines = [f"{item.id}  {item.title}"]
-    facts = [item.place, *(f"{name}: {value}" for name, value in item.setting.items()), f"scale: {item.scale}"]
+    facts = [
+        item.place,
+        *(f"{name}: {value}" for name, value in item.setting.items()),
+        f"scale: {item.scale}",
+    ]
     lines.append(" · ".join(fact for fact in facts if fact))
     return "\n".join(textwrap.fill(line, width, subsequent_indent="  ") for line in lines)
 
 
-def _panel(grid: Grid, label: int, cells: _Cells) -> str:
-    columns = [textwrap.wrap(text, cells.inner) for text in grid.header]
-    height = max((len(lines) for lines in columns), default=0)
-    padded = [[""] * (height - len(lines)) + lines for lines in columns]
+def _panel(grid: Grid, label: int, columns: list[_Column]) -> str:
+    height = max((len(column.header) for column in columns), default=0)
     header = [
-        " " * label + "".join(f"{GAP}{lines[row]:>{cells.inner}}" for lines in padded)
-        for row in range(height)
+        " " * label + "".join(f"{GAP}{_from_end(column.header, row):>{column.inner}}" for column in columns)
+        for row in reversed(range(height))
     ]
-    rule = "-" * (label + len(columns) * cells.outer)
+    rule = "-" * (label + sum(column.outer for column in columns))
     result = [*header, rule]
     for place, entry in enumerate(grid.body):
         if entry.rule and place:
             result.append(rule)
-        result += [entry.text] if isinstance(entry, Heading) else _row(entry, label, cells)
+        result += [entry.text] if isinstance(entry, Heading) else _row(entry, label, columns)
     return "\n".join(line.rstrip() for line in result)
 
 
-def _row(line: Line, label: int, cells: _Cells) -> list[str]:
-    labels = textwrap.wrap(_label(line), label, subsequent_indent="  ", drop_whitespace=False) or [""]
-    columns = [cells.lines(cell.shown) for cell in line.cells]
-    height = max(len(lines) for lines in columns) if columns else 1
-    rows = []
-    for left, *parts in zip_longest(labels, *columns, fillvalue=""):
-        rows.append(f"{left:<{label}}" + "".join(f"{GAP}{part:>{cells.inner}}" for part in parts))
-    # A second line that holds nothing for any cell is no line.
-    return [row for place, row in enumerate(rows) if place == 0 or row.strip() or place >= height]
+def _from_end(lines: list[str], place: int) -> str:
+    return lines[-1 - place] if place < len(lines) else ""
+
+
+def _row(line: Line, label: int, columns: list[_Column]) -> list[str]:
+    labels = textwrap.wrap(_label(line), label, subsequent_indent="  ") or [""]
+    if line.indent:
+        labels = textwrap.wrap(line.label, label, initial_indent="  ", subsequent_indent="    ")
+    cells = [column.lines(cell.shown) for column, cell in zip(columns, line.cells, strict=True)]
+    rows = [
+        f"{left:<{label}}"
+        + "".join(f"{GAP}{part:>{column.inner}}" for column, part in zip(columns, parts, strict=True))
+        for left, *parts in zip_longest(labels, *cells, fillvalue="")
+    ]
+    # A second line on which no cell has anything to say is no line.
+    return [row for row in rows if row.strip()] or rows[:1]
 
 
 def _notes(item: Item, grid: Grid, width: int) -> str:

@@ -24,6 +24,8 @@ FIELDS = [
     "n_seeds",
     "verdict",
     "encoders",
+    "borrowed",
+    "reason",
 ]
 
 
@@ -53,7 +55,7 @@ class Evaluations:
         return self._read[path]
 
 
-def tabulate(manifest: Mapping[str, Any], evaluations: Evaluations) -> Iterator[dict[str, Any]]:
+def tabulate(manifest: Mapping[str, Any], evaluations: Evaluations) -> Iterator[dict[str, str]]:
     """Yield one judged cell per row and column of an item, in the paper's order."""
     for row in manifest["rows"]:
         for column in manifest["columns"]:
@@ -95,7 +97,7 @@ def _record(
     printed: Mapping[str, str],
     encoders: list[str],
     judgement: Judgement | None,
-) -> dict[str, Any]:
+) -> dict[str, str]:
     def text(value: float | None) -> str:
         return "" if value is None else repr(float(value))
 
@@ -109,9 +111,11 @@ def _record(
         "delta": text(judgement and judgement.delta),
         "low": text(judgement and judgement.low),
         "high": text(judgement and judgement.high),
-        "n_seeds": judgement.n_seeds if judgement else "",
+        "n_seeds": str(judgement.n_seeds) if judgement else "",
         "verdict": judgement.verdict if judgement else "",
         "encoders": ";".join(encoders),
+        "borrowed": "yes" if judgement and judgement.borrowed else "",
+        "reason": judgement.reason if judgement else "quoted by the paper from elsewhere",
     }
 
 

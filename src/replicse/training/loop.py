@@ -97,7 +97,7 @@ class Trainer:
         if self.job.init is not None:
             return open_model(self.job.init, self.job.tokenizer, two, spec.dropout, keep_head="run" in spec.init)
         fresh = spec.init["fresh"]
-        model = fresh_model(fresh["architecture"], self.job.tokenizer, spec.dropout)
+        model = fresh_model(fresh["architecture"], self.job.tokenizer, two, spec.dropout)
         if fresh.get("embeddings", "random") == "ppmi":
             self._set_embeddings(model)
         return model

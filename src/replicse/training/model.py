@@ -83,7 +83,9 @@ def open_model(init: Path, tokenizer: Path, two: bool, dropout: Dropout, keep_he
     return SentenceModel(loaded, special_ids(load_tokenizer(tokenizer, 512)), two, dropout)
 
 
-def fresh_model(architecture: Mapping[str, Any], tokenizer: Path, dropout: Dropout) -> SentenceModel:
+def fresh_model(
+    architecture: Mapping[str, Any], tokenizer: Path, two: bool, dropout: Dropout
+) -> SentenceModel:
     """Return a model with random weights of the given architecture, masked-LM head included."""
     loaded_tokenizer = load_tokenizer(tokenizer, 512)
     special = special_ids(loaded_tokenizer)
@@ -98,7 +100,7 @@ def fresh_model(architecture: Mapping[str, Any], tokenizer: Path, dropout: Dropo
     except (KeyError, TypeError) as error:
         raise BadInput(f"init.fresh.architecture is {architecture}: {error}; give family and sizes") from None
     encoder = TransformerEncoder(config)
-    return SentenceModel(Loaded(encoder, None, MaskedLmHead(config), config), special, False, dropout)
+    return SentenceModel(Loaded(encoder, None, MaskedLmHead(config), config), special, two, dropout)
 
 
 def device_for(name: str | None = None) -> torch.device:

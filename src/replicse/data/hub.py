@@ -1,0 +1,240 @@
+"""The `hub` data source: training data, evaluation sets and encoders, downloaded at pinned revisions."""
+
+import pickle
+import re
+import shutil
+import tarfile
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar
+
+from huggingface_hub import HfApi, constants, errors, hf_hub_download, scan_cache_dir
+
+from replicse.data.corpora import csv_records
+from replicse.data.sts import read_lines
+from replicse.data.tokenizer import tokenizer_from_merges, tokenizer_from_vocabulary
+from replicse.errors import BadInput, MissingData, nearest
+from replicse.files import read_json, sha256_of, write_json, written_aside
+
+RECORD = "hub.json"
+WAITS = (5.0, 20.0)  # seconds between tries, on top of the retries of huggingface_hub itself
+FAILURES = (OSError, errors.HTTPError, errors.EntryNotFoundError)
+ABBREVIATED = re.compile("[0-9a-f]{7,39}")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """A file of a hub repository; `revision` is a commit (seven digits or more), a tag or a branch."""
+
+    repository: str
+    path: str
+    revision: str
+    kind: str = "dataset"
+
+
+SIMCSE_DATA = "princeton-nlp/datasets-for-simcse"
+# Later than any older archive of SentEval, in which SUBJ had 20 subjective sentences (methods 6, pitfall 9).
+SIMCSE_REVISION = "e145e8b"
+
+# What a data root holds -> where it comes from (methods section 7).
+ARTEFACTS = {
+    "wiki/wiki1m_for_simcse.txt": Artefact(SIMCSE_DATA, "wiki1m_for_simcse.txt", SIMCSE_REVISION),
+    "nli/nli_for_simcse.csv": Artefact(SIMCSE_DATA, "nli_for_simcse.csv", SIMCSE_REVISION),
+    "SentEval": Artefact(SIMCSE_DATA, "senteval.tar", SIMCSE_REVISION),
+}
+
+
+def materialise(root: Path, wanted: Iterable[str], waits: Sequence[float] = WAITS) -> list[dict[str, Any]]:
+    """Download the wanted ARTEFACTS into a data root and return `{file, sha256, revision, rows}` of each.
+
+    `revision` is the full commit; the sha256 of SentEval is that of its archive, its `rows` are None. The
+    records are also kept in `hub.json` in the root. Raises BadInput for an unknown name and a broken archive,
+    MissingData where the hub does not answer or does not have the file.
+    """
+    root, records = Path(root), []
+    for name in wanted:
+        if name not in ARTEFACTS:
+            raise BadInput(f'the hub source has no "{name}"{nearest(name, ARTEFACTS)}')
+        source, commit = _fetch(ARTEFACTS[name], root / name, waits)
+        if source.suffix == ".tar":
+            _unpack(source, root / name / "downstream")
+        else:
+            _copy(source, root / name)
+        records.append(
+            {"file": name, "sha256": sha256_of(source), "revision": commit, "rows": _rows(root / name)}
+        )
+        _remember(root / RECORD, records)
+    return records
+
+
+def download_encoder(
+    repository: str, revision: str, folder: Path, waits: Sequence[float] = WAITS
+) -> dict[str, Any]:
+    """Download an encoder into a folder: `config.json`, `model.safetensors` and `tokenizer.json`.
+
+    PyTorch weights are converted, and a tokenizer that is only a vocabulary is built from it. Returns, and
+    writes to `hub.json` in the folder, the repository, the full commit as `revision` and the sha256 of each
+    file. Raises MissingData where the hub does not answer or does not have the files.
+    """
+    folder = Path(folder)
+    config, commit = _fetch(Artefact(repository, "config.json", revision, "model"), folder, waits)
+
+    def fetch(path: str) -> Path:
+        return _fetch(Artefact(repository, path, commit, "model"), folder, waits)[0]
+
+    _copy(config, folder / "config.json")
+    _first_of(
+        lambda: _copy(fetch("model.safetensors"), folder / "model.safetensors"),
+        lambda: _convert_weights(fetch("pytorch_model.bin"), folder / "model.safetensors"),
+    )
+    tokenizer = folder / "tokenizer.json"
+    _first_of(
+        lambda: _copy(fetch("tokenizer.json"), tokenizer),
+        lambda: _save(tokenizer_from_merges(fetch("vocab.json"), fetch("merges.txt")), tokenizer),
+        lambda: _save(tokenizer_from_vocabulary(fetch("vocab.txt"), _is_uncased(fetch)), tokenizer),
+    )
+    names = ("config.json", "model.safetensors", "tokenizer.json")
+    files = {name: sha256_of(folder / name) for name in names}
+    record = {"repository": repository, "revision": commit, "sha256": files}
+    write_json(folder / RECORD, record)
+    return record
+
+
+def retried(action: Callable[[], Result], waits: Sequence[float]) -> Result:
+    """Return the result of an action, tried again after each wait while the hub may recover by itself."""
+    for wait in waits:
+        try:
+            return action()
+        except FAILURES as error:
+            if not _may_recover(error):
+                raise
+            time.sleep(wait)
+    return action()
+
+
+def _may_recover(error: BaseException) -> bool:
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    return not constants.HF_HUB_OFFLINE and (status is None or status == 429 or status >= 500)
+
+
+def _fetch(artefact: Artefact, target: Path, waits: Sequence[float]) -> tuple[Path, str]:
+    """Return the path of an artefact in the hub's cache and its full commit; MissingData where it fails."""
+    try:
+        revision = retried(lambda: _full_revision(artefact), waits)
+        cached = retried(lambda: _download(artefact, revision), waits)
+    except FAILURES as error:
+        what = f"{artefact.path} of {artefact.repository} at {artefact.revision}"
+        reason = " ".join(str(error.__cause__ or error).split()) or type(error).__name__
+        remedy = f"connect to the hub, or put it at {target} and set data.source to local"
+        raise MissingData(f"{what} cannot be downloaded ({reason}); {remedy}") from error
+    # The cache keeps a file under snapshots/<commit>, which says what a branch or tag stands for.
+    return cached, cached.parents[len(PurePosixPath(artefact.path).parts) - 1].name
+
+
+def _download(artefact: Artefact, revision: str) -> Path:
+    return Path(
+        hf_hub_download(artefact.repository, artefact.path, repo_type=artefact.kind, revision=revision)
+    )
+
+
+def _full_revision(artefact: Artefact) -> str:
+    """Return the revision with an abbreviated commit written in full, as the hub's downloads require."""
+    if not ABBREVIATED.fullmatch(artefact.revision):
+        return artefact.revision
+    cached = [commit for commit in _cached_commits(artefact) if commit.startswith(artefact.revision)]
+    if cached:
+        return cached[0]
+    for commit in HfApi().list_repo_commits(artefact.repository, repo_type=artefact.kind):
+        if commit.commit_id.startswith(artefact.revision):
+            return commit.commit_id
+    problem = f"{artefact.repository} has no commit {artefact.revision}"
+    raise MissingData(f"{problem}, so {artefact.path} cannot be downloaded; name a commit that it has")
+
+
+def _cached_commits(artefact: Artefact) -> list[str]:
+    cache = Path(constants.HF_HUB_CACHE)
+    repositories = scan_cache_dir(cache).repos if cache.is_dir() else ()
+    wanted = (artefact.repository, artefact.kind)
+    found = [held for held in repositories if (held.repo_id, held.repo_type) == wanted]
+    return sorted(revision.commit_hash for held in found for revision in held.revisions)
+
+
+def _first_of(*attempts: Callable[[], None]) -> None:
+    """Make the first attempt whose files the hub has; the error of the preferred one if it has none."""
+    problems = []
+    for attempt in attempts:
+        try:
+            return attempt()
+        except MissingData as problem:
+            problems.append(problem)
+    raise problems[0]
+
+
+def _copy(source: Path, target: Path) -> None:
+    with written_aside(target) as temporary:
+        shutil.copyfile(source, temporary)
+
+
+def _unpack(archive: Path, target: Path) -> None:
+    """Unpack the folder of an archive that holds STS as `target`; nothing may land outside of it."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".unpacked") as name:
+        aside = Path(name)
+        try:
+            with tarfile.open(archive) as tar:
+                tar.extractall(aside, filter="data")
+        except tarfile.TarError as error:
+            raise BadInput(f"{archive}: cannot be unpacked ({error}); delete it to fetch it again") from None
+        found = min(aside.glob("**/STS"), key=lambda path: len(path.parts), default=None)
+        if found is None:
+            raise BadInput(f"{archive}: no STS folder in it; expected an archive of SentEval's data")
+        if target.exists():
+            shutil.rmtree(target)
+        found.parent.rename(target)
+
+
+def _rows(path: Path) -> int | None:
+    """Return the lines of a text file or the records of a CSV file with header; None for a folder."""
+    if path.is_dir():
+        return None
+    if path.suffix == ".csv":
+        return sum(1 for _ in csv_records(path)) - 1
+    return sum(1 for _ in read_lines(path))
+
+
+def _remember(path: Path, records: list[dict[str, Any]]) -> None:
+    known = {record["file"]: record for record in read_json(path)} if path.is_file() else {}
+    known |= {record["file"]: record for record in records}
+    write_json(path, [known[name] for name in sorted(known)])
+
+
+def _convert_weights(source: Path, target: Path) -> None:
+    """Write PyTorch weights as safetensors; tensors that share memory become copies."""
+    import torch
+    from safetensors.torch import save_file
+
+    try:
+        state = torch.load(source, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
+        reason = str(error).splitlines()[0]
+        raise BadInput(f"{source}: not PyTorch weights ({reason}); delete it to fetch it again") from None
+    tensors = {name: value.clone().contiguous() for name, value in state.items() if torch.is_tensor(value)}
+    with written_aside(target) as temporary:
+        save_file(tensors, temporary, metadata={"format": "pt"})
+
+
+def _save(tokenizer: Any, target: Path) -> None:
+    with written_aside(target) as temporary:
+        tokenizer.save(str(temporary))
+
+
+def _is_uncased(fetch: Callable[[str], Path]) -> bool:
+    """Return what `tokenizer_config.json` says, or that BERT is uncased where there is none."""
+    try:
+        return read_json(fetch("tokenizer_config.json")).get("do_lower_case", True)
+    except MissingData:
+        return True

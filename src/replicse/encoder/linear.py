@@ -1,0 +1,51 @@
+"""Linear layers that are fast on every CPU: torch leaves fp32 products to MKL, which is slow on some."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.autograd.function import FunctionCtx, once_differentiable
+
+_ONEDNN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+
+
+def linear(values: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Return values weight^T + bias for (n, in) values and an (out, in) weight, as F.linear does.
+
+    In fp32 on a CPU the products are oneDNN's: fp32 throughout as well, and on an AMD processor with AVX-512
+    twice as fast forward and 1.2 to 2 times as fast backward as MKL's.
+    """
+    on_cpu = values.device.type == "cpu" and values.dtype == weight.dtype == torch.float32
+    if _ONEDNN and on_cpu and values.numel() and not torch.is_autocast_enabled("cpu"):
+        return _OneDnnLinear.apply(values, weight, bias)
+    return F.linear(values, weight, bias)
+
+
+class Linear(nn.Linear):
+    """A linear layer on (n, in) values by way of `linear`."""
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Return (n, out) values."""
+        return linear(values, self.weight, self.bias)
+
+
+def _product(left: Tensor, right: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Return left right^T + bias."""
+    return torch.ops.mkldnn._linear_pointwise(left, right, bias, "none", [], "")
+
+
+class _OneDnnLinear(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: FunctionCtx, values: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.save_for_backward(values, weight)
+        return _product(values, weight, bias)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: FunctionCtx, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        values, weight = ctx.saved_tensors
+        needs_values, needs_weight, needs_bias = ctx.needs_input_grad
+        return (
+            _product(gradient, weight.t()) if needs_values else None,
+            _product(gradient.t(), values.t()) if needs_weight else None,
+            gradient.sum(0) if needs_bias else None,
+        )

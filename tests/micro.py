@@ -1,0 +1,90 @@
+"""A tiny study on disk for tests: a corpus, a tokenizer, stores, an encoder and development pairs."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from replicse.data.store import write_store
+from replicse.data.tokenizer import train_tokenizer
+from replicse.study.specs import RunSpec, build
+from replicse.training.loop import TrainJob
+
+WORDS = [f"{first}{second}" for first in ("ba", "ko", "mi", "tu", "re", "zo") for second in ("l", "n", "s", "t")]
+
+
+def sentences(count: int, seed: int = 0) -> list[str]:
+    """Return seeded sentences of 3 to 9 words."""
+    random = np.random.default_rng(seed)
+    return [" ".join(random.choice(WORDS, random.integers(3, 10))) for _ in range(count)]
+
+
+def tokenizer_file(folder: Path) -> Path:
+    """Train and write a tokenizer."""
+    path = folder / "tokenizer.json"
+    train_tokenizer("wordpiece", sentences(200), 120, True).save(str(path))
+    return path
+
+
+def dev_root(folder: Path) -> Path:
+    """Write a data root that holds STS-B development pairs only."""
+    home = folder / "SentEval" / "downstream" / "STS" / "STSBenchmark"
+    home.mkdir(parents=True)
+    first, second = sentences(40, 1), sentences(40, 2)
+    rows = []
+    for number, (one, other) in enumerate(zip(first, second, strict=True)):
+        score = number % 6
+        mixed = " ".join(one.split()[:score] + other.split()[score:])
+        rows.append("\t".join(["main", "test", "2026", f"{number:04d}", f"{score}.0", one, mixed]))
+    (home / "sts-dev.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return folder
+
+
+def job(folder: Path, count: int = 96, **changes) -> TrainJob:
+    """Return a job that trains a one-layer encoder on seeded sentences."""
+    tokenizer = tokenizer_file(folder)
+    stores = [folder / "plain", folder / "other"]
+    for store, seed in zip(stores, (3, 4), strict=True):
+        write_store(store, sentences(count, seed), tokenizer, 16, {"seed": seed})
+    values = {
+        "init": {
+            "fresh": {
+                "architecture": {
+                    "family": "bert",
+                    "layers": 2,
+                    "hidden": 16,
+                    "heads": 2,
+                    "intermediate": 32,
+                    "positions": 64,
+                },
+                "tokenizer": {"name": "test"},
+            }
+        },
+        "corpus": {"name": "test"},
+        "views": [{"column": "text"}, {"column": "text"}],
+        "objective": [{"term": "infonce", "temperature": 0.05}],
+        "optimisation": {"batch_size": 16, "learning_rate": 1e-3, "epochs": 4, "steps": 20},
+        "selection": {"every": 5},
+        "seed": 7,
+    }
+    spec = build(RunSpec, {**values, **changes}, "run")
+    chosen = [stores[0] if view["column"] == "text" else stores[1] for view in spec.views]
+    return TrainJob(spec, spec.run_id, None, tokenizer, chosen)
+
+
+def weights(folder: Path) -> dict[str, np.ndarray]:
+    """Return the weights of an encoder folder."""
+    from safetensors.numpy import load_file
+
+    return load_file(folder / "model.safetensors")
+
+
+def equal_weights(one: Path, other: Path) -> bool:
+    """Return whether two encoder folders hold the same weights, bit for bit."""
+    left, right = weights(one), weights(other)
+    return left.keys() == right.keys() and all(np.array_equal(left[name], right[name]) for name in left)
+
+
+def metrics(folder: Path) -> dict:
+    """Return a run's metrics."""
+    return json.loads((folder / "metrics.json").read_text())

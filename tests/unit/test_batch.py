@@ -1,0 +1,80 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replicse.encoder.batch import TokenBatch
+
+relaxed = settings(deadline=None, max_examples=50)
+LENGTHS = st.lists(st.integers(1, 9), min_size=1, max_size=8)
+
+
+def batch_of(lengths, start=100):
+    ends = np.cumsum(lengths) + start
+    return TokenBatch.from_rows(
+        [np.arange(end - length, end) for length, end in zip(lengths, ends, strict=True)]
+    )
+
+
+def rows_of(batch):
+    return [row.tolist() for row in batch.tokens.split(batch.lengths.tolist())]
+
+
+@relaxed
+@given(LENGTHS)
+def test_index_tensors_agree_with_a_loop_over_the_rows(lengths):
+    batch = batch_of(lengths)
+    places = [(row, position) for row, length in enumerate(lengths) for position in range(length)]
+    assert batch.rows == len(lengths)
+    assert batch.longest == max(lengths)
+    assert batch.even == (len(set(lengths)) == 1)
+    assert batch.row_ids.tolist() == [row for row, _ in places]
+    assert batch.positions.tolist() == [position for _, position in places]
+    assert batch.first.tolist() == [places.index((row, 0)) for row in range(len(lengths))]
+    assert batch.padded_places.tolist() == [row * max(lengths) + position for row, position in places]
+    assert batch.padded_mask.sum(1).tolist() == lengths
+
+
+@relaxed
+@given(LENGTHS)
+def test_padding_and_packing_are_inverse(lengths):
+    batch = batch_of(lengths)
+    values = torch.randn(len(batch.tokens), 3)
+    padded = batch.pad(values)
+    assert padded.shape == (len(lengths), max(lengths), 3)
+    assert (padded[~batch.padded_mask] == 0).all()
+    assert torch.equal(batch.unpad(padded), values)
+
+
+@relaxed
+@given(LENGTHS)
+def test_mean_is_over_the_tokens_of_each_row(lengths):
+    batch = batch_of(lengths)
+    values = torch.randn(len(batch.tokens), 3, dtype=torch.float64)
+    expected = torch.stack([row.mean(0) for row in values.split(lengths)])
+    torch.testing.assert_close(batch.mean(values), expected)
+
+
+@relaxed
+@given(LENGTHS, LENGTHS)
+def test_concatenated_batches_keep_their_rows_in_order(left, right):
+    one, other = batch_of(left), batch_of(right, start=500)
+    joined = TokenBatch.concatenate([one, other])
+    assert rows_of(joined) == rows_of(one) + rows_of(other)
+    assert rows_of(one.repeat(3)) == rows_of(one) * 3
+
+
+@relaxed
+@given(LENGTHS, st.data())
+def test_a_slice_holds_the_rows_between(lengths, data):
+    start = data.draw(st.integers(0, len(lengths) - 1))
+    stop = data.draw(st.integers(start + 1, len(lengths)))
+    batch = batch_of(lengths)
+    assert rows_of(batch.slice(start, stop)) == rows_of(batch)[start:stop]
+
+
+@pytest.mark.parametrize("rows", [[], [np.array([1, 2]), np.array([], dtype=np.int32)]])
+def test_no_rows_and_empty_rows_are_refused(rows):
+    with pytest.raises(ValueError, match="at least one"):
+        TokenBatch.from_rows(rows)

@@ -1,0 +1,57 @@
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replicse.encoder import linear as module
+from replicse.encoder.linear import Linear, linear
+
+relaxed = settings(deadline=None, max_examples=50)
+
+
+def with_gradients(function, *tensors):
+    leaves = [tensor.detach().clone().requires_grad_() for tensor in tensors]
+    result = function(*leaves)
+    weights = torch.arange(result.numel(), dtype=result.dtype).view(result.shape).cos()
+    (result * weights).sum().backward()
+    return [result.detach(), *(leaf.grad for leaf in leaves)]
+
+
+@relaxed
+@given(st.integers(1, 33), st.integers(1, 17), st.integers(1, 19), st.booleans())
+def test_values_and_gradients_agree_with_torch(rows, inputs, outputs, biased):
+    tensors = [torch.randn(rows, inputs), torch.randn(outputs, inputs)]
+    tensors += [torch.randn(outputs)] if biased else []
+    for ours, theirs in zip(
+        with_gradients(linear, *tensors), with_gradients(F.linear, *tensors), strict=True
+    ):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
+
+
+def test_products_keep_the_precision_of_fp32():
+    values, weight = torch.randn(256, 512), torch.randn(64, 512)
+    exact = values.double() @ weight.double().T
+    assert (linear(values, weight) - exact).abs().max() < 2e-4  # bf16 would be off by 0.2
+
+
+@pytest.mark.skipif(not module._ONEDNN, reason="this torch has no oneDNN")
+def test_fp32_products_on_a_cpu_are_those_of_onednn():
+    result = linear(torch.randn(2, 3, requires_grad=True), torch.randn(4, 3))
+    assert type(result.grad_fn).__name__ == "_OneDnnLinearBackward"
+
+
+def test_other_kinds_of_input_take_the_ordinary_way():
+    assert linear(torch.zeros(0, 3), torch.zeros(4, 3)).shape == (0, 4)
+    values, weight = torch.randn(2, 3, dtype=torch.float64), torch.randn(4, 3, dtype=torch.float64)
+    assert torch.equal(linear(values, weight), F.linear(values, weight))
+    with torch.autocast("cpu", torch.bfloat16):
+        assert linear(values.float(), weight.float()).dtype == torch.bfloat16
+
+
+def test_no_gradient_is_computed_for_what_needs_none():
+    layer = Linear(3, 4).requires_grad_(False)
+    values = torch.randn(2, 3, requires_grad=True)
+    layer(values).sum().backward()
+    torch.testing.assert_close(values.grad, layer.weight.sum(0).expand(2, 3))
+    assert layer.weight.grad is None and layer.bias.grad is None

@@ -1,0 +1,164 @@
+"""Loss terms against slow loops written from the formulas."""
+
+import math
+from types import SimpleNamespace
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replicse.encoder.batch import TokenBatch
+from replicse.errors import BadInput
+from replicse.objective import Objective, Step
+from replicse.objective.mlm import choose_positions, mask_tokens
+from replicse.objective.terms import make_term
+
+
+def vectors(rows, width, count, seed):
+    generator = torch.Generator().manual_seed(seed)
+    return [torch.randn(rows, width, generator=generator, dtype=torch.float64) for _ in range(count)]
+
+
+def step_of(views):
+    return Step(vectors=views, columns=[], model=None, generator=torch.Generator())
+
+
+def slow_infonce(views, temperature, alpha, cosine):
+    """SimCSE Eq. 1, 5 and 8, one exponential at a time; alpha weighs the instance's own hard negative."""
+
+    def similarity(a, b):
+        dot = sum(float(x) * float(y) for x, y in zip(a, b, strict=True))
+        return dot / math.sqrt(sum(float(x) ** 2 for x in a) * sum(float(y) ** 2 for y in b)) if cosine else dot
+
+    anchors, positives, *negatives = views
+    losses = []
+    for i, anchor in enumerate(anchors):
+        terms = [similarity(anchor, positive) / temperature for positive in positives]
+        weights = [1.0] * len(terms)
+        for block in negatives:
+            for j, negative in enumerate(block):
+                terms.append(similarity(anchor, negative) / temperature)
+                weights.append(alpha if i == j else 1.0)
+        largest = max(terms)
+        total = sum(weight * math.exp(term - largest) for weight, term in zip(weights, terms, strict=True))
+        losses.append(largest + math.log(total) - terms[i])
+    return sum(losses) / len(losses)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    rows=st.integers(1, 7),
+    views=st.integers(2, 4),
+    temperature=st.sampled_from([0.05, 0.1, 1.0]),
+    alpha=st.sampled_from([0.5, 1.0, 2.0]),
+    cosine=st.booleans(),
+    seed=st.integers(0, 999),
+)
+def test_infonce_is_its_formula(rows, views, temperature, alpha, cosine, seed):
+    found = vectors(rows, 5, views, seed)
+    term = make_term(
+        {
+            "term": "infonce",
+            "temperature": temperature,
+            "hard_negative_weight": alpha,
+            "similarity": "cosine" if cosine else "dot",
+        }
+    )
+    expected = slow_infonce(found, temperature, alpha, cosine)
+    assert float(term(step_of(found))) == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+def test_infonce_of_one_pair_is_zero_and_of_equal_vectors_is_log_n():
+    same = torch.ones(4, 3, dtype=torch.float64)
+    assert float(make_term({"term": "infonce"})(step_of([same[:1], same[:1]]))) == pytest.approx(0)
+    assert float(make_term({"term": "infonce"})(step_of([same, same]))) == pytest.approx(math.log(4))
+
+
+def test_infonce_sends_gradient_to_every_view():
+    found = [view.requires_grad_() for view in vectors(3, 4, 3, 0)]
+    make_term({"term": "infonce"})(step_of(found)).backward()
+    assert all(view.grad is not None and bool(view.grad.abs().sum() > 0) for view in found)
+
+
+def test_an_objective_is_the_weighted_sum_of_its_terms():
+    found = vectors(5, 4, 2, 1)
+    specs = [{"term": "infonce"}, {"term": "infonce", "temperature": 1, "weight": 0.25}]
+    expected = slow_infonce(found, 0.05, 1, True) + 0.25 * slow_infonce(found, 1, 1, True)
+    assert float(Objective(specs)(step_of(found))) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"term": "infonse"}, ['"infonse" is unknown', 'did you mean "infonce"']),
+        ({"term": "infonce", "tau": 1}, ['"infonce" does not take', "tau"]),
+        ({"term": "infonce", "temperature": 0}, ["temperature 0", "above 0"]),
+        ({"term": "infonce", "similarity": "cos"}, ['"cos"', "cosine or dot"]),
+        ({"term": "mlm", "ratio": 1.5}, ["mlm.ratio is 1.5"]),
+    ],
+)
+def test_a_mistake_in_a_term_is_one_sentence(spec, words):
+    with pytest.raises(BadInput) as error:
+        make_term(spec)
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def tokens(rows=200, length=40):
+    ids = torch.randint(5, 100, (rows * length,), generator=torch.Generator().manual_seed(0))
+    ids = ids.view(rows, length)
+    ids[:, 0], ids[:, -1] = 2, 3
+    return TokenBatch(ids.flatten(), torch.arange(rows + 1) * length)
+
+
+def test_masking_follows_the_80_10_10_rule_and_spares_special_tokens():
+    batch = tokens()
+    special = torch.tensor([0, 1, 2, 3, 4])
+    generator = torch.Generator().manual_seed(1)
+    positions = choose_positions(batch, special, 0.15, generator)
+    assert not torch.isin(batch.tokens[positions], special).any()
+    ordinary = int((~torch.isin(batch.tokens, special)).sum())
+    assert len(positions) / ordinary == pytest.approx(0.15, abs=0.01)
+
+    edited = mask_tokens(batch.tokens, positions, 4, 100, generator)
+    untouched = torch.ones(len(batch.tokens), dtype=torch.bool)
+    untouched[positions] = False
+    assert torch.equal(edited[untouched], batch.tokens[untouched])
+    share_masked = float((edited[positions] == 4).float().mean())
+    share_kept = float((edited[positions] == batch.tokens[positions]).float().mean())
+    assert share_masked == pytest.approx(0.8, abs=0.04)
+    assert share_kept == pytest.approx(0.1, abs=0.04)
+
+
+def test_mlm_is_the_mean_cross_entropy_at_the_chosen_positions():
+    batch = tokens(rows=6, length=8)
+    table = torch.randn(100, 7, generator=torch.Generator().manual_seed(2))
+
+    def token_states(edited):
+        return table[edited.tokens] * 2
+
+    def token_logits(states, shortlist):
+        return states @ (table if shortlist is None else table[shortlist]).T
+
+    model = SimpleNamespace(
+        special=SimpleNamespace(pad=0, unk=1, cls=2, sep=3, mask=4),
+        encoder=SimpleNamespace(config=SimpleNamespace(vocabulary=100)),
+        token_states=token_states,
+        token_logits=token_logits,
+    )
+    step = Step([], [batch], model, torch.Generator().manual_seed(3))
+    loss = float(make_term({"term": "mlm", "ratio": 0.5})(step))
+
+    generator = torch.Generator().manual_seed(3)
+    positions = choose_positions(batch, torch.tensor([0, 1, 2, 3, 4]), 0.5, generator)
+    edited = mask_tokens(batch.tokens, positions, 4, 100, generator)
+    losses = []
+    for place in positions.tolist():
+        logits = [float((table[edited[place]] * 2) @ table[word]) for word in range(100)]
+        largest = max(logits)
+        total = sum(math.exp(logit - largest) for logit in logits)
+        losses.append(largest + math.log(total) - logits[int(batch.tokens[place])])
+    assert loss == pytest.approx(sum(losses) / len(losses), rel=1e-5)
+    whole = make_term({"term": "mlm", "ratio": 0.5, "candidates": 100_000})
+    same = float(whole(Step([], [batch], model, torch.Generator().manual_seed(3))))
+    assert same == pytest.approx(loss, rel=1e-5)

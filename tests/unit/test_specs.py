@@ -1,0 +1,123 @@
+"""Specs: names that depend on what changes a number and on nothing else."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replicse.errors import BadInput
+from replicse.study.specs import EncoderSpec, RunSpec, Trajectory, build, digest, plain, tidy
+
+BASE = {
+    "init": {"hub": "bert-base-uncased", "revision": "abc"},
+    "corpus": {"name": "wiki", "format": "lines", "file": "wiki.txt"},
+    "views": [{"column": "text"}, {"column": "text"}],
+    "objective": [{"term": "infonce", "temperature": 0.05}],
+}
+
+
+def run(**changes):
+    return build(RunSpec, {**BASE, **changes}, "run")
+
+
+def test_one_name_is_frozen():
+    assert run().run_id == "infonce-s42-92bcf9d2e3db"
+
+
+@pytest.mark.parametrize("text", ["3e-5", "3E-05", "0.00003", 3e-5])
+def test_spelling_of_a_number_does_not_change_the_run(text):
+    assert run(optimisation={"learning_rate": text}).run_id == run().run_id
+
+
+def test_spelling_inside_free_parts_does_not_change_the_run():
+    spelt = [{"term": "infonce", "temperature": "5e-2"}]
+    assert run(objective=spelt).run_id == run().run_id
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 1},
+        {"dropout": {"hidden": 0.2}},
+        {"dropout": {"masks": "fixed"}},
+        {"pooling": {"test": "cls-head"}},
+        {"objective": [{"term": "infonce", "temperature": 0.1}]},
+        {"views": [{"column": "text"}]},
+        {"encoders": "two"},
+        {"optimisation": {"batch_size": 128}},
+        {"selection": {"every": 250}},
+        {"init": {"hub": "bert-base-uncased", "revision": "abd"}},
+    ],
+)
+def test_what_changes_a_number_changes_the_name(change):
+    assert run(**change).run_id != run().run_id
+
+
+def test_keeping_checkpoints_does_not_change_the_name():
+    assert run(trajectory={"every": 10, "until": 100}).run_id == run().run_id
+
+
+def test_a_default_written_out_does_not_change_the_name():
+    assert run(dropout={"hidden": 0.1, "attention": "0.10"}, encoders="shared").run_id == run().run_id
+
+
+def test_a_spec_survives_its_own_plain_data():
+    spec = run(dropout={"hidden": 0.2}, trajectory={"every": 10, "until": 50})
+    assert build(RunSpec, plain(spec), "run") == spec
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"dropuot": {}}, ['run: unknown key "dropuot"', 'did you mean "dropout"']),
+        ({"dropout": {"hiden": 0.1}}, ['run.dropout: unknown key "hiden"', '"hidden"']),
+        ({"dropout": {"hidden": "much"}}, ["run.dropout.hidden is 'much'", "expected a number"]),
+        ({"dropout": {"hidden": 1.5}}, ["1.5", "[0, 1)"]),
+        ({"optimisation": {"batch_size": 6.5}}, ["6.5", "whole number"]),
+        ({"optimisation": {"batch_size": 0}}, ["batch_size is 0", "at least 1"]),
+        ({"pooling": {"test": "clss"}}, ['"clss"', 'did you mean "cls"']),
+        ({"init": {}}, ["exactly one of hub, folder, run, fresh"]),
+        ({"views": []}, ["views is empty"]),
+        ({"objective": []}, ["objective is empty"]),
+        ({"seed": "two"}, ["run.seed is 'two'"]),
+    ],
+)
+def test_a_mistake_is_one_sentence_with_place_and_value(change, words):
+    with pytest.raises(BadInput) as error:
+        run(**change)
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def test_a_missing_part_is_named():
+    with pytest.raises(BadInput, match="corpus, views must be given"):
+        build(RunSpec, {key: BASE[key] for key in ("init", "objective")}, "run")
+
+
+plain_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-1000, 1000) | st.floats(-1e6, 1e6) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(plain_values)
+def test_tidying_twice_is_tidying_once(value):
+    assert tidy(tidy(value)) == tidy(value)
+
+
+@given(st.dictionaries(st.text(max_size=4), st.integers() | st.text(max_size=4), max_size=6))
+def test_the_digest_does_not_see_the_order_of_keys(values):
+    assert digest(values) == digest(dict(reversed(values.items())))
+
+
+def test_trajectories_join_to_the_longer_one():
+    assert Trajectory(every=10, until=50).joined(Trajectory(every=10, until=100)).until == 100
+    assert Trajectory().joined(Trajectory(every=10, until=30)).steps() == (0, 10, 20, 30)
+    with pytest.raises(BadInput, match="same stride"):
+        Trajectory(every=10, until=50).joined(Trajectory(every=5, until=50))
+
+
+def test_encoder_names_are_readable_and_safe():
+    spec = EncoderSpec(source={"hub": "princeton-nlp/sup-simcse", "revision": "x"}, pooling="mean")
+    assert spec.encoder_id.startswith("sup-simcse-mean-")
+    assert "/" not in spec.encoder_id
+    assert spec.encoder_id != EncoderSpec(source=spec.source, pooling="cls").encoder_id

@@ -1,0 +1,224 @@
+"""The training loop: determinism, resuming, selection, trajectories, chains, two encoders."""
+
+import os
+import signal
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+import micro
+from replicse.errors import BadInput
+from replicse.study.specs import build
+from replicse.study.specs import RunSpec, plain
+from replicse.training import loop
+from replicse.training.data import TrainingData
+from replicse.training.loop import Trainer, schedule
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def trained(job, root, folder, **options):
+    Trainer(job, root, folder / "out", folder / "state", torch.device("cpu"), **options).run()
+    return folder / "out"
+
+
+@pytest.fixture
+def root(tmp_path):
+    return micro.dev_root(tmp_path / "data")
+
+
+def test_the_same_seed_gives_the_same_weights_bit_for_bit(tmp_path, root):
+    job = micro.job(tmp_path)
+    first, second = (trained(job, root, tmp_path / name) for name in "ab")
+    assert micro.equal_weights(first / "best", second / "best")
+    assert micro.equal_weights(first / "last", second / "last")
+    other = replace(job, spec=replace(job.spec, seed=8))
+    assert not micro.equal_weights(first / "last", trained(other, root, tmp_path / "c") / "last")
+
+
+@pytest.mark.parametrize("stop_after", [3, 12])
+def test_a_killed_run_resumes_to_the_same_weights(tmp_path, root, monkeypatch, stop_after):
+    job = micro.job(tmp_path)
+    whole = trained(job, root, tmp_path / "whole")
+
+    update, done = Trainer._update, []
+
+    def update_then_kill(self, step, columns):
+        done.append(step)
+        if step == stop_after:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return update(self, step, columns)
+
+    monkeypatch.setattr(Trainer, "_update", update_then_kill)
+    with pytest.raises(SystemExit):
+        trained(job, root, tmp_path / "cut")
+    assert done[-1] == stop_after
+    assert not (tmp_path / "cut" / "out" / "last").exists()
+
+    monkeypatch.setattr(Trainer, "_update", update)
+    resumed = trained(job, root, tmp_path / "cut")
+    assert micro.equal_weights(whole / "last", resumed / "last")
+    assert micro.equal_weights(whole / "best", resumed / "best")
+    assert micro.metrics(whole)["history"] == micro.metrics(resumed)["history"]
+    assert not (tmp_path / "cut" / "state").exists()
+
+
+def test_a_run_killed_without_warning_resumes_from_its_last_state(tmp_path, root, monkeypatch):
+    job = micro.job(tmp_path)
+    whole = trained(job, root, tmp_path / "whole")
+    visit = Trainer._visit
+
+    def visit_then_die(self, step, loss):
+        if step == 14:
+            raise MemoryError
+        visit(self, step, loss)
+
+    monkeypatch.setattr(Trainer, "_visit", visit_then_die)
+    with pytest.raises(MemoryError):
+        trained(job, root, tmp_path / "cut", save_every_seconds=0.0)
+    monkeypatch.setattr(Trainer, "_visit", visit)
+    assert micro.equal_weights(whole / "last", trained(job, root, tmp_path / "cut") / "last")
+
+
+def test_best_is_the_best_development_score_and_last_the_last(tmp_path, root):
+    out = trained(micro.job(tmp_path), root, tmp_path / "run")
+    found = micro.metrics(out)
+    assert [entry["step"] for entry in found["history"]] == [5, 10, 15, 20]
+    scores = [entry["dev"] for entry in found["history"]]
+    assert found["best"]["dev"] == max(scores)
+    assert found["best"]["step"] == found["history"][int(np.argmax(scores))]["step"]
+    same = found["best"]["step"] == 20
+    assert micro.equal_weights(out / "best", out / "last") == same
+
+
+def test_training_lowers_the_loss(tmp_path, root):
+    job = micro.job(tmp_path, pooling={"train": "mean", "test": "mean"})
+    history = micro.metrics(trained(job, root, tmp_path / "run"))["history"]
+    assert history[-1]["loss"] < 0.8 * history[0]["loss"]
+
+
+def test_the_trajectory_keeps_step_zero_and_every_asked_step(tmp_path, root):
+    job = micro.job(tmp_path, trajectory={"every": 10, "until": 100})
+    out = trained(job, root, tmp_path / "run")
+    kept = sorted(path.name for path in (out / "trajectory").iterdir())
+    assert kept == ["step-0", "step-10", "step-20"]
+    assert micro.equal_weights(out / "trajectory" / "step-20", out / "last")
+    plain_run = trained(micro.job(tmp_path), root, tmp_path / "without")
+    assert micro.equal_weights(out / "last", plain_run / "last")
+
+
+def test_fixed_masks_and_no_dropout_make_the_two_vectors_equal(tmp_path, root):
+    for dropout in ({"masks": "fixed"}, {"hidden": 0, "attention": 0}):
+        trainer = Trainer(micro.job(tmp_path, dropout=dropout), root, tmp_path / "o", tmp_path / "s")
+        columns = next(trainer.data.batches(0, 1))
+        first, second = trainer.model.train().vectors(columns, "cls-head", trainer.repeated)
+        assert torch.equal(first, second)
+    trainer = Trainer(micro.job(tmp_path), root, tmp_path / "o", tmp_path / "s")
+    first, second = trainer.model.train().vectors(columns, "cls-head", trainer.repeated)
+    assert not torch.allclose(first, second)
+
+
+def test_without_dropout_encoding_once_gives_the_gradient_of_encoding_twice(tmp_path, root):
+    gradients = []
+    for repeated in (True, False):
+        trainer = Trainer(
+            micro.job(tmp_path, dropout={"hidden": 0, "attention": 0}), root, tmp_path / "o", tmp_path / "s"
+        )
+        columns = next(trainer.data.batches(0, 1))
+        vectors = trainer.model.train().vectors(columns, "cls-head", repeated)
+        trainer.objective(loop.Step(vectors, columns, trainer.model, trainer.generator)).backward()
+        gradients.append([parameter.grad for parameter in trainer.model.encoder.parameters()])
+    for one, other in zip(*gradients, strict=True):
+        if one is not None:
+            assert torch.allclose(one, other, atol=1e-6)
+
+
+def test_two_encoders_drift_apart_and_the_first_is_kept(tmp_path, root):
+    job = micro.job(tmp_path, encoders="two", views=[{"column": "text"}, {"column": "other"}])
+    trainer = Trainer(job, root, tmp_path / "out", tmp_path / "state")
+    trainer.run()
+    first, second = trainer.model.encoder.state_dict(), trainer.model.second[0].state_dict()
+    assert any(not torch.equal(first[name], second[name]) for name in first)
+
+
+def test_a_chain_starts_from_the_weights_of_the_run_before(tmp_path, root):
+    first = trained(micro.job(tmp_path), root, tmp_path / "first")
+    job = micro.job(tmp_path, trajectory={"every": 10, "until": 10})
+    chained = replace(job, init=first / "best", spec=replace(job.spec, init={"run": "first"}))
+    second = trained(chained, root, tmp_path / "second")
+    assert micro.equal_weights(first / "best", second / "trajectory" / "step-0")
+
+
+def test_a_head_that_was_not_trained_is_not_kept(tmp_path, root):
+    masked = micro.job(
+        tmp_path, objective=[{"term": "mlm"}], views=[{"column": "text"}], selection={"every": 0}
+    )
+    names = micro.weights(trained(masked, root, tmp_path / "mlm") / "last")
+    assert not any("pooler" in name for name in names)
+    assert any("cls.predictions" in name for name in names)
+    contrastive = micro.weights(trained(micro.job(tmp_path), root, tmp_path / "cse") / "last")
+    assert any("pooler" in name for name in contrastive)
+
+
+def test_ppmi_embeddings_put_words_of_one_context_together(tmp_path, root):
+    job = micro.job(tmp_path, count=400)
+    fresh = {"fresh": {**job.spec.init["fresh"], "embeddings": "ppmi"}}
+    out = trained(replace(job, spec=replace(job.spec, init=fresh)), root, tmp_path / "run")
+    plain_out = trained(job, root, tmp_path / "plain-run")
+    assert not micro.equal_weights(out / "last", plain_out / "last")
+
+
+def test_batches_are_a_permutation_each_epoch_and_resume_in_place(tmp_path):
+    job = micro.job(tmp_path, count=50)
+    data = TrainingData(job.stores, 16, seed=1)
+    assert data.steps(2, None) == 8
+    batches = [columns[0] for columns in data.batches(0, 8)]
+    assert [batch.rows for batch in batches] == [16, 16, 16, 2] * 2
+    rows = [bytes(data.columns[0].row(i)) for i in range(50)]
+
+    def seen(part):
+        found = []
+        for batch in part:
+            bounds = batch.offsets.tolist()
+            tokens = batch.tokens.numpy().astype(np.int32)
+            found += [bytes(tokens[a:b]) for a, b in zip(bounds, bounds[1:], strict=False)]
+        return found
+
+    assert sorted(seen(batches[:4])) == sorted(rows) == sorted(seen(batches[4:]))
+    assert seen(batches[:4]) != seen(batches[4:])
+    assert seen(columns[0] for columns in data.batches(5, 8)) == seen(batches[5:])
+
+
+def test_views_of_different_length_are_refused(tmp_path):
+    job = micro.job(tmp_path)
+    from replicse.data.store import write_store
+
+    write_store(tmp_path / "short", micro.sentences(3), job.tokenizer, 16, {})
+    with pytest.raises(BadInput, match="differ in rows"):
+        TrainingData([job.stores[0], tmp_path / "short"], 4, 0)
+
+
+def test_the_learning_rate_decays_linearly_to_zero():
+    assert [schedule(step, 4, 0.0) for step in range(4)] == [1.0, 0.75, 0.5, 0.25]
+    assert schedule(0, 10, 0.2) == 0
+    assert schedule(2, 10, 0.2) == 1
+
+
+def test_a_selection_metric_that_cannot_be_read_is_said(tmp_path, root):
+    job = micro.job(tmp_path, selection={"metric": "sts-dev/STSB/all", "every": 5})
+    with pytest.raises(BadInput, match="sts-dev/STSB/all"):
+        trained(job, root, tmp_path / "run")
+
+
+def test_a_job_file_is_read_back(tmp_path):
+    job = micro.job(tmp_path)
+    document = {"run": plain(job.spec), "run_id": job.run_id, "init": "", "tokenizer": "t", "stores": ["s"]}
+    assert loop.TrainJob.read(document).spec == build(RunSpec, plain(job.spec), "run") == job.spec

@@ -1,0 +1,393 @@
+import numpy as np
+import pytest
+import torch
+
+from replicse.encoder.batch import TokenBatch
+from replicse.encoder.checkpoints import load_encoder
+from replicse.encoder.transformer import (
+    ALL_TOKENS,
+    FIRST_TOKEN,
+    Dropout,
+    EncoderConfig,
+    Need,
+    TransformerEncoder,
+    attention,
+    dropout,
+)
+from replicse.errors import BadInput
+
+FAMILIES = ("bert", "roberta", "distilbert")
+LENGTHS = (5, 1, 9, 3, 9)
+PAD = {"bert": 0, "roberta": 1, "distilbert": 0}
+
+
+def tiny(family="bert", layers=3, **sizes):
+    """Return an encoder with weights large enough that every part of it matters."""
+    config = EncoderConfig.for_size(
+        family, layers=layers, hidden=32, heads=4, intermediate=48, positions=24, vocabulary=97, **sizes
+    )
+    encoder = TransformerEncoder(config)
+    with torch.no_grad():
+        for parameter in encoder.parameters():
+            parameter.add_(torch.randn(parameter.shape) * 0.2)
+    return encoder
+
+
+def batch_of(lengths=LENGTHS, seed=0):
+    generator = np.random.default_rng(seed)
+    return TokenBatch.from_rows([generator.integers(5, 97, length) for length in lengths])
+
+
+def huggingface(family, activation="gelu"):
+    """Return a small random model of `transformers` with a masked-LM head."""
+    import transformers
+
+    if family == "distilbert":
+        config = transformers.DistilBertConfig(
+            vocab_size=97,
+            dim=32,
+            n_layers=3,
+            n_heads=4,
+            hidden_dim=48,
+            max_position_embeddings=24,
+            activation=activation,
+            initializer_range=0.2,
+        )
+        return transformers.DistilBertForMaskedLM(config).eval()
+    name = {"bert": "Bert", "roberta": "Roberta"}[family]
+    config = getattr(transformers, f"{name}Config")(
+        vocab_size=97,
+        hidden_size=32,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        intermediate_size=48,
+        max_position_embeddings=24,
+        type_vocab_size={"bert": 2, "roberta": 1}[family],
+        pad_token_id=PAD[family],
+        hidden_act=activation,
+        layer_norm_eps=1e-5,
+        initializer_range=0.2,
+    )
+    model = getattr(transformers, f"{name}ForMaskedLM")(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn(parameter.shape) * 0.05)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("family", "activation"),
+    [
+        ("bert", "gelu"),
+        ("bert", "gelu_new"),
+        ("roberta", "gelu"),
+        ("distilbert", "gelu"),
+        ("distilbert", "relu"),
+    ],
+)
+def test_all_hidden_states_and_masked_lm_logits_are_those_of_transformers(family, activation, tmp_path):
+    theirs = huggingface(family, activation)
+    theirs.save_pretrained(tmp_path)
+    ours = load_encoder(tmp_path)
+    ours.encoder.eval()
+    batch = batch_of()
+    tokens = torch.full((batch.rows, batch.longest), PAD[family])
+    tokens[batch.padded_mask] = batch.tokens
+    with torch.no_grad():
+        expected = theirs(
+            input_ids=tokens, attention_mask=batch.padded_mask.long(), output_hidden_states=True
+        )
+        found = ours.encoder(batch, Need((0, 1, 2, 3)))
+        logits = ours.masked_lm(found.last, ours.encoder.token_embeddings)
+    for state, reference in zip(found.states, expected.hidden_states, strict=True):
+        torch.testing.assert_close(state, reference[batch.padded_mask], rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(logits, expected.logits[batch.padded_mask], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_gradients_are_those_of_transformers(family, tmp_path):
+    theirs = huggingface(family)
+    theirs.save_pretrained(tmp_path)
+    ours = load_encoder(tmp_path).encoder.eval()
+    batch = batch_of()
+    tokens = torch.full((batch.rows, batch.longest), PAD[family])
+    tokens[batch.padded_mask] = batch.tokens
+    weights = torch.randn(len(batch.tokens), 32)
+    states = theirs.base_model(input_ids=tokens, attention_mask=batch.padded_mask.long()).last_hidden_state
+    (states[batch.padded_mask] * weights).sum().backward()
+    (ours(batch).last * weights).sum().backward()
+    embeddings = theirs.get_input_embeddings().weight.grad
+    torch.testing.assert_close(ours.token_embeddings.grad, embeddings, rtol=1e-4, atol=1e-4)
+    name = {"distilbert": "transformer.layer.0.attention.{}_lin"}.get(
+        family, "encoder.layer.0.attention.self.{}"
+    )
+    parts = ("q", "k", "v") if family == "distilbert" else ("query", "key", "value")
+    expected = torch.cat([theirs.base_model.get_submodule(name.format(part)).weight.grad for part in parts])
+    torch.testing.assert_close(ours.layers[0].query_key_value.weight.grad, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("grad", [False, True])
+def test_rows_do_not_see_each_other(family, grad):
+    encoder = tiny(family).eval()
+    batch = batch_of()
+    with torch.set_grad_enabled(grad):
+        together = encoder(batch, Need((0, 2, 3)))
+        alone = [encoder(batch.slice(row, row + 1), Need((0, 2, 3))) for row in range(batch.rows)]
+    for number, state in enumerate(together.states):
+        torch.testing.assert_close(
+            state, torch.cat([one.states[number] for one in alone]), rtol=1e-5, atol=1e-5
+        )
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_position_0_alone_has_the_values_and_gradients_of_the_full_computation(family):
+    encoder = tiny(family).eval()
+    batch = batch_of()
+    weights = torch.randn(batch.rows, 32)
+    found = {}
+    for need in (ALL_TOKENS, FIRST_TOKEN):
+        encoder.zero_grad()
+        hidden = encoder(batch, need)
+        vectors = hidden.last if hidden.first_only else hidden.last[batch.first]
+        (vectors * weights).sum().backward()
+        found[need] = [vectors.detach(), *(parameter.grad for parameter in encoder.parameters())]
+    assert len(found[ALL_TOKENS]) > 30
+    for full, first in zip(found[ALL_TOKENS], found[FIRST_TOKEN], strict=True):
+        torch.testing.assert_close(first, full, rtol=1e-5, atol=1e-5)
+
+
+def test_nothing_that_is_not_needed_is_computed():
+    encoder = tiny()
+    seen = []
+    for layer in encoder.layers:
+        layer.intermediate.register_forward_hook(lambda _, inputs, __: seen.append(len(inputs[0])))
+    batch = batch_of()
+    total, rows = len(batch.tokens), batch.rows
+    for need, expected in (
+        (ALL_TOKENS, [total] * 3),
+        (FIRST_TOKEN, [total, total, rows]),
+        (Need((1, -1)), [total] * 3),
+        (Need((0,)), []),
+        (Need((1,), tokens=False), [rows]),
+        (Need((1, -1), tokens=False), [total, total, rows]),
+    ):
+        seen.clear()
+        hidden = encoder(batch, need)
+        assert seen == expected, need
+        assert [len(state) for state in hidden.states] == [total if need.tokens else rows] * len(need.states)
+
+
+def test_hidden_states_come_in_the_order_asked_for():
+    encoder = tiny().eval()
+    batch = batch_of()
+    every = encoder(batch, Need((0, 1, 2, 3))).states
+    some = encoder(batch, Need((-1, 1, -4))).states
+    for state, number in zip(some, (3, 1, 0), strict=True):
+        assert torch.equal(state, every[number])
+
+
+def test_first_vector_takes_the_place_of_the_embedding_output_at_position_0():
+    encoder = tiny().eval()
+    batch = batch_of()
+    own = encoder(batch, Need((0, -1)))
+    same = encoder(batch, Need((0, -1)), first_vector=own.states[0][batch.first])
+    torch.testing.assert_close(same.states, own.states)
+
+    vector = torch.randn(batch.rows, 32, requires_grad=True)
+    replaced = encoder(batch, Need((0, -1)), first_vector=vector)
+    assert torch.equal(replaced.states[0][batch.first], vector)
+    others = torch.ones(len(batch.tokens), dtype=torch.bool)
+    others[batch.first] = False
+    assert torch.equal(replaced.states[0][others], own.states[0][others])
+    edited = batch.tokens.clone()
+    edited[batch.first] = 3
+    again = encoder(TokenBatch(edited, batch.offsets), first_vector=vector)
+    torch.testing.assert_close(again.last, replaced.last)
+    replaced.last[1].sum().backward()  # a token of row 0, position 1
+    assert vector.grad[0].abs().sum() > 0
+    assert vector.grad[1:].abs().sum() == 0
+
+
+def test_first_vector_is_not_dropped_out():
+    encoder = tiny()
+    encoder.set_dropout(0.5, 0.0)
+    batch = batch_of()
+    vector = torch.ones(batch.rows, 32)
+    assert torch.equal(encoder(batch, Need((0,), tokens=False), first_vector=vector).last, vector)
+
+
+def test_a_row_longer_than_the_position_embeddings_is_refused():
+    assert tiny("roberta").config.max_length == 22
+    assert tiny("bert").config.max_length == 24
+    for family, longest in (("bert", 24), ("roberta", 22)):
+        encoder = tiny(family)
+        encoder(batch_of([longest]))
+        with pytest.raises(ValueError, match=f"{longest + 1} tokens"):
+            encoder(batch_of([longest + 1]))
+
+
+# Dropout.
+
+
+@pytest.mark.parametrize("probability", [0.02, 0.1, 0.3, 0.5])
+def test_dropout_zeroes_the_right_share_and_keeps_the_mean(probability):
+    torch.manual_seed(0)
+    count = 2**20
+    values = dropout(torch.ones(count), probability)
+    zeros = int((values == 0).sum())
+    assert abs(zeros - count * probability) < 5 * (count * probability * (1 - probability)) ** 0.5
+    kept = values[values != 0]
+    assert (kept == kept[0]).all()
+    assert kept[0] == pytest.approx(1 / (1 - probability), rel=2e-5)
+    # Neighbours, and the four values of one random word, are independent.
+    pairs = (values.view(-1, 4) == 0).double()
+    correlation = torch.corrcoef(pairs.T) - torch.eye(4)
+    assert correlation.abs().max() < 5 / (count / 4) ** 0.5
+
+
+def test_dropout_follows_the_global_seed_and_scales_gradients_by_its_mask():
+    values = torch.randn(33, 7, requires_grad=True)
+    torch.manual_seed(1)
+    first = dropout(values, 0.3)
+    torch.manual_seed(1)
+    assert torch.equal(dropout(values, 0.3), first)
+    assert not torch.equal(dropout(values, 0.3), first)
+    first.sum().backward()
+    torch.testing.assert_close(values.grad * values, first)
+
+
+def test_dropout_at_rate_1_leaves_nothing():
+    assert (dropout(torch.ones(5), 1.0) == 0).all()
+
+
+def test_dropout_at_rate_0_or_in_evaluation_costs_nothing():
+    values = torch.randn(3)
+    assert Dropout(0.0)(values) is values
+    assert Dropout(0.5).eval()(values) is values
+    state = torch.get_rng_state()
+    encoder = tiny()
+    encoder.set_dropout(0, 0)
+    encoder(batch_of())
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_rates_change_after_construction_at_every_place():
+    encoder = tiny()
+    batch = batch_of().repeat(2)
+    for hidden, within in ((0.0, 0.3), (0.3, 0.0)):
+        encoder.set_dropout(hidden, within)
+        embedded, first, last = encoder(batch, Need((0, 1, -1))).states
+        half = len(batch.tokens) // 2
+        assert torch.equal(embedded[:half], embedded[half:]) == (hidden == 0)
+        assert not torch.allclose(first[:half], first[half:])
+        assert not torch.allclose(last[:half], last[half:])
+    encoder.set_dropout(0, 0)
+    last = encoder(batch).last
+    torch.testing.assert_close(last[:half], last[half:])
+    encoder.set_dropout(0.5, 0.5)
+    encoder.eval()
+    torch.testing.assert_close(encoder(batch).last, last)
+
+
+def test_hidden_dropout_sits_behind_embeddings_attention_and_feed_forward():
+    encoder = tiny(layers=2)
+    calls = []
+    for name, module in encoder.named_modules():
+        if isinstance(module, Dropout):
+            module.register_forward_hook(
+                lambda _, inputs, __, name=name: calls.append((name, inputs[0].shape[-1]))
+            )
+    encoder(batch_of())
+    layer = [(32, "hidden"), (32, "hidden")]
+    assert [name for name, _ in calls] == [
+        "embedding_dropout",
+        *(f"layers.{n}.{part}_dropout" for n in range(2) for part in ("attention", "hidden", "hidden")),
+    ]
+    assert [width for name, width in calls if "attention" not in name] == [32] * (1 + 2 * len(layer))
+
+
+# Attention.
+
+
+def slow_attention(query, key, value, mask):
+    result = torch.zeros_like(query)
+    rows, heads, length, width = query.shape
+    for row in range(rows):
+        seen = mask[row].nonzero().squeeze(1)
+        for head in range(heads):
+            for position in range(length):
+                scores = key[row, head, seen] @ query[row, head, position] / width**0.5
+                weights = scores.exp() / scores.exp().sum()
+                result[row, head, position] = weights @ value[row, head, seen]
+    return result
+
+
+@pytest.mark.parametrize("grad", [False, True])
+def test_attention_agrees_with_a_loop_from_the_formula(grad):
+    query, key, value = torch.randn(3, 2, 3, 4, 5, dtype=torch.float64)
+    mask = torch.tensor([[True, True, True, False], [True] * 4])
+    with torch.set_grad_enabled(grad):
+        found = attention(query, key, value, mask, Dropout(0.0))
+        unmasked = attention(query, key, value, None, Dropout(0.0))
+    torch.testing.assert_close(found, slow_attention(query, key, value, mask))
+    torch.testing.assert_close(
+        unmasked, slow_attention(query, key, value, torch.ones(2, 4, dtype=torch.bool))
+    )
+
+
+def test_dropout_of_attention_acts_on_its_weights():
+    torch.manual_seed(0)
+    query, key = torch.zeros(1, 1, 1, 4), torch.zeros(1, 1, 1000, 4)
+    value = torch.eye(1000).view(1, 1, 1000, 1000)
+    weights = attention(query, key, value, None, Dropout(0.25)).flatten()
+    assert 180 < int((weights == 0).sum()) < 320
+    assert weights.max().item() == pytest.approx(0.001 / 0.75)
+
+
+# Configuration.
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_configuration_survives_the_way_to_disk_and_back(family):
+    config = EncoderConfig.for_size(
+        family, layers=2, hidden=8, heads=2, intermediate=12, positions=20, vocabulary=30, pad_id=1
+    )
+    assert EncoderConfig.from_huggingface(config.to_huggingface()) == config
+    assert config.position_offset == (2 if family == "roberta" else 0)
+    assert config.token_types == {"bert": 2, "roberta": 1, "distilbert": 0}[family]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"model_type": "robert"}, 'did you mean "roberta"'),
+        ({"hidden_act": "swish"}, '"swish" is not supported'),
+        ({"position_embedding_type": "relative_key"}, '"relative_key" is not supported'),
+        ({"tie_word_embeddings": False}, "tie_word_embeddings"),
+        ({"hidden_size": None}, 'lacks "hidden_size"'),
+        ({"num_attention_heads": 3}, "cannot be split"),
+    ],
+)
+def test_unsupported_configurations_are_refused_by_name(change, words):
+    good = EncoderConfig.for_size(
+        "bert", layers=2, hidden=8, heads=2, intermediate=12, positions=20, vocabulary=30
+    ).to_huggingface()
+    EncoderConfig.from_huggingface(good)
+    with pytest.raises(BadInput, match=words):
+        EncoderConfig.from_huggingface({**good, **change})
+
+
+def test_fresh_weights_are_berts():
+    config = EncoderConfig.for_size(
+        "bert", layers=1, hidden=64, heads=2, intermediate=96, positions=9, vocabulary=999
+    )
+    encoder = TransformerEncoder(config)
+    encoder.initialise(torch.Generator().manual_seed(3))
+    assert encoder.layers[0].intermediate.weight.std().item() == pytest.approx(0.02, rel=0.05)
+    assert encoder.token_embeddings[1:].std().item() == pytest.approx(0.02, rel=0.05)
+    assert (encoder.token_embeddings[0] == 0).all()
+    assert (encoder.layers[0].output.bias == 0).all()
+    again = TransformerEncoder(config)
+    again.initialise(torch.Generator().manual_seed(3))
+    assert torch.equal(again.layers[0].query_key_value.weight, encoder.layers[0].query_key_value.weight)
