@@ -168,19 +168,20 @@ def test_an_encoder_comes_with_a_record(cache, tmp_path):
     weights = safetensors_bytes(tmp_path)
     files = {"config.json": "{}", "model.safetensors": weights, "tokenizer.json": bert_json(tmp_path)}
     cache("org/encoder", "model", **files)
-    record = download_encoder("org/encoder", "main", tmp_path / "encoder")
+    assert download_encoder("org/encoder", "main", tmp_path / "encoder") == tmp_path / "encoder"
     expected = {name: sha256(content) for name, content in files.items()}
+    record = json.loads((tmp_path / "encoder" / "hub.json").read_text())
     assert record == {"repository": "org/encoder", "revision": COMMIT, "sha256": expected}
-    assert json.loads((tmp_path / "encoder" / "hub.json").read_text()) == record
     assert {name: sha256_of(tmp_path / "encoder" / name) for name in files} == expected
     assert len(list((tmp_path / "encoder").iterdir())) == 4
 
 
-@pytest.mark.parametrize("revision", ["main", COMMIT, COMMIT[:7], COMMIT[:20]])
+@pytest.mark.parametrize("revision", [None, "main", COMMIT, COMMIT[:7], COMMIT[:20]])
 def test_every_notation_of_a_revision_is_recorded_in_full(cache, tmp_path, revision):
     files = {"config.json": "{}", "model.safetensors": safetensors_bytes(tmp_path)}
     cache("plain", "model", **files, **{"tokenizer.json": bert_json(tmp_path)})
-    assert download_encoder("plain", revision, tmp_path / "encoder")["revision"] == COMMIT
+    folder = download_encoder("plain", revision, tmp_path / "encoder")
+    assert json.loads((folder / "hub.json").read_text())["revision"] == COMMIT
 
 
 def test_pytorch_weights_are_converted(cache, tmp_path):

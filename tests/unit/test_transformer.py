@@ -1,6 +1,6 @@
-import numpy as np
 import pytest
 import torch
+from tiny_encoders import FAMILIES, PAD, batch_of, huggingface, tiny
 
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.checkpoints import load_encoder
@@ -15,64 +15,6 @@ from replicse.encoder.transformer import (
     dropout,
 )
 from replicse.errors import BadInput
-
-FAMILIES = ("bert", "roberta", "distilbert")
-LENGTHS = (5, 1, 9, 3, 9)
-PAD = {"bert": 0, "roberta": 1, "distilbert": 0}
-
-
-def tiny(family="bert", layers=3, **sizes):
-    """Return an encoder with weights large enough that every part of it matters."""
-    config = EncoderConfig.for_size(
-        family, layers=layers, hidden=32, heads=4, intermediate=48, positions=24, vocabulary=97, **sizes
-    )
-    encoder = TransformerEncoder(config)
-    with torch.no_grad():
-        for parameter in encoder.parameters():
-            parameter.add_(torch.randn(parameter.shape) * 0.2)
-    return encoder
-
-
-def batch_of(lengths=LENGTHS, seed=0):
-    generator = np.random.default_rng(seed)
-    return TokenBatch.from_rows([generator.integers(5, 97, length) for length in lengths])
-
-
-def huggingface(family, activation="gelu"):
-    """Return a small random model of `transformers` with a masked-LM head."""
-    import transformers
-
-    if family == "distilbert":
-        config = transformers.DistilBertConfig(
-            vocab_size=97,
-            dim=32,
-            n_layers=3,
-            n_heads=4,
-            hidden_dim=48,
-            max_position_embeddings=24,
-            activation=activation,
-            initializer_range=0.2,
-        )
-        return transformers.DistilBertForMaskedLM(config).eval()
-    name = {"bert": "Bert", "roberta": "Roberta"}[family]
-    config = getattr(transformers, f"{name}Config")(
-        vocab_size=97,
-        hidden_size=32,
-        num_hidden_layers=3,
-        num_attention_heads=4,
-        intermediate_size=48,
-        max_position_embeddings=24,
-        type_vocab_size={"bert": 2, "roberta": 1}[family],
-        pad_token_id=PAD[family],
-        hidden_act=activation,
-        layer_norm_eps=1e-5,
-        initializer_range=0.2,
-    )
-    model = getattr(transformers, f"{name}ForMaskedLM")(config).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn(parameter.shape) * 0.05)
-    return model
 
 
 @pytest.mark.parametrize(
@@ -265,9 +207,9 @@ def test_dropout_at_rate_0_or_in_evaluation_costs_nothing():
     values = torch.randn(3)
     assert Dropout(0.0)(values) is values
     assert Dropout(0.5).eval()(values) is values
-    state = torch.get_rng_state()
     encoder = tiny()
     encoder.set_dropout(0, 0)
+    state = torch.get_rng_state()
     encoder(batch_of())
     assert torch.equal(torch.get_rng_state(), state)
 
@@ -290,21 +232,21 @@ def test_rates_change_after_construction_at_every_place():
     torch.testing.assert_close(encoder(batch).last, last)
 
 
-def test_hidden_dropout_sits_behind_embeddings_attention_and_feed_forward():
+def test_dropout_sits_behind_embeddings_and_within_and_behind_attention_and_behind_the_feed_forward_part():
     encoder = tiny(layers=2)
     calls = []
     for name, module in encoder.named_modules():
         if isinstance(module, Dropout):
             module.register_forward_hook(
-                lambda _, inputs, __, name=name: calls.append((name, inputs[0].shape[-1]))
+                lambda _, inputs, __, name=name: calls.append((name, inputs[0].shape))
             )
-    encoder(batch_of())
-    layer = [(32, "hidden"), (32, "hidden")]
-    assert [name for name, _ in calls] == [
-        "embedding_dropout",
-        *(f"layers.{n}.{part}_dropout" for n in range(2) for part in ("attention", "hidden", "hidden")),
-    ]
-    assert [width for name, width in calls if "attention" not in name] == [32] * (1 + 2 * len(layer))
+    batch = batch_of()
+    encoder(batch)
+    hidden, weights = (len(batch.tokens), 32), (batch.rows, 4, batch.longest, batch.longest)
+    expected = [("embedding_dropout", hidden)]
+    for layer in ("layers.0", "layers.1"):
+        expected += [(f"{layer}.attention_dropout", weights), *[(f"{layer}.hidden_dropout", hidden)] * 2]
+    assert calls == expected
 
 
 # Attention.

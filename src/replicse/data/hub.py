@@ -37,7 +37,7 @@ class Artefact:
 
 
 SIMCSE_DATA = "princeton-nlp/datasets-for-simcse"
-# Later than any older archive of SentEval, in which SUBJ had 20 subjective sentences (methods 6, pitfall 9).
+# SentEval archives before this revision lack data: SUBJ had 20 subjective sentences (methods 6, pitfall 9).
 SIMCSE_REVISION = "e145e8b"
 
 # What a data root holds -> where it comes from (methods section 7).
@@ -72,16 +72,16 @@ def materialise(root: Path, wanted: Iterable[str], waits: Sequence[float] = WAIT
 
 
 def download_encoder(
-    repository: str, revision: str, folder: Path, waits: Sequence[float] = WAITS
-) -> dict[str, Any]:
-    """Download an encoder into a folder: `config.json`, `model.safetensors` and `tokenizer.json`.
+    repository: str, revision: str | None, folder: Path, waits: Sequence[float] = WAITS
+) -> Path:
+    """Download an encoder as `config.json`, `model.safetensors` and `tokenizer.json`; return the folder.
 
-    PyTorch weights are converted, and a tokenizer that is only a vocabulary is built from it. Returns, and
-    writes to `hub.json` in the folder, the repository, the full commit as `revision` and the sha256 of each
-    file. Raises MissingData where the hub does not answer or does not have the files.
+    PyTorch weights are converted, and a tokenizer that is only a vocabulary is built from it. Revision None
+    is the main branch; `hub.json` in the folder records the repository, the full commit and the sha256 of
+    each file. Raises MissingData where the hub does not answer or does not have the files.
     """
     folder = Path(folder)
-    config, commit = _fetch(Artefact(repository, "config.json", revision, "model"), folder, waits)
+    config, commit = _fetch(Artefact(repository, "config.json", revision or "main", "model"), folder, waits)
 
     def fetch(path: str) -> Path:
         return _fetch(Artefact(repository, path, commit, "model"), folder, waits)[0]
@@ -99,9 +99,8 @@ def download_encoder(
     )
     names = ("config.json", "model.safetensors", "tokenizer.json")
     files = {name: sha256_of(folder / name) for name in names}
-    record = {"repository": repository, "revision": commit, "sha256": files}
-    write_json(folder / RECORD, record)
-    return record
+    write_json(folder / RECORD, {"repository": repository, "revision": commit, "sha256": files})
+    return folder
 
 
 def retried(action: Callable[[], Result], waits: Sequence[float]) -> Result:

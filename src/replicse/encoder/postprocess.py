@@ -19,8 +19,8 @@ _LEAST_DEVIATION = 1e-6
 class Whitening:
     """Whitening of Su et al. (2021): x -> (x - mean) U diag(s^-1/2) with covariance U diag(s) U^T.
 
-    All dimensions are kept. Those in which the fitted vectors do not vary (they are fewer than the dimensions,
-    say) become 0 instead of infinite.
+    All dimensions are kept. Those in which the fitted vectors do not vary (they are fewer than the
+    dimensions, say) become 0 instead of infinite.
     """
 
     def __init__(self, mean: np.ndarray, matrix: np.ndarray, rows: int) -> None:

@@ -47,6 +47,11 @@ class SentenceEncoder:
         self.tokenizer = tokenizer if isinstance(tokenizer, Tokenizer) else load_tokenizer(tokenizer, length)
         self.tokenizer.no_padding()
         self.tokenizer.enable_truncation(length)
+        if self.tokenizer.get_vocab_size() > encoder.vocabulary:
+            raise BadInput(
+                f"the tokenizer has {self.tokenizer.get_vocab_size()} tokens, but the encoder knows "
+                f"{encoder.vocabulary}; use the tokenizer that belongs to the encoder"
+            )
         self.device = next(encoder.parameters()).device
         self.batch_tokens = batch_tokens or BATCH_TOKENS.get(self.device.type, BATCH_TOKENS["cpu"])
         self._tokens: dict[str, bytes] = {}

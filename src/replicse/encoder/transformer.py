@@ -279,6 +279,11 @@ class TransformerEncoder(nn.Module):
         """Return the number of tokens of the longest row the encoder takes."""
         return self.config.max_length
 
+    @property
+    def vocabulary(self) -> int:
+        """Return the number of token ids the encoder knows."""
+        return self.config.vocabulary
+
     def set_dropout(self, hidden: float, attention: float) -> None:
         """Change the dropout rates of the hidden values and of the attention weights."""
         self.embedding_dropout.probability = hidden

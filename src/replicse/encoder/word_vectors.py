@@ -100,7 +100,8 @@ def read_word_vectors(file: Path, only: Collection[str] | None = None) -> tuple[
     wanted = None if only is None else frozenset(only)
     vectors: dict[str, np.ndarray] = {}
     width = 0
-    for number, line in read_lines(file):
+    # Copies of GloVe are about whose few words beyond ASCII were re-encoded; such a word is just not found.
+    for number, line in read_lines(file, fallback="latin-1"):
         width = width or _width(file, line)
         word, *numbers = line.rstrip().rsplit(" ", width)
         if len(numbers) < width or not word:

@@ -10,10 +10,14 @@ CHUNK = 8192
 
 
 def unit_rows(vectors: np.ndarray) -> np.ndarray:
-    """Return float64 rows of length 1; a row of zeros stays one, so that its cosine with anything is 0."""
+    """Return float64 rows of length 1; a row of zeros stays one, so that its cosine with anything is 0.
+
+    A row that is not finite becomes, wholly or in part, undefined.
+    """
     rows = vectors.astype(np.float64)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths != 0)
+    with np.errstate(invalid="ignore"):
+        return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths != 0)
 
 
 def cosine_matrix(left: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ hundreds of small classifiers, which `linear_probe` trains together.
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,6 +20,7 @@ from replicse.evaluation.suites import Vectors
 SEED = 1111
 L2_GRID = (1e-5, 1e-4, 1e-3, 1e-2)
 HELD_OUT = 0.05
+METRICS = ("accuracy", "dev_accuracy")
 
 SETTINGS = {
     "test": Setting(folds=10, optimiser="adam", learning_rate=1e-3, batch_size=64, tenacity=5, epoch_size=4),
@@ -41,39 +43,50 @@ def evaluate(
     vectors: Vectors,
     setting: str = "test",
     tasks: Sequence[str] = TRANSFER_TASKS,
-) -> dict:
+) -> dict[str, Any]:
     """Return `accuracy` and `dev_accuracy` (x 100) of each task, and their means `avg` and `dev_avg`.
 
     `setting` is "test" (SimCSE Table E.1) or "fast", SentEval's prototyping settings, whose `dev_accuracy` is
-    what SimCSE Table D.2 and DiffCSE's ablations report. The means are None unless all seven tasks were run.
+    what SimCSE Table D.2 and DiffCSE's ablations report. A score is None where vectors are not
+    finite, with its reason under `failures`; so is a mean where one of the seven tasks lacks its score.
     """
     if setting not in SETTINGS:
         raise BadInput(f'transfer setting "{setting}" is unknown{nearest(setting, SETTINGS)}')
-    scores: dict = {}
+    scores: dict[str, Any] = {}
+    failures: dict[str, str] = {}
     for name in tasks:
-        accuracy, dev_accuracy = run_task(load_transfer(root, name), vectors, SETTINGS[setting])
-        scores[name] = {"accuracy": 100 * accuracy, "dev_accuracy": 100 * dev_accuracy}
-    complete = all(name in scores for name in TRANSFER_TASKS)
-    for mean, key in (("avg", "accuracy"), ("dev_avg", "dev_accuracy")):
-        scores[mean] = float(np.mean([scores[name][key] for name in TRANSFER_TASKS])) if complete else None
-    return scores
+        found = run_task(load_transfer(root, name), vectors, SETTINGS[setting])
+        scores[name] = dict.fromkeys(METRICS) if found is None else dict(zip(METRICS, found, strict=True))
+        if found is None:
+            failures |= {f"{name}/{metric}": "a sentence vector is not finite" for metric in METRICS}
+    for mean, metric in (("avg", "accuracy"), ("dev_avg", "dev_accuracy")):
+        parts = [scores.get(name, {}).get(metric) for name in TRANSFER_TASKS]
+        scores[mean] = None if None in parts else float(np.mean(parts))
+    return {**scores, "failures": failures} if failures else scores
 
 
-def run_task(task: TransferTask, vectors: Vectors, setting: Setting) -> tuple[float, float]:
-    """Return test and dev accuracy in [0, 1]; the splits that a task comes with decide its protocol."""
+def run_task(task: TransferTask, vectors: Vectors, setting: Setting) -> tuple[float, float] | None:
+    """Return test and dev accuracy (x 100), or None where vectors are not finite.
+
+    The splits that a task comes with decide its protocol.
+    """
     features = with_bias([_features(split, vectors) for split in task.splits.values()])
+    if not torch.isfinite(features).all():
+        return None
     labels = np.concatenate([split.labels for split in task.splits.values()])
     ends = np.cumsum([len(split.labels) for split in task.splits.values()])
     rows = dict(zip(task.splits, np.split(np.arange(len(labels)), ends[:-1]), strict=True))
-    if "dev" in rows:
-        return given_splits(features, labels, rows["train"], rows["dev"], rows["test"], setting)
     learn = rows["all"] if "all" in rows else rows["train"]
-    if len(learn) < 2 * setting.folds:
+    if "dev" not in rows and len(learn) < 2 * setting.folds:
         problem = f"{len(learn)} labelled sentences are too few for {setting.folds} folds"
         raise BadInput(f"{task.name}: {problem}; give at least {2 * setting.folds}")
-    if "all" in rows:
-        return nested_folds(features, labels, setting)
-    return folds_then_test(features, labels, rows["train"], rows["test"], setting)
+    if "dev" in rows:
+        scores = given_splits(features, labels, rows["train"], rows["dev"], rows["test"], setting)
+    elif "all" in rows:
+        scores = nested_folds(features, labels, setting)
+    else:
+        scores = folds_then_test(features, labels, rows["train"], rows["test"], setting)
+    return 100 * scores[0], 100 * scores[1]
 
 
 def _features(split: TransferSplit, vectors: Vectors) -> np.ndarray:
@@ -86,7 +99,7 @@ def _features(split: TransferSplit, vectors: Vectors) -> np.ndarray:
 
 
 def nested_folds(features: torch.Tensor, labels: np.ndarray, setting: Setting) -> tuple[float, float]:
-    """Return test and dev accuracy by nested cross-validation (MR, CR, SUBJ, MPQA).
+    """Return test and dev accuracy in [0, 1] by nested cross-validation (MR, CR, SUBJ, MPQA).
 
     Inner folds choose the L2 value of each outer fold; the dev accuracy is the mean over outer folds of the
     best inner mean.
@@ -108,7 +121,7 @@ def nested_folds(features: torch.Tensor, labels: np.ndarray, setting: Setting) -
 def folds_then_test(
     features: torch.Tensor, labels: np.ndarray, train: np.ndarray, test: np.ndarray, setting: Setting
 ) -> tuple[float, float]:
-    """Return test and dev accuracy where folds of the training rows choose the L2 value (TREC, MRPC)."""
+    """Return test and dev accuracy in [0, 1] where training folds choose the L2 value (TREC, MRPC)."""
     scores = _accuracies(train_together(features, labels, _grid(labels, train, setting, (SEED,)), setting))
     means = scores.mean(axis=0)
     refit = _refit(train, _best(means), (SEED, setting.folds))
@@ -124,7 +137,7 @@ def given_splits(
     test: np.ndarray,
     setting: Setting,
 ) -> tuple[float, float]:
-    """Return test and dev accuracy where a given dev split stops training and chooses the L2 value (SST2).
+    """Return test and dev accuracy in [0, 1] where a dev split stops training and chooses the L2 (SST2).
 
     SentEval trains the chosen value once more with the same seed and the same dev split, which gives the same
     classifier; here the one at hand is used.

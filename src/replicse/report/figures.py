@@ -21,7 +21,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
 INK, QUIET = "#1c2126", "#5b6670"
-WIDTH, LABEL = 6.4, 34
+WIDTH, LABEL, TITLE = 6.4, 34, 26
 STYLE = {
     "font.family": "DejaVu Sans",
     "font.size": 8.5,
@@ -160,11 +160,14 @@ def density(records: Records) -> "Figure":
     rows = -(-len(encoders) // columns)
     figure = _figure(0.5 + 2.2 * rows)
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    # Only the cosines that occur are shown: no pair of most encoders is anywhere near -1.
+    lowest = min((entry["cosine"] for entry in records if entry["density"] > 0), default=-1.0)
     for place, axes in enumerate(grid.flat):
         if place < len(encoders):
             part = [entry for entry in records if entry["encoder"] == encoders[place]]
-            _ridges(axes, part, groups)
-            axes.set_title(encoders[place])
+            _ridges(axes, [entry for entry in part if entry["cosine"] >= lowest], groups)
+            axes.set_title(textwrap.fill(str(encoders[place]), TITLE))
+            axes.tick_params(labelbottom=place + columns >= len(encoders))
         else:
             axes.set_axis_off()
     figure.supxlabel("cosine similarity", fontsize=8.5, color=INK)
@@ -204,7 +207,9 @@ def profile(records: Records) -> "Figure":
 
 def bars(records: Records) -> "Figure":
     """Draw one column row by row: the reported point, ours and its interval. Records as for `profile`."""
-    figure = _figure(0.9 + 0.3 * len(records))
+    labels = [textwrap.fill(str(entry["row"]), LABEL) for entry in records]
+    tallest = max(label.count("\n") + 1 for label in labels)
+    figure = _figure(0.9 + len(records) * (0.14 + 0.14 * tallest))
     axes = figure.subplots()
     for place, entry in enumerate(records):
         ends = [entry[name] for name in SOURCES if entry[name] is not None]
@@ -217,7 +222,6 @@ def bars(records: Records) -> "Figure":
     for source, colour, marker, fill in _LOOKS:
         values = [entry[source] for entry in records]
         _points(axes, values, range(len(records)), colour, marker, fill)
-    labels = [textwrap.fill(str(entry["row"]), LABEL) for entry in records]
     axes.set_yticks(range(len(records)), labels)
     axes.set(xlabel=records[0]["metric"], ylim=(len(records) - 0.4, -0.6))
     figure.legend(handles=_source_handles(), loc="outside lower left", ncols=3)

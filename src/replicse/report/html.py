@@ -12,8 +12,8 @@ from replicse.report.contents import Report
 from replicse.report.prose import html_blocks, html_inline
 from replicse.report.tables import Grid, Sheet, marks_of, panels
 
-# Columns that fit beside the labels on a screen and on a printed page.
-COLUMNS = 9
+# Columns that fit beside the labels on a screen and on a printed page, and how many need smaller type.
+COLUMNS, DENSE = 8, 7
 # Beyond this many bytes a drawing is larger than a picture of it.
 LARGE = 400_000
 # The detail of a stacked cell is set in smaller type.
@@ -58,7 +58,13 @@ def _environment() -> Environment:
         "blocks": lambda text: Markup(html_blocks(text)),
         "slug": _slug,
     }
-    environment.globals |= {"panels": panels, "marks_of": marks_of, "columns": COLUMNS, "widths": _widths}
+    environment.globals |= {
+        "panels": panels,
+        "marks_of": marks_of,
+        "columns": COLUMNS,
+        "dense": DENSE,
+        "widths": _widths,
+    }
     return environment
 
 

@@ -132,7 +132,9 @@ def make_item(
         caption=document.get("caption") or "",
         place=document.get("place") or "",
         setting=document.get("setting") or {},
-        columns=tuple(build(Column, _shown(Column, entry), f"{name}: columns") for entry in document["columns"]),
+        columns=tuple(
+            build(Column, _shown(Column, entry), f"{name}: columns") for entry in document["columns"]
+        ),
         rows=tuple(build(Row, _shown(Row, entry), f"{name}: rows") for entry in document["rows"]),
         notes=tuple(document.get("notes") or ()),
         deviations=document.get("deviations") or "",

@@ -5,15 +5,16 @@ from collections.abc import Iterable, Mapping
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from replicse.report.cells import QUOTED
+from replicse.report.cells import ARROW, QUOTED, Shown
 from replicse.report.contents import Report
 from replicse.report.prose import latex_blocks, latex_inline, latex_text
-from replicse.report.tables import Grid, GridCell, Heading, Line, Sheet, marks_of, panels
+from replicse.report.tables import Grid, Heading, Line, Sheet, marks_of, panels
 
-# Points: the text width of an upright and a turned page, type sizes, the parts of a cell (see the template).
-PORTRAIT, LANDSCAPE = 481.0, 728.0
+# Points: nearly the text width of an upright and a turned page, type sizes, parts of a cell as the template
+# sets them.
+PORTRAIT, LANDSCAPE = 476.0, 712.0
 SIZE, SMALL = 8.0, 7.0
-ARROW, SYMBOL, GAP = 11.0, 10.0, 8.0
+ARROW_WIDTH, SYMBOL, GAP = 11.0, 10.0, 8.0
 LABEL = 165.0
 HEADER = 14
 # Physical lines of a table kept in one piece, and of one that is cut into panels rather than turned.
@@ -94,9 +95,9 @@ def _column_width(table: Grid, place: int) -> float:
     spread, delta = (_points(table.longest(part, place), SMALL) for part in ("spread", "delta"))
     header = _widest(textwrap.wrap(table.header[place], HEADER))
     if table.stacked:
-        return GAP + max(header, max(left, delta) + ARROW + max(right, spread) + SYMBOL)
+        return GAP + max(header, max(left, delta) + ARROW_WIDTH + max(right, spread) + SYMBOL)
     verdict = _points(table.longest("verdict", place), SIZE)
-    return GAP + max(header, left + ARROW + right + spread + delta + SYMBOL + verdict + GAP)
+    return GAP + max(header, left + ARROW_WIDTH + right + spread + delta + SYMBOL + verdict + GAP)
 
 
 def _panels(cut: list[Grid]) -> str:
@@ -119,7 +120,7 @@ def _panel(table: Grid) -> str:
             span = len(table.header) + 1
             rows.append(rf"\multicolumn{{{span}}}{{@{{}}l}}{{\emph{{{latex_text(entry.text)}}}}} \\*")
         else:
-            rows += _rows(entry, table.stacked)
+            rows.append(_row(entry, table.stacked))
     lines = (2 if table.stacked else 1) * len(table.lines)
     kinds = "".join(f">{{{_widths(table, place)}}}{kind}" for place in range(len(table.header)))
     return _environment(label + kinds, header, rows, lines)
@@ -149,35 +150,26 @@ def _stack(text: str, kind: str) -> str:
     return lines[0] if len(lines) == 1 else rf"\shortstack[{kind}]{{" + r"\\".join(lines) + "}"
 
 
-def _rows(line: Line, stacked: bool) -> list[str]:
+def _row(line: Line, stacked: bool) -> str:
     indent = r"\quad " if line.indent else ""
     mark = rf"\textsuperscript{{{line.mark}}}" if line.mark else ""
     label = f"{indent}{latex_text(line.label)}{mark}"
-    first = " & ".join([label, *(_cell(cell, stacked) for cell in line.cells)])
-    if not stacked:
-        return [first + r" \\"]
-    details = [_detail(cell) for cell in line.cells]
-    if not any(details):
-        return [first + r" \\"]
-    return [first + r" \\*", " & ".join(["", *details]) + r" \\[2pt]"]
+    row = " & ".join([label, *(_cell(cell.shown, stacked) for cell in line.cells)])
+    return row + (r" \\[2pt]" if stacked else r" \\")
 
 
-def _cell(cell: GridCell, stacked: bool) -> str:
-    shown = cell.shown
+def _cell(shown: Shown, stacked: bool) -> str:
     if not shown.text:
         return ""
-    arrow = "→" if shown.reproduced else ""
-    parts = [shown.reported, arrow, shown.reproduced]
-    if stacked:
-        return r"\cellnumbers" + "".join(f"{{{latex_text(part)}}}" for part in [*parts, shown.symbol])
-    parts += [shown.spread, shown.delta, shown.symbol, shown.verdict]
-    name = "cellquoted" if shown.verdict == QUOTED else "cellwritten"
+    parts = [shown.reported, ARROW if shown.reproduced else "", shown.reproduced]
+    if stacked and shown.detail:
+        name, parts = "cellstacked", [*parts, shown.symbol, shown.delta, shown.spread]
+    elif stacked:
+        name, parts = "cellnumbers", [*parts, shown.symbol]
+    else:
+        name = "cellquoted" if shown.verdict == QUOTED else "cellwritten"
+        parts += [shown.spread, shown.delta, shown.symbol, shown.verdict]
     return rf"\{name}" + "".join(f"{{{latex_text(part)}}}" for part in parts)
-
-
-def _detail(cell: GridCell) -> str:
-    shown = cell.shown
-    return rf"\celldetail{{{latex_text(shown.delta)}}}{{{latex_text(shown.spread)}}}" if shown.detail else ""
 
 
 def _kinds(table: Sheet) -> list[str]:

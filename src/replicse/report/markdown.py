@@ -28,8 +28,8 @@ def grid(table: Grid) -> str:
         else:
             body.append([_label(entry), *next(remaining)])
     lines = [_line([escape(text) for text in header]), _line(rule), *(_line(row) for row in body)]
-    notes = [f"<sup>{mark}</sup> {text}  " for mark, text in marks_of(table)]
-    return "\n".join([*lines, *(["", *notes] if notes else [])])
+    notes = [f"<sup>{mark}</sup> {text}" for mark, text in marks_of(table)]
+    return "\n\n".join(["\n".join(lines), *notes])
 
 
 def sheet(table: Sheet) -> str:
@@ -37,7 +37,7 @@ def sheet(table: Sheet) -> str:
     rule = ["--:" if place in table.numeric else ":--" for place in range(len(table.header))]
     rows = [[escape(text) for text in row] for row in (table.header, *table.rows)]
     lines = [_line(rows[0]), _line(rule), *(_line(row) for row in rows[1:])]
-    return "\n".join([*lines, *(["", table.note] if table.note else [])])
+    return "\n\n".join(["\n".join(lines), *([table.note] if table.note else [])])
 
 
 def _line(parts: list[str]) -> str:

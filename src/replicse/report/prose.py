@@ -141,8 +141,10 @@ def _latex_character(character: str) -> str:
         return SPECIAL[character]
     if character in MATHEMATICS:
         return f"${MATHEMATICS[character]}$"
-    if character.isascii():
-        return character
+    if character.isspace():
+        return " "
+    if character.isascii() or not character.isprintable():
+        return character if character.isprintable() else ""
     greek = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (FINAL )?(\w+)", unicodedata.name(character, ""))
     if greek:
         name = greek[3].lower().replace("lamda", "lambda")

@@ -7,7 +7,7 @@ from replicse.report.cells import ARROW, SYMBOLS, Shown
 from replicse.report.items import Item
 from replicse.report.tables import Grid, Heading, Line, grid_of, marks_of, panels
 
-GAP = "  "
+GAP = 2
 LABEL, HEADER = 34, 10
 PARTS = ("reported", "reproduced", "spread", "delta")
 
@@ -30,13 +30,16 @@ class _Column:
     def __init__(self, grid: Grid, place: int, stacked: bool) -> None:
         self.stacked = stacked
         self.widths = {part: len(grid.longest(part, place)) for part in PARTS}
+        overhang = max(0, self.widths["delta"] - self.widths["reported"]) if stacked else 0
         if stacked:
             self.widths["reported"] = max(self.widths["reported"], self.widths["delta"])
             self.widths["reproduced"] = max(self.widths["reproduced"], self.widths["spread"])
         lines = [line for row in grid.lines for line in self.lines(row.cells[place].shown)]
         self.header = textwrap.wrap(grid.header[place], max([HEADER, *map(len, lines)]))
         self.inner = max(map(len, [*lines, *self.header]), default=0)
-        self.outer = self.inner + len(GAP)
+        # A difference hangs over to the left of its number, so its column needs less of a gap.
+        self.gap = max(0, GAP - overhang)
+        self.outer = self.inner + self.gap
 
     def lines(self, shown: Shown) -> list[str]:
         """Return a cell as one line, or as two when stacked."""
@@ -48,6 +51,10 @@ class _Column:
             return [_spaced(numbers, spread, delta, symbol)]
         gap = " " * (len(arrow) + 1 if reported else len(arrow))
         return [_spaced(numbers, symbol), f"{delta:>{len(reported)}}{gap}{spread}  " if shown.detail else ""]
+
+    def place(self, text: str) -> str:
+        """Return a text in its place behind the columns to the left."""
+        return " " * self.gap + f"{text:>{self.inner}}"
 
     def _aligned(self, shown: Shown, part: str) -> str:
         return f"{getattr(shown, part):>{self.widths[part]}}"
@@ -83,7 +90,7 @@ def _title(item: Item, width: int) -> str:
 def _panel(grid: Grid, label: int, columns: list[_Column]) -> str:
     height = max((len(column.header) for column in columns), default=0)
     header = [
-        " " * label + "".join(f"{GAP}{_from_end(column.header, row):>{column.inner}}" for column in columns)
+        " " * label + "".join(column.place(_from_end(column.header, row)) for column in columns)
         for row in reversed(range(height))
     ]
     rule = "-" * (label + sum(column.outer for column in columns))
@@ -105,8 +112,7 @@ def _row(line: Line, label: int, columns: list[_Column]) -> list[str]:
         labels = textwrap.wrap(line.label, label, initial_indent="  ", subsequent_indent="    ")
     cells = [column.lines(cell.shown) for column, cell in zip(columns, line.cells, strict=True)]
     rows = [
-        f"{left:<{label}}"
-        + "".join(f"{GAP}{part:>{column.inner}}" for column, part in zip(columns, parts, strict=True))
+        f"{left:<{label}}" + "".join(column.place(part) for column, part in zip(columns, parts, strict=True))
         for left, *parts in zip_longest(labels, *cells, fillvalue="")
     ]
     # A second line on which no cell has anything to say is no line.

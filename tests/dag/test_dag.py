@@ -1,0 +1,73 @@
+"""The DAG by dry-run: job counts, items asked for alone, errors, lint."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+
+SNAKEMAKE = Path(sys.executable).with_name("snakemake")
+
+
+def snakemake(folder, *words):
+    command = [str(SNAKEMAKE), "--cores", "2", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A copy of the checkout without results."""
+    for name in ("workflow", "src"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("Snakefile", "config.yaml", "environment.yml"):
+        shutil.copy(ROOT / name, tmp_path)
+    return tmp_path
+
+
+def jobs(output):
+    """Return the job counts of a dry-run."""
+    table = output.partition("Job stats:")[2].partition("Reasons")[0]
+    return {name: int(count) for name, count in re.findall(r"^([a-z_]\w*)\s+(\d+)$", table, re.MULTILINE)}
+
+
+def test_a_dry_run_plans_each_shared_run_once(checkout):
+    done = snakemake(checkout, "-n", "--configfile", str(ROOT / "tests/e2e/reduced.yaml"))
+    assert done.returncode == 0, done.stderr
+    found = jobs(done.stdout)
+    assert found["train"] == found["spec"] == 10, "eight dropout rows, delete one word, and the backbone"
+    assert found["evaluate"] == 9
+    assert found["align_uniformity_checkpoints"] == 4
+    assert found["store"] == 2
+    assert found["tabulate"] == 3
+    assert found["report"] == 1
+
+
+def test_an_item_alone_brings_in_only_what_it_needs(checkout):
+    by_name = snakemake(checkout, "-n", "simcse_figure2", "--config", "seeds=[0]")
+    by_file = snakemake(checkout, "-n", "results/micro/tables/simcse/figure2.csv")
+    assert by_name.returncode == by_file.returncode == 0, by_name.stderr + by_file.stderr
+    assert jobs(by_file.stdout)["train"] == 9, "four methods, two seeds, one backbone"
+    assert "report" not in jobs(by_file.stdout)
+    assert jobs(by_name.stdout)["figures"] == 1
+
+
+@pytest.mark.parametrize("scale", ["compact", "paper"])
+def test_every_scale_plans(checkout, scale):
+    done = snakemake(checkout, "-n", "--config", f"scale={scale}")
+    assert done.returncode == 0, done.stderr
+    assert jobs(done.stdout)["report"] == 1
+
+
+def test_a_mistake_in_the_config_is_said_before_any_rule(checkout):
+    done = snakemake(checkout, "-n", "--config", "scale=mikro")
+    assert done.returncode != 0
+    assert 'config.yaml: scale is "mikro"; did you mean "micro"?' in done.stdout + done.stderr
+
+
+def test_lint_is_clean(checkout):
+    done = snakemake(checkout, "--lint")
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,27 @@
+"""Golden files: rendered text compared byte for byte; `pytest tests/golden --update-golden` accepts what is new."""
+
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).with_name("expected")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--update-golden", action="store_true", help="write the golden files anew")
+
+
+@pytest.fixture
+def golden(request):
+    """Compare a text with the golden file of this name, or write it where the option is given."""
+    update = request.config.getoption("--update-golden", default=False)
+
+    def check(name, text):
+        path = FOLDER / name
+        if update:
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(text.encode())
+        assert path.exists(), f"no golden file {name}: run pytest tests/golden --update-golden and read it"
+        assert text == path.read_bytes().decode(), f"{name} differs: read the difference before you accept it"
+
+    return check

@@ -1,0 +1,58 @@
+"""Every format of the example tables, byte for byte."""
+
+import pytest
+from golden import example_report as example
+
+from replicse.report import html, latex, markdown
+from replicse.report.contents import make_report
+from replicse.report.document import render_item_text
+from replicse.report.tables import Sheet, grid_of
+
+CASES = {
+    "dropout": example.dropout_table,
+    "sts": example.sts_table,
+    "pooling": example.pooling_table,
+    "temperature": example.temperature_table,
+    "augmentation": example.augmentation_table,
+    "trajectory": example.trajectory_figure,
+    "scatter": example.scatter_figure,
+}
+FORMATS = {"md": markdown.grid, "tex": latex.grid, "html": html.grid}
+CLAIMS = Sheet(
+    "Claims",
+    ("Paper", "Claim", "Seeds", "Holds"),
+    (
+        ("simcse", "Dropout noise beats every discrete augmentation | by 100%.", "5", "yes"),
+        ("repro", "No *marks* of a_markup_language <work> here.", "", "not run"),
+    ),
+    note="One line per *claim*.",
+)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_table(golden, name, suffix):
+    golden(f"{name}.{suffix}", FORMATS[suffix](grid_of(CASES[name]())))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_terminal(golden, name):
+    golden(f"{name}.txt", render_item_text(CASES[name]()))
+
+
+@pytest.mark.parametrize("suffix", ("md", "tex", "html"))
+def test_sheet(golden, suffix):
+    render = {"md": markdown.sheet, "tex": latex.sheet, "html": html.sheet}[suffix]
+    golden(f"claims.{suffix}", render(CLAIMS))
+
+
+def test_smaller_scale_shows_no_verdict(golden):
+    golden("dropout-micro.md", markdown.grid(grid_of(example.dropout_table("micro"))))
+
+
+@pytest.mark.parametrize("suffix", ("md", "tex", "html"))
+def test_report(golden, suffix):
+    items = [example.dropout_table("compact"), example.augmentation_table("compact")]
+    report = make_report({**example.STUDY, "scale": "compact", "dirty": True}, items, [CLAIMS])
+    render = {"md": markdown.document, "tex": latex.document, "html": html.document}[suffix]
+    golden(f"report.{suffix}", render(report, {item.id: "" for item in items}))

@@ -1,0 +1,40 @@
+"""A small STS-B in the SentEval layout, and vectors for made-up sentences."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+Pair = tuple[float, str, str]  # score, first, second
+
+
+def write_stsb(root: Path, splits: Mapping[str, Sequence[Pair]]) -> Path:
+    """Write the given splits and return the data root."""
+    folder = root / "SentEval" / "downstream" / "STS" / "STSBenchmark"
+    folder.mkdir(parents=True)
+    for split, pairs in splits.items():
+        rows = [
+            f"genre\tfile\tyear\t{number}\t{score}\t{first}\t{second}\n"
+            for number, (score, first, second) in enumerate(pairs)
+        ]
+        (folder / f"sts-{split}.csv").write_text("".join(rows), encoding="utf-8")
+    return root
+
+
+class RandomVectors:
+    """A normal vector for each distinct sentence; those in `fixed` have theirs."""
+
+    def __init__(self, dimensions: int, seed: int = 0, fixed: Mapping[str, Sequence[float]] | None = None):
+        self.dimensions, self.generator = dimensions, np.random.default_rng(seed)
+        self.known = {text: np.array(vector, dtype=np.float32) for text, vector in (fixed or {}).items()}
+        self.asked: list[str] = []
+
+    def __call__(self, sentences: Sequence[str]) -> np.ndarray:
+        self.asked += sentences
+        for sentence in sentences:
+            if sentence not in self.known:
+                self.known[sentence] = self.generator.normal(size=self.dimensions).astype(np.float32)
+        return np.array([self.known[sentence] for sentence in sentences], dtype=np.float32)
+
+    def prepare(self, sentences: Sequence[str]) -> None:
+        """Do nothing."""

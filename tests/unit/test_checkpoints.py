@@ -1,0 +1,263 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from tiny_encoders import FAMILIES, PAD, batch_of, huggingface, tiny
+
+from replicse.data.tokenizer import train_tokenizer
+from replicse.encoder.checkpoints import MaskedLmHead, load_encoder, save_encoder
+from replicse.encoder.pooling import Head
+from replicse.errors import BadInput, MissingData
+
+LINES = ["A man is playing a guitar.", "Two dogs run over the green grass", "It's 1999, isn't it?"] * 3
+
+
+@pytest.fixture
+def tokenizer_file(tmp_path):
+    file = tmp_path / "tokenizer" / "tokenizer.json"
+    file.parent.mkdir()
+    train_tokenizer("wordpiece", LINES, 97, lowercase=True).save(str(file))
+    return file
+
+
+def parts(family):
+    encoder = tiny(family)
+    head, masked_lm = Head(32), MaskedLmHead(encoder.config)
+    torch.nn.init.normal_(masked_lm.bias)
+    return encoder, head, masked_lm
+
+
+def same_weights(left, right):
+    left, right = left.state_dict(), right.state_dict()
+    return left.keys() == right.keys() and all(torch.equal(left[name], right[name]) for name in left)
+
+
+def padded(batch, family):
+    tokens = torch.full((batch.rows, batch.longest), PAD[family])
+    tokens[batch.padded_mask] = batch.tokens
+    return {"input_ids": tokens, "attention_mask": batch.padded_mask.long()}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_saved_folder_comes_back_bit_for_bit(family, tmp_path, tokenizer_file):
+    encoder, head, masked_lm = parts(family)
+    save_encoder(tmp_path / "out", encoder, head, masked_lm, tokenizer_file)
+    loaded = load_encoder(tmp_path / "out")
+    assert loaded.config == encoder.config
+    assert same_weights(loaded.encoder, encoder)
+    assert same_weights(loaded.head, head)
+    assert same_weights(loaded.masked_lm, masked_lm)
+    assert loaded.encoder.training and all(weight.requires_grad for weight in loaded.encoder.parameters())
+    assert not list((tmp_path / "out").glob(".*"))
+
+
+def test_a_folder_without_heads_has_none(tmp_path, tokenizer_file):
+    save_encoder(tmp_path / "out", tiny(), None, None, tokenizer_file)
+    loaded = load_encoder(tmp_path / "out")
+    assert loaded.head is None and loaded.masked_lm is None
+
+
+def test_saving_over_a_folder_replaces_it(tmp_path, tokenizer_file):
+    for _ in range(2):
+        encoder = tiny()
+        save_encoder(tmp_path / "out", encoder, None, None, tokenizer_file)
+    again = load_encoder(tmp_path / "out")
+    save_encoder(tmp_path / "out", again.encoder, None, None, tmp_path / "out" / "tokenizer.json")
+    assert same_weights(load_encoder(tmp_path / "out").encoder, encoder)
+
+
+def test_half_precision_models_are_saved_in_fp32(tmp_path, tokenizer_file):
+    encoder = tiny().half()
+    save_encoder(tmp_path / "out", encoder, None, None, tokenizer_file)
+    stored = load_file(tmp_path / "out" / "model.safetensors")
+    assert {value.dtype for value in stored.values()} == {torch.float32}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_transformers_loads_what_was_saved(family, tmp_path, tokenizer_file):
+    import transformers
+
+    encoder, head, masked_lm = parts(family)
+    save_encoder(tmp_path / "out", encoder, head, masked_lm, tokenizer_file)
+    encoder.eval()
+    batch = batch_of()
+    theirs, report = transformers.AutoModel.from_pretrained(tmp_path / "out", output_loading_info=True)
+    assert not report["missing_keys"] and not report["mismatched_keys"]
+    with torch.no_grad():
+        ours = encoder(batch).last
+        found = theirs.eval()(**padded(batch, family))
+        torch.testing.assert_close(found.last_hidden_state[batch.padded_mask], ours, rtol=1e-5, atol=1e-5)
+        if family != "distilbert":  # it has no pooler
+            torch.testing.assert_close(found.pooler_output, head(ours[batch.first]), rtol=1e-5, atol=1e-5)
+        with_head, report = transformers.AutoModelForMaskedLM.from_pretrained(
+            tmp_path / "out", output_loading_info=True
+        )
+        assert not report["missing_keys"] and not report["mismatched_keys"]
+        logits = with_head.eval()(**padded(batch, family)).logits[batch.padded_mask]
+        torch.testing.assert_close(logits, masked_lm(ours, encoder.token_embeddings), rtol=1e-5, atol=1e-5)
+
+
+def test_transformers_loads_the_tokenizer_that_was_saved(tmp_path, tokenizer_file):
+    import transformers
+    from tokenizers import Tokenizer
+
+    save_encoder(tmp_path / "out", tiny(), None, None, tokenizer_file)
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    ours = Tokenizer.from_file(str(tokenizer_file))
+    for line in [*LINES, "Unseen words: zebra!", ""]:
+        assert theirs(line)["input_ids"] == ours.encode(line).ids
+    assert (theirs.pad_token, theirs.mask_token, theirs.model_max_length) == ("[PAD]", "[MASK]", 24)
+
+
+def test_tokenizer_settings_beside_the_tokenizer_are_kept(tmp_path, tokenizer_file):
+    settings = {"tokenizer_class": "BertTokenizer", "do_lower_case": True, "model_max_length": 17}
+    tokenizer_file.with_name("tokenizer_config.json").write_text(json.dumps(settings))
+    save_encoder(tmp_path / "out", tiny(), None, None, tokenizer_file)
+    assert json.loads((tmp_path / "out" / "tokenizer_config.json").read_text()) == settings
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_folders_of_transformers_are_read_with_their_pooler(family, tmp_path):
+    theirs = huggingface(family).base_model
+    theirs.save_pretrained(tmp_path)
+    loaded = load_encoder(tmp_path)
+    assert loaded.masked_lm is None
+    if family == "distilbert":
+        assert loaded.head is None
+        return
+    # The base model of a masked-LM model has no pooler, as in SimCSE.
+    assert loaded.head is None
+    import transformers
+
+    transformers.AutoModel.from_config(theirs.config).save_pretrained(tmp_path / "pooled")
+    stored = load_file(tmp_path / "pooled" / "model.safetensors")
+    assert torch.equal(load_encoder(tmp_path / "pooled").head.dense.weight, stored["pooler.dense.weight"])
+
+
+def rewritten(folder, rename=lambda name: name, file="model.safetensors", change=lambda value: value):
+    """Rewrite a folder's weights under other names, in another file or in another form."""
+    stored = {rename(name): change(value) for name, value in load_file(folder / "model.safetensors").items()}
+    (folder / "model.safetensors").unlink()
+    if file.endswith(".bin"):
+        torch.save(stored, folder / file)
+    else:
+        save_file(stored, folder / file)
+
+
+@pytest.mark.parametrize("prefix", ["bert.", "", "model.", "model.bert."])
+def test_every_usual_prefix_is_understood(prefix, tmp_path, tokenizer_file):
+    encoder, head, masked_lm = parts("bert")
+    save_encoder(tmp_path, encoder, head, masked_lm, tokenizer_file)
+    rewritten(tmp_path, lambda name: prefix + name[5:] if name.startswith("bert.") else name)
+    loaded = load_encoder(tmp_path)
+    assert same_weights(loaded.encoder, encoder)
+    assert same_weights(loaded.head, head)
+    assert same_weights(loaded.masked_lm, masked_lm)
+
+
+def test_old_names_of_layer_norm_and_old_files_are_understood(tmp_path, tokenizer_file):
+    encoder, _, masked_lm = parts("bert")
+    save_encoder(tmp_path, encoder, None, masked_lm, tokenizer_file)
+
+    def old(name):
+        return name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+
+    rewritten(tmp_path, old, "pytorch_model.bin")
+    loaded = load_encoder(tmp_path)
+    assert same_weights(loaded.encoder, encoder)
+    assert same_weights(loaded.masked_lm, masked_lm)
+
+
+def test_half_precision_files_are_read_into_fp32(tmp_path, tokenizer_file):
+    encoder = tiny()
+    save_encoder(tmp_path, encoder, None, None, tokenizer_file)
+    rewritten(tmp_path, change=torch.Tensor.half)
+    loaded = load_encoder(tmp_path).encoder
+    assert loaded.token_embeddings.dtype == torch.float32
+    assert torch.equal(loaded.token_embeddings, encoder.token_embeddings.half().float())
+
+
+def test_the_head_of_an_unconverted_simcse_checkpoint_is_found(tmp_path, tokenizer_file):
+    encoder, head, _ = parts("bert")
+    save_encoder(tmp_path, encoder, head, None, tokenizer_file)
+    rewritten(tmp_path, lambda name: name.replace("bert.pooler.", "mlp."))
+    assert same_weights(load_encoder(tmp_path).head, head)
+
+
+def test_broken_folders_say_what_is_wrong(tmp_path, tokenizer_file):
+    with pytest.raises(MissingData, match=r"config\.json: no such file"):
+        load_encoder(tmp_path / "nowhere")
+    folder = tmp_path / "out"
+    save_encoder(folder, tiny(), None, None, tokenizer_file)
+    weights, config = (folder / "model.safetensors").read_bytes(), (folder / "config.json").read_text()
+
+    (folder / "model.safetensors").write_bytes(weights[: len(weights) // 2])
+    with pytest.raises(BadInput, match=r"model\.safetensors: cannot be read"):
+        load_encoder(folder)
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(MissingData, match=r"neither model\.safetensors nor"):
+        load_encoder(folder)
+    (folder / "pytorch_model.bin").write_bytes(b"no pickle")
+    with pytest.raises(BadInput, match=r"pytorch_model\.bin: cannot be read"):
+        load_encoder(folder)
+    (folder / "model.safetensors").write_bytes(weights)
+    for change, words in (
+        ({"num_hidden_layers": 4}, r'no weight "bert\.encoder\.layer\.3\.attention\.self\.query\.weight"'),
+        ({"vocab_size": 98}, r"word_embeddings.weight\" has shape \(97, 32\)"),
+        ({"model_type": "roberta"}, "does not hold a roberta encoder"),
+        ({"model_type": "gpt2"}, r'config\.json: model_type "gpt2"'),
+    ):
+        (folder / "config.json").write_text(json.dumps({**json.loads(config), **change}))
+        with pytest.raises(BadInput, match=words):
+            load_encoder(folder)
+    (folder / "config.json").write_text("{")
+    with pytest.raises(BadInput, match="not JSON"):
+        load_encoder(folder)
+
+
+def test_masked_lm_logits_of_a_shortlist_are_part_of_all(tmp_path):
+    encoder, _, masked_lm = parts("roberta")
+    states = torch.randn(7, 32)
+    shortlist = torch.tensor([3, 90, 3, 14])
+    every = masked_lm(states, encoder.token_embeddings)
+    assert every.shape == (7, 97)
+    torch.testing.assert_close(masked_lm(states, encoder.token_embeddings, shortlist), every[:, shortlist])
+
+
+def test_the_real_compact_encoder_agrees_with_transformers(real_data):
+    import transformers
+
+    folder = real_data / "models" / "bert-l2-h128-wiki"
+    if not folder.is_dir():
+        pytest.skip("models/bert-l2-h128-wiki is not among the real data")
+    loaded = load_encoder(folder)
+    loaded.encoder.eval()
+    theirs = transformers.AutoModelForMaskedLM.from_pretrained(folder).eval()
+    batch = batch_of((30, 7, 12))
+    with torch.no_grad():
+        expected = theirs(**padded(batch, "bert")).logits[batch.padded_mask]
+        found = loaded.masked_lm(loaded.encoder(batch).last, loaded.encoder.token_embeddings)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_opening_an_encoder_imports_nothing_heavy(tmp_path, tokenizer_file):
+    """`transformers` costs 6 s; torch._dynamo, which a normal_ on the meta device would import, 1.5 s."""
+    save_encoder(tmp_path / "out", *parts("bert"), tokenizer_file)
+    code = (
+        "import sys; from replicse.encoder.sentence import SentenceEncoder;"
+        "SentenceEncoder.open(sys.argv[1], 'cls')(['a man']);"
+        "print({'transformers', 'torch._dynamo', 'scipy', 'pandas'} & sys.modules.keys())"
+    )
+    source = Path(__file__).parents[2] / "src"
+    found = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "out")],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"},
+    )
+    assert found.stdout.strip() == "set()"

@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import rankdata, spearmanr
+
+from replicse.evaluation.correlation import average_ranks, cosines, spearman
+
+relaxed = settings(deadline=None, max_examples=100)
+# Few distinct values, so that ties are common.
+VALUES = st.lists(st.sampled_from([-1.5, 0.0, 0.25, 1e-9, 3.0, 7e5]), min_size=2, max_size=30)
+
+
+@relaxed
+@given(VALUES)
+def test_equal_values_share_their_mean_rank(values):
+    np.testing.assert_array_equal(average_ranks(np.array(values)), rankdata(values))
+
+
+@relaxed
+@given(VALUES, st.integers(0, 2**32 - 1))
+def test_spearman_is_scipys(values, seed):
+    left = np.array(values)
+    right = np.random.default_rng(seed).integers(0, 4, len(left)).astype(float)
+    found = spearman(left, right)
+    if np.ptp(left) == 0 or np.ptp(right) == 0:
+        assert found is None
+    else:
+        assert found == pytest.approx(spearmanr(left, right).statistic, abs=1e-12)
+
+
+def test_spearman_of_many_values_is_scipys():
+    generator = np.random.default_rng(0)
+    left = generator.standard_normal(5000)
+    right = np.round(left + generator.standard_normal(5000), 1)
+    assert spearman(left, right) == pytest.approx(spearmanr(left, right).statistic, abs=1e-12)
+
+
+def test_spearman_depends_on_the_order_only():
+    values = np.array([3.0, -1.0, 2.0, 10.0])
+    assert spearman(values, np.exp(values)) == 1
+    assert spearman(values, -(values**3)) == -1
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ([], []),
+        ([1.0], [2.0]),
+        ([1.0, 1.0], [1.0, 2.0]),
+        ([1.0, 2.0], [5.0, 5.0]),
+        ([np.nan, 1.0], [1.0, 2.0]),
+    ],
+)
+def test_an_undefined_correlation_is_none_and_never_zero(left, right):
+    assert spearman(np.array(left, float), np.array(right, float)) is None
+
+
+def test_sides_of_different_length_are_refused():
+    with pytest.raises(ValueError, match="2 values against 3"):
+        spearman(np.zeros(2), np.zeros(3))
+
+
+def test_cosines_agree_with_the_formula_and_are_0_for_zero_vectors():
+    left, right = np.random.default_rng(1).standard_normal((2, 7, 5)).astype(np.float32)
+    left[3] = 0
+    expected = [
+        0 if not a.any() else a.astype(float) @ b.astype(float) / np.linalg.norm(a) / np.linalg.norm(b)
+        for a, b in zip(left, right, strict=True)
+    ]
+    np.testing.assert_allclose(cosines(left, right), expected, atol=1e-6)
+
+
+def test_pairs_of_equal_vectors_tie_exactly():
+    vectors = np.random.default_rng(2).standard_normal((500, 64)).astype(np.float32)
+    assert (cosines(vectors, 3 * vectors) == 1).all()

@@ -1,0 +1,138 @@
+"""Whitening and flow: closed forms, invertibility and likelihood."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replicse.encoder.postprocess import Flow, Whitening
+from replicse.errors import BadInput
+
+FITTED = 800
+
+
+def correlated(rows, dimensions, seed=0):
+    generator = np.random.default_rng(seed)
+    mixing = generator.normal(size=(dimensions, dimensions))
+    return (generator.normal(size=(rows, dimensions)) @ mixing + 3).astype(np.float32)
+
+
+def curved(rows, seed=0):
+    """Points on a noisy parabola: no linear map makes them normal."""
+    generator = np.random.default_rng(seed)
+    x = generator.normal(size=rows)
+    noise = generator.normal(size=(2, rows))
+    return np.stack([x, x**2 + 0.2 * noise[0], 5 + 0.1 * noise[1], x], axis=1).astype(np.float32)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(2, 12), st.integers(0, 99))
+def test_whitened_vectors_have_mean_zero_and_covariance_one(dimensions, seed):
+    vectors = correlated(200, dimensions, seed)
+    found = Whitening.fit(vectors).transform(vectors).astype(np.float64)
+    assert found.mean(axis=0) == pytest.approx(np.zeros(dimensions), abs=1e-3)
+    covariance = found.T @ found / len(found)
+    assert covariance == pytest.approx(np.eye(dimensions), abs=1e-2)
+
+
+def test_whitening_is_the_formula():
+    vectors, others = correlated(300, 5), correlated(7, 5, seed=1)
+    found = Whitening.fit(vectors).transform(others)
+    mean = vectors.astype(np.float64).mean(axis=0)
+    covariance = np.zeros((5, 5))
+    for vector in vectors:
+        covariance += np.outer(vector - mean, vector - mean) / len(vectors)
+    # W W^T is the inverse covariance, so inner products of whitened vectors are those of Mahalanobis.
+    expected = (others - mean) @ np.linalg.inv(covariance) @ (others - mean).T
+    assert found @ found.T == pytest.approx(expected, rel=1e-3, abs=1e-3)
+    assert found.dtype == np.float32
+
+
+def test_directions_without_variance_become_zero():
+    vectors = correlated(4, 10)
+    whitening = Whitening.fit(vectors)
+    assert whitening.describe() == {"name": "whitening", "rows": 4, "dimensions": 10, "rank": 3}
+    found = whitening.transform(vectors).astype(np.float64)
+    assert found.shape == (4, 10)
+    spectrum = np.sort(np.linalg.eigvalsh(found.T @ found / 4))
+    assert spectrum == pytest.approx([0] * 7 + [1] * 3, abs=1e-4)
+    assert not Whitening.fit(np.ones((5, 3))).transform(correlated(2, 3)).any()
+
+
+@pytest.fixture(scope="module")
+def flow():
+    return Flow.fit(curved(FITTED), seed=1, epochs=6, learning_rate=1e-2)
+
+
+def test_flow_is_invertible(flow):
+    vectors = curved(100, seed=2)
+    latent = flow.transform(vectors)
+    assert latent.dtype == np.float32 and latent.shape == vectors.shape
+    assert np.abs(latent - vectors).max() > 0.1
+    assert flow.inverse(latent) == pytest.approx(vectors, abs=1e-4)
+
+
+def test_flow_density_is_that_of_the_change_of_variables(flow):
+    """log p(x) = log N(f(x)) + log |det f'(x)|, with the Jacobian of automatic differentiation."""
+    vectors = curved(5, seed=3)
+    for vector, density in zip(vectors, flow.log_density(vectors), strict=True):
+        jacobian = torch.autograd.functional.jacobian(flow.model().transform, torch.from_numpy(vector))
+        latent = flow.transform(vector[None])[0]
+        normal = -0.5 * (latent @ latent) - 2 * np.log(2 * np.pi)
+        assert density == pytest.approx(normal + np.linalg.slogdet(jacobian.numpy())[1], abs=1e-3)
+
+
+def test_training_improves_the_density_of_unseen_vectors(flow):
+    unseen = curved(500, seed=4)
+    untrained = Flow.fit(curved(FITTED), seed=1, epochs=0)
+    assert flow.log_density(unseen).mean() > untrained.log_density(unseen).mean() + 1
+    assert flow.describe()["log_density"] == pytest.approx(flow.log_density(curved(FITTED)).mean(), abs=1e-4)
+
+
+def test_an_untrained_flow_standardises():
+    vectors = correlated(500, 6)
+    latent = Flow.fit(vectors, seed=0, epochs=0).transform(vectors)
+    assert latent.mean(axis=0) == pytest.approx(np.zeros(6), abs=1e-4)
+    assert latent.std(axis=0) == pytest.approx(np.ones(6), abs=1e-4)
+
+
+def test_the_seed_decides_and_the_global_state_is_left_alone():
+    vectors = correlated(100, 6)
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    found = [Flow.fit(vectors, seed=seed).transform(vectors) for seed in (0, 0, 1)]
+    assert torch.equal(torch.rand(3), expected)
+    assert np.array_equal(found[0], found[1]) and not np.allclose(found[0], found[2], atol=1e-3)
+
+
+def test_description_tells_what_was_done():
+    described = Flow.fit(correlated(60, 5), seed=4, epochs=2).describe()
+    assert described["library"].startswith("zuko ")
+    density = described.pop("log_density")
+    assert np.isfinite(density)
+    assert {key: value for key, value in described.items() if key != "library"} == {
+        "name": "flow",
+        "rows": 60,
+        "dimensions": 5,
+        "seed": 4,
+        "epochs": 2,
+        "learning_rate": 1e-3,
+        "batch_size": 32,
+        "steps": 9,
+        "width": 32,
+    }
+
+
+def test_divergence_and_bad_vectors_are_named():
+    vectors = correlated(64, 4)
+    with pytest.raises(BadInput, match=r"diverged at learning rate 1e\+30; lower it"):
+        Flow.fit(vectors, seed=0, learning_rate=1e30)
+    broken = vectors.copy()
+    broken[3, 1] = np.nan
+    for fit, name in ((Whitening.fit, "whitening"), (lambda rows: Flow.fit(rows, seed=0), "flow")):
+        with pytest.raises(BadInput, match=f"{name}: a sentence vector is not finite"):
+            fit(broken)
+        with pytest.raises(BadInput, match=f"{name}: vectors of shape"):
+            fit(vectors[:1])

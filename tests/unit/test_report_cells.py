@@ -1,0 +1,165 @@
+"""One cell as text."""
+
+from decimal import ROUND_HALF_EVEN, Decimal
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from replicse.report.cells import (
+    MEANINGS,
+    SYMBOLS,
+    half_width,
+    rounded,
+    rounding_of,
+    show,
+    shown_verdict,
+    signed,
+)
+from replicse.report.items import Result
+from replicse.study.verdicts import VERDICTS
+
+NUMBERS = st.floats(-1e4, 1e4, allow_nan=False)
+
+
+def result(**parts):
+    return Result(row="r", column="c", **parts)
+
+
+def test_the_cell_of_the_brief():
+    cell = result(reported="82.5", reproduced=75.44, delta=-7.06, low=74.8, high=76.0, verdict="lower")
+    shown = show(cell, scale="paper")
+    assert shown.text == "82.5 → 75.4 ±0.6 (−7.1) ▼"
+    assert shown.words == "82.5 → 75.4 ±0.6 (−7.1) ▼ lower"
+
+
+def test_every_verdict_has_its_own_symbol_and_meaning():
+    assert set(SYMBOLS) == {*VERDICTS, "quoted"} == set(MEANINGS)
+    assert len(set(SYMBOLS.values())) == len(SYMBOLS)
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+@pytest.mark.parametrize("scale", ["micro", "compact", "mine"])
+def test_a_smaller_scale_never_judges_a_paper(verdict, scale):
+    shown = show(result(reported="1.0", reproduced=1.0, verdict=verdict), scale=scale).verdict
+    assert shown == (verdict if verdict in ("failed", "not run") else "not comparable")
+    assert shown_verdict("", scale) == ""
+    assert shown_verdict(verdict, "paper") == verdict
+
+
+@pytest.mark.parametrize(
+    ("printed", "value", "text"),
+    [
+        ("82.5", 75.449, "75.4"),
+        ("82.5", 75.45000001, "75.5"),
+        ("82", 75.5, "76"),
+        ("82.50", 75.449, "75.45"),
+        ("-2.62", -0.004, "0.00"),
+        ("−2.62", -2.625001, "−2.63"),
+        ("110M", 109_482_240, "109M"),
+        ("1.5k", 1_449.0, "1.4k"),
+        ("275,601", 1234567.4, "1,234,567"),
+        ("3e-5", 0.0000312, "3e−05"),
+        ("75.1 ± 0.8", 75.44, "75.4"),
+        (".821", 0.75449, "0.754"),
+    ],
+)
+def test_the_reproduced_number_is_rounded_like_the_printed_one(printed, value, text):
+    assert show(result(reported=printed, reproduced=value), scale="paper").reproduced == text
+
+
+@pytest.mark.parametrize("printed", ["", "-", "–", "N/A", "n/a", "see text"])
+def test_without_a_printed_number_the_column_says_the_decimals(printed):
+    shown = show(result(reported=printed, reproduced=0.12345), scale="paper", decimals=3)
+    assert shown.reproduced == "0.123"
+    assert shown.reported == printed
+
+
+@given(NUMBERS, st.integers(0, 5))
+def test_rounding_is_that_of_exact_decimals(value, decimals):
+    step = Decimal(1).scaleb(-decimals)
+    exact = Decimal(value).quantize(step, rounding=ROUND_HALF_EVEN)
+    text = rounded(value, rounding_of(f"{Decimal(1).quantize(step)}", 9))
+    assert Decimal(text.replace("−", "-")) == exact
+    assert not (exact == 0 and text.startswith("−"))
+    assert len(text.partition(".")[2]) == decimals
+
+
+@given(st.integers(-99_999, 99_999), NUMBERS, st.integers(0, 3))
+def test_the_difference_is_that_of_the_two_numbers_shown(digits, value, decimals):
+    printed = str(Decimal(digits).scaleb(-decimals))
+    assume("E" not in printed)
+    # A tie may be broken either way, since the difference is rounded on its own.
+    assume(abs((abs(value) * 10**decimals) % 1 - 0.5) > 1e-6)
+    delta = value - float(printed)
+    shown = show(result(reported=printed, reproduced=value, delta=delta), scale="paper")
+    difference = Decimal(shown.reproduced.replace("−", "-")) - Decimal(printed)
+    assert Decimal(shown.delta.strip("()").replace("−", "-")) == difference
+    assert shown.delta.startswith("(+") == (difference > 0)
+    assert shown.delta.startswith("(−") == (difference < 0)
+
+
+OPTIONAL = st.none() | NUMBERS
+
+
+@given(
+    st.sampled_from(["", "-", "82.5", "−1.00"]),
+    OPTIONAL,
+    OPTIONAL,
+    OPTIONAL,
+    OPTIONAL,
+    st.sampled_from(["", *VERDICTS]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_what_is_missing_is_blank(reported, reproduced, delta, low, high, verdict, borrowed, quoted):
+    cell = result(
+        reported=reported,
+        reproduced=reproduced,
+        delta=delta,
+        low=low,
+        high=high,
+        verdict=verdict,
+        borrowed=borrowed,
+    )
+    shown = show(cell, scale="paper", quoted=quoted)
+    for text in (shown.text, shown.words):
+        assert text == " ".join(text.split())
+        assert "None" not in text and "nan" not in text and "()" not in text
+    assert (shown.reproduced == "") == (reproduced is None or quoted)
+    assert (shown.delta == "") == (delta is None or quoted)
+    assert (shown.spread == "") == (low is None or high is None or high <= low or quoted)
+    assert shown.spread.endswith("*") == (borrowed and shown.spread != "")
+
+
+def test_no_cell_at_all_is_blank():
+    assert show(None, scale="paper").words == ""
+    assert show(result(), scale="paper").words == ""
+
+
+def test_a_quoted_cell_shows_the_printed_number_and_its_mark_only():
+    cell = result(reported="55.14", reproduced=51.0, delta=-4.14, low=50, high=52, verdict="lower")
+    assert show(cell, scale="micro", quoted=True).words == "55.14 ” quoted"
+    assert show(result(), scale="paper", quoted=True).words == ""
+
+
+def test_a_spread_that_would_read_as_none_gets_more_decimals():
+    cell = result(reported="86.2", reproduced=86.2, low=86.18, high=86.22)
+    assert show(cell, scale="paper").spread == "±0.02"
+    assert show(result(reported="86.2", low=85.0, high=87.4, borrowed=True), scale="paper").spread == "±1.2*"
+
+
+def test_half_width():
+    assert half_width(74.0, 77.0) == 1.5
+    assert half_width(None, 77.0) is half_width(74.0, None) is half_width(75.0, 75.0) is None
+
+
+def test_sign_of_a_difference():
+    rounding = rounding_of("1.0", 1)
+    assert [signed(value, rounding) for value in (0.06, -0.06, 0.04, -0.04, 0.0)] == [
+        "+0.1",
+        "−0.1",
+        "0.0",
+        "0.0",
+        "0.0",
+    ]

@@ -1,0 +1,222 @@
+import itertools
+import json
+import shutil
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny_encoders import tiny
+
+from replicse.data.tokenizer import train_tokenizer
+from replicse.encoder.batch import TokenBatch
+from replicse.encoder.checkpoints import save_encoder
+from replicse.encoder.pooling import POOLINGS, Head, need_of, pool
+from replicse.encoder.sentence import SentenceEncoder
+from replicse.errors import BadInput, MissingData
+
+SENTENCES = [
+    "A man is playing a guitar.",
+    "dogs",
+    "Two dogs run over the green grass while a man is playing",
+    "A woman",
+    "a  MAN is playing a guitar .",
+    "A man is playing a guitar.",
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return an encoder folder whose tokenizer is uncased WordPiece."""
+    where = tmp_path_factory.mktemp("encoder")
+    train_tokenizer("wordpiece", SENTENCES * 2, 97, lowercase=True).save(str(where / "tokenizer.json"))
+    torch.manual_seed(0)
+    save_encoder(where, tiny(), Head(32), None, where / "tokenizer.json")
+    return where
+
+
+def counted(encoder):
+    """Return the lengths of all rows that the encoder sees from now on, batch by batch."""
+    seen = []
+    encoder.encoder.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].lengths.tolist()))
+    return seen
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_vectors_come_in_order_and_agree_with_encoding_one_by_one(folder, pooling):
+    encoder = SentenceEncoder.open(folder, pooling)
+    found = encoder(SENTENCES)
+    assert found.dtype == np.float32 and found.shape == (6, 32)
+    for sentence, vector in zip(SENTENCES, found, strict=True):
+        batch = TokenBatch.from_rows([np.array(encoder.tokenizer.encode(sentence).ids)])
+        with torch.no_grad():
+            alone = pool(encoder.encoder.eval()(batch, need_of(pooling)), batch, pooling, encoder.head)
+        np.testing.assert_allclose(vector, alone[0].numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_every_distinct_token_sequence_is_encoded_once_and_sorted_by_length(folder):
+    encoder = SentenceEncoder.open(folder, "cls", batch_tokens=40)
+    seen = counted(encoder)
+    vectors = encoder(SENTENCES)
+    lengths = [length for batch in seen for length in batch]
+    assert len(lengths) == 4
+    assert lengths == sorted(lengths)
+    assert np.array_equal(vectors[0], vectors[4]) and np.array_equal(vectors[0], vectors[5])
+    seen.clear()
+    assert np.array_equal(encoder(SENTENCES[::-1]), vectors[::-1])
+    assert seen == []
+    encoder.prepare(["a new one", "dogs"])
+    assert len(seen) == 1 and len(seen[0]) == 1
+
+
+def test_forgetting_drops_vectors_but_not_tokens(folder):
+    encoder = SentenceEncoder.open(folder, "cls")
+    before = encoder(SENTENCES)
+    with torch.no_grad():
+        encoder.encoder.layers[0].output.weight.mul_(2)
+    assert np.array_equal(encoder(SENTENCES), before)
+    encoder.forget()
+    encoder.tokenizer = None  # whatever needs it now would fail
+    assert not np.allclose(encoder(SENTENCES), before)
+
+
+def test_only_what_is_asked_for_is_encoded_after_forgetting(folder):
+    encoder = SentenceEncoder.open(folder, "cls")
+    encoder.prepare(SENTENCES)
+    encoder.forget()
+    seen = counted(encoder)
+    encoder(["dogs"])
+    assert [len(batch) for batch in seen] == [1]
+
+
+def test_dropout_is_off_and_the_mode_of_training_comes_back(folder):
+    opened = SentenceEncoder.open(folder, "cls")
+    live = SentenceEncoder(opened.encoder.train(), None, folder / "tokenizer.json", "cls")
+    np.testing.assert_array_equal(live(SENTENCES), opened(SENTENCES))
+    assert opened.encoder.training
+    assert all(parameter.grad is None for parameter in opened.encoder.parameters())
+
+
+def test_long_sentences_are_cut_at_the_length_asked_for_and_at_the_encoders(folder):
+    long = " ".join(["dogs"] * 50)
+    for asked, cut in ((7, 7), (512, 24)):
+        encoder = SentenceEncoder.open(folder, "mean", max_length=asked)
+        seen = counted(encoder)
+        encoder([long])
+        assert seen == [[cut]]
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.integers(1, 24), min_size=1, max_size=60), st.integers(1, 80))
+def test_batches_hold_all_rows_and_stay_within_the_budget(lengths, budget):
+    encoder = SimpleNamespace(batch_tokens=budget)
+    rows = [np.zeros(length) for length in sorted(lengths)]
+    batches = list(SentenceEncoder._batches(encoder, rows))
+    assert [len(row) for batch in batches for row in batch] == sorted(lengths)
+    assert all(len(batch) == 1 or len(batch) * len(batch[-1]) <= budget for batch in batches)
+    for batch, following in itertools.pairwise(batches):
+        assert (len(batch) + 1) * len(following[0]) > budget
+
+
+def test_no_sentences_need_no_encoding(folder):
+    SentenceEncoder.open(folder, "cls").prepare([])
+
+
+def test_a_pooling_whose_head_was_not_stored_is_refused(folder, tmp_path):
+    save_encoder(tmp_path, tiny(), None, None, folder / "tokenizer.json")
+    SentenceEncoder.open(tmp_path, "cls")
+    with pytest.raises(BadInput, match="no head"):
+        SentenceEncoder.open(tmp_path, "cls-head")
+    with pytest.raises(BadInput, match='did you mean "mean"'):
+        SentenceEncoder.open(tmp_path, "means")
+
+
+def test_a_tokenizer_with_more_tokens_than_the_encoder_is_refused(folder, tmp_path):
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    lines = [" ".join(chr(0x4E00 + n) for n in range(200))]
+    train_tokenizer("wordpiece", lines, 300, lowercase=True).save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(BadInput, match="the encoder knows 97"):
+        SentenceEncoder.open(tmp_path, "cls")
+
+
+def test_of_a_sentence_transformers_folder_the_transformer_is_read(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "0_Transformer")
+    modules = [{"path": "0_Transformer", "type": "Transformer"}, {"path": "1_Pooling", "type": "Pooling"}]
+    (tmp_path / "modules.json").write_text(json.dumps(modules))
+    for pooling in ("cls", "mean"):
+        expected = SentenceEncoder.open(folder, pooling)(SENTENCES)
+        assert np.array_equal(SentenceEncoder.open(tmp_path, pooling)(SENTENCES), expected)
+
+
+def test_a_vocabulary_stands_in_for_a_missing_tokenizer_json(folder, tmp_path):
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    vocabulary = json.loads((tmp_path / "tokenizer.json").read_text())["model"]["vocab"]
+    (tmp_path / "vocab.txt").write_text(
+        "".join(f"{piece}\n" for piece in sorted(vocabulary, key=vocabulary.get))
+    )
+    (tmp_path / "tokenizer.json").unlink()
+    expected = SentenceEncoder.open(folder, "cls")(SENTENCES)
+    assert np.array_equal(SentenceEncoder.open(tmp_path, "cls")(SENTENCES), expected)
+
+
+def test_a_hub_id_is_downloaded_into_the_cache(folder, tmp_path, monkeypatch):
+    asked = []
+
+    def download_encoder(repo_id, revision, into):
+        asked.append((repo_id, revision, into))
+        return folder
+
+    monkeypatch.setitem(sys.modules, "replicse.data.hub", SimpleNamespace(download_encoder=download_encoder))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    SentenceEncoder.open("some/encoder", "cls")
+    SentenceEncoder.open("some/encoder@a1b2c3", "cls")
+    cache = tmp_path / "replicse" / "encoders"
+    assert asked == [
+        ("some/encoder", None, cache / "some--encoder"),
+        ("some/encoder", "a1b2c3", cache / "some--encoder@a1b2c3"),
+    ]
+    with pytest.raises(MissingData, match="no such folder"):
+        SentenceEncoder.open("no/such/folder", "cls")
+
+
+@pytest.mark.parametrize("family", ["Electra", "MPNet"])
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_other_families_go_through_transformers(folder, tmp_path, family, pooling):
+    import transformers
+
+    config = getattr(transformers, f"{family}Config")(
+        vocab_size=97,
+        hidden_size=16,
+        embedding_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=24,
+        max_position_embeddings=40,
+        initializer_range=0.3,
+    )
+    model = getattr(transformers, f"{family}Model")(config).eval()
+    model.save_pretrained(tmp_path)
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(folder / name, tmp_path / name)
+    if pooling == "cls-head" and family == "Electra":
+        with pytest.raises(BadInput, match="no head"):
+            SentenceEncoder.open(tmp_path, pooling)
+        return
+    encoder = SentenceEncoder.open(tmp_path, pooling)
+    for sentence, vector in zip(SENTENCES, encoder(SENTENCES), strict=True):
+        tokens = torch.tensor([encoder.tokenizer.encode(sentence).ids])
+        with torch.no_grad():
+            found = model(tokens, output_hidden_states=True)
+        states = [state[0] for state in found.hidden_states]
+        expected = {
+            "cls": states[2][0],
+            "cls-head": found.get("pooler_output", [None])[0],
+            "mean": states[2].mean(0),
+            "first-last": (states[1] + states[2]).mean(0) / 2,
+            "first-last-0": (states[0] + states[2]).mean(0) / 2,
+            "last2": (states[1] + states[2]).mean(0) / 2,
+        }[pooling]
+        np.testing.assert_allclose(vector, expected.numpy(), rtol=1e-4, atol=1e-5)

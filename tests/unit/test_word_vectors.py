@@ -1,0 +1,123 @@
+"""Averages of word vectors: the file format, the tokenisation choices and the mean."""
+
+import gzip
+import string
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replicse.data.sts import load_sts
+from replicse.encoder.word_vectors import CHOICES, AverageWordVectors, read_word_vectors
+from replicse.errors import BadInput, MissingData
+
+WORDS = ["dog", "Dog", "cat", "dog!", "the", "n't"]
+MATRIX = np.arange(12, dtype=np.float32).reshape(6, 2) ** 2
+
+
+def write(path, lines):
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+@given(st.lists(st.lists(st.sampled_from([*WORDS, "unheard"]), max_size=6), min_size=1, max_size=5))
+def test_a_sentence_is_the_mean_of_its_known_words(sentences):
+    found = AverageWordVectors(WORDS, MATRIX)([" ".join(words) for words in sentences])
+    assert found.dtype == np.float32 and found.shape == (len(sentences), 2)
+    for vector, words in zip(found, sentences, strict=True):
+        total, count = np.zeros(2), 0
+        for word in words:
+            if word != "unheard":
+                total += MATRIX[WORDS.index(word)]
+                count += 1
+        assert vector == pytest.approx(total / count if count else [0, 0])
+
+
+@pytest.mark.parametrize(
+    ("word", "options", "place"),
+    [
+        ("dog!", {}, 3),
+        ("Dog", {}, 1),
+        ("CAT", {}, 2),
+        ('"Cat"', {}, 2),
+        ('"Dog"', {}, 1),
+        ("dog!", {"strip_punctuation": "always"}, 0),
+        ("Dog", {"lower_case": "always"}, 0),
+        ("CAT", {"lower_case": "never"}, None),
+        ("cat.", {"strip_punctuation": "never"}, None),
+        ("Dog.", {"lower_case": "always", "strip_punctuation": "always"}, 0),
+        ("the", {"stop_words": ["the"]}, None),
+        ("The,", {"stop_words": ["the"]}, None),
+        ("The", {"stop_words": ["the"], "lower_case": "never"}, None),
+        ("...", {}, None),
+    ],
+)
+def test_spellings_that_are_looked_up(word, options, place):
+    encoder = AverageWordVectors(WORDS, MATRIX + 1, **options)
+    expected = np.zeros(2) if place is None else MATRIX[place] + 1
+    assert encoder([word])[0] == pytest.approx(expected)
+
+
+def test_real_word_vectors_on_real_sentences(real_data):
+    """As written, else stripped, else stripped and lower-cased; no stop words in any of these forms."""
+    encoder = AverageWordVectors.open(
+        real_data / "models" / "glove.6B.50d-head" / "glove.6B.50d.first2445.txt", stop_words=("the", "of")
+    )
+    assert encoder.matrix.shape == (2445, 50)
+    sentences = load_sts(real_data, "SICK-R", "dev")[0].first
+    for vector, sentence in zip(encoder(sentences), sentences, strict=True):
+        places = []
+        for word in sentence.split():
+            bare = word.strip(string.punctuation)
+            for form in (word, bare, bare.lower()):
+                if form in ("the", "of"):
+                    break
+                if form in encoder.places:
+                    places.append(encoder.places[form])
+                    break
+        assert vector == pytest.approx(encoder.matrix[places].mean(axis=0), rel=1e-5, abs=1e-6)
+
+
+def test_files_are_read(tmp_path):
+    file = write(tmp_path / "glove.txt", ["the 1 2", ". . . 0.5 -1e-3", "naïve 3 4", "the 9 9"])
+    words, matrix = read_word_vectors(file)
+    assert words == ["the", ". . .", "naïve"]
+    assert matrix.dtype == np.float32
+    assert matrix == pytest.approx(np.array([[1, 2], [0.5, -0.001], [3, 4]]))
+    packed = tmp_path / "glove.txt.gz"
+    packed.write_bytes(gzip.compress(file.read_bytes()))
+    assert read_word_vectors(packed)[0] == words
+
+
+def test_only_wanted_words_are_kept(tmp_path):
+    file = write(tmp_path / "glove.txt", ["the 1 2", "dog 3 4", "cat 5 6"])
+    encoder = AverageWordVectors.open(file, only={"cat", "cow"})
+    assert list(encoder.places) == ["cat"]
+    assert encoder(["the cat", "cow"]).tolist() == [[5, 6], [0, 0]]
+    assert AverageWordVectors.open(file, only=())(["the"]).tolist() == [[0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["the 1 2", "dog 3"], "glove.txt:2: 1 numbers after the word, but line 1 has 2"),
+        (["the 1 2", ""], "glove.txt:2: 0 numbers"),
+        (["the 1 2", "dog 3 x"], "glove.txt:2: could not convert string to float: .*x"),
+        (["the 1 2", "dog 3 nan"], "glove.txt:2: a number is not finite"),
+        (["the 1 2", " 3 4"], "glove.txt:2: "),
+        (["400000 300", "the 1 2"], "glove.txt:1: .*remove a header of word2vec"),
+        ([], "glove.txt: no lines"),
+    ],
+)
+def test_malformed_lines_are_named(tmp_path, lines, message):
+    with pytest.raises(BadInput, match=message):
+        read_word_vectors(write(tmp_path / "glove.txt", lines))
+
+
+def test_absent_files_and_unknown_choices_are_named(tmp_path):
+    with pytest.raises(MissingData, match=r"nowhere\.txt"):
+        AverageWordVectors.open(tmp_path / "nowhere.txt")
+    assert CHOICES == ("always", "unknown", "never")
+    with pytest.raises(BadInput, match='lower_case is "alway"; did you mean "always"'):
+        AverageWordVectors(WORDS, MATRIX, lower_case="alway")
