@@ -40,4 +40,6 @@ for item in PLAN.items.values():
 
 
 onsuccess:
-    print(f"report: {PATHS.report('html')} (also .md, .tex and, with a LaTeX engine, .pdf)")
+    print(
+        f"report: {PATHS.report('html')} (also .md, .tex and, with a LaTeX engine, .pdf)"
+    )

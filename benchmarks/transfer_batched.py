@@ -2,8 +2,8 @@
 
     python benchmarks/transfer_batched.py [--rows 1000] [--dimensions 384] [--setting test]
 
-Both run nested cross-validation on the same made-up embeddings; the accuracies must agree. Prints the ratio and
-writes benchmarks/results/transfer_batched.json.
+Both run nested cross-validation on the same made-up embeddings; the accuracies must agree. Prints the ratio
+and writes benchmarks/results/transfer_batched.json.
 """
 
 import argparse

@@ -10,7 +10,9 @@ from replicse.data.tokenizer import train_tokenizer
 from replicse.study.specs import RunSpec, build
 from replicse.training.loop import TrainJob
 
-WORDS = [f"{first}{second}" for first in ("ba", "ko", "mi", "tu", "re", "zo") for second in ("l", "n", "s", "t")]
+WORDS = [
+    f"{first}{second}" for first in ("ba", "ko", "mi", "tu", "re", "zo") for second in ("l", "n", "s", "t")
+]
 
 
 def sentences(count: int, seed: int = 0) -> list[str]:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from replicse import __version__
-from replicse.errors import BadInput
+from replicse.errors import BadInput, Failed
 
 # verb: (module below replicse.commands, one line of help)
 VERBS = {
@@ -23,6 +23,7 @@ VERBS = {
     "train": ("train", "train one run"),
     "evaluate": ("evaluate", "evaluate any encoder folder or hub id on suites"),
     "geometry": ("evaluate", "alignment and uniformity of an encoder, or of a run's trajectory"),
+    "count": ("evaluate", "count what needs no encoder: sizes, rows, lexical overlap"),
     "tabulate": ("tables", "turn evaluations into the judged cells of one item"),
     "figures": ("tables", "draw one item"),
     "report": ("tables", "write the report of all items"),
@@ -47,7 +48,10 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
     words = list(sys.argv[1:] if words is None else words)
     logging.basicConfig(
-        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", datefmt="%H:%M:%S"
+        stream=sys.stderr,
+        level=logging.INFO,
+        format="%(asctime)s %(levelname)s %(message)s",
+        datefmt="%H:%M:%S",
     )
     if not words or words[0] not in VERBS:
         parser().parse_args(words)
@@ -63,6 +67,9 @@ def main(words: Sequence[str] | None = None) -> int:
     except BadInput as error:
         print(f"replicse {words[0]}: {error}", file=sys.stderr)
         return 2
+    except Failed as error:
+        print(f"replicse {words[0]}: {error}", file=sys.stderr)
+        return 1
     except BrokenPipeError:
         return 1
 

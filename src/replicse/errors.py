@@ -12,6 +12,10 @@ class MissingData(BadInput):
     """A file the study needs is not there; the sentence says which and how to get it."""
 
 
+class Failed(Exception):
+    """A step could not be done although its input was right; the command line exits with code 1."""
+
+
 def nearest(name: object, known: Iterable[str]) -> str:
     """Return '; did you mean "x"?' for the closest known name, or the list of known names."""
     names = sorted(known)

@@ -21,7 +21,7 @@ def written_aside(path: Path | str) -> Iterator[Path]:
     try:
         yield temporary
         temporary.chmod(0o644)
-        os.replace(temporary, target)
+        temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -45,7 +45,7 @@ def read_json(path: Path | str) -> Any:
 def sha256_of(path: Path | str) -> str:
     """Return the sha256 of a file's bytes in hexadecimal."""
     digest = hashlib.sha256()
-    with open(path, "rb") as stream:
+    with Path(path).open("rb") as stream:
         while block := stream.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from conftest import ROOT
 
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")

@@ -1,4 +1,4 @@
-"""Golden files: rendered text compared byte for byte; `pytest tests/golden --update-golden` accepts what is new."""
+"""Golden files: rendered text, byte for byte; `pytest tests/golden --update-golden` accepts what is new."""
 
 from pathlib import Path
 

@@ -1,6 +1,5 @@
 """Invented results laid over real table shapes: every reproduced number here is made up."""
 
-import json
 import math
 import random
 
@@ -395,6 +394,43 @@ def augmentation_table(scale="paper"):
     return make_item(document, tuple(cells), scale=scale)
 
 
+RETRIEVED = {
+    "#1": (
+        "A group of men traveling over the ocean in a small boat.",
+        "A man on a moored blue & white boat.",
+    ),
+    "#2": ("Two men sit on the bow of a colorful boat.", "A man is riding in a boat on the water."),
+    "#3": ("A man wearing a life jacket is in a small boat on a lake.", "A man in a blue boat on the water."),
+}
+
+
+def retrieval_table(scale="paper"):
+    """SimCSE Table 8: cells are sentences."""
+    columns = {"sbert": "SBERT_base", "simcse": "Supervised SimCSE-BERT_base"}
+    document = {
+        "item": "simcse/table8",
+        "paper": "simcse",
+        "kind": "table",
+        "title": "Retrieved top-3 examples",
+        "place": "Table 8, p. 9",
+        "columns": [{"id": name, "label": label, "metric": "text"} for name, label in columns.items()],
+        "rows": [
+            {"id": name, "label": name, "group": "Query: A man riding a small boat in a harbor."}
+            for name in RETRIEVED
+        ],
+        "cells": {"#1|sbert|text": {"source": "Table 8, first column"}},
+    }
+    cells = []
+    for row, sentences in RETRIEVED.items():
+        for column, sentence in zip(columns, sentences, strict=True):
+            found = "" if (row, column) == ("#3", "simcse") else "Some men are sailing a small boat at sea."
+            verdict = "" if found else "not run"
+            cells.append(
+                Result(row=row, column=column, metric="text", reported=sentence, text=found, verdict=verdict)
+            )
+    return make_item(document, tuple(cells), scale=scale)
+
+
 def items(scale="paper"):
     """Return every example in the papers' order."""
     makers = (
@@ -404,11 +440,7 @@ def items(scale="paper"):
         pooling_table,
         scatter_figure,
         temperature_table,
+        retrieval_table,
         augmentation_table,
     )
     return [make(scale) for make in makers]
-
-
-def as_csv_row(result):
-    """Return a result as the contract's CSV holds it."""
-    return json.loads(json.dumps(result.__dict__)) | {"encoders": ";".join(result.encoders)}

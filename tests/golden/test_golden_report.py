@@ -15,6 +15,7 @@ CASES = {
     "temperature": example.temperature_table,
     "augmentation": example.augmentation_table,
     "trajectory": example.trajectory_figure,
+    "retrieval": example.retrieval_table,
     "scatter": example.scatter_figure,
 }
 FORMATS = {"md": markdown.grid, "tex": latex.grid, "html": html.grid}

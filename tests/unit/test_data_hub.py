@@ -76,9 +76,9 @@ def test_artefacts_fill_a_data_root(cache, tmp_path):
     root = tmp_path / "data"
     records = materialise(root, ARTEFACTS)
     assert records == [
-        {"file": "wiki/wiki1m_for_simcse.txt", "sha256": sha256(WIKI), "revision": COMMIT, "rows": 4},
-        {"file": "nli/nli_for_simcse.csv", "sha256": sha256(NLI), "revision": COMMIT, "rows": 2},
-        {"file": "SentEval", "sha256": sha256(SENTEVAL), "revision": COMMIT, "rows": None},
+        {"name": "wiki/wiki1m_for_simcse.txt", "sha256": sha256(WIKI), "revision": COMMIT, "rows": 4},
+        {"name": "nli/nli_for_simcse.csv", "sha256": sha256(NLI), "revision": COMMIT, "rows": 2},
+        {"name": "SentEval", "sha256": sha256(SENTEVAL), "revision": COMMIT, "rows": None},
     ]
     assert (root / "wiki" / "wiki1m_for_simcse.txt").read_text() == WIKI
     triples = read_corpus(root, {"format": "triples", "file": "nli/nli_for_simcse.csv"})
@@ -86,7 +86,7 @@ def test_artefacts_fill_a_data_root(cache, tmp_path):
     assert load_sts(root, "STS-B")[0].first == ("A man .",)
     assert (root / "SentEval" / "downstream" / "CR" / "custrev.pos").read_text() == "fine\n"
     assert sorted(path.name for path in (root / "SentEval").iterdir()) == ["downstream"]
-    assert json.loads((root / "hub.json").read_text()) == sorted(records, key=lambda record: record["file"])
+    assert json.loads((root / "hub.json").read_text()) == sorted(records, key=lambda record: record["name"])
 
 
 def test_records_of_several_calls_are_kept_together(cache, tmp_path):
@@ -95,7 +95,7 @@ def test_records_of_several_calls_are_kept_together(cache, tmp_path):
     materialise(tmp_path, [wiki])
     materialise(tmp_path, [nli])
     materialise(tmp_path, [wiki])
-    assert [record["file"] for record in json.loads((tmp_path / "hub.json").read_text())] == [nli, wiki]
+    assert [record["name"] for record in json.loads((tmp_path / "hub.json").read_text())] == [nli, wiki]
 
 
 def test_evaluation_sets_are_replaced_as_a_whole(cache, tmp_path):

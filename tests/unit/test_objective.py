@@ -29,7 +29,9 @@ def slow_infonce(views, temperature, alpha, cosine):
 
     def similarity(a, b):
         dot = sum(float(x) * float(y) for x, y in zip(a, b, strict=True))
-        return dot / math.sqrt(sum(float(x) ** 2 for x in a) * sum(float(y) ** 2 for y in b)) if cosine else dot
+        return (
+            dot / math.sqrt(sum(float(x) ** 2 for x in a) * sum(float(y) ** 2 for y in b)) if cosine else dot
+        )
 
     anchors, positives, *negatives = views
     losses = []

@@ -8,8 +8,8 @@ import time
 
 import pytest
 import yaml
-
 from conftest import ROOT
+
 from replicse.errors import BadInput
 from replicse.study.plan import load_plan, read_config
 from replicse.study.tabulate import FIELDS, Evaluations, tabulate, write_table
@@ -95,7 +95,9 @@ def test_a_job_names_only_relative_files():
 
 
 def test_the_plan_is_the_same_each_time():
-    first, second = (json.dumps([plan_of().manifest(item) for item in plan_of().items.values()]) for _ in "ab")
+    first, second = (
+        json.dumps([plan_of().manifest(item) for item in plan_of().items.values()]) for _ in "ab"
+    )
     assert first == second
 
 
@@ -233,7 +235,9 @@ def test_cells_hold_the_mean_over_seeds_and_the_printed_delta(tmp_path, monkeypa
     plan = plan_of()
     item = plan.item("repro/table5")
     fake_results(plan, item, tmp_path, [70.0, 72.0])
-    cells = {(cell["row"], cell["column"]): cell for cell in tabulate(plan.manifest(item), Evaluations(plan.paths))}
+    cells = {
+        (cell["row"], cell["column"]): cell for cell in tabulate(plan.manifest(item), Evaluations(plan.paths))
+    }
     score = cells["p0.1", "stsb-dev"]
     assert (score["reported"], float(score["reproduced"]), score["n_seeds"]) == ("81.61", 71.0, "2")
     assert float(score["delta"]) == pytest.approx(71.0 - 81.61)

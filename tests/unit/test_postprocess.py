@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from replicse.encoder.postprocess import Flow, Whitening
 from replicse.errors import BadInput
 
-FITTED = 800
+FITTED = 500
 
 
 def correlated(rows, dimensions, seed=0):

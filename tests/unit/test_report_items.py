@@ -84,7 +84,7 @@ def test_a_missing_table_and_a_short_header(tmp_path):
         ({"figure": "scater"}, 'did you mean "scatter"'),
         ({"rows": [{"id": "0.2", "label": "x"}]}, 'row "0.1" is not in simcse/table6; did you mean "0.2"'),
         ({"columns": [{"id": "sup", "label": "x", "metric": "spearman"}]}, 'did you mean "sup, spearman"'),
-        ({"rows": [{"id": "0.1", "lable": "x"}]}, 'unknown key "lable"; did you mean "label"'),
+        ({"rows": [{"id": "0.1", "lable": "x"}]}, "simcse/table6: rows: label must be given"),
     ],
 )
 def test_a_mistake_in_the_manifest_names_the_nearest_known_word(tmp_path, change, message):
@@ -92,6 +92,15 @@ def test_a_mistake_in_the_manifest_names_the_nearest_known_word(tmp_path, change
     with pytest.raises(BadInput) as raised:
         make_item({**MANIFEST, **change}, results, scale="paper")
     assert message in str(raised.value)
+
+
+def test_a_printed_number_keeps_its_place_and_a_sentence_stays_text(tmp_path):
+    columns = [{"id": "found", "label": "Found", "metric": "text", "read": "retrieval/examples/0"}]
+    cells = {"0.1|found|text": {"source": "Table 8, p. 9", "reported": "A dog."}}
+    results = read_results(write(tmp_path, "0.1,found,text,as-described,A dog.,12,,,,1,,a"))
+    item = make_item({**MANIFEST, "columns": columns, "cells": cells}, results, scale="paper")
+    (cell,) = item.results
+    assert (cell.reported, cell.text, cell.reproduced, cell.source) == ("A dog.", "12", None, "Table 8, p. 9")
 
 
 def test_a_manifest_must_be_complete():

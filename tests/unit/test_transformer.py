@@ -199,8 +199,9 @@ def test_dropout_follows_the_global_seed_and_scales_gradients_by_its_mask():
     torch.testing.assert_close(values.grad * values, first)
 
 
-def test_dropout_at_rate_1_leaves_nothing():
-    assert (dropout(torch.ones(5), 1.0) == 0).all()
+@pytest.mark.parametrize("probability", [1.0, 1 - 1e-7])
+def test_dropout_at_rate_1_leaves_nothing(probability):
+    assert (dropout(torch.ones(5), probability) == 0).all()
 
 
 def test_dropout_at_rate_0_or_in_evaluation_costs_nothing():

@@ -11,8 +11,12 @@ sys.path.insert(0, str(Path(workflow.basedir) / "src"))
 from replicse.errors import BadInput
 from replicse.study.plan import load_plan
 
-# The console script beside this Snakemake, unless the job's own environment has one.
-shell.prefix(f'set -euo pipefail; export PATH="$PATH:{Path(sys.executable).parent}"; ')
+# A job runs with the Python of this Snakemake, unless Snakemake made it an environment of its own.
+shell.prefix(
+    'set -euo pipefail; case "$(printenv CONDA_PREFIX || true)" in */.snakemake/conda/*) ;;'
+    f' *) export PATH="{Path(sys.executable).parent}:$PATH" ;; esac;'
+    f' export PYTHONPATH="{Path(workflow.basedir) / "src"}"; '
+)
 
 try:
     PLAN = load_plan(config, Path(workflow.basedir) / "workflow")
@@ -31,7 +35,7 @@ wildcard_constraints:
     paper="[a-z0-9]+",
     item="[A-Za-z0-9-]+",
     run="[A-Za-z0-9.-]+",
-    encoder="[A-Za-z0-9.-]+",
+    encoder="(?!data/)[A-Za-z0-9.-]+",
     store="[A-Za-z0-9.-]+",
     name="[A-Za-z0-9._-]+",
 
@@ -71,6 +75,21 @@ def store_tokenizer(wildcards):
     return PLAN.stores[wildcards.store]["tokenizer"]
 
 
+def store_encoder(wildcards):
+    """Return the weights of the encoder that an augmentation needs, where it needs one."""
+    folder = PLAN.stores[wildcards.store]["view"].get("augment", {}).get("encoder")
+    return [f"{folder}/model.safetensors"] if folder else []
+
+
+def count_options(wildcards):
+    """Return what is counted from the data, and the corpora among it."""
+    job = PLAN.count_job()
+    words = ["--corpora", compact_json(job["corpora"])]
+    for path in job["read"]:
+        words += ["--read", path]
+    return words
+
+
 def train_job(wildcards):
     """Return a run's job as JSON."""
     return compact_json(PLAN.train_job(wildcards.run))
@@ -86,6 +105,16 @@ def train_inputs(wildcards):
     return files
 
 
+def run_folder(wildcards, output):
+    """Return the folder of a run."""
+    return str(Path(output.metrics).parent)
+
+
+def record_folder(wildcards, output):
+    """Return the folder of a job whose first output stands right in it."""
+    return str(Path(output[0]).parent)
+
+
 def train_memory(wildcards, attempt):
     """Return the memory of a training job in MB; a retry gets more."""
     return (32000 if PLAN.scale.comparable else 3000) * attempt
@@ -93,19 +122,37 @@ def train_memory(wildcards, attempt):
 
 def encoder_weights(wildcards):
     """Return the weights of an encoder."""
-    return f"{PLAN.encoder_folder(PLAN.encoders[wildcards.encoder])}/model.safetensors"
-
-
-def encoder_folder(wildcards):
-    """Return the folder of an encoder."""
-    return PLAN.encoder_folder(PLAN.encoders[wildcards.encoder])
+    encoder = PLAN.encoders[wildcards.encoder]
+    return (
+        []
+        if "vectors" in encoder.source
+        else f"{PLAN.encoder_folder(encoder)}/model.safetensors"
+    )
 
 
 def encoder_options(wildcards):
     """Return pooling and suites of an encoder."""
-    words = ["--pooling", PLAN.encoders[wildcards.encoder].pooling]
-    for suite in sorted(PLAN.suites[wildcards.encoder] - {"trajectory"}):
+    encoder = PLAN.encoders[wildcards.encoder]
+    words = ["--pooling", encoder.pooling]
+    if "vectors" in encoder.source:
+        options = {
+            key: value for key, value in encoder.source.items() if key != "vectors"
+        }
+        words += ["--vectors", compact_json(options)]
+    else:
+        words += ["--encoder", PLAN.encoder_folder(encoder)]
+    suites = sorted(PLAN.suites[wildcards.encoder] - {"trajectory"})
+    for suite in suites:
         words += ["--suite", suite]
+    options = {
+        suite: PLAN.scale.options[suite]
+        for suite in suites
+        if suite in PLAN.scale.options
+    }
+    if options:
+        words += ["--options", compact_json(options)]
+    if encoder.postprocess:
+        words += ["--postprocess", compact_json(encoder.postprocess)]
     return words
 
 
@@ -126,7 +173,9 @@ def trajectory_list(wildcards):
 
 def item_manifest(wildcards):
     """Return an item's manifest as JSON."""
-    return compact_json(PLAN.manifest(PLAN.items[f"{wildcards.paper}/{wildcards.item}"]))
+    return compact_json(
+        PLAN.manifest(PLAN.items[f"{wildcards.paper}/{wildcards.item}"])
+    )
 
 
 def item_evaluations(wildcards):
@@ -136,7 +185,11 @@ def item_evaluations(wildcards):
 
 def item_files(item):
     """Return what asking for an item alone makes: its table, and its figure where it has one."""
-    figures = [PATHS.figure(item.id, kind) for kind in ("svg", "png", "pdf")] if item.figure else []
+    figures = (
+        [PATHS.figure(item.id, kind) for kind in ("svg", "png", "pdf")]
+        if item.figure
+        else []
+    )
     return [PATHS.table(item.id), *figures]
 
 

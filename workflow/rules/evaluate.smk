@@ -6,14 +6,34 @@ rule evaluate:
         scores=PATHS.encoder("{encoder}", "evaluation"),
     log:
         f"logs/{SCALE}/evaluate/{{encoder}}.log",
+    conda:
+        "../../environment.yml"
     threads: JOB_THREADS
     resources:
         mem_mb=4000,
         runtime="1h",
         gpu=GPUS,
     params:
-        folder=encoder_folder,
         options=encoder_options,
     shell:
-        "replicse evaluate --encoder {params.folder} {params.options:q} --data {input.data}"
+        "python -m replicse evaluate {params.options:q} --data {input.data}"
         " --threads {threads} --out {output.scores} > {log} 2>&1"
+
+
+# Numbers that are counted from the data stand beside the encoders' as those of an encoder named data.
+rule count:
+    input:
+        data=rules.data.output.record,
+    output:
+        scores=PATHS.encoder("data", "evaluation"),
+    log:
+        f"logs/{SCALE}/count.log",
+    conda:
+        "../../environment.yml"
+    params:
+        options=count_options,
+    shell:
+        "python -m replicse count {params.options:q} --data {input.data} --out {output.scores} > {log} 2>&1"
+
+
+ruleorder: count > evaluate

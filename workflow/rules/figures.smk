@@ -9,5 +9,7 @@ rule figures:
         data=PATHS.figure("{paper}/{item}", "csv"),
     log:
         f"logs/{SCALE}/figures/{{paper}}_{{item}}.log",
+    conda:
+        "../../environment.yml"
     shell:
-        "replicse figures --item {input.manifest} --table {input.table} --out {output.svg} > {log} 2>&1"
+        "python -m replicse figures --item {input.manifest} --table {input.table} --out {output.svg} > {log} 2>&1"

@@ -7,6 +7,8 @@ rule align_uniformity_checkpoints:
         scores=PATHS.encoder("{encoder}", "trajectory"),
     log:
         f"logs/{SCALE}/geometry/{{encoder}}.log",
+    conda:
+        "../../environment.yml"
     threads: JOB_THREADS
     resources:
         mem_mb=4000,
@@ -16,5 +18,5 @@ rule align_uniformity_checkpoints:
         run=encoder_run,
         pooling=encoder_pooling,
     shell:
-        "replicse geometry --trajectory --encoder {params.run} --pooling {params.pooling} --data {input.data}"
+        "python -m replicse geometry --trajectory --encoder {params.run} --pooling {params.pooling} --data {input.data}"
         " --threads {threads} --out {output.scores} > {log} 2>&1"

@@ -3,10 +3,12 @@ rule data:
         record=PATHS.data,
     log:
         f"logs/{SCALE}/data.log",
+    conda:
+        "../../environment.yml"
     params:
         options=data_options,
     shell:
-        "replicse data {params.options:q} --out {output.record} > {log} 2>&1"
+        "python -m replicse data {params.options:q} --out {output.record} > {log} 2>&1"
 
 
 rule tokenizer:
@@ -16,41 +18,48 @@ rule tokenizer:
         file=PATHS.tokenizer("{name}"),
     log:
         f"logs/{SCALE}/tokenizer/{{name}}.log",
+    conda:
+        "../../environment.yml"
     params:
         recipe=tokenizer_recipe,
     shell:
-        "replicse tokenizer --recipe {params.recipe:q} --data {input.data} --out {output.file} > {log} 2>&1"
+        "python -m replicse tokenizer --recipe {params.recipe:q} --data {input.data} --out {output.file} > {log} 2>&1"
 
 
 rule backbone:
     input:
         data=rules.data.output.record,
     output:
-        weights=PATHS.backbone("{name}") + "/model.safetensors",
-        config=PATHS.backbone("{name}") + "/config.json",
-        tokenizer=PATHS.backbone("{name}") + "/tokenizer.json",
+        weights=PATHS.backbone("{name}", "model.safetensors"),
+        config=PATHS.backbone("{name}", "config.json"),
+        tokenizer=PATHS.backbone("{name}", "tokenizer.json"),
     log:
         f"logs/{SCALE}/backbone/{{name}}.log",
     retries: 2
+    conda:
+        "../../environment.yml"
     params:
         source=backbone_source,
-        folder=PATHS.backbone("{name}"),
+        folder=record_folder,
     shell:
-        "replicse backbone --source {params.source:q} --data {input.data} --out {params.folder} > {log} 2>&1"
+        "python -m replicse backbone --source {params.source:q} --data {input.data} --out {params.folder} > {log} 2>&1"
 
 
 rule store:
     input:
         data=rules.data.output.record,
         tokenizer=store_tokenizer,
+        encoder=store_encoder,
     output:
-        record=PATHS.store("{store}") + "/store.json",
-        tokens=PATHS.store("{store}") + "/tokens.npy",
-        offsets=PATHS.store("{store}") + "/offsets.npy",
+        record=PATHS.store("{store}", "store.json"),
+        tokens=PATHS.store("{store}", "tokens.npy"),
+        offsets=PATHS.store("{store}", "offsets.npy"),
     log:
         f"logs/{SCALE}/store/{{store}}.log",
+    conda:
+        "../../environment.yml"
     params:
         spec=store_spec,
-        folder=PATHS.store("{store}"),
+        folder=record_folder,
     shell:
-        "replicse prepare --store {params.spec:q} --data {input.data} --out {params.folder} > {log} 2>&1"
+        "python -m replicse prepare --store {params.spec:q} --data {input.data} --out {params.folder} > {log} 2>&1"

@@ -1,11 +1,15 @@
 rule study:
     output:
         record=PATHS.study,
+    log:
+        f"logs/{SCALE}/study.log",
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         record=study_record,
     shell:
-        "printf '%s\\n' {params.record:q} > {output.record}"
+        "printf '%s\\n' {params.record:q} > {output.record} 2> {log}"
 
 
 rule report:
@@ -21,5 +25,7 @@ rule report:
         tex=PATHS.report("tex"),
     log:
         f"logs/{SCALE}/report.log",
+    conda:
+        "../../environment.yml"
     shell:
-        "replicse report --study {input.study} --data {input.data} --out {output.html} > {log} 2>&1"
+        "python -m replicse report --study {input.study} --data {input.data} --out {output.html} > {log} 2>&1"

@@ -1,11 +1,15 @@
 rule spec:
     output:
-        spec=PATHS.run("{run}") + "/spec.json",
+        spec=PATHS.run("{run}", "spec.json"),
+    log:
+        f"logs/{SCALE}/spec/{{run}}.log",
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         job=train_job,
     shell:
-        "printf '%s\\n' {params.job:q} > {output.spec}"
+        "printf '%s\\n' {params.job:q} > {output.spec} 2> {log}"
 
 
 rule train:
@@ -14,24 +18,26 @@ rule train:
         data=rules.data.output.record,
         files=train_inputs,
     output:
-        best=PATHS.run("{run}") + "/best/model.safetensors",
-        last=PATHS.run("{run}") + "/last/model.safetensors",
-        metrics=PATHS.run("{run}") + "/metrics.json",
-        provenance=PATHS.run("{run}") + "/provenance.json",
-        trajectory=PATHS.run("{run}") + "/trajectory.json",
+        best=PATHS.run("{run}", "best/model.safetensors"),
+        last=PATHS.run("{run}", "last/model.safetensors"),
+        metrics=PATHS.run("{run}", "metrics.json"),
+        provenance=PATHS.run("{run}", "provenance.json"),
+        trajectory=PATHS.run("{run}", "trajectory.json"),
     log:
         f"logs/{SCALE}/train/{{run}}.log",
     benchmark:
-        PATHS.run("{run}") + "/train.benchmark.jsonl"
+        PATHS.run("{run}", "train.benchmark.jsonl")
     retries: 1
+    conda:
+        "../../environment.yml"
     threads: JOB_THREADS
     resources:
         mem_mb=train_memory,
         runtime="8h",
         gpu=GPUS,
     params:
-        folder=PATHS.run("{run}"),
+        folder=run_folder,
         state=PATHS.state("{run}"),
     shell:
-        "replicse train --spec {input.spec} --data {input.data} --state {params.state} --out {params.folder}"
+        "python -m replicse train --spec {input.spec} --data {input.data} --state {params.state} --out {params.folder}"
         " --threads {threads} > {log} 2>&1"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from replicse.augment.eda import easy_data_augmentation
+from replicse.augment.masked_lm import masked_lm
 from replicse.augment.neighbours import next_sentence
 from replicse.augment.synonyms import synonym
 from replicse.augment.words import crop, delete_one_word, deletion, shuffle
@@ -23,6 +24,7 @@ AUGMENTATIONS: dict[str, Callable[..., list[str]]] = {
     "synonym": synonym,
     "eda": easy_data_augmentation,
     "next-sentence": next_sentence,
+    "masked-lm": masked_lm,
 }
 DEFAULT_SEED = 42
 

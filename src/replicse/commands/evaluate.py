@@ -1,8 +1,10 @@
 """Verbs that evaluate an encoder: any suite, or alignment and uniformity along a trajectory."""
 
+import json
 import logging
 import time
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +19,11 @@ MAX_LENGTH = 512  # SentEval does not truncate (methods 2.1); 512 is where the p
 
 def add_encoder_arguments(parser: ArgumentParser) -> None:
     """Add the arguments that name an encoder and how it is read."""
-    parser.add_argument("--encoder", required=True, help="a Hugging Face encoder folder, or a hub id")
+    parser.add_argument("--encoder", default="", help="a Hugging Face encoder folder, or a hub id")
     parser.add_argument("--pooling", choices=POOLINGS, default="cls")
-    parser.add_argument("--max-length", type=int, default=MAX_LENGTH, help=f"default: {MAX_LENGTH} word pieces")
+    parser.add_argument(
+        "--max-length", type=int, default=MAX_LENGTH, help=f"default: {MAX_LENGTH} word pieces"
+    )
     parser.add_argument("--data", type=Path, required=True, help="data root, SentEval folder or data record")
     parser.add_argument("--out", type=Path, required=True, help="the JSON to write")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: all)")
@@ -32,10 +36,34 @@ def opened(arguments: Namespace, folder: str) -> Any:
 
     from replicse.encoder.sentence import SentenceEncoder
 
+    if not folder:
+        raise BadInput("--encoder is empty; name an encoder folder or a hub id")
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     return SentenceEncoder.open(
         folder, arguments.pooling, max_length=arguments.max_length, device=arguments.device
+    )
+
+
+def word_vectors(arguments: Namespace, root: Path) -> Any:
+    """Return averaged word vectors from a text file below the data root."""
+    from replicse.encoder.word_vectors import AverageWordVectors
+
+    options = {key: value for key, value in arguments.vectors.items() if key != "file"}
+    return AverageWordVectors.open(root / arguments.vectors["file"], **options)
+
+
+def postprocessed(vectors: Any, wanted: Mapping[str, Any], root: Path) -> Any:
+    """Return vectors behind whitening or flow, fitted on all sentences of a corpus or on each target."""
+    from replicse.commands.prepare import corpus_recipe
+    from replicse.data.corpora import read_corpus
+    from replicse.encoder.fitted import FittedVectors
+
+    if wanted["fit"] == "target":
+        return FittedVectors(vectors, wanted["name"], None)
+    columns = read_corpus(root, corpus_recipe(wanted["fit"])).values()
+    return FittedVectors(
+        vectors, wanted["name"], list(dict.fromkeys(line for column in columns for line in column))
     )
 
 
@@ -46,18 +74,43 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
         " --suite sts --data SentEval --out scores.json"
     )
     add_encoder_arguments(parser)
-    parser.add_argument("--suite", action="append", required=True, help="sts, sts-dev, geometry, ...; repeatable")
+    parser.add_argument(
+        "--suite", action="append", required=True, help="sts, sts-dev, geometry, ...; repeatable"
+    )
+    parser.add_argument(
+        "--options",
+        type=json.loads,
+        default={},
+        help="JSON: suite to its further options, as retrieval's queries",
+    )
+    parser.add_argument(
+        "--vectors", type=json.loads, help='JSON: instead of --encoder, word vectors: {"file": ..., options}'
+    )
+    parser.add_argument(
+        "--postprocess",
+        type=json.loads,
+        help='JSON: {"name": "whitening" or "flow", "fit": corpus or "target"}',
+    )
 
     def action(arguments: Namespace) -> None:
         from replicse.commands.prepare import data_folder
         from replicse.evaluation.suites import run_suites, suite
         from replicse.study.provenance import provenance
 
-        start = time.monotonic()
+        start, root = time.monotonic(), data_folder(arguments.data)
         for name in arguments.suite:
             suite(name)
-        found = run_suites(data_folder(arguments.data), opened(arguments, arguments.encoder), arguments.suite)
-        result = {"encoder": arguments.encoder, "pooling": arguments.pooling, "max_length": arguments.max_length}
+        options = {**arguments.options, "training": {"folder": arguments.encoder}}
+        vectors = word_vectors(arguments, root) if arguments.vectors else opened(arguments, arguments.encoder)
+        if arguments.postprocess:
+            vectors = postprocessed(vectors, arguments.postprocess, root)
+        found = run_suites(root, vectors, arguments.suite, options)
+        result = {
+            "encoder": arguments.encoder,
+            "pooling": arguments.pooling,
+            "max_length": arguments.max_length,
+            "postprocess": arguments.postprocess,
+        }
         seconds = round(time.monotonic() - start, 3)
         write_json(arguments.out, {**result, **found, "provenance": provenance(seconds=seconds)})
         log.info("wrote=%s seconds=%.1f", arguments.out, seconds)
@@ -68,7 +121,7 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
 def geometry_verb(parser: ArgumentParser) -> Action:
     """Measure alignment and uniformity of an encoder, or of each checkpoint of a run's trajectory."""
     parser.epilog = (
-        "example:\n  replicse geometry --encoder DIR_OR_HUB_ID --pooling cls --data SentEval --out geometry.json"
+        "example:\n  replicse geometry --encoder DIR --pooling cls --data SentEval --out geometry.json"
     )
     add_encoder_arguments(parser)
     parser.add_argument(
@@ -92,7 +145,8 @@ def geometry_verb(parser: ArgumentParser) -> Action:
                 found = run_suites(root, vectors, ["geometry"])
                 suites[str(step)] = found["suites"]["geometry"]
                 failures |= {
-                    path.replace("geometry/", f"trajectory/{step}/"): why for path, why in found["failures"].items()
+                    path.replace("geometry/", f"trajectory/{step}/"): why
+                    for path, why in found["failures"].items()
                 }
             result |= {"suites": {"trajectory": suites}, "failures": failures}
         else:
@@ -118,5 +172,28 @@ def trajectory_folders(run: Path) -> list[tuple[int, Path]]:
     """Return step and folder of each kept checkpoint of a run; BadInput where the run kept none."""
     kept = read_json(run / "trajectory.json")["checkpoints"]
     if not kept:
-        raise BadInput(f"{run / 'trajectory.json'}: the run kept no checkpoints; its spec asks for no trajectory")
+        raise BadInput(
+            f"{run / 'trajectory.json'}: the run kept no checkpoints; its spec asks for no trajectory"
+        )
     return [(int(name.rpartition("-")[2]), run / name) for name in kept]
+
+
+def count_verb(parser: ArgumentParser) -> Action:
+    """Count what needs no encoder: sizes of evaluation sets, rows and lexical overlap of corpora."""
+    parser.epilog = "example:\n  replicse count --read data/sts/STS12/test --data SentEval --out counts.json"
+    parser.add_argument(
+        "--read", action="append", default=[], help="a path such as data/sts/STS12/test; repeatable"
+    )
+    parser.add_argument("--corpora", type=json.loads, default={}, help="JSON: corpus name to recipe")
+    parser.add_argument("--data", type=Path, required=True, help="data root, SentEval folder or data record")
+    parser.add_argument("--out", type=Path, required=True, help="the JSON to write")
+
+    def action(arguments: Namespace) -> None:
+        from replicse.commands.prepare import corpus_recipe, data_folder
+        from replicse.evaluation.counts import count
+
+        recipes = {name: corpus_recipe(recipe) for name, recipe in arguments.corpora.items()}
+        write_json(arguments.out, count(data_folder(arguments.data), arguments.read, recipes))
+        log.info("wrote=%s numbers=%d", arguments.out, len(arguments.read))
+
+    return action

@@ -24,7 +24,9 @@ def data_verb(parser: ArgumentParser) -> Action:
     parser.epilog = "example:\n  replicse data --source embedded --out results/micro/data.json"
     parser.add_argument("--source", choices=("embedded", "local", "hub"), required=True)
     parser.add_argument("--root", type=Path, help="folder of a local source; default: $REPLICSE_DATA")
-    parser.add_argument("--file", action="append", default=[], help="a file of the root to record, repeatable")
+    parser.add_argument(
+        "--file", action="append", default=[], help="a file of the root to record, repeatable"
+    )
     parser.add_argument("--out", type=Path, required=True, help="the data record")
 
     def action(arguments: Namespace) -> None:
@@ -63,8 +65,11 @@ def recorded(root: Path, name: str) -> dict[str, object]:
 
 def tokenizer_verb(parser: ArgumentParser) -> Action:
     """Train a tokenizer on a corpus, or build one from a vocabulary file."""
-    parser.epilog = "example:\n  replicse tokenizer --recipe '{\"vocabulary\": \"vocab.txt\"}' --data DIR --out tokenizer.json"
-    parser.add_argument("--recipe", type=json.loads, required=True, help="JSON: train or vocabulary, and options")
+    parser.epilog = """example:
+  replicse tokenizer --recipe '{"vocabulary": "vocab.txt"}' --data DIR --out FILE"""
+    parser.add_argument(
+        "--recipe", type=json.loads, required=True, help="JSON: train or vocabulary, and options"
+    )
     parser.add_argument("--data", type=Path, required=True, help="data root or data record")
     parser.add_argument("--out", type=Path, required=True)
 
@@ -92,7 +97,8 @@ def corpus_recipe(recipe: dict) -> dict:
 
 def backbone_verb(parser: ArgumentParser) -> Action:
     """Bring a released encoder, from the hub or from the data root, into one folder."""
-    parser.epilog = "example:\n  replicse backbone --source '{\"hub\": \"bert-base-uncased\", \"revision\": \"main\"}' --data DIR --out FOLDER"
+    parser.epilog = """example:
+  replicse backbone --source '{"folder": "models/bert"}' --data DIR --out FOLDER"""
     parser.add_argument("--source", type=json.loads, required=True, help="JSON: hub and revision, or folder")
     parser.add_argument("--data", type=Path, required=True, help="data root or data record")
     parser.add_argument("--out", type=Path, required=True)
@@ -121,8 +127,11 @@ def copy_encoder(source: Path, out: Path) -> None:
 
 def prepare_verb(parser: ArgumentParser) -> Action:
     """Clean, augment and tokenise one column of a corpus into a memory-mapped store."""
-    parser.epilog = "example:\n  replicse prepare --store '{\"corpus\": {...}, \"view\": {\"column\": \"text\"}, ...}' --data DIR --out FOLDER"
-    parser.add_argument("--store", type=json.loads, required=True, help="JSON: corpus, view, tokenizer, max_length")
+    parser.epilog = """example:
+  replicse prepare --store "$(cat store.json)" --data DIR --out FOLDER"""
+    parser.add_argument(
+        "--store", type=json.loads, required=True, help="JSON: corpus, view, tokenizer, max_length"
+    )
     parser.add_argument("--data", type=Path, required=True, help="data root or data record")
     parser.add_argument("--out", type=Path, required=True)
 
@@ -134,7 +143,9 @@ def prepare_verb(parser: ArgumentParser) -> Action:
         columns = read_corpus(root, corpus_recipe(spec["corpus"]))
         view = spec["view"]
         if view["column"] not in columns:
-            raise BadInput(f'corpus {spec["corpus"]["name"]} has no column "{view["column"]}"; known: {sorted(columns)}')
+            raise BadInput(
+                f'corpus {spec["corpus"]["name"]} has no column "{view["column"]}"; known: {sorted(columns)}'
+            )
         lines = columns[view["column"]]
         if "augment" in view:
             from replicse.augment import augment

@@ -75,7 +75,11 @@ def validate_verb(parser: ArgumentParser) -> Action:
             raise BadInput("; ".join(findings[:5]))
         cells = sum(map(len, plan.cells.values()))
         text = {"scale": plan.scale.name, "items": len(plan.items), "cells": cells, "runs": len(plan.runs)}
-        print(json.dumps(text) if arguments.json else f"ok: {text['items']} items, {cells} cells, {text['runs']} runs")
+        print(
+            json.dumps(text)
+            if arguments.json
+            else f"ok: {text['items']} items, {cells} cells, {text['runs']} runs"
+        )
 
     return action
 
@@ -160,7 +164,9 @@ def find_cell(plan: Plan, name: str) -> Cell:
     """Return the cell `paper/item/row/column[/metric]`; BadInput names the nearest one."""
     parts = name.split("/")
     if len(parts) not in (4, 5):
-        raise BadInput(f'cell "{name}": expected paper/item/row/column, for example simcse/table3/p0.1/stsb-dev')
+        raise BadInput(
+            f'cell "{name}": expected paper/item/row/column, for example simcse/table3/p0.1/stsb-dev'
+        )
     item = plan.item("/".join(parts[:2]))
     known = {f"{item.id}/{cell.row.id}/{cell.column.id}": cell for cell in reversed(plan.cells[item.id])}
     known |= {
@@ -177,11 +183,12 @@ def cell_story(plan: Plan, cell: Cell) -> dict[str, Any]:
     record = next(
         entry
         for entry in tabulate(plan.manifest(cell.item), evaluations)
-        if (entry["row"], entry["column"], entry["metric"]) == (cell.row.id, cell.column.id, cell.column.metric)
+        if (entry["row"], entry["column"], entry["metric"])
+        == (cell.row.id, cell.column.id, cell.column.metric)
     )
     seeds, specs = [], []
     for encoder in cell.encoders:
-        value, failure = evaluations.value(encoder, cell.column.read)
+        value, failure = evaluations.value(encoder, cell.read)
         shown = failure or ("not run" if value is None else f"{value:.4f}")
         seeds.append(f"{shown}  {encoder}")
         source = plan.encoders[encoder].source
@@ -192,15 +199,16 @@ def cell_story(plan: Plan, cell: Cell) -> dict[str, Any]:
         verdict += f": the {plan.scale.name} scale is not the paper's setting"
     return {
         "cell": f"{cell.item.id} · {cell.row.label} · {cell.column.label}",
-        "printed": f"{cell.reported.value}  ({cell.reported.source})" if cell.reported else "no number is printed",
-        "read": cell.column.read + (f", minus the printed {cell.minus.value}" if cell.minus else ""),
+        "printed": f"{cell.reported.value}  ({cell.reported.source})"
+        if cell.reported
+        else "no number is printed",
+        "read": cell.read + (f", minus the printed {cell.minus.value}" if cell.minus else ""),
         "seeds": seeds or ["quoted by the paper from elsewhere; not re-run"],
         "reproduced": _interval(record),
         "verdict": verdict,
         "run": specs or ["no training"],
-        "files": plan.evaluation_files(cell.item)[:1] and [
-            plan.paths.encoder(encoder, "evaluation") for encoder in cell.encoders[:3]
-        ],
+        "files": plan.evaluation_files(cell.item)[:1]
+        and [plan.paths.encoder(encoder, "evaluation") for encoder in cell.encoders[:3]],
     }
 
 
@@ -218,6 +226,8 @@ def _spec_lines(plan: Plan, run_id: str) -> list[str]:
     while run:
         spec = plan.runs[run]
         lines.append(f"{run}  ({plan.paths.run(run)})")
-        lines += [f"  {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in spec.canonical().items()]
+        lines += [
+            f"  {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in spec.canonical().items()
+        ]
         run = spec.init.get("run", "")
     return lines

@@ -2,6 +2,7 @@
 
 import logging
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,11 @@ from typing import Any
 from replicse.commands import Action
 from replicse.files import read_json
 from replicse.study.paths import Paths
+from replicse.study.plan import AS_DESCRIBED
+from replicse.study.tabulate import Evaluations, write_table
 
 log = logging.getLogger(__name__)
+CURVES = ("spectrum", "density")
 
 
 def tabulate_verb(parser: ArgumentParser) -> Action:
@@ -23,8 +27,6 @@ def tabulate_verb(parser: ArgumentParser) -> Action:
     parser.add_argument("--out", type=Path, required=True)
 
     def action(arguments: Namespace) -> None:
-        from replicse.study.tabulate import write_table
-
         manifest = read_json(arguments.item)
         cells = write_table(manifest, Paths(manifest["scale"]), arguments.out)
         log.info("wrote=%s cells=%d", arguments.out, cells)
@@ -40,19 +42,36 @@ def figures_verb(parser: ArgumentParser) -> Action:
     )
     parser.add_argument("--item", type=Path, required=True, help="the item's manifest")
     parser.add_argument("--table", type=Path, required=True, help="the item's cells")
-    parser.add_argument("--out", type=Path, required=True, help="the SVG; .png, .pdf and .csv stand beside it")
+    parser.add_argument(
+        "--out", type=Path, required=True, help="the SVG; .png, .pdf and .csv stand beside it"
+    )
 
     def action(arguments: Namespace) -> None:
         from replicse.report.figures import draw
         from replicse.report.items import read_item
         from replicse.report.records import records_of
 
-        scale = read_json(arguments.item)["scale"]
-        item = read_item(arguments.item, arguments.table, scale=scale)
-        files = draw(item.figure, records_of(item), arguments.out.with_suffix(""))
+        manifest = read_json(arguments.item)
+        item = read_item(arguments.item, arguments.table, scale=manifest["scale"])
+        records = curves(manifest) if item.figure in CURVES else records_of(item)
+        files = draw(item.figure, records, arguments.out.with_suffix(""))
         log.info("wrote=%s", ",".join(map(str, files)))
 
     return action
+
+
+def curves(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the records of a figure whose curves stand in the evaluations: the first seed of each row."""
+    from replicse.report import records
+
+    kind, evaluations = manifest["figure"], Evaluations(Paths(manifest["scale"]))
+    found = {}
+    for row in manifest["rows"]:
+        encoders = [encoder for group in row["protocols"][AS_DESCRIBED].values() for encoder in group]
+        curve = evaluations.value(encoders[0], kind)[0] if encoders else None
+        if curve is not None:
+            found[row["label"]] = curve
+    return getattr(records, f"{kind}_records")(found)
 
 
 def report_verb(parser: ArgumentParser) -> Action:
@@ -63,7 +82,9 @@ def report_verb(parser: ArgumentParser) -> Action:
     )
     parser.add_argument("--study", type=Path, required=True, help="the study record")
     parser.add_argument("--data", type=Path, required=True, help="the data record")
-    parser.add_argument("--out", type=Path, required=True, help="the HTML; .md, .tex and .pdf stand beside it")
+    parser.add_argument(
+        "--out", type=Path, required=True, help="the HTML; .md, .tex and .pdf stand beside it"
+    )
 
     def action(arguments: Namespace) -> None:
         from replicse.report.document import write_report
@@ -75,7 +96,9 @@ def report_verb(parser: ArgumentParser) -> Action:
             figure = Path(paths.figure(name))
             picture = figure.with_suffix("") if read_json(paths.manifest(name))["figure"] else None
             items.append(
-                read_item(Path(paths.manifest(name)), Path(paths.table(name)), scale=paths.scale, picture=picture)
+                read_item(
+                    Path(paths.manifest(name)), Path(paths.table(name)), scale=paths.scale, picture=picture
+                )
             )
         write_report(arguments.out.parent, study_facts(study, read_json(arguments.data)), items)
 

@@ -21,7 +21,9 @@ def train_verb(parser: ArgumentParser) -> Action:
     parser.add_argument("--data", type=Path, required=True, help="data root or data record")
     parser.add_argument("--state", type=Path, required=True, help="folder of the resume state")
     parser.add_argument("--out", type=Path, required=True, help="folder of the run")
-    parser.add_argument("--threads", type=int, default=1, help="CPU threads; part of the provenance (default 1)")
+    parser.add_argument(
+        "--threads", type=int, default=1, help="CPU threads; part of the provenance (default 1)"
+    )
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
 
     def action(arguments: Namespace) -> None:

@@ -65,7 +65,7 @@ def materialise(root: Path, wanted: Iterable[str], waits: Sequence[float] = WAIT
         else:
             _copy(source, root / name)
         records.append(
-            {"file": name, "sha256": sha256_of(source), "revision": commit, "rows": _rows(root / name)}
+            {"name": name, "sha256": sha256_of(source), "revision": commit, "rows": _rows(root / name)}
         )
         _remember(root / RECORD, records)
     return records
@@ -206,8 +206,8 @@ def _rows(path: Path) -> int | None:
 
 
 def _remember(path: Path, records: list[dict[str, Any]]) -> None:
-    known = {record["file"]: record for record in read_json(path)} if path.is_file() else {}
-    known |= {record["file"]: record for record in records}
+    known = {record["name"]: record for record in read_json(path)} if path.is_file() else {}
+    known |= {record["name"]: record for record in records}
     write_json(path, [known[name] for name in sorted(known)])
 
 

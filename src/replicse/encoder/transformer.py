@@ -160,9 +160,9 @@ def dropout(values: Tensor, probability: float) -> Tensor:
     On a CPU the mask comes from 16 random bits a value, four times as fast as F.dropout; the probability is
     thereby rounded to 1/65536, and the scale is that of the rounded one.
     """
-    if values.is_cuda or probability >= 1:
-        return F.dropout(values, probability)
     dropped = round(probability * 2**16)
+    if values.device.type != "cpu" or dropped == 2**16:
+        return F.dropout(values, probability)
     words = torch.empty((values.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
     bits = words.view(torch.int16)[: values.numel()].view(values.shape)
     noise = torch.ge(bits, dropped - 2**15, out=torch.empty(values.shape, dtype=values.dtype))
@@ -188,7 +188,7 @@ def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dr
     """
     mask = None if mask is None else mask[:, None, None, :]
     rate = drop.probability if drop.training else 0.0
-    if query.is_cuda or not (rate or torch.is_grad_enabled()):
+    if query.device.type != "cpu" or not (rate or torch.is_grad_enabled()):
         return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=rate)
     # On a CPU the fused kernel is slower than this as soon as it needs dropout or a backward pass.
     scores = (query * query.shape[-1] ** -0.5) @ key.transpose(-1, -2)

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from replicse.data.sts import STS_TASKS, StsSubset, load_sts
+from replicse.data.sts import STS_SPLITS, STS_TASKS, StsSubset, load_sts
 from replicse.errors import BadInput, nearest
 from replicse.evaluation.correlation import cosines, spearman
-from replicse.evaluation.suites import Vectors
+from replicse.evaluation.suites import Vectors, focused
 
 TASKS = {"test": STS_TASKS, "dev": ("STS-B", "SICK-R")}
 AGGREGATIONS = ("all", "mean", "wmean")
+AVERAGES = {"avg": "all", "avg-mean": "mean", "avg-wmean": "wmean"}
 
 
 def sentences(root: Path, split: str = "test", tasks: Sequence[str] | None = None) -> Iterator[str]:
@@ -26,7 +27,9 @@ def sentences(root: Path, split: str = "test", tasks: Sequence[str] | None = Non
 def evaluate(
     root: Path, vectors: Vectors, split: str = "test", tasks: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """Return all, mean, wmean (x 100) and n of each task; of the test split also avg, the mean of the `all`.
+    """Return all, mean, wmean (x 100) and n of each task; of the test split also avg.
+
+    avg is the mean of the seven `all`; avg-mean and avg-wmean stand beside it.
 
     The split "dev" has STS-B and SICK-R only. An undefined score is None, with its reason under `failures`;
     avg is None where one of its parts is undefined or was not asked for.
@@ -34,12 +37,24 @@ def evaluate(
     scores: dict[str, Any] = {}
     failures: dict[str, str] = {}
     for task in _tasks(split, tasks):
-        scores[task], reason = score_task(load_sts(root, task, split), vectors)
+        # "Target" post-processing is fitted on the task's own sentences, of all its splits (methods 2.5).
+        own = focused(vectors, _all_splits(root, task))
+        scores[task], reason = score_task(load_sts(root, task, split), own)
         failures |= {f"{task}/{key}": reason for key in AGGREGATIONS if scores[task][key] is None}
     if split == "test":
-        parts = [scores.get(task, {}).get("all") for task in STS_TASKS]
-        scores["avg"] = None if None in parts else float(np.mean(parts))
+        scores |= {name: _average(scores, key) for name, key in AVERAGES.items()}
     return {**scores, "failures": failures} if failures else scores
+
+
+def _all_splits(root: Path, task: str) -> Iterator[str]:
+    for split in STS_SPLITS.get(task, ("test",)):
+        for subset in load_sts(root, task, split):
+            yield from (*subset.first, *subset.second)
+
+
+def _average(scores: dict[str, Any], aggregation: str) -> float | None:
+    parts = [scores.get(task, {}).get(aggregation) for task in STS_TASKS]
+    return None if None in parts else float(np.mean(parts))
 
 
 def score_task(subsets: Sequence[StsSubset], vectors: Vectors) -> tuple[dict[str, Any], str]:

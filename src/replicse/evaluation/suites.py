@@ -1,6 +1,7 @@
 """The evaluation suites by name, and what a metric path such as `sts-dev/STS-B/all` means."""
 
 import importlib
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -15,17 +16,21 @@ SUITES: dict[str, tuple[str, dict[str, Any]]] = {
     "sts": ("replicse.evaluation.sts", {"split": "test"}),
     "sts-dev": ("replicse.evaluation.sts", {"split": "dev"}),
     "geometry": ("replicse.evaluation.geometry", {}),
-    "transfer": ("replicse.evaluation.transfer", {}),
+    "transfer": ("replicse.evaluation.transfer", {"setting": "test"}),
+    "transfer-dev": ("replicse.evaluation.transfer", {"setting": "fast"}),
     "spectrum": ("replicse.evaluation.spectrum", {}),
     "density": ("replicse.evaluation.density", {}),
     "retrieval": ("replicse.evaluation.retrieval", {}),
+    "model": ("replicse.evaluation.model", {}),
+    "training": ("replicse.evaluation.training", {}),
 }
 
 
 class Vectors(Protocol):
     """Sentence vectors: float32 (n, d) in the order asked; distinct sentences are encoded once."""
 
-    def __call__(self, sentences: Sequence[str]) -> np.ndarray: ...
+    def __call__(self, sentences: Sequence[str]) -> np.ndarray:
+        """Return the vectors of sentences."""
 
     def prepare(self, sentences: Iterable[str]) -> None:
         """Encode all sentences now, sorted by length."""
@@ -39,18 +44,38 @@ def suite(name: str) -> tuple[ModuleType, dict[str, Any]]:
     return importlib.import_module(module), options
 
 
-def run_suites(root: Path, vectors: Vectors, names: Sequence[str]) -> dict[str, Any]:
-    """Return `{"suites": {name: numbers}, "failures": {metric path: reason}}`; every sentence is encoded once."""
-    chosen = {name: suite(name) for name in names}
-    prepare_all(vectors, (module.sentences(root, **options) for module, options in chosen.values()))
+def run_suites(
+    root: Path, vectors: Vectors, names: Sequence[str], options: Mapping[str, Mapping[str, Any]] | None = None
+) -> dict[str, Any]:
+    """Return `{"suites": {name: numbers}, "failures": {metric path: reason}}`; every sentence is encoded once.
+
+    `options` holds further keyword arguments by suite, such as the queries of a retrieval.
+    """
+    chosen = {}
+    for name in names:
+        module, fixed = suite(name)
+        chosen[name] = module, {**fixed, **(options or {}).get(name, {})}
+    asked = {name: list(_asked(module, root, given)) for name, (module, given) in chosen.items()}
+    prepare_all(vectors, asked.values())
     found: dict[str, Any] = {}
     failures: dict[str, str] = {}
-    for name, (module, options) in chosen.items():
-        numbers = module.evaluate(root, vectors, **options)
+    for name, (module, given) in chosen.items():
+        numbers = module.evaluate(root, focused(vectors, asked[name]), **given)
         for path, reason in numbers.pop("failures", {}).items():
             failures[f"{name}/{path}"] = reason
         found[name] = numbers
     return {"suites": found, "failures": failures}
+
+
+def _asked(module: ModuleType, root: Path, options: Mapping[str, Any]) -> Iterable[str]:
+    known = inspect.signature(module.sentences).parameters
+    return module.sentences(root, **{key: value for key, value in options.items() if key in known})
+
+
+def focused(vectors: Vectors, sentences: Iterable[str]) -> Vectors:
+    """Return the vectors that are fitted on a task's sentences, where they are post-processed so; else the same."""
+    focus = getattr(vectors, "focused", None)
+    return focus(sentences) if focus else vectors
 
 
 def prepare_all(vectors: Vectors, groups: Iterable[Iterable[str]]) -> None:

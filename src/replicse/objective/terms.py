@@ -13,7 +13,6 @@ from replicse.encoder.batch import TokenBatch
 from replicse.encoder.transformer import TransformerEncoder
 from replicse.errors import BadInput, nearest
 
-
 # One file per term: the name in a spec, the module and its class.
 TERMS = {
     "infonce": ("replicse.objective.infonce", "InfoNCE"),

@@ -97,7 +97,7 @@ def show(result: Result | None, *, scale: str, decimals: int = 2, quoted: bool =
     spread = half_width(result.low, result.high)
     return Shown(
         reported=reported,
-        reproduced="" if result.reproduced is None else rounded(result.reproduced, rounding),
+        reproduced=result.text if result.reproduced is None else rounded(result.reproduced, rounding),
         spread="" if spread is None else f"±{_small(spread, rounding)}{'*' if result.borrowed else ''}",
         delta="" if result.delta is None else f"({signed(result.delta, rounding)})",
         verdict=shown_verdict(result.verdict, scale),

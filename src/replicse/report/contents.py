@@ -21,7 +21,7 @@ SCALES = {
         "Real English text and a compact encoder. It can show orderings, signs and shapes only: absolute"
         " numbers are not comparable with the papers', and no cell gets a verdict."
     ),
-    "paper": "The papers' own models, data, steps and seeds. Every cell that ran is judged.",
+    "paper": "The papers' own models, data, steps and seeds. Every comparable cell that ran is judged.",
 }
 ANATOMY = "reported → reproduced ±half-width (difference) verdict"
 READING = (

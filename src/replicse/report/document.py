@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from replicse.errors import MissingData
+from replicse.errors import Failed, MissingData
 from replicse.files import write_text, written_aside
 from replicse.report import html, latex, markdown
 from replicse.report.contents import make_report
@@ -25,7 +25,7 @@ PASSES, TIMEOUT = 4, 600
 log = logging.getLogger(__name__)
 
 
-class LatexError(Exception):
+class LatexError(Failed):
     """A TeX engine stopped; the message holds its first error line."""
 
 

@@ -1,6 +1,7 @@
 """Figures from tidy data, each as SVG, PNG and PDF with reproducible bytes, and its data beside it as CSV."""
 
 import csv
+import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -179,12 +180,12 @@ def profile(records: Records) -> "Figure":
     """Draw one column over an ordered row axis: the reported line and the reproduced one with its interval.
 
     Records, in the order of the rows: row, reported, reproduced, low, high (None where missing), metric. Rows
-    whose names are numbers are joined by lines; others (`Fixed 0.1`) stand alone.
+    whose names are numbers (`0.1`, `p = 0.1`) are joined by lines; others (`Fixed 0.1`) stand alone.
     """
     figure = _figure(3.3)
     axes = figure.subplots()
     places = range(len(records))
-    joined = [_is_number(entry["row"]) for entry in records]
+    joined = [_on_the_axis(entry["row"]) for entry in records]
     for source, colour, marker, fill in _LOOKS:
         values = [entry[source] for entry in records]
         chain = [
@@ -240,12 +241,9 @@ DRAWERS: dict[str, Callable[[Records], "Figure"]] = {
 _LOOKS = (("reported", QUIET, "s", False), ("reproduced", COLOURS[0], "o", True))
 
 
-def _is_number(text: object) -> bool:
-    try:
-        float(str(text))
-    except ValueError:
-        return False
-    return True
+def _on_the_axis(row: object) -> bool:
+    """Return whether a row's name is a number or sets one: `0.1`, `p = 0.1`, `10%`."""
+    return re.fullmatch(r"(\S+ ?= ?)?[-+−]?\d*\.?\d+%?", str(row)) is not None
 
 
 def _order(records: Records, name: str) -> list[Any]:

@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from replicse.study.specs import build
 from replicse.study.verdicts import VERDICTS
 
 KINDS = ("table", "figure")
+TEXT = "text"
 FIGURES = ("trajectory", "scatter", "spectrum", "density", "profile", "bars")
 NEEDED = ("item", "paper", "kind", "title", "columns", "rows")
 FIELDS = (
@@ -32,7 +33,10 @@ FIELDS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """One column: `decimals` rounds where the paper prints no number to copy the rounding from."""
+    """One column: `decimals` rounds where the paper prints no number to copy the rounding from.
+
+    The metric `text` makes it a column of sentences.
+    """
 
     id: str
     label: str
@@ -55,7 +59,10 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """One tabulated cell; None or blank is missing. `borrowed` marks an interval from a published spread."""
+    """One tabulated cell; None or blank is missing. `borrowed` marks an interval from a published spread.
+
+    `text` is what was found in a column of sentences, `source` where the reported number is printed.
+    """
 
     row: str
     column: str
@@ -71,6 +78,8 @@ class Result:
     encoders: tuple[str, ...] = ()
     borrowed: bool = False
     reason: str = ""
+    text: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +121,10 @@ def make_item(
     picture: Path | None = None,
     where: str = "results",
 ) -> Item:
-    """Return an item from plain data; every result must name a row and a column of the manifest."""
+    """Return an item from plain data; every result must name a row and a column of the manifest.
+
+    The manifest's `cells`, where it has them, say where each reported number is printed.
+    """
     name = document.get("item", "manifest")
     missing = [key for key in NEEDED if key not in document]
     if missing:
@@ -138,7 +150,7 @@ def make_item(
         rows=tuple(build(Row, _shown(Row, entry), f"{name}: rows") for entry in document["rows"]),
         notes=tuple(document.get("notes") or ()),
         deviations=document.get("deviations") or "",
-        results=results,
+        results=tuple(_with_source(result, document.get("cells") or {}) for result in results),
         picture=picture,
     )
     rows = {row.id for row in item.rows}
@@ -151,6 +163,11 @@ def make_item(
             given = f"{result.column}, {result.metric}"
             raise BadInput(f'{where}: column and metric "{given}" are not in {name}{nearest(given, known)}')
     return item
+
+
+def _with_source(result: Result, cells: Mapping[str, Mapping[str, Any]]) -> Result:
+    facts = cells.get(f"{result.row}|{result.column}|{result.metric}", {})
+    return replace(result, source=facts["source"]) if "source" in facts else result
 
 
 def _shown(kind: type, entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -180,9 +197,12 @@ def result_of(entry: Mapping[str, str], where: str) -> Result:
     if entry["verdict"] and entry["verdict"] not in VERDICTS:
         raise BadInput(f'{where}: verdict is "{entry["verdict"]}"{nearest(entry["verdict"], VERDICTS)}')
     seeds = _number(entry["n_seeds"], "n_seeds", where)
+    is_text = entry["metric"] == TEXT
+    numbers = ("delta", "low", "high") if is_text else ("reproduced", "delta", "low", "high")
     return Result(
         **{name: entry[name] for name in ("row", "column", "metric", "protocol", "reported", "verdict")},
-        **{name: _number(entry[name], name, where) for name in ("reproduced", "delta", "low", "high")},
+        **{name: _number(entry[name], name, where) for name in numbers},
+        text=entry["reproduced"] if is_text else "",
         n_seeds=None if seeds is None else int(seeds),
         encoders=tuple(name for name in entry["encoders"].split(";") if name),
         borrowed=entry.get("borrowed", "") == "yes",

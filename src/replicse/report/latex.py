@@ -1,5 +1,6 @@
 """Tables and the report as LaTeX: booktabs, on pages they fit, for any engine."""
 
+import math
 import textwrap
 from collections.abc import Iterable, Mapping
 
@@ -15,7 +16,7 @@ from replicse.report.tables import Grid, Heading, Line, Sheet, marks_of, panels
 PORTRAIT, LANDSCAPE = 476.0, 712.0
 SIZE, SMALL = 8.0, 7.0
 ARROW_WIDTH, SYMBOL, GAP = 11.0, 10.0, 8.0
-LABEL = 165.0
+LABEL, PROSE = 165.0, 150.0
 HEADER = 14
 # Physical lines of a table kept in one piece, and of one that is cut into panels rather than turned.
 WHOLE, SPLIT = 36, 32
@@ -36,8 +37,7 @@ def layout(table: Grid) -> tuple[str, bool]:
     where it is too wide even then.
     """
     upright = panels(table, _fitting(table, PORTRAIT))
-    lines = (2 if table.stacked else 1) * len(table.lines) * len(upright)
-    if len(upright) == 1 or lines <= SPLIT:
+    if len(upright) == 1 or _height(table) * len(upright) <= SPLIT:
         return _panels(upright), False
     return _panels(panels(table, _fitting(table, LANDSCAPE))), True
 
@@ -91,6 +91,8 @@ def _fitting(table: Grid, room: float) -> int:
 
 
 def _column_width(table: Grid, place: int) -> float:
+    if place in table.prose:
+        return GAP + PROSE
     left, right = (_points(table.longest(part, place), SIZE) for part in ("reported", "reproduced"))
     spread, delta = (_points(table.longest(part, place), SMALL) for part in ("spread", "delta"))
     header = _widest(textwrap.wrap(table.header[place], HEADER))
@@ -98,6 +100,16 @@ def _column_width(table: Grid, place: int) -> float:
         return GAP + max(header, max(left, delta) + ARROW_WIDTH + max(right, spread) + SYMBOL)
     verdict = _points(table.longest("verdict", place), SIZE)
     return GAP + max(header, left + ARROW_WIDTH + right + spread + delta + SYMBOL + verdict + GAP)
+
+
+def _height(table: Grid) -> int:
+    """Return about how many lines of type the rows take."""
+    usual = 2 if table.stacked else 1
+    return sum(max([usual, *(_wrapped(line, place) for place in table.prose)]) for line in table.lines)
+
+
+def _wrapped(line: Line, place: int) -> int:
+    return math.ceil(_points(line.cells[place].shown.text, SIZE) / PROSE)
 
 
 def _panels(cut: list[Grid]) -> str:
@@ -120,10 +132,14 @@ def _panel(table: Grid) -> str:
             span = len(table.header) + 1
             rows.append(rf"\multicolumn{{{span}}}{{@{{}}l}}{{\emph{{{latex_text(entry.text)}}}}} \\*")
         else:
-            rows.append(_row(entry, table.stacked))
-    lines = (2 if table.stacked else 1) * len(table.lines)
-    kinds = "".join(f">{{{_widths(table, place)}}}{kind}" for place in range(len(table.header)))
-    return _environment(label + kinds, header, rows, lines)
+            rows.append(_row(entry, table.stacked, table.prose))
+    kinds = [
+        rf">{{\raggedright\arraybackslash}}p{{{PROSE:g}pt}}"
+        if place in table.prose
+        else f">{{{_widths(table, place)}}}{kind}"
+        for place in range(len(table.header))
+    ]
+    return _environment(label + "".join(kinds), header, rows, _height(table))
 
 
 def _environment(kinds: str, header: str, rows: list[str], lines: int) -> str:
@@ -150,11 +166,15 @@ def _stack(text: str, kind: str) -> str:
     return lines[0] if len(lines) == 1 else rf"\shortstack[{kind}]{{" + r"\\".join(lines) + "}"
 
 
-def _row(line: Line, stacked: bool) -> str:
+def _row(line: Line, stacked: bool, prose: frozenset[int]) -> str:
+    cells = [
+        latex_text(cell.shown.text) if place in prose else _cell(cell.shown, stacked)
+        for place, cell in enumerate(line.cells)
+    ]
     indent = r"\quad " if line.indent else ""
     mark = rf"\textsuperscript{{{line.mark}}}" if line.mark else ""
     label = f"{indent}{latex_text(line.label)}{mark}"
-    row = " & ".join([label, *(_cell(cell.shown, stacked) for cell in line.cells)])
+    row = " & ".join([label, *cells])
     return row + (r" \\[2pt]" if stacked else r" \\")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from replicse.report.cells import MEANINGS, SYMBOLS, Shown, show
-from replicse.report.items import Column, Item, Result, Row
+from replicse.report.items import TEXT, Column, Item, Result, Row
 
 AS_DESCRIBED = "as-described"
 # Beyond this many columns a cell is stacked on two lines instead of written out with its verdict in words.
@@ -44,12 +44,16 @@ class Heading:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table ready for any format: `header` holds a label per column, `corner` names the rows."""
+    """A table ready for any format: `header` holds a label per column, `corner` names the rows.
+
+    `prose` holds the places of the columns whose cells are sentences, which wrap.
+    """
 
     header: tuple[str, ...]
     body: tuple[Line | Heading, ...]
     footnotes: tuple[str, ...] = ()
     corner: str = ""
+    prose: frozenset[int] = frozenset()
 
     @property
     def lines(self) -> list[Line]:
@@ -109,6 +113,7 @@ def grid_of(item: Item) -> Grid:
         header=tuple(_heading(item, column) for column in columns),
         body=tuple(body),
         footnotes=tuple(row.note for row in item.rows if row.note),
+        prose=frozenset(place for place, column in enumerate(columns) if column.metric == TEXT),
     )
 
 
@@ -215,10 +220,11 @@ def _cell(item: Item, row: Row, column: Column, result: Result | None) -> GridCe
 
 
 def _facts(item: Item, shown: Shown, result: Result) -> tuple[tuple[str, str], ...]:
+    place = result.source or item.place
     facts = {
         "verdict": shown.verdict,
         "because": result.reason if shown.verdict == result.verdict else "",
-        "reported": f"{shown.reported} ({item.place})" if shown.reported and item.place else shown.reported,
+        "reported": f"{shown.reported} ({place})" if shown.reported and place else shown.reported,
     }
     if shown.verdict != "quoted":
         bounded = result.low is not None and result.high is not None
@@ -238,7 +244,8 @@ def _slice(grid: Grid, start: int, stop: int) -> Grid:
         replace(entry, cells=entry.cells[start:stop]) if isinstance(entry, Line) else entry
         for entry in grid.body
     )
-    return replace(grid, header=grid.header[start:stop], body=body)
+    prose = frozenset(place - start for place in grid.prose if start <= place < stop)
+    return replace(grid, header=grid.header[start:stop], body=body, prose=prose)
 
 
 def _is_number(text: str) -> bool:

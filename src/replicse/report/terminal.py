@@ -1,5 +1,6 @@
 """An item as text for a terminal: aligned columns, cut into panels where they would be too wide."""
 
+import re
 import textwrap
 from itertools import zip_longest
 
@@ -8,14 +9,14 @@ from replicse.report.items import Item
 from replicse.report.tables import Grid, Heading, Line, grid_of, marks_of, panels
 
 GAP = 2
-LABEL, HEADER = 34, 10
+LABEL, HEADER, PROSE = 34, 10, 30
 PARTS = ("reported", "reproduced", "spread", "delta")
 
 
 def item_text(item: Item, width: int = 100) -> str:
     """Return an item as plain text whose lines fit `width` columns where the labels and one cell allow it."""
     grid = grid_of(item)
-    label = min(LABEL, max((len(_label(line)) for line in grid.lines), default=0))
+    label = min(LABEL, max((len(_label(line)) for line in grid.lines), default=1))
     stacked = label + sum(column.outer for column in _columns(grid, stacked=False)) > width
     widest = max((column.outer for column in _columns(grid, stacked)), default=1)
     cut = panels(grid, max(1, (width - label) // widest))
@@ -28,7 +29,7 @@ class _Column:
     """Aligns the parts of a column's cells."""
 
     def __init__(self, grid: Grid, place: int, stacked: bool) -> None:
-        self.stacked = stacked
+        self.stacked, self.prose = stacked, place in grid.prose
         self.widths = {part: len(grid.longest(part, place)) for part in PARTS}
         overhang = max(0, self.widths["delta"] - self.widths["reported"]) if stacked else 0
         if stacked:
@@ -42,7 +43,9 @@ class _Column:
         self.outer = self.inner + self.gap
 
     def lines(self, shown: Shown) -> list[str]:
-        """Return a cell as one line, or as two when stacked."""
+        """Return a cell as one line, as two when stacked, as many as it takes where it is a sentence."""
+        if self.prose:
+            return textwrap.wrap(shown.text, PROSE)
         reported, reproduced, spread, delta = (self._aligned(shown, part) for part in PARTS)
         arrow = f"{ARROW if shown.reproduced else ' '} " if self.widths["reproduced"] else ""
         numbers = _spaced(reported, arrow + reproduced)
@@ -54,7 +57,7 @@ class _Column:
 
     def place(self, text: str) -> str:
         """Return a text in its place behind the columns to the left."""
-        return " " * self.gap + f"{text:>{self.inner}}"
+        return " " * self.gap + f"{text:{'<' if self.prose else '>'}{self.inner}}"
 
     def _aligned(self, shown: Shown, part: str) -> str:
         return f"{getattr(shown, part):>{self.widths[part]}}"
@@ -127,8 +130,13 @@ def _notes(item: Item, grid: Grid, width: int) -> str:
         notes.append("Deviations:")
     lines = [textwrap.fill(note, width, subsequent_indent="  ") for note in notes if note]
     lines += [
-        textwrap.fill(line, width, initial_indent="  ", subsequent_indent="    ")
-        for line in item.deviations.splitlines()
-        if line.strip()
+        textwrap.fill(paragraph, width, initial_indent="  ", subsequent_indent="    ")
+        for paragraph in _paragraphs(item.deviations)
     ]
     return "\n".join(lines)
+
+
+def _paragraphs(markdown: str) -> list[str]:
+    """Return the paragraphs, list entries and table rows of a text, each on one line."""
+    parts = re.split(r"\n\s*\n|\n(?=\s*(?:[-*|#]|\d+\.)\s?\S)", markdown)
+    return [" ".join(part.split()) for part in parts if part.strip()]

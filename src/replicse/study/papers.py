@@ -24,7 +24,11 @@ class Reported:
 
 @dataclass(frozen=True)
 class Column:
-    """One column of an item: what is read (`read`, a suite path) and how it is shown."""
+    """One column of an item: what is read (`read`, a suite path) and how it is shown.
+
+    `minus` subtracts a printed number of another item; `choose` shows, instead of the score, the hyper-parameter
+    of the best run of a grid.
+    """
 
     id: str
     label: str
@@ -32,12 +36,17 @@ class Column:
     read: str
     better: str = "higher"
     minus: Mapping[str, str] | None = None
+    choose: str = ""
     subject: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row of an item: the encoder it evaluates (`subject`) and how it is shown."""
+    """One row of an item: the encoder it evaluates (`subject`) and how it is shown.
+
+    `also` holds encoders for further protocols of the row (a released checkpoint, a variant); `read` replaces
+    the suite path of single columns.
+    """
 
     id: str
     label: str
@@ -45,6 +54,8 @@ class Row:
     quoted: bool = False
     note: str = ""
     subject: Mapping[str, Any] = field(default_factory=dict)
+    also: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    read: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -157,6 +168,8 @@ def _item(document: Mapping[str, Any], paper: str, path: Path) -> Item:
             quoted=row.get("quoted", False),
             note=row.get("note", ""),
             subject=row.get("encoder", {}),
+            also=row.get("also", {}),
+            read=row.get("read", {}),
         )
         for row in document["rows"]
     )
@@ -171,6 +184,7 @@ def _item(document: Mapping[str, Any], paper: str, path: Path) -> Item:
                 read=column["read"],
                 better=column.get("better", "higher"),
                 minus=column.get("minus"),
+                choose=column.get("choose", ""),
                 subject=column.get("encoder", {}),
             )
             for column in document["columns"]

@@ -29,17 +29,17 @@ class Paths:
         """Return a trained tokenizer's file."""
         return f"{self.results}/tokenizers/{tokenizer_id}/tokenizer.json"
 
-    def backbone(self, backbone_id: str) -> str:
-        """Return the folder of a released encoder."""
-        return f"{self.results}/backbones/{backbone_id}"
+    def backbone(self, backbone_id: str, *parts: str) -> str:
+        """Return the folder of a released encoder, or a file in it."""
+        return "/".join([self.results, "backbones", backbone_id, *parts])
 
-    def store(self, store_id: str) -> str:
-        """Return the folder of a tokenised column."""
-        return f"{self.results}/stores/{store_id}"
+    def store(self, store_id: str, *parts: str) -> str:
+        """Return the folder of a tokenised column, or a file in it."""
+        return "/".join([self.results, "stores", store_id, *parts])
 
-    def run(self, run_id: str) -> str:
-        """Return the folder of a training run."""
-        return f"{self.results}/runs/{run_id}"
+    def run(self, run_id: str, *parts: str) -> str:
+        """Return the folder of a training run, or a file in it."""
+        return "/".join([self.results, "runs", run_id, *parts])
 
     def state(self, run_id: str) -> str:
         """Return the folder of a run's resume state: never a declared output."""
@@ -47,7 +47,7 @@ class Paths:
 
     def checkpoint(self, run_id: str, which: str) -> str:
         """Return the encoder folder of a run's best or last checkpoint."""
-        return f"{self.run(run_id)}/{which}"
+        return self.run(run_id, which)
 
     def encoder(self, encoder_id: str, what: str) -> str:
         """Return a JSON of an encoder: `evaluation` or `trajectory`."""

@@ -1,5 +1,6 @@
 """Planning: from papers, a scale and a config to every run, encoder and evaluation, all known at once."""
 
+import itertools
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,10 +12,11 @@ from replicse.errors import BadInput, nearest
 from replicse.study.papers import Column, Item, Paper, Reported, Row, load_paper, merged, recipe_of
 from replicse.study.paths import Paths
 from replicse.study.scales import Scale, load_scale
-from replicse.study.specs import EncoderSpec, RunSpec, Trajectory, build, digest, plain
+from replicse.study.specs import EncoderSpec, RunSpec, Trajectory, build, digest, plain, tidy
 from replicse.study.validation import check, read_yaml
 
 AS_DESCRIBED = "as-described"
+SOURCES = ("use", "backbone", "released", "vectors", "data")
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Cell:
     item: Item
     row: Row
     column: Column
+    read: str
     encoders: tuple[str, ...]
     reported: Reported | None
     minus: Reported | None = None
@@ -59,6 +62,7 @@ class Plan:
     tokenizers: dict[str, dict[str, Any]] = field(default_factory=dict)
     stores: dict[str, dict[str, Any]] = field(default_factory=dict)
     run_stores: dict[str, list[str]] = field(default_factory=dict)
+    counted: set[str] = field(default_factory=set)
     _memo: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def item(self, name: str) -> Item:
@@ -88,7 +92,7 @@ class Plan:
         """Return the JSON files that an item's cells read, each once, in order."""
         files: dict[str, None] = {}
         for cell in self.cells[item.id]:
-            what = "trajectory" if cell.column.read.startswith("trajectory/") else "evaluation"
+            what = "trajectory" if cell.read.startswith("trajectory/") else "evaluation"
             for encoder in cell.encoders:
                 files[self.paths.encoder(encoder, what)] = None
         return list(files)
@@ -118,6 +122,12 @@ class Plan:
         """Return `best` where a run selects by a metric, `last` where it does not."""
         return "best" if run.selection.every else "last"
 
+    def count_job(self) -> dict[str, Any]:
+        """Return the paths that are counted from the data, and the recipes of the corpora among them."""
+        named = {path.split("/")[2] for path in self.counted if path.split("/")[1] in ("corpus", "overlap")}
+        corpora = {name: self.scale.corpus(name, "data counts") for name in sorted(named)}
+        return {"read": sorted(self.counted), "corpora": corpora}
+
     def train_job(self, run_id: str) -> dict[str, Any]:
         """Return all that the train job is told: the spec and the files it stands on."""
         run = self.runs[run_id]
@@ -131,18 +141,14 @@ class Plan:
 
     def manifest(self, item: Item) -> dict[str, Any]:
         """Return all that tabulate and report need to know of an item."""
-        encoders: dict[str, dict[str, list[str]]] = {row.id: {} for row in item.rows}
-        cells: dict[str, dict[str, str]] = {}
+        protocols: dict[str, dict[str, dict[str, list[str]]]] = {row.id: {} for row in item.rows}
+        cells: dict[str, dict[str, Any]] = {}
         for cell in self.cells[item.id]:
-            encoders[cell.row.id][digest(cell.column.subject, 4)] = list(cell.encoders)
-            printed = {}
-            if cell.reported:
-                printed = {"reported": cell.reported.value, "source": cell.reported.source}
-            if cell.minus:
-                printed["minus"] = cell.minus.value
-            if printed:
-                cells[f"{cell.row.id}|{cell.column.id}|{cell.column.metric}"] = printed
-        paper = self.papers[item.paper]
+            group = protocols[cell.row.id].setdefault(cell.protocol, {})
+            group[digest(cell.column.subject, 4)] = list(cell.encoders)
+            facts = self._cell_facts(cell)
+            if facts:
+                cells[f"{cell.row.id}|{cell.column.id}|{cell.column.metric}"] = facts
         return {
             "item": item.id,
             "paper": item.paper,
@@ -161,6 +167,7 @@ class Plan:
                     "read": column.read,
                     "better": column.better,
                     "minus": bool(column.minus),
+                    "choose": column.choose,
                     "encoders": digest(column.subject, 4),
                 }
                 for column in item.columns
@@ -172,17 +179,43 @@ class Plan:
                     "group": row.group,
                     "quoted": row.quoted,
                     "note": row.note,
-                    "encoders": encoders[row.id],
-                    "seeded": any(
-                        "run" in self.encoders[encoder].source for group in encoders[row.id].values() for encoder in group
-                    ),
+                    "protocols": protocols[row.id],
                 }
                 for row in item.rows
             ],
+            "seedless": sorted(
+                {
+                    encoder
+                    for cell in self.cells[item.id]
+                    for encoder in cell.encoders
+                    if "run" not in self.encoders[encoder].source
+                }
+            ),
             "cells": cells,
             "notes": list(item.notes),
-            "deviations": paper.deviations.get(item.name, ""),
+            "deviations": self.papers[item.paper].deviations.get(item.name, ""),
         }
+
+    def _cell_facts(self, cell: Cell) -> dict[str, Any]:
+        facts: dict[str, Any] = {}
+        if cell.reported:
+            facts = {"reported": cell.reported.value, "source": cell.reported.source}
+        if cell.minus:
+            facts["minus"] = cell.minus.value
+        if cell.read != cell.column.read:
+            facts["read"] = cell.read
+        if cell.column.choose:
+            facts["choices"] = {encoder: self._hyperparameter(encoder, cell) for encoder in cell.encoders}
+        return facts
+
+    def _hyperparameter(self, encoder: str, cell: Cell) -> float:
+        run = plain(self.runs[self.encoders[encoder].source["run"]], drop_defaults=False)
+        section, _, name = cell.column.choose.partition(".")
+        if name not in run.get(section, {}):
+            raise BadInput(
+                f'{cell.item.file}: choose is "{cell.column.choose}"; expected section.name of a run'
+            )
+        return float(run[section][name])
 
     @cached_property
     def record(self) -> dict[str, Any]:
@@ -208,18 +241,26 @@ class Plan:
 
     def _row(self, item: Item, row: Row) -> Iterator[Cell]:
         reported = self.papers[item.paper].reported
-        for column in item.columns:
-            encoders = () if row.quoted else self._encoders(item, row, column)
-            for encoder in encoders:
-                self.suites.setdefault(encoder, set()).add(column.read.partition("/")[0])
-            yield Cell(
-                item=item,
-                row=row,
-                column=column,
-                encoders=encoders,
-                reported=reported.get((item.name, row.id, column.id, column.metric)),
-                minus=self._minus(item, row, column),
-            )
+        protocols = {AS_DESCRIBED: row.subject, **row.also}
+        for protocol, subject in protocols.items():
+            for column in item.columns:
+                quoted = row.quoted and protocol == AS_DESCRIBED
+                encoders = () if quoted or not column.read else self._encoders(item, row, column, subject)
+                read = row.read.get(column.id, column.read)
+                for encoder in encoders:
+                    self.suites.setdefault(encoder, set()).add(read.partition("/")[0])
+                    if read.startswith("data/"):
+                        self.counted.add(read)
+                yield Cell(
+                    item=item,
+                    row=row,
+                    column=column,
+                    read=read,
+                    encoders=encoders,
+                    reported=reported.get((item.name, row.id, column.id, column.metric)),
+                    minus=self._minus(item, row, column),
+                    protocol=protocol,
+                )
 
     def _minus(self, item: Item, row: Row, column: Column) -> Reported | None:
         if not column.minus:
@@ -230,40 +271,74 @@ class Plan:
             raise BadInput(f'{item.file}: minus names the paper "{paper}"{nearest(paper, self.papers)}')
         return self.papers[paper].reported.get(key)
 
-    def _encoders(self, item: Item, row: Row, column: Column) -> tuple[str, ...]:
-        subject = merged(merged(item.subject, column.subject), row.subject)
+    def _encoders(self, item: Item, row: Row, column: Column, subject: Mapping[str, Any]) -> tuple[str, ...]:
+        subject = merged(merged(item.subject, column.subject), subject)
         memo = json.dumps([item.paper, subject, item.trajectory], sort_keys=True, default=str)
         if memo not in self._memo:
             where = f"{item.file}: row {row.id}"
+            grid = subject.get("grid")
+            # A grid search is run with one seed, as the papers ran theirs.
+            seeds = self.study.seeds[:1] if grid else self.study.seeds
             found: dict[str, None] = {}
-            for seed in self.study.seeds:
-                found[self._encoder(item, subject, seed, where)] = None
+            for choice in _choices(grid or {}):
+                for seed in seeds:
+                    chosen = {**subject, "run": merged(subject.get("run", {}), choice)} if grid else subject
+                    found[self._encoder(item, chosen, seed, where)] = None
             self._memo[memo] = tuple(found)
         return self._memo[memo]
 
     def _encoder(self, item: Item, subject: Mapping[str, Any], seed: int, where: str) -> str:
-        values = {key: entry for key, entry in subject.items() if key not in ("use", "run", "backbone")}
-        if "use" in subject:
-            recipe = recipe_of(self.papers, item.paper, subject["use"], where)
-            run_id = self._run(merged(recipe, subject.get("run", {})), seed, where, adjust=True)
-            if item.trajectory:
-                self._keep(run_id, item.trajectory, where)
-            run = self.runs[run_id]
+        if "released" in subject:
+            released = self.scale.released_encoder(subject["released"], where)
+            own = {key: entry for key, entry in subject.items() if key not in (*SOURCES, "run", "grid")}
+            subject = {**(released.get("stand_in", {"hub": released})), **own}
+        values = {
+            key: entry for key, entry in subject.items() if key in ("pooling", "checkpoint", "postprocess")
+        }
+        if values.get("postprocess"):
+            values["postprocess"] = self._postprocess(values["postprocess"], where)
+        if "data" in subject:
+            values = {"source": {"data": "counts"}}
+        elif "vectors" in subject:
             values = {
-                "pooling": run.pooling.test,
-                "checkpoint": self.kept_checkpoint(run),
                 **values,
-                "source": {"run": run_id},
+                "source": {"vectors": subject["vectors"], **self._vectors(subject["vectors"], where)},
             }
+        elif "hub" in subject:
+            source = dict(subject["hub"])
+            values = {"pooling": source.pop("pooling", "cls"), **values, "source": source}
+            self.backbones[backbone_id(source)] = source
+        elif "use" in subject:
+            values = {**self._trained(item, subject, seed, where), **values}
         elif "backbone" in subject:
             source = self._backbone(subject["backbone"], where)
             kept = self.kept_checkpoint(self.runs[source["run"]]) if "run" in source else "best"
             values = {"checkpoint": kept, **values, "source": source}
         else:
-            raise BadInput(f'{where}: the encoder names neither a recipe ("use") nor a backbone')
+            raise BadInput(f"{where}: the encoder names none of {', '.join(SOURCES)}")
         spec = build(EncoderSpec, values, where)
         self.encoders[spec.encoder_id] = spec
         return spec.encoder_id
+
+    def _trained(self, item: Item, subject: Mapping[str, Any], seed: int, where: str) -> dict[str, Any]:
+        """Return source, pooling and checkpoint of the run that a recipe describes."""
+        recipe = recipe_of(self.papers, item.paper, subject["use"], where)
+        run_id = self._run(merged(recipe, subject.get("run", {})), seed, where, adjust=True)
+        if item.trajectory:
+            self._keep(run_id, item.trajectory, where)
+        run = self.runs[run_id]
+        return {
+            "pooling": run.pooling.test,
+            "checkpoint": self.kept_checkpoint(run),
+            "source": {"run": run_id},
+        }
+
+    def _postprocess(self, wanted: Mapping[str, Any], where: str) -> dict[str, Any]:
+        fit = wanted["fit"]
+        return {**wanted, "fit": fit if fit == "target" else self.scale.corpus(fit, where)}
+
+    def _vectors(self, name: str, where: str) -> dict[str, Any]:
+        return dict(self.scale.word_vectors(name, where))
 
     def _keep(self, run_id: str, wanted: Mapping[str, Any], where: str) -> None:
         run = self.runs[run_id]
@@ -290,16 +365,25 @@ class Plan:
             init = {"fresh": fresh}
         if adjust:
             values = self.scale.adjusted(values)
-        spec = build(
-            RunSpec,
-            {**values, "init": init, "corpus": self.scale.corpus(values["corpus"], where), "seed": seed},
-            where,
-        )
+        corpus = self.scale.corpus(values["corpus"], where)
+        views = [self._view(view, where) for view in values["views"]]
+        spec = build(RunSpec, {**values, "init": init, "corpus": corpus, "views": views, "seed": seed}, where)
         known = self.runs.get(spec.run_id)
         if known is None:
             self.runs[spec.run_id] = spec
             self.run_stores[spec.run_id] = [self._store(spec, view) for view in spec.views]
         return spec.run_id
+
+    def _view(self, view: Mapping[str, Any], where: str) -> dict[str, Any]:
+        """Return a view with what the scale says of its augmentation; a masked-LM's backbone becomes its folder."""
+        if "augment" not in view:
+            return dict(view)
+        augment = {**view["augment"], **self.scale.augmentations.get(view["augment"]["name"], {})}
+        if "backbone" in augment:
+            source = self._backbone(augment.pop("backbone"), where)
+            kept = self.kept_checkpoint(self.runs[source["run"]]) if "run" in source else "best"
+            augment["encoder"] = self.encoder_folder(EncoderSpec(source=source, checkpoint=kept))
+        return {**view, "augment": augment}
 
     def _store(self, run: RunSpec, view: Mapping[str, Any]) -> str:
         spec = {
@@ -312,6 +396,17 @@ class Plan:
         store = f"{run.corpus['name']}-{name}-{digest(spec)}"
         self.stores[store] = spec
         return store
+
+
+def _choices(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the run overrides of every combination of a grid such as {"optimisation.batch_size": [64, 128]}."""
+    names = list(grid)
+    for values in itertools.product(*grid.values()):
+        chosen: dict[str, Any] = {}
+        for name, value in zip(names, values, strict=True):
+            section, _, key = name.partition(".")
+            chosen.setdefault(section, {})[key] = value
+        yield chosen
 
 
 def tokenizer_id(recipe: Mapping[str, Any]) -> str:
@@ -341,7 +436,7 @@ def load_study(config: Mapping[str, Any], workflow: Path, file: str = "config.ya
 
 def load_plan(config: Mapping[str, Any], workflow: Path, file: str = "config.yaml") -> Plan:
     """Return the plan of a config; nothing is read but YAML and CSV, nothing is run."""
-    study = load_study(config, workflow, file)
+    study = load_study(tidy(config), workflow, file)
     schemas = workflow / "schemas"
     scales = {path.stem: path for path in (workflow / "scales").glob("*.yaml")}
     if study.scale not in scales:

@@ -9,7 +9,17 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("torch", "numpy", "scipy", "tokenizers", "transformers", "snakemake", "datasets", "nlpaug", "pandas")
+PACKAGES = (
+    "torch",
+    "numpy",
+    "scipy",
+    "tokenizers",
+    "transformers",
+    "snakemake",
+    "datasets",
+    "nlpaug",
+    "pandas",
+)
 
 
 @functools.cache
@@ -52,7 +62,11 @@ def hardware() -> dict[str, Any]:
     model = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
-        names = [line.partition(":")[2].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line]
+        names = [
+            line.partition(":")[2].strip()
+            for line in cpuinfo.read_text().splitlines()
+            if "model name" in line
+        ]
         model = names[0] if names else model
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
     return {"processor": model, "cores": os.cpu_count(), "memory_gib": round(memory / 2**30, 1)}

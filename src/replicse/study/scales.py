@@ -22,16 +22,30 @@ class Scale:
     backbones: Mapping[str, Mapping[str, Any]]
     tokenizers: Mapping[str, Mapping[str, Any]]
     corpora: Mapping[str, Mapping[str, Any]]
+    released: Mapping[str, Mapping[str, Any]]
+    vectors: Mapping[str, Mapping[str, Any]]
+    options: Mapping[str, Mapping[str, Any]]
+    augmentations: Mapping[str, Mapping[str, Any]]
+    cost: Mapping[str, Any]
     adjust: tuple[Mapping[str, Any], ...]
     file: Path
 
     def corpus(self, name: str, where: str) -> dict[str, Any]:
-        """Return the recipe of a corpus under its symbolic name."""
-        return {"name": name, **self._named("corpora", name, where)}
+        """Return the recipe of a corpus under its symbolic name; its expected rows are no part of it."""
+        recipe = {key: entry for key, entry in self._named("corpora", name, where).items() if key != "rows"}
+        return {"name": name, **recipe}
 
     def backbone(self, name: str, where: str) -> Mapping[str, Any]:
         """Return a backbone: hub id, folder, or the run that pre-trains it."""
         return self._named("backbones", name, where)
+
+    def released_encoder(self, name: str, where: str) -> Mapping[str, Any]:
+        """Return a released checkpoint: hub id and revision, or what stands in for it at this scale."""
+        return self._named("released", name, where)
+
+    def word_vectors(self, name: str, where: str) -> Mapping[str, Any]:
+        """Return a file of word vectors and how sentences are split into words."""
+        return self._named("vectors", name, where)
 
     def tokenizer(self, name: str, where: str) -> dict[str, Any]:
         """Return the recipe of a tokenizer, its corpus resolved."""
@@ -78,6 +92,11 @@ def load_scale(path: Path, schemas: Path) -> Scale:
         backbones=document["backbones"],
         tokenizers=document.get("tokenizers", {}),
         corpora=document["corpora"],
+        released=document.get("released", {}),
+        vectors=document.get("vectors", {}),
+        options=document.get("options", {}),
+        augmentations=document.get("augmentations", {}),
+        cost=document["cost"],
         adjust=tuple(document.get("adjust", ())),
         file=path,
     )

@@ -240,7 +240,9 @@ class RunSpec:
 class EncoderSpec:
     """What is evaluated: a source, a test-time pooling and a post-processing.
 
-    `source` is one of `{"run": id}`, `{"hub": id, "revision": r}`, `{"folder": path}`, `{"vectors": path}`.
+    `source` is one of `{"run": id}`, `{"hub": id, "revision": r}`, `{"folder": path}`, `{"vectors": path}`, and
+    `{"data": "counts"}` for numbers that are counted from the data and need no encoder. `postprocess` is None,
+    `{"name": "whitening" | "flow", "fit": corpus recipe}` or with `"fit": "target"`: each task's own sentences.
     """
 
     source: dict[str, Any]
@@ -251,12 +253,18 @@ class EncoderSpec:
     def __post_init__(self) -> None:
         _one_of(self.pooling, POOLINGS, "pooling")
         _one_of(self.checkpoint, ("best", "last"), "checkpoint")
-        if len(self.source) == 0:
-            raise BadInput("encoder source is empty; expected one of run, hub, folder, vectors")
+        if not set(self.source) & {"run", "hub", "folder", "vectors", "data"}:
+            raise BadInput(
+                f"encoder source is {self.source}; expected one of run, hub, folder, vectors, data"
+            )
 
     @property
     def encoder_id(self) -> str:
-        """Return the run's name or the backbone's, the pooling, and 8 hexadecimal digits."""
-        name = next(str(self.source[key]) for key in ("run", "hub", "folder", "vectors") if key in self.source)
+        """Return the run's name or the backbone's, the pooling, and 8 hexadecimal digits; `data` for counts."""
+        if "data" in self.source:
+            return "data"
+        name = next(
+            str(self.source[key]) for key in ("run", "hub", "folder", "vectors") if key in self.source
+        )
         stem = re.sub(r"[^A-Za-z0-9]+", "-", name.rsplit("/", 1)[-1]).strip("-")
         return f"{stem}-{self.pooling}-{digest(plain(self), 8)}"

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +36,8 @@ class Evaluations:
         self.paths = paths
         self._read: dict[str, dict[str, Any] | None] = {}
 
-    def value(self, encoder: str, read: str) -> tuple[float | None, str]:
-        """Return the number at a suite path and, where it is undefined, the reason; (None, "") if not run."""
+    def value(self, encoder: str, read: str) -> tuple[Any, str]:
+        """Return what stands at a suite path and, where it is undefined, the reason; (None, "") if not run."""
         what = "trajectory" if read.startswith("trajectory/") else "evaluation"
         found = self._load(self.paths.encoder(encoder, what))
         if found is None:
@@ -45,8 +45,7 @@ class Evaluations:
         node: Any = found["suites"]
         for key in read.split("/"):
             node = node.get(key) if isinstance(node, Mapping) else None
-        reason = found.get("failures", {}).get(read, "")
-        return (None if node is None else float(node)), reason
+        return node, found.get("failures", {}).get(read, "")
 
     def _load(self, path: str) -> dict[str, Any] | None:
         if path not in self._read:
@@ -56,66 +55,88 @@ class Evaluations:
 
 
 def tabulate(manifest: Mapping[str, Any], evaluations: Evaluations) -> Iterator[dict[str, str]]:
-    """Yield one judged cell per row and column of an item, in the paper's order."""
+    """Yield one judged cell per row, protocol and column of an item, in the paper's order."""
     for row in manifest["rows"]:
-        for column in manifest["columns"]:
-            printed = manifest["cells"].get(f"{row['id']}|{column['id']}|{column['metric']}", {})
-            encoders = row["encoders"].get(column["encoders"], [])
-            judgement = (
-                None if row["quoted"] else _judgement(manifest, column, printed, row, encoders, evaluations)
-            )
-            yield _record(row, column, printed, encoders, judgement)
+        for protocol, groups in row["protocols"].items():
+            for column in manifest["columns"]:
+                facts = manifest["cells"].get(f"{row['id']}|{column['id']}|{column['metric']}", {})
+                encoders = groups.get(column["encoders"], [])
+                base = {
+                    "row": row["id"],
+                    "column": column["id"],
+                    "metric": column["metric"],
+                    "protocol": protocol,
+                    "reported": facts.get("reported", ""),
+                    "encoders": ";".join(encoders),
+                }
+                found = [
+                    evaluations.value(encoder, facts.get("read", column["read"])) for encoder in encoders
+                ]
+                yield (
+                    dict.fromkeys(FIELDS, "") | base | _outcome(manifest, row, column, facts, encoders, found)
+                )
 
 
-def _judgement(
+def _outcome(
     manifest: Mapping[str, Any],
-    column: Mapping[str, Any],
-    printed: Mapping[str, str],
     row: Mapping[str, Any],
-    encoders: list[str],
-    evaluations: Evaluations,
-) -> Judgement:
-    found = [evaluations.value(encoder, column["read"]) for encoder in encoders]
-    minus = printed_number(printed.get("minus")) if column["minus"] else None
-    if column["minus"] and minus is None:
-        found = []
-    values = [None if value is None else value - (minus.value if minus else 0) for value, _ in found]
-    return judge(
+    column: Mapping[str, Any],
+    facts: Mapping[str, Any],
+    encoders: Sequence[str],
+    found: Sequence[tuple[Any, str]],
+) -> dict[str, str]:
+    """Return the fields of a cell that depend on what was found: a quotation, a text or a judged number."""
+    if not encoders:
+        return {"reason": "quoted by the paper from elsewhere" if row["quoted"] else "nothing to run"}
+    if column["metric"] == "text":
+        texts = list(dict.fromkeys(str(value) for value, _ in found if value is not None))
+        return {
+            "reproduced": " / ".join(texts),
+            "n_seeds": str(len(texts)),
+            "verdict": "" if texts else "not run",
+        }
+    values = [None if value is None else float(value) for value, _ in found]
+    if column["minus"]:
+        printed = printed_number(facts.get("minus"))
+        values = [None if value is None or printed is None else value - printed.value for value in values]
+    planned = len(encoders)
+    if column["choose"]:
+        values, planned = _chosen(encoders, values, facts["choices"]), 1
+    judgement = judge(
         values,
-        printed.get("reported"),
-        planned=len(encoders),
+        facts.get("reported"),
+        planned=planned,
         comparable=manifest["comparable"],
         why_not=f"the {manifest['scale']} scale is not the paper's setting",
-        prior_sd=None if row["seeded"] else 0.0,
+        prior_sd=0.0 if set(encoders) <= set(manifest["seedless"]) else None,
         failures=[reason for _, reason in found if reason],
     )
+    return _written(judgement)
 
 
-def _record(
-    row: Mapping[str, Any],
-    column: Mapping[str, Any],
-    printed: Mapping[str, str],
-    encoders: list[str],
-    judgement: Judgement | None,
-) -> dict[str, str]:
+def _chosen(
+    encoders: Sequence[str], scores: Sequence[float | None], choices: Mapping[str, float]
+) -> list[float | None]:
+    """Return the hyper-parameter of the best-scoring run of a grid; nothing while a run is missing."""
+    if None in scores or not scores:
+        return [None]
+    best = max(range(len(scores)), key=lambda place: scores[place])
+    return [choices[encoders[best]]]
+
+
+def _written(judgement: Judgement) -> dict[str, str]:
     def text(value: float | None) -> str:
         return "" if value is None else repr(float(value))
 
     return {
-        "row": row["id"],
-        "column": column["id"],
-        "metric": column["metric"],
-        "protocol": "as-described",
-        "reported": printed.get("reported", ""),
-        "reproduced": text(judgement and judgement.reproduced),
-        "delta": text(judgement and judgement.delta),
-        "low": text(judgement and judgement.low),
-        "high": text(judgement and judgement.high),
-        "n_seeds": str(judgement.n_seeds) if judgement else "",
-        "verdict": judgement.verdict if judgement else "",
-        "encoders": ";".join(encoders),
-        "borrowed": "yes" if judgement and judgement.borrowed else "",
-        "reason": judgement.reason if judgement else "quoted by the paper from elsewhere",
+        "reproduced": text(judgement.reproduced),
+        "delta": text(judgement.delta),
+        "low": text(judgement.low),
+        "high": text(judgement.high),
+        "n_seeds": str(judgement.n_seeds),
+        "verdict": judgement.verdict,
+        "borrowed": "yes" if judgement.borrowed else "",
+        "reason": judgement.reason,
     }
 
 

@@ -95,7 +95,9 @@ class Trainer:
         spec = self.job.spec
         two = spec.encoders == "two"
         if self.job.init is not None:
-            return open_model(self.job.init, self.job.tokenizer, two, spec.dropout, keep_head="run" in spec.init)
+            return open_model(
+                self.job.init, self.job.tokenizer, two, spec.dropout, keep_head="run" in spec.init
+            )
         fresh = spec.init["fresh"]
         model = fresh_model(fresh["architecture"], self.job.tokenizer, two, spec.dropout)
         if fresh.get("embeddings", "random") == "ppmi":
@@ -103,7 +105,13 @@ class Trainer:
         return model
 
     def _set_embeddings(self, model: SentenceModel) -> None:
-        special = {model.special.pad, model.special.unk, model.special.cls, model.special.sep, model.special.mask}
+        special = {
+            model.special.pad,
+            model.special.unk,
+            model.special.cls,
+            model.special.sep,
+            model.special.mask,
+        }
         table = model.encoder.token_embeddings
         found = torch.from_numpy(
             ppmi_embeddings(
@@ -152,7 +160,8 @@ class Trainer:
         self.scaler.scale(loss).backward()
         self.scaler.unscale_(self.optimiser)
         torch.nn.utils.clip_grad_norm_(
-            [parameter for group in self.optimiser.param_groups for parameter in group["params"]], options.clip
+            [parameter for group in self.optimiser.param_groups for parameter in group["params"]],
+            options.clip,
         )
         self.scaler.step(self.optimiser)
         self.scaler.update()

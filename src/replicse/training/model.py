@@ -43,7 +43,9 @@ class SentenceModel(nn.Module):
         `repeated` says that the first two views hold the same text. Where the dropout masks of the two are the
         same too (fixed masks, or no dropout at all), the second vector is the first: encoded once (methods 1.7).
         """
-        once = repeated and (self.dropout.masks == "fixed" or not (self.dropout.hidden or self.dropout.attention))
+        once = repeated and (
+            self.dropout.masks == "fixed" or not (self.dropout.hidden or self.dropout.attention)
+        )
         wanted = [columns[0], *columns[2:]] if once else list(columns)
         if self.second is None:
             found = self._encode(self.encoder, self.head, wanted, pooling)

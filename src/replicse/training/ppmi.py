@@ -3,9 +3,14 @@
 They give a compact encoder a start that masked-LM training alone would need many hours to reach on a CPU.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from replicse.data.store import TokenColumn
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 WINDOW = 5
 SMOOTHING = 0.75  # exponent of the context distribution (Levy, Goldberg and Dagan 2015)
@@ -28,7 +33,7 @@ def ppmi_embeddings(
     return vectors
 
 
-def _cooccurrence(column: TokenColumn, vocabulary: int, special: set[int]):
+def _cooccurrence(column: TokenColumn, vocabulary: int, special: set[int]) -> "csr_matrix":
     """Return the symmetric counts of token pairs at most WINDOW apart within one row."""
     from scipy.sparse import coo_matrix, csr_matrix
 
@@ -43,13 +48,15 @@ def _cooccurrence(column: TokenColumn, vocabulary: int, special: set[int]):
     return counts + counts.T
 
 
-def _ppmi(counts):
+def _ppmi(counts: "csr_matrix") -> "csr_matrix":
     total = counts.sum()
     occurrences = np.asarray(counts.sum(axis=1)).ravel()
     context = occurrences**SMOOTHING
     context = context / context.sum()
     pairs = counts.tocoo()
-    information = np.log(pairs.data / total) - np.log(occurrences[pairs.row] / total) - np.log(context[pairs.col])
+    information = (
+        np.log(pairs.data / total) - np.log(occurrences[pairs.row] / total) - np.log(context[pairs.col])
+    )
     pairs.data = np.maximum(information, 0)
     result = pairs.tocsr()
     result.eliminate_zeros()

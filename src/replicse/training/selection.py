@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from replicse.encoder.sentence import SentenceEncoder
 from replicse.data.sts import load_sts
+from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput
 from replicse.evaluation.sts import AGGREGATIONS, TASKS, score_task
 
@@ -15,7 +15,9 @@ class Selection:
         suite, _, rest = metric.partition("/")
         task, _, self.aggregation = rest.partition("/")
         if suite != "sts-dev" or task not in TASKS["dev"] or self.aggregation not in AGGREGATIONS:
-            raise BadInput(f'selection.metric is "{metric}"; expected sts-dev/TASK/AGGREGATION, as sts-dev/STS-B/all')
+            raise BadInput(
+                f'selection.metric is "{metric}"; expected sts-dev/TASK/AGGREGATION, as sts-dev/STS-B/all'
+            )
         self.subsets = load_sts(root, task, "dev")
 
     def __call__(self, vectors: SentenceEncoder) -> float | None:

@@ -1,0 +1,241 @@
+"""The whole report: what it says and links to, with a TeX engine, without one and with a broken one."""
+
+import logging
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from golden import example_report as example
+
+from replicse.errors import MissingData
+from replicse.report import document
+from replicse.report.contents import SCALES, make_report
+from replicse.report.document import LatexError, compile_latex, find_engine, render_item_text, write_report
+from replicse.report.figures import draw
+from replicse.report.items import Column, Item, Row
+from replicse.report.records import records_of
+from replicse.report.tables import Sheet, grid_of
+
+VOID = {"meta", "br", "img", "hr", "link"}
+
+
+class Page(HTMLParser):
+    """Checks nesting and collects ids, links and what is loaded from elsewhere."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.ids, self.links, self.sources, self.text = [], [], [], [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        facts = dict(attributes)
+        if tag not in VOID:
+            self.open.append(tag)
+        self.ids += [facts["id"]] if "id" in facts else []
+        self.links += [facts["href"]] if "href" in facts else []
+        self.sources += [facts["src"]] if "src" in facts else []
+        assert tag not in ("script", "link", "iframe")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.fixture
+def without_engine(monkeypatch):
+    monkeypatch.setattr(document, "find_engine", lambda: None)
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """The examples with their figures."""
+    folder = tmp_path_factory.mktemp("figures")
+    items = []
+    for item in example.items():
+        if item.figure:
+            draw(item.figure, records_of(item), folder / item.id)
+            item = replace(item, picture=folder / item.id)
+        items.append(item)
+    return items
+
+
+def test_all_formats_hold_every_item_in_the_papers_order(tmp_path, drawn, without_engine, caplog):
+    caplog.set_level(logging.INFO, logger="replicse")
+    sheet = Sheet("Claims", ("Claim", "Holds"), (("Dropout helps.", "yes"),))
+    shuffled = [drawn[-1], *drawn[:-1]]
+    written = write_report(tmp_path / "deep" / "reports", example.STUDY, shuffled, [sheet])
+    assert [path.name for path in written] == ["report.md", "report.tex", "report.html"]
+    assert sorted(path.name for path in written[0].parent.iterdir()) == sorted(path.name for path in written)
+    assert "no-engine" in caplog.text and "items=8" in caplog.text
+    for path in written:
+        text = path.read_text(encoding="utf-8")
+        places = [text.rindex(item.title) for item in drawn]
+        assert places == sorted(places), path.name
+        assert text.rindex("Dropout helps.") > places[-1]
+        for digest in (entry["sha256"] for entry in example.STUDY["data"]):
+            assert digest[:16] in text
+        assert "3f1c9a7e5b2d" in text and "NVIDIA A100 80GB" in text
+
+
+def test_the_html_is_one_self_contained_file(tmp_path, drawn, without_engine):
+    write_report(tmp_path, example.STUDY, drawn)
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    page = Page(text)
+    assert len(page.ids) == len(set(page.ids))
+    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+    assert len(page.sources) == sum(bool(item.picture) for item in drawn)
+    assert all(source.startswith("data:image/svg+xml;base64,") for source in page.sources)
+    assert "url(" not in text and "@import" not in text
+    assert "position: sticky" in text and "@media print" in text
+    visible = "".join(page.text)
+    for fact in (
+        "seeds",
+        "interval",
+        "encoders",
+        "81.1 (Table 3, p. 4)",
+        "How to read a cell",
+        "not comparable",
+    ):
+        assert fact in visible
+
+
+def test_a_large_drawing_is_shown_as_a_picture(tmp_path, drawn, without_engine, monkeypatch):
+    monkeypatch.setattr(document.html, "LARGE", 1000)
+    write_report(tmp_path, example.STUDY, drawn[:1])
+    assert "data:image/png;base64,iVBOR" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_markdown_and_latex_point_to_the_pictures_from_their_folder(tmp_path, drawn, without_engine):
+    folder = tmp_path / "reports" / "paper"
+    write_report(folder, example.STUDY, drawn)
+    links = re.findall(r"!\[[^\]]*\]\(([^)]*)\)", (folder / "report.md").read_text(encoding="utf-8"))
+    files = re.findall(
+        r"\\includegraphics\[[^\]]*\]\{([^}]*)\}", (folder / "report.tex").read_text(encoding="utf-8")
+    )
+    assert len(links) == len(files) == sum(bool(item.picture) for item in drawn)
+    assert all((folder / path).exists() for path in [*links, *files])
+
+
+def test_a_figure_that_is_not_there_is_named(tmp_path, without_engine):
+    item = replace(example.scatter_figure(), picture=tmp_path / "figure3")
+    with pytest.raises(MissingData, match=r"figure3\.svg: no such file; draw the figure of simcse/figure3"):
+        write_report(tmp_path / "out", example.STUDY, [item])
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_a_smaller_scale_says_what_it_can_show_and_judges_nothing(tmp_path, scale, without_engine):
+    write_report(tmp_path, {**example.STUDY, "scale": scale}, example.items(scale))
+    text = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert SCALES[scale] in text
+    counts = {
+        name: int(text.split(f"{name} |", 1)[1].split("|")[2])
+        for name in ("≈ within seed spread", "▲ higher")
+    }
+    assert (sum(counts.values()) == 0) == (scale != "paper")
+    assert "never gives a verdict on a paper" in SCALES["micro"]
+    assert "orderings, signs and shapes" in SCALES["compact"]
+
+
+def test_the_study_may_say_itself_what_its_scale_shows():
+    report = make_report({"scale": "mine", "shows": "Only this."}, [])
+    assert report.statement == "Only this."
+    assert "no cell gets a verdict" in make_report({"scale": "mine"}, []).statement
+    assert [name for name, _ in report.facts] == ["Scale"]
+    assert report.sections == () and [sheet.title for sheet in report.provenance] == ["Study"]
+
+
+def test_a_study_with_little_in_it_still_gives_a_report(tmp_path, without_engine):
+    bare = Item(id="mine/table1", paper="mine", kind="table", title="Empty & bare", scale="micro")
+    rows = replace(
+        bare, id="mine/table2", rows=(Row(id="1", label="one"),), columns=(Column(id="a", label="a"),)
+    )
+    write_report(tmp_path, {"scale": "micro", "protocols": ["as-described"]}, [bare, rows])
+    Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert render_item_text(bare).startswith("mine/table1  Empty & bare")
+
+
+def test_uncommitted_changes_are_said():
+    facts = dict(make_report({**example.STUDY, "dirty": True}, []).facts)
+    assert facts["Commit"] == "3f1c9a7e5b2d, with uncommitted changes"
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_terminal_text_fits(width):
+    for item in example.items():
+        lines = render_item_text(item, width).splitlines()
+        too_long = [line for line in lines if len(line) > width]
+        assert not too_long or (width < 80 and item.id == "repro/table4"), too_long
+
+
+def test_deviations_are_reflowed_for_a_terminal():
+    text = "First line\nsecond line.\n\n- one\n  more\n- two\n\n| a |\n|---|\n"
+    lines = render_item_text(replace(example.pooling_table(), deviations=text)).splitlines()
+    assert lines[lines.index("Deviations:") + 1 :] == [
+        "  First line second line.",
+        "  - one more",
+        "  - two",
+        "  | a |",
+        "  |---|",
+    ]
+
+
+def test_terminal_text_keeps_every_part_of_every_cell():
+    for item in example.items():
+        words = render_item_text(item).split()
+        for line in grid_of(item).lines:
+            for cell in line.cells:
+                parts = cell.shown
+                found = f"{parts.reported} {parts.reproduced} {parts.delta} {parts.spread}".split()
+                assert set(found) <= set(words)
+
+
+def test_a_broken_engine_gives_its_first_error_line(tmp_path):
+    engine = tmp_path / "pdflatex"
+    engine.write_text(
+        "#!/bin/sh\necho 'This is TeX'\necho './report.tex:3: Undefined control sequence.'\nexit 1\n"
+    )
+    engine.chmod(0o755)
+    source = tmp_path / "report.tex"
+    source.write_text("x")
+    with pytest.raises(LatexError, match=r"pdflatex: \./report\.tex:3: Undefined control sequence\."):
+        compile_latex(source, str(engine))
+    assert not (tmp_path / "report.pdf").exists()
+
+
+def test_the_engine_runs_again_until_references_settle(tmp_path):
+    engine = tmp_path / "pdflatex"
+    engine.write_text(
+        "#!/bin/sh\n"
+        'for word in "$@"; do case "$word" in -output-directory=*) out="${word#*=}";; esac; done\n'
+        'echo run >> runs; cp runs "$out/report.pdf"\n'
+        '[ "$(wc -l < runs)" -lt 3 ] && echo "LaTeX Warning: Rerun to get cross-references right."\nexit 0\n'
+    )
+    engine.chmod(0o755)
+    (tmp_path / "report.tex").write_text("x")
+    assert compile_latex(tmp_path / "report.tex", str(engine)).read_text() == "run\n" * 3
+
+
+@pytest.mark.skipif(find_engine() is None, reason="no TeX engine is installed")
+def test_the_pdf_is_set_within_its_pages_and_the_same_twice(tmp_path, drawn):
+    written = write_report(tmp_path, example.STUDY, drawn)
+    first = written[-1].read_bytes()
+    assert written[-1].name == "report.pdf" and first.startswith(b"%PDF")
+    compile_latex(tmp_path / "report.tex", find_engine(), example.STUDY["generated"])
+    assert (tmp_path / "report.pdf").read_bytes() == first
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    output = document._run_engine(find_engine(), tmp_path / "report.tex", str(scratch), "")
+    assert "Overfull" not in output and "Missing character" not in output
+
+
+def test_torch_is_not_loaded():
+    code = "import sys, replicse.report.document, replicse.report.figures, replicse.report.records;"
+    code += "assert not {'torch', 'matplotlib', 'pandas', 'transformers'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": ":".join(sys.path)})
