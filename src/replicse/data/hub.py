@@ -49,7 +49,7 @@ ARTEFACTS = {
 
 
 def materialise(root: Path, wanted: Iterable[str], waits: Sequence[float] = WAITS) -> list[dict[str, Any]]:
-    """Download the wanted ARTEFACTS into a data root and return `{file, sha256, revision, rows}` of each.
+    """Download the wanted ARTEFACTS into a data root and return `{name, sha256, revision, rows}` of each.
 
     `revision` is the full commit; the sha256 of SentEval is that of its archive, its `rows` are None. The
     records are also kept in `hub.json` in the root. Raises BadInput for an unknown name and a broken archive,
