@@ -28,6 +28,11 @@ def test_spelling_of_a_number_does_not_change_the_run(text):
     assert run(optimisation={"learning_rate": text}).run_id == run().run_id
 
 
+def test_a_product_of_floats_is_the_number_it_stands_for():
+    scaled, written = (run(optimisation={"learning_rate": rate}) for rate in (3e-5 * 10, "3e-4"))
+    assert scaled == written
+
+
 def test_spelling_inside_free_parts_does_not_change_the_run():
     spelt = [{"term": "infonce", "temperature": "5e-2"}]
     assert run(objective=spelt).run_id == run().run_id

@@ -71,10 +71,11 @@ def reference(subsets, vectors):
 
 def test_the_test_suite_has_seven_tasks_in_three_aggregations_and_their_average(tmp_path):
     found = sts.evaluate(tmp_path, Random())
-    assert list(found) == [*STS_TASKS, "avg"]
+    assert list(found) == [*STS_TASKS, "avg", "avg-mean", "avg-wmean"]
     for task in STS_TASKS:
         assert found[task] == pytest.approx(reference(DATA[task, "test"], Random()))
-    assert found["avg"] == pytest.approx(np.mean([found[task]["all"] for task in STS_TASKS]))
+    for name, key in (("avg", "all"), ("avg-mean", "mean"), ("avg-wmean", "wmean")):
+        assert found[name] == pytest.approx(np.mean([found[task][key] for task in STS_TASKS]))
     assert found["STS12"]["all"] != pytest.approx(found["STS12"]["mean"])
     assert found["STS12"]["mean"] != pytest.approx(found["STS12"]["wmean"])
 
@@ -100,7 +101,8 @@ def test_sentences_are_exactly_those_asked_for(tmp_path, options):
 
 def test_an_average_with_a_missing_part_is_none(tmp_path):
     found = sts.evaluate(tmp_path, Random(), tasks=["STS13", "STS-B"])
-    assert list(found) == ["STS13", "STS-B", "avg"]
+    assert list(found) == ["STS13", "STS-B", "avg", "avg-mean", "avg-wmean"]
+    assert "failures" not in found
     assert found["avg"] is None
 
 
@@ -110,6 +112,9 @@ def test_constant_vectors_have_no_correlation(tmp_path):
     assert found["avg"] is None
     assert found["failures"] == {
         f"STS-B/{key}": "STS-B test part 0: all cosines are equal" for key in ("all", "mean", "wmean")
+    } | {
+        name: "a part is undefined: STS-B, STS-B test part 0: all cosines are equal"
+        for name in ("avg", "avg-mean", "avg-wmean")
     }
     assert found["STS13"]["all"] is not None
 

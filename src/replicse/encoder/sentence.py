@@ -122,12 +122,18 @@ class SentenceEncoder:
         self._vectors.update(zip(keys, vectors, strict=True))
 
     def _batches(self, rows: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
-        """Yield runs of length-sorted rows whose padded size stays within `batch_tokens`."""
+        """Yield runs of length-sorted rows whose padded size stays within `batch_tokens`.
+
+        A run that is half full ends where longer rows begin: rows of one length need no padding and no mask.
+        """
         start = 0
-        for stop in range(1, len(rows) + 1):
-            if stop == len(rows) or (stop + 1 - start) * len(rows[stop]) > self.batch_tokens:
+        for stop, following in enumerate(rows[1:], 1):
+            size, longest = stop - start, len(rows[stop - 1])
+            full = (size + 1) * len(following) > self.batch_tokens
+            if full or (len(following) > longest and 2 * size * longest >= self.batch_tokens):
                 yield rows[start:stop]
                 start = stop
+        yield rows[start:]
 
     def _encode_batch(self, rows: list[np.ndarray]) -> Tensor:
         batch = TokenBatch.from_rows(rows).to(self.device)

@@ -43,6 +43,10 @@ def evaluate(
         failures |= {f"{task}/{key}": reason for key in AGGREGATIONS if scores[task][key] is None}
     if split == "test":
         scores |= {name: _average(scores, key) for name, key in AVERAGES.items()}
+        for name, key in AVERAGES.items():
+            undefined = [task for task in TASKS[split] if f"{task}/{key}" in failures]
+            if undefined:
+                failures[name] = f"a part is undefined: {undefined[0]}, {failures[f'{undefined[0]}/{key}']}"
     return {**scores, "failures": failures} if failures else scores
 
 

