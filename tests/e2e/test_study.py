@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-
 from conftest import ROOT
 
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
@@ -35,7 +34,15 @@ def study(tmp_path_factory):
 
 
 def snakemake(folder, *words):
-    command = [str(SNAKEMAKE), "--cores", "2", "--directory", str(folder), "--snakefile", str(folder / "Snakefile")]
+    command = [
+        str(SNAKEMAKE),
+        "--cores",
+        "2",
+        "--directory",
+        str(folder),
+        "--snakefile",
+        str(folder / "Snakefile"),
+    ]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     return subprocess.run(
         [*command, *words], cwd=folder, capture_output=True, text=True, check=False, env=environment
@@ -62,7 +69,7 @@ def test_the_report_is_whole_and_says_what_it_stands_on(study):
         assert "micro" in text
         assert "wiki/wiki.txt" in text, "data hashes"
         assert "torch" in text, "versions"
-    assert "src=\"http" not in html and "href=\"http" in html, "self-contained, with links to the papers"
+    assert 'src="http' not in html and 'href="http' in html, "self-contained, with links to the papers"
 
 
 def test_every_run_has_its_provenance(study):
@@ -87,7 +94,14 @@ def test_a_trained_encoder_is_evaluated_outside_the_study(study, tmp_path):
 
     record = json.loads(next((study / "results/micro/encoders").glob("*/evaluation.json")).read_text())
     out = tmp_path / "again.json"
-    words = ["--encoder", str(study / record["encoder"]), "--pooling", record["pooling"], "--suite", "sts-dev"]
+    words = [
+        "--encoder",
+        str(study / record["encoder"]),
+        "--pooling",
+        record["pooling"],
+        "--suite",
+        "sts-dev",
+    ]
     assert main(["evaluate", *words, "--data", str(study / "results/micro/data"), "--out", str(out)]) == 0
     again = json.loads(out.read_text())["suites"]["sts-dev"]["STS-B"]["all"]
     assert again == pytest.approx(record["suites"]["sts-dev"]["STS-B"]["all"], abs=1e-6)

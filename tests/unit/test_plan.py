@@ -220,8 +220,10 @@ def test_a_mistake_in_reported_numbers_names_the_line(workflow, line, words):
 
 def fake_results(plan, item, folder, values):
     """Write evaluations that give the n-th encoder of each row the n-th value."""
-    for row in plan.manifest(item)["rows"]:
-        for encoders in row["protocols"]["as-described"].values():
+    manifest = plan.manifest(item)
+    for row in manifest["rows"]:
+        for name in row["protocols"]["as-described"].values():
+            encoders = manifest["encoders"][name]
             for encoder, value in zip(encoders, values, strict=True):
                 path = folder / plan.paths.encoder(encoder, "evaluation")
                 path.parent.mkdir(parents=True, exist_ok=True)

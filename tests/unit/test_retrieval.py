@@ -139,14 +139,14 @@ def test_queries_find_captions_or_test_sentences(tmp_path):
     root = write_stsb(tmp_path, {"test": [(5.0, "a", "b")]})
     with gzip.open(root / "captions.tsv.gz", "wt", encoding="utf-8") as stream:
         stream.write("1.jpg#0\tA dog.\n1.jpg#1\tA cat.\n2.jpg#0\tA dog.\n")
-    options = {"queries": ["a"], "corpus": {"format": "caption-lines", "file": "captions.tsv.gz"}, "count": 5}
+    options = {"queries": {"first": "a"}, "corpus": {"format": "caption-lines", "file": "captions.tsv.gz"}, "count": 5}
     vectors = RandomVectors(2, fixed={"a": [1, 0], "A dog.": [1, 1], "A cat.": [2, 1]})
     found = retrieval.evaluate(root, vectors, **options)
-    (asked,) = found["neighbours"]
+    asked = found["neighbours"]["first"]
     assert asked["query"] == "a"
-    assert [one["sentence"] for one in asked["found"]] == ["A cat.", "A dog."]
-    assert asked["found"][1]["cosine"] == pytest.approx(0.5**0.5)
+    assert [asked[rank]["sentence"] for rank in ("1", "2")] == ["A cat.", "A dog."]
+    assert asked["2"]["cosine"] == pytest.approx(0.5**0.5)
     assert set(vectors.asked) == set(retrieval.sentences(root, **options))
-    here = retrieval.evaluate(root, vectors, queries=["A dog."])["neighbours"][0]["found"]
-    assert {one["sentence"] for one in here} == {"a", "b"}
+    here = retrieval.evaluate(root, vectors, queries={"dog": "A dog."})["neighbours"]["dog"]
+    assert {here[rank]["sentence"] for rank in ("1", "2")} == {"a", "b"}
     assert "neighbours" not in retrieval.evaluate(root, vectors)

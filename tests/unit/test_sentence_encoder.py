@@ -124,10 +124,13 @@ def test_batches_hold_all_rows_and_stay_within_the_budget(lengths, budget):
 
 
 def test_many_rows_of_few_lengths_make_batches_of_one_length():
-    rows = [np.zeros(length) for length in (5, 6, 7) for _ in range(100)]
-    batches = list(SentenceEncoder._batches(SimpleNamespace(batch_tokens=250), rows))
-    assert all(len(batch[0]) == len(batch[-1]) for batch in batches)
-    assert len(batches) == 9
+    rows = [np.zeros(length) for length in (4, 6, 12) for _ in range(100)]
+    batches = list(SentenceEncoder._batches(SimpleNamespace(batch_tokens=240), rows))
+    assert [(len(batch), len(batch[0]), len(batch[-1])) for batch in batches] == [
+        *[(60, 4, 4), (40, 4, 4)],
+        *[(40, 6, 6), (40, 6, 6), (20, 6, 6)],
+        *[(20, 12, 12)] * 5,
+    ]
 
 
 def test_no_sentences_need_no_encoding(folder):

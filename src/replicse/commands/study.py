@@ -40,28 +40,43 @@ def plan_verb(parser: ArgumentParser) -> Action:
                 "item": item.id,
                 "cells": len(plan.cells[item.id]),
                 "runs": len(plan.runs_of(item)),
+                "hours": plan.hours(plan.runs_of(item)),
                 "evaluations": len(plan.evaluation_files(item)),
                 "title": item.title,
             }
             for item in plan.items.values()
         ]
-        totals = {"runs": len(plan.runs), "encoders": len(plan.encoders), "stores": len(plan.stores)}
+        totals = {
+            "runs": len(plan.runs),
+            "hours": plan.hours(plan.runs),
+            "encoders": len(plan.encoders),
+            "stores": len(plan.stores),
+        }
+        device = plan.scale.cost["device"]
         if arguments.json:
-            print(json.dumps({"scale": plan.scale.name, "items": rows, **totals}, indent=1))
+            document = {"scale": plan.scale.name, "seeds": plan.study.seeds, "device": device}
+            print(json.dumps({**document, "items": rows, **totals}, indent=1))
             return
         print(f"scale {plan.scale.name}: {plan.scale.title}; seeds {', '.join(map(str, plan.study.seeds))}")
-        print(f"{'item':<18}{'cells':>6}{'runs':>6}{'eval':>6}  title")
+        print(f"{'item':<18}{'cells':>6}{'runs':>6}{'hours':>8}{'eval':>6}  title")
         for row in rows:
-            print(
-                f"{row['item']:<18}{row['cells']:>6}{row['runs']:>6}{row['evaluations']:>6}  {row['title']}"
-            )
+            numbers = f"{row['cells']:>6}{row['runs']:>6}{hours_text(row['hours']):>8}{row['evaluations']:>6}"
+            print(f"{row['item']:<18}{numbers}  {row['title']}")
         asked = sum(row["runs"] for row in rows)
         print(
             f"{len(rows)} items ask for {asked} runs; {totals['runs']} are distinct, on {totals['stores']} tokenised"
             f" columns, evaluated as {totals['encoders']} encoders"
         )
+        print(
+            f"estimated training time of the distinct runs: {hours_text(totals['hours'])} h on {device}"
+        )
 
     return action
+
+
+def hours_text(hours: float | None) -> str:
+    """Return estimated hours as text; a question mark where a size is not known."""
+    return "?" if hours is None else f"{hours:.2f}" if hours < 10 else f"{hours:,.0f}"
 
 
 def validate_verb(parser: ArgumentParser) -> Action:

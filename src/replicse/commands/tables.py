@@ -67,8 +67,8 @@ def curves(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
     kind, evaluations = manifest["figure"], Evaluations(Paths(manifest["scale"]))
     found = {}
     for row in manifest["rows"]:
-        encoders = [encoder for group in row["protocols"][AS_DESCRIBED].values() for encoder in group]
-        curve = evaluations.value(encoders[0], kind)[0] if encoders else None
+        names = list(row["protocols"][AS_DESCRIBED].values())
+        curve = evaluations.value(manifest["encoders"][names[0]][0], kind)[0] if names else None
         if curve is not None:
             found[row["label"]] = curve
     return getattr(records, f"{kind}_records")(found)

@@ -212,6 +212,22 @@ def _qqp(root: Path, spec: Recipe) -> Table:
     return PAIR, rows()
 
 
+def _pairs(root: Path, spec: Recipe) -> Table:
+    """Return the first two fields of each line of a tab-separated file without header (ParaNMT)."""
+    path = root / spec["file"]
+
+    def rows() -> Iterator[Row]:
+        for number, line in read_lines(path):
+            if not line.strip():
+                continue
+            fields = [one_spaced(field) for field in line.split("\t")]
+            if len(fields) < 2 or not all(fields[:2]):
+                raise BadInput(f"{path}:{number}: expected two sentences, tab between them; mend the line")
+            yield fields[0], fields[1]
+
+    return PAIR, rows()
+
+
 def _image_captions(path: Path) -> Iterator[tuple[str, str]]:
     """Yield image and caption of each line `image#k<TAB>caption`."""
     for number, line in read_lines(path):
@@ -254,6 +270,7 @@ FORMATS: dict[str, Format] = {
     "nli": Format(_nli, ("files",), ("positive", "negative", "neutral")),
     "nli-pairs": Format(_nli_pairs, ("files", "labels")),
     "qqp": Format(_qqp, ("file",)),
+    "pairs": Format(_pairs, ("file",)),
     "captions": Format(_captions, ("file",)),
     "caption-lines": Format(_caption_lines, ("file",)),
     "sts-sentences": Format(_sts_sentences, ("task", "split")),

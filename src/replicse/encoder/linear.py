@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from torch.autograd.function import FunctionCtx, once_differentiable
 
 _ONEDNN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+_ROWS = 64
 
 
 def linear(values: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -33,19 +34,36 @@ def _product(left: Tensor, right: Tensor, bias: Tensor | None = None) -> Tensor:
     return torch.ops.mkldnn._linear_pointwise(left, right, bias, "none", [], "")
 
 
+def _filled(values: Tensor) -> Tensor:
+    """Return the rows with zero rows behind them, up to a multiple of 64.
+
+    oneDNN compiles a kernel for each number of rows, which costs as much as the product of a small layer, and
+    packed batches rarely have the same number twice.
+    """
+    missing = -len(values) % _ROWS
+    if not missing or len(values) < _ROWS:
+        return values
+    filled = values.new_empty(len(values) + missing, values.shape[1])
+    filled[: len(values)] = values
+    filled[len(values) :] = 0
+    return filled
+
+
 class _OneDnnLinear(torch.autograd.Function):
     @staticmethod
     def forward(ctx: FunctionCtx, values: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        ctx.save_for_backward(values, weight)
-        return _product(values, weight, bias)
+        filled = _filled(values)
+        ctx.save_for_backward(filled, weight)
+        return _product(filled, weight, bias)[: len(values)]
 
     @staticmethod
     @once_differentiable
     def backward(ctx: FunctionCtx, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
         values, weight = ctx.saved_tensors
         needs_values, needs_weight, needs_bias = ctx.needs_input_grad
+        filled = _filled(gradient)
         return (
-            _product(gradient, weight.t()) if needs_values else None,
-            _product(gradient.t(), values.t()) if needs_weight else None,
+            _product(filled, weight.t())[: len(gradient)] if needs_values else None,
+            _product(filled.t(), values.t()) if needs_weight else None,
             gradient.sum(0) if needs_bias else None,
         )

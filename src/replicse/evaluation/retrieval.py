@@ -5,7 +5,7 @@ of a pair scored exactly 5.0, its mate the other side. The paper states neither 
 of repeated sentences (methods 4.3), so both directions are reported, each with and without repetitions.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,15 @@ CUTOFFS = (1, 5, 10)
 
 
 def sentences(
-    root: Path, queries: Sequence[str] = (), corpus: Mapping[str, Any] | None = None, count: int = 3
+    root: Path,
+    queries: Mapping[str, str] | None = None,
+    corpus: Mapping[str, Any] | None = None,
+    count: int = 3,
 ) -> Iterator[str]:
     """Yield every sentence that `evaluate` asks for with these options."""
     first, second, _ = _test_pairs(root)
     yield from first + second
-    yield from queries
+    yield from (queries or {}).values()
     if queries and corpus:
         yield from _captions(root, corpus)
 
@@ -34,11 +37,11 @@ def sentences(
 def evaluate(
     root: Path,
     vectors: Vectors,
-    queries: Sequence[str] = (),
+    queries: Mapping[str, str] | None = None,
     corpus: Mapping[str, Any] | None = None,
     count: int = 3,
 ) -> dict[str, Any]:
-    """Return recall@1, recall@5 and recall@10 (x 100) by direction, and the neighbours of `queries`.
+    """Return recall@1, recall@5 and recall@10 (x 100) by direction, and the neighbours of the named `queries`.
 
     `forward` asks with the first sentence of a pair, `backward` with the second, `both` with either. There
     the corpus has a place for every sentence, and the query's own place is left out: a copy of the query
@@ -65,11 +68,13 @@ def evaluate(
     }
     if queries:
         among = _captions(root, corpus) if corpus else texts
-        nearest = zip(queries, neighbours(vectors, queries, among, count), strict=True)
-        found["neighbours"] = [
-            {"query": query, "found": [{"sentence": text, "cosine": cosine} for text, cosine in some]}
-            for query, some in nearest
-        ]
+        texts_asked = list(queries.values())
+        nearest = zip(queries.items(), neighbours(vectors, texts_asked, among, count), strict=True)
+        found["neighbours"] = {
+            name: {"query": query}
+            | {str(rank): {"sentence": text, "cosine": cosine} for rank, (text, cosine) in enumerate(some, 1)}
+            for (name, query), some in nearest
+        }
     return {**found, "failures": failures} if failures else found
 
 

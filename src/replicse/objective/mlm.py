@@ -1,12 +1,16 @@
 """Masked language modelling: an auxiliary term (SimCSE appendix D) and the pre-training of compact encoders."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from replicse.encoder.batch import TokenBatch
 from replicse.errors import BadInput
-from replicse.objective.terms import Step, Term
+from replicse.objective.terms import Model, Step, Term
 
 MASKED, RANDOM = 0.8, 0.1  # the rest of the chosen tokens stays as it is (Devlin et al. 2019)
 
@@ -32,36 +36,66 @@ def mask_tokens(
     return edited
 
 
+@dataclass(frozen=True)
+class Masked:
+    """Masked copies of packed tokens: the edited batch, the chosen positions and the ids that stood there."""
+
+    batch: TokenBatch
+    positions: Tensor
+    targets: Tensor
+
+
 class MaskedLanguageModelling(Term):
     """Mean cross-entropy at the masked positions of masked copies of all views (methods 1.6).
 
     `candidates` > 0 replaces the full softmax by one over the batch's own targets and that many random tokens:
-    for pre-training small encoders on a CPU, where the vocabulary would be most of the work.
+    for pre-training small encoders on a CPU, where the vocabulary would be most of the work. `in_place` repeats a
+    bug of SimCSE's code before November 2021: the contrastive inputs are the masked ones too.
     """
 
     needs_vectors = False
 
-    def __init__(self, ratio: float = 0.15, candidates: int = 0) -> None:
+    def __init__(self, ratio: float = 0.15, candidates: int = 0, in_place: bool = False) -> None:
         super().__init__()
         if not 0 < ratio < 1:
             raise BadInput(f"mlm.ratio is {ratio}; expected a share between 0 and 1")
-        self.ratio, self.candidates = float(ratio), int(candidates)
+        self.ratio, self.candidates, self.in_place = float(ratio), int(candidates), bool(in_place)
+        self._masked: Masked | None = None
+
+    def edit(
+        self, columns: Sequence[TokenBatch], model: Model, generator: torch.Generator
+    ) -> Sequence[TokenBatch]:
+        """Return the masked views where masking is in place; else the views as they are."""
+        if not self.in_place:
+            return columns
+        self._masked = self._mask(columns, model, generator)
+        ends = np.cumsum([column.rows for column in columns]).tolist()
+        return [
+            self._masked.batch.slice(end - column.rows, end)
+            for end, column in zip(ends, columns, strict=True)
+        ]
 
     def forward(self, step: Step) -> Tensor:
         """Return the mean cross-entropy over the chosen positions of all views."""
-        batch = TokenBatch.concatenate(step.columns)
-        special = step.model.special
-        special_ids = torch.tensor([special.pad, special.unk, special.cls, special.sep, special.mask])
-        positions = choose_positions(batch, special_ids, self.ratio, step.generator)
-        if len(positions) == 0:
-            return batch.tokens.new_zeros((), dtype=torch.float32)
-        vocabulary = step.model.encoder.config.vocabulary
-        edited = mask_tokens(batch.tokens, positions, special.mask, vocabulary, step.generator)
-        positions = positions.to(batch.tokens.device)
-        states = step.model.token_states(TokenBatch(edited, batch.offsets))[positions]
-        targets = batch.tokens[positions]
+        masked = self._masked if self.in_place else self._mask(step.columns, step.model, step.generator)
+        assert masked is not None
+        if len(masked.positions) == 0:
+            return masked.batch.tokens.new_zeros((), dtype=torch.float32)
+        states = step.model.token_states(masked.batch)[masked.positions]
+        targets = masked.targets
         if self.candidates:
+            vocabulary = step.model.encoder.config.vocabulary
             drawn = torch.randint(vocabulary, (self.candidates,), generator=step.generator).to(targets.device)
             shortlist, places = torch.unique(torch.cat([targets, drawn]), return_inverse=True)
             return F.cross_entropy(step.model.token_logits(states, shortlist).float(), places[: len(targets)])
         return F.cross_entropy(step.model.token_logits(states, None).float(), targets)
+
+    def _mask(self, columns: Sequence[TokenBatch], model: Model, generator: torch.Generator) -> Masked:
+        batch = TokenBatch.concatenate(columns)
+        special = model.special
+        special_ids = torch.tensor([special.pad, special.unk, special.cls, special.sep, special.mask])
+        positions = choose_positions(batch, special_ids, self.ratio, generator)
+        vocabulary = model.encoder.config.vocabulary
+        edited = mask_tokens(batch.tokens, positions, special.mask, vocabulary, generator)
+        positions = positions.to(batch.tokens.device)
+        return Masked(TokenBatch(edited, batch.offsets), positions, batch.tokens[positions])

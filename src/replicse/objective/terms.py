@@ -52,6 +52,12 @@ class Term(nn.Module):
 
     needs_vectors = True
 
+    def edit(
+        self, columns: Sequence[TokenBatch], model: Model, generator: torch.Generator
+    ) -> Sequence[TokenBatch]:
+        """Return the views that are encoded; most terms leave them as they are."""
+        return columns
+
     def forward(self, step: Step) -> Tensor:
         """Return the scalar loss of the step."""
         raise NotImplementedError
@@ -69,6 +75,14 @@ class Objective(nn.Module):
     def needs_vectors(self) -> bool:
         """Return whether any term reads sentence vectors."""
         return any(term.needs_vectors for term in self.terms)
+
+    def edit(
+        self, columns: Sequence[TokenBatch], model: Model, generator: torch.Generator
+    ) -> Sequence[TokenBatch]:
+        """Return the views as the terms leave them before they are encoded."""
+        for term in self.terms:
+            columns = term.edit(columns, model, generator)
+        return columns
 
     def forward(self, step: Step) -> Tensor:
         """Return the weighted sum of the terms' losses."""

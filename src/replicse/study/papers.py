@@ -45,7 +45,7 @@ class Row:
     """One row of an item: the encoder it evaluates (`subject`) and how it is shown.
 
     `also` holds encoders for further protocols of the row (a released checkpoint, a variant); `read` replaces
-    the suite path of single columns.
+    the suite path of single columns, `cells` what their encoders change.
     """
 
     id: str
@@ -56,6 +56,7 @@ class Row:
     subject: Mapping[str, Any] = field(default_factory=dict)
     also: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     read: Mapping[str, str] = field(default_factory=dict)
+    cells: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -170,6 +171,7 @@ def _item(document: Mapping[str, Any], paper: str, path: Path) -> Item:
             subject=row.get("encoder", {}),
             also=row.get("also", {}),
             read=row.get("read", {}),
+            cells=row.get("cells", {}),
         )
         for row in document["rows"]
     )

@@ -2,13 +2,14 @@
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from replicse.errors import BadInput, nearest
+from replicse.study.cost import run_hours
 from replicse.study.papers import Column, Item, Paper, Reported, Row, load_paper, merged, recipe_of
 from replicse.study.paths import Paths
 from replicse.study.scales import Scale, load_scale
@@ -88,6 +89,19 @@ class Plan:
                 pending += [self.runs[run].init["run"]] if "run" in self.runs[run].init else []
         return found
 
+    def hours(self, runs: Iterable[str]) -> float | None:
+        """Return the estimated hours of some runs on the scale's device; None where one cannot be estimated."""
+        each = [
+            run_hours(
+                self.runs[run],
+                self.scale.rows(self.runs[run].corpus["name"]),
+                self.scale.cost["flops"],
+                self.runs.__getitem__,
+            )
+            for run in runs
+        ]
+        return None if None in each else sum(each)
+
     def evaluation_files(self, item: Item) -> list[str]:
         """Return the JSON files that an item's cells read, each once, in order."""
         files: dict[str, None] = {}
@@ -141,11 +155,16 @@ class Plan:
 
     def manifest(self, item: Item) -> dict[str, Any]:
         """Return all that tabulate and report need to know of an item."""
-        protocols: dict[str, dict[str, dict[str, list[str]]]] = {row.id: {} for row in item.rows}
+        protocols: dict[str, dict[str, dict[str, str]]] = {row.id: {} for row in item.rows}
+        lists: dict[str, list[str]] = {}
         cells: dict[str, dict[str, Any]] = {}
         for cell in self.cells[item.id]:
-            group = protocols[cell.row.id].setdefault(cell.protocol, {})
-            group[digest(cell.column.subject, 4)] = list(cell.encoders)
+            named = protocols[cell.row.id].setdefault(cell.protocol, {})
+            if cell.encoders:
+                # Most columns of a row read the same encoders: each list stands once.
+                name = digest(cell.encoders, 6)
+                lists[name] = list(cell.encoders)
+                named[f"{cell.column.id}|{cell.column.metric}"] = name
             facts = self._cell_facts(cell)
             if facts:
                 cells[f"{cell.row.id}|{cell.column.id}|{cell.column.metric}"] = facts
@@ -168,7 +187,6 @@ class Plan:
                     "better": column.better,
                     "minus": bool(column.minus),
                     "choose": column.choose,
-                    "encoders": digest(column.subject, 4),
                 }
                 for column in item.columns
             ],
@@ -191,6 +209,7 @@ class Plan:
                     if "run" not in self.encoders[encoder].source
                 }
             ),
+            "encoders": lists,
             "cells": cells,
             "notes": list(item.notes),
             "deviations": self.papers[item.paper].deviations.get(item.name, ""),
@@ -245,8 +264,8 @@ class Plan:
         for protocol, subject in protocols.items():
             for column in item.columns:
                 quoted = row.quoted and protocol == AS_DESCRIBED
-                encoders = () if quoted or not column.read else self._encoders(item, row, column, subject)
                 read = row.read.get(column.id, column.read)
+                encoders = () if quoted or not read else self._encoders(item, row, column, subject)
                 for encoder in encoders:
                     self.suites.setdefault(encoder, set()).add(read.partition("/")[0])
                     if read.startswith("data/"):
@@ -273,6 +292,7 @@ class Plan:
 
     def _encoders(self, item: Item, row: Row, column: Column, subject: Mapping[str, Any]) -> tuple[str, ...]:
         subject = merged(merged(item.subject, column.subject), subject)
+        subject = merged(subject, row.cells.get(column.id, {}))
         memo = json.dumps([item.paper, subject, item.trajectory], sort_keys=True, default=str)
         if memo not in self._memo:
             where = f"{item.file}: row {row.id}"

@@ -35,6 +35,10 @@ class Scale:
         recipe = {key: entry for key, entry in self._named("corpora", name, where).items() if key != "rows"}
         return {"name": name, **recipe}
 
+    def rows(self, name: str) -> int | None:
+        """Return the rows a corpus is expected to have, where the scale says so."""
+        return self.corpora.get(name, {}).get("rows")
+
     def backbone(self, name: str, where: str) -> Mapping[str, Any]:
         """Return a backbone: hub id, folder, or the run that pre-trains it."""
         return self._named("backbones", name, where)

@@ -60,7 +60,7 @@ def tabulate(manifest: Mapping[str, Any], evaluations: Evaluations) -> Iterator[
         for protocol, groups in row["protocols"].items():
             for column in manifest["columns"]:
                 facts = manifest["cells"].get(f"{row['id']}|{column['id']}|{column['metric']}", {})
-                encoders = groups.get(column["encoders"], [])
+                encoders = manifest["encoders"].get(groups.get(f"{column['id']}|{column['metric']}"), [])
                 base = {
                     "row": row["id"],
                     "column": column["id"],

@@ -148,7 +148,7 @@ class Trainer:
         for group in self.optimiser.param_groups:
             group["lr"] = options.learning_rate * schedule(step, self.steps, options.warmup)
         self.model.train()
-        columns = self._moved(columns)
+        columns = self.objective.edit(self._moved(columns), self.model, self.generator)
         with torch.autocast(self.device.type, self.half, enabled=self.half is not None):
             vectors = (
                 self.model.vectors(columns, self.job.spec.pooling.train, self.repeated)

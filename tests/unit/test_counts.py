@@ -1,0 +1,43 @@
+"""Counting what needs no encoder."""
+
+import pytest
+
+from replicse.data.world import write_world
+from replicse.errors import BadInput
+from replicse.evaluation.counts import count
+
+CORPORA = {
+    "nli": {"format": "triples", "file": "nli/nli_triples.csv"},
+    "gone": {"format": "triples", "file": "no.csv"},
+}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("world")
+    write_world(folder, size="tiny")
+    return folder
+
+
+def test_sizes_rows_and_overlap_are_counted(world):
+    wanted = ["data/sts/STS-B/dev", "data/transfer/TREC/test", "data/corpus/nli/rows", "data/overlap/nli"]
+    found = count(world, wanted, CORPORA)
+    data = found["suites"]["data"]
+    lines = (world / "SentEval/downstream/STS/STSBenchmark/sts-dev.csv").read_text().splitlines()
+    assert data["sts"]["STS-B"]["dev"] == len(lines)
+    assert data["transfer"]["TREC"]["test"] > 10
+    assert data["corpus"]["nli"]["rows"] == len((world / "nli/nli_triples.csv").read_text().splitlines()) - 1
+    assert 0 < data["overlap"]["nli"] < 100
+    assert found["failures"] == {}
+
+
+def test_a_missing_corpus_is_a_failure_of_its_own_cells_only(world):
+    found = count(world, ["data/corpus/gone/rows", "data/sts/STS-B/dev"], CORPORA)
+    assert found["suites"]["data"]["corpus"]["gone"]["rows"] is None
+    assert "no.csv" in found["failures"]["data/corpus/gone/rows"]
+    assert found["suites"]["data"]["sts"]["STS-B"]["dev"] > 10
+
+
+def test_an_unknown_kind_is_said(world):
+    with pytest.raises(BadInput, match="data/sizes/x"):
+        count(world, ["data/sizes/x"], {})
