@@ -10,7 +10,7 @@ CORES ?= all
 .PHONY: study test lint benchmarks clean
 
 study: $(STAMP)
-	PATH="$(CURDIR)/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/snakemake --cores $(CORES) --quiet host $(ARGS)
+	PATH="$(CURDIR)/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/snakemake --cores $(CORES) --scheduler greedy --quiet host $(ARGS)
 
 test: $(STAMP)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(ARGS)

@@ -334,3 +334,12 @@ def test_real_columns_of_all_formats_are_clean(real_data):
     for spec in specs:
         for texts in read_corpus(real_data, spec).values():
             assert all(text == " ".join(text.split()) != "" for text in texts)
+
+
+def test_tab_separated_pairs_take_the_first_two_fields(tmp_path):
+    (tmp_path / "pairs.tsv").write_text("a  b\tc\t0.9\n\nd\te\n", encoding="utf-8")
+    found = read_corpus(tmp_path, {"format": "pairs", "file": "pairs.tsv"})
+    assert found == {"anchor": ["a b", "d"], "positive": ["c", "e"]}
+    (tmp_path / "broken.tsv").write_text("a\tb\nalone\n", encoding="utf-8")
+    with pytest.raises(BadInput, match="broken.tsv:2: expected two sentences"):
+        read_corpus(tmp_path, {"format": "pairs", "file": "broken.tsv"})

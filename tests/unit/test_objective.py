@@ -164,3 +164,45 @@ def test_mlm_is_the_mean_cross_entropy_at_the_chosen_positions():
     whole = make_term({"term": "mlm", "ratio": 0.5, "candidates": 100_000})
     same = float(whole(Step([], [batch], model, torch.Generator().manual_seed(3))))
     assert same == pytest.approx(loss, rel=1e-5)
+
+
+def test_masking_in_place_changes_what_the_other_terms_see():
+    batch = tokens(rows=6, length=8)
+    model = SimpleNamespace(
+        special=SimpleNamespace(pad=0, unk=1, cls=2, sep=3, mask=4),
+        encoder=SimpleNamespace(config=SimpleNamespace(vocabulary=100)),
+    )
+    columns = [batch, batch.slice(0, 3)]
+    fixed = Objective([{"term": "infonce"}, {"term": "mlm", "ratio": 0.5}])
+    assert fixed.edit(columns, model, torch.Generator()) is columns
+    buggy = Objective([{"term": "infonce"}, {"term": "mlm", "ratio": 0.5, "in_place": True}])
+    edited = buggy.edit(columns, model, torch.Generator().manual_seed(0))
+    assert [column.rows for column in edited] == [6, 3]
+    assert all((column.tokens == 4).any() for column in edited)
+    special = torch.isin(batch.tokens, torch.tensor([2, 3]))
+    assert torch.equal(edited[0].tokens[special], batch.tokens[special])
+
+
+def test_masking_in_place_predicts_the_original_pieces():
+    batch = tokens(rows=6, length=8)
+    table = torch.randn(100, 7, generator=torch.Generator().manual_seed(2))
+    seen = []
+
+    def token_states(edited):
+        seen.append(edited.tokens)
+        return table[edited.tokens]
+
+    model = SimpleNamespace(
+        special=SimpleNamespace(pad=0, unk=1, cls=2, sep=3, mask=4),
+        encoder=SimpleNamespace(config=SimpleNamespace(vocabulary=100)),
+        token_states=token_states,
+        token_logits=lambda states, shortlist: states @ table.T,
+    )
+    losses = []
+    for in_place in (True, False):
+        term = make_term({"term": "mlm", "ratio": 0.5, "in_place": in_place})
+        generator = torch.Generator().manual_seed(5)
+        columns = term.edit([batch], model, generator)
+        losses.append(float(term(Step([], columns, model, generator))))
+    assert losses[0] == pytest.approx(losses[1])
+    assert torch.equal(*seen)

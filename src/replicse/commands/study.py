@@ -67,9 +67,7 @@ def plan_verb(parser: ArgumentParser) -> Action:
             f"{len(rows)} items ask for {asked} runs; {totals['runs']} are distinct, on {totals['stores']} tokenised"
             f" columns, evaluated as {totals['encoders']} encoders"
         )
-        print(
-            f"estimated training time of the distinct runs: {hours_text(totals['hours'])} h on {device}"
-        )
+        print(f"estimated training time of the distinct runs: {hours_text(totals['hours'])} h on {device}")
 
     return action
 

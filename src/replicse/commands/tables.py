@@ -10,8 +10,7 @@ from typing import Any
 from replicse.commands import Action
 from replicse.files import read_json
 from replicse.study.paths import Paths
-from replicse.study.plan import AS_DESCRIBED
-from replicse.study.tabulate import Evaluations, write_table
+from replicse.study.tabulate import AS_DESCRIBED, Evaluations, write_table
 
 log = logging.getLogger(__name__)
 CURVES = ("spectrum", "density")
@@ -89,6 +88,8 @@ def report_verb(parser: ArgumentParser) -> Action:
     def action(arguments: Namespace) -> None:
         from replicse.report.document import write_report
         from replicse.report.items import read_item
+        from replicse.report.shape import shape_sheet
+        from replicse.study.shape import shapes
 
         study, paths = read_json(arguments.study), Paths(read_json(arguments.study)["scale"])
         items = []
@@ -100,7 +101,11 @@ def report_verb(parser: ArgumentParser) -> Action:
                     Path(paths.manifest(name)), Path(paths.table(name)), scale=paths.scale, picture=picture
                 )
             )
-        write_report(arguments.out.parent, study_facts(study, read_json(arguments.data)), items)
+        evaluations = Evaluations(paths)
+        manifests = (read_json(paths.manifest(name)) for name in study["items"])
+        sheet = shape_sheet(shape for manifest in manifests for shape in shapes(manifest, evaluations))
+        facts = study_facts(study, read_json(arguments.data))
+        write_report(arguments.out.parent, facts, items, [sheet] if sheet.rows else [])
 
     return action
 

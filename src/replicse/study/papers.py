@@ -73,6 +73,7 @@ class Item:
     rows: tuple[Row, ...]
     subject: Mapping[str, Any]
     figure: str = ""
+    baseline: str = ""
     notes: tuple[str, ...] = ()
     trajectory: Mapping[str, Any] | None = None
     file: Path = Path()
@@ -197,6 +198,9 @@ def _item(document: Mapping[str, Any], paper: str, path: Path) -> Item:
         twice = next((key for key in keys if keys.count(key) > 1), None)
         if twice:
             raise BadInput(f'{path}: {kind} name "{twice[0]}" twice; ids must differ')
+    baseline = document.get("baseline", "")
+    if baseline and baseline not in {row.id for row in rows}:
+        raise BadInput(f'{path}: baseline is "{baseline}"{nearest(baseline, [row.id for row in rows])}')
     return Item(
         paper=paper,
         name=name,
@@ -208,6 +212,7 @@ def _item(document: Mapping[str, Any], paper: str, path: Path) -> Item:
         rows=rows,
         subject=document.get("encoder", {}),
         figure=document.get("figure", ""),
+        baseline=baseline,
         notes=tuple(document.get("notes", ())),
         trajectory=document.get("trajectory"),
         file=path,

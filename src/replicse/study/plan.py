@@ -14,9 +14,9 @@ from replicse.study.papers import Column, Item, Paper, Reported, Row, load_paper
 from replicse.study.paths import Paths
 from replicse.study.scales import Scale, load_scale
 from replicse.study.specs import EncoderSpec, RunSpec, Trajectory, build, digest, plain, tidy
+from replicse.study.tabulate import AS_DESCRIBED
 from replicse.study.validation import check, read_yaml
 
-AS_DESCRIBED = "as-described"
 SOURCES = ("use", "backbone", "released", "vectors", "data")
 
 
@@ -178,6 +178,7 @@ class Plan:
             "setting": dict(item.setting),
             "comparable": self.scale.comparable,
             "scale": self.scale.name,
+            "baseline": item.baseline,
             "columns": [
                 {
                     "id": column.id,

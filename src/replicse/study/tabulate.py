@@ -11,6 +11,7 @@ from replicse.files import write_text
 from replicse.study.paths import Paths
 from replicse.study.verdicts import Judgement, judge, printed_number
 
+AS_DESCRIBED = "as-described"
 FIELDS = [
     "row",
     "column",

@@ -1,0 +1,52 @@
+"""The shape of each tabulated column beside the paper's: what is judged at every scale, and all that compact judges."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from replicse.study.agreement import TableAgreement, table_agreement
+from replicse.study.tabulate import AS_DESCRIBED, Evaluations
+from replicse.study.verdicts import printed_number
+
+FEWEST_ROWS = 3  # an order of two rows is one sign
+
+
+@dataclass(frozen=True)
+class ColumnShape:
+    """The agreement of one column of an item with the numbers it prints."""
+
+    item: str
+    column: str
+    label: str
+    agreement: TableAgreement
+
+
+def shapes(manifest: Mapping[str, Any], evaluations: Evaluations) -> Iterator[ColumnShape]:
+    """Yield the agreement of every column that has printed numbers and ours in at least three rows."""
+    for column in manifest["columns"]:
+        if column["metric"] == "text" or column["choose"] or column["minus"]:
+            continue
+        reported, ours = column_values(manifest, column, evaluations)
+        if len(reported) < FEWEST_ROWS:
+            continue
+        baseline = manifest["baseline"] if manifest["baseline"] in reported else None
+        agreement = table_agreement(reported, ours, baseline=baseline, better=column["better"])
+        if agreement.rank is not None:
+            yield ColumnShape(manifest["item"], column["id"], column["label"], agreement)
+
+
+def column_values(
+    manifest: Mapping[str, Any], column: Mapping[str, Any], evaluations: Evaluations
+) -> tuple[dict[str, str], dict[str, list[float | None]]]:
+    """Return printed text and our value per seed by row, for rows that have both and are not quoted."""
+    name = f"{column['id']}|{column['metric']}"
+    reported: dict[str, str] = {}
+    ours: dict[str, list[float | None]] = {}
+    for row in manifest["rows"]:
+        facts = manifest["cells"].get(f"{row['id']}|{name}", {})
+        encoders = manifest["encoders"].get(row["protocols"][AS_DESCRIBED].get(name), [])
+        values = [evaluations.value(encoder, facts.get("read", column["read"]))[0] for encoder in encoders]
+        if printed_number(facts.get("reported")) and any(value is not None for value in values):
+            reported[row["id"]] = facts["reported"]
+            ours[row["id"]] = values
+    return reported, ours
