@@ -37,9 +37,9 @@ def test_a_dry_run_plans_each_shared_run_once(checkout):
     done = snakemake(checkout, "-n", "--configfile", str(ROOT / "tests/e2e/reduced.yaml"))
     assert done.returncode == 0, done.stderr
     found = jobs(done.stdout)
-    assert found["train"] == found["spec"] == 10, "eight dropout rows, delete one word, and the backbone"
-    assert found["evaluate"] == 9
-    assert found["align_uniformity_checkpoints"] == 4
+    assert found["train"] == found["spec"] == 19, "nine methods, two seeds, and the backbone"
+    assert found["evaluate"] == 18
+    assert found["align_uniformity_checkpoints"] == 8
     assert found["store"] == 2
     assert found["tabulate"] == 3
     assert found["report"] == 1
@@ -49,7 +49,7 @@ def test_an_item_alone_brings_in_only_what_it_needs(checkout):
     by_name = snakemake(checkout, "-n", "simcse_figure2", "--config", "seeds=[0]")
     by_file = snakemake(checkout, "-n", "results/micro/tables/simcse/figure2.csv")
     assert by_name.returncode == by_file.returncode == 0, by_name.stderr + by_file.stderr
-    assert jobs(by_file.stdout)["train"] == 9, "four methods, two seeds, one backbone"
+    assert jobs(by_file.stdout)["train"] == 5, "four methods, one seed, one backbone"
     assert "report" not in jobs(by_file.stdout)
     assert jobs(by_name.stdout)["figures"] == 1
 

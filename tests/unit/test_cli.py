@@ -25,13 +25,13 @@ def test_the_plan_lists_items_and_distinct_runs(capsys):
     assert main(["plan", *STUDY, "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert {item["item"]: item["runs"] for item in plan["items"]} == {
-        "simcse/table3": 9,
-        "simcse/figure2": 5,
-        "repro/table5": 8,
+        "simcse/table3": 17,
+        "simcse/figure2": 9,
+        "repro/table5": 15,
     }
-    assert plan["runs"] == 10
+    assert plan["runs"] == 19
     assert main(["plan", *STUDY]) == 0
-    assert "3 items ask for 22 runs; 10 are distinct" in capsys.readouterr().out
+    assert "3 items ask for 41 runs; 19 are distinct" in capsys.readouterr().out
 
 
 def test_validate_says_ok_or_one_sentence(capsys, tmp_path):
@@ -48,7 +48,7 @@ def test_validate_says_ok_or_one_sentence(capsys, tmp_path):
 def test_status_show_and_why_work_before_anything_has_run(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["status", *STUDY]) == 0
-    assert "simcse/table3         0 of    8 evaluations, not tabulated" in capsys.readouterr().out
+    assert "simcse/table3         0 of   16 evaluations, not tabulated" in capsys.readouterr().out
     assert main(["show", "simcse/table3", *STUDY]) == 0
     shown = capsys.readouterr().out
     assert "82.5" in shown

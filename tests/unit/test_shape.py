@@ -3,8 +3,8 @@
 import json
 
 import pytest
-
 from conftest import ROOT
+
 from replicse.report.shape import shape_sheet
 from replicse.study.plan import load_plan
 from replicse.study.shape import column_values, shapes
