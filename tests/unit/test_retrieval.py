@@ -139,7 +139,11 @@ def test_queries_find_captions_or_test_sentences(tmp_path):
     root = write_stsb(tmp_path, {"test": [(5.0, "a", "b")]})
     with gzip.open(root / "captions.tsv.gz", "wt", encoding="utf-8") as stream:
         stream.write("1.jpg#0\tA dog.\n1.jpg#1\tA cat.\n2.jpg#0\tA dog.\n")
-    options = {"queries": {"first": "a"}, "corpus": {"format": "caption-lines", "file": "captions.tsv.gz"}, "count": 5}
+    options = {
+        "queries": {"first": "a"},
+        "corpus": {"format": "caption-lines", "file": "captions.tsv.gz"},
+        "count": 5,
+    }
     vectors = RandomVectors(2, fixed={"a": [1, 0], "A dog.": [1, 1], "A cat.": [2, 1]})
     found = retrieval.evaluate(root, vectors, **options)
     asked = found["neighbours"]["first"]

@@ -72,10 +72,9 @@ def _split(rows: Iterator[Row], path: Path) -> TransferSplit:
 
 
 def _class(path: Path, label: int) -> Iterator[Row]:
-    """Yield the sentences of one class; blank lines, which CR and MPQA have, are dropped."""
+    """Yield the sentences of one class; the blank lines of CR and MPQA are empty sentences, as in SentEval's sizes."""
     for _, line in read_lines(path, fallback="latin-1"):
-        if line.strip():
-            yield label, one_spaced(line)
+        yield label, one_spaced(line)
 
 
 def _sst2(path: Path) -> Iterator[Row]:
