@@ -4,8 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[1]
+from places import ROOT
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from places import ROOT
 
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 

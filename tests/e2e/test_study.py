@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from conftest import ROOT
+from places import ROOT
 
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from places import ROOT
 
 from replicse.cli import VERBS, main
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 import yaml
-from conftest import ROOT
+from places import ROOT
 
 from replicse.errors import BadInput
 from replicse.study.plan import load_plan, read_config

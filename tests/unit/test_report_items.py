@@ -6,7 +6,8 @@ import pytest
 from golden import example_report as example
 
 from replicse.errors import BadInput, MissingData
-from replicse.report.items import FIELDS, make_item, read_item, read_results
+from replicse.report.items import make_item, read_item, read_results
+from replicse.study.tabulate import CONTRACT
 
 MANIFEST = {
     "item": "simcse/table6",
@@ -22,7 +23,7 @@ MANIFEST = {
     "notes": [],
     "deviations": "",
 }
-HEADER = ",".join(FIELDS)
+HEADER = ",".join(CONTRACT)
 LINE = "0.1,unsup,spearman,as-described,82.50,80.123456789,-2.376543211,78.5,81.75,5,lower,a;b;c"
 
 

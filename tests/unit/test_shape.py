@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import ROOT
+from places import ROOT
 
 from replicse.report.shape import shape_sheet
 from replicse.study.plan import load_plan

@@ -9,26 +9,13 @@ from typing import Any
 from replicse.errors import BadInput, MissingData, nearest
 from replicse.files import read_json
 from replicse.study.specs import build
+from replicse.study.tabulate import CONTRACT
 from replicse.study.verdicts import VERDICTS
 
 KINDS = ("table", "figure")
 TEXT = "text"
 FIGURES = ("trajectory", "scatter", "spectrum", "density", "profile", "bars")
 NEEDED = ("item", "paper", "kind", "title", "columns", "rows")
-FIELDS = (
-    "row",
-    "column",
-    "metric",
-    "protocol",
-    "reported",
-    "reproduced",
-    "delta",
-    "low",
-    "high",
-    "n_seeds",
-    "verdict",
-    "encoders",
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,9 +171,9 @@ def read_results(path: Path) -> tuple[Result, ...]:
         raise MissingData(f"{path}: no such file; tabulate the item first")
     with path.open(encoding="utf-8", newline="") as stream:
         reader = csv.DictReader(stream)
-        missing = [name for name in FIELDS if name not in (reader.fieldnames or ())]
+        missing = [name for name in CONTRACT if name not in (reader.fieldnames or ())]
         if missing:
-            raise BadInput(f"{path}:1: the header lacks {', '.join(missing)}; expected {','.join(FIELDS)}")
+            raise BadInput(f"{path}:1: the header lacks {', '.join(missing)}; expected {','.join(CONTRACT)}")
         return tuple(result_of(entry, f"{path}:{reader.line_num}") for entry in reader)
 
 

@@ -12,7 +12,7 @@ from replicse.study.paths import Paths
 from replicse.study.verdicts import Judgement, judge, printed_number
 
 AS_DESCRIBED = "as-described"
-FIELDS = [
+CONTRACT = [
     "row",
     "column",
     "metric",
@@ -25,9 +25,8 @@ FIELDS = [
     "n_seeds",
     "verdict",
     "encoders",
-    "borrowed",
-    "reason",
 ]
+FIELDS = [*CONTRACT, "borrowed", "reason"]
 
 
 class Evaluations:
