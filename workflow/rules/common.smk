@@ -209,5 +209,5 @@ def list_manifests(wildcards):
 
 
 def study_record(wildcards):
-    """Return what the report says about the study, as JSON."""
-    return compact_json(PLAN.record)
+    """Return what the report says about the study, as JSON; the papers keep the order of the config."""
+    return json.dumps(PLAN.record, ensure_ascii=False, separators=(",", ":"))
