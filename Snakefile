@@ -22,12 +22,19 @@ include: "workflow/rules/report.smk"
 
 localrules:
     all,
+    released,
 
 
 rule all:
     default_target: True
     input:
         rules.report.output,
+
+
+# Checkpoints that others released, without any training: `snakemake --cores all released`, then `replicse show ITEM`.
+rule released:
+    input:
+        released_evaluations(),
 
 
 for item in PLAN.items.values():

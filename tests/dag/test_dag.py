@@ -61,6 +61,14 @@ def test_every_scale_plans(checkout, scale):
     assert jobs(done.stdout)["report"] == 1
 
 
+def test_released_checkpoints_need_no_training(checkout):
+    done = snakemake(checkout, "-n", "released", "--config", "scale=paper")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = jobs(done.stdout)
+    assert "train" not in found
+    assert found["evaluate"] >= found["backbone"] >= 10
+
+
 def test_a_mistake_in_the_config_is_said_before_any_rule(checkout):
     done = snakemake(checkout, "-n", "--config", "scale=mikro")
     assert done.returncode != 0

@@ -193,6 +193,15 @@ def item_files(item):
     return [PATHS.table(item.id), *figures]
 
 
+def released_evaluations():
+    """Return the evaluations of all encoders that are downloaded as they are."""
+    return [
+        PATHS.encoder(name, "evaluation")
+        for name, encoder in PLAN.encoders.items()
+        if "hub" in encoder.source
+    ]
+
+
 def list_tables(wildcards):
     """Return the tables of all items."""
     return [PATHS.table(item) for item in PLAN.items]
