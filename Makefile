@@ -7,22 +7,19 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 CORES ?= all
 
-.PHONY: study test lint benchmarks clean
+.PHONY: study test lint clean
 
 study: $(STAMP)
 	PATH="$(CURDIR)/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/snakemake --cores $(CORES) --scheduler greedy --quiet host $(ARGS)
 
 test: $(STAMP)
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(ARGS)
+	PATH="$(CURDIR)/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/snakefmt --check Snakefile workflow
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/snakemake --lint
-
-benchmarks: $(STAMP)
-	$(BIN)/python benchmarks/run.py
 
 # CPU wheels of torch come from the index that pip is set up for; a GPU build is installed by hand before (README).
 $(STAMP): requirements.txt pyproject.toml
