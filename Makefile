@@ -10,7 +10,7 @@ CORES ?= all
 .PHONY: study test lint clean
 
 study: $(STAMP)
-	PATH="$(CURDIR)/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/snakemake --cores $(CORES) --scheduler greedy --quiet host $(ARGS)
+	PATH="$(CURDIR)/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/snakemake --cores $(CORES) --scheduler greedy --keep-going --show-failed-logs --quiet host $(ARGS)
 
 test: $(STAMP)
 	PATH="$(CURDIR)/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS)
