@@ -19,6 +19,7 @@ from replicse.objective import Objective, Step
 from replicse.study.specs import RunSpec, build
 from replicse.training.data import TrainingData
 from replicse.training.model import SentenceModel, device_for, fresh_model, open_model
+from replicse.training.optimiser import AdamW
 from replicse.training.ppmi import ppmi_embeddings
 from replicse.training.selection import Selection
 from replicse.training.state import RunState, StopSignal
@@ -69,12 +70,8 @@ class Trainer:
         self.objective = Objective(spec.objective).to(self.device)
         self.data = TrainingData(self.job.stores, spec.optimisation.batch_size, spec.seed)
         self.steps = self.data.steps(spec.optimisation.epochs, spec.optimisation.steps)
-        self.optimiser = torch.optim.AdamW(
-            [*self.model.parameters(), *self.objective.parameters()],
-            lr=spec.optimisation.learning_rate,
-            weight_decay=spec.optimisation.weight_decay,
-            fused=True,
-        )
+        parameters = [*self.model.parameters(), *self.objective.parameters()]
+        self.optimiser = AdamW(parameters, spec.optimisation.weight_decay)
         self.generator = torch.Generator().manual_seed(spec.seed)
         # bf16 needs no loss scaling; only GPUs without it fall back to fp16 (methods 1.4). A CPU stays in fp32.
         self.half = (
@@ -145,8 +142,7 @@ class Trainer:
 
     def _update(self, step: int, columns: list[TokenBatch]) -> Tensor:
         options = self.job.spec.optimisation
-        for group in self.optimiser.param_groups:
-            group["lr"] = options.learning_rate * schedule(step, self.steps, options.warmup)
+        rate = options.learning_rate * schedule(step, self.steps, options.warmup)
         self.model.train()
         columns = self.objective.edit(self._moved(columns), self.model, self.generator)
         with torch.autocast(self.device.type, self.half, enabled=self.half is not None):
@@ -156,14 +152,11 @@ class Trainer:
                 else []
             )
             loss = self.objective(Step(vectors, columns, self.model, self.generator))
-        self.optimiser.zero_grad(set_to_none=True)
+        self.optimiser.zero_grad()
         self.scaler.scale(loss).backward()
         self.scaler.unscale_(self.optimiser)
-        torch.nn.utils.clip_grad_norm_(
-            [parameter for group in self.optimiser.param_groups for parameter in group["params"]],
-            options.clip,
-        )
-        self.scaler.step(self.optimiser)
+        torch.nn.utils.clip_grad_norm_(self.optimiser.parameters, options.clip)
+        self.scaler.step(self.optimiser, rate)
         self.scaler.update()
         return loss.detach()
 

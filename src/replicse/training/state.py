@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from replicse.files import written_aside
+from replicse.training.optimiser import AdamW
 
 
 class RunState:
@@ -25,7 +26,7 @@ class RunState:
         *,
         step: int,
         model: nn.Module,
-        optimiser: torch.optim.Optimizer,
+        optimiser: AdamW,
         scaler: Any,
         generator: torch.Generator,
         history: list,
@@ -47,7 +48,7 @@ class RunState:
             torch.save(content, temporary)
 
     def load(
-        self, model: nn.Module, optimiser: torch.optim.Optimizer, scaler: Any, generator: torch.Generator
+        self, model: nn.Module, optimiser: AdamW, scaler: Any, generator: torch.Generator
     ) -> dict[str, Any] | None:
         """Restore everything in place; return step, history and best, or None where nothing was saved."""
         path = self.folder / "state.pt"

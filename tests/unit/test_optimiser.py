@@ -1,0 +1,75 @@
+"""AdamW against torch's own, bit for bit, and its state."""
+
+import subprocess
+import sys
+
+import torch
+from torch import nn
+
+from replicse.training.optimiser import AdamW
+
+RATES = [1e-2, 5e-3, 1e-3, 1e-3]
+
+
+def model():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 2), nn.Linear(2, 2))
+
+
+def losses(net):
+    torch.manual_seed(1)
+    for _ in RATES:
+        yield (net[:3](torch.randn(8, 5)) ** 2).mean()  # the last layer never has a gradient
+
+
+def test_results_are_those_of_torch_bit_for_bit():
+    ours, theirs = model(), model()
+    reference = torch.optim.AdamW(theirs.parameters(), weight_decay=0.1, fused=True)
+    for rate, loss in zip(RATES, losses(theirs), strict=True):
+        reference.param_groups[0]["lr"] = rate
+        reference.zero_grad()
+        loss.backward()
+        reference.step()
+    optimiser = AdamW(ours.parameters(), weight_decay=0.1)
+    for rate, loss in zip(RATES, losses(ours), strict=True):
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step(rate)
+    assert all(
+        torch.equal(one, other) for one, other in zip(ours.parameters(), theirs.parameters(), strict=True)
+    )
+    assert len(optimiser.state) == 4
+
+
+def test_a_restored_optimiser_goes_on_as_the_first():
+    first, second = model(), model()
+    optimisers = [AdamW(net.parameters(), weight_decay=0.0) for net in (first, second)]
+    for number, (rate, loss) in enumerate(zip(RATES, losses(first), strict=True)):
+        if number == 2:
+            second.load_state_dict(first.state_dict())
+            optimisers[1].load_state_dict(optimisers[0].state_dict() | {})
+            optimisers[1].state = {
+                place: tuple(tensor.clone() for tensor in tensors)
+                for place, tensors in optimisers[1].state.items()
+            }
+        optimisers[0].zero_grad()
+        loss.backward()
+        optimisers[0].step(rate)
+    for number, (rate, loss) in enumerate(zip(RATES, losses(second), strict=True)):
+        if number >= 2:
+            optimisers[1].zero_grad()
+            loss.backward()
+            optimisers[1].step(rate)
+    assert all(
+        torch.equal(one, other) for one, other in zip(first.parameters(), second.parameters(), strict=True)
+    )
+
+
+def test_it_imports_no_compiler():
+    code = (
+        "import sys, torch; from replicse.training.optimiser import AdamW; net = torch.nn.Linear(2, 2);"
+        "net(torch.ones(1, 2)).sum().backward(); AdamW(net.parameters(), 0.0).step(0.1);"
+        "torch.nn.utils.clip_grad_norm_(list(net.parameters()), 1.0); assert 'torch._dynamo' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
