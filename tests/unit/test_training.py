@@ -222,3 +222,12 @@ def test_a_job_file_is_read_back(tmp_path):
     job = micro.job(tmp_path)
     document = {"run": plain(job.spec), "run_id": job.run_id, "init": "", "tokenizer": "t", "stores": ["s"]}
     assert loop.TrainJob.read(document).spec == build(RunSpec, plain(job.spec), "run") == job.spec
+
+
+def test_masking_in_place_is_another_training_than_masking_a_copy(tmp_path, root):
+    outs = []
+    for in_place in (False, True):
+        objective = [{"term": "infonce"}, {"term": "mlm", "weight": 0.1, "in_place": in_place}]
+        job = micro.job(tmp_path, objective=objective, selection={"every": 0})
+        outs.append(trained(job, root, tmp_path / f"run-{in_place}"))
+    assert not micro.equal_weights(outs[0] / "last", outs[1] / "last")
