@@ -6,7 +6,8 @@ import pytest
 from golden import example_report as example
 
 from replicse.errors import BadInput, MissingData
-from replicse.report.items import make_item, read_item, read_results
+from replicse.files import read_json
+from replicse.report.items import make_item, read_results
 from replicse.study.tabulate import CONTRACT
 
 MANIFEST = {
@@ -36,7 +37,9 @@ def write(folder, *lines, header=HEADER):
 def test_an_item_is_read_whole(tmp_path):
     manifest = tmp_path / "table6.json"
     manifest.write_text(json.dumps(MANIFEST), encoding="utf-8")
-    item = read_item(manifest, write(tmp_path, LINE), scale="paper", picture=tmp_path / "table6")
+    item = make_item(
+        read_json(manifest), read_results(write(tmp_path, LINE)), scale="paper", picture=tmp_path / "table6"
+    )
     assert item.rows[0].id == "0.1" and item.rows[0].label == "0.10" and item.rows[0].group == ""
     (cell,) = item.results
     assert cell.reported == "82.50"

@@ -47,11 +47,12 @@ def figures_verb(parser: ArgumentParser) -> Action:
 
     def action(arguments: Namespace) -> None:
         from replicse.report.figures import draw
-        from replicse.report.items import read_item
+        from replicse.report.items import make_item, read_results
         from replicse.report.records import records_of
 
         manifest = read_json(arguments.item)
-        item = read_item(arguments.item, arguments.table, scale=manifest["scale"])
+        results = read_results(arguments.table)
+        item = make_item(manifest, results, scale=manifest["scale"], where=str(arguments.table))
         records = curves(manifest) if item.figure in CURVES else records_of(item)
         files = draw(item.figure, records, arguments.out.with_suffix(""))
         log.info("wrote=%s", ",".join(map(str, files)))
@@ -87,22 +88,21 @@ def report_verb(parser: ArgumentParser) -> Action:
 
     def action(arguments: Namespace) -> None:
         from replicse.report.document import write_report
-        from replicse.report.items import read_item
+        from replicse.report.items import make_item, read_results
         from replicse.report.shape import shape_sheet
         from replicse.study.shape import shapes
 
-        study, paths = read_json(arguments.study), Paths(read_json(arguments.study)["scale"])
+        study = read_json(arguments.study)
+        paths = Paths(study["scale"])
+        manifests = [read_json(paths.manifest(name)) for name in study["items"]]
         items = []
-        for name in study["items"]:
-            figure = Path(paths.figure(name))
-            picture = figure.with_suffix("") if read_json(paths.manifest(name))["figure"] else None
+        for manifest in manifests:
+            picture = Path(paths.figure(manifest["item"])).with_suffix("") if manifest["figure"] else None
+            table = Path(paths.table(manifest["item"]))
             items.append(
-                read_item(
-                    Path(paths.manifest(name)), Path(paths.table(name)), scale=paths.scale, picture=picture
-                )
+                make_item(manifest, read_results(table), scale=paths.scale, picture=picture, where=str(table))
             )
         evaluations = Evaluations(paths)
-        manifests = (read_json(paths.manifest(name)) for name in study["items"])
         sheet = shape_sheet(shape for manifest in manifests for shape in shapes(manifest, evaluations))
         facts = study_facts(study, read_json(arguments.data))
         write_report(arguments.out.parent, facts, items, [sheet] if sheet.rows else [])

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from replicse.errors import BadInput, MissingData, nearest
-from replicse.files import read_json
 from replicse.study.specs import build
 from replicse.study.tabulate import CONTRACT
 from replicse.study.verdicts import VERDICTS
@@ -88,16 +87,6 @@ class Item:
     deviations: str = ""
     results: tuple[Result, ...] = ()
     picture: Path | None = None
-
-
-def read_item(manifest: Path, results: Path, *, scale: str, picture: Path | None = None) -> Item:
-    """Return the item of a manifest (JSON) with the cells of its table (CSV).
-
-    `picture` is given where figure files exist, less their suffix. BadInput names a mistake in either file.
-    """
-    return make_item(
-        read_json(manifest), read_results(results), scale=scale, picture=picture, where=str(results)
-    )
 
 
 def make_item(

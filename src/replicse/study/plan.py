@@ -323,7 +323,10 @@ class Plan:
         elif "vectors" in subject:
             values = {
                 **values,
-                "source": {"vectors": subject["vectors"], **self._vectors(subject["vectors"], where)},
+                "source": {
+                    "vectors": subject["vectors"],
+                    **self.scale.word_vectors(subject["vectors"], where),
+                },
             }
         elif "hub" in subject:
             source = dict(subject["hub"])
@@ -333,8 +336,7 @@ class Plan:
             values = {**self._trained(item, subject, seed, where), **values}
         elif "backbone" in subject:
             source = self._backbone(subject["backbone"], where)
-            kept = self.kept_checkpoint(self.runs[source["run"]]) if "run" in source else "best"
-            values = {"checkpoint": kept, **values, "source": source}
+            values = {"checkpoint": self._kept_of(source), **values, "source": source}
         else:
             raise BadInput(f"{where}: the encoder names none of {', '.join(SOURCES)}")
         spec = build(EncoderSpec, values, where)
@@ -357,9 +359,6 @@ class Plan:
     def _postprocess(self, wanted: Mapping[str, Any], where: str) -> dict[str, Any]:
         fit = wanted["fit"]
         return {**wanted, "fit": fit if fit == "target" else self.scale.corpus(fit, where)}
-
-    def _vectors(self, name: str, where: str) -> dict[str, Any]:
-        return dict(self.scale.word_vectors(name, where))
 
     def _keep(self, run_id: str, wanted: Mapping[str, Any], where: str) -> None:
         run = self.runs[run_id]
@@ -395,6 +394,10 @@ class Plan:
             self.run_stores[spec.run_id] = [self._store(spec, view) for view in spec.views]
         return spec.run_id
 
+    def _kept_of(self, source: Mapping[str, Any]) -> str:
+        """Return which checkpoint of a backbone is used: that of its run, or the only one it was released with."""
+        return self.kept_checkpoint(self.runs[source["run"]]) if "run" in source else "best"
+
     def _view(self, view: Mapping[str, Any], where: str) -> dict[str, Any]:
         """Return a view with what the scale says of its augmentation; a masked-LM's backbone becomes its folder."""
         if "augment" not in view:
@@ -402,8 +405,8 @@ class Plan:
         augment = {**view["augment"], **self.scale.augmentations.get(view["augment"]["name"], {})}
         if "backbone" in augment:
             source = self._backbone(augment.pop("backbone"), where)
-            kept = self.kept_checkpoint(self.runs[source["run"]]) if "run" in source else "best"
-            augment["encoder"] = self.encoder_folder(EncoderSpec(source=source, checkpoint=kept))
+            spec = EncoderSpec(source=source, checkpoint=self._kept_of(source))
+            augment["encoder"] = self.encoder_folder(spec)
         return {**view, "augment": augment}
 
     def _store(self, run: RunSpec, view: Mapping[str, Any]) -> str:
