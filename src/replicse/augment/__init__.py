@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from replicse.augment.eda import easy_data_augmentation
-from replicse.augment.masked_lm import masked_lm
+from replicse.augment.masked_lm import insertion, masked_lm
 from replicse.augment.neighbours import next_sentence
 from replicse.augment.synonyms import synonym
 from replicse.augment.words import crop, delete_one_word, deletion, shuffle
@@ -25,6 +25,7 @@ AUGMENTATIONS: dict[str, Callable[..., list[str]]] = {
     "eda": easy_data_augmentation,
     "next-sentence": next_sentence,
     "masked-lm": masked_lm,
+    "insertion": insertion,
 }
 DEFAULT_SEED = 42
 

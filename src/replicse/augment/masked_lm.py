@@ -1,13 +1,10 @@
-"""Replacement of word pieces by a masked-LM's own proposals (SimCSE Table 1, "MLM k%")."""
+"""Word pieces that a masked-LM replaces (SimCSE Table 1, "MLM k%") or inserts (DiffCSE, appendix B)."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
 from replicse.augment.parameters import fraction
-
-BATCH_TOKENS = 4096
 
 
 def masked_lm(lines: Sequence[str], *, seed: int, ratio: float, encoder: str) -> list[str]:
@@ -16,51 +13,34 @@ def masked_lm(lines: Sequence[str], *, seed: int, ratio: float, encoder: str) ->
     The pieces are masked together, the encoder runs without dropout, and the most likely piece that differs from
     the original is taken (methods 8.3). `encoder` is a folder with a masked-LM head.
     """
-    import torch
-
-    from replicse.data.tokenizer import load_tokenizer, special_ids
-    from replicse.encoder.batch import TokenBatch
-    from replicse.encoder.checkpoints import load_encoder
-    from replicse.encoder.transformer import ALL_TOKENS
-    from replicse.errors import BadInput
+    from replicse.augment.proposals import Proposer
 
     fraction("masked-lm", "ratio", ratio, above_zero=True)
-    loaded = load_encoder(Path(encoder))
-    if loaded.masked_lm is None:
-        raise BadInput(f"{encoder}: holds no masked-LM head; masked-lm needs one")
-    model = loaded.encoder.eval()
-    tokenizer = load_tokenizer(Path(encoder) / "tokenizer.json", model.config.max_length)
-    special = special_ids(tokenizer)
-    forbidden = [special.pad, special.unk, special.cls, special.sep, special.mask]
-    rows = [np.array(encoding.ids) for encoding in tokenizer.encode_batch(list(lines))]
-    chosen = [_chosen(row, forbidden, ratio, (seed, place)) for place, row in enumerate(rows)]
-    result = [row.copy() for row in rows]
-    order = sorted(
-        (place for place in range(len(rows)) if len(chosen[place])), key=lambda place: len(rows[place])
-    )
-    with torch.inference_mode():
-        for some in _batches(order, rows):
-            masked = []
-            for place in some:
-                row = rows[place].copy()
-                row[chosen[place]] = special.mask
-                masked.append(row)
-            batch = TokenBatch.from_rows(masked)
-            places = np.concatenate(
-                [chosen[place] + int(batch.offsets[index]) for index, place in enumerate(some)]
-            )
-            states = model(batch, ALL_TOKENS).last[torch.from_numpy(places)]
-            logits = loaded.masked_lm(states, model.token_embeddings)
-            originals = torch.from_numpy(np.concatenate([rows[place][chosen[place]] for place in some]))
-            logits[:, forbidden] = -torch.inf
-            logits[torch.arange(len(logits)), originals] = -torch.inf
-            proposals = logits.argmax(dim=1).numpy()
-            start = 0
-            for place in some:
-                count = len(chosen[place])
-                result[place][chosen[place]] = proposals[start : start + count]
-                start += count
-    return tokenizer.decode_batch([row.tolist() for row in result], skip_special_tokens=True)
+    proposer = Proposer(encoder, "masked-lm")
+    rows = proposer.pieces(lines)
+    chosen = [_chosen(row, proposer.special, ratio, (seed, place)) for place, row in enumerate(rows)]
+    originals = [row[places] for row, places in zip(rows, chosen, strict=True)]
+    return proposer.text(proposer.fill(rows, chosen, avoid=originals))
+
+
+def insertion(lines: Sequence[str], *, seed: int, ratio: float, encoder: str) -> list[str]:
+    """Return lines with word pieces inserted at random places, their number a share of the length.
+
+    Masks are inserted, at least one where a line has any piece, and the best proposals of a frozen masked-LM
+    take their places (DiffCSE, section 5). `encoder` is a folder with a masked-LM head.
+    """
+    from replicse.augment.proposals import Proposer
+
+    fraction("insertion", "ratio", ratio, above_zero=True)
+    proposer = Proposer(encoder, "insertion")
+    # Room for what is inserted, one by rounding included.
+    rows = proposer.pieces(lines, at_most=int((proposer.max_length - 1) / (1 + ratio)))
+    places = [_inserted(len(row) - 2, ratio, (seed, place)) for place, row in enumerate(rows)]
+    widened = [
+        np.insert(row, some - np.arange(len(some)), proposer.mask)
+        for row, some in zip(rows, places, strict=True)
+    ]
+    return proposer.text(proposer.fill(widened, places))
 
 
 def _chosen(row: np.ndarray, forbidden: list[int], ratio: float, seed: tuple[int, int]) -> np.ndarray:
@@ -70,10 +50,7 @@ def _chosen(row: np.ndarray, forbidden: list[int], ratio: float, seed: tuple[int
     return np.sort(np.random.default_rng(seed).choice(ordinary, count, replace=False)) if count else ordinary
 
 
-def _batches(order: list[int], rows: list[np.ndarray]) -> list[list[int]]:
-    batches: list[list[int]] = []
-    for place in order:
-        if not batches or (len(batches[-1]) + 1) * len(rows[place]) > BATCH_TOKENS:
-            batches.append([])
-        batches[-1].append(place)
-    return batches
+def _inserted(length: int, ratio: float, seed: tuple[int, int]) -> np.ndarray:
+    """Return the places of inserted pieces among those of a longer row, behind its first special token."""
+    count = max(1, round(ratio * length)) if length > 0 else 0
+    return 1 + np.sort(np.random.default_rng(seed).choice(length + count, count, replace=False))

@@ -97,6 +97,19 @@ class TokenBatch:
         columns = torch.arange(self.longest, device=self.tokens.device)
         return columns < self._on_device(self.lengths)[:, None]
 
+    @property
+    def attention_mask(self) -> Tensor | None:
+        """Return what attention may read in the padded layout, (rows, longest); None where it may read all."""
+        return None if self.even else self.padded_mask
+
+    def filled(self, token: int) -> "TokenBatch":
+        """Return the rows filled up to the longest with a token that is computed with, but never attended to."""
+        if self.even:
+            return self
+        tokens = self.tokens.new_full((self.rows * self.longest,), token)
+        tokens = tokens.index_copy(0, self.padded_places, self.tokens)
+        return FilledBatch(tokens, torch.arange(self.rows + 1) * self.longest, self.padded_mask)
+
     def pad(self, values: Tensor) -> Tensor:
         """Lay packed (total, width) values out as (rows, longest, width), zeros behind the shorter rows."""
         if not self.even:
@@ -115,6 +128,18 @@ class TokenBatch:
 
     def _on_device(self, values: Tensor) -> Tensor:
         return values.to(self.tokens.device, non_blocking=True)
+
+
+@dataclass(frozen=True)
+class FilledBatch(TokenBatch):
+    """Rows of one length whose ends are padding; `real` (rows, length) is False there. Made right before encoding."""
+
+    real: Tensor
+
+    @property
+    def attention_mask(self) -> Tensor:
+        """Return what attention may read, (rows, length)."""
+        return self.real
 
 
 def _offsets_of(lengths: Tensor) -> Tensor:

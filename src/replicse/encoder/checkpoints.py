@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from replicse.data.tokenizer import load_tokenizer, special_ids
 from replicse.encoder.linear import Linear, linear
-from replicse.encoder.pooling import Head
+from replicse.encoder.pooling import Head, Projector
 from replicse.encoder.transformer import ACTIVATIONS, EncoderConfig, TransformerEncoder, draw_normal
 from replicse.errors import BadInput, MissingData
 from replicse.files import read_json, write_json, written_aside
@@ -67,6 +67,14 @@ _CLASSES = {"bert": "Bert", "roberta": "Roberta", "distilbert": "DistilBert"}
 _POOLER = "pooler.dense"
 # Unconverted SimCSE checkpoints call the head "mlp" (methods 2.1).
 _HEADS = (_POOLER, "mlp.dense")
+_PROJECTOR = "projector"
+# Weights and running statistics of the projector; its count of batches is no part of any number.
+_PROJECTOR_PARTS = (
+    "expand.weight",
+    *(f"expand_norm.{part}" for part in ("weight", "bias", "running_mean", "running_var")),
+    "contract.weight",
+    *(f"contract_norm.{part}" for part in ("running_mean", "running_var")),
+)
 _PARTS = ("weight", "bias")
 
 
@@ -96,7 +104,7 @@ class Loaded:
     """What a folder holds: the encoder, and the heads that were stored with it."""
 
     encoder: TransformerEncoder
-    head: Head | None
+    head: Head | Projector | None
     masked_lm: MaskedLmHead | None
     config: EncoderConfig
 
@@ -128,31 +136,32 @@ def load_encoder(folder: Path) -> Loaded:
     file, stored = _read_weights(folder)
     base = _base_prefix(file, stored, config.family)
     with torch.device("meta"):
-        encoder, masked_lm, head = TransformerEncoder(config), MaskedLmHead(config), Head(config.hidden)
+        encoder, masked_lm = TransformerEncoder(config), MaskedLmHead(config)
     _fill(encoder, _encoder_names(config, base), stored, file)
-    heads = [prefix + kind for kind in _HEADS for prefix in (base, "") if f"{prefix + kind}.weight" in stored]
-    if heads:
-        _fill(head, _both_parts("dense", heads[0]), stored, file)
     has_masked_lm = f"{_MASKED_LM[config.family][0]}.weight" in stored
     if has_masked_lm:
         _fill(masked_lm, _masked_lm_names(config), stored, file)
-    return Loaded(encoder, head if heads else None, masked_lm if has_masked_lm else None, config)
+    head = _stored_head(config, base, stored, file)
+    return Loaded(encoder, head, masked_lm if has_masked_lm else None, config)
 
 
 def save_encoder(
     folder: Path,
     encoder: TransformerEncoder,
-    head: Head | None,
+    head: Head | Projector | None,
     masked_lm: MaskedLmHead | None,
     tokenizer_file: Path,
 ) -> None:
-    """Write a folder that this module and `transformers` load: fp32 weights, configuration and tokenizer."""
+    """Write a folder that this module and `transformers` load: fp32 weights, configuration and tokenizer.
+
+    A projector is stored below `projector.`, which `transformers` passes over, and named in config.json.
+    """
     folder = Path(folder)
     config = encoder.config
     base = f"{config.family}."
     weights = _named(encoder, _encoder_names(config, base))
     if head is not None:
-        weights |= _named(head, _both_parts("dense", base + _POOLER))
+        weights |= _named(head, _head_names(head, base + _POOLER, base))
     if masked_lm is not None:
         weights |= _named(masked_lm, _masked_lm_names(config))
     with written_aside(folder / "model.safetensors") as temporary:
@@ -164,12 +173,33 @@ def save_encoder(
         "architectures": [_CLASSES[config.family] + kind],
         "dtype": "float32",
     }
+    if isinstance(head, Projector):
+        content["sentence_head"] = _PROJECTOR
     write_json(folder / "config.json", content)
 
 
 def _both_parts(ours: str, *theirs: str) -> dict[str, tuple[str, ...]]:
     """Return the names of weight and bias of a module that has both."""
     return {f"{ours}.{part}": tuple(f"{name}.{part}" for name in theirs) for part in _PARTS}
+
+
+def _stored_head(
+    config: EncoderConfig, base: str, stored: Mapping[str, Tensor], file: Path
+) -> Head | Projector | None:
+    """Return the head that a checkpoint holds; None where it holds none."""
+    dense = [prefix + kind for kind in _HEADS for prefix in (base, "") if f"{prefix + kind}.weight" in stored]
+    if not dense and f"{base}{_PROJECTOR}.expand.weight" not in stored:
+        return None
+    with torch.device("meta"):
+        head = Head(config.hidden) if dense else Projector(config.hidden)
+    _fill(head, _head_names(head, dense[0] if dense else "", base), stored, file)
+    return head
+
+
+def _head_names(head: Head | Projector, dense: str, base: str) -> Names:
+    if isinstance(head, Projector):
+        return {name: (f"{base}{_PROJECTOR}.{name}",) for name in _PROJECTOR_PARTS}
+    return _both_parts("dense", dense)
 
 
 def _encoder_names(config: EncoderConfig, base: str) -> Names:

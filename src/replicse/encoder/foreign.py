@@ -21,6 +21,7 @@ class ForeignEncoder(nn.Module):
         self.model = model
         self.max_length = max_length
         self.vocabulary = model.get_input_embeddings().num_embeddings
+        self.hidden = model.config.hidden_size
 
     def forward(self, batch: TokenBatch, need: Need = ALL_TOKENS) -> Hidden:
         """Return the hidden states that `need` names, always for all tokens."""

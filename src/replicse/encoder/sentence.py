@@ -14,7 +14,7 @@ from replicse.data.tokenizer import load_tokenizer, tokenizer_from_vocabulary
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.checkpoints import load_encoder, read_config
 from replicse.encoder.foreign import ForeignEncoder, backend_tokenizer, open_foreign
-from replicse.encoder.pooling import need_of, pool
+from replicse.encoder.pooling import need_of, pool, random_head
 from replicse.encoder.transformer import CONFIG_KEYS, TransformerEncoder
 from replicse.errors import BadInput, MissingData
 from replicse.files import read_json
@@ -79,6 +79,8 @@ class SentenceEncoder:
             encoder, head = loaded.encoder, loaded.head
         else:
             encoder, head = open_foreign(folder)
+        if pooling == "random-head":
+            head = random_head(encoder.hidden)
         if pooling == "cls-head" and head is None:
             raise BadInput(f"{folder}: no head (pooler.dense) is stored there; choose pooling cls")
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
@@ -113,12 +115,15 @@ class SentenceEncoder:
     def _encode(self, keys: list[bytes]) -> None:
         if not keys:
             return
-        training = self.encoder.training
-        self.encoder.eval()
+        parts = [part for part in (self.encoder, self.head) if part is not None]
+        training = [part.training for part in parts]
+        for part in parts:
+            part.eval()
         rows = [np.frombuffer(key, dtype=np.int32) for key in keys]
         # Copied from the device once at the end, so that a GPU never waits for the packing of the next batch.
         vectors = torch.cat([self._encode_batch(some) for some in self._batches(rows)]).cpu().numpy()
-        self.encoder.train(training)
+        for part, before in zip(parts, training, strict=True):
+            part.train(before)
         self._vectors.update(zip(keys, vectors, strict=True))
 
     def _batches(self, rows: list[np.ndarray]) -> Iterator[list[np.ndarray]]:

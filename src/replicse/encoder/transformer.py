@@ -232,8 +232,8 @@ class Layer(nn.Module):
         return self._finish(first, self._attend(query, key, value, batch).squeeze(1))
 
     def _attend(self, query: Tensor, key: Tensor, value: Tensor, batch: TokenBatch) -> Tensor:
-        mask = None if batch.even else batch.padded_mask
-        return attention(query, key, value, mask, self.attention_dropout).transpose(1, 2).flatten(2)
+        context = attention(query, key, value, batch.attention_mask, self.attention_dropout)
+        return context.transpose(1, 2).flatten(2)
 
     def _finish(self, values: Tensor, context: Tensor) -> Tensor:
         values = self.attention_norm(values + self.hidden_dropout(self.attention_output(context)))
@@ -283,6 +283,11 @@ class TransformerEncoder(nn.Module):
     def vocabulary(self) -> int:
         """Return the number of token ids the encoder knows."""
         return self.config.vocabulary
+
+    @property
+    def hidden(self) -> int:
+        """Return the width of the hidden states."""
+        return self.config.hidden
 
     def set_dropout(self, hidden: float, attention: float) -> None:
         """Change the dropout rates of the hidden values and of the attention weights."""

@@ -10,6 +10,7 @@ from replicse.data.sts import STS_SPLITS, STS_TASKS, StsSubset, load_sts
 from replicse.errors import BadInput, nearest
 from replicse.evaluation.correlation import cosines, spearman
 from replicse.evaluation.suites import Vectors, focused
+from replicse.study.statistics import spearman_interval
 
 TASKS = {"test": STS_TASKS, "dev": ("STS-B", "SICK-R")}
 AGGREGATIONS = ("all", "mean", "wmean")
@@ -29,17 +30,23 @@ def evaluate(
 ) -> dict[str, Any]:
     """Return all, mean, wmean (x 100) and n of each task; of the test split also avg.
 
-    avg is the mean of the seven `all`; avg-mean and avg-wmean stand beside it.
+    `low` and `high` bound `all` over resampled pairs (95%). avg is the mean of the seven `all`; avg-mean and
+    avg-wmean stand beside it.
 
     The split "dev" has STS-B and SICK-R only. An undefined score is None, with its reason under `failures`;
-    avg is None where one of its parts is undefined or was not asked for.
+    avg is None where one of its parts is undefined or was not asked for. `pairs` holds (cosines, gold) by task.
     """
     scores: dict[str, Any] = {}
     failures: dict[str, str] = {}
+    pairs: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     for task in _tasks(split, tasks):
         # "Target" post-processing is fitted on the task's own sentences, of all its splits (methods 2.5).
         own = focused(vectors, _all_splits(root, task))
-        scores[task], reason = score_task(load_sts(root, task, split), own)
+        subsets = load_sts(root, task, split)
+        predicted = predict(subsets, own)
+        scores[task], reason = score_task(subsets, predicted)
+        pairs[task] = np.concatenate(predicted), np.concatenate([subset.gold for subset in subsets])
+        scores[task] |= _bounds(*pairs[task])
         failures |= {f"{task}/{key}": reason for key in AGGREGATIONS if scores[task][key] is None}
     if split == "test":
         scores |= {name: _average(scores, key) for name, key in AVERAGES.items()}
@@ -47,7 +54,7 @@ def evaluate(
             undefined = [task for task in TASKS[split] if f"{task}/{key}" in failures]
             if undefined:
                 failures[name] = f"a part is undefined: {undefined[0]}, {failures[f'{undefined[0]}/{key}']}"
-    return {**scores, "failures": failures} if failures else scores
+    return {**scores, "failures": failures, "pairs": pairs}
 
 
 def _all_splits(root: Path, task: str) -> Iterator[str]:
@@ -61,13 +68,23 @@ def _average(scores: dict[str, Any], aggregation: str) -> float | None:
     return None if None in parts else float(np.mean(parts))
 
 
-def score_task(subsets: Sequence[StsSubset], vectors: Vectors) -> tuple[dict[str, Any], str]:
-    """Return the scores of one task and the reason of those that are None.
+def predict(subsets: Sequence[StsSubset], vectors: Vectors) -> list[np.ndarray]:
+    """Return the cosines of each subset's pairs."""
+    return [cosines(vectors(subset.first), vectors(subset.second)) for subset in subsets]
+
+
+def _bounds(predicted: np.ndarray, gold: np.ndarray) -> dict[str, float | None]:
+    """Return low and high of `all`: what another draw of test pairs would give; None where it is undefined."""
+    found = spearman_interval(predicted, gold) if np.isfinite(predicted).all() else None
+    return {"low": found and 100 * found.low, "high": found and 100 * found.high}
+
+
+def score_task(subsets: Sequence[StsSubset], predicted: Sequence[np.ndarray]) -> tuple[dict[str, Any], str]:
+    """Return the scores of one task from the cosines of its subsets, and the reason of those that are None.
 
     `all` is one correlation over the pairs of all subsets, `mean` the average of the subsets' correlations,
     `wmean` the same weighted by their sizes. Papers differ in which they report (methods 2.2).
     """
-    predicted = [cosines(vectors(subset.first), vectors(subset.second)) for subset in subsets]
     gold = [subset.gold for subset in subsets]
     sizes = [len(side) for side in gold]
     each = [spearman(left, right) for left, right in zip(predicted, gold, strict=True)]

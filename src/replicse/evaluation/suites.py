@@ -20,7 +20,13 @@ SUITES: dict[str, tuple[str, dict[str, Any]]] = {
     "transfer-dev": ("replicse.evaluation.transfer", {"setting": "fast"}),
     "spectrum": ("replicse.evaluation.spectrum", {}),
     "density": ("replicse.evaluation.density", {}),
+    "density-test": ("replicse.evaluation.density", {"splits": ("test",)}),
     "retrieval": ("replicse.evaluation.retrieval", {}),
+    "retrieval-stsb": (
+        "replicse.evaluation.retrieval",
+        {"corpus": {"format": "sts-sentences", "task": "STS-B", "split": "test"}},
+    ),
+    "recall": ("replicse.evaluation.recall", {}),
     "model": ("replicse.evaluation.model", {}),
     "training": ("replicse.evaluation.training", {}),
 }
@@ -49,7 +55,8 @@ def run_suites(
 ) -> dict[str, Any]:
     """Return `{"suites": {name: numbers}, "failures": {metric path: reason}}`; every sentence is encoded once.
 
-    `options` holds further keyword arguments by suite, such as the queries of a retrieval.
+    `pairs` holds the (cosines, gold scores) of `suite/task`, where a suite rates pairs. `options` holds further
+    keyword arguments by suite, such as the queries of a retrieval.
     """
     chosen = {}
     for name in names:
@@ -59,12 +66,14 @@ def run_suites(
     prepare_all(vectors, asked.values())
     found: dict[str, Any] = {}
     failures: dict[str, str] = {}
+    pairs: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     for name, (module, given) in chosen.items():
         numbers = module.evaluate(root, focused(vectors, asked[name]), **given)
         for path, reason in numbers.pop("failures", {}).items():
             failures[f"{name}/{path}"] = reason
+        pairs |= {f"{name}/{task}": sides for task, sides in numbers.pop("pairs", {}).items()}
         found[name] = numbers
-    return {"suites": found, "failures": failures}
+    return {"suites": found, "failures": failures, "pairs": pairs}
 
 
 def _asked(module: ModuleType, root: Path, options: Mapping[str, Any]) -> Iterable[str]:

@@ -45,6 +45,24 @@ class Masked:
     targets: Tensor
 
 
+def masked_copy(batch: TokenBatch, model: Model, ratio: float, generator: torch.Generator) -> Masked:
+    """Return a copy in which a share of the non-special tokens is masked by the 80/10/10 rule."""
+    special = model.special
+    special_ids = torch.tensor([special.pad, special.unk, special.cls, special.sep, special.mask])
+    positions = choose_positions(batch, special_ids, ratio, generator)
+    vocabulary = model.encoder.config.vocabulary
+    edited = mask_tokens(batch.tokens, positions, special.mask, vocabulary, generator)
+    positions = positions.to(batch.tokens.device)
+    return Masked(TokenBatch(edited, batch.offsets), positions, batch.tokens[positions])
+
+
+def checked_ratio(ratio: float, where: str) -> float:
+    """Return a share of tokens; BadInput unless it lies between 0 and 1."""
+    if isinstance(ratio, bool) or not isinstance(ratio, int | float) or not 0 < ratio < 1:
+        raise BadInput(f"{where} is {ratio}; expected a share between 0 and 1")
+    return float(ratio)
+
+
 class MaskedLanguageModelling(Term):
     """Mean cross-entropy at the masked positions of masked copies of all views (methods 1.6).
 
@@ -53,14 +71,15 @@ class MaskedLanguageModelling(Term):
     bug of SimCSE's code before November 2021: the contrastive inputs are the masked ones too.
     """
 
-    needs_vectors = False
-
     def __init__(self, ratio: float = 0.15, candidates: int = 0, in_place: bool = False) -> None:
         super().__init__()
-        if not 0 < ratio < 1:
-            raise BadInput(f"mlm.ratio is {ratio}; expected a share between 0 and 1")
-        self.ratio, self.candidates, self.in_place = float(ratio), int(candidates), bool(in_place)
+        self.ratio = checked_ratio(ratio, "mlm.ratio")
+        self.candidates, self.in_place = int(candidates), bool(in_place)
         self._masked: Masked | None = None
+
+    def vector_views(self, count: int) -> Sequence[int]:
+        """Return no view: tokens are read, not vectors."""
+        return ()
 
     def edit(
         self, columns: Sequence[TokenBatch], model: Model, generator: torch.Generator
@@ -91,11 +110,4 @@ class MaskedLanguageModelling(Term):
         return F.cross_entropy(step.model.token_logits(states, None).float(), targets)
 
     def _mask(self, columns: Sequence[TokenBatch], model: Model, generator: torch.Generator) -> Masked:
-        batch = TokenBatch.concatenate(columns)
-        special = model.special
-        special_ids = torch.tensor([special.pad, special.unk, special.cls, special.sep, special.mask])
-        positions = choose_positions(batch, special_ids, self.ratio, generator)
-        vocabulary = model.encoder.config.vocabulary
-        edited = mask_tokens(batch.tokens, positions, special.mask, vocabulary, generator)
-        positions = positions.to(batch.tokens.device)
-        return Masked(TokenBatch(edited, batch.offsets), positions, batch.tokens[positions])
+        return masked_copy(TokenBatch.concatenate(columns), model, self.ratio, generator)

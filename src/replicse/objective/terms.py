@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from replicse.data.tokenizer import SpecialIds
 from replicse.encoder.batch import TokenBatch
+from replicse.encoder.checkpoints import MaskedLmHead
 from replicse.encoder.transformer import TransformerEncoder
 from replicse.errors import BadInput, nearest
 
@@ -17,6 +18,9 @@ from replicse.errors import BadInput, nearest
 TERMS = {
     "infonce": ("replicse.objective.infonce", "InfoNCE"),
     "mlm": ("replicse.objective.mlm", "MaskedLanguageModelling"),
+    "rtd": ("replicse.objective.rtd", "ReplacedTokenDetection"),
+    "conditional-mlm": ("replicse.objective.conditional_mlm", "ConditionalMaskedLanguageModelling"),
+    "corrective-lm": ("replicse.objective.corrective_lm", "CorrectiveLanguageModelling"),
 }
 
 
@@ -24,6 +28,7 @@ class Model(Protocol):
     """What a term may ask of the model in training."""
 
     encoder: TransformerEncoder
+    masked_lm: MaskedLmHead | None
     special: SpecialIds
 
     def token_states(self, batch: TokenBatch) -> Tensor:
@@ -37,20 +42,28 @@ class Model(Protocol):
 class Step:
     """One training step: what a term may look at.
 
-    `vectors` holds one (rows, hidden) tensor per view, float32; `columns` the packed tokens of the views;
-    `generator` draws every random choice a term makes.
+    `vectors` holds one (rows, hidden) tensor per view, float32, or None where no term reads it; `columns` the
+    packed tokens of the views; `generator` draws every random choice a term makes.
     """
 
-    vectors: Sequence[Tensor]
+    vectors: Sequence[Tensor | None]
     columns: Sequence[TokenBatch]
     model: Model
     generator: torch.Generator
 
 
 class Term(nn.Module):
-    """A loss term: returns a scalar for a step. `needs_vectors` is False where it reads tokens only."""
+    """A loss term: returns a scalar for a step.
 
-    needs_vectors = True
+    It may hold parameters of its own: they are trained with the encoder and forgotten with the run.
+    """
+
+    def prepare(self, model: Model) -> None:
+        """Take from the untrained model what the term starts from; most terms need nothing."""
+
+    def vector_views(self, count: int) -> Sequence[int]:
+        """Return which of `count` views the term reads as vectors; all, unless it says otherwise."""
+        return range(count)
 
     def edit(
         self, columns: Sequence[TokenBatch], model: Model, generator: torch.Generator
@@ -71,10 +84,14 @@ class Objective(nn.Module):
         self.weights = [float(spec.get("weight", 1)) for spec in specs]
         self.terms = nn.ModuleList(make_term(spec) for spec in specs)
 
-    @property
-    def needs_vectors(self) -> bool:
-        """Return whether any term reads sentence vectors."""
-        return any(term.needs_vectors for term in self.terms)
+    def prepare(self, model: Model) -> None:
+        """Let every term take from the untrained model what it starts from."""
+        for term in self.terms:
+            term.prepare(model)
+
+    def vector_views(self, count: int) -> list[int]:
+        """Return which of `count` views some term reads as vectors, in order."""
+        return sorted({view for term in self.terms for view in term.vector_views(count)})
 
     def edit(
         self, columns: Sequence[TokenBatch], model: Model, generator: torch.Generator
@@ -87,6 +104,14 @@ class Objective(nn.Module):
     def forward(self, step: Step) -> Tensor:
         """Return the weighted sum of the terms' losses."""
         return sum(weight * term(step) for weight, term in zip(self.weights, self.terms, strict=True))
+
+
+def checked_views(views: Sequence[int], count: int, where: str) -> Sequence[int]:
+    """Return `views` if all are places among `count` views; BadInput names the first that is not."""
+    for view in views:
+        if isinstance(view, bool) or not isinstance(view, int) or not 0 <= view < count:
+            raise BadInput(f"{where} names view {view}, but the run has views 0 to {count - 1}")
+    return views
 
 
 def make_term(spec: Mapping[str, Any]) -> Term:

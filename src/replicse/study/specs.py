@@ -115,7 +115,8 @@ def _one_of(value: str, known: Sequence[str], where: str) -> None:
         raise BadInput(f'{where} is "{value}"{nearest(value, known)}')
 
 
-POOLINGS = ("cls", "cls-head", "mean", "first-last", "first-last-0", "last2")
+POOLINGS = ("cls", "cls-head", "random-head", "mean", "first-last", "first-last-0", "last2")
+HEADS = ("mlp", "projector")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +142,7 @@ class Pooling:
     test: str = "cls"
 
     def __post_init__(self) -> None:
-        _one_of(self.train, POOLINGS, "pooling.train")
+        _one_of(self.train, [name for name in POOLINGS if name != "random-head"], "pooling.train")
         _one_of(self.test, POOLINGS, "pooling.test")
 
 
@@ -202,7 +203,8 @@ class RunSpec:
     """One training run. Two tables that ask for equal specs share one folder.
 
     `init` is exactly one of `{"hub": id, "revision": r}`, `{"folder": path below the data root}`, `{"run": id}` or
-    `{"fresh": {architecture, tokenizer, embeddings}}`; `corpus` is a recipe that `read_corpus` understands.
+    `{"fresh": {architecture, tokenizer, embeddings}}`; `corpus` is a recipe that `read_corpus` understands. `head` is
+    what pooling "cls-head" applies: a linear layer with tanh, or DiffCSE's projector with batch normalisation.
     The trajectory is not part of the name: keeping checkpoints changes no number.
     """
 
@@ -217,9 +219,11 @@ class RunSpec:
     selection: Selection = field(default_factory=Selection)
     trajectory: Trajectory = field(default_factory=Trajectory)
     seed: int = 42
+    head: str = "mlp"
 
     def __post_init__(self) -> None:
         _one_of(self.encoders, ("shared", "two"), "encoders")
+        _one_of(self.head, HEADS, "head")
         if len(set(self.init) & {"hub", "folder", "run", "fresh"}) != 1:
             raise BadInput(f"init is {self.init}; expected exactly one of hub, folder, run, fresh")
         if not self.views:

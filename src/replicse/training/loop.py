@@ -67,7 +67,10 @@ class Trainer:
         spec = self.job.spec
         torch.manual_seed(spec.seed)
         self.model = self._model().to(self.device)
-        self.objective = Objective(spec.objective).to(self.device)
+        self.objective = Objective(spec.objective)
+        self.encoded = self.objective.vector_views(len(spec.views))
+        self.objective.prepare(self.model)
+        self.objective.to(self.device)
         self.data = TrainingData(self.job.stores, spec.optimisation.batch_size, spec.seed)
         self.steps = self.data.steps(spec.optimisation.epochs, spec.optimisation.steps)
         parameters = [*self.model.parameters(), *self.objective.parameters()]
@@ -93,10 +96,10 @@ class Trainer:
         two = spec.encoders == "two"
         if self.job.init is not None:
             return open_model(
-                self.job.init, self.job.tokenizer, two, spec.dropout, keep_head="run" in spec.init
+                self.job.init, self.job.tokenizer, two, spec.dropout, spec.head, keep_head="run" in spec.init
             )
         fresh = spec.init["fresh"]
-        model = fresh_model(fresh["architecture"], self.job.tokenizer, two, spec.dropout)
+        model = fresh_model(fresh["architecture"], self.job.tokenizer, two, spec.dropout, spec.head)
         if fresh.get("embeddings", "random") == "ppmi":
             self._set_embeddings(model)
         return model
@@ -146,11 +149,8 @@ class Trainer:
         self.model.train()
         columns = self.objective.edit(self._moved(columns), self.model, self.generator)
         with torch.autocast(self.device.type, self.half, enabled=self.half is not None):
-            vectors = (
-                self.model.vectors(columns, self.job.spec.pooling.train, self.repeated)
-                if self.objective.needs_vectors
-                else []
-            )
+            pooling = self.job.spec.pooling.train
+            vectors = self.model.vectors(columns, pooling, self.repeated, self.encoded)
             loss = self.objective(Step(vectors, columns, self.model, self.generator))
         self.optimiser.zero_grad()
         self.scaler.scale(loss).backward()
@@ -181,7 +181,7 @@ class Trainer:
 
     def _save_encoder(self, name: str) -> None:
         # A head that no objective trained is noise: the next run of a chain must draw its own.
-        trained = self.objective.needs_vectors and self.job.spec.pooling.train == "cls-head"
+        trained = bool(self.encoded) and self.job.spec.pooling.train == "cls-head"
         self.model.save(self.out / name, self.job.tokenizer, with_head=trained)
 
     def _dev_score(self) -> float | None:
@@ -197,6 +197,7 @@ class Trainer:
         self.state.save(
             step=step,
             model=self.model,
+            objective=self.objective,
             optimiser=self.optimiser,
             scaler=self.scaler,
             generator=self.generator,
@@ -205,7 +206,7 @@ class Trainer:
         )
 
     def _resume(self) -> int:
-        found = self.state.load(self.model, self.optimiser, self.scaler, self.generator)
+        found = self.state.load(self.model, self.objective, self.optimiser, self.scaler, self.generator)
         if found is None:
             return 0
         self.history, self.best = found["history"], found["best"]

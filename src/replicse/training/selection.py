@@ -5,7 +5,7 @@ from pathlib import Path
 from replicse.data.sts import load_sts
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput
-from replicse.evaluation.sts import AGGREGATIONS, TASKS, score_task
+from replicse.evaluation.sts import AGGREGATIONS, TASKS, predict, score_task
 
 
 class Selection:
@@ -24,4 +24,4 @@ class Selection:
         """Return the score, or None where it is undefined (a collapsed encoder)."""
         vectors.forget()
         vectors.prepare(sentence for subset in self.subsets for sentence in (*subset.first, *subset.second))
-        return score_task(self.subsets, vectors)[0][self.aggregation]
+        return score_task(self.subsets, predict(self.subsets, vectors))[0][self.aggregation]

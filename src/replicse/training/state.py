@@ -26,6 +26,7 @@ class RunState:
         *,
         step: int,
         model: nn.Module,
+        objective: nn.Module,
         optimiser: AdamW,
         scaler: Any,
         generator: torch.Generator,
@@ -36,6 +37,7 @@ class RunState:
         content = {
             "step": step,
             "model": model.state_dict(),
+            "objective": objective.state_dict(),
             "optimiser": optimiser.state_dict(),
             "scaler": scaler.state_dict(),
             "generator": generator.get_state(),
@@ -48,7 +50,12 @@ class RunState:
             torch.save(content, temporary)
 
     def load(
-        self, model: nn.Module, optimiser: AdamW, scaler: Any, generator: torch.Generator
+        self,
+        model: nn.Module,
+        objective: nn.Module,
+        optimiser: AdamW,
+        scaler: Any,
+        generator: torch.Generator,
     ) -> dict[str, Any] | None:
         """Restore everything in place; return step, history and best, or None where nothing was saved."""
         path = self.folder / "state.pt"
@@ -56,6 +63,7 @@ class RunState:
             return None
         content = torch.load(path, map_location="cpu", weights_only=True)
         model.load_state_dict(content["model"])
+        objective.load_state_dict(content["objective"])
         optimiser.load_state_dict(content["optimiser"])
         scaler.load_state_dict(content["scaler"])
         generator.set_state(content["generator"])

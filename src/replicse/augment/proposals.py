@@ -1,0 +1,78 @@
+"""A frozen masked-LM that proposes word pieces for masked places, for augmentations."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from replicse.data.tokenizer import load_tokenizer, special_ids
+from replicse.encoder.batch import TokenBatch
+from replicse.encoder.checkpoints import load_encoder
+from replicse.encoder.transformer import ALL_TOKENS
+from replicse.errors import BadInput
+
+BATCH_TOKENS = 4096
+
+
+class Proposer:
+    """An encoder folder with a masked-LM head, run without dropout."""
+
+    def __init__(self, folder: str, augmentation: str) -> None:
+        loaded = load_encoder(Path(folder))
+        if loaded.masked_lm is None:
+            raise BadInput(f"{folder}: holds no masked-LM head; {augmentation} needs one")
+        self.encoder, self.masked_lm = loaded.encoder.eval(), loaded.masked_lm
+        self.max_length = loaded.config.max_length
+        self.tokenizer = load_tokenizer(Path(folder) / "tokenizer.json", self.max_length)
+        special = special_ids(self.tokenizer)
+        self.mask = special.mask
+        self.special = [special.pad, special.unk, special.cls, special.sep, special.mask]
+
+    def pieces(self, lines: Sequence[str], at_most: int | None = None) -> list[np.ndarray]:
+        """Return the ids of every line, special tokens included, at most so many."""
+        self.tokenizer.enable_truncation(at_most or self.max_length)
+        return [np.array(encoding.ids) for encoding in self.tokenizer.encode_batch(list(lines))]
+
+    def text(self, rows: Sequence[np.ndarray]) -> list[str]:
+        """Return rows of ids as text."""
+        return self.tokenizer.decode_batch([row.tolist() for row in rows], skip_special_tokens=True)
+
+    @torch.inference_mode()
+    def fill(
+        self,
+        rows: Sequence[np.ndarray],
+        places: Sequence[np.ndarray],
+        avoid: Sequence[np.ndarray] | None = None,
+    ) -> list[np.ndarray]:
+        """Return copies of the rows with the likeliest ordinary piece at each of their places, masked together.
+
+        `avoid` holds a piece for each place that is not taken there.
+        """
+        result = [row.copy() for row in rows]
+        order = sorted((row for row in range(len(rows)) if len(places[row])), key=lambda row: len(rows[row]))
+        for some in _batches(order, rows):
+            masked = [rows[row].copy() for row in some]
+            for line, row in zip(masked, some, strict=True):
+                line[places[row]] = self.mask
+            batch = TokenBatch.from_rows(masked)
+            packed = [places[row] + int(batch.offsets[number]) for number, row in enumerate(some)]
+            states = self.encoder(batch, ALL_TOKENS).last[torch.from_numpy(np.concatenate(packed))]
+            logits = self.masked_lm(states, self.encoder.token_embeddings)
+            logits[:, self.special] = -torch.inf
+            if avoid is not None:
+                unwanted = torch.from_numpy(np.concatenate([avoid[row] for row in some]))
+                logits[torch.arange(len(logits)), unwanted] = -torch.inf
+            ends = np.cumsum([len(places[row]) for row in some])
+            for row, found in zip(some, np.split(logits.argmax(dim=1).numpy(), ends[:-1]), strict=True):
+                result[row][places[row]] = found
+        return result
+
+
+def _batches(order: Sequence[int], rows: Sequence[np.ndarray]) -> list[list[int]]:
+    batches: list[list[int]] = []
+    for row in order:
+        if not batches or (len(batches[-1]) + 1) * len(rows[row]) > BATCH_TOKENS:
+            batches.append([])
+        batches[-1].append(row)
+    return batches

@@ -1,0 +1,199 @@
+"""Whole training runs of DiffCSE: the terms, the views they read, resuming, and what is saved."""
+
+import os
+import signal
+
+import micro
+import pytest
+import torch
+
+from replicse.data.tokenizer import load_tokenizer
+from replicse.encoder.checkpoints import MaskedLmHead, save_encoder
+from replicse.encoder.transformer import EncoderConfig, TransformerEncoder
+from replicse.objective import Objective, Step
+from replicse.study.specs import RunSpec, build, plain
+from replicse.training.loop import Trainer
+
+TEXT, OTHER = {"column": "text"}, {"column": "other"}
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def root(tmp_path):
+    return micro.dev_root(tmp_path / "data")
+
+
+@pytest.fixture
+def generator(tmp_path):
+    torch.manual_seed(0)
+    tokenizer = micro.tokenizer_file(tmp_path)
+    size = load_tokenizer(tokenizer, 64).get_vocab_size()
+    sizes = {"vocabulary": size, "hidden": 8, "layers": 1, "heads": 2, "intermediate": 16, "positions": 64}
+    config = EncoderConfig.for_size("distilbert", **sizes)
+    folder = tmp_path / "generator"
+    save_encoder(folder, TransformerEncoder(config), None, MaskedLmHead(config), tokenizer)
+    return str(folder)
+
+
+def diffcse(folder, generator, **changes):
+    objective = [{"term": "infonce"}, {"term": "rtd", "weight": 0.1, "generator": generator}]
+    return micro.job(folder, **{"head": "projector", "objective": objective, **changes})
+
+
+def trainer_of(job, root, folder):
+    return Trainer(job, root, folder / "out", folder / "state", torch.device("cpu"))
+
+
+def trained(job, root, folder):
+    trainer_of(job, root, folder).run()
+    return folder / "out"
+
+
+def test_a_run_is_deterministic_and_another_than_without_the_term(tmp_path, root, generator):
+    job = diffcse(tmp_path, generator)
+    first, second = (trained(job, root, tmp_path / name) for name in "ab")
+    assert micro.equal_weights(first / "last", second / "last")
+    without = diffcse(tmp_path, generator, objective=[{"term": "infonce"}])
+    assert not micro.equal_weights(first / "last", trained(without, root, tmp_path / "c") / "last")
+
+
+@pytest.mark.parametrize("stop_after", [3, 12])
+def test_a_killed_run_resumes_bit_for_bit(tmp_path, root, generator, monkeypatch, stop_after):
+    job = diffcse(tmp_path, generator, pooling={"train": "cls-head", "test": "cls-head"})
+    whole = trained(job, root, tmp_path / "whole")
+    update = Trainer._update
+
+    def update_then_kill(self, step, columns):
+        if step == stop_after:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return update(self, step, columns)
+
+    monkeypatch.setattr(Trainer, "_update", update_then_kill)
+    with pytest.raises(SystemExit):
+        trained(job, root, tmp_path / "cut")
+    monkeypatch.setattr(Trainer, "_update", update)
+    resumed = trained(job, root, tmp_path / "cut")
+    assert micro.equal_weights(whole / "last", resumed / "last")
+    assert micro.equal_weights(whole / "best", resumed / "best")
+    assert micro.metrics(whole)["history"] == micro.metrics(resumed)["history"]
+
+
+def test_the_discriminator_learns_the_generator_does_not_and_neither_is_saved(tmp_path, root, generator):
+    trainer = trainer_of(diffcse(tmp_path, generator), root, tmp_path)
+    term = trainer.objective.terms[1]
+    start = trainer.model.encoder.state_dict()
+    assert all(torch.equal(value, start[name]) for name, value in term.discriminator.state_dict().items())
+    before = {
+        "generator": [value.clone() for value in term.generator.encoder.parameters()],
+        "discriminator": [value.clone() for value in term.discriminator.parameters()],
+        "head": [value.clone() for value in term.head.parameters()],
+    }
+    trained_ones = {id(parameter) for parameter in trainer.optimiser.parameters}
+    assert {id(parameter) for parameter in term.discriminator.parameters()} <= trained_ones
+    trainer.run()
+    moved = {
+        name: [bool((one != other).any()) for one, other in zip(values, after, strict=True)]
+        for (name, values), after in zip(
+            before.items(),
+            (term.generator.encoder.parameters(), term.discriminator.parameters(), term.head.parameters()),
+            strict=True,
+        )
+    }
+    assert not any(moved["generator"]) and all(moved["discriminator"]) and all(moved["head"])
+    saved = micro.weights(tmp_path / "out" / "best")
+    assert not any("discriminator" in name or "head" in name for name in saved)
+
+
+def test_the_next_sentence_is_edited_but_not_encoded(tmp_path, root, generator):
+    contrastive = {"term": "infonce", "views": [0, 1]}
+    rtd = {"term": "rtd", "generator": generator, "views": [2, 2], "condition": [0, 1]}
+    job = diffcse(tmp_path, generator, views=[TEXT, TEXT, OTHER], objective=[contrastive, rtd])
+    trainer = trainer_of(job, root, tmp_path)
+    assert trainer.encoded == [0, 1]
+    columns = next(trainer.data.batches(0, 1))
+    vectors = trainer.model.train().vectors(columns, "cls-head", trainer.repeated, trainer.encoded)
+    assert vectors[2] is None
+    step = Step(vectors, columns, trainer.model, trainer.generator)
+    assert torch.equal(trainer.objective.terms[1].originals(step).tokens, columns[2].tokens.repeat(2))
+    two = Step(vectors[:2], columns[:2], trainer.model, trainer.generator)
+    assert torch.equal(trainer.objective.terms[0](step), Objective([{"term": "infonce"}])(two))
+    trainer.run()
+    assert micro.metrics(tmp_path / "out")["history"][-1]["loss"] > 0
+
+
+def test_same_and_next_sentence_are_two_terms(tmp_path, root, generator):
+    rtd = {"term": "rtd", "weight": 0.1, "generator": generator}
+    objective = [
+        {"term": "infonce", "views": [0, 1]},
+        {**rtd, "views": [0, 1]},
+        {**rtd, "views": [2, 2], "condition": [0, 1]},
+    ]
+    job = diffcse(tmp_path, generator, views=[TEXT, TEXT, OTHER], objective=objective)
+    assert job.run_id.startswith("infonce-rtd-rtd-s7-")
+    trained(job, root, tmp_path)
+
+
+def test_without_the_contrastive_term_the_encoder_still_learns(tmp_path, root, generator):
+    alone = [{"term": "rtd", "generator": generator}]
+    job = diffcse(tmp_path, generator, objective=alone, trajectory={"every": 20, "until": 20})
+    out = trained(job, root, tmp_path)
+    before, after = (micro.weights(out / "trajectory" / f"step-{step}") for step in (0, 20))
+    assert any((before[name] != after[name]).any() for name in before if "layer.0" in name)
+    assert any("projector" in name for name in after)
+
+
+def test_extra_positives_are_a_second_contrastive_term(tmp_path, root, generator):
+    objective = [{"term": "infonce", "views": [0, 1]}, {"term": "infonce", "views": [0, 2]}]
+    job = diffcse(tmp_path, generator, views=[TEXT, TEXT, OTHER], objective=objective)
+    trainer = trainer_of(job, root, tmp_path)
+    assert trainer.encoded == [0, 1, 2]
+    columns = next(trainer.data.batches(0, 1))
+    vectors = trainer.model.vectors(columns, "cls-head", True, trainer.encoded)
+    found = trainer.objective(Step(vectors, columns, trainer.model, trainer.generator))
+    each = [
+        Objective([{"term": "infonce"}])(Step([vectors[0], other], [], None, trainer.generator))
+        for other in vectors[1:]
+    ]
+    assert float(found.detach()) == pytest.approx(float(sum(each).detach()), rel=1e-6)
+
+
+@pytest.mark.parametrize("encoders", ["shared", "two"])
+def test_a_view_left_out_changes_no_other_vector(tmp_path, root, encoders):
+    quiet = {"hidden": 0, "attention": 0}
+    job = micro.job(tmp_path, views=[TEXT, OTHER, OTHER], encoders=encoders, dropout=quiet)
+    trainer = trainer_of(job, root, tmp_path)
+    columns = next(trainer.data.batches(0, 1))
+    with torch.no_grad():
+        every = trainer.model.vectors(columns, "cls-head", False)
+        for views in ([0, 2], [1, 2], [0], [2], []):
+            some = trainer.model.vectors(columns, "cls-head", False, views)
+            assert [place for place, vectors in enumerate(some) if vectors is not None] == views
+            assert all(torch.allclose(some[view], every[view], atol=1e-6) for view in views)
+
+
+def test_the_three_edits_and_the_other_tasks_train(tmp_path, root, generator):
+    for number, terms in enumerate(
+        (
+            [{"term": "rtd", "edit": edit, "generator": generator} for edit in ("replace", "insert")]
+            + [{"term": "rtd", "edit": "delete"}],
+            [{"term": "conditional-mlm"}, {"term": "corrective-lm", "generator": generator}],
+        )
+    ):
+        steps = {"batch_size": 16, "learning_rate": 1e-3, "steps": 4}
+        objective = [{"term": "infonce"}, *terms]
+        job = diffcse(tmp_path, generator, objective=objective, optimisation=steps, selection={"every": 4})
+        out = trained(job, root, tmp_path / f"run-{number}")
+        assert micro.metrics(out)["history"][-1]["loss"] > 0
+
+
+def test_the_default_head_is_no_part_of_the_name(tmp_path):
+    job = micro.job(tmp_path)
+    assert build(RunSpec, {**plain(job.spec), "head": "mlp"}, "run").run_id == job.run_id
+    assert build(RunSpec, {**plain(job.spec), "head": "projector"}, "run").run_id != job.run_id

@@ -1,0 +1,132 @@
+"""The projector with batch normalisation against torch's own modules, on disk and at test time (DiffCSE)."""
+
+import json
+
+import micro
+import pytest
+import torch
+from safetensors.torch import load_file
+from tiny_encoders import batch_of, tiny
+from torch import nn
+
+from replicse.data.tokenizer import train_tokenizer
+from replicse.encoder.checkpoints import load_encoder, save_encoder
+from replicse.encoder.pooling import Head, Projector
+from replicse.encoder.sentence import SentenceEncoder
+from replicse.errors import BadInput
+from replicse.training.loop import Trainer
+
+TWO = [{"column": "text"}, {"column": "other"}]
+
+
+def reference(projector, hidden=32):
+    """The layers as the paper's appendix lists them, with the projector's weights."""
+    layers = nn.Sequential(
+        nn.Linear(hidden, 2 * hidden, bias=False),
+        nn.BatchNorm1d(2 * hidden),
+        nn.ReLU(),
+        nn.Linear(2 * hidden, hidden, bias=False),
+        nn.BatchNorm1d(hidden, affine=False),
+    )
+    layers[0].load_state_dict(projector.expand.state_dict())
+    layers[1].load_state_dict(projector.expand_norm.state_dict())
+    layers[3].load_state_dict(projector.contract.state_dict())
+    layers[4].load_state_dict(projector.contract_norm.state_dict())
+    return layers
+
+
+@pytest.fixture
+def tokenizer_file(tmp_path):
+    file = tmp_path / "tokenizer.json"
+    train_tokenizer("wordpiece", ["A man is playing a guitar."] * 3, 97, lowercase=True).save(str(file))
+    return file
+
+
+def shifted():
+    """A projector whose running statistics are not the initial ones."""
+    projector = Projector(32, torch.Generator().manual_seed(0))
+    for seed in range(3):
+        projector(3 + 2 * torch.randn(20, 32, generator=torch.Generator().manual_seed(seed)))
+    return projector
+
+
+def test_it_is_the_layers_of_the_appendix_in_training_and_at_test():
+    projector = Projector(32, torch.Generator().manual_seed(0))
+    layers = reference(projector)
+    for seed in range(4):
+        values = torch.randn(11, 32, generator=torch.Generator().manual_seed(seed))
+        if seed == 3:
+            projector.eval()
+            layers.eval()
+        assert torch.allclose(projector(values), layers(values), atol=1e-5)
+    assert float(projector.expand.weight.detach().std()) == pytest.approx(0.02, rel=0.1)
+    assert not list(projector.contract_norm.parameters())
+
+
+def test_training_normalises_over_all_rows_of_all_views(tmp_path):
+    job = micro.job(tmp_path, head="projector", dropout={"hidden": 0, "attention": 0}, views=TWO)
+    trainer = Trainer(job, tmp_path, tmp_path / "out", tmp_path / "state", torch.device("cpu"))
+    columns = next(trainer.data.batches(0, 1))
+    layers = reference(trainer.model.head, 16)
+    with torch.no_grad():
+        found = trainer.model.train().vectors(columns, "cls-head", trainer.repeated)
+        raw = trainer.model.vectors(columns, "cls", trainer.repeated)
+        assert torch.allclose(torch.cat(found), layers(torch.cat(raw)), atol=1e-4)
+        assert not torch.allclose(found[0], layers(raw[0]), atol=1e-2)
+
+
+def test_a_saved_projector_comes_back_with_its_statistics(tmp_path, tokenizer_file):
+    encoder, projector = tiny(), shifted()
+    save_encoder(tmp_path / "out", encoder, projector, None, tokenizer_file)
+    assert json.loads((tmp_path / "out" / "config.json").read_text())["sentence_head"] == "projector"
+    stored = load_file(tmp_path / "out" / "model.safetensors")
+    assert "bert.projector.contract_norm.running_var" in stored
+    loaded = load_encoder(tmp_path / "out")
+    assert isinstance(loaded.head, Projector)
+    values = torch.randn(5, 32)
+    assert torch.equal(loaded.head.eval()(values), projector.eval()(values))
+    assert not torch.allclose(projector(values), Projector(32).eval()(values))
+
+    save_encoder(tmp_path / "plain", encoder, Head(32), None, tokenizer_file)
+    assert "sentence_head" not in json.loads((tmp_path / "plain" / "config.json").read_text())
+    assert isinstance(load_encoder(tmp_path / "plain").head, Head)
+
+
+def test_transformers_reads_the_encoder_beside_a_projector(tmp_path, tokenizer_file):
+    import transformers
+
+    encoder = tiny().eval()
+    save_encoder(tmp_path / "out", encoder, shifted(), None, tokenizer_file)
+    model = transformers.AutoModel.from_pretrained(tmp_path / "out").eval()
+    batch = batch_of((7,))
+    with torch.no_grad():
+        expected = model(input_ids=batch.tokens[None]).last_hidden_state[0]
+        assert torch.allclose(encoder(batch).last, expected, atol=1e-5)
+
+
+def test_at_test_time_a_sentences_vector_depends_on_no_other(tmp_path, tokenizer_file):
+    projector = shifted()
+    save_encoder(tmp_path / "out", tiny(), projector, None, tokenizer_file)
+    together = SentenceEncoder.open(tmp_path / "out", "cls-head", device="cpu")
+    alone = SentenceEncoder.open(tmp_path / "out", "cls-head", device="cpu")
+    texts = ["A man is playing a guitar.", "A guitar", "man is"]
+    for text, vector in zip(texts, together(texts), strict=True):
+        assert alone([text])[0] == pytest.approx(vector, abs=1e-5)
+    statistics = together.head.expand_norm.running_mean
+    assert torch.equal(statistics, projector.expand_norm.running_mean)
+    assert together.head.training, "encoding leaves the mode as it found it"
+
+
+def test_a_projector_kept_at_test_is_selected_saved_and_opened(tmp_path):
+    root = micro.dev_root(tmp_path / "data")
+    job = micro.job(tmp_path, head="projector", pooling={"train": "cls-head", "test": "cls-head"})
+    Trainer(job, root, tmp_path / "out", tmp_path / "state", torch.device("cpu")).run()
+    vectors = SentenceEncoder.open(tmp_path / "out" / "best", "cls-head", device="cpu")
+    assert isinstance(vectors.head, Projector)
+    assert not torch.equal(vectors.head.contract_norm.running_mean, torch.zeros(16))
+    assert micro.metrics(tmp_path / "out")["best"]["dev"] is not None
+
+
+def test_an_unknown_head_is_named(tmp_path):
+    with pytest.raises(BadInput, match='head is "projektor"; did you mean "projector"'):
+        micro.job(tmp_path, head="projektor")

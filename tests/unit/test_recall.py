@@ -1,0 +1,102 @@
+"""Recall of paraphrases against a sorting loop, ties and repetitions included."""
+
+import numpy as np
+import pytest
+from small_stsb import RandomVectors, write_stsb
+
+from replicse.data.sts import load_sts
+from replicse.evaluation import recall
+
+
+def random_pairs(count, seed):
+    """Pairs with repeated sentences, some of them scored 5.0."""
+    generator = np.random.default_rng(seed)
+    draw = iter(generator.integers(0, 3 * count // 2, 2 * count))
+    scores = generator.choice([5.0, 4.9, 2.0], count)
+    return [(score, f"s{next(draw)}", f"t{next(draw)}") for score in scores]
+
+
+def slow_recall(pairs, vectors, cutoff, directions, distinct):
+    """Sort the whole corpus for each query; ties in the order of the corpus."""
+    texts = [pair[1] for pair in pairs] + [pair[2] for pair in pairs]
+    if distinct:
+        texts = list(dict.fromkeys(texts))
+    hits = []
+    for direction in directions:
+        for number, (score, *sides) in enumerate(pairs):
+            if score != 5.0 or (distinct and sides[0] == sides[1]):
+                continue
+            asked, mate = sides if direction == "forward" else sides[::-1]
+            places = (
+                [number, number + len(pairs)] if direction == "forward" else [number + len(pairs), number]
+            )
+            if distinct:
+                places = [texts.index(asked), texts.index(mate)]
+            query = vectors.known[asked].astype(np.float64)
+            cosines = []
+            for place, text in enumerate(texts):
+                other = vectors.known[text].astype(np.float64)
+                cosine = query @ other / np.sqrt((query @ query) * (other @ other))
+                if place != places[0]:
+                    cosines.append((-round(cosine, 9), place))
+            ranking = [place for _, place in sorted(cosines)]
+            hits.append(ranking.index(places[1]) < cutoff)
+    return 100 * np.mean(hits)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_recalls_equal_a_sorting_loop(tmp_path, seed):
+    pairs = random_pairs(40, seed)
+    vectors = RandomVectors(3, seed)
+    found = recall.evaluate(write_stsb(tmp_path, {"test": pairs}), vectors)
+    both = ["forward", "backward"]
+    for cutoff in (1, 5, 10):
+        for name, directions in (("forward", both[:1]), ("backward", both[1:]), ("both", both)):
+            for distinct, corpus in ((False, "all"), (True, "distinct")):
+                expected = slow_recall(pairs, vectors, cutoff, directions, distinct)
+                assert found[corpus][name][f"at{cutoff}"] == pytest.approx(expected), (corpus, name, cutoff)
+
+
+def test_a_copy_of_the_query_outranks_the_mate_unless_repetitions_are_dropped(tmp_path):
+    pairs = [(5.0, "a", "b"), (1.0, "a", "c"), (1.0, "d", "e")]
+    fixed = {"a": [1, 0, 0], "b": [1, 0.1, 0], "c": [0, 1, 0], "d": [0, 0, 1], "e": [0, 1, 1]}
+    found = recall.evaluate(write_stsb(tmp_path, {"test": pairs}), RandomVectors(3, fixed=fixed))
+    assert found["all"]["forward"] == {"at1": 0, "at5": 100, "at10": 100, "n": 1, "corpus": 6}
+    assert found["all"]["backward"]["at1"] == 100
+    assert found["all"]["both"]["at1"] == 50 and found["all"]["both"]["n"] == 2
+    assert found["distinct"]["forward"] == {"at1": 100, "at5": 100, "at10": 100, "n": 1, "corpus": 5}
+
+
+def test_pairs_of_equal_texts_are_no_distinct_queries(tmp_path):
+    root = write_stsb(tmp_path, {"test": [(5.0, "a", "a"), (1.0, "b", "c")]})
+    found = recall.evaluate(root, RandomVectors(3))
+    assert found["all"]["forward"]["at1"] == 100
+    assert found["distinct"]["both"]["n"] == 0 and found["distinct"]["both"]["at1"] is None
+    assert found["failures"]["distinct/both/at1"] == "no queries"
+    assert "all/both/at1" not in found["failures"]
+
+
+def test_undefined_vectors_are_failures(tmp_path):
+    root = write_stsb(tmp_path, {"test": [(5.0, "a", "b")]})
+    found = recall.evaluate(root, RandomVectors(2, fixed={"b": [np.nan, 0]}))
+    assert found["all"]["forward"]["at1"] is None
+    assert found["failures"]["all/forward/at1"] == "a sentence vector is not finite"
+
+
+def test_exactly_the_asked_sentences_are_announced(tmp_path):
+    root = write_stsb(tmp_path, {"test": random_pairs(10, 0)})
+    vectors = RandomVectors(2)
+    recall.evaluate(root, vectors)
+    assert set(vectors.asked) == set(recall.sentences(root))
+
+
+def test_counts_on_the_real_test_set(real_data):
+    """2,758 sentences, 2,551 distinct, 97 pairs scored 5.0 as DiffCSE section 6.2 counts, 35 with a repeated one."""
+    found = recall.evaluate(real_data, RandomVectors(2))
+    assert (found["all"]["forward"]["n"], found["all"]["forward"]["corpus"]) == (97, 2758)
+    assert (found["distinct"]["both"]["n"], found["distinct"]["both"]["corpus"]) == (194, 2551)
+    (subset,) = load_sts(real_data, "STS-B", "test")
+    slots = subset.first + subset.second
+    perfect = np.flatnonzero(subset.gold == 5.0)
+    sides = [(subset.first[pair], subset.second[pair]) for pair in perfect]
+    assert sum(any(slots.count(text) > 1 for text in pair) for pair in sides) == 35

@@ -1,0 +1,368 @@
+"""Replaced-token detection and its kin against slow loops written from methods 4.1 (DiffCSE)."""
+
+import itertools
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from tiny_encoders import PAD, tiny
+
+from replicse.data.tokenizer import SpecialIds, train_tokenizer
+from replicse.encoder.batch import TokenBatch
+from replicse.encoder.checkpoints import MaskedLmHead, save_encoder
+from replicse.errors import BadInput
+from replicse.objective import Step
+from replicse.objective.edits import delete, insert
+from replicse.objective.mlm import masked_copy
+from replicse.objective.terms import make_term
+
+SPECIAL = {"bert": SpecialIds(0, 1, 2, 3, 4), "roberta": SpecialIds(1, 3, 0, 2, 4)}
+LENGTHS = (9, 4, 3, 12)
+
+
+def generator_folder(home, family="bert"):
+    """A random masked-LM that never writes padding, whose ids would shift RoBERTa's positions."""
+    tokenizer = home / "tokenizer.json"
+    train_tokenizer("wordpiece", ["A man is playing a guitar."] * 3, 97, lowercase=True).save(str(tokenizer))
+    torch.manual_seed(0)
+    encoder = tiny(family, layers=2)
+    head = MaskedLmHead(encoder.config)
+    with torch.no_grad():
+        head.bias[PAD[family]] = -100
+    save_encoder(home / "generator", encoder, None, head, tokenizer)
+    return str(home / "generator")
+
+
+def sentences(family, seed, lengths=LENGTHS):
+    random, special = np.random.default_rng(seed), SPECIAL[family]
+    rows = [[special.cls, *random.integers(5, 97, length - 2), special.sep] for length in lengths]
+    return TokenBatch.from_rows([np.array(row) for row in rows])
+
+
+def model_of(family="bert"):
+    torch.manual_seed(1)
+    encoder = tiny(family)
+    encoder.set_dropout(0, 0)
+    masked_lm = MaskedLmHead(encoder.config)
+    return SimpleNamespace(encoder=encoder, masked_lm=masked_lm, special=SPECIAL[family])
+
+
+def prepared(home, family="bert", name="rtd", **options):
+    """Return a term, its model and a generator without dropout."""
+    if name != "conditional-mlm" and options.get("edit") != "delete":
+        options["generator"] = generator_folder(home, family)
+    model = model_of(family)
+    term = make_term({"term": name, "weight": 0.5, **options})
+    term.prepare(model)
+    if getattr(term, "generator", None):
+        term.generator.encoder.set_dropout(0, 0)
+    return term, model
+
+
+def step_of(model, columns, vectors=None, seed=5):
+    if vectors is None:
+        torch.manual_seed(2)
+        vectors = [torch.randn(column.rows, 32, requires_grad=True) for column in columns]
+    return Step(vectors, columns, model, torch.Generator().manual_seed(seed))
+
+
+def rows_of(batch, tokens=None):
+    tokens = batch.tokens if tokens is None else tokens
+    bounds = batch.offsets.tolist()
+    return [tokens[start:stop].tolist() for start, stop in itertools.pairwise(bounds)]
+
+
+def pad_rows(rows, filler):
+    longest = max(map(len, rows))
+    ids = torch.tensor([row + [filler] * (longest - len(row)) for row in rows])
+    mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows])
+    return ids, mask
+
+
+def reference_models(home, term, model, family):
+    """The same weights in models of `transformers`."""
+    import transformers
+
+    tokenizer = home / "tokenizer.json"
+    save_encoder(home / "discriminator", term.discriminator, None, None, tokenizer)
+    generator = transformers.AutoModelForMaskedLM.from_pretrained(home / "generator").eval()
+    return generator, transformers.AutoModel.from_pretrained(home / "discriminator").eval()
+
+
+def slow_states(discriminator, ids, mask, vectors):
+    """Run a model of `transformers` with position 0 replaced behind its embedding layer."""
+
+    def replace_first(module, inputs, output):
+        return torch.cat([vectors[:, None], output[:, 1:]], dim=1)
+
+    handle = discriminator.embeddings.register_forward_hook(replace_first)
+    try:
+        return discriminator(input_ids=ids, attention_mask=mask).last_hidden_state
+    finally:
+        handle.remove()
+
+
+def cross_entropy(logits, target):
+    logits = [float(value) for value in logits]
+    largest = max(logits)
+    return largest + math.log(sum(math.exp(value - largest) for value in logits)) - logits[target]
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta"])
+def test_the_loss_is_that_of_the_padded_loop(tmp_path, family):
+    losses = {}
+    for average in ("padded", "attended", "sum"):
+        term, model = prepared(tmp_path, family, average=average)
+        columns = [sentences(family, 0), sentences(family, 1)]
+        step = step_of(model, columns)
+        losses[average] = float(term(step).detach())
+
+    special = SPECIAL[family]
+    masked = masked_copy(TokenBatch.concatenate(columns), model, 0.3, torch.Generator().manual_seed(5))
+    generator, discriminator = reference_models(tmp_path, term, model, family)
+    originals = [row for column in columns for row in rows_of(column)]
+    ids, mask = pad_rows(rows_of(masked.batch), special.pad)
+    with torch.no_grad():
+        written = generator(input_ids=ids, attention_mask=mask).logits.argmax(-1)
+        written[:, 0] = special.cls
+        written = written * mask
+        states = slow_states(discriminator, written, mask, torch.cat(step.vectors).detach())
+        logits = states @ term.head.weight.T + term.head.bias
+    everywhere, attended = [], []
+    for row, original in enumerate(originals):
+        for place in range(ids.shape[1]):
+            real = place < len(original)
+            label = int(real and int(written[row, place]) != original[place])
+            everywhere.append(cross_entropy(logits[row, place], label))
+            attended += everywhere[-1:] if real else []
+    assert len(everywhere) > len(attended)
+    assert losses["padded"] == pytest.approx(np.mean(everywhere), rel=1e-4)
+    assert losses["attended"] == pytest.approx(np.mean(attended), rel=1e-4)
+    assert losses["sum"] == pytest.approx(np.sum(attended), rel=1e-4)
+
+
+def test_every_position_is_rewritten_and_the_first_put_back(tmp_path):
+    term, model = prepared(tmp_path)
+    column = sentences("bert", 0)
+    edited = term.edited(step_of(model, [column, column]))
+    both = TokenBatch.concatenate([column, column])
+    assert torch.equal(edited.labels, (edited.batch.tokens != both.tokens).long())
+    assert (edited.batch.tokens[both.first] == 2).all() and not edited.labels[both.first].any()
+    masked = masked_copy(both, model, 0.3, torch.Generator().manual_seed(5))
+    untouched = torch.ones(len(both.tokens), dtype=torch.bool)
+    untouched[masked.positions] = False
+    assert edited.labels[untouched].any(), "a token that was not masked is replaced too"
+    assert not torch.equal(*edited.batch.tokens.chunk(2)), "each copy is masked on its own"
+
+    only, _ = prepared(tmp_path, places="masked")
+    edited = only.edited(step_of(model, [column, column]))
+    assert not edited.labels[untouched].any() and edited.labels.any()
+
+
+def test_a_sampled_token_has_the_generators_probability(tmp_path):
+    term, _ = prepared(tmp_path, choice="sample", places="masked", ratio=0.5)
+    batch = sentences("bert", 0, lengths=(4,))
+    position, drawn = torch.tensor([1]), torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        states = term.generator.encoder(batch).last[1:2]
+        expected = term.generator.masked_lm(states, term.generator.encoder.token_embeddings).softmax(-1)[0]
+    many = TokenBatch(batch.tokens.repeat(1000), torch.arange(1001) * 4)
+    places = position + torch.arange(1000) * 4
+    found = torch.cat([term.generator(many, places, drawn) for _ in range(4)])
+    shares = torch.bincount(found, minlength=97) / len(found)
+    error = (expected * (1 - expected) / len(found)).sqrt()
+    assert bool(((shares - expected).abs() <= 4.5 * error + 1e-3).all())
+    assert len(found.unique()) > 1
+    best, _ = prepared(tmp_path)
+    assert best.generator(batch, position, drawn).tolist() == [int(expected.argmax())]
+
+
+def test_inserted_tokens_are_the_generators_and_the_others_stay(tmp_path):
+    term, model = prepared(tmp_path, edit="insert", ratio=0.3)
+    batch = sentences("bert", 3, lengths=(2, 3, 9, 12, 18))
+    edited = insert(batch, 0.3, term.generator, model, torch.Generator().manual_seed(0))
+    added = [0, 1, 2, 3, 5]
+    assert edited.batch.lengths.tolist() == [a + b for a, b in zip((2, 3, 9, 12, 18), added, strict=True)]
+    labels = rows_of(edited.batch, edited.labels)
+    assert [sum(row) for row in labels] == added
+    masked = []
+    for original, row, label in zip(rows_of(batch), rows_of(edited.batch), labels, strict=True):
+        assert label[0] == label[-1] == 0
+        assert [token for token, new in zip(row, label, strict=True) if not new] == original
+        masked.append([4 if new else token for token, new in zip(row, label, strict=True)])
+    with torch.no_grad():
+        for row, filled, label in zip(masked, rows_of(edited.batch), labels, strict=True):
+            states = term.generator.encoder(TokenBatch.from_rows([np.array(row)])).last
+            best = term.generator.masked_lm(states, term.generator.encoder.token_embeddings).argmax(-1)
+            wanted = [int(best[place]) if label[place] else row[place] for place in range(len(row))]
+            assert filled == wanted
+    places = set()
+    for seed in range(60):
+        found = insert(batch.slice(2, 3), 0.3, term.generator, model, torch.Generator().manual_seed(seed))
+        places |= set(torch.nonzero(found.labels).flatten().tolist())
+    assert places == set(range(1, 10))
+
+
+def test_deleted_tokens_are_marked_at_their_followers():
+    lengths = (2, 3, 4, 9, 22)
+    batch = sentences("bert", 3, lengths=lengths)
+    batch = TokenBatch(torch.arange(len(batch.tokens)), batch.offsets)  # each token is its own place
+    seen = set()
+    for seed in range(60):
+        edited = delete(batch, 0.3, torch.Generator().manual_seed(seed))
+        gone = [0, 0, 1, 2, 6]
+        assert edited.batch.lengths.tolist() == [a - b for a, b in zip(lengths, gone, strict=True)]
+        rows = zip(rows_of(batch), rows_of(edited.batch), rows_of(edited.batch, edited.labels), strict=True)
+        for original, row, label in rows:
+            assert row[0] == original[0] and row[-1] == original[-1] and row == sorted(row)
+            expected = [int(token != original[0] and token - 1 not in row) for token in row]
+            assert label == expected
+        seen |= set(rows_of(batch)[3]) - set(rows_of(edited.batch)[3])
+    assert seen == set(rows_of(batch)[3][1:-1])
+
+
+def test_the_deletion_term_needs_no_generator(tmp_path):
+    term, model = prepared(tmp_path, edit="delete", ratio=0.15)
+    step = step_of(model, [sentences("bert", 0), sentences("bert", 1)])
+    loss = term(step)
+    loss.backward()
+    assert term.generator is None and float(loss.detach()) > 0
+    assert all(vectors.grad.abs().sum() > 0 for vectors in step.vectors)
+
+
+@pytest.mark.parametrize("name", ["rtd", "conditional-mlm", "corrective-lm"])
+def test_gradients_reach_the_encoder_through_the_sentence_vectors_only(tmp_path, name):
+    term, model = prepared(tmp_path, name=name)
+    columns = [sentences("bert", 0), sentences("bert", 1)]
+    step = step_of(model, columns)
+    term(step).backward()
+    assert all(float(vectors.grad.abs().sum()) > 0 for vectors in step.vectors)
+    assert all(parameter.grad is None for parameter in model.encoder.parameters())
+    assert any(parameter.grad is not None for parameter in term.discriminator.parameters())
+
+    def gradients(detach):
+        model.encoder.zero_grad(set_to_none=True)
+        found = [model.encoder(column).last.index_select(0, column.first) for column in columns]
+        found = [vectors.detach() if detach else vectors for vectors in found]
+        term(step_of(model, columns, found)).backward()
+        return [parameter.grad for parameter in model.encoder.parameters()]
+
+    assert all(gradient is None for gradient in gradients(detach=True))
+    assert any(gradient is not None and bool(gradient.any()) for gradient in gradients(detach=False))
+
+
+def test_each_edited_view_is_read_beside_the_vector_it_is_told(tmp_path):
+    columns = [sentences("bert", seed) for seed in range(3)]
+    for options, read in (
+        ({}, {0, 1}),
+        ({"views": [2], "condition": [0]}, {0}),
+        ({"views": [2, 2], "condition": [0, 1]}, {0, 1}),
+        ({"views": [2, 1], "condition": 0}, {0}),
+    ):
+        term, model = prepared(tmp_path, **options)
+        assert set(term.vector_views(3)) == read
+        step = step_of(model, columns)
+        term(step).backward()
+        assert {place for place, vectors in enumerate(step.vectors) if vectors.grad is not None} == read
+    swapped, model = prepared(tmp_path, views=[0, 1], condition=[1, 0])
+    straight, _ = prepared(tmp_path)
+    swapped.load_state_dict(straight.state_dict())
+    step = step_of(model, columns[:1] * 2)
+    other = step_of(model, columns[:1] * 2, step.vectors[::-1])
+    assert float(swapped(step).detach()) == pytest.approx(float(straight(other).detach()), rel=1e-6)
+
+
+def test_conditional_mlm_is_the_cross_entropy_of_the_masked_tokens(tmp_path):
+    term, model = prepared(tmp_path, name="conditional-mlm", ratio=0.4)
+    generator_folder(tmp_path)
+    columns = [sentences("bert", 0), sentences("bert", 1)]
+    step = step_of(model, columns)
+    found = float(term(step).detach())
+    batch = TokenBatch.concatenate(columns)
+    masked = masked_copy(batch, model, 0.4, torch.Generator().manual_seed(5))
+    _, discriminator = reference_models(tmp_path, term, model, "bert")
+    ids, mask = pad_rows(rows_of(masked.batch), 0)
+    with torch.no_grad():
+        states = slow_states(discriminator, ids, mask, torch.cat(step.vectors).detach())[mask.bool()]
+        logits = model.masked_lm(states, model.encoder.token_embeddings)
+    losses = [cross_entropy(logits[place], int(batch.tokens[place])) for place in masked.positions.tolist()]
+    assert found == pytest.approx(np.mean(losses), rel=1e-4)
+
+
+def test_corrective_lm_predicts_the_original_everywhere(tmp_path):
+    term, model = prepared(tmp_path, name="corrective-lm")
+    columns = [sentences("bert", 0), sentences("bert", 1)]
+    step = step_of(model, columns)
+    found = float(term(step).detach())
+    rtd, _ = prepared(tmp_path)
+    rtd.generator = term.generator
+    edited = rtd.edited(step_of(model, columns)).batch
+    _, discriminator = reference_models(tmp_path, term, model, "bert")
+    ids, mask = pad_rows(rows_of(edited), 0)
+    with torch.no_grad():
+        states = slow_states(discriminator, ids, mask, torch.cat(step.vectors).detach())[mask.bool()]
+        logits = model.masked_lm(states, model.encoder.token_embeddings)
+    batch = TokenBatch.concatenate(columns)
+    losses = [cross_entropy(logits[place], token) for place, token in enumerate(batch.tokens.tolist())]
+    assert found == pytest.approx(np.mean(losses), rel=1e-4)
+
+
+def test_without_a_masked_lm_head_the_discriminator_draws_one(tmp_path):
+    model = model_of()
+    model.masked_lm = None
+    term = make_term({"term": "conditional-mlm"})
+    term.prepare(model)
+    assert float(term(step_of(model, [sentences("bert", 0)] * 2)).detach()) > 0
+
+
+def test_the_generator_runs_with_dropout_and_is_never_trained(tmp_path):
+    term, _ = prepared(tmp_path)
+    term.generator.encoder.set_dropout(0.1, 0.1)
+    batch = sentences("bert", 0, lengths=(20,) * 50)
+    first, second = (term.generator(batch, None, torch.Generator()) for _ in range(2))
+    assert not torch.equal(first, second)
+    assert not any(parameter.requires_grad for parameter in term.generator.encoder.parameters())
+    known = {id(parameter) for parameter in term.parameters()}
+    assert not known & {id(parameter) for parameter in term.generator.encoder.parameters()}
+    assert not any("generator" in name for name in term.state_dict())
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({}, ["rtd.generator is ''", "masked-LM head"]),
+        ({"generator": {"backbone": "distilbert-base"}}, ["rtd.generator is {"]),
+        ({"generator": "g", "choice": "best"}, ['rtd.choice is "best"']),
+        ({"generator": "g", "edit": "inserted"}, ['rtd.edit is "inserted"', 'did you mean "insert"']),
+        ({"generator": "g", "average": "mean"}, ['rtd.average is "mean"']),
+        ({"generator": "g", "places": "some"}, ['rtd.places is "some"']),
+        ({"generator": "g", "ratio": 0}, ["rtd.ratio is 0"]),
+        ({"generator": "g", "condition": [0, 1, 2]}, ["one condition per view"]),
+        ({"term": "corrective-lm"}, ["corrective-lm.generator is ''"]),
+        ({"term": "corrective-lm", "generator": "g", "places": "some"}, ['corrective-lm.places is "some"']),
+        ({"term": "conditional-mlm", "generator": "g"}, ['"conditional-mlm" does not take']),
+    ],
+)
+def test_a_mistake_in_a_term_is_one_sentence(spec, words):
+    with pytest.raises(BadInput) as error:
+        make_term({"term": "rtd", **spec})
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def test_views_and_generators_that_do_not_fit_the_run_are_named(tmp_path):
+    term = make_term({"term": "rtd", "edit": "delete", "views": [0, 2]})
+    with pytest.raises(BadInput, match=r"rtd\.views names view 2, but the run has views 0 to 1"):
+        term.vector_views(2)
+    term = make_term({"term": "infonce", "views": [0, 3]})
+    with pytest.raises(BadInput, match=r"infonce\.views names view 3"):
+        term.vector_views(3)
+    folder = generator_folder(tmp_path)
+    other = model_of()
+    other.encoder.config = SimpleNamespace(vocabulary=50, hidden=32)
+    with pytest.raises(BadInput, match="97 tokens, but the encoder 50"):
+        make_term({"term": "rtd", "generator": folder}).prepare(other)
+    save_encoder(tmp_path / "bare", tiny(), None, None, tmp_path / "tokenizer.json")
+    with pytest.raises(BadInput, match="no masked-LM head"):
+        make_term({"term": "rtd", "generator": str(tmp_path / "bare")}).prepare(model_of())
