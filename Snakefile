@@ -17,6 +17,7 @@ include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/geometry.smk"
 include: "workflow/rules/tabulate.smk"
 include: "workflow/rules/figures.smk"
+include: "workflow/rules/judge.smk"
 include: "workflow/rules/report.smk"
 
 

@@ -1,10 +1,12 @@
 """Files written aside and then renamed, so that a kill never leaves half of one."""
 
+import csv
 import hashlib
+import io
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -40,6 +42,25 @@ def write_json(path: Path | str, value: Any) -> None:
 def read_json(path: Path | str) -> Any:
     """Read a JSON file."""
     return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def write_rows(path: Path | str, fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> int:
+    """Write rows as CSV under these fields atomically and return how many; None is written as nothing."""
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, fields, lineterminator="\n")
+    writer.writeheader()
+    count = 0
+    for row in rows:
+        writer.writerow(row)
+        count += 1
+    write_text(path, stream.getvalue())
+    return count
+
+
+def read_rows(path: Path | str) -> list[dict[str, str]]:
+    """Read the rows of a CSV as text by field."""
+    with Path(path).open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
 
 
 def sha256_of(path: Path | str) -> str:

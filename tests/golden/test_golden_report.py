@@ -4,7 +4,7 @@ import pytest
 from golden import example_report as example
 
 from replicse.report import html, latex, markdown
-from replicse.report.contents import make_report
+from replicse.report.contents import Page, make_report
 from replicse.report.document import render_item_text
 from replicse.report.tables import Sheet, grid_of
 
@@ -28,6 +28,7 @@ CLAIMS = Sheet(
     ),
     note="One line per *claim*.",
 )
+PAGE = Page("What the papers state", ("Each sentence under three sets of *numbers*.",), (CLAIMS,))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -54,6 +55,6 @@ def test_smaller_scale_shows_no_verdict(golden):
 @pytest.mark.parametrize("suffix", ("md", "tex", "html"))
 def test_report(golden, suffix):
     items = [example.dropout_table("compact"), example.augmentation_table("compact")]
-    report = make_report({**example.STUDY, "scale": "compact", "dirty": True}, items, [CLAIMS])
+    report = make_report({**example.STUDY, "scale": "compact", "dirty": True}, items, [PAGE])
     render = {"md": markdown.document, "tex": latex.document, "html": html.document}[suffix]
     golden(f"report.{suffix}", render(report, {item.id: "" for item in items}))

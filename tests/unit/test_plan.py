@@ -11,7 +11,8 @@ import yaml
 from places import ROOT
 
 from replicse.errors import BadInput
-from replicse.study.plan import load_plan, read_config
+from replicse.study.manifest import manifest_of
+from replicse.study.planner import load_plan, read_config
 from replicse.study.tabulate import FIELDS, Evaluations, tabulate, write_table
 
 WORKFLOW = ROOT / "workflow"
@@ -96,7 +97,7 @@ def test_a_job_names_only_relative_files():
 
 def test_the_plan_is_the_same_each_time():
     first, second = (
-        json.dumps([plan_of().manifest(item) for item in plan_of().items.values()]) for _ in "ab"
+        json.dumps([manifest_of(plan_of(), item) for item in plan_of().items.values()]) for _ in "ab"
     )
     assert first == second
 
@@ -104,7 +105,7 @@ def test_the_plan_is_the_same_each_time():
 def test_planning_is_fast_and_needs_no_torch():
     code = (
         "import sys, time; start = time.perf_counter();"
-        "from pathlib import Path; from replicse.study.plan import load_plan, read_config;"
+        "from pathlib import Path; from replicse.study.planner import load_plan, read_config;"
         "config = read_config(Path('config.yaml')); config['seeds'] = [0, 1, 2, 3, 4]; config['scale'] = 'paper';"
         "load_plan(config, Path('workflow')); assert 'torch' not in sys.modules;"
         "import replicse.study.verdicts, replicse.study.tabulate, replicse.study.agreement, replicse.cli;"
@@ -220,7 +221,7 @@ def test_a_mistake_in_reported_numbers_names_the_line(workflow, line, words):
 
 def fake_results(plan, item, folder, values):
     """Write evaluations that give the n-th encoder of each row the n-th value."""
-    manifest = plan.manifest(item)
+    manifest = manifest_of(plan, item)
     for row in manifest["rows"]:
         for name in row["protocols"]["as-described"].values():
             encoders = manifest["encoders"][name]
@@ -238,7 +239,8 @@ def test_cells_hold_the_mean_over_seeds_and_the_printed_delta(tmp_path, monkeypa
     item = plan.item("repro/table5")
     fake_results(plan, item, tmp_path, [70.0, 72.0])
     cells = {
-        (cell["row"], cell["column"]): cell for cell in tabulate(plan.manifest(item), Evaluations(plan.paths))
+        (cell["row"], cell["column"]): cell
+        for cell in tabulate(manifest_of(plan, item), Evaluations(plan.paths))
     }
     score = cells["p0.1", "stsb-dev"]
     assert (score["reported"], float(score["reproduced"]), score["n_seeds"]) == ("81.61", 71.0, "2")
@@ -254,10 +256,10 @@ def test_what_has_not_run_is_blank_and_what_collapsed_has_failed(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     plan = plan_of()
     item = plan.item("simcse/table3")
-    (nothing, *_) = tabulate(plan.manifest(item), Evaluations(plan.paths))
+    (nothing, *_) = tabulate(manifest_of(plan, item), Evaluations(plan.paths))
     assert (nothing["reproduced"], nothing["delta"], nothing["verdict"]) == ("", "", "not run")
     fake_results(plan, item, tmp_path, [None, 70.0])
-    (broken, *_) = tabulate(plan.manifest(item), Evaluations(plan.paths))
+    (broken, *_) = tabulate(manifest_of(plan, item), Evaluations(plan.paths))
     assert (broken["reproduced"], broken["verdict"]) == ("", "failed")
     assert "all cosines are equal" in broken["reason"]
 
@@ -268,8 +270,8 @@ def test_only_the_paper_scale_judges(tmp_path, monkeypatch):
     item = plan.item("simcse/table3")
     fake_results(plan, item, tmp_path, [82.0, 82.2, 82.6, 82.4, 82.8])
     out = tmp_path / "table.csv"
-    assert write_table(plan.manifest(item), plan.paths, out) == 8
-    cells = {cell["row"]: cell for cell in tabulate(plan.manifest(item), Evaluations(plan.paths))}
+    assert write_table(manifest_of(plan, item), plan.paths, out) == 8
+    cells = {cell["row"]: cell for cell in tabulate(manifest_of(plan, item), Evaluations(plan.paths))}
     assert cells["p0.1"]["verdict"] == "within seed spread"
     assert cells["p0.0"]["verdict"] == "higher"
     assert out.read_text().startswith("row,column,metric,protocol,reported,reproduced,delta,low,high,n_seeds")

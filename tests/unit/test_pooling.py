@@ -2,7 +2,7 @@ import pytest
 import torch
 from tiny_encoders import batch_of, tiny
 
-from replicse.encoder.pooling import POOLINGS, Head, need_of, pool
+from replicse.encoder.pooling import POOLINGS, Head, need_of, pool, random_head
 from replicse.encoder.transformer import ALL_TOKENS, FIRST_TOKEN, Need
 from replicse.errors import BadInput
 
@@ -16,6 +16,7 @@ def slow_pool(encoder, batch, pooling, head):
             {
                 "cls": states[3][0],
                 "cls-head": torch.tanh(head.dense.weight @ states[3][0] + head.dense.bias),
+                "random-head": torch.tanh(head.dense.weight @ states[3][0] + head.dense.bias),
                 "mean": states[3].mean(0),
                 "first-last": ((states[1] + states[3]) / 2).mean(0),
                 "first-last-0": ((states[0] + states[3]) / 2).mean(0),
@@ -58,6 +59,13 @@ def test_a_missing_head_and_an_unknown_pooling_are_refused():
         pool(encoder(batch, FIRST_TOKEN), batch, "cls-head", None)
     with pytest.raises(BadInput, match='did you mean "first-last"'):
         need_of("first_last")
+
+
+def test_a_random_head_is_the_same_at_every_call_and_no_identity():
+    first, second = random_head(64), random_head(64)
+    assert torch.equal(first.dense.weight, second.dense.weight)
+    vectors = torch.randn(5, 64)
+    assert not torch.allclose(first(vectors), vectors, atol=0.1)
 
 
 def test_the_head_starts_as_simcse_says_and_follows_its_generator():

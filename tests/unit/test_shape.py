@@ -6,7 +6,8 @@ import pytest
 from places import ROOT
 
 from replicse.report.shape import shape_sheet
-from replicse.study.plan import load_plan
+from replicse.study.manifest import manifest_of
+from replicse.study.planner import load_plan
 from replicse.study.shape import column_values, shapes
 from replicse.study.tabulate import Evaluations
 
@@ -26,7 +27,7 @@ def filled(folder, monkeypatch, item, value_of):
             path.parent.mkdir(parents=True, exist_ok=True)
             scores = {"sts-dev": {task: {"all": value} for task in ("STS-B", "SICK-R")}}
             path.write_text(json.dumps({"suites": scores, "failures": {}}))
-    return plan.manifest(plan.items[item]), Evaluations(plan.paths)
+    return manifest_of(plan, plan.items[item]), Evaluations(plan.paths)
 
 
 PRINTED = {

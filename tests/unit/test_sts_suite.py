@@ -66,11 +66,16 @@ def reference(subsets, vectors):
     }
 
 
+def scores(found):
+    """Return what `reference` computes too."""
+    return {key: value for key, value in found.items() if key not in ("low", "high")}
+
+
 def test_the_test_suite_has_seven_tasks_in_three_aggregations_and_their_average(tmp_path):
     found = sts.evaluate(tmp_path, Random())
-    assert list(found) == [*STS_TASKS, "avg", "avg-mean", "avg-wmean"]
+    assert list(found) == [*STS_TASKS, "avg", "avg-mean", "avg-wmean", "failures", "pairs"]
     for task in STS_TASKS:
-        assert found[task] == pytest.approx(reference(DATA[task, "test"], Random()))
+        assert scores(found[task]) == pytest.approx(reference(DATA[task, "test"], Random()))
     for name, key in (("avg", "all"), ("avg-mean", "mean"), ("avg-wmean", "wmean")):
         assert found[name] == pytest.approx(np.mean([found[task][key] for task in STS_TASKS]))
     assert found["STS12"]["all"] != pytest.approx(found["STS12"]["mean"])
@@ -79,9 +84,20 @@ def test_the_test_suite_has_seven_tasks_in_three_aggregations_and_their_average(
 
 def test_the_dev_suite_has_two_tasks_and_no_average(tmp_path):
     found = sts.evaluate(tmp_path, Random(), split="dev")
-    assert found == {
-        task: pytest.approx(reference(DATA[task, "dev"], Random())) for task in ("STS-B", "SICK-R")
-    }
+    assert set(found) == {"STS-B", "SICK-R", "failures", "pairs"}
+    for task in ("STS-B", "SICK-R"):
+        assert scores(found[task]) == pytest.approx(reference(DATA[task, "dev"], Random()))
+
+
+def test_the_pairs_are_kept_in_order_and_bound_the_correlation(tmp_path):
+    found = sts.evaluate(tmp_path, Random())
+    for task in STS_TASKS:
+        predicted, gold = found["pairs"][task]
+        assert 100 * spearmanr(predicted, gold).statistic == pytest.approx(found[task]["all"])
+        assert np.array_equal(gold, np.concatenate([subset.gold for subset in DATA[task, "test"]]))
+        assert found[task]["low"] < found[task]["all"] < found[task]["high"]
+    wide, narrow = found["STS-B"], found["STS12"]
+    assert wide["n"] < narrow["n"] and wide["high"] - wide["low"] > narrow["high"] - narrow["low"]
 
 
 @pytest.mark.parametrize("options", [{}, {"split": "dev"}, {"tasks": ["STS13"]}])
@@ -98,15 +114,16 @@ def test_sentences_are_exactly_those_asked_for(tmp_path, options):
 
 def test_an_average_with_a_missing_part_is_none(tmp_path):
     found = sts.evaluate(tmp_path, Random(), tasks=["STS13", "STS-B"])
-    assert list(found) == ["STS13", "STS-B", "avg", "avg-mean", "avg-wmean"]
-    assert "failures" not in found
+    assert list(found) == ["STS13", "STS-B", "avg", "avg-mean", "avg-wmean", "failures", "pairs"]
+    assert found["failures"] == {}
     assert found["avg"] is None
 
 
 def test_constant_vectors_have_no_correlation(tmp_path):
     found = sts.evaluate(tmp_path, Random(constant="STS-B"))
     reason = "STS-B test part 0: all cosines are equal"
-    assert found["STS-B"] == {"all": None, "mean": None, "wmean": None, "n": 20}
+    undefined = dict.fromkeys(("all", "mean", "wmean", "low", "high"))
+    assert found["STS-B"] == {**undefined, "n": 20}
     assert found["avg"] is None
     assert found["failures"] == {f"STS-B/{key}": reason for key in ("all", "mean", "wmean")} | dict.fromkeys(
         ("avg", "avg-mean", "avg-wmean"), f"a part is undefined: STS-B, {reason}"

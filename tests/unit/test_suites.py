@@ -43,6 +43,7 @@ def test_options_are_laid_over_the_fixed_ones_and_failures_get_their_path():
     assert found == {
         "suites": {"one": {"value": 15.0}, "two": {"value": None}},
         "failures": {"two/value": "broken"},
+        "pairs": {},
     }
 
 

@@ -9,13 +9,15 @@ from snakemake.exceptions import WorkflowError
 sys.path.insert(0, str(Path(workflow.basedir) / "src"))
 
 from replicse.errors import BadInput
-from replicse.study.plan import load_plan
+from replicse.study.manifest import manifest_of
+from replicse.study.planner import load_plan
 
 # A job runs with the Python of this Snakemake, unless Snakemake made it an environment of its own.
 shell.prefix(
     'set -euo pipefail; case "$(printenv CONDA_PREFIX || true)" in */.snakemake/conda/*) ;;'
     f' *) export PATH="{Path(sys.executable).parent}:$PATH" ;; esac;'
-    f' export PYTHONPATH="{Path(workflow.basedir) / "src"}"; '
+    f' export PYTHONPATH="{Path(workflow.basedir) / "src"}";'
+    f' export REPLICSE_WORKFLOW="{Path(workflow.basedir) / "workflow"}"; '
 )
 
 try:
@@ -96,13 +98,8 @@ def train_job(wildcards):
 
 
 def train_inputs(wildcards):
-    """Return the stores, tokenizer and initial weights of a run."""
-    job = PLAN.train_job(wildcards.run)
-    files = [f"{store}/store.json" for store in dict.fromkeys(job["stores"])]
-    files.append(job["tokenizer"])
-    if job["init"]:
-        files.append(f"{job['init']}/model.safetensors")
-    return files
+    """Return what a train job reads."""
+    return PLAN.train_needs(wildcards.run)
 
 
 def run_folder(wildcards, output):
@@ -174,7 +171,7 @@ def trajectory_list(wildcards):
 def item_manifest(wildcards):
     """Return an item's manifest as JSON."""
     return compact_json(
-        PLAN.manifest(PLAN.items[f"{wildcards.paper}/{wildcards.item}"])
+        manifest_of(PLAN, PLAN.items[f"{wildcards.paper}/{wildcards.item}"])
     )
 
 
@@ -200,6 +197,13 @@ def released_evaluations():
         for name, encoder in PLAN.encoders.items()
         if "hub" in encoder.source
     ]
+
+
+def list_papers(*names):
+    """Return the files of these names of all papers."""
+    folders = sorted((Path(workflow.basedir) / "workflow" / "papers").iterdir())
+    files = [folder / name for folder in folders for name in names]
+    return [str(file) for file in files if file.exists()]
 
 
 def list_tables(wildcards):

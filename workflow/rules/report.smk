@@ -19,6 +19,9 @@ rule report:
         manifests=list_manifests,
         tables=list_tables,
         figures=list_figures,
+        claims=rules.claims.output.claims,
+        adjudication=rules.adjudicate.output.adjudication,
+        audit=rules.audit.output.audit,
     output:
         html=PATHS.report("html"),
         markdown=PATHS.report("md"),

@@ -11,6 +11,7 @@ from typing import Any
 from replicse.commands import Action
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json
+from replicse.study.pairs import packed_pairs
 from replicse.study.specs import POOLINGS
 
 log = logging.getLogger(__name__)
@@ -105,6 +106,7 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
         if arguments.postprocess:
             vectors = postprocessed(vectors, arguments.postprocess, root)
         found = run_suites(root, vectors, arguments.suite, options)
+        found["pairs"] = {task: packed_pairs(*sides) for task, sides in found["pairs"].items()}
         result = {
             "encoder": arguments.encoder,
             "pooling": arguments.pooling,

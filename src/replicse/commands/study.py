@@ -1,14 +1,17 @@
 """Verbs on the study as a whole: plan, validate, status, show, why. None of them imports torch."""
 
 import json
+import os
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
 from replicse.commands import Action
-from replicse.errors import BadInput, nearest
+from replicse.errors import BadInput
+from replicse.study.manifest import manifest_of
 from replicse.study.papers import Item
-from replicse.study.plan import Cell, Plan, load_plan, read_config
+from replicse.study.plan import Plan
+from replicse.study.planner import load_plan, read_config
 from replicse.study.tabulate import Evaluations, tabulate
 
 
@@ -17,16 +20,27 @@ def add_study_arguments(parser: ArgumentParser, example: str) -> None:
     parser.epilog = f"example:\n  {example}"
     parser.add_argument("--config", type=Path, default=Path("config.yaml"), help="default: config.yaml")
     parser.add_argument("--scale", help="use this scale instead of the config's")
-    parser.add_argument("--workflow", type=Path, default=Path("workflow"), help="default: workflow")
+    add_workflow_argument(parser)
     parser.add_argument("--json", action="store_true", help="machine-readable output")
+
+
+def add_workflow_argument(parser: ArgumentParser) -> None:
+    """Add the argument that names the folder of papers, scales and schemas; a job is told it by the workflow."""
+    default = Path(os.environ.get("REPLICSE_WORKFLOW", "workflow"))
+    parser.add_argument(
+        "--workflow", type=Path, default=default, help="default: $REPLICSE_WORKFLOW, else workflow"
+    )
+
+
+def chosen_config(arguments: Namespace) -> dict[str, Any]:
+    """Return the chosen config, with the scale of the command line where one is given."""
+    config = read_config(arguments.config)
+    return {**config, "scale": arguments.scale} if arguments.scale else config
 
 
 def chosen_plan(arguments: Namespace) -> Plan:
     """Return the plan of the chosen config and scale."""
-    config = read_config(arguments.config)
-    if arguments.scale:
-        config["scale"] = arguments.scale
-    return load_plan(config, arguments.workflow, str(arguments.config))
+    return load_plan(chosen_config(arguments), arguments.workflow, str(arguments.config))
 
 
 def plan_verb(parser: ArgumentParser) -> Action:
@@ -139,7 +153,7 @@ def show_verb(parser: ArgumentParser) -> Action:
     def action(arguments: Namespace) -> None:
         plan = chosen_plan(arguments)
         item = plan.item(arguments.item)
-        manifest = plan.manifest(item)
+        manifest = manifest_of(plan, item)
         cells = list(tabulate(manifest, Evaluations(plan.paths)))
         if arguments.json:
             print(json.dumps({"manifest": manifest, "cells": cells}, indent=1, ensure_ascii=False))
@@ -151,96 +165,3 @@ def show_verb(parser: ArgumentParser) -> Action:
         print(render_item_text(make_item(manifest, results, scale=plan.scale.name)))
 
     return action
-
-
-def why_verb(parser: ArgumentParser) -> Action:
-    """Tell where one cell comes from: printed place, runs, evaluations, values per seed, verdict."""
-    add_study_arguments(parser, "replicse why simcse/table3/p0.1/stsb-dev")
-    parser.add_argument("cell", help="paper/item/row/column[/metric]")
-
-    def action(arguments: Namespace) -> None:
-        plan = chosen_plan(arguments)
-        cell = find_cell(plan, arguments.cell)
-        story = cell_story(plan, cell)
-        if arguments.json:
-            print(json.dumps(story, indent=1, ensure_ascii=False))
-            return
-        for key, value in story.items():
-            lines = value if isinstance(value, list) else [value]
-            for number, line in enumerate(lines):
-                print(f"{key if number == 0 else '':<12}{line}")
-
-    return action
-
-
-def find_cell(plan: Plan, name: str) -> Cell:
-    """Return the cell `paper/item/row/column[/metric]`; BadInput names the nearest one."""
-    parts = name.split("/")
-    if len(parts) not in (4, 5):
-        raise BadInput(
-            f'cell "{name}": expected paper/item/row/column, for example simcse/table3/p0.1/stsb-dev'
-        )
-    item = plan.item("/".join(parts[:2]))
-    known = {f"{item.id}/{cell.row.id}/{cell.column.id}": cell for cell in reversed(plan.cells[item.id])}
-    known |= {
-        f"{item.id}/{cell.row.id}/{cell.column.id}/{cell.column.metric}": cell for cell in plan.cells[item.id]
-    }
-    if name not in known:
-        raise BadInput(f'no cell "{name}"{nearest(name, known)}')
-    return known[name]
-
-
-def cell_story(plan: Plan, cell: Cell) -> dict[str, Any]:
-    """Return everything that stands behind one cell, as text by heading."""
-    evaluations = Evaluations(plan.paths)
-    record = next(
-        entry
-        for entry in tabulate(plan.manifest(cell.item), evaluations)
-        if (entry["row"], entry["column"], entry["metric"])
-        == (cell.row.id, cell.column.id, cell.column.metric)
-    )
-    seeds, specs = [], []
-    for encoder in cell.encoders:
-        value, failure = evaluations.value(encoder, cell.read)
-        shown = failure or ("not run" if value is None else f"{value:.4f}")
-        seeds.append(f"{shown}  {encoder}")
-        source = plan.encoders[encoder].source
-        if "run" in source and not specs:
-            specs = _spec_lines(plan, source["run"])
-    verdict = record["verdict"] or "no verdict"
-    if verdict == "not comparable":
-        verdict += f": the {plan.scale.name} scale is not the paper's setting"
-    return {
-        "cell": f"{cell.item.id} · {cell.row.label} · {cell.column.label}",
-        "printed": f"{cell.reported.value}  ({cell.reported.source})"
-        if cell.reported
-        else "no number is printed",
-        "read": cell.read + (f", minus the printed {cell.minus.value}" if cell.minus else ""),
-        "seeds": seeds or ["quoted by the paper from elsewhere; not re-run"],
-        "reproduced": _interval(record),
-        "verdict": verdict,
-        "run": specs or ["no training"],
-        "files": plan.evaluation_files(cell.item)[:1]
-        and [plan.paths.encoder(encoder, "evaluation") for encoder in cell.encoders[:3]],
-    }
-
-
-def _interval(record: dict[str, Any]) -> str:
-    if not record["reproduced"]:
-        return "nothing yet"
-    text = f"{float(record['reproduced']):.4f}"
-    if record["low"]:
-        text += f", one more draw expected in {float(record['low']):.2f} to {float(record['high']):.2f}"
-    return text + (f", delta {float(record['delta']):+.4f}" if record["delta"] else "")
-
-
-def _spec_lines(plan: Plan, run_id: str) -> list[str]:
-    lines, run = [], run_id
-    while run:
-        spec = plan.runs[run]
-        lines.append(f"{run}  ({plan.paths.run(run)})")
-        lines += [
-            f"  {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in spec.canonical().items()
-        ]
-        run = spec.init.get("run", "")
-    return lines

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from replicse.commands import Action
-from replicse.files import read_json
+from replicse.files import read_json, read_rows
 from replicse.study.paths import Paths
-from replicse.study.tabulate import AS_DESCRIBED, Evaluations, write_table
+from replicse.study.protocols import AS_DESCRIBED
+from replicse.study.tabulate import Evaluations, write_table
 
 log = logging.getLogger(__name__)
 CURVES = ("spectrum", "density")
@@ -89,8 +90,6 @@ def report_verb(parser: ArgumentParser) -> Action:
     def action(arguments: Namespace) -> None:
         from replicse.report.document import write_report
         from replicse.report.items import make_item, read_results
-        from replicse.report.shape import shape_sheet
-        from replicse.study.shape import shapes
 
         study = read_json(arguments.study)
         paths = Paths(study["scale"])
@@ -102,12 +101,35 @@ def report_verb(parser: ArgumentParser) -> Action:
             items.append(
                 make_item(manifest, read_results(table), scale=paths.scale, picture=picture, where=str(table))
             )
-        evaluations = Evaluations(paths)
-        sheet = shape_sheet(shape for manifest in manifests for shape in shapes(manifest, evaluations))
         facts = study_facts(study, read_json(arguments.data))
-        write_report(arguments.out.parent, facts, items, [sheet] if sheet.rows else [])
+        write_report(arguments.out.parent, facts, items, pages(study, manifests, items))
 
     return action
+
+
+def pages(study: Mapping[str, Any], manifests: list[dict[str, Any]], items: list[Any]) -> list[Any]:
+    """Return the pages that are drawn from all items: what reproduces, claims, audit, adjudication."""
+    from replicse.report.adjudication import adjudication_page
+    from replicse.report.audit import audit_page
+    from replicse.report.claims import claims_page
+    from replicse.report.reproduces import reproduces_page
+    from replicse.report.shape import shape_sheet
+    from replicse.study.aggregate import aggregates
+    from replicse.study.shape import shapes
+
+    paths = Paths(study["scale"])
+    evaluations = Evaluations(paths)
+    shape = shape_sheet(shape for manifest in manifests for shape in shapes(manifest, evaluations))
+    means = [entry for manifest in manifests for entry in aggregates(manifest, evaluations)]
+    by_item = {manifest["item"]: manifest for manifest in manifests}
+    explained = read_rows(Path(paths.judged("adjudication")))
+    found = [
+        reproduces_page(items, shape, means, study["comparable"], study["judges_orders"]),
+        claims_page(read_rows(Path(paths.judged("claims"))), study["judges_orders"]),
+        audit_page(read_rows(Path(paths.judged("audit")))),
+        adjudication_page(explained, by_item, study["comparable"]),
+    ]
+    return [page for page in found if page is not None]
 
 
 def study_facts(study: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:

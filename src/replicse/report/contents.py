@@ -63,6 +63,15 @@ class Section:
 
 
 @dataclass(frozen=True)
+class Page:
+    """What stands behind the papers: a title, a few sentences, and tables of text such as the claims."""
+
+    title: str
+    text: tuple[str, ...]
+    sheets: tuple[Sheet, ...]
+
+
+@dataclass(frozen=True)
 class Report:
     """Everything a report holds; the formats differ in looks only."""
 
@@ -72,7 +81,7 @@ class Report:
     counts: Sheet
     symbols: Sheet
     sections: tuple[Section, ...]
-    sheets: tuple[Sheet, ...]
+    pages: tuple[Page, ...]
     provenance: tuple[Sheet, ...]
     title: str = TITLE
     introduction: str = INTRODUCTION
@@ -80,11 +89,11 @@ class Report:
     reading: tuple[str, ...] = READING
 
 
-def make_report(study: Mapping[str, Any], items: Sequence[Item], sheets: Sequence[Sheet] = ()) -> Report:
+def make_report(study: Mapping[str, Any], items: Sequence[Item], pages: Sequence[Page] = ()) -> Report:
     """Return the contents of a report.
 
-    Papers stand in the order of the study record, items in the order given. `sheets` are further tables of
-    plain text (claims, adjudication) shown behind the papers. The record's `shows`, where it is given, says
+    Papers stand in the order of the study record, items in the order given. `pages` hold what is drawn from
+    all of them (claims, adjudication) and stand before the papers. The record's `shows`, where it is given, says
     what the scale can show.
     """
     papers = study.get("papers") or {}
@@ -104,7 +113,7 @@ def make_report(study: Mapping[str, Any], items: Sequence[Item], sheets: Sequenc
         ),
         symbols=legend(),
         sections=tuple(sections),
-        sheets=tuple(sheets),
+        pages=tuple(pages),
         provenance=tuple(_provenance(study)),
     )
 

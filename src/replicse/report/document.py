@@ -15,9 +15,8 @@ from typing import Any
 from replicse.errors import Failed, MissingData
 from replicse.files import write_text, written_aside
 from replicse.report import html, latex, markdown
-from replicse.report.contents import make_report
+from replicse.report.contents import Page, make_report
 from replicse.report.items import Item
-from replicse.report.tables import Sheet
 from replicse.report.terminal import item_text
 
 ENGINES = ("pdflatex", "xelatex", "lualatex", "tectonic")
@@ -30,15 +29,15 @@ class LatexError(Failed):
 
 
 def write_report(
-    folder: Path, study: Mapping[str, Any], items: Sequence[Item], sheets: Sequence[Sheet] = ()
+    folder: Path, study: Mapping[str, Any], items: Sequence[Item], pages: Sequence[Page] = ()
 ) -> list[Path]:
     """Write report.md, report.tex, report.html and, with a TeX engine, report.pdf; return what was written.
 
-    Items keep their order within their paper; `sheets` are further tables of text (claims, adjudication).
+    Items keep their order within their paper; `pages` hold what is drawn from all of them (claims, audit).
     Raises MissingData for a figure that is not there and LatexError where the PDF cannot be set.
     """
     start = time.monotonic()
-    report = make_report(study, items, sheets)
+    report = make_report(study, items, pages)
     for item in items:
         _check_pictures(item)
     pictures = {item.id: html.data_address(item.picture) if item.picture else "" for item in items}

@@ -261,13 +261,13 @@ def _figure(height: float) -> "Figure":
 
 def _panels_by_source(records: Records) -> "tuple[Figure, list[tuple[Axes, str, Records]]]":
     """Return a figure with one panel per source, on shared axes so that they can be compared."""
-    sources = [name for name in SOURCES if any(entry["source"] == name for entry in records)]
+    sources = _order(records, "source")
     figure = _figure(4.0)
     grid = figure.subplots(1, len(sources), sharex=True, sharey=True, squeeze=False)
     panels = []
     for axes, source in zip(grid.flat, sources, strict=True):
         if len(sources) > 1:
-            axes.set_title(source)
+            axes.set_title(textwrap.fill(source, TITLE))
         panels.append((axes, source, [entry for entry in records if entry["source"] == source]))
     return figure, panels
 

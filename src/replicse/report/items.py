@@ -47,7 +47,8 @@ class Row:
 class Result:
     """One tabulated cell; None or blank is missing. `borrowed` marks an interval from a published spread.
 
-    `text` is what was found in a column of sentences, `source` where the reported number is printed.
+    `text` is what was found in a column of sentences, `source` where the reported number is printed;
+    `pairs_low` and `pairs_high` bound a correlation over resampled test pairs.
     """
 
     row: str
@@ -66,11 +67,16 @@ class Result:
     reason: str = ""
     text: str = ""
     source: str = ""
+    pairs_low: float | None = None
+    pairs_high: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """A table or figure of a paper with its cells; `picture` is the path of its drawn files, no suffix."""
+    """A table or figure of a paper with its cells; `picture` is the path of its drawn files, no suffix.
+
+    `variants` holds the titles of protocols that were run to adjudicate: their cells are no lines of the table.
+    """
 
     id: str
     paper: str
@@ -85,6 +91,7 @@ class Item:
     rows: tuple[Row, ...] = ()
     notes: tuple[str, ...] = ()
     deviations: str = ""
+    variants: Mapping[str, str] = field(default_factory=dict)
     results: tuple[Result, ...] = ()
     picture: Path | None = None
 
@@ -126,6 +133,7 @@ def make_item(
         rows=tuple(build(Row, _shown(Row, entry), f"{name}: rows") for entry in document["rows"]),
         notes=tuple(document.get("notes") or ()),
         deviations=document.get("deviations") or "",
+        variants=document.get("variants") or {},
         results=tuple(_with_source(result, document.get("cells") or {}) for result in results),
         picture=picture,
     )
@@ -183,6 +191,7 @@ def result_of(entry: Mapping[str, str], where: str) -> Result:
         encoders=tuple(name for name in entry["encoders"].split(";") if name),
         borrowed=entry.get("borrowed", "") == "yes",
         reason=entry.get("reason", ""),
+        **{name: _number(entry.get(name, ""), name, where) for name in ("pairs_low", "pairs_high")},
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from replicse.errors import BadInput
 from replicse.report.items import Column, Item, Result
-from replicse.report.tables import AS_DESCRIBED
+from replicse.study.protocols import AS_DESCRIBED
 from replicse.study.verdicts import printed_number
 
 SOURCES = ("reported", "reproduced")
@@ -33,7 +33,9 @@ def _plane_records(item: Item) -> list[dict[str, Any]]:
     if item.figure == "scatter":
         steps = [list(item.columns)]
     records = []
-    for source in SOURCES:
+    # A variant of the protocol is one more panel of a trajectory: the same runs, measured otherwise.
+    variants = item.variants if item.figure == "trajectory" else {}
+    for source in (*SOURCES, *variants.values()):
         for row in item.rows:
             for step in steps:
                 values = {_short(column): _value(item, row.id, column, source) for column in step}
@@ -61,21 +63,22 @@ def _profile_records(item: Item) -> list[dict[str, Any]]:
     return records
 
 
-def _result(item: Item, row: str, column: Column) -> Result | None:
-    """Return the cell under the first protocol, the paper's text where that was run."""
+def _result(item: Item, row: str, column: Column, variant: str = "") -> Result | None:
+    """Return the cell under a variant, else under the first protocol, the paper's text where that was run."""
     found = [
         entry
         for entry in item.results
         if (entry.row, entry.column, entry.metric) == (row, column.id, column.metric)
+        and (item.variants.get(entry.protocol, "") == variant)
     ]
     return min(found, key=lambda entry: entry.protocol != AS_DESCRIBED, default=None)
 
 
 def _value(item: Item, row: str, column: Column, source: str) -> float | None:
-    result = _result(item, row, column)
+    result = _result(item, row, column, "" if source in SOURCES else source)
     if result is None:
         return None
-    if source == "reproduced":
+    if source != "reported":
         return result.reproduced
     number = printed_number(result.reported)
     return number.value if number else None

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from replicse.report.cells import MEANINGS, SYMBOLS, Shown, show
 from replicse.report.items import TEXT, Column, Item, Result, Row
+from replicse.study.protocols import AS_DESCRIBED
 
-AS_DESCRIBED = "as-described"
 # Beyond this many columns a cell is stacked on two lines instead of written out with its verdict in words.
 WRITTEN_OUT = 2
 
@@ -97,7 +97,7 @@ def grid_of(item: Item) -> Grid:
     """Return the grid of an item; a trajectory keeps its first and last step, its figure shows the rest."""
     columns = _columns(item)
     found = {(entry.row, entry.column, entry.metric, entry.protocol): entry for entry in item.results}
-    protocols = _protocols(item.results)
+    protocols = [name for name in _protocols(item.results) if name not in item.variants]
     marks = _marks(item.rows)
     body: list[Line | Heading] = []
     group = ""
@@ -231,6 +231,9 @@ def _facts(item: Item, shown: Shown, result: Result) -> tuple[tuple[str, str], .
         facts |= {
             "reproduced": "" if result.reproduced is None else f"{result.reproduced:.6g}",
             "interval": f"{result.low:.6g} to {result.high:.6g}" if bounded else "",
+            "over pairs": ""
+            if result.pairs_low is None or result.pairs_high is None
+            else f"{result.pairs_low:.2f} to {result.pairs_high:.2f}",
             "spread": "borrowed from a publication" if result.borrowed else "",
             "seeds": "" if result.n_seeds is None else str(result.n_seeds),
             "protocol": result.protocol,

@@ -5,11 +5,12 @@ import textwrap
 from itertools import zip_longest
 
 from replicse.report.cells import ARROW, SYMBOLS, Shown
+from replicse.report.contents import Page
 from replicse.report.items import Item
-from replicse.report.tables import Grid, Heading, Line, grid_of, marks_of, panels
+from replicse.report.tables import Grid, Heading, Line, Sheet, grid_of, marks_of, panels
 
 GAP = 2
-LABEL, HEADER, PROSE = 34, 10, 30
+LABEL, HEADER, PROSE, FIELD = 34, 10, 30, 34
 PARTS = ("reported", "reproduced", "spread", "delta")
 
 
@@ -23,6 +24,32 @@ def item_text(item: Item, width: int = 100) -> str:
     parts = [_title(item, width), *(_panel(panel, label, _columns(panel, stacked)) for panel in cut)]
     parts.append(_notes(item, grid, width))
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def page_text(page: Page | None, width: int = 120) -> str:
+    """Return a page of sheets as plain text; nothing for no page."""
+    if page is None:
+        return ""
+    text = [textwrap.fill(paragraph.replace("*", ""), width) for paragraph in page.text]
+    return "\n\n".join([page.title, *text, *map(sheet_text, page.sheets)]) + "\n"
+
+
+def sheet_text(sheet: Sheet) -> str:
+    """Return a plain table as aligned text; a long field wraps in its column."""
+    columns = list(zip(sheet.header, *sheet.rows, strict=True))
+    widths = [min(FIELD, max(map(len, column))) for column in columns]
+    lines = [sheet.title]
+    for number, row in enumerate((sheet.header, *sheet.rows)):
+        fields = [textwrap.wrap(text, width) for text, width in zip(row, widths, strict=True)]
+        for parts in zip_longest(*fields, fillvalue=""):
+            aligned = [
+                f"{part:>{width}}" if place in sheet.numeric else f"{part:<{width}}"
+                for place, (part, width) in enumerate(zip(parts, widths, strict=True))
+            ]
+            lines.append((" " * GAP).join(aligned).rstrip())
+        if number == 0:
+            lines.append("-" * (sum(widths) + GAP * (len(widths) - 1)))
+    return "\n".join([*lines, *([textwrap.fill(sheet.note)] if sheet.note else [])])
 
 
 class _Column:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from replicse.errors import BadInput, MissingData, nearest
+from replicse.study.merging import merged
+from replicse.study.protocols import Protocol, load_protocols
 from replicse.study.validation import check, read_yaml
 
 REPORTED_FIELDS = ["item", "row", "column", "metric", "value", "source", "note"]
@@ -45,7 +47,8 @@ class Row:
     """One row of an item: the encoder it evaluates (`subject`) and how it is shown.
 
     `also` holds encoders for further protocols of the row (a released checkpoint, a variant); `read` replaces
-    the suite path of single columns, `cells` what their encoders change.
+    the suite path of single columns, `cells` what their encoders change. `printed` names, by column, a number
+    of the running text that stands for the cell: `row/column` of the pseudo-item `text`.
     """
 
     id: str
@@ -57,6 +60,7 @@ class Row:
     also: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     read: Mapping[str, str] = field(default_factory=dict)
     cells: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    printed: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,7 @@ class Paper:
     about: Mapping[str, Any]
     recipes: Mapping[str, Mapping[str, Any]]
     items: Mapping[str, Item]
+    protocols: tuple[Protocol, ...] = ()
 
     @cached_property
     def reported(self) -> dict[tuple[str, str, str, str], Reported]:
@@ -154,7 +159,9 @@ def load_paper(folder: Path, schemas: Path) -> Paper:
         items[item.name] = item
     order = [name for name in about.get("order", []) if name in items]
     ordered = {name: items[name] for name in [*order, *(name for name in items if name not in order)]}
-    return Paper(folder.name, folder, about, recipes, ordered)
+    rows = {name: [row.id for row in item.rows] for name, item in ordered.items()}
+    protocols = load_protocols(folder / "protocols.yaml", schemas, rows)
+    return Paper(folder.name, folder, about, recipes, ordered, protocols)
 
 
 def _item(document: Mapping[str, Any], paper: str, path: Path) -> Item:
@@ -173,6 +180,7 @@ def _item(document: Mapping[str, Any], paper: str, path: Path) -> Item:
             also=row.get("also", {}),
             read=row.get("read", {}),
             cells=row.get("cells", {}),
+            printed=row.get("printed", {}),
         )
         for row in document["rows"]
     )
@@ -240,12 +248,3 @@ def recipe_of(papers: Mapping[str, Paper], paper: str, name: str, where: str) ->
     recipe = dict(home.recipes[short])
     parent = recipe.pop("like", None)
     return merged(recipe_of(papers, home.key, parent, where), recipe) if parent else recipe
-
-
-def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `below` with `above` laid over it: mappings are merged, everything else is replaced."""
-    result = dict(below)
-    for key, value in above.items():
-        old = result.get(key)
-        result[key] = merged(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
-    return result

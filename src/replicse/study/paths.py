@@ -25,6 +25,15 @@ class Paths:
         """Return the study record that the report prints: scale, seeds, papers."""
         return f"{self.results}/study.json"
 
+    @property
+    def config(self) -> str:
+        """Return the config of the study as it was started, for jobs that plan it again."""
+        return f"{self.results}/config.json"
+
+    def judged(self, what: str) -> str:
+        """Return what is drawn from all tables together: `claims`, `adjudication` or `audit`."""
+        return f"{self.results}/{what}.csv"
+
     def tokenizer(self, tokenizer_id: str) -> str:
         """Return a trained tokenizer's file."""
         return f"{self.results}/tokenizers/{tokenizer_id}/tokenizer.json"

@@ -1,28 +1,26 @@
 """Planning: from papers, a scale and a config to every run, encoder and evaluation, all known at once."""
 
-import itertools
-import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from replicse.errors import BadInput, nearest
 from replicse.study.cost import run_hours
-from replicse.study.papers import Column, Item, Paper, Reported, Row, load_paper, merged, recipe_of
+from replicse.study.papers import Column, Item, Paper, Reported, Row
 from replicse.study.paths import Paths
-from replicse.study.scales import Scale, load_scale
-from replicse.study.specs import EncoderSpec, RunSpec, Trajectory, build, digest, plain, tidy
-from replicse.study.tabulate import AS_DESCRIBED
-from replicse.study.validation import check, read_yaml
+from replicse.study.protocols import AS_DESCRIBED
+from replicse.study.scales import Scale
+from replicse.study.specs import EncoderSpec, RunSpec, digest, plain
+from replicse.study.statistics import Priors
 
 SOURCES = ("use", "backbone", "released", "vectors", "data")
 
 
 @dataclass(frozen=True)
 class Study:
-    """What to reproduce: the checked config."""
+    """What to reproduce: the checked config. `adjudicate` names items whose protocols are all run, or is "all"."""
 
     workflow: Path
     scale: str
@@ -30,6 +28,12 @@ class Study:
     seeds: tuple[int, ...]
     source: str
     root: str
+    adjudicate: str | tuple[str, ...] = ()
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+    def adjudicates(self, item: str) -> bool:
+        """Return whether the protocols of an item are run."""
+        return self.adjudicate == "all" or item in self.adjudicate
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,7 @@ class Plan:
     scale: Scale
     papers: dict[str, Paper]
     paths: Paths
+    priors: Priors | None = None
     items: dict[str, Item] = field(default_factory=dict)
     cells: dict[str, list[Cell]] = field(default_factory=dict)
     runs: dict[str, RunSpec] = field(default_factory=dict)
@@ -64,7 +69,9 @@ class Plan:
     stores: dict[str, dict[str, Any]] = field(default_factory=dict)
     run_stores: dict[str, list[str]] = field(default_factory=dict)
     counted: set[str] = field(default_factory=set)
-    _memo: dict[str, Any] = field(default_factory=dict, repr=False)
+    measured: dict[str, str] = field(
+        default_factory=dict
+    )  # run -> backbone whose published spread is its own
 
     def item(self, name: str) -> Item:
         """Return an item by `paper/item` or by its target name; BadInput names the nearest one."""
@@ -153,89 +160,15 @@ class Plan:
             "stores": [self.paths.store(store) for store in self.run_stores[run_id]],
         }
 
-    def manifest(self, item: Item) -> dict[str, Any]:
-        """Return all that tabulate and report need to know of an item."""
-        protocols: dict[str, dict[str, dict[str, str]]] = {row.id: {} for row in item.rows}
-        lists: dict[str, list[str]] = {}
-        cells: dict[str, dict[str, Any]] = {}
-        for cell in self.cells[item.id]:
-            named = protocols[cell.row.id].setdefault(cell.protocol, {})
-            if cell.encoders:
-                # Most columns of a row read the same encoders: each list stands once.
-                name = digest(cell.encoders, 6)
-                lists[name] = list(cell.encoders)
-                named[f"{cell.column.id}|{cell.column.metric}"] = name
-            facts = self._cell_facts(cell)
-            if facts:
-                cells[f"{cell.row.id}|{cell.column.id}|{cell.column.metric}"] = facts
-        return {
-            "item": item.id,
-            "paper": item.paper,
-            "kind": item.kind,
-            "figure": item.figure or None,
-            "title": item.title,
-            "place": item.place,
-            "setting": dict(item.setting),
-            "comparable": self.scale.comparable,
-            "scale": self.scale.name,
-            "baseline": item.baseline,
-            "columns": [
-                {
-                    "id": column.id,
-                    "label": column.label,
-                    "metric": column.metric,
-                    "read": column.read,
-                    "better": column.better,
-                    "minus": bool(column.minus),
-                    "choose": column.choose,
-                }
-                for column in item.columns
-            ],
-            "rows": [
-                {
-                    "id": row.id,
-                    "label": row.label,
-                    "group": row.group,
-                    "quoted": row.quoted,
-                    "note": row.note,
-                    "protocols": protocols[row.id],
-                }
-                for row in item.rows
-            ],
-            "seedless": sorted(
-                {
-                    encoder
-                    for cell in self.cells[item.id]
-                    for encoder in cell.encoders
-                    if "run" not in self.encoders[encoder].source
-                }
-            ),
-            "encoders": lists,
-            "cells": cells,
-            "notes": list(item.notes),
-            "deviations": self.papers[item.paper].deviations.get(item.name, ""),
-        }
-
-    def _cell_facts(self, cell: Cell) -> dict[str, Any]:
-        facts: dict[str, Any] = {}
-        if cell.reported:
-            facts = {"reported": cell.reported.value, "source": cell.reported.source}
-        if cell.minus:
-            facts["minus"] = cell.minus.value
-        if cell.read != cell.column.read:
-            facts["read"] = cell.read
-        if cell.column.choose:
-            facts["choices"] = {encoder: self._hyperparameter(encoder, cell) for encoder in cell.encoders}
-        return facts
-
-    def _hyperparameter(self, encoder: str, cell: Cell) -> float:
-        run = plain(self.runs[self.encoders[encoder].source["run"]], drop_defaults=False)
-        section, _, name = cell.column.choose.partition(".")
-        if name not in run.get(section, {}):
-            raise BadInput(
-                f'{cell.item.file}: choose is "{cell.column.choose}"; expected section.name of a run'
-            )
-        return float(run[section][name])
+    def train_needs(self, run_id: str) -> list[str]:
+        """Return the files a train job reads: stores, tokenizer, initial weights, and those of its generators."""
+        job, run = self.train_job(run_id), self.runs[run_id]
+        folders = [job["init"], *(term["generator"] for term in run.objective if "generator" in term)]
+        return [
+            *(f"{store}/store.json" for store in dict.fromkeys(job["stores"])),
+            job["tokenizer"],
+            *(f"{folder}/model.safetensors" for folder in dict.fromkeys(folders) if folder),
+        ]
 
     @cached_property
     def record(self) -> dict[str, Any]:
@@ -245,192 +178,24 @@ class Plan:
             "title": self.scale.title,
             "shows": self.scale.shows,
             "comparable": self.scale.comparable,
+            "judges_orders": self.scale.judges_orders,
             "seeds": list(self.study.seeds),
             "source": self.study.source,
-            "protocols": [AS_DESCRIBED],
+            "protocols": self._protocols_run(),
             "papers": {key: dict(self.papers[key].about) for key in self.study.papers},
             "items": list(self.items),
         }
 
-    # building -------------------------------------------------------------------------------------------------
-
-    def add(self, item: Item) -> None:
-        """Plan all cells of an item."""
-        self.items[item.id] = item
-        self.cells[item.id] = [cell for row in item.rows for cell in self._row(item, row)]
-
-    def _row(self, item: Item, row: Row) -> Iterator[Cell]:
-        reported = self.papers[item.paper].reported
-        protocols = {AS_DESCRIBED: row.subject, **row.also}
-        for protocol, subject in protocols.items():
-            for column in item.columns:
-                quoted = row.quoted and protocol == AS_DESCRIBED
-                read = row.read.get(column.id, column.read)
-                encoders = () if quoted or not read else self._encoders(item, row, column, subject)
-                for encoder in encoders:
-                    self.suites.setdefault(encoder, set()).add(read.partition("/")[0])
-                    if read.startswith("data/"):
-                        self.counted.add(read)
-                yield Cell(
-                    item=item,
-                    row=row,
-                    column=column,
-                    read=read,
-                    encoders=encoders,
-                    reported=reported.get((item.name, row.id, column.id, column.metric)),
-                    minus=self._minus(item, row, column),
-                    protocol=protocol,
-                )
-
-    def _minus(self, item: Item, row: Row, column: Column) -> Reported | None:
-        if not column.minus:
-            return None
-        paper, _, name = column.minus["item"].partition("/")
-        key = (name, column.minus.get("row", row.id), column.minus["column"], column.minus["metric"])
-        if paper not in self.papers:
-            raise BadInput(f'{item.file}: minus names the paper "{paper}"{nearest(paper, self.papers)}')
-        return self.papers[paper].reported.get(key)
-
-    def _encoders(self, item: Item, row: Row, column: Column, subject: Mapping[str, Any]) -> tuple[str, ...]:
-        subject = merged(merged(item.subject, column.subject), subject)
-        subject = merged(subject, row.cells.get(column.id, {}))
-        memo = json.dumps([item.paper, subject, item.trajectory], sort_keys=True, default=str)
-        if memo not in self._memo:
-            where = f"{item.file}: row {row.id}"
-            grid = subject.get("grid")
-            # A grid search is run with one seed, as the papers ran theirs.
-            seeds = self.study.seeds[:1] if grid else self.study.seeds
-            found: dict[str, None] = {}
-            for choice in _choices(grid or {}):
-                for seed in seeds:
-                    chosen = {**subject, "run": merged(subject.get("run", {}), choice)} if grid else subject
-                    found[self._encoder(item, chosen, seed, where)] = None
-            self._memo[memo] = tuple(found)
-        return self._memo[memo]
-
-    def _encoder(self, item: Item, subject: Mapping[str, Any], seed: int, where: str) -> str:
-        if "released" in subject:
-            released = self.scale.released_encoder(subject["released"], where)
-            own = {key: entry for key, entry in subject.items() if key not in (*SOURCES, "run", "grid")}
-            subject = {**(released.get("stand_in", {"hub": released})), **own}
-        values = {
-            key: entry for key, entry in subject.items() if key in ("pooling", "checkpoint", "postprocess")
-        }
-        if values.get("postprocess"):
-            values["postprocess"] = self._postprocess(values["postprocess"], where)
-        if "data" in subject:
-            values = {"source": {"data": "counts"}}
-        elif "vectors" in subject:
-            values = {
-                **values,
-                "source": {
-                    "vectors": subject["vectors"],
-                    **self.scale.word_vectors(subject["vectors"], where),
-                },
-            }
-        elif "hub" in subject:
-            source = dict(subject["hub"])
-            values = {"pooling": source.pop("pooling", "cls"), **values, "source": source}
-            self.backbones[backbone_id(source)] = source
-        elif "use" in subject:
-            values = {**self._trained(item, subject, seed, where), **values}
-        elif "backbone" in subject:
-            source = self._backbone(subject["backbone"], where)
-            values = {"checkpoint": self._kept_of(source), **values, "source": source}
-        else:
-            raise BadInput(f"{where}: the encoder names none of {', '.join(SOURCES)}")
-        spec = build(EncoderSpec, values, where)
-        self.encoders[spec.encoder_id] = spec
-        return spec.encoder_id
-
-    def _trained(self, item: Item, subject: Mapping[str, Any], seed: int, where: str) -> dict[str, Any]:
-        """Return source, pooling and checkpoint of the run that a recipe describes."""
-        recipe = recipe_of(self.papers, item.paper, subject["use"], where)
-        run_id = self._run(merged(recipe, subject.get("run", {})), seed, where, adjust=True)
-        if item.trajectory:
-            self._keep(run_id, item.trajectory, where)
-        run = self.runs[run_id]
-        return {
-            "pooling": run.pooling.test,
-            "checkpoint": self.kept_checkpoint(run),
-            "source": {"run": run_id},
-        }
-
-    def _postprocess(self, wanted: Mapping[str, Any], where: str) -> dict[str, Any]:
-        fit = wanted["fit"]
-        return {**wanted, "fit": fit if fit == "target" else self.scale.corpus(fit, where)}
-
-    def _keep(self, run_id: str, wanted: Mapping[str, Any], where: str) -> None:
-        run = self.runs[run_id]
-        asked = Trajectory(every=wanted["every"], until=wanted["until"])
-        self.runs[run_id] = replace(run, trajectory=run.trajectory.joined(asked))
-
-    def _backbone(self, name: str, where: str) -> dict[str, Any]:
-        entry = self.scale.backbone(name, where)
-        if "run" in entry:
-            values = {**entry["run"]}
-            return {"run": self._run(values, values.pop("seed", 0), where, adjust=False)}
-        source = dict(entry)
-        self.backbones[backbone_id(source)] = source
-        return source
-
-    def _run(self, values: dict[str, Any], seed: int, where: str, adjust: bool) -> str:
-        init = dict(values["init"])
-        if "backbone" in init:
-            init = self._backbone(init["backbone"], where)
-        elif "fresh" in init:
-            fresh = dict(init["fresh"])
-            fresh["tokenizer"] = self.scale.tokenizer(fresh["tokenizer"], where)
-            self.tokenizers[tokenizer_id(fresh["tokenizer"])] = fresh["tokenizer"]
-            init = {"fresh": fresh}
-        if adjust:
-            values = self.scale.adjusted(values)
-        corpus = self.scale.corpus(values["corpus"], where)
-        views = [self._view(view, where) for view in values["views"]]
-        spec = build(RunSpec, {**values, "init": init, "corpus": corpus, "views": views, "seed": seed}, where)
-        known = self.runs.get(spec.run_id)
-        if known is None:
-            self.runs[spec.run_id] = spec
-            self.run_stores[spec.run_id] = [self._store(spec, view) for view in spec.views]
-        return spec.run_id
-
-    def _kept_of(self, source: Mapping[str, Any]) -> str:
-        """Return which checkpoint of a backbone is used: that of its run, or the only one it was released with."""
-        return self.kept_checkpoint(self.runs[source["run"]]) if "run" in source else "best"
-
-    def _view(self, view: Mapping[str, Any], where: str) -> dict[str, Any]:
-        """Return a view with what the scale says of its augmentation; a masked-LM's backbone becomes its folder."""
-        if "augment" not in view:
-            return dict(view)
-        augment = {**view["augment"], **self.scale.augmentations.get(view["augment"]["name"], {})}
-        if "backbone" in augment:
-            source = self._backbone(augment.pop("backbone"), where)
-            spec = EncoderSpec(source=source, checkpoint=self._kept_of(source))
-            augment["encoder"] = self.encoder_folder(spec)
-        return {**view, "augment": augment}
-
-    def _store(self, run: RunSpec, view: Mapping[str, Any]) -> str:
-        spec = {
-            "corpus": run.corpus,
-            "view": dict(view),
-            "tokenizer": self.tokenizer_file(run.init),
-            "max_length": run.optimisation.max_length,
-        }
-        name = view.get("augment", {}).get("name", view["column"])
-        store = f"{run.corpus['name']}-{name}-{digest(spec)}"
-        self.stores[store] = spec
-        return store
-
-
-def _choices(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the run overrides of every combination of a grid such as {"optimisation.batch_size": [64, 128]}."""
-    names = list(grid)
-    for values in itertools.product(*grid.values()):
-        chosen: dict[str, Any] = {}
-        for name, value in zip(names, values, strict=True):
-            section, _, key = name.partition(".")
-            chosen.setdefault(section, {})[key] = value
-        yield chosen
+    def _protocols_run(self) -> list[dict[str, str]]:
+        """Return id, title and evidence of the protocols that some cell was run under."""
+        run = {cell.protocol for cells in self.cells.values() for cell in cells}
+        found = [
+            {"id": f"{key}: {protocol.id}", "text": f"{protocol.title}. {protocol.evidence}"}
+            for key in self.study.papers
+            for protocol in self.papers[key].protocols
+            if protocol.id in run
+        ]
+        return [{"id": AS_DESCRIBED, "text": "What the paper's text says."}, *found]
 
 
 def tokenizer_id(recipe: Mapping[str, Any]) -> str:
@@ -442,45 +207,3 @@ def backbone_id(source: Mapping[str, Any]) -> str:
     """Return the name of a released encoder and 8 hexadecimal digits of its source."""
     name = str(source.get("hub") or source.get("folder") or source.get("vectors"))
     return f"{name.rstrip('/').rsplit('/', 1)[-1]}-{digest(source, 8)}"
-
-
-def load_study(config: Mapping[str, Any], workflow: Path, file: str = "config.yaml") -> Study:
-    """Return the checked config; BadInput names file, key, value and what was expected."""
-    check(dict(config), workflow / "schemas" / "config.schema.json", file)
-    data = config.get("data") or {}
-    return Study(
-        workflow=workflow,
-        scale=config["scale"],
-        papers=config["papers"],
-        seeds=tuple(config["seeds"]),
-        source=data.get("source") or "",
-        root=data.get("root") or "",
-    )
-
-
-def load_plan(config: Mapping[str, Any], workflow: Path, file: str = "config.yaml") -> Plan:
-    """Return the plan of a config; nothing is read but YAML and CSV, nothing is run."""
-    study = load_study(tidy(config), workflow, file)
-    schemas = workflow / "schemas"
-    scales = {path.stem: path for path in (workflow / "scales").glob("*.yaml")}
-    if study.scale not in scales:
-        raise BadInput(f'{file}: scale is "{study.scale}"{nearest(study.scale, scales)}')
-    folders = {path.parent.name: path.parent for path in (workflow / "papers").glob("*/paper.yaml")}
-    for key in study.papers:
-        if key not in folders:
-            raise BadInput(f'{file}: papers names "{key}"{nearest(key, folders)}')
-    scale = load_scale(scales[study.scale], schemas)
-    papers = {key: load_paper(folder, schemas) for key, folder in sorted(folders.items())}
-    plan = Plan(replace(study, source=study.source or scale.source), scale, papers, Paths(scale.name))
-    for key, wanted in study.papers.items():
-        items = papers[key].items
-        for name in items if wanted == "all" else wanted:
-            if name not in items:
-                raise BadInput(f'{file}: papers.{key} names "{name}"{nearest(name, items)}')
-            plan.add(items[name])
-    return plan
-
-
-def read_config(file: Path) -> dict[str, Any]:
-    """Return the config of a YAML file."""
-    return read_yaml(file) or {}

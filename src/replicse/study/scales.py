@@ -1,11 +1,12 @@
 """Scales: what the symbolic names of the papers (bert-base, wiki, one epoch) stand for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from replicse.errors import BadInput, nearest
+from replicse.study.specs import tidy
 from replicse.study.validation import check, read_yaml
 
 
@@ -17,6 +18,7 @@ class Scale:
     title: str
     shows: str
     comparable: bool
+    judges_orders: bool
     source: str
     files: tuple[str, ...]
     backbones: Mapping[str, Mapping[str, Any]]
@@ -28,6 +30,8 @@ class Scale:
     augmentations: Mapping[str, Mapping[str, Any]]
     cost: Mapping[str, Any]
     adjust: tuple[Mapping[str, Any], ...]
+    recipes: Mapping[str, str]
+    grids: Mapping[str, Sequence[Any]]
     file: Path
 
     def corpus(self, name: str, where: str) -> dict[str, Any]:
@@ -64,6 +68,23 @@ class Scale:
             raise BadInput(f'{where}: {kind} of scale {self.name} hold no "{name}"{nearest(name, known)}')
         return known[name]
 
+    def recipe(self, paper: str, name: str) -> str:
+        """Return the name of a paper's recipe, or of the one that stands in for it at this scale."""
+        full = name if "/" in name else f"{paper}/{name}"
+        return self.recipes.get(full, name)
+
+    def tried(self, grid: Mapping[str, Sequence[Any]], where: str) -> dict[str, list[Any]]:
+        """Return the values of a grid that are tried at this scale, in the paper's order."""
+        found = {}
+        for name, values in grid.items():
+            wanted = tidy(self.grids.get(name, values))
+            found[name] = [value for value in values if tidy(value) in wanted]
+            if not found[name]:
+                raise BadInput(
+                    f"{where}: scale {self.name} tries {wanted} of the grid {name}, but it has {values}"
+                )
+        return found
+
     def adjusted(self, run: dict[str, Any]) -> dict[str, Any]:
         """Return a run's plain data at this scale: factors, bounds and fixed values of `adjust`, in order."""
         for rule in self.adjust:
@@ -91,6 +112,7 @@ def load_scale(path: Path, schemas: Path) -> Scale:
         title=document["title"],
         shows=document["shows"],
         comparable=document["comparable"],
+        judges_orders=document["judges_orders"],
         source=document["data"]["source"],
         files=tuple(document["data"].get("files", ())),
         backbones=document["backbones"],
@@ -102,5 +124,7 @@ def load_scale(path: Path, schemas: Path) -> Scale:
         augmentations=document.get("augmentations", {}),
         cost=document["cost"],
         adjust=tuple(document.get("adjust", ())),
+        recipes=document.get("recipes", {}),
+        grids=document.get("grids", {}),
         file=path,
     )

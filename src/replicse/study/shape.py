@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from replicse.study.agreement import TableAgreement, table_agreement
-from replicse.study.tabulate import AS_DESCRIBED, Evaluations
+from replicse.study.protocols import AS_DESCRIBED
+from replicse.study.tabulate import Evaluations
 from replicse.study.verdicts import printed_number
 
 FEWEST_ROWS = 3  # an order of two rows is one sign

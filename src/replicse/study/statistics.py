@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import NormalDist
 
@@ -201,11 +201,15 @@ def aggregate_interval(
 
 @dataclass(frozen=True)
 class Priors:
-    """Published spreads over training seeds, and the setting that they were measured in."""
+    """Published spreads over training seeds, and the setting that they were measured in.
+
+    `recipes` names, by backbone, the recipe of that setting: a run that differs from it borrows nothing.
+    """
 
     source: str
     setting: str
     spreads: Mapping[str, Mapping[str, float]]
+    recipes: Mapping[str, str] = field(default_factory=dict)
 
     def lookup(self, backbone: str, metric: str) -> float | None:
         """Return the standard deviation of a metric (a suite path; scores x 100), or None."""
@@ -230,7 +234,8 @@ def load_priors(path: Path) -> Priors:
                     f"{path}: spreads.{backbone}.{metric}.sd is {sd!r}; expected a number above zero"
                 )
             spreads.setdefault(backbone, {})[metric] = float(sd)
-    return Priors(document["source"], document["setting"], spreads)
+    recipes = _mapping(path, "recipes", document.get("recipes") or {})
+    return Priors(document["source"], document["setting"], spreads, recipes)
 
 
 def _mapping(path: Path, key: str, value: object) -> Mapping:

@@ -1,17 +1,16 @@
 """Tabulate: from an item's manifest and the evaluations of its encoders to judged cells."""
 
-import csv
-import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from replicse.files import write_text
+from replicse.files import write_rows
 from replicse.study.paths import Paths
+from replicse.study.protocols import AS_DESCRIBED
+from replicse.study.statistics import mean_and_spread
 from replicse.study.verdicts import Judgement, judge, printed_number
 
-AS_DESCRIBED = "as-described"
 CONTRACT = [
     "row",
     "column",
@@ -26,7 +25,7 @@ CONTRACT = [
     "verdict",
     "encoders",
 ]
-FIELDS = [*CONTRACT, "borrowed", "reason"]
+FIELDS = [*CONTRACT, "borrowed", "reason", "pairs_low", "pairs_high"]
 
 
 class Evaluations:
@@ -46,6 +45,12 @@ class Evaluations:
         for key in read.split("/"):
             node = node.get(key) if isinstance(node, Mapping) else None
         return node, found.get("failures", {}).get(read, "")
+
+    def pairs(self, encoder: str, read: str) -> Mapping[str, str] | None:
+        """Return cosines and gold scores of the test pairs behind a correlation; None where there are none."""
+        found = self._load(self.paths.encoder(encoder, "evaluation")) or {}
+        task, _, aggregation = read.rpartition("/")
+        return found.get("pairs", {}).get(task) if aggregation == "all" else None
 
     def _load(self, path: str) -> dict[str, Any] | None:
         if path not in self._read:
@@ -72,9 +77,12 @@ def tabulate(manifest: Mapping[str, Any], evaluations: Evaluations) -> Iterator[
                 found = [
                     evaluations.value(encoder, facts.get("read", column["read"])) for encoder in encoders
                 ]
-                yield (
-                    dict.fromkeys(FIELDS, "") | base | _outcome(manifest, row, column, facts, encoders, found)
-                )
+                if protocol != AS_DESCRIBED:
+                    facts = {name: entry for name, entry in facts.items() if name != "spread"}
+                outcome = _outcome(manifest, row, column, facts, encoders, found)
+                if outcome["verdict"] != "failed" and not column["minus"]:
+                    outcome |= _over_pairs(encoders, facts.get("read", column["read"]), evaluations)
+                yield dict.fromkeys(FIELDS, "") | base | outcome
 
 
 def _outcome(
@@ -87,7 +95,8 @@ def _outcome(
 ) -> dict[str, str]:
     """Return the fields of a cell that depend on what was found: a quotation, a text or a judged number."""
     if not encoders:
-        return {"reason": "quoted by the paper from elsewhere" if row["quoted"] else "nothing to run"}
+        reason = "quoted by the paper from elsewhere" if row["quoted"] else "nothing to run"
+        return {"reason": reason, "verdict": ""}
     if column["metric"] == "text":
         texts = list(dict.fromkeys(str(value) for value, _ in found if value is not None))
         return {
@@ -106,12 +115,31 @@ def _outcome(
         values,
         facts.get("reported"),
         planned=planned,
-        comparable=manifest["comparable"],
-        why_not=f"the {manifest['scale']} scale is not the paper's setting",
-        prior_sd=0.0 if set(encoders) <= set(manifest["seedless"]) else None,
+        comparable=manifest["comparable"] and "why_not" not in facts,
+        why_not=facts.get("why_not")
+        if manifest["comparable"]
+        else f"the {manifest['scale']} scale is not the paper's setting",
+        prior_sd=0.0 if set(encoders) <= set(manifest["seedless"]) else facts.get("spread"),
         failures=[reason for _, reason in found if reason],
     )
     return _written(judgement)
+
+
+def _over_pairs(encoders: Sequence[str], read: str, evaluations: Evaluations) -> dict[str, str]:
+    """Return the interval of a correlation over resampled test pairs, averaged over the seeds.
+
+    It is blank where the number is no correlation over all pairs of a task, or where one is missing.
+    """
+    task, _, aggregation = read.rpartition("/")
+    if aggregation != "all" or not task:
+        return {}
+    bounds = {
+        name: [evaluations.value(encoder, f"{task}/{name}")[0] for encoder in encoders]
+        for name in ("low", "high")
+    }
+    if not encoders or any(None in values for values in bounds.values()):
+        return {}
+    return {f"pairs_{name}": repr(mean_and_spread(values)[0]) for name, values in bounds.items()}
 
 
 def _chosen(
@@ -142,10 +170,4 @@ def _written(judgement: Judgement) -> dict[str, str]:
 
 def write_table(manifest: Mapping[str, Any], paths: Paths, out: Path) -> int:
     """Write an item's CSV and return the number of cells."""
-    cells = list(tabulate(manifest, Evaluations(paths)))
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(cells)
-    write_text(out, stream.getvalue())
-    return len(cells)
+    return write_rows(out, FIELDS, tabulate(manifest, Evaluations(paths)))

@@ -1,0 +1,100 @@
+"""Hold the transfer tasks against scikit-learn's logistic regression on the same embeddings and the same folds.
+
+    python benchmarks/transfer_reference.py --encoder DIR_OR_HUB_ID --pooling mean --data DATA --scores FILE.json
+
+`--scores` is what `replicse evaluate --suite transfer` wrote for the encoder. The regression gets the same outer folds
+and splits and the same four L2 values; it chooses among them on one held-out fold (SST2: the dev split), where SentEval's
+protocol uses all. Writes benchmarks/results/transfer_reference.json; the goal is a difference below 1.0 on each task.
+"""
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "src"))
+
+from replicse.data.transfer import TRANSFER_TASKS, load_transfer  # noqa: E402
+from replicse.encoder.sentence import SentenceEncoder  # noqa: E402
+from replicse.evaluation.transfer import (  # noqa: E402
+    L2_GRID,
+    SEED,
+    SETTINGS,
+    _features,
+    sentences,
+    stratified_folds,
+)
+from replicse.files import write_json  # noqa: E402
+
+FOLDS = SETTINGS["test"].folds
+
+
+def regression(features, labels, rows, l2):
+    """Fit on `rows`; weight decay l2 on a mean loss is scikit-learn's C = 1 / (l2 n)."""
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(C=1 / (l2 * len(rows)), max_iter=300).fit(features[rows], labels[rows])
+
+
+def best_l2(features, labels, learn, check):
+    scores = [regression(features, labels, learn, l2).score(features[check], labels[check]) for l2 in L2_GRID]
+    return L2_GRID[int(np.argmax(scores))]
+
+
+def split_score(features, labels, learn, test, check=None):
+    """Return the test accuracy (x 100) of the L2 value that one held-out fold of `learn` prefers."""
+    if check is None:
+        held_out = learn[stratified_folds(labels[learn], FOLDS, (SEED,))[0]]
+        l2 = best_l2(features, labels, np.setdiff1d(learn, held_out), held_out)
+    else:
+        l2 = best_l2(features, labels, learn, check)
+    return 100 * regression(features, labels, learn, l2).score(features[test], labels[test])
+
+
+def task_score(task, vectors):
+    splits = task.splits
+    features = np.concatenate([_features(split, vectors) for split in splits.values()])
+    labels = np.concatenate([split.labels for split in splits.values()])
+    ends = np.cumsum([len(split.labels) for split in splits.values()])
+    rows = dict(zip(splits, np.split(np.arange(len(labels)), ends[:-1]), strict=True))
+    if "all" not in rows:
+        return split_score(features, labels, rows["train"], rows["test"], rows.get("dev"))
+    outer = stratified_folds(labels, FOLDS, (SEED,))
+    everything = np.arange(len(labels))
+    return float(
+        np.mean([split_score(features, labels, np.setdiff1d(everything, test), test) for test in outer])
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--encoder", required=True)
+    parser.add_argument("--pooling", default="mean")
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--scores", type=Path, required=True)
+    parser.add_argument("--task", action="append", choices=TRANSFER_TASKS, help="default: all seven")
+    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks/results/transfer_reference.json")
+    options = parser.parse_args()
+    ours = json.loads(options.scores.read_text(encoding="utf-8"))["suites"]["transfer"]
+    vectors = SentenceEncoder.open(options.encoder, options.pooling)
+    tasks = options.task or TRANSFER_TASKS
+    vectors.prepare(sentences(options.data, tasks=tasks))
+    found = {}
+    for name in tasks:
+        start = time.perf_counter()
+        reference = task_score(load_transfer(options.data, name), vectors)
+        found[name] = {
+            "ours": round(ours[name]["accuracy"], 2),
+            "logistic_regression": round(reference, 2),
+            "difference": round(ours[name]["accuracy"] - reference, 2),
+        }
+        print(name, found[name], f"{time.perf_counter() - start:.0f} s", flush=True)
+        write_json(options.out, {"encoder": Path(options.encoder).name, "tasks": found})
+
+
+if __name__ == "__main__":
+    main()

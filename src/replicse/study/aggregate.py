@@ -1,0 +1,96 @@
+"""One number for a row of many tasks: the interquartile mean, with an interval over seeds.
+
+After Agarwal et al. 2021 (rliable): a mean follows its outliers, a median forgets half of the tasks; the
+interquartile mean does neither. One run is measured on all tasks, so whole runs are redrawn.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from replicse.study.protocols import AS_DESCRIBED
+from replicse.study.statistics import Estimate, aggregate_interval, interquartile_mean
+from replicse.study.tabulate import Evaluations
+from replicse.study.verdicts import printed_number
+
+FEWEST_TASKS = 4  # a quarter is cut at each end
+
+
+@dataclass(frozen=True)
+class RowAggregate:
+    """The interquartile means of one row over its tasks, in print (None where a number is missing) and ours.
+
+    `ours` is an interval where there are two seeds, else a value whose bounds are itself.
+    """
+
+    item: str
+    row: str
+    label: str
+    n_tasks: int
+    n_seeds: int
+    reported: float | None
+    ours: Estimate
+
+
+def aggregates(manifest: Mapping[str, Any], evaluations: Evaluations) -> Iterator[RowAggregate]:
+    """Yield the aggregate of every row of an item that prints an average over tasks."""
+    tasks = task_columns(manifest["columns"])
+    if len(tasks) < FEWEST_TASKS:
+        return
+    for row in manifest["rows"]:
+        scores = _scores(manifest, row, tasks, evaluations)
+        if scores is None:
+            continue
+        reported = [_printed(manifest, row["id"], column) for column in tasks]
+        yield RowAggregate(
+            item=manifest["item"],
+            row=row["id"],
+            label=row["label"],
+            n_tasks=len(tasks),
+            n_seeds=len(scores),
+            reported=None if None in reported else float(interquartile_mean(np.array(reported))),
+            ours=aggregate_interval(scores, joint=True),
+        )
+
+
+def task_columns(columns: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the columns that an average of the same suite is taken over; none where no average stands."""
+    suites = {column["read"].partition("/")[0] for column in columns if _is_average(column)}
+    return [
+        column
+        for column in columns
+        if column["read"].partition("/")[0] in suites and not _is_average(column) and not column["minus"]
+    ]
+
+
+def _is_average(column: Mapping[str, Any]) -> bool:
+    return column["read"].rpartition("/")[2].startswith("avg") and not column["minus"]
+
+
+def _scores(
+    manifest: Mapping[str, Any],
+    row: Mapping[str, Any],
+    tasks: Sequence[Mapping[str, Any]],
+    evaluations: Evaluations,
+) -> np.ndarray | None:
+    """Return (seeds, tasks) scores; None while one is missing."""
+    table = []
+    for column in tasks:
+        name = f"{column['id']}|{column['metric']}"
+        facts = manifest["cells"].get(f"{row['id']}|{name}", {})
+        encoders = manifest["encoders"].get(row["protocols"][AS_DESCRIBED].get(name), [])
+        table.append(
+            [evaluations.value(encoder, facts.get("read", column["read"]))[0] for encoder in encoders]
+        )
+    sizes = {len(values) for values in table}
+    if sizes == {0} or len(sizes) != 1 or any(value is None for values in table for value in values):
+        return None
+    return np.array(table, dtype=np.float64).T
+
+
+def _printed(manifest: Mapping[str, Any], row: str, column: Mapping[str, Any]) -> float | None:
+    facts = manifest["cells"].get(f"{row}|{column['id']}|{column['metric']}", {})
+    number = printed_number(facts.get("reported"))
+    return number.value if number else None

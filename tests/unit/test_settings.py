@@ -1,0 +1,45 @@
+"""A number read in another setting than the printed one is not comparable."""
+
+import itertools
+
+import pytest
+from places import ROOT
+
+from replicse.study.manifest import manifest_of
+from replicse.study.planner import load_plan
+from replicse.study.settings import AGGREGATIONS, setting_difference
+
+
+@pytest.mark.parametrize(("printed", "read"), list(itertools.product(AGGREGATIONS, AGGREGATIONS)))
+def test_another_aggregation_is_another_setting(printed, read):
+    found = setting_difference({"aggregation": printed}, f"sts/STS12/{read}")
+    assert bool(found) == (printed != read)
+    assert not found or (printed in found and read in found)
+
+
+@pytest.mark.parametrize(
+    ("setting", "read", "pooling", "differs"),
+    [
+        ({"aggregation": "all"}, "sts/avg", "cls", False),
+        ({"aggregation": "wmean"}, "sts/avg", "cls", True),
+        ({"aggregation": "wmean"}, "sts/avg-wmean", "cls", False),
+        ({"split": "dev"}, "sts-dev/STS-B/all", "cls", False),
+        ({"split": "test"}, "sts-dev/STS-B/all", "cls", True),
+        ({"split": "test"}, "transfer-dev/dev_avg", "cls", True),
+        ({"split": "dev"}, "geometry/alignment", "cls", False),
+        ({"pooling": "mean"}, "sts/avg", "cls", True),
+        ({"pooling": "mean"}, "sts/avg", "", False),
+        ({}, "sts/STS12/mean", "cls", False),
+        ({"aggregation": "all", "metric": "accuracy"}, "transfer/MR/accuracy", "cls", False),
+    ],
+)
+def test_split_and_pooling_count_too(setting, read, pooling, differs):
+    assert bool(setting_difference(setting, read, pooling)) == differs
+
+
+def test_no_cell_of_the_shipped_papers_is_read_in_another_setting():
+    config = {"scale": "paper", "papers": {"simcse": "all", "repro": "all"}, "seeds": [0]}
+    plan = load_plan(config, ROOT / "workflow")
+    for item in plan.items.values():
+        for name, facts in manifest_of(plan, item)["cells"].items():
+            assert "why_not" not in facts, (item.id, name)
