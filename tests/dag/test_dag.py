@@ -38,11 +38,11 @@ def test_a_dry_run_plans_each_shared_run_once(checkout):
     assert done.returncode == 0, done.stderr
     found = jobs(done.stdout)
     assert found["train"] == found["spec"] == 19, "nine methods, two seeds, and the backbone"
-    assert found["evaluate"] == 18
-    assert found["align_uniformity_checkpoints"] == 8
+    assert found["evaluate"] == 18 + 4, "the variant of two methods and seeds is evaluated, not trained"
+    assert found["align_uniformity_checkpoints"] == 8 + 4
     assert found["store"] == 2
-    assert found["tabulate"] == 3
-    assert found["report"] == 1
+    assert found["tabulate"] == 4
+    assert found["claims"] == found["adjudicate"] == found["audit"] == found["report"] == 1
 
 
 def test_an_item_alone_brings_in_only_what_it_needs(checkout):

@@ -3,6 +3,7 @@
 import math
 import random
 
+from replicse.report.adjudication import adjudication_page
 from replicse.report.items import Result, make_item
 
 STUDY = {
@@ -392,6 +393,82 @@ def augmentation_table(scale="paper"):
             cells.append(_result(f"r{place}", "reproduced", printed, value, 1.7, protocol=protocol))
         cells.append(_result(f"r{place}", "delta", "-", value - 80, 2.2))
     return make_item(document, tuple(cells), scale=scale)
+
+
+EXPLAINED = {
+    "crop-10": (
+        "77.8",
+        "64.60",
+        -13.2,
+        76.92,
+        {"low-dropout": -3.1, "character-crop": -6.4, "as-run": -11.9},
+    ),
+    "deletion-10": (
+        "75.9",
+        "78.78",
+        2.88,
+        75.31,
+        {"low-dropout": -0.4, "floored-deletion": 0.05, "as-run": None},
+    ),
+    "mlm-15": ("62.2", "74.78", 12.58, 63.4, {"mlm-loss": 10.27, "as-run": 8.8}),
+}
+
+
+def adjudication(comparable=True):
+    """The page on repro's Table 4: printed numbers of both papers, invented effects of the variants."""
+    manifest = {
+        "item": "repro/table4",
+        "title": "Data augmentations on the development sets (BERT-base)",
+        "rows": [
+            {"id": "crop-10", "label": "Crop 10%"},
+            {"id": "deletion-10", "label": "Word deletion 10%"},
+            {"id": "mlm-15", "label": "MLM 15%"},
+        ],
+        "columns": [
+            {"id": "stsb-dev", "label": "STS-B dev", "metric": "spearman", "read": "sts-dev/STS-B/all"},
+            {"id": "sick-dev", "label": "SICK-R dev", "metric": "spearman", "read": "sts-dev/SICK-R/all"},
+        ],
+        "variants": {
+            "low-dropout": "Dropout 0.02 and 0.01",
+            "character-crop": "Crop of characters from the end",
+            "floored-deletion": "Deletion rounded up",
+            "mlm-loss": "MLM as an auxiliary loss",
+            "as-run": "All of the released code",
+        },
+    }
+    rows = []
+    for row, (other, printed, gap, described, effects) in EXPLAINED.items():
+        for protocol, effect in effects.items():
+            rows.append(_explained(row, other, printed, gap, described, protocol, effect))
+    rows.append(rows[0] | {"column": "sick-dev", "other": "", "reported_other": "", "gap": "", "share": ""})
+    return adjudication_page(rows, {manifest["item"]: manifest}, comparable)
+
+
+def _explained(row, other, printed, gap, described, protocol, effect):
+    """Return a row of adjudication.csv as text: 0.8 points to either side, or nothing where it was not run."""
+    numbers = dict.fromkeys(("ours", "effect", "low", "high", "share", "share_low", "share_high"))
+    if effect is not None:
+        bounds = effect - 0.8, effect + 0.8
+        shares = sorted(bound / gap for bound in bounds)
+        numbers = {
+            **{"ours": described + effect, "effect": effect, "low": bounds[0], "high": bounds[1]},
+            **{"share": effect / gap, "share_low": shares[0], "share_high": shares[1]},
+        }
+    entry = {
+        "item": "repro/table4",
+        "row": row,
+        "column": "stsb-dev",
+        "metric": "spearman",
+        "other": f"simcse/table1/{row}/stsb-dev/spearman",
+        "reported_other": other,
+        "reported": printed,
+        "gap": gap,
+        "described": described,
+        "protocol": protocol,
+        "n_seeds": 0 if effect is None else 5,
+        **numbers,
+    }
+    return {name: "" if value is None else str(value) for name, value in entry.items()}
 
 
 RETRIEVED = {

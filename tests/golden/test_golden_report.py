@@ -7,6 +7,7 @@ from replicse.report import html, latex, markdown
 from replicse.report.contents import Page, make_report
 from replicse.report.document import render_item_text
 from replicse.report.tables import Sheet, grid_of
+from replicse.report.terminal import page_text
 
 CASES = {
     "dropout": example.dropout_table,
@@ -46,6 +47,19 @@ def test_terminal(golden, name):
 def test_sheet(golden, suffix):
     render = {"md": markdown.sheet, "tex": latex.sheet, "html": html.sheet}[suffix]
     golden(f"claims.{suffix}", render(CLAIMS))
+
+
+@pytest.mark.parametrize("suffix", ("md", "tex", "html"))
+def test_adjudication(golden, suffix):
+    render = {"md": markdown.sheet, "tex": latex.sheet, "html": html.sheet}[suffix]
+    (sheet,) = example.adjudication().sheets
+    golden(f"adjudication.{suffix}", render(sheet))
+
+
+@pytest.mark.parametrize("scale", ("paper", "micro"))
+def test_page_in_a_terminal(golden, scale):
+    name = "adjudication" if scale == "paper" else f"adjudication-{scale}"
+    golden(f"{name}.txt", page_text(example.adjudication(comparable=scale == "paper")))
 
 
 def test_smaller_scale_shows_no_verdict(golden):

@@ -188,6 +188,38 @@ def test_the_head_of_an_unconverted_simcse_checkpoint_is_found(tmp_path, tokeniz
     assert same_weights(load_encoder(tmp_path).head, head)
 
 
+@pytest.mark.parametrize("family", ["bert", "roberta"])
+@pytest.mark.parametrize("file", ["model.safetensors", "pytorch_model.bin"])
+def test_of_a_file_that_holds_several_models_only_the_encoder_is_taken(
+    family, file, tmp_path, tokenizer_file
+):
+    """A model of DiffCSE saved whole: discriminator, generator and projector stand beside the encoder."""
+    encoder, discriminator, generator = tiny(family), tiny(family), tiny("distilbert")
+    masked_lm = MaskedLmHead(generator.config)
+    save_encoder(tmp_path / "aux", discriminator, None, None, tokenizer_file)
+    save_encoder(tmp_path / "generator", generator, None, masked_lm, tokenizer_file)
+    save_encoder(tmp_path, encoder, None, None, tokenizer_file)
+    whole = {
+        **{
+            name.replace(f"{family}.", "aux_bert.", 1): value
+            for name, value in load_file(tmp_path / "aux" / "model.safetensors").items()
+        },
+        **{
+            f"generator.{name}": value
+            for name, value in load_file(tmp_path / "generator" / "model.safetensors").items()
+        },
+        "mlp.net.0.weight": torch.randn(64, 32),
+        "electra_head.weight": torch.randn(2, 32),
+        **load_file(tmp_path / "model.safetensors"),
+    }
+    save_file(whole, tmp_path / "model.safetensors")
+    rewritten(tmp_path, file=file)
+    loaded = load_encoder(tmp_path)
+    assert same_weights(loaded.encoder, encoder)
+    assert not same_weights(loaded.encoder, discriminator)
+    assert loaded.head is None and loaded.masked_lm is None
+
+
 def test_broken_folders_say_what_is_wrong(tmp_path, tokenizer_file):
     with pytest.raises(MissingData, match=r"config\.json: no such file"):
         load_encoder(tmp_path / "nowhere")

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -28,20 +29,31 @@ def test_the_plan_lists_items_and_distinct_runs(capsys):
         "simcse/table3": 17,
         "simcse/figure2": 9,
         "repro/table5": 15,
+        "repro/figure1": 5,
     }
     assert plan["runs"] == 19
     assert main(["plan", *STUDY]) == 0
-    assert "3 items ask for 41 runs; 19 are distinct" in capsys.readouterr().out
+    assert "4 items ask for 46 runs; 19 are distinct" in capsys.readouterr().out
 
 
 def test_validate_says_ok_or_one_sentence(capsys, tmp_path):
     assert main(["validate", *STUDY]) == 0
-    assert capsys.readouterr().out.startswith("ok: 3 items")
+    assert capsys.readouterr().out.startswith("ok: 4 items")
     broken = tmp_path / "config.yaml"
     broken.write_text("scale: micro\npapers: {simcse: [table33]}\nseeds: [0]\n")
     assert main(["validate", "--config", str(broken), "--workflow", str(ROOT / "workflow")]) == 2
     error = capsys.readouterr().err
     assert 'papers.simcse names "table33"; did you mean "table3"?' in error
+    assert error.count("\n") == 1
+
+
+def test_validate_reads_the_claims_too(capsys, tmp_path):
+    shutil.copytree(ROOT / "workflow", tmp_path / "workflow")
+    file = tmp_path / "workflow" / "papers" / "simcse" / "claims.yaml"
+    file.write_text(file.read_text().replace("table3/p0.1/", "table3/p1.0/"))
+    assert main(["validate", "--config", str(CONFIG), "--workflow", str(tmp_path / "workflow")]) == 2
+    error = capsys.readouterr().err
+    assert "simcse/claims.yaml: claim " in error and "did you mean" in error
     assert error.count("\n") == 1
 
 

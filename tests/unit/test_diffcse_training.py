@@ -64,6 +64,23 @@ def test_a_run_is_deterministic_and_another_than_without_the_term(tmp_path, root
     assert not micro.equal_weights(first / "last", trained(without, root, tmp_path / "c") / "last")
 
 
+def test_the_record_counts_encoder_discriminator_and_heads_but_no_generator(tmp_path, root, generator):
+    """DiffCSE Table 14: two models in training."""
+    trainer = trainer_of(diffcse(tmp_path, generator), root, tmp_path)
+    trainer.run()
+    sizes = {
+        name: sum(value.numel() for value in module.parameters())
+        for name, module in (
+            ("encoder", trainer.model.encoder),
+            ("projector", trainer.model.head),
+            ("discriminator", trainer.objective.terms[1].discriminator),
+            ("head", trainer.objective.terms[1].head),
+        )
+    }
+    assert sizes["discriminator"] == sizes["encoder"]
+    assert micro.metrics(tmp_path / "out")["parameters"] == sum(sizes.values())
+
+
 @pytest.mark.parametrize("stop_after", [3, 12])
 def test_a_killed_run_resumes_bit_for_bit(tmp_path, root, generator, monkeypatch, stop_after):
     job = diffcse(tmp_path, generator, pooling={"train": "cls-head", "test": "cls-head"})
@@ -83,6 +100,7 @@ def test_a_killed_run_resumes_bit_for_bit(tmp_path, root, generator, monkeypatch
     assert micro.equal_weights(whole / "last", resumed / "last")
     assert micro.equal_weights(whole / "best", resumed / "best")
     assert micro.metrics(whole)["history"] == micro.metrics(resumed)["history"]
+    assert micro.metrics(whole)["parameters"] == micro.metrics(resumed)["parameters"]
 
 
 def test_the_discriminator_learns_the_generator_does_not_and_neither_is_saved(tmp_path, root, generator):

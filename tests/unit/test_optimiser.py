@@ -22,6 +22,17 @@ def losses(net):
         yield (net[:3](torch.randn(8, 5)) ** 2).mean()  # the last layer never has a gradient
 
 
+def test_moved_counts_what_ever_had_a_gradient():
+    net = model()
+    optimiser = AdamW(net.parameters(), weight_decay=0.1)
+    assert optimiser.moved == 0
+    for rate, loss in zip(RATES, losses(net), strict=True):
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step(rate)
+        assert optimiser.moved == (5 * 7 + 7) + (7 * 2 + 2)
+
+
 def test_results_are_those_of_torch_bit_for_bit():
     ours, theirs = model(), model()
     reference = torch.optim.AdamW(theirs.parameters(), weight_decay=0.1, fused=True)

@@ -45,6 +45,33 @@ def test_tables_share_runs():
     assert len(figure2 - table3) == 2, "only 'delete one word' is new, once per seed"
 
 
+def test_a_study_may_ask_for_some_rows_of_an_item():
+    plan = plan_of(rows={"simcse/table3": ["p0.1", "p0.0"]})
+    item = plan.item("simcse/table3")
+    assert [row.id for row in item.rows] == ["p0.0", "p0.1"]
+    assert item.notes[-1] == "This study asks for 2 of the 8 rows."
+    assert (
+        item.baseline == "p0.1"
+        and plan_of(rows={"simcse/table3": ["p0.0"]}).item("simcse/table3").baseline == ""
+    )
+    assert len(plan.evaluation_files(item)) == 4
+    for rows, words in (
+        ({"simcse/table3": ["p0.11"]}, 'rows.simcse/table3 names "p0.11"; did you mean "p0.1"'),
+        ({"simcse/table33": ["p0.1"]}, 'rows names "simcse/table33"; did you mean "simcse/table3"'),
+    ):
+        with pytest.raises(BadInput, match=words):
+            plan_of(rows=rows)
+
+
+def test_only_rows_with_steps_keep_checkpoints():
+    plan = plan_of(papers={"repro": ["figure1"]}, seeds=[0])
+    trajectories = {
+        cell.row.id for cell in plan.cells["repro/figure1"] if cell.read.startswith("trajectory/")
+    }
+    assert trajectories == {"unsup-simcse", "delete-one-word", "no-dropout"}
+    assert sum(bool(run.trajectory.every) for run in plan.runs.values()) == 3
+
+
 def test_every_seed_is_a_run_and_the_backbone_is_one():
     one, three = plan_of(seeds=[0]), plan_of(seeds=[0, 1, 2])
     trained = [sum("fresh" not in run.init for run in plan.runs.values()) for plan in (one, three)]

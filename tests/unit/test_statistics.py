@@ -96,6 +96,25 @@ def test_prediction_interval_covers_at_other_levels(level):
     assert inside / len(draws) == pytest.approx(level, abs=0.02)
 
 
+@pytest.mark.parametrize("count", [2, 3, 5, 10])
+def test_prediction_interval_covers_within_two_points_of_its_level(count):
+    draws = np.random.default_rng(100 + count).normal(size=(8000, count + 1))
+    bounds = np.array([study.prediction_interval(row[1:]) for row in draws])
+    inside = (bounds[:, 0] <= draws[:, 0]) & (draws[:, 0] <= bounds[:, 1])
+    assert inside.mean() == pytest.approx(study.LEVEL, abs=0.02)
+
+
+@given(
+    st.lists(st.integers(0, 10_000).map(lambda cents: cents / 100), min_size=2, max_size=10),
+    st.sampled_from([0.01, 2.0, 100.0]),
+    st.integers(-50, 50),
+)
+def test_prediction_interval_moves_and_stretches_with_its_values(values, scale, shift):
+    plain = study.prediction_interval(values)
+    moved = study.prediction_interval([scale * value + shift for value in values])
+    assert moved == pytest.approx(tuple(scale * bound + shift for bound in plain), rel=1e-9, abs=1e-9)
+
+
 # Rank correlations
 
 
@@ -172,6 +191,20 @@ def test_the_same_seed_gives_the_same_interval_and_another_does_not():
     assert one != other
 
 
+@settings(max_examples=20, deadline=None)
+@given(st.permutations(range(40)))
+def test_the_order_of_pairs_changes_no_correlation_and_hardly_its_interval(order):
+    first, second, gold = pairs(40, seed=11)
+    order = list(order)
+    cases = ((study.spearman_interval, (first, gold)), (study.spearman_difference, (first, second, gold)))
+    for statistic, sides in cases:
+        plain = statistic(*sides, samples=400)
+        shuffled = statistic(*(side[order] for side in sides), samples=400)
+        assert shuffled.value == pytest.approx(plain.value, abs=1e-12)
+        width = plain.high - plain.low
+        assert (shuffled.low, shuffled.high) == pytest.approx((plain.low, plain.high), abs=0.35 * width)
+
+
 def test_spearman_interval_covers_the_truth():
     """Bivariate normal with Pearson r has Spearman 6/pi * asin(r/2)."""
     generator = np.random.default_rng(8)
@@ -241,6 +274,16 @@ def test_whole_runs_spread_more_where_tasks_move_together():
     scores = 75 + generator.normal(size=(8, 1)) + 0.1 * generator.normal(size=(8, 7))
     apart, joint = (study.aggregate_interval(scores, joint=choice) for choice in (False, True))
     assert joint.high - joint.low > 1.5 * (apart.high - apart.low)
+
+
+@given(st.randoms(use_true_random=False), st.sampled_from([0.01, 100.0]))
+def test_the_order_of_tasks_and_the_units_change_no_aggregate_of_whole_runs(chance, scale):
+    scores = np.random.default_rng(6).normal(75, 5, size=(4, 7))
+    order = chance.sample(range(7), 7)
+    plain = study.aggregate_interval(scores, samples=50, joint=True)
+    other = study.aggregate_interval(scale * scores[:, order], samples=50, joint=True)
+    expected = tuple(scale * bound for bound in (plain.value, plain.low, plain.high))
+    assert (other.value, other.low, other.high) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("scores", [[1.0, 2.0], [[]], [[1.0, math.nan]]])

@@ -263,6 +263,60 @@ def test_a_wider_gap_never_brings_the_paper_back_inside(values, one, other, prio
         assert far.verdict == near.verdict
 
 
+LADDER = ["higher", "within seed spread", "lower"]
+
+
+@given(st.lists(scores, min_size=2, max_size=7), scores, st.integers(0, 5000), priors)
+def test_our_numbers_rising_past_the_paper_pass_from_lower_over_inside_to_higher(
+    values, reported, step, prior
+):
+    """Monotone in the signed gap: a shift upwards never turns a verdict towards lower."""
+    text = f"{reported:.2f}"
+    before, after = (
+        LADDER.index(judged([value + shift for value in values], text, prior_sd=prior).verdict)
+        for shift in (0.0, step / 100)
+    )
+    # A shift rounds the values in binary, which may turn a verdict that stands on the very edge.
+    assume(abs(_edge(values, reported, prior)) > 1e-6)
+    assert after <= before
+
+
+def _edge(values, reported, prior):
+    cell = judged(values, f"{reported:.2f}", prior_sd=prior)
+    return min(abs(cell.low - reported), abs(cell.high - reported))
+
+
+@given(st.lists(scores, min_size=2, max_size=4), scores, st.sampled_from([0.21, 0.84]), st.floats(1, 5))
+def test_a_wider_published_spread_never_decides_more(values, reported, spread, factor):
+    narrow, wide = (judged(values, f"{reported:.2f}", prior_sd=width) for width in (spread, spread * factor))
+    assert wide.low <= narrow.low + 1e-9 and narrow.high <= wide.high + 1e-9
+    if narrow.verdict == "within seed spread":
+        assert wide.verdict == "within seed spread"
+
+
+FOREIGN = {"comparable": False}
+BRANCHES = [
+    # What comes first hides what comes after: each line adds one reason before the last verdict.
+    ("failed", [76.0, None], {"failures": ["collapsed"], **FOREIGN}),
+    ("failed", [math.nan, 76.0], FOREIGN),
+    ("not run", [None, None], FOREIGN),
+    ("not run", [76.0, None], FOREIGN),
+    ("not run", [76.0, None], {"prior_sd": 0.84}),
+    ("not comparable", [76.0], FOREIGN),
+    ("not comparable", [76.25, 76.25], FOREIGN),
+    ("undetermined", [76.25], {}),
+    ("within seed spread", [76.25], {"prior_sd": 0.84}),
+    ("within seed spread", [76.25, 76.25], {}),
+    ("higher", [77.0, 77.0], {}),
+    ("lower", [75.0, 75.0], {}),
+]
+
+
+@pytest.mark.parametrize(("verdict", "values", "changes"), BRANCHES)
+def test_the_order_of_the_verdicts(verdict, values, changes):
+    assert judged(values, **changes).verdict == verdict
+
+
 @given(samples, scores, priors, st.randoms(use_true_random=False))
 def test_the_order_of_seeds_changes_nothing(values, reported, prior, random):
     shuffled = list(values)
@@ -293,12 +347,20 @@ def test_reflection_swaps_higher_and_lower(values, reported, prior):
     assert mirrored.delta == -cell.delta
 
 
-@pytest.mark.parametrize("count", [3, 5, 10])
+@pytest.mark.parametrize("count", [2, 3, 5, 10])
 def test_the_interval_holds_one_more_draw_as_often_as_it_claims(count):
     generator = np.random.default_rng(count)
     draws = 75 + 0.84 * generator.normal(size=(4000, count + 1))
     inside = [judged(row[1:].tolist(), f"{row[0]:.4f}").verdict == "within seed spread" for row in draws]
     assert np.mean(inside) == pytest.approx(0.95, abs=0.02)
+
+
+def test_a_confidence_interval_of_the_mean_would_not_cover():
+    """The factor sqrt(1 + 1/n) is what the coverage rests on: the paper's number is one more draw."""
+    draws = 75 + 0.84 * np.random.default_rng(7).normal(size=(4000, 6))
+    judgements = [judged(row[1:].tolist(), f"{row[0]:.4f}") for row in draws]
+    inside = [abs(cell.delta) <= (cell.high - cell.reproduced) / math.sqrt(6) for cell in judgements]
+    assert np.mean(inside) < 0.8
 
 
 @pytest.mark.parametrize("count", [1, 3])

@@ -221,6 +221,11 @@ def list_manifests(wildcards):
     return [PATHS.manifest(item) for item in PLAN.items]
 
 
+def study_config(wildcards):
+    """Return the config of this study as JSON; the papers keep their order."""
+    return json.dumps(PLAN.study.config, ensure_ascii=False, separators=(",", ":"))
+
+
 def study_record(wildcards):
     """Return what the report says about the study, as JSON; the papers keep the order of the config."""
     return json.dumps(PLAN.record, ensure_ascii=False, separators=(",", ":"))

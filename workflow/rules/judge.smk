@@ -8,7 +8,7 @@ rule config:
     conda:
         "../../environment.yml"
     params:
-        config=compact_json(PLAN.study.config),
+        config=study_config,
     shell:
         "printf '%s\\n' {params.config:q} > {output.config} 2> {log}"
 

@@ -160,12 +160,15 @@ def geometry_verb(parser: ArgumentParser) -> Action:
 
 
 def replace_weights(vectors: Any, folder: Path) -> None:
-    """Give a sentence encoder the weights of another checkpoint of the same run; its tokens are kept."""
+    """Give a sentence encoder the weights of another checkpoint of the same run; its tokens are kept.
+
+    A head that no training has seen is none of the checkpoint's, so it stays as it is.
+    """
     from replicse.encoder.checkpoints import load_encoder
 
     loaded = load_encoder(folder)
     vectors.encoder.load_state_dict(loaded.encoder.state_dict())
-    if loaded.head is not None and vectors.head is not None:
+    if vectors.pooling == "cls-head":
         vectors.head.load_state_dict(loaded.head.state_dict())
     vectors.forget()
 

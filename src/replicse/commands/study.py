@@ -8,6 +8,7 @@ from typing import Any
 
 from replicse.commands import Action
 from replicse.errors import BadInput
+from replicse.study.claims import study_claims
 from replicse.study.manifest import manifest_of
 from replicse.study.papers import Item
 from replicse.study.plan import Plan
@@ -100,13 +101,16 @@ def validate_verb(parser: ArgumentParser) -> Action:
         findings = [line for item in plan.items.values() for line in unprinted(plan, item)]
         if findings:
             raise BadInput("; ".join(findings[:5]))
-        cells = sum(map(len, plan.cells.values()))
-        text = {"scale": plan.scale.name, "items": len(plan.items), "cells": cells, "runs": len(plan.runs)}
-        print(
-            json.dumps(text)
-            if arguments.json
-            else f"ok: {text['items']} items, {cells} cells, {text['runs']} runs"
-        )
+        counts = {
+            "items": len(plan.items),
+            "cells": sum(map(len, plan.cells.values())),
+            "runs": len(plan.runs),
+            "claims": len(study_claims(plan)),
+        }
+        if arguments.json:
+            print(json.dumps({"scale": plan.scale.name, **counts}))
+        else:
+            print("ok: " + ", ".join(f"{count} {what}" for what, count in counts.items()))
 
     return action
 
@@ -114,11 +118,14 @@ def validate_verb(parser: ArgumentParser) -> Action:
 def unprinted(plan: Plan, item: Item) -> list[str]:
     """Return a sentence for each reported number of an item that no cell shows: a row or column id is misspelt."""
     shown = {(cell.row.id, cell.column.id, cell.column.metric) for cell in plan.cells[item.id]}
+    left_out = {row.id for row in plan.papers[item.paper].items[item.name].rows} - {
+        row.id for row in item.rows
+    }
     file = plan.papers[item.paper].folder / "reported.csv"
     return [
         f"{file}: {item.name} has a number for {'/'.join(key[1:])}, but {item.file} shows no such cell"
         for key in plan.papers[item.paper].reported
-        if key[0] == item.name and key[1:] not in shown
+        if key[0] == item.name and key[1] not in left_out and key[1:] not in shown
     ]
 
 

@@ -65,14 +65,16 @@ def curves(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the records of a figure whose curves stand in the evaluations: the first seed of each row."""
     from replicse.report import records
 
-    kind, evaluations = manifest["figure"], Evaluations(Paths(manifest["scale"]))
+    # A suite may stand under two names: SimCSE's figure is of all splits of STS-B, DiffCSE's of its test set.
+    suite = manifest["columns"][0]["read"].partition("/")[0]
+    evaluations = Evaluations(Paths(manifest["scale"]))
     found = {}
     for row in manifest["rows"]:
         names = list(row["protocols"][AS_DESCRIBED].values())
-        curve = evaluations.value(manifest["encoders"][names[0]][0], kind)[0] if names else None
+        curve = evaluations.value(manifest["encoders"][names[0]][0], suite)[0] if names else None
         if curve is not None:
             found[row["label"]] = curve
-    return getattr(records, f"{kind}_records")(found)
+    return getattr(records, f"{manifest['figure']}_records")(found)
 
 
 def report_verb(parser: ArgumentParser) -> Action:

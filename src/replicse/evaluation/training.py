@@ -1,4 +1,7 @@
-"""What a run's own record says of its training: hours, steps, speed (Table 3 of the reproducibility study)."""
+"""What a run's own record says of its training: hours, steps, speed (Table 3 of the reproducibility study), and size.
+
+The size is what the optimiser moved, a discriminator included and a frozen generator not (DiffCSE Table 14).
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,15 +17,15 @@ def sentences(root: Path) -> Iterator[str]:
 
 
 def evaluate(root: Path, vectors: Vectors, folder: str = "") -> dict[str, Any]:
-    """Return hours, steps, epochs and sentences per second of the run whose checkpoint lies in `folder`."""
+    """Return hours, steps, speed and trained parameters of the run whose checkpoint lies in `folder`."""
+    keys = ("hours", "steps", "sentences_per_second", "parameters")
     record = Path(folder).parent / "metrics.json"
     if not folder or not record.is_file():
         reason = "the encoder is not a checkpoint of a run of this study"
-        keys = ("hours", "steps", "sentences_per_second")
         return {**dict.fromkeys(keys), "failures": dict.fromkeys(keys, reason)}
     metrics = read_json(record)
-    return {
-        "hours": metrics["seconds"] / 3600,
-        "steps": metrics["steps"],
-        "sentences_per_second": metrics["sentences_per_second"],
-    }
+    found = {"hours": metrics["seconds"] / 3600, **{key: metrics.get(key) for key in keys[1:]}}
+    if "parameters" not in metrics:
+        reason = f"{record} counts no parameters; delete its folder to train the run again"
+        found["failures"] = {"parameters": reason}
+    return found

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from replicse.report.cells import MINUS
+from replicse.report.cells import MINUS, Rounding, rounded, rounding_of, signed
 from replicse.report.contents import Page
 from replicse.report.tables import Sheet
 
@@ -20,7 +20,8 @@ SMALLER = (
     "This scale is not the papers': its encoders are smaller, so a share only says whether an effect has the direction"
     " and the order of size of the printed gap. It is no verdict."
 )
-HEADER = ("Printed", "Gap", "As described", "Variant", "Ours", "Effect", "Share of the gap")
+DECIMALS = 2  # where no paper prints a number
+HEADER = ("Gap", "As described", "Variant", "Ours", "Effect", "Share of the gap")
 
 
 def adjudication_page(
@@ -37,22 +38,31 @@ def _sheet(manifest: Mapping[str, Any], rows: Sequence[Mapping[str, str]]) -> Sh
     shown = _chosen(manifest, rows)
     labels = {row["id"]: row["label"] for row in manifest["rows"]}
     columns = {column["id"]: column["label"] for column in manifest["columns"]}
-    others = {entry["other"].partition("/")[0] for entry in shown if entry["other"]}
+    others = list(dict.fromkeys(_paper(entry) for entry in shown if entry["other"]))
     several = len({_cell(entry)[1:] for entry in shown}) > 1
     # A column that says the same in every line is said once, in the title.
-    header = ("Row", *(("Column",) if several else ()), *(f"Printed by {name}" for name in others), *HEADER)
+    papers = (*others, manifest["item"].partition("/")[0])
+    header = ("Row", *(("Column",) if several else ()), *(f"Printed by {name}" for name in papers), *HEADER)
     lines: list[tuple[str, ...]] = []
     for (row, column, metric), part in groupby(shown, key=_cell):
         name = columns[column] if _alone(manifest, column) else f"{columns[column]}, {metric}"
         for place, entry in enumerate(part):
-            known = (entry["reported"], _signed(entry["gap"]), _number(entry["described"]))
-            second = (entry["reported_other"],) if others else ()
+            # As many decimals as the most exact of the printed numbers.
+            printed = [entry[name] for name in ("reported", "reported_other") if entry[name]]
+            rounding = max((rounding_of(text, DECIMALS) for text in printed), default=Rounding(DECIMALS))
+            known = (
+                entry["reported"].replace("-", MINUS),
+                _signed(entry["gap"], rounding),
+                _number(entry["described"], rounding),
+            )
+            second = tuple(entry["reported_other"] if _paper(entry) == other else "" for other in others)
             own = (labels[row], *((name,) if several else ()), *second, *known)
             variant = manifest["variants"].get(entry["protocol"], entry["protocol"])
-            ours = (variant, _number(entry["ours"]), _bounded(entry, "effect", "low", "high"), _share(entry))
-            lines.append((*(own if place == 0 else [""] * len(own)), *ours))
+            ours = _number(entry["ours"], rounding) or "not run"
+            found = (variant, ours, _effect(entry, rounding), _share(entry))
+            lines.append((*(own if place == 0 else [""] * len(own)), *found))
     left_out = len({_cell(entry) for entry in rows}) - len({_cell(entry) for entry in shown})
-    note = f"{left_out} further cells of the item stand in adjudication.csv." if left_out else ""
+    note = f"Further cells of the item in adjudication.csv: {left_out}." if left_out else ""
     title = f"{manifest['item']}: {manifest['title']}" + ("" if several or not shown else f", {name}")
     return Sheet(title, header, tuple(lines), note)
 
@@ -74,30 +84,32 @@ def _cell(entry: Mapping[str, str]) -> tuple[str, str, str]:
     return entry["row"], entry["column"], entry["metric"]
 
 
+def _paper(entry: Mapping[str, str]) -> str:
+    """Return the other paper that prints a cell; blank where none does."""
+    return entry["other"].partition("/")[0]
+
+
 def _alone(manifest: Mapping[str, Any], column: str) -> bool:
     return sum(other["id"] == column for other in manifest["columns"]) == 1
 
 
-def _number(text: str) -> str:
-    return f"{float(text):.2f}".replace("-", MINUS) if text else ""
+def _number(text: str, rounding: Rounding) -> str:
+    return rounded(float(text), rounding) if text else ""
 
 
-def _signed(text: str) -> str:
-    return f"{float(text):+.2f}".replace("-", MINUS) if text else ""
+def _signed(text: str, rounding: Rounding) -> str:
+    return signed(float(text), rounding) if text else ""
 
 
-def _bounded(entry: Mapping[str, str], value: str, low: str, high: str) -> str:
-    if not entry[low]:
-        return _signed(entry[value])
-    return f"{_signed(entry[value])} [{_signed(entry[low])}, {_signed(entry[high])}]"
+def _effect(entry: Mapping[str, str], rounding: Rounding) -> str:
+    effect, low, high = (_signed(entry[name], rounding) for name in ("effect", "low", "high"))
+    return f"{effect} [{low}, {high}]" if low else effect
 
 
 def _share(entry: Mapping[str, str]) -> str:
-    def percent(text: str) -> str:
-        return f"{100 * float(text):.0f}".replace("-", MINUS)
-
-    if not entry["share"]:
-        return ""
-    if not entry["share_low"]:
-        return f"{percent(entry['share'])}%"
-    return f"{percent(entry['share'])}% [{percent(entry['share_low'])}, {percent(entry['share_high'])}]"
+    whole = Rounding(0)
+    share, low, high = (
+        rounded(100 * float(entry[name]), whole) if entry[name] else ""
+        for name in ("share", "share_low", "share_high")
+    )
+    return f"{share}% [{low}, {high}]" if low else f"{share}%" if share else ""

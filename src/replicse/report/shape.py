@@ -6,6 +6,7 @@ from replicse.report.tables import Sheet
 from replicse.study.agreement import BestRow, RankAgreement, SignAgreement
 from replicse.study.shape import ColumnShape
 
+MOST_TIED = 3
 HEADER = ("Item", "Column", "Rows", "Kendall's τ", "p", "Best in print", "Best here", "Signs as in print")
 NOTE = (
     "Orders and signs are defined at every scale. τ is 1 where our rows stand in the paper's order and −1 where they"
@@ -42,7 +43,8 @@ def _rank(rank: RankAgreement) -> str:
 def _best(best: BestRow | None) -> tuple[str, str]:
     if best is None:
         return "", ""
-    here = ", ".join(best.ours) + (" (kept)" if best.kept else "")
+    ours = ", ".join(best.ours) if len(best.ours) <= MOST_TIED else f"{len(best.ours)} rows tied"
+    here = ours + (" (kept)" if best.kept else "")
     return ", ".join(best.reported), here
 
 

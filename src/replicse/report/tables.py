@@ -252,4 +252,4 @@ def _slice(grid: Grid, start: int, stop: int) -> Grid:
 
 
 def _is_number(text: str) -> bool:
-    return text.replace(",", "").replace("−", "").replace(".", "").replace("%", "").isdigit()
+    return text.translate(str.maketrans("", "", ",.%+−")).isdigit()

@@ -11,6 +11,7 @@ from replicse.report.tables import Grid, Heading, Line, Sheet, grid_of, marks_of
 
 GAP = 2
 LABEL, HEADER, PROSE, FIELD = 34, 10, 30, 34
+WIDTH = 120
 PARTS = ("reported", "reproduced", "spread", "delta")
 
 
@@ -26,18 +27,18 @@ def item_text(item: Item, width: int = 100) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def page_text(page: Page | None, width: int = 120) -> str:
+def page_text(page: Page | None, width: int = WIDTH) -> str:
     """Return a page of sheets as plain text; nothing for no page."""
     if page is None:
         return ""
-    text = [textwrap.fill(paragraph.replace("*", ""), width) for paragraph in page.text]
+    text = [_plain(paragraph, width) for paragraph in page.text]
     return "\n\n".join([page.title, *text, *map(sheet_text, page.sheets)]) + "\n"
 
 
 def sheet_text(sheet: Sheet) -> str:
     """Return a plain table as aligned text; a long field wraps in its column."""
     columns = list(zip(sheet.header, *sheet.rows, strict=True))
-    widths = [min(FIELD, max(map(len, column))) for column in columns]
+    widths = [max(1, min(FIELD, max(map(len, column)))) for column in columns]
     lines = [sheet.title]
     for number, row in enumerate((sheet.header, *sheet.rows)):
         fields = [textwrap.wrap(text, width) for text, width in zip(row, widths, strict=True)]
@@ -49,7 +50,12 @@ def sheet_text(sheet: Sheet) -> str:
             lines.append((" " * GAP).join(aligned).rstrip())
         if number == 0:
             lines.append("-" * (sum(widths) + GAP * (len(widths) - 1)))
-    return "\n".join([*lines, *([textwrap.fill(sheet.note)] if sheet.note else [])])
+    return "\n".join([*lines, *([_plain(sheet.note, WIDTH)] if sheet.note else [])])
+
+
+def _plain(paragraph: str, width: int) -> str:
+    """Return a wrapped paragraph without the asterisks of its emphasis."""
+    return textwrap.fill(paragraph.replace("*", ""), width)
 
 
 class _Column:

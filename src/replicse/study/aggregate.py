@@ -39,6 +39,7 @@ def aggregates(manifest: Mapping[str, Any], evaluations: Evaluations) -> Iterato
     tasks = task_columns(manifest["columns"])
     if len(tasks) < FEWEST_TASKS:
         return
+    labels = [row["label"] for row in manifest["rows"]]
     for row in manifest["rows"]:
         scores = _scores(manifest, row, tasks, evaluations)
         if scores is None:
@@ -47,7 +48,7 @@ def aggregates(manifest: Mapping[str, Any], evaluations: Evaluations) -> Iterato
         yield RowAggregate(
             item=manifest["item"],
             row=row["id"],
-            label=row["label"],
+            label=row["label"] if labels.count(row["label"]) == 1 else f"{row['label']} ({row['group']})",
             n_tasks=len(tasks),
             n_seeds=len(scores),
             reported=None if None in reported else float(interquartile_mean(np.array(reported))),

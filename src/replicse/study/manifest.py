@@ -117,10 +117,12 @@ def _borrowed_spread(plan: Plan, cell: Cell) -> float | None:
 
 def _prior(plan: Plan, encoder: str, read: str) -> float | None:
     spec = plan.encoders[encoder]
-    if "run" not in spec.source or spec.postprocess:
+    backbone = plan.measured.get(spec.source.get("run", ""))
+    if backbone is None or spec.postprocess:
         return None
-    backbone = plan.measured.get(spec.source["run"])
-    return plan.priors.lookup(backbone, read) if backbone else None
+    run = plan.runs[spec.source["run"]]
+    as_trained = (spec.pooling, spec.checkpoint) == (run.pooling.test, plan.kept_checkpoint(run))
+    return plan.priors.lookup(backbone, read) if as_trained else None
 
 
 def _setting_difference(plan: Plan, cell: Cell) -> str:

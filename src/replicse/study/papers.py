@@ -48,7 +48,8 @@ class Row:
 
     `also` holds encoders for further protocols of the row (a released checkpoint, a variant); `read` replaces
     the suite path of single columns, `cells` what their encoders change. `printed` names, by column, a number
-    of the running text that stands for the cell: `row/column` of the pseudo-item `text`.
+    of the running text that stands for the cell: `row/column` of the pseudo-item `text`. A row of a trajectory
+    that is `final_only` has no steps.
     """
 
     id: str
@@ -61,6 +62,7 @@ class Row:
     read: Mapping[str, str] = field(default_factory=dict)
     cells: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     printed: Mapping[str, str] = field(default_factory=dict)
+    final_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -181,6 +183,7 @@ def _item(document: Mapping[str, Any], paper: str, path: Path) -> Item:
             read=row.get("read", {}),
             cells=row.get("cells", {}),
             printed=row.get("printed", {}),
+            final_only=row.get("final_only", False),
         )
         for row in document["rows"]
     )

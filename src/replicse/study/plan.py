@@ -20,7 +20,10 @@ SOURCES = ("use", "backbone", "released", "vectors", "data")
 
 @dataclass(frozen=True)
 class Study:
-    """What to reproduce: the checked config. `adjudicate` names items whose protocols are all run, or is "all"."""
+    """What to reproduce: the checked config.
+
+    `adjudicate` names items whose protocols are all run, or is "all"; `rows` the rows of items not run whole.
+    """
 
     workflow: Path
     scale: str
@@ -29,6 +32,7 @@ class Study:
     source: str
     root: str
     adjudicate: str | tuple[str, ...] = ()
+    rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     config: Mapping[str, Any] = field(default_factory=dict)
 
     def adjudicates(self, item: str) -> bool:
@@ -93,17 +97,37 @@ class Plan:
             run = pending.pop()
             if run not in found:
                 found.add(run)
-                pending += [self.runs[run].init["run"]] if "run" in self.runs[run].init else []
+                pending += self._needed_runs(run)
         return found
+
+    def _needed_runs(self, run_id: str) -> list[str]:
+        """Return the runs whose checkpoints a run stands on: initial weights, generators, a view's masked-LM."""
+        run = self.runs[run_id]
+        folders = [
+            self.init_folder(run),
+            *(term["generator"] for term in run.objective if "generator" in term),
+            *(view["augment"]["encoder"] for view in run.views if "encoder" in view.get("augment", {})),
+        ]
+        known = self._checkpoints()
+        return [known[folder] for folder in folders if folder in known]
+
+    def _checkpoints(self) -> dict[str, str]:
+        """Return the run behind each folder of weights that another run may stand on."""
+        return {
+            self.paths.checkpoint(run, self.kept_checkpoint(spec)): run for run, spec in self.runs.items()
+        }
 
     def hours(self, runs: Iterable[str]) -> float | None:
         """Return the estimated hours of some runs on the scale's device; None where one cannot be estimated."""
+        folders = {folder: {"run": run} for folder, run in self._checkpoints().items()}
+        released = {self.paths.backbone(name): source for name, source in self.backbones.items()}
+        sources = {run: spec.init for run, spec in self.runs.items()} | folders | released
         each = [
             run_hours(
                 self.runs[run],
                 self.scale.rows(self.runs[run].corpus["name"]),
                 self.scale.cost["flops"],
-                self.runs.__getitem__,
+                sources,
             )
             for run in runs
         ]
@@ -195,7 +219,13 @@ class Plan:
             for protocol in self.papers[key].protocols
             if protocol.id in run
         ]
-        return [{"id": AS_DESCRIBED, "text": "What the paper's text says."}, *found]
+        return [
+            {
+                "id": AS_DESCRIBED,
+                "text": "What the paper's text says; where it leaves a choice open, the one told beside the item.",
+            },
+            *found,
+        ]
 
 
 def tokenizer_id(recipe: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ def load_study(config: Mapping[str, Any], workflow: Path, file: str = "config.ya
         source=data.get("source") or "",
         root=data.get("root") or "",
         adjudicate=wanted if (wanted := config.get("adjudicate") or ()) == "all" else tuple(wanted),
+        rows=config.get("rows") or {},
         config=config,
     )
 
@@ -64,11 +65,28 @@ def load_plan(config: Mapping[str, Any], workflow: Path, file: str = "config.yam
         for name in items if wanted == "all" else wanted:
             if name not in items:
                 raise BadInput(f'{file}: papers.{key} names "{name}"{nearest(name, items)}')
-            planner.add(items[name])
+            planner.add(with_rows(items[name], study.rows.get(f"{key}/{name}"), file))
+    for name in study.rows:
+        if name not in plan.items:
+            raise BadInput(f'{file}: rows names "{name}"{nearest(name, plan.items)}')
     for name in () if study.adjudicate == "all" else study.adjudicate:
         if name not in plan.items:
             raise BadInput(f'{file}: adjudicate names "{name}"{nearest(name, plan.items)}')
     return plan
+
+
+def with_rows(item: Item, wanted: Sequence[str] | None, file: str) -> Item:
+    """Return an item with only the rows that are wanted, in its own order, and a note that says so."""
+    if wanted is None:
+        return item
+    known = [row.id for row in item.rows]
+    for name in wanted:
+        if name not in known:
+            raise BadInput(f'{file}: rows.{item.id} names "{name}"{nearest(name, known)}')
+    rows = tuple(row for row in item.rows if row.id in wanted)
+    note = f"This study asks for {len(rows)} of the {len(known)} rows."
+    baseline = item.baseline if item.baseline in wanted else ""
+    return replace(item, rows=rows, baseline=baseline, notes=(*item.notes, note))
 
 
 def read_config(file: Path) -> dict[str, Any]:
@@ -94,11 +112,15 @@ class Planner:
             for column in item.columns:
                 quoted = row.quoted and protocol == AS_DESCRIBED
                 read = row.read.get(column.id, column.read)
+                if row.final_only and read.startswith("trajectory/"):
+                    read = ""
                 encoders = () if quoted or not read else self._encoders(item, row, column, subject)
                 for encoder in encoders:
                     self.plan.suites.setdefault(encoder, set()).add(read.partition("/")[0])
                     if read.startswith("data/"):
                         self.plan.counted.add(read)
+                    if read.startswith("trajectory/"):
+                        self._keep(encoder, item)
                 yield Cell(
                     item=item,
                     row=row,
@@ -144,7 +166,7 @@ class Planner:
     def _encoders(self, item: Item, row: Row, column: Column, subject: Mapping[str, Any]) -> tuple[str, ...]:
         subject = merged(merged(item.subject, column.subject), subject)
         subject = merged(subject, row.cells.get(column.id, {}))
-        memo = json.dumps([item.paper, subject, item.trajectory], sort_keys=True, default=str)
+        memo = json.dumps([item.paper, subject], sort_keys=True, default=str)
         if memo not in self._memo:
             where = f"{item.file}: row {row.id}"
             grid = subject.get("grid")
@@ -201,8 +223,6 @@ class Planner:
         for backbone, name in self.plan.priors.recipes.items() if self.plan.priors else ():
             if values == recipe_of(self.plan.papers, item.paper, name, where):
                 self.plan.measured[run_id] = backbone
-        if item.trajectory:
-            self._keep(run_id, item.trajectory, where)
         run = self.plan.runs[run_id]
         return {
             "pooling": run.pooling.test,
@@ -214,10 +234,11 @@ class Planner:
         fit = wanted["fit"]
         return {**wanted, "fit": fit if fit == "target" else self.plan.scale.corpus(fit, where)}
 
-    def _keep(self, run_id: str, wanted: Mapping[str, Any], where: str) -> None:
-        run = self.plan.runs[run_id]
-        asked = Trajectory(every=wanted["every"], until=wanted["until"])
-        self.plan.runs[run_id] = replace(run, trajectory=run.trajectory.joined(asked))
+    def _keep(self, encoder: str, item: Item) -> None:
+        """Ask the run of an encoder to keep the checkpoints of an item's trajectory."""
+        run = self.plan.runs[self.plan.encoders[encoder].source["run"]]
+        asked = Trajectory(every=item.trajectory["every"], until=item.trajectory["until"])
+        self.plan.runs[run.run_id] = replace(run, trajectory=run.trajectory.joined(asked))
 
     def _backbone(self, name: str, where: str) -> dict[str, Any]:
         entry = self.plan.scale.backbone(name, where)

@@ -1,6 +1,6 @@
 """The shape of each tabulated column beside the paper's: what is judged at every scale, and all that compact judges."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,9 +24,7 @@ class ColumnShape:
 
 def shapes(manifest: Mapping[str, Any], evaluations: Evaluations) -> Iterator[ColumnShape]:
     """Yield the agreement of every column that has printed numbers and ours in at least three rows."""
-    for column in manifest["columns"]:
-        if column["metric"] == "text" or column["choose"] or column["minus"]:
-            continue
+    for column in shape_columns(manifest["columns"]):
         reported, ours = column_values(manifest, column, evaluations)
         if len(reported) < FEWEST_ROWS:
             continue
@@ -34,6 +32,17 @@ def shapes(manifest: Mapping[str, Any], evaluations: Evaluations) -> Iterator[Co
         agreement = table_agreement(reported, ours, baseline=baseline, better=column["better"])
         if agreement.rank is not None:
             yield ColumnShape(manifest["item"], column["id"], column["label"], agreement)
+
+
+def shape_columns(columns: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the columns whose shape is judged: an average stands for its parts, the end for a trajectory."""
+    numbers = [
+        column
+        for column in columns
+        if column["metric"] != "text" and not column["choose"] and not column["minus"]
+    ]
+    averages = [column for column in numbers if column["read"].rpartition("/")[2].startswith("avg")]
+    return averages or [column for column in numbers if not column["read"].startswith("trajectory/")]
 
 
 def column_values(

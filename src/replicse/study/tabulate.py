@@ -80,7 +80,7 @@ def tabulate(manifest: Mapping[str, Any], evaluations: Evaluations) -> Iterator[
                 if protocol != AS_DESCRIBED:
                     facts = {name: entry for name, entry in facts.items() if name != "spread"}
                 outcome = _outcome(manifest, row, column, facts, encoders, found)
-                if outcome["verdict"] != "failed" and not column["minus"]:
+                if outcome["verdict"] != "failed" and not column["minus"] and not column["choose"]:
                     outcome |= _over_pairs(encoders, facts.get("read", column["read"]), evaluations)
                 yield dict.fromkeys(FIELDS, "") | base | outcome
 

@@ -238,6 +238,7 @@ class Trainer:
             {
                 "steps": step,
                 "rows": self.data.rows,
+                "parameters": self.optimiser.moved,
                 "history": self.history,
                 "best": self.best,
                 "seconds": round(seconds, 3),

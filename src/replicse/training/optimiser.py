@@ -23,6 +23,11 @@ class AdamW:
         self.weight_decay = weight_decay
         self.state: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
 
+    @property
+    def moved(self) -> int:
+        """Return how many numbers it has moved so far: those of all parameters that ever had a gradient."""
+        return sum(self.parameters[place].numel() for place in self.state)
+
     def zero_grad(self) -> None:
         """Forget all gradients."""
         for parameter in self.parameters:

@@ -1,0 +1,342 @@
+"""The story of one cell: every heading on made-up evaluations, and what the verb prints."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+import yaml
+from made_up import write_evaluation
+from places import ROOT
+from scipy import stats
+
+from replicse.cli import main
+from replicse.commands.why import told
+from replicse.errors import BadInput
+from replicse.study.audit import Finding
+from replicse.study.claims import claim_rows
+from replicse.study.pairs import packed_pairs
+from replicse.study.planner import load_plan
+from replicse.study.story import cell_story, find_cell
+from replicse.study.tabulate import Evaluations
+
+WORKFLOW = ROOT / "workflow"
+CONFIG = {
+    "scale": "paper",
+    "papers": {"simcse": ["table1", "table5", "table8", "tableA1", "figure2"], "repro": ["table4"]},
+    "seeds": [0, 1, 2],
+    "adjudicate": ["repro/table4", "simcse/table1"],
+}
+CELL = "repro/table4/crop-10/stsb-dev"
+PENALTY = {"low-dropout": 4.0, "character-crop": 6.0, "as-run": 10.0}
+GOLD = np.round(np.random.default_rng(0).uniform(0, 5, 150), 1)
+
+
+def score(cell, place):
+    """The baseline row stands at 80, the others at 75; a variant costs its penalty, and each seed adds a half."""
+    base = 80.0 if cell.row.id == "none" else 75.0
+    return base + 0.5 * place - PENALTY.get(cell.protocol, 0.0) * (1 + 0.1 * place)
+
+
+def noisy(spread, seed):
+    return packed_pairs(GOLD + np.random.default_rng(seed).normal(0, spread, len(GOLD)), GOLD)
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return load_plan(CONFIG, WORKFLOW)
+
+
+@pytest.fixture
+def results(plan, tmp_path, monkeypatch):
+    """Evaluations of repro's Table 4: scores, their bounds over pairs, and the pairs themselves."""
+    monkeypatch.chdir(tmp_path)
+    for cell in plan.cells["repro/table4"]:
+        if cell.protocol in ("as-described", *PENALTY):
+            for place, encoder in enumerate(cell.encoders):
+                value = score(cell, place)
+                bounds = {"all": value, "low": value - 2, "high": value + 1.5}
+                write_evaluation(
+                    plan.paths.encoder(encoder, "evaluation"),
+                    {
+                        f"sts-dev/{task}/{key}": one
+                        for task in ("STS-B", "SICK-R")
+                        for key, one in bounds.items()
+                    },
+                    pairs={"sts-dev/STS-B": noisy(1 if cell.row.id == "none" else 3, place)},
+                )
+    return Evaluations(plan.paths)
+
+
+def story_of(plan, name, evaluations=None, claims=(), findings=()):
+    return cell_story(plan, find_cell(plan, name), evaluations or Evaluations(plan.paths), claims, findings)
+
+
+# Names
+
+
+def test_a_cell_is_found_with_or_without_its_metric_and_under_a_protocol(plan):
+    plain = find_cell(plan, CELL)
+    assert plain is find_cell(plan, f"{CELL}/spearman")
+    assert (plain.row.id, plain.column.id, plain.protocol) == ("crop-10", "stsb-dev", "as-described")
+    variant = find_cell(plan, f"{CELL}@character-crop")
+    assert variant.protocol == "character-crop"
+    assert variant is find_cell(plan, f"{CELL}/spearman@character-crop")
+    assert variant.encoders != plain.encoders
+    uniformity = find_cell(plan, "simcse/figure2/unsup-simcse/final/uniformity")
+    assert uniformity.column.metric == "uniformity"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("repro/table4/crop-10", ["expected paper/item/row/column"]),
+        ("repro/table4/crop-10/stsb-dev/spearman/more", ["expected paper/item/row/column"]),
+        ("repro/tabel4/crop-10/stsb-dev", ['no item "repro/tabel4"', 'did you mean "repro/table4"']),
+        ("repro/table4/corp-10/stsb-dev", ['no cell "repro/table4/corp-10/stsb-dev"', f'mean "{CELL}']),
+        (f"{CELL}@caracter-crop", ['no cell "', f'did you mean "{CELL}@character-crop"']),
+        ("repro/table4/none/stsb-dev@character-crop", ['no cell "repro/table4/none']),
+        (f"{CELL}/accuracy", ["no cell", "did you mean"]),
+    ],
+)
+def test_a_name_that_is_no_cell_is_told_with_the_nearest(plan, name, words):
+    with pytest.raises(BadInput) as error:
+        find_cell(plan, name)
+    text = str(error.value)
+    assert all(word in text for word in words), text
+    assert "\n" not in text
+
+
+# Headings
+
+
+def test_both_papers_numbers_and_ours_by_seed(plan, results):
+    story = story_of(plan, CELL, results)
+    assert story["cell"] == ["repro/table4 · Crop 10% · STS-B dev"]
+    assert story["printed"] == ["64.60  (Table 4)", "77.8  (simcse, Table 1)"]
+    assert story["read"] == ["sts-dev/STS-B/all"]
+    assert [line.split()[0] for line in story["seeds"]] == ["75.0000", "75.5000", "76.0000"]
+    assert [line.split()[1] for line in story["seeds"]] == list(find_cell(plan, CELL).encoders)
+    assert story["files"] == [plan.paths.encoder(find_cell(plan, CELL).encoders[0], "evaluation")]
+
+
+def test_intervals_over_seeds_and_over_pairs(plan, results):
+    value, seeds, pairs = story_of(plan, CELL, results)["reproduced"]
+    assert value == "75.5000, +10.9000 to the printed number"
+    half = stats.t.ppf(0.975, 2) * 0.5 * np.sqrt(4 / 3) + 0.005
+    assert seeds == f"one more run is expected in {75.5 - half:.2f} to {75.5 + half:.2f}"
+    assert pairs == "other test pairs would give 73.50 to 77.00"
+
+
+def test_the_verdict_and_its_reason(plan, results):
+    (line,) = story_of(plan, CELL, results)["verdict"]
+    assert line.startswith("higher: the reported 64.6 lies below")
+
+
+def test_a_borrowed_spread_is_told(plan, results):
+    lines = story_of(plan, "repro/table4/none/stsb-dev", results)["reproduced"]
+    assert lines[1].endswith("(a published spread)")
+
+
+def test_the_difference_to_the_baseline_row_is_over_the_same_pairs(plan, results):
+    (line,) = story_of(plan, CELL, results)["baseline"]
+    match = re.fullmatch(
+        r"(\S+) to row none with the first seed, (\S+) to (\S+) over the same test pairs", line
+    )
+    found, low, high = map(float, match.groups())
+    sides = [
+        stats.spearmanr(GOLD + np.random.default_rng(0).normal(0, spread, len(GOLD)), GOLD).statistic
+        for spread in (3, 1)
+    ]
+    assert found == pytest.approx(100 * (sides[0] - sides[1]), abs=0.02)
+    assert low < found < high < 0
+    assert "baseline" not in story_of(plan, "repro/table4/none/stsb-dev", results), "a row is not its own"
+    assert "baseline" not in story_of(plan, "repro/table4/crop-10/sick-dev", results), "no pairs were kept"
+
+
+def test_variants_have_an_effect_and_their_share_of_the_printed_gap(plan, results):
+    lines = dict(line.split(": ", 1) for line in story_of(plan, CELL, results)["variants"])
+    assert set(lines) == {"low-dropout", "character-crop", "last-checkpoint", "head-at-test", "as-run"}
+    half = stats.t.ppf(0.975, 2) * 0.4 / np.sqrt(3)
+    effect = f"-4.40 [{-4.4 - half:+.2f}, {-4.4 + half:+.2f}]"
+    assert lines["low-dropout"] == f"{effect}, {100 * 4.4 / 13.2:.0f}% of the printed gap of -13.20"
+    assert lines["last-checkpoint"] == "not run"
+    alone = dict(
+        line.split(": ", 1)
+        for line in story_of(plan, "repro/table4/deletion-10/stsb-dev", results)["variants"]
+    )
+    assert "of the printed gap" in alone["low-dropout"]
+    assert "-" in alone["low-dropout"].split(", ")[-1], "an effect against the gap has a negative share"
+
+
+@pytest.mark.parametrize(
+    "name", [f"{CELL}@low-dropout", f"{CELL}-delta", "simcse/tableA1/unsup-simcse-bert-base/batch-size"]
+)
+def test_a_variant_a_difference_and_a_choice_have_no_variants_of_their_own(plan, results, name):
+    assert "variants" not in story_of(plan, name, results)
+
+
+def test_a_variant_says_what_it_is_and_where_that_is_seen(plan, results):
+    story = story_of(plan, f"{CELL}@low-dropout", results)
+    assert story["cell"][1].startswith("under low-dropout: Dropout 0.02 and 0.01. github.com/aksholokhov")
+    assert [line.split()[0] for line in story["seeds"]] == ["71.0000", "71.1000", "71.2000"]
+    assert any("0.02" in line for line in story["run"])
+    assert story["reproduced"][0].startswith("71.1000, ")
+
+
+def test_a_difference_says_what_is_subtracted(plan, results):
+    story = story_of(plan, f"{CELL}-delta", results)
+    assert story["read"] == ["sts-dev/STS-B/all, minus the printed 77.8"]
+    assert story["reproduced"][0].startswith("-2.3000")
+    assert not any("test pairs" in line for line in story["reproduced"])
+
+
+def test_a_choice_shows_its_hyper_parameter_and_no_bounds_of_a_correlation(plan, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    cell = find_cell(plan, "simcse/tableA1/unsup-simcse-bert-base/batch-size")
+    for place, encoder in enumerate(cell.encoders):
+        bounds = {"all": 80.0 - place, "low": 78.0, "high": 82.0}
+        write_evaluation(
+            plan.paths.encoder(encoder, "evaluation"),
+            {f"sts-dev/STS-B/{key}": value for key, value in bounds.items()},
+        )
+    story = story_of(plan, "simcse/tableA1/unsup-simcse-bert-base/batch-size")
+    assert len(cell.encoders) == 12
+    assert story["reproduced"] == ["64.0000, +0.0000 to the printed number"]
+    assert len(story["seeds"]) == 6 and story["seeds"][-1] == "and 7 more"
+
+
+def test_claims_and_findings_that_name_the_cell(plan, results):
+    claims = [
+        {
+            "claim": "p/with-metric",
+            "cells": f"x/y/z/w; {CELL}/spearman",
+            "reported": "supported",
+            "ours": "not run",
+        },
+        {"claim": "p/without", "cells": CELL, "reported": "contradicted", "ours": "undetermined"},
+        {
+            "claim": "p/other",
+            "cells": f"{CELL}-delta; repro/table4/crop-20/stsb-dev",
+            "reported": "",
+            "ours": "",
+        },
+    ]
+    findings = [
+        Finding(
+            "repro",
+            "rule",
+            "Table 4",
+            ("p/c", f"{CELL}/spearman"),
+            "-13.3 is printed",
+            "-13.2 follows",
+            "certain",
+        ),
+        Finding("repro", "rule", "Table 4", (f"{CELL}-delta/spearman",), "other", "other", "certain"),
+    ]
+    story = story_of(plan, CELL, results, claims, findings)
+    assert story["claims"] == [
+        "p/with-metric: in print supported, ours not run",
+        "p/without: in print contradicted, ours undetermined",
+    ]
+    assert story["audit"] == ["-13.3 is printed; -13.2 follows (certain)"]
+
+
+def test_the_shipped_claims_name_the_cell(plan, results):
+    lines = story_of(plan, "simcse/table1/crop-10/stsb-dev", results, claim_rows(plan, results))["claims"]
+    assert any(line.startswith("repro/c1: in print supported") for line in lines)
+
+
+def test_the_run_and_what_it_starts_from():
+    micro = load_plan({**CONFIG, "scale": "micro"}, WORKFLOW)
+    story = story_of(micro, CELL)
+    encoder = micro.encoders[find_cell(micro, CELL).encoders[0]]
+    run = micro.runs[encoder.source["run"]]
+    assert story["run"][0] == micro.paths.run(encoder.source["run"])
+    assert story["run"][-1] == f"starts from {micro.paths.run(run.init['run'])}"
+    told_of = dict(line.split(": ", 1) for line in story["run"][1:-1])
+    assert {key: json.loads(text) for key, text in told_of.items()} == run.canonical()
+    assert story["seeds"][0].startswith("not run  infonce")
+    assert story["reproduced"] == ["nothing yet"]
+    assert story["verdict"] == ["not run: none of the planned runs (3) is there"]
+
+
+def test_a_quoted_cell_says_so_and_claims_no_run(plan, results):
+    story = story_of(plan, "simcse/table5/is-bert-base/avg", results)
+    assert story["printed"] == ["66.58  (Table 5)"]
+    assert story["seeds"] == ["quoted by the paper from elsewhere; not re-run"]
+    assert story["verdict"] == ["none: quoted by the paper from elsewhere"]
+    assert not {"run", "files", "variants", "baseline"} & set(story)
+
+
+def test_an_encoder_that_was_not_trained_here_has_no_run(plan, results):
+    story = story_of(plan, "simcse/table5/bert-base-first-last/avg", results)
+    assert story["run"] == ["no training"]
+
+
+def test_a_sentence_is_told_as_it_stands(plan, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    cell = find_cell(plan, "simcse/table8/boat-1/sbert-base")
+    for encoder in cell.encoders:
+        write_evaluation(plan.paths.encoder(encoder, "evaluation"), {cell.read: "Some men sail at sea."})
+    story = story_of(plan, "simcse/table8/boat-1/sbert-base")
+    assert story["printed"][0].startswith("A group of men traveling over the ocean")
+    assert story["reproduced"] == ["Some men sail at sea."]
+    assert story["seeds"][0].startswith("Some men sail at sea.  ")
+    assert story["verdict"] == ["none"]
+
+
+def test_a_failure_is_told_in_place_of_a_number(plan, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    cell = find_cell(plan, CELL)
+    write_evaluation(
+        plan.paths.encoder(cell.encoders[1], "evaluation"),
+        {cell.read: None},
+        failures={cell.read: "all cosines are equal"},
+    )
+    story = story_of(plan, CELL)
+    assert story["seeds"][1] == f"all cosines are equal  {cell.encoders[1]}"
+    assert story["verdict"] == ["failed: all cosines are equal"]
+    assert story["reproduced"] == ["nothing yet"]
+
+
+# The verb
+
+
+@pytest.fixture
+def verb(plan, results, tmp_path, capsys):
+    config = tmp_path / "study.yaml"
+    config.write_text(yaml.safe_dump(CONFIG))
+
+    def call(name, *more):
+        assert main(["why", name, "--config", str(config), "--workflow", str(WORKFLOW), *more]) == 0
+        return capsys.readouterr().out
+
+    return call
+
+
+@pytest.mark.parametrize(
+    "name",
+    [CELL, f"{CELL}@as-run", "simcse/table1/none/stsb-dev", "simcse/table5/is-bert-base/avg"],
+)
+def test_a_story_fits_a_screen(verb, name):
+    lines = verb(name).splitlines()
+    assert len(lines) <= 60
+    assert max(map(len, lines)) <= 120
+
+
+def test_every_heading_stands_in_the_printed_story_and_in_json(verb):
+    name = "repro/table4/crop-20/stsb-dev"
+    headings = [line.split()[0] for line in verb(name).splitlines() if not line.startswith(" ")]
+    assert headings == [
+        "cell", "printed", "read", "seeds", "reproduced", "verdict", "baseline", "variants", "claims", "run", "files",
+    ]  # fmt: skip
+    assert list(json.loads(verb(name, "--json"))) == headings
+
+
+def test_lines_stand_below_their_heading_and_wrap():
+    text = told("printed", ["82.5  (Table 3)", "word " * 40])
+    first, second, third = text.splitlines()
+    assert first == "printed     82.5  (Table 3)"
+    assert second.startswith(" " * 12 + "word") and len(second) <= 116
+    assert third.startswith(" " * 14 + "word")
