@@ -219,13 +219,8 @@ class Plan:
             for protocol in self.papers[key].protocols
             if protocol.id in run
         ]
-        return [
-            {
-                "id": AS_DESCRIBED,
-                "text": "What the paper's text says; where it leaves a choice open, the one told beside the item.",
-            },
-            *found,
-        ]
+        described = "What the paper's text says; where it leaves a choice open, what is told beside the item."
+        return [{"id": AS_DESCRIBED, "text": described}, *found]
 
 
 def tokenizer_id(recipe: Mapping[str, Any]) -> str:
