@@ -63,6 +63,17 @@ def test_a_study_may_ask_for_some_rows_of_an_item():
             plan_of(rows=rows)
 
 
+def test_a_further_config_file_may_leave_papers_out_and_name_less_than_the_first():
+    plan = plan_of(
+        papers={"simcse": ["table3"], "repro": [], "diffcse": []},
+        rows={"diffcse/table7": ["ratio-30"]},
+        adjudicate=["repro/table4"],
+    )
+    assert list(plan.items) == ["simcse/table3"] and list(plan.record["papers"]) == ["simcse"]
+    with pytest.raises(BadInput, match="papers holds no item"):
+        plan_of(papers={"simcse": []})
+
+
 def test_only_rows_with_steps_keep_checkpoints():
     plan = plan_of(papers={"repro": ["figure1"]}, seeds=[0])
     trajectories = {

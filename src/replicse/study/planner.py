@@ -28,7 +28,7 @@ def load_study(config: Mapping[str, Any], workflow: Path, file: str = "config.ya
     return Study(
         workflow=workflow,
         scale=config["scale"],
-        papers=config["papers"],
+        papers={key: wanted for key, wanted in config["papers"].items() if wanted},
         seeds=tuple(config["seeds"]),
         source=data.get("source") or "",
         root=data.get("root") or "",
@@ -59,6 +59,15 @@ def load_plan(config: Mapping[str, Any], workflow: Path, file: str = "config.yam
         paths=Paths(scale.name),
         priors=load_priors(priors) if priors.exists() else None,
     )
+    # A further config file is laid over config.yaml, so what that one says of other items must not be a mistake.
+    known = [item.id for paper in papers.values() for item in paper.items.values()]
+    for key, names in (
+        ("rows", study.rows),
+        ("adjudicate", () if study.adjudicate == "all" else study.adjudicate),
+    ):
+        for name in names:
+            if name not in known:
+                raise BadInput(f'{file}: {key} names "{name}"{nearest(name, known)}')
     planner = Planner(plan)
     for key, wanted in study.papers.items():
         items = papers[key].items
@@ -66,12 +75,8 @@ def load_plan(config: Mapping[str, Any], workflow: Path, file: str = "config.yam
             if name not in items:
                 raise BadInput(f'{file}: papers.{key} names "{name}"{nearest(name, items)}')
             planner.add(with_rows(items[name], study.rows.get(f"{key}/{name}"), file))
-    for name in study.rows:
-        if name not in plan.items:
-            raise BadInput(f'{file}: rows names "{name}"{nearest(name, plan.items)}')
-    for name in () if study.adjudicate == "all" else study.adjudicate:
-        if name not in plan.items:
-            raise BadInput(f'{file}: adjudicate names "{name}"{nearest(name, plan.items)}')
+    if not plan.items:
+        raise BadInput(f"{file}: papers holds no item; name some, or write all")
     return plan
 
 
