@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import statistics
 from pathlib import Path
 
@@ -321,41 +322,47 @@ def test_estimates_can_be_written_as_json():
     ],
 )
 def test_the_shipped_spreads(backbone, metric, spread):
-    assert study.load_priors(PRIORS).lookup(backbone, metric) == spread
+    assert study.load_priors(PRIORS)[0].lookup(backbone, metric) == spread
 
 
 def test_the_shipped_spreads_name_their_source_and_fit_their_ranges():
-    priors = study.load_priors(PRIORS)
-    assert "simple-simcse" in priors.source
-    assert "unsupervised SimCSE" in priors.setting
-    for metrics in yaml.safe_load(PRIORS.read_text())["spreads"].values():
+    seeds, reruns = study.load_priors(PRIORS)
+    assert "simple-simcse" in seeds.source and "unsupervised SimCSE" in seeds.setting
+    first, second = yaml.safe_load(PRIORS.read_text())
+    for metrics in first["spreads"].values():
         for entry in metrics.values():
             assert entry["seeds"] == 50
             if "min" in entry:
                 assert entry["min"] < entry["mean"] < entry["max"]
                 assert 3.5 < (entry["max"] - entry["min"]) / entry["sd"] < 6.5  # the range of 50 normal draws
+    values = [float(value) for value in re.findall(r"\d\d\.\d\d", reruns.source)]
+    entry = second["spreads"]["bert-base"]["sts/avg"]
+    assert len(values) == entry["seeds"] == 4
+    assert statistics.stdev(values) == pytest.approx(entry["sd"], abs=0.005)
+    assert statistics.mean(values) == pytest.approx(entry["mean"], abs=0.0051)
 
 
 @pytest.mark.parametrize("sd", ["0.8", 0, -1, None, True, math.inf, math.nan])
 def test_a_spread_must_be_a_number_above_zero(tmp_path, sd):
     path = tmp_path / "priors.yaml"
     path.write_text(
-        yaml.safe_dump({"source": "x", "setting": "y", "spreads": {"b": {"sts/avg": {"sd": sd}}}})
+        yaml.safe_dump([{"source": "x", "setting": "y", "spreads": {"b": {"sts/avg": {"sd": sd}}}}])
     )
-    with pytest.raises(BadInput, match=r"spreads\.b\.sts/avg\.sd is .*expected a number above zero"):
+    with pytest.raises(BadInput, match=r"\[0\]\.spreads\.b\.sts/avg\.sd is .*expected a number above zero"):
         study.load_priors(path)
 
 
 @pytest.mark.parametrize(
     ("document", "message"),
     [
-        ({"setting": "y", "spreads": {"b": {}}}, "source is missing"),
-        ({"source": "x", "spreads": {"b": {}}}, "setting is missing"),
-        ({"source": "x", "setting": "y"}, "spreads is missing"),
-        ({"source": "x", "setting": "y", "spreads": [1]}, r"spreads is \[1\]; expected a mapping"),
-        ({"source": "x", "setting": "y", "spreads": {"b": 1}}, r"spreads\.b is 1; expected a mapping"),
-        ({"source": "x", "setting": "y", "spreads": {"b": {"sts/avg": 1}}}, "sd is None"),
+        ([{"setting": "y", "spreads": {"b": {}}}], r"\[0\]\.source is missing"),
+        ([{"source": "x", "spreads": {"b": {}}}], "setting is missing"),
+        ([{"source": "x", "setting": "y"}], "spreads is missing"),
+        ([{"source": "x", "setting": "y", "spreads": [1]}], r"spreads is \[1\]; expected a mapping"),
+        ([{"source": "x", "setting": "y", "spreads": {"b": 1}}], r"spreads\.b is 1; expected a mapping"),
+        ([{"source": "x", "setting": "y", "spreads": {"b": {"sts/avg": 1}}}], "sd is None"),
         ([1], "source is missing"),
+        ({"source": "x"}, "it holds no list"),
     ],
 )
 def test_malformed_priors_are_told_in_a_sentence(tmp_path, document, message):

@@ -109,7 +109,7 @@ def _cell_facts(plan: Plan, cell: Cell) -> dict[str, Any]:
 
 def _borrowed_spread(plan: Plan, cell: Cell) -> float | None:
     """Return the published spread of a cell whose runs were all trained in the setting it was measured in."""
-    if plan.priors is None or not plan.scale.comparable or not cell.encoders or cell.column.choose:
+    if not plan.scale.comparable or not cell.encoders or cell.column.choose:
         return None
     found = {_prior(plan, encoder, cell.read) for encoder in cell.encoders}
     return found.pop() if len(found) == 1 else None
@@ -117,12 +117,12 @@ def _borrowed_spread(plan: Plan, cell: Cell) -> float | None:
 
 def _prior(plan: Plan, encoder: str, read: str) -> float | None:
     spec = plan.encoders[encoder]
-    backbone = plan.measured.get(spec.source.get("run", ""))
-    if backbone is None or spec.postprocess:
+    spreads = plan.measured.get(spec.source.get("run", ""), {})
+    if read not in spreads or spec.postprocess:
         return None
     run = plan.runs[spec.source["run"]]
     as_trained = (spec.pooling, spec.checkpoint) == (run.pooling.test, plan.kept_checkpoint(run))
-    return plan.priors.lookup(backbone, read) if as_trained else None
+    return spreads[read] if as_trained else None
 
 
 def _setting_difference(plan: Plan, cell: Cell) -> str:

@@ -13,7 +13,6 @@ from replicse.study.paths import Paths
 from replicse.study.protocols import AS_DESCRIBED
 from replicse.study.scales import Scale
 from replicse.study.specs import EncoderSpec, RunSpec, digest, plain
-from replicse.study.statistics import Priors
 
 SOURCES = ("use", "backbone", "released", "vectors", "data")
 
@@ -62,7 +61,6 @@ class Plan:
     scale: Scale
     papers: dict[str, Paper]
     paths: Paths
-    priors: Priors | None = None
     items: dict[str, Item] = field(default_factory=dict)
     cells: dict[str, list[Cell]] = field(default_factory=dict)
     runs: dict[str, RunSpec] = field(default_factory=dict)
@@ -73,9 +71,8 @@ class Plan:
     stores: dict[str, dict[str, Any]] = field(default_factory=dict)
     run_stores: dict[str, list[str]] = field(default_factory=dict)
     counted: set[str] = field(default_factory=set)
-    measured: dict[str, str] = field(
-        default_factory=dict
-    )  # run -> backbone whose published spread is its own
+    # run -> its published spreads by metric
+    measured: dict[str, Mapping[str, float]] = field(default_factory=dict)
 
     def item(self, name: str) -> Item:
         """Return an item by `paper/item` or by its target name; BadInput names the nearest one."""

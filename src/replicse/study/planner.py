@@ -15,7 +15,7 @@ from replicse.study.plan import Cell, Plan, Study, backbone_id, tokenizer_id
 from replicse.study.protocols import AS_DESCRIBED, changed_subject, variants, varied
 from replicse.study.scales import load_scale
 from replicse.study.specs import EncoderSpec, RunSpec, Trajectory, build, digest, tidy
-from replicse.study.statistics import load_priors
+from replicse.study.statistics import Priors, load_priors
 from replicse.study.validation import check, read_yaml
 
 SOURCES = ("use", "backbone", "released", "vectors", "data")
@@ -57,7 +57,6 @@ def load_plan(config: Mapping[str, Any], workflow: Path, file: str = "config.yam
         scale=scale,
         papers=papers,
         paths=Paths(scale.name),
-        priors=load_priors(priors) if priors.exists() else None,
     )
     # A further config file is laid over config.yaml, so what that one says of other items must not be a mistake.
     known = [item.id for paper in papers.values() for item in paper.items.values()]
@@ -68,7 +67,7 @@ def load_plan(config: Mapping[str, Any], workflow: Path, file: str = "config.yam
         for name in names:
             if name not in known:
                 raise BadInput(f'{file}: {key} names "{name}"{nearest(name, known)}')
-    planner = Planner(plan)
+    planner = Planner(plan, load_priors(priors) if priors.exists() else ())
     for key, wanted in study.papers.items():
         items = papers[key].items
         for name in items if wanted == "all" else wanted:
@@ -102,8 +101,13 @@ def read_config(file: Path) -> dict[str, Any]:
 class Planner:
     """Adds items to a plan: each cell's encoders, their runs, and what those stand on."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, priors: Sequence[Priors] = ()) -> None:
         self.plan = plan
+        self._measured = [
+            (recipe_of(plan.papers, "", name, "priors.yaml"), prior.spreads.get(backbone, {}))
+            for prior in priors
+            for backbone, name in prior.recipes.items()
+        ]
         self._memo: dict[str, tuple[str, ...]] = {}
 
     def add(self, item: Item) -> None:
@@ -225,9 +229,9 @@ class Planner:
         recipe = recipe_of(self.plan.papers, item.paper, name, where)
         values = varied(merged(recipe, subject.get("run", {})), subject.get("vary", {}))
         run_id = self._run(values, seed, where, adjust=True)
-        for backbone, name in self.plan.priors.recipes.items() if self.plan.priors else ():
-            if values == recipe_of(self.plan.papers, item.paper, name, where):
-                self.plan.measured[run_id] = backbone
+        for recipe, spreads in self._measured:
+            if values == recipe:
+                self.plan.measured[run_id] = spreads
         run = self.plan.runs[run_id]
         return {
             "pooling": run.pooling.test,

@@ -216,29 +216,35 @@ class Priors:
         return self.spreads.get(backbone, {}).get(metric)
 
 
-def load_priors(path: Path) -> Priors:
-    """Return the priors of a YAML file with `source`, `setting` and `spreads` by backbone and metric.
+def load_priors(path: Path) -> tuple[Priors, ...]:
+    """Return the priors of a YAML file: a list with `source`, `setting`, `recipes` and `spreads`.
 
     Every spread has an `sd`; what else it holds is for the reader. Raises BadInput naming key and value.
     """
     document = read_yaml(path)
+    if not isinstance(document, list):
+        raise BadInput(f"{path}: it holds no list; give every source of spreads an entry")
+    return tuple(_priors(f"{path}: [{place}]", entry) for place, entry in enumerate(document))
+
+
+def _priors(where: str, document: object) -> Priors:
     for key in ("source", "setting", "spreads"):
         if not isinstance(document, Mapping) or not document.get(key):
-            raise BadInput(f"{path}: {key} is missing; a spread counts only with its source and setting")
+            raise BadInput(f"{where}.{key} is missing; a spread counts only with its source and setting")
     spreads: dict[str, dict[str, float]] = {}
-    for backbone, metrics in _mapping(path, "spreads", document["spreads"]).items():
-        for metric, entry in _mapping(path, f"spreads.{backbone}", metrics).items():
+    for backbone, metrics in _mapping(f"{where}.spreads", document["spreads"]).items():
+        for metric, entry in _mapping(f"{where}.spreads.{backbone}", metrics).items():
             sd = entry.get("sd") if isinstance(entry, Mapping) else None
             if isinstance(sd, bool) or not isinstance(sd, int | float) or not 0 < sd < math.inf:
                 raise BadInput(
-                    f"{path}: spreads.{backbone}.{metric}.sd is {sd!r}; expected a number above zero"
+                    f"{where}.spreads.{backbone}.{metric}.sd is {sd!r}; expected a number above zero"
                 )
             spreads.setdefault(backbone, {})[metric] = float(sd)
-    recipes = _mapping(path, "recipes", document.get("recipes") or {})
+    recipes = _mapping(f"{where}.recipes", document.get("recipes") or {})
     return Priors(document["source"], document["setting"], spreads, recipes)
 
 
-def _mapping(path: Path, key: str, value: object) -> Mapping:
+def _mapping(where: str, value: object) -> Mapping:
     if not isinstance(value, Mapping):
-        raise BadInput(f"{path}: {key} is {value!r}; expected a mapping")
+        raise BadInput(f"{where} is {value!r}; expected a mapping")
     return value
