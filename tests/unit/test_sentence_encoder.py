@@ -14,7 +14,7 @@ from tiny_encoders import tiny
 from replicse.data.tokenizer import train_tokenizer
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.checkpoints import save_encoder
-from replicse.encoder.pooling import POOLINGS, Head, need_of, pool
+from replicse.encoder.pooling import POOLINGS, Head, need_of, pool, random_head
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput, MissingData
 
@@ -218,6 +218,7 @@ def test_other_families_go_through_transformers(folder, tmp_path, family, poolin
             SentenceEncoder.open(tmp_path, pooling)
         return
     encoder = SentenceEncoder.open(tmp_path, pooling)
+    unseen = random_head(16)
     for sentence, vector in zip(SENTENCES, encoder(SENTENCES), strict=True):
         tokens = torch.tensor([encoder.tokenizer.encode(sentence).ids])
         with torch.no_grad():
@@ -225,6 +226,7 @@ def test_other_families_go_through_transformers(folder, tmp_path, family, poolin
         states = [state[0] for state in found.hidden_states]
         expected = {
             "cls": states[2][0],
+            "random-head": unseen(states[2][0]).detach(),
             "cls-head": found.get("pooler_output", [None])[0],
             "mean": states[2].mean(0),
             "first-last": (states[1] + states[2]).mean(0) / 2,
