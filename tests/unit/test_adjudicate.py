@@ -44,7 +44,7 @@ class Scores:
 
 
 def test_cells_that_a_difference_joins_are_counterparts(plan):
-    found = counterparts(plan)
+    found = counterparts(plan.papers)
     assert found["repro/table4", "crop-10", "stsb-dev", "spearman"] == (
         "simcse/table1",
         "crop-10",

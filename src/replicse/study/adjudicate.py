@@ -58,7 +58,7 @@ def adjudicated(plan: Plan) -> list[str]:
 
 def adjudicate(plan: Plan, item: str, evaluations: Evaluations) -> Iterator[Explained]:
     """Yield every number of an item under every variant that may explain it."""
-    pairs = counterparts(plan)
+    pairs = counterparts(plan.papers)
     for cell in described(plan, item):
         if cell.column.metric == "text" or cell.column.choose or cell.column.minus:
             continue

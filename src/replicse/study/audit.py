@@ -220,7 +220,9 @@ def averages(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
 
 def printed_differences(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
     """Yield printed differences that are not minuend less subtrahend, both as printed."""
-    for cell, own, other in differences(plan):
+    cells = {cell_key(cell): cell for name in plan.items for cell in described(plan, name)}
+    for difference, minuend_key, other in differences(plan.papers):
+        cell, own = cells[difference], cells[minuend_key]
         delta, minuend, subtrahend = exact(cell.reported), exact(own.reported), exact(cell.minus)
         if delta is None or minuend is None or subtrahend is None:
             continue

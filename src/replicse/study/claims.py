@@ -380,7 +380,7 @@ class _Counterpart:
 
     def __init__(self, plan: Plan, names: CellNames) -> None:
         self._names = names
-        pairs = counterparts(plan).items()
+        pairs = counterparts(plan.papers).items()
         self._instead = {names.name(other): own for own, other in pairs}
         self._repeating = {own[0].partition("/")[0] for own, _ in pairs}
 

@@ -1,7 +1,8 @@
 """Which cell of one paper stands for which cell of another: read off the tables that print differences."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from replicse.study.papers import Column, Item, Paper, Row
 from replicse.study.plan import Cell, Plan
 from replicse.study.protocols import AS_DESCRIBED
 
@@ -10,7 +11,7 @@ CellKey = tuple[str, str, str, str]
 
 def cell_key(cell: Cell) -> CellKey:
     """Return item, row, column and metric of a cell."""
-    return cell.item.id, cell.row.id, cell.column.id, cell.column.metric
+    return _key(cell.item, cell.row, cell.column)
 
 
 def described(plan: Plan, item: str) -> list[Cell]:
@@ -18,32 +19,44 @@ def described(plan: Plan, item: str) -> list[Cell]:
     return [cell for cell in plan.cells.get(item, ()) if cell.protocol == AS_DESCRIBED]
 
 
-def counterparts(plan: Plan) -> dict[CellKey, CellKey]:
-    """Return, for each cell a paper compares with another paper's, that cell.
+def counterparts(papers: Mapping[str, Paper]) -> dict[CellKey, CellKey]:
+    """Return, for each cell a paper compares with another paper's, that cell; whatever a study asks for."""
+    return {own: other for _, own, other in differences(papers)}
+
+
+def differences(papers: Mapping[str, Paper]) -> Iterator[tuple[CellKey, CellKey, CellKey]]:
+    """Yield every cell that prints a difference, its minuend and its subtrahend.
 
     A column with `minus` prints minuend - subtrahend. The subtrahend is named; the minuend is the paper's own
     cell of the same row that is read alike, in the same item where it stands there, else in another one.
     """
-    return {cell_key(own): other for _, own, other in differences(plan)}
+    for paper in papers.values():
+        for item in paper.items.values():
+            for row, column in _cells(item):
+                own = _minuend(paper, item, row, column) if column.minus else None
+                if own is not None:
+                    wanted = column.minus
+                    other = (wanted["item"], wanted.get("row", row.id), wanted["column"], wanted["metric"])
+                    yield _key(item, row, column), own, other
 
 
-def differences(plan: Plan) -> Iterator[tuple[Cell, Cell, CellKey]]:
-    """Yield every cell that prints a difference, with its minuend and the key of its subtrahend."""
-    for item in plan.items.values():
-        for cell in described(plan, item.id):
-            own = _minuend(plan, cell) if cell.column.minus else None
-            if own is not None:
-                wanted = cell.column.minus
-                row = wanted.get("row", cell.row.id)
-                yield cell, own, (wanted["item"], row, wanted["column"], wanted["metric"])
-
-
-def _minuend(plan: Plan, difference: Cell) -> Cell | None:
-    paper = difference.item.paper
-    items = [difference.item, *(item for item in plan.items.values() if item.paper == paper)]
-    for item in items:
-        for cell in described(plan, item.id):
-            same = cell.row.id == difference.row.id and cell.read == difference.read
-            if same and not cell.column.minus and cell.reported:
-                return cell
+def _minuend(paper: Paper, home: Item, row: Row, column: Column) -> CellKey | None:
+    for item in (home, *paper.items.values()):
+        for other, own in _cells(item):
+            printed = (item.name, other.id, own.id, own.metric) in paper.reported
+            alike = other.id == row.id and _read(other, own) == _read(row, column)
+            if printed and alike and not own.minus:
+                return _key(item, other, own)
     return None
+
+
+def _cells(item: Item) -> Iterator[tuple[Row, Column]]:
+    return ((row, column) for row in item.rows for column in item.columns)
+
+
+def _read(row: Row, column: Column) -> str:
+    return row.read.get(column.id, column.read)
+
+
+def _key(item: Item, row: Row, column: Column) -> CellKey:
+    return item.id, row.id, column.id, column.metric

@@ -88,7 +88,7 @@ def _protocol(plan: Plan, cell: Cell) -> Iterator[str]:
 
 def _printed(plan: Plan, cell: Cell) -> list[str]:
     lines = [f"{cell.reported.value}  ({cell.reported.source})" if cell.reported else "no number is printed"]
-    other = counterparts(plan).get(cell_key(cell))
+    other = counterparts(plan.papers).get(cell_key(cell))
     if other:
         paper, _, item = other[0].partition("/")
         printed = plan.papers[paper].reported.get((item, *other[1:]))
