@@ -125,10 +125,15 @@ def rounding_of(printed: str, decimals: int) -> Rounding:
 
 
 def rounded(value: float, rounding: Rounding) -> str:
-    """Return a number rounded to printed decimals, with a true minus sign and no negative zero."""
+    """Return a number rounded to printed decimals, with a true minus sign and no negative zero.
+
+    A count that would read as 0M is written out instead.
+    """
     scaled = value / 10 ** UNITS[rounding.unit.lower()]
     kind = "e" if rounding.scientific else "f"
     text = f"{scaled:{',' if rounding.commas else ''}.{rounding.decimals}{kind}}"
+    if float(text.replace(",", "")) == 0 and rounding.unit and value:
+        return rounded(value, Rounding(0, commas=True))
     if float(text.replace(",", "")) == 0:
         text = text.removeprefix("-")
     return text.replace("-", MINUS) + rounding.unit

@@ -88,10 +88,7 @@ def trajectory(records: Records) -> "Figure":
             if points:
                 _path(axes, points, place)
         _plane(axes)
-    lines = [
-        _handle(color=COLOURS[place % len(COLOURS)], marker=MARKERS[place % len(MARKERS)], label=method)
-        for place, method in enumerate(methods)
-    ]
+    lines = [_handle(label=method, **_line_style(place)) for place, method in enumerate(methods)]
     ends = [
         _handle(
             color=QUIET, linestyle="", marker="o", markerfacecolor="white", markersize=7.5, label="start"
@@ -267,7 +264,8 @@ def _panels_by_source(records: Records) -> "tuple[Figure, list[tuple[Axes, str, 
     panels = []
     for axes, source in zip(grid.flat, sources, strict=True):
         if len(sources) > 1:
-            axes.set_title(textwrap.fill(source, TITLE))
+            title = source if source in SOURCES else f"reproduced: {source[0].lower()}{source[1:]}"
+            axes.set_title(textwrap.fill(title, TITLE))
         panels.append((axes, source, [entry for entry in records if entry["source"] == source]))
     return figure, panels
 
@@ -281,7 +279,8 @@ def _plane(axes: "Axes") -> None:
 def _line_style(place: int) -> dict[str, Any]:
     return {
         "color": COLOURS[place % len(COLOURS)],
-        "marker": MARKERS[place % len(MARKERS)],
+        # A colour that comes round again comes with another marker, so that single points differ too.
+        "marker": MARKERS[(place + place // len(COLOURS)) % len(MARKERS)],
         "linestyle": DASHES[place // len(COLOURS) % len(DASHES)],
     }
 
