@@ -1,8 +1,9 @@
 """Tables and the report as LaTeX: booktabs, on pages they fit, for any engine."""
 
 import math
+import re
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -21,6 +22,8 @@ HEADER = 14
 # Physical lines of a table kept in one piece, and of one that is cut into panels rather than turned.
 WHOLE, SPLIT = 36, 32
 NARROW, WIDE = dict.fromkeys(".,:;'|! il", 0.3), dict.fromkeys("−±→%mwMW", 0.85)
+# Where a line may end: behind a space, a hyphen or a slash.
+BREAKS = re.compile(r"(?<=[-/])|\s+")
 WIDTHS = {**NARROW, **dict.fromkeys("()[]-tfrjs", 0.42), **WIDE}
 
 
@@ -44,10 +47,15 @@ def layout(table: Grid) -> tuple[str, bool]:
 
 def sheet(table: Sheet) -> str:
     """Return a plain table as LaTeX; columns that do not fit share the width by the length of their text."""
-    rows = [" & ".join(latex_text(text) for text in row) + r" \\" for row in table.rows]
+    widths = _sheet_widths(table)
+    lines = [_physical_lines(row, widths) for row in table.rows]
+    # Where rows wrap, a little room says where the next one begins.
+    end = r" \\" if all(width is None for width in widths) else r" \\[2pt]"
+    rows = [" & ".join(_breakable(text) for text in row) + end for row in table.rows]
     header = " & ".join(latex_text(text) for text in table.header) + r" \\"
     note = f"\\par\\smallskip{{\\footnotesize {latex_inline(table.note)}\\par}}\n" if table.note else ""
-    return _environment("".join(_kinds(table)), header, rows, len(rows)) + note
+    kinds = [_kind(width, place in table.numeric) for place, width in enumerate(widths)]
+    return _environment("".join(kinds), header, rows, sum(lines)) + note
 
 
 def document(report: Report, pictures: Mapping[str, str]) -> str:
@@ -192,21 +200,36 @@ def _cell(shown: Shown, stacked: bool) -> str:
     return rf"\{name}" + "".join(f"{{{latex_text(part)}}}" for part in parts)
 
 
-def _kinds(table: Sheet) -> list[str]:
-    """Return the column types of a sheet: natural width where that fits, paragraphs otherwise."""
+def _sheet_widths(table: Sheet) -> list[float | None]:
+    """Return the width of each column that wraps, and None for those of natural width.
+
+    Every column has room for its longest word; what is left is shared by what each still needs.
+    """
     columns = list(zip(table.header, *table.rows, strict=True))
     natural = [_widest(column) for column in columns]
+    least = [_widest(word for text in column for word in BREAKS.split(text)) for column in columns]
     room = PORTRAIT - GAP * len(columns)
-    long = {place for place, width in enumerate(natural) if width > room / len(columns)}
     if sum(natural) <= room:
-        long = set()
-    left = room - sum(width for place, width in enumerate(natural) if place not in long)
-    total = sum(natural[place] ** 0.5 for place in long)
-    kinds = []
-    for place, width in enumerate(natural):
-        if place in long:
-            share = left * width**0.5 / total
-            kinds.append(rf">{{\raggedright\arraybackslash}}p{{{share:.0f}pt}}")
-        else:
-            kinds.append("r" if place in table.numeric else "l")
-    return kinds
+        return [None] * len(columns)
+    left, need = room - sum(least), sum(natural) - sum(least)
+    widths = [low + max(0.0, left / need) * (high - low) for low, high in zip(least, natural, strict=True)]
+    return [None if natural[place] - width <= 0.5 else width for place, width in enumerate(widths)]
+
+
+def _physical_lines(row: Iterable[str], widths: Sequence[float | None]) -> int:
+    """Return about how many lines of type a row takes."""
+    return max(
+        1 if width is None else math.ceil(_points(text, SIZE) / (0.92 * width))
+        for text, width in zip(row, widths, strict=True)
+    )
+
+
+def _kind(width: float | None, numeric: bool) -> str:
+    if width is None:
+        return "r" if numeric else "l"
+    return rf">{{\raggedright\arraybackslash}}p{{{width:.0f}pt}}"
+
+
+def _breakable(text: str) -> str:
+    """Return text as LaTeX that may break behind a slash, as the names of cells do."""
+    return latex_text(text).replace("/", r"/\allowbreak{}")

@@ -41,6 +41,7 @@ def verdict_sheet(items: Sequence[Item]) -> Sheet:
     rows = tuple(
         (item.id, *(str(count[name]) for name in used), str(count.total()))
         for item, count in zip(items, counts, strict=True)
+        if count.total()
     )
     return Sheet("Verdicts by item", header, rows)
 

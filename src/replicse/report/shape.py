@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from replicse.report.cells import MINUS
 from replicse.report.tables import Sheet
 from replicse.study.agreement import BestRow, RankAgreement, SignAgreement
 from replicse.study.shape import ColumnShape
@@ -36,8 +37,12 @@ def shape_sheet(shapes: Iterable[ColumnShape]) -> Sheet:
 
 def _rank(rank: RankAgreement) -> str:
     if rank.low is None or rank.high is None:
-        return f"{rank.tau:+.2f}"
-    return f"{rank.tau:+.2f} [{rank.low:+.2f}, {rank.high:+.2f}]"
+        return _signed(rank.tau)
+    return f"{_signed(rank.tau)} [{_signed(rank.low)}, {_signed(rank.high)}]"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.2f}".replace("-", MINUS)
 
 
 def _best(best: BestRow | None) -> tuple[str, str]:
