@@ -613,7 +613,7 @@ def test_csv_and_sheet_hold_one_row_per_claim(tmp_path, monkeypatch):
     best = next(
         row for row in sheet.rows if row[0].startswith("simcse/default-dropout-best: All the variants")
     )
-    outcomes = ("supported", "contradicted", "supported")
+    outcomes = ("✓ supported", "✗ contradicted", "✓ supported")
     assert best[1:6] == ("Section 3, Table 3", "simcse/table3 (8 cells)", *outcomes)
     assert 0.95 < float(best[6]) <= 1
     assert cells_text(["a/b/c/d", "a/b/e/d"]) == "a/b/c/d, a/b/e/d"

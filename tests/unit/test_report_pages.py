@@ -235,7 +235,7 @@ def test_claims_have_a_sheet_per_paper_in_their_order():
     assert [(sheet.title, len(sheet.rows)) for sheet in page.sheets] == [("simcse", 2), ("repro", 1)]
     assert page.sheets[0].rows[0] == ("simcse/one: A is better than B.", "", "a/b (3 cells)", "", "", "", "")
     judged = claims_page([row | {"claim": "a/b", "ours": "supported", "probability": "0.987"}], True)
-    assert judged.sheets[0].rows[0][-2:] == ("supported", "0.99")
+    assert judged.sheets[0].rows[0][-2:] == ("✓ supported", "0.99")
 
 
 def test_findings_have_a_sheet_per_paper_and_none_is_said():

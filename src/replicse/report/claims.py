@@ -18,6 +18,15 @@ TEXT = (
 )
 SMALLER = "This scale judges no claim: ours says only what was found, and stands as not comparable."
 FEW_CELLS = 2
+# An outcome differs by its symbol too, as a verdict does.
+SYMBOLS = {
+    "supported": "✓",
+    "contradicted": "✗",
+    "undetermined": "?",
+    "not comparable": "◇",
+    "not run": "○",
+    "not printed": "–",
+}
 HEADER = ("Claim", "Place", "Cells", "In print", "Reproduction study", "Ours", "Probability")
 
 
@@ -34,14 +43,17 @@ def claims_sheet(rows: Iterable[Mapping[str, str]], title: str = TITLE) -> Sheet
             f"{row['claim']}: {row['text']}",
             row["place"],
             cells_text(row["cells"].split("; ")),
-            row["reported"],
-            row["reproduction"],
-            row["ours"],
+            *(marked(row[view]) for view in ("reported", "reproduction", "ours")),
             f"{float(row['probability']):.2f}" if row["probability"] else "",
         )
         for row in rows
     )
     return Sheet(title, HEADER, cells)
+
+
+def marked(outcome: str) -> str:
+    """Return an outcome behind its symbol; nothing for none."""
+    return f"{SYMBOLS[outcome]} {outcome}" if outcome else ""
 
 
 def cells_text(names: Sequence[str]) -> str:
