@@ -24,14 +24,17 @@ class ColumnShape:
 
 def shapes(manifest: Mapping[str, Any], evaluations: Evaluations) -> Iterator[ColumnShape]:
     """Yield the agreement of every column that has printed numbers and ours in at least three rows."""
-    for column in shape_columns(manifest["columns"]):
+    columns = shape_columns(manifest["columns"])
+    for column in columns:
         reported, ours = column_values(manifest, column, evaluations)
         if len(reported) < FEWEST_ROWS:
             continue
         baseline = manifest["baseline"] if manifest["baseline"] in reported else None
         agreement = table_agreement(reported, ours, baseline=baseline, better=column["better"])
         if agreement.rank is not None:
-            yield ColumnShape(manifest["item"], column["id"], column["label"], agreement)
+            alone = sum(other["label"] == column["label"] for other in columns) == 1
+            label = column["label"] if alone else f"{column['label']}, {column['metric']}"
+            yield ColumnShape(manifest["item"], column["id"], label, agreement)
 
 
 def shape_columns(columns: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
