@@ -8,10 +8,9 @@ from torch import Tensor
 
 from replicse.errors import BadInput, nearest
 from replicse.objective.conditional import ConditionalTokenPrediction
-from replicse.objective.edits import replace
+from replicse.objective.edits import PLACES, replace
 from replicse.objective.generator import Generator, checked_generator
 from replicse.objective.mlm import checked_ratio
-from replicse.objective.rtd import PLACES
 from replicse.objective.terms import Model, Step
 
 

@@ -10,6 +10,8 @@ from replicse.objective.generator import Generator
 from replicse.objective.mlm import masked_copy
 from replicse.objective.terms import Model
 
+PLACES = ("all", "masked")
+
 
 @dataclass(frozen=True)
 class Edited:

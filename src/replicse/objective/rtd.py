@@ -9,13 +9,12 @@ from torch import Tensor
 from replicse.encoder.linear import Linear
 from replicse.errors import BadInput, nearest
 from replicse.objective.conditional import ConditionalTerm
-from replicse.objective.edits import Edited, delete, insert, replace
+from replicse.objective.edits import PLACES, Edited, delete, insert, replace
 from replicse.objective.generator import Generator, checked_generator
 from replicse.objective.mlm import checked_ratio
 from replicse.objective.terms import Model, Step
 
 EDITS = ("replace", "insert", "delete")
-PLACES = ("all", "masked")
 AVERAGES = ("padded", "attended", "sum")
 # The released code multiplies ids by the attention mask: padding is id 0 in every vocabulary, RoBERTa's too.
 PADDING = 0

@@ -1,6 +1,5 @@
 """Figures from tidy data, each as SVG, PNG and PDF with reproducible bytes, and its data beside it as CSV."""
 
-import csv
 import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -8,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from replicse.errors import BadInput, nearest
-from replicse.files import written_aside
+from replicse.files import write_rows, written_aside
 from replicse.report.records import SOURCES
 
 if TYPE_CHECKING:
@@ -422,8 +421,5 @@ def _save(figure: "Figure", records: Records, stem: Path) -> list[Path]:
             figure.savefig(temporary, format=kind, metadata=metadata)
         written.append(path)
     path = stem.with_name(f"{stem.name}.csv")
-    with written_aside(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, list(records[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(records)
+    write_rows(path, list(records[0]), records)
     return [*written, path]

@@ -5,6 +5,7 @@ variant and under all of the released code, and the share of the printed gap tha
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 from replicse.files import write_rows
 from replicse.study.counterparts import CellKey, cell_key, counterparts, described
 from replicse.study.plan import Cell, Plan
-from replicse.study.protocols import AS_DESCRIBED, AS_RUN
+from replicse.study.protocols import AS_RUN
 from replicse.study.statistics import LEVEL, mean_and_spread, t_quantile
 from replicse.study.tabulate import Evaluations
 from replicse.study.verdicts import printed_number
@@ -53,16 +54,20 @@ FIELDS = [entry.name for entry in fields(Explained)]
 
 def adjudicated(plan: Plan) -> list[str]:
     """Return the items of the study whose variants are run, in order."""
-    return [name for name in plan.items if any(_variants(plan, cell) for cell in described(plan, name))]
+    return [name for name, cells in plan.cells.items() if any(_is_variant(plan, cell) for cell in cells)]
 
 
 def adjudicate(plan: Plan, item: str, evaluations: Evaluations) -> Iterator[Explained]:
     """Yield every number of an item under every variant that may explain it."""
     pairs = counterparts(plan.papers)
+    variants = defaultdict(list)
+    for cell in plan.cells[item]:
+        if _is_variant(plan, cell):
+            variants[cell_key(cell)].append(cell)
     for cell in described(plan, item):
         if cell.column.metric == "text" or cell.column.choose or cell.column.minus:
             continue
-        for variant in _variants(plan, cell):
+        for variant in variants[cell_key(cell)]:
             yield explained(plan, cell, variant, pairs.get(cell_key(cell)), evaluations)
 
 
@@ -132,14 +137,10 @@ def write_adjudication(rows: Iterable[Explained], out: Path) -> int:
     return write_rows(out, FIELDS, map(asdict, rows))
 
 
-def _variants(plan: Plan, cell: Cell) -> list[Cell]:
-    """Return the cells of a row and column under its paper's protocols; released checkpoints are none."""
-    names = {protocol.id for protocol in plan.papers[cell.item.paper].protocols} | {AS_RUN}
-    return [
-        other
-        for other in plan.cells[cell.item.id]
-        if other.protocol in names and cell_key(other) == cell_key(cell) and other.protocol != AS_DESCRIBED
-    ]
+def _is_variant(plan: Plan, cell: Cell) -> bool:
+    """Return whether a cell stands under one of its paper's protocols; a released checkpoint does not."""
+    protocols = plan.papers[cell.item.paper].protocols
+    return cell.protocol == AS_RUN or any(cell.protocol == protocol.id for protocol in protocols)
 
 
 def _gap(cell: Cell, other: str | None, ours: float | None) -> float | None:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from replicse.study.protocols import AS_DESCRIBED
+from replicse.study.shape import is_average
 from replicse.study.statistics import Estimate, aggregate_interval, interquartile_mean
-from replicse.study.tabulate import Evaluations
+from replicse.study.tabulate import Evaluations, described_cell
 from replicse.study.verdicts import printed_number
 
 FEWEST_TASKS = 4  # a quarter is cut at each end
@@ -41,57 +41,38 @@ def aggregates(manifest: Mapping[str, Any], evaluations: Evaluations) -> Iterato
         return
     labels = [row["label"] for row in manifest["rows"]]
     for row in manifest["rows"]:
-        scores = _scores(manifest, row, tasks, evaluations)
+        cells = [described_cell(manifest, row, column, evaluations) for column in tasks]
+        scores = _scores([values for _, values in cells])
         if scores is None:
             continue
-        reported = [_printed(manifest, row["id"], column) for column in tasks]
+        reported = [printed_number(text) for text, _ in cells]
+        known = None not in reported
         yield RowAggregate(
             item=manifest["item"],
             row=row["id"],
             label=row["label"] if labels.count(row["label"]) == 1 else f"{row['label']} ({row['group']})",
             n_tasks=len(tasks),
             n_seeds=len(scores),
-            reported=None if None in reported else float(interquartile_mean(np.array(reported))),
+            reported=float(interquartile_mean(np.array([each.value for each in reported])))
+            if known
+            else None,
             ours=aggregate_interval(scores, joint=True),
         )
 
 
 def task_columns(columns: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the columns that an average of the same suite is taken over; none where no average stands."""
-    suites = {column["read"].partition("/")[0] for column in columns if _is_average(column)}
+    suites = {column["read"].partition("/")[0] for column in columns if is_average(column)}
     return [
         column
         for column in columns
-        if column["read"].partition("/")[0] in suites and not _is_average(column) and not column["minus"]
+        if column["read"].partition("/")[0] in suites and not is_average(column) and not column["minus"]
     ]
 
 
-def _is_average(column: Mapping[str, Any]) -> bool:
-    return column["read"].rpartition("/")[2].startswith("avg") and not column["minus"]
-
-
-def _scores(
-    manifest: Mapping[str, Any],
-    row: Mapping[str, Any],
-    tasks: Sequence[Mapping[str, Any]],
-    evaluations: Evaluations,
-) -> np.ndarray | None:
-    """Return (seeds, tasks) scores; None while one is missing."""
-    table = []
-    for column in tasks:
-        name = f"{column['id']}|{column['metric']}"
-        facts = manifest["cells"].get(f"{row['id']}|{name}", {})
-        encoders = manifest["encoders"].get(row["protocols"][AS_DESCRIBED].get(name), [])
-        table.append(
-            [evaluations.value(encoder, facts.get("read", column["read"]))[0] for encoder in encoders]
-        )
+def _scores(table: Sequence[Sequence[Any]]) -> np.ndarray | None:
+    """Return (seeds, tasks) scores from the values of each task; None while one is missing."""
     sizes = {len(values) for values in table}
     if sizes == {0} or len(sizes) != 1 or any(value is None for values in table for value in values):
         return None
     return np.array(table, dtype=np.float64).T
-
-
-def _printed(manifest: Mapping[str, Any], row: str, column: Mapping[str, Any]) -> float | None:
-    facts = manifest["cells"].get(f"{row}|{column['id']}|{column['metric']}", {})
-    number = printed_number(facts.get("reported"))
-    return number.value if number else None

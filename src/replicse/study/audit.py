@@ -4,8 +4,6 @@ A printed number stands for all numbers that round to it, so sums are exact frac
 last digit says what rounding can explain. What a set holds is in `workflow/datasets.yaml`.
 """
 
-import csv
-import io
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from replicse.errors import BadInput, nearest
-from replicse.files import write_text
+from replicse.files import write_rows
 from replicse.study.claims import contradicted_in_print
 from replicse.study.counterparts import cell_key, described, differences
 from replicse.study.papers import Reported
@@ -128,11 +126,7 @@ def chosen(findings: Sequence[Finding], name: str, plan: Plan) -> list[Finding]:
 
 def write_audit(findings: Iterable[Finding], out: Path) -> None:
     """Write the findings as CSV."""
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, [entry.name for entry in fields(Finding)], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(finding.row() for finding in findings)
-    write_text(out, stream.getvalue())
+    write_rows(out, [entry.name for entry in fields(Finding)], (finding.row() for finding in findings))
 
 
 def measured(plan: Plan, item: str = "") -> Iterator[tuple[Cell, Printed]]:

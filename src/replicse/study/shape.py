@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from replicse.study.agreement import TableAgreement, table_agreement
-from replicse.study.protocols import AS_DESCRIBED
-from replicse.study.tabulate import Evaluations
+from replicse.study.tabulate import Evaluations, described_cell
 from replicse.study.verdicts import printed_number
 
 FEWEST_ROWS = 3  # an order of two rows is one sign
@@ -37,6 +36,11 @@ def shapes(manifest: Mapping[str, Any], evaluations: Evaluations) -> Iterator[Co
             yield ColumnShape(manifest["item"], column["id"], label, agreement)
 
 
+def is_average(column: Mapping[str, Any]) -> bool:
+    """Return whether a column reads an average over tasks, and no difference of one."""
+    return column["read"].rpartition("/")[2].startswith("avg") and not column["minus"]
+
+
 def shape_columns(columns: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the columns whose shape is judged: an average stands for its parts, the end for a trajectory."""
     numbers = [
@@ -44,7 +48,7 @@ def shape_columns(columns: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any
         for column in columns
         if column["metric"] != "text" and not column["choose"] and not column["minus"]
     ]
-    averages = [column for column in numbers if column["read"].rpartition("/")[2].startswith("avg")]
+    averages = [column for column in numbers if is_average(column)]
     return averages or [column for column in numbers if not column["read"].startswith("trajectory/")]
 
 
@@ -52,14 +56,11 @@ def column_values(
     manifest: Mapping[str, Any], column: Mapping[str, Any], evaluations: Evaluations
 ) -> tuple[dict[str, str], dict[str, list[float | None]]]:
     """Return printed text and our value per seed by row, for rows that have both and are not quoted."""
-    name = f"{column['id']}|{column['metric']}"
     reported: dict[str, str] = {}
     ours: dict[str, list[float | None]] = {}
     for row in manifest["rows"]:
-        facts = manifest["cells"].get(f"{row['id']}|{name}", {})
-        encoders = manifest["encoders"].get(row["protocols"][AS_DESCRIBED].get(name), [])
-        values = [evaluations.value(encoder, facts.get("read", column["read"]))[0] for encoder in encoders]
-        if printed_number(facts.get("reported")) and any(value is not None for value in values):
-            reported[row["id"]] = facts["reported"]
+        printed, values = described_cell(manifest, row, column, evaluations)
+        if printed_number(printed) and any(value is not None for value in values):
+            reported[row["id"]] = printed
             ours[row["id"]] = values
     return reported, ours

@@ -85,6 +85,17 @@ def tabulate(manifest: Mapping[str, Any], evaluations: Evaluations) -> Iterator[
                 yield dict.fromkeys(FIELDS, "") | base | outcome
 
 
+def described_cell(
+    manifest: Mapping[str, Any], row: Mapping[str, Any], column: Mapping[str, Any], evaluations: Evaluations
+) -> tuple[str | None, list[Any]]:
+    """Return what is printed in a cell (None where nothing is) and ours per seed as the paper describes it."""
+    name = f"{column['id']}|{column['metric']}"
+    facts = manifest["cells"].get(f"{row['id']}|{name}", {})
+    encoders = manifest["encoders"].get(row["protocols"][AS_DESCRIBED].get(name), [])
+    values = [evaluations.value(encoder, facts.get("read", column["read"]))[0] for encoder in encoders]
+    return facts.get("reported"), values
+
+
 def _outcome(
     manifest: Mapping[str, Any],
     row: Mapping[str, Any],
