@@ -9,7 +9,7 @@ from pathlib import Path
 # What the train verb does before it opens its first file.
 JOB = (
     "import replicse.cli, replicse.commands.train, torch; import replicse.commands.prepare,"
-    " replicse.study.provenance, replicse.training.loop, replicse.training.model"
+    " replicse.provenance, replicse.training.loop, replicse.training.model"
 )
 CASES = {"empty_python": "pass", "torch_alone": "import torch", "train_job": JOB}
 ROUNDS = 5

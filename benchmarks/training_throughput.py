@@ -26,7 +26,7 @@ def corpus(data: Path, rows: int) -> list[str]:
 def ours(folder: Path, lines: list[str], work: Path, steps: int) -> float:
     """Return sentences per second of our loop, tokenising included."""
     from replicse.data.store import write_store
-    from replicse.study.specs import RunSpec, build
+    from replicse.study.plan.specs import RunSpec, build
     from replicse.training.loop import Trainer, TrainJob
 
     start = time.perf_counter()

@@ -7,7 +7,7 @@ import numpy as np
 
 from replicse.data.store import write_store
 from replicse.data.tokenizer import train_tokenizer
-from replicse.study.specs import RunSpec, build
+from replicse.study.plan.specs import RunSpec, build
 from replicse.training.loop import TrainJob
 
 WORDS = [

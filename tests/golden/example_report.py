@@ -3,8 +3,8 @@
 import math
 import random
 
-from replicse.report.adjudication import adjudication_page
-from replicse.report.items import Result, make_item
+from replicse.report.content.items import Result, make_item
+from replicse.report.pages.adjudication import adjudication_page
 
 STUDY = {
     "scale": "paper",

@@ -3,11 +3,11 @@
 import pytest
 from golden import example_report as example
 
-from replicse.report import html, latex, markdown
-from replicse.report.contents import Page, make_report
+from replicse.report.content.contents import Page, make_report
+from replicse.report.content.tables import Sheet, grid_of
 from replicse.report.document import render_item_text
-from replicse.report.tables import Sheet, grid_of
-from replicse.report.terminal import page_text
+from replicse.report.formats import html, latex, markdown
+from replicse.report.formats.terminal import page_text
 
 CASES = {
     "dropout": example.dropout_table,

@@ -11,9 +11,9 @@ from places import ROOT
 from scipy import stats
 
 from replicse.files import read_rows
-from replicse.study.adjudicate import adjudicate, adjudicated, paired_effect, write_adjudication
-from replicse.study.counterparts import counterparts
-from replicse.study.planner import load_plan
+from replicse.study.judge.adjudicate import adjudicate, adjudicated, paired_effect, write_adjudication
+from replicse.study.plan.counterparts import counterparts
+from replicse.study.plan.planner import load_plan
 
 CONFIG = {"scale": "micro", "papers": {"simcse": "all", "repro": "all"}, "seeds": [0, 1, 2]}
 numbers = st.floats(-100, 100, allow_nan=False).map(lambda value: round(value, 3))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replicse.study.aggregate import aggregates, task_columns
+from replicse.study.results.aggregate import aggregates, task_columns
 
 TASKS = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")
 PRINTED = ("60.1", "70.2", "65.3", "75.4", "72.5", "71.6", "68.7")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replicse.errors import BadInput
-from replicse.study.agreement import (
+from replicse.study.results.agreement import (
     best_row,
     kendall_tau,
     rank_agreement,

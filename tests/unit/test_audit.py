@@ -21,10 +21,10 @@ from replicse.commands.audit import audit_verb
 from replicse.data.sts import STS_TASKS, load_sts
 from replicse.data.transfer import TRANSFER_TASKS, load_transfer
 from replicse.errors import BadInput
-from replicse.report.audit import audit_sheet, audit_text, subject
-from replicse.study import audit as rules
-from replicse.study.audit import CERTAIN, Finding, audit, audit_plan, chosen, load_datasets
-from replicse.study.papers import Reported
+from replicse.report.pages.audit import audit_sheet, audit_text, subject
+from replicse.study.judge import audit as rules
+from replicse.study.judge.audit import CERTAIN, Finding, audit, audit_plan, chosen, load_datasets
+from replicse.study.paper.papers import Reported
 
 WORKFLOW = ROOT / "workflow"
 DATASETS = load_datasets(WORKFLOW)

@@ -14,9 +14,8 @@ from scipy import stats
 
 from replicse.commands.claims import claims_verb
 from replicse.errors import BadInput
-from replicse.report.claims import cells_text, claims_page, claims_sheet
-from replicse.study.cell_names import CellNames
-from replicse.study.claims import (
+from replicse.report.pages.claims import cells_text, claims_page, claims_sheet
+from replicse.study.judge.claims import (
     FIELDS,
     Claim,
     Reading,
@@ -28,9 +27,10 @@ from replicse.study.claims import (
     study_claims,
     write_claims,
 )
-from replicse.study.planner import load_plan
-from replicse.study.relations import Relation, Side
-from replicse.study.tabulate import Evaluations
+from replicse.study.judge.relations import Relation, Side
+from replicse.study.paper.cell_names import CellNames
+from replicse.study.plan.planner import load_plan
+from replicse.study.results.tabulate import Evaluations
 
 WORKFLOW = ROOT / "workflow"
 SCHEMAS = WORKFLOW / "schemas"

@@ -3,9 +3,9 @@
 import pytest
 from places import ROOT
 
-from replicse.study.cost import FILLED, passed_parameters, run_hours
-from replicse.study.planner import load_plan
-from replicse.study.specs import RunSpec, build
+from replicse.study.plan.cost import FILLED, passed_parameters, run_hours
+from replicse.study.plan.planner import load_plan
+from replicse.study.plan.specs import RunSpec, build
 
 RUN = {
     "init": {"hub": "bert-base-uncased", "revision": "x"},

@@ -2,9 +2,9 @@
 
 import pytest
 
-from replicse.data.world import write_world
 from replicse.errors import BadInput
 from replicse.evaluation.counts import count
+from replicse.world.world import write_world
 
 CORPORA = {
     "nli": {"format": "triples", "file": "nli/nli_triples.csv"},

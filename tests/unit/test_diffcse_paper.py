@@ -12,9 +12,9 @@ from places import ROOT
 
 from replicse.augment import AUGMENTATIONS
 from replicse.commands.study import unprinted
-from replicse.study.papers import recipe_of
-from replicse.study.planner import load_plan
-from replicse.study.specs import plain
+from replicse.study.paper.papers import recipe_of
+from replicse.study.plan.planner import load_plan
+from replicse.study.plan.specs import plain
 
 WORKFLOW = ROOT / "workflow"
 PAPER = WORKFLOW / "papers" / "diffcse"

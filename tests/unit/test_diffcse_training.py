@@ -11,7 +11,7 @@ from replicse.data.tokenizer import load_tokenizer
 from replicse.encoder.checkpoints import MaskedLmHead, save_encoder
 from replicse.encoder.transformer import EncoderConfig, TransformerEncoder
 from replicse.objective import Objective, Step
-from replicse.study.specs import RunSpec, build, plain
+from replicse.study.plan.specs import RunSpec, build, plain
 from replicse.training.loop import Trainer
 
 TEXT, OTHER = {"column": "text"}, {"column": "other"}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from replicse.encoder.fitted import FittedVectors
+from replicse.encoder.baselines.fitted import FittedVectors
 from replicse.errors import BadInput
 from replicse.evaluation import suites
 

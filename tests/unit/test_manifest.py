@@ -8,9 +8,9 @@ from made_up import write_scores
 from places import ROOT
 
 from replicse.errors import BadInput
-from replicse.study.manifest import manifest_of
-from replicse.study.planner import load_plan
-from replicse.study.tabulate import Evaluations, tabulate
+from replicse.study.plan.planner import load_plan
+from replicse.study.results.manifest import manifest_of
+from replicse.study.results.tabulate import Evaluations, tabulate
 
 WORKFLOW = ROOT / "workflow"
 STS = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R", "avg")

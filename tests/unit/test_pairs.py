@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from replicse.study.pairs import difference_over_pairs, packed_pairs, unpacked
+from replicse.study.results.pairs import difference_over_pairs, packed_pairs, unpacked
 
 GENERATOR = np.random.default_rng(3)
 GOLD = np.round(GENERATOR.uniform(0, 5, 200), 1)

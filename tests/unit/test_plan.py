@@ -11,9 +11,9 @@ import yaml
 from places import ROOT
 
 from replicse.errors import BadInput
-from replicse.study.manifest import manifest_of
-from replicse.study.planner import load_plan, read_config
-from replicse.study.tabulate import FIELDS, Evaluations, tabulate, write_table
+from replicse.study.plan.planner import load_plan, read_config
+from replicse.study.results.manifest import manifest_of
+from replicse.study.results.tabulate import FIELDS, Evaluations, tabulate, write_table
 
 WORKFLOW = ROOT / "workflow"
 CONFIG = {"scale": "micro", "papers": {"simcse": ["table3", "figure2"], "repro": ["table5"]}, "seeds": [0, 1]}
@@ -143,10 +143,11 @@ def test_the_plan_is_the_same_each_time():
 def test_planning_is_fast_and_needs_no_torch():
     code = (
         "import sys, time; start = time.perf_counter();"
-        "from pathlib import Path; from replicse.study.planner import load_plan, read_config;"
+        "from pathlib import Path; from replicse.study.plan.planner import load_plan, read_config;"
         "config = read_config(Path('config.yaml')); config['seeds'] = [0, 1, 2, 3, 4]; config['scale'] = 'paper';"
         "load_plan(config, Path('workflow')); assert 'torch' not in sys.modules;"
-        "import replicse.study.verdicts, replicse.study.tabulate, replicse.study.agreement, replicse.cli;"
+        "import replicse.study.results.verdict, replicse.study.results.tabulate;"
+        "import replicse.study.results.agreement, replicse.cli;"
         "import replicse.commands.study, replicse.report.document;"
         "assert 'torch' not in sys.modules and 'scipy' not in sys.modules"
     )

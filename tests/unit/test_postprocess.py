@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replicse.encoder.postprocess import Flow, Whitening
+from replicse.encoder.baselines.postprocess import Flow, Whitening
 from replicse.errors import BadInput
 
 FITTED = 500

@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 from places import ROOT
 
 from replicse.errors import BadInput
-from replicse.study.manifest import manifest_of
-from replicse.study.planner import load_plan
-from replicse.study.protocols import (
+from replicse.study.paper.protocols import (
     AS_DESCRIBED,
     AS_RUN,
     Protocol,
@@ -18,6 +16,8 @@ from replicse.study.protocols import (
     variants,
     varied,
 )
+from replicse.study.plan.planner import load_plan
+from replicse.study.results.manifest import manifest_of
 
 WORKFLOW = ROOT / "workflow"
 SCHEMAS = WORKFLOW / "schemas"

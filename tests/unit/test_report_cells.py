@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from replicse.report.cells import (
+from replicse.report.content.cells import (
     MEANINGS,
     SYMBOLS,
     half_width,
@@ -16,8 +16,8 @@ from replicse.report.cells import (
     shown_verdict,
     signed,
 )
-from replicse.report.items import Result
-from replicse.study.verdicts import VERDICTS
+from replicse.report.content.items import Result
+from replicse.study.results.verdict import VERDICTS
 
 NUMBERS = st.floats(-1e4, 1e4, allow_nan=False)
 

@@ -11,13 +11,14 @@ import pytest
 from golden import example_report as example
 
 from replicse.errors import MissingData
-from replicse.report import contents, document
-from replicse.report.contents import SCALES, make_report
+from replicse.report import document
+from replicse.report.content import contents
+from replicse.report.content.contents import SCALES, make_report
+from replicse.report.content.items import Column, Item, Row
+from replicse.report.content.records import records_of
+from replicse.report.content.tables import Sheet, grid_of
 from replicse.report.document import LatexError, compile_latex, find_engine, render_item_text, write_report
 from replicse.report.figures import draw
-from replicse.report.items import Column, Item, Row
-from replicse.report.records import records_of
-from replicse.report.tables import Sheet, grid_of
 
 VOID = {"meta", "br", "img", "hr", "link"}
 
@@ -237,6 +238,6 @@ def test_the_pdf_is_set_within_its_pages_and_the_same_twice(tmp_path, drawn):
 
 
 def test_torch_is_not_loaded():
-    code = "import sys, replicse.report.document, replicse.report.figures, replicse.report.records;"
+    code = "import sys, replicse.report.document, replicse.report.figures, replicse.report.content.records;"
     code += "assert not {'torch', 'matplotlib', 'pandas', 'transformers'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": ":".join(sys.path)})

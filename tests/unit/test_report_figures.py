@@ -9,9 +9,9 @@ from golden import example_report as example
 
 from replicse.errors import BadInput
 from replicse.report import figures
+from replicse.report.content.items import Result
+from replicse.report.content.records import density_records, records_of, spectrum_records
 from replicse.report.figures import draw
-from replicse.report.items import Result
-from replicse.report.records import density_records, records_of, spectrum_records
 
 
 def spectra():

@@ -7,8 +7,8 @@ from golden import example_report as example
 
 from replicse.errors import BadInput, MissingData
 from replicse.files import read_json
-from replicse.report.items import make_item, read_results
-from replicse.study.tabulate import CONTRACT
+from replicse.report.content.items import make_item, read_results
+from replicse.study.results.tabulate import CONTRACT
 
 MANIFEST = {
     "item": "simcse/table6",

@@ -9,22 +9,22 @@ from places import ROOT
 
 from replicse.commands.tables import pages
 from replicse.files import read_json, read_rows, write_json
-from replicse.report.adjudication import adjudication_page
-from replicse.report.audit import audit_page
-from replicse.report.claims import claims_page
-from replicse.report.contents import Page
-from replicse.report.items import Item, Result, Row, make_item, read_results
-from replicse.report.reproduces import aggregate_sheet, reproduces_page, verdict_sheet
-from replicse.report.tables import Sheet
-from replicse.report.terminal import page_text, sheet_text
-from replicse.study.adjudicate import FIELDS, adjudicate, adjudicated, write_adjudication
-from replicse.study.aggregate import RowAggregate
-from replicse.study.audit import audit, audit_plan, write_audit
-from replicse.study.claims import claim_rows, write_claims
-from replicse.study.manifest import manifest_of
-from replicse.study.planner import load_plan
-from replicse.study.statistics import Estimate
-from replicse.study.tabulate import Evaluations, write_table
+from replicse.report.content.contents import Page
+from replicse.report.content.items import Item, Result, Row, make_item, read_results
+from replicse.report.content.tables import Sheet
+from replicse.report.formats.terminal import page_text, sheet_text
+from replicse.report.pages.adjudication import adjudication_page
+from replicse.report.pages.audit import audit_page
+from replicse.report.pages.claims import claims_page
+from replicse.report.pages.reproduces import aggregate_sheet, reproduces_page, verdict_sheet
+from replicse.study.judge.adjudicate import FIELDS, adjudicate, adjudicated, write_adjudication
+from replicse.study.judge.audit import audit, audit_plan, write_audit
+from replicse.study.judge.claims import claim_rows, write_claims
+from replicse.study.plan.planner import load_plan
+from replicse.study.results.aggregate import RowAggregate
+from replicse.study.results.manifest import manifest_of
+from replicse.study.results.statistics import Estimate
+from replicse.study.results.tabulate import Evaluations, write_table
 
 WORKFLOW = ROOT / "workflow"
 ENTRY = dict.fromkeys(FIELDS, "") | {

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replicse.report.prose import (
+from replicse.report.formats.prose import (
     html_blocks,
     html_inline,
     latex_blocks,

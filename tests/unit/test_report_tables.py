@@ -8,8 +8,8 @@ from golden import example_report as example
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replicse.report.items import Column, Item, Result, Row
-from replicse.report.tables import (
+from replicse.report.content.items import Column, Item, Result, Row
+from replicse.report.content.tables import (
     Heading,
     Line,
     Sheet,

@@ -5,9 +5,9 @@ import itertools
 import pytest
 from places import ROOT
 
-from replicse.study.manifest import manifest_of
-from replicse.study.planner import load_plan
-from replicse.study.settings import AGGREGATIONS, setting_difference
+from replicse.study.paper.settings import AGGREGATIONS, setting_difference
+from replicse.study.plan.planner import load_plan
+from replicse.study.results.manifest import manifest_of
 
 
 @pytest.mark.parametrize(("printed", "read"), list(itertools.product(AGGREGATIONS, AGGREGATIONS)))

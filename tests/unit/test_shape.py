@@ -5,11 +5,11 @@ import json
 import pytest
 from places import ROOT
 
-from replicse.report.shape import shape_sheet
-from replicse.study.manifest import manifest_of
-from replicse.study.planner import load_plan
-from replicse.study.shape import column_values, shapes
-from replicse.study.tabulate import Evaluations
+from replicse.report.pages.shape import shape_sheet
+from replicse.study.plan.planner import load_plan
+from replicse.study.results.manifest import manifest_of
+from replicse.study.results.shape import column_values, shapes
+from replicse.study.results.tabulate import Evaluations
 
 CONFIG = {"scale": "compact", "papers": {"simcse": ["table3"], "repro": ["table5"]}, "seeds": [0, 1]}
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replicse.errors import BadInput
-from replicse.study.specs import EncoderSpec, RunSpec, Trajectory, build, digest, plain, tidy
+from replicse.study.plan.specs import EncoderSpec, RunSpec, Trajectory, build, digest, plain, tidy
 
 BASE = {
     "init": {"hub": "bert-base-uncased", "revision": "abc"},

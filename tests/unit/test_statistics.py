@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replicse.errors import BadInput, MissingData
-from replicse.study import statistics as study
+from replicse.study.results import statistics as study
 
 PRIORS = Path(__file__).resolve().parents[2] / "workflow" / "priors.yaml"
 

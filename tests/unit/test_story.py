@@ -13,12 +13,12 @@ from scipy import stats
 from replicse.cli import main
 from replicse.commands.why import told
 from replicse.errors import BadInput
-from replicse.study.audit import Finding
-from replicse.study.claims import claim_rows
-from replicse.study.pairs import packed_pairs
-from replicse.study.planner import load_plan
-from replicse.study.story import cell_story, find_cell
-from replicse.study.tabulate import Evaluations
+from replicse.study.judge.audit import Finding
+from replicse.study.judge.claims import claim_rows
+from replicse.study.judge.story import cell_story, find_cell
+from replicse.study.plan.planner import load_plan
+from replicse.study.results.pairs import packed_pairs
+from replicse.study.results.tabulate import Evaluations
 
 WORKFLOW = ROOT / "workflow"
 CONFIG = {

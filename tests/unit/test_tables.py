@@ -6,8 +6,8 @@ import pytest
 from places import ROOT
 
 from replicse.commands.tables import curves
-from replicse.study.manifest import manifest_of
-from replicse.study.planner import load_plan
+from replicse.study.plan.planner import load_plan
+from replicse.study.results.manifest import manifest_of
 
 EDGES = [0.0, 0.5, 1.0]
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_up import write_evaluation
 
-from replicse.study.paths import Paths
-from replicse.study.tabulate import FIELDS, Evaluations, tabulate
+from replicse.study.plan.paths import Paths
+from replicse.study.results.tabulate import FIELDS, Evaluations, tabulate
 
 READ = "sts/STS12/all"
 
@@ -232,7 +232,7 @@ def test_the_order_of_seeds_rows_and_columns_changes_no_cell(values, random):
 
 def test_every_verdict_can_be_reached(table):
     """What a reader may meet in a table, each once, from evaluations alone."""
-    from replicse.study.verdicts import VERDICTS
+    from replicse.study.results.verdict import VERDICTS
 
     near, far = ({"s0": {READ: value}, "s1": {READ: value + 0.1}} for value in (70.0, 90.0))
     low = {"s0": {READ: 10.0}, "s1": {READ: 10.1}}

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from replicse.errors import BadInput
-from replicse.study.specs import RunSpec, build, plain
+from replicse.study.plan.specs import RunSpec, build, plain
 from replicse.training import loop
 from replicse.training.data import TrainingData
 from replicse.training.loop import Trainer, schedule

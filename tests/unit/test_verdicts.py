@@ -14,7 +14,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from replicse.errors import BadInput
-from replicse.study.verdicts import VERDICTS, judge, printed_number
+from replicse.study.results.verdict import VERDICTS, judge, printed_number
 
 ROOT = Path(__file__).resolve().parents[2]
 T_975 = {1: 12.706204736, 2: 4.302652730, 3: 3.182446305, 4: 2.776445105, 9: 2.262157163}
@@ -227,7 +227,7 @@ def test_numbers_of_other_types_come_back_as_plain_floats():
 
 
 def test_planning_does_not_pay_for_the_quantiles():
-    code = "import sys, replicse.study.verdicts; sys.exit(bool({'scipy', 'torch'} & set(sys.modules)))"
+    code = "import sys, replicse.study.results.verdict; sys.exit(bool({'scipy', 'torch'} & set(sys.modules)))"
     subprocess.run(
         [sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")}
     )

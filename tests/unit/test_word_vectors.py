@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replicse.data.sts import load_sts
-from replicse.encoder.word_vectors import CHOICES, AverageWordVectors, read_word_vectors
+from replicse.encoder.baselines.word_vectors import CHOICES, AverageWordVectors, read_word_vectors
 from replicse.errors import BadInput, MissingData
 
 WORDS = ["dog", "Dog", "cat", "dog!", "the", "n't"]

@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from replicse.data import world, world_grammar, world_words
 from replicse.errors import BadInput
+from replicse.world import grammar as world_grammar
+from replicse.world import words as world_words
+from replicse.world import world
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from snakemake.exceptions import WorkflowError
 sys.path.insert(0, str(Path(workflow.basedir) / "src"))
 
 from replicse.errors import BadInput
-from replicse.study.manifest import manifest_of
-from replicse.study.planner import load_plan
+from replicse.study.results.manifest import manifest_of
+from replicse.study.plan.planner import load_plan
 
 # A job runs with the Python of this Snakemake, unless Snakemake made it an environment of its own.
 shell.prefix(

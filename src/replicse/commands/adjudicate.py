@@ -8,13 +8,13 @@ from pathlib import Path
 from replicse.commands import Action
 from replicse.commands.study import add_study_arguments, chosen_config, hours_text
 from replicse.errors import BadInput
-from replicse.study.adjudicate import adjudicate, adjudicated, write_adjudication
-from replicse.study.manifest import manifest_of
-from replicse.study.papers import Item
-from replicse.study.plan import Plan
-from replicse.study.planner import load_plan
-from replicse.study.protocols import AS_DESCRIBED, AS_RUN
-from replicse.study.tabulate import Evaluations
+from replicse.study.judge.adjudicate import adjudicate, adjudicated, write_adjudication
+from replicse.study.paper.papers import Item
+from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN
+from replicse.study.plan.plan import Plan
+from replicse.study.plan.planner import load_plan
+from replicse.study.results.manifest import manifest_of
+from replicse.study.results.tabulate import Evaluations
 
 
 def adjudicate_verb(parser: ArgumentParser) -> Action:
@@ -45,8 +45,8 @@ def adjudicate_verb(parser: ArgumentParser) -> Action:
             return
         for name in items:
             print("\n".join(asked(plan, plan.items[name])))
-        from replicse.report.adjudication import adjudication_page
-        from replicse.report.terminal import page_text
+        from replicse.report.formats.terminal import page_text
+        from replicse.report.pages.adjudication import adjudication_page
 
         manifests = {name: manifest_of(plan, plan.items[name]) for name in items}
         texts = [

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from replicse.commands import Action
 from replicse.commands.study import add_workflow_argument
-from replicse.study.audit import audit, audit_plan, chosen, write_audit
+from replicse.study.judge.audit import audit, audit_plan, chosen, write_audit
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ def audit_verb(parser: ArgumentParser) -> Action:
         if arguments.json:
             print(json.dumps([asdict(one) for one in findings], indent=1, ensure_ascii=False))
         elif not arguments.out:
-            from replicse.report.audit import audit_text
+            from replicse.report.pages.audit import audit_text
 
             print(audit_text(findings))
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from replicse.commands import Action
 from replicse.commands.study import add_study_arguments, chosen_plan
-from replicse.study.claims import claim_rows, write_claims
-from replicse.study.tabulate import Evaluations
+from replicse.study.judge.claims import claim_rows, write_claims
+from replicse.study.results.tabulate import Evaluations
 
 LOG = logging.getLogger(__name__)
 WIDTH = 110

@@ -11,8 +11,8 @@ from typing import Any
 from replicse.commands import Action
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json
-from replicse.study.pairs import packed_pairs
-from replicse.study.specs import POOLINGS
+from replicse.study.plan.specs import POOLINGS
+from replicse.study.results.pairs import packed_pairs
 
 log = logging.getLogger(__name__)
 MAX_LENGTH = 512  # SentEval does not truncate (methods 2.1); 512 is where the position embeddings of BERT end
@@ -48,7 +48,7 @@ def opened(arguments: Namespace, folder: str) -> Any:
 
 def word_vectors(arguments: Namespace, root: Path) -> Any:
     """Return averaged word vectors from a text file below the data root."""
-    from replicse.encoder.word_vectors import AverageWordVectors
+    from replicse.encoder.baselines.word_vectors import AverageWordVectors
 
     options = {key: value for key, value in arguments.vectors.items() if key != "file"}
     return AverageWordVectors.open(root / arguments.vectors["file"], **options)
@@ -58,7 +58,7 @@ def postprocessed(vectors: Any, wanted: Mapping[str, Any], root: Path) -> Any:
     """Return vectors behind whitening or flow, fitted on all sentences of a corpus or on each target."""
     from replicse.commands.prepare import corpus_recipe
     from replicse.data.corpora import read_corpus
-    from replicse.encoder.fitted import FittedVectors
+    from replicse.encoder.baselines.fitted import FittedVectors
 
     if wanted["fit"] == "target":
         return FittedVectors(vectors, wanted["name"], None)
@@ -96,7 +96,7 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
     def action(arguments: Namespace) -> None:
         from replicse.commands.prepare import data_folder
         from replicse.evaluation.suites import run_suites, suite
-        from replicse.study.provenance import provenance
+        from replicse.provenance import provenance
 
         start, root = time.monotonic(), data_folder(arguments.data)
         for name in arguments.suite:

@@ -32,7 +32,7 @@ def data_verb(parser: ArgumentParser) -> Action:
     def action(arguments: Namespace) -> None:
         own = arguments.out.parent / "data"
         if arguments.source == "embedded":
-            from replicse.data.world import write_world
+            from replicse.world.world import write_world
 
             written = write_world(own)["files"]
             files = [{"name": name, **facts} for name, facts in sorted(written.items())]

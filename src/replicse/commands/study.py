@@ -8,12 +8,12 @@ from typing import Any
 
 from replicse.commands import Action
 from replicse.errors import BadInput
-from replicse.study.claims import study_claims
-from replicse.study.manifest import manifest_of
-from replicse.study.papers import Item
-from replicse.study.plan import Plan
-from replicse.study.planner import load_plan, read_config
-from replicse.study.tabulate import Evaluations, tabulate
+from replicse.study.judge.claims import study_claims
+from replicse.study.paper.papers import Item
+from replicse.study.plan.plan import Plan
+from replicse.study.plan.planner import load_plan, read_config
+from replicse.study.results.manifest import manifest_of
+from replicse.study.results.tabulate import Evaluations, tabulate
 
 
 def add_study_arguments(parser: ArgumentParser, example: str) -> None:
@@ -165,8 +165,8 @@ def show_verb(parser: ArgumentParser) -> Action:
         if arguments.json:
             print(json.dumps({"manifest": manifest, "cells": cells}, indent=1, ensure_ascii=False))
             return
+        from replicse.report.content.items import make_item, result_of
         from replicse.report.document import render_item_text
-        from replicse.report.items import make_item, result_of
 
         results = tuple(result_of(cell, item.id) for cell in cells)
         print(render_item_text(make_item(manifest, results, scale=plan.scale.name)))

@@ -9,9 +9,9 @@ from typing import Any
 
 from replicse.commands import Action
 from replicse.files import read_json, read_rows
-from replicse.study.paths import Paths
-from replicse.study.protocols import AS_DESCRIBED
-from replicse.study.tabulate import Evaluations, write_table
+from replicse.study.paper.protocols import AS_DESCRIBED
+from replicse.study.plan.paths import Paths
+from replicse.study.results.tabulate import Evaluations, write_table
 
 log = logging.getLogger(__name__)
 CURVES = ("spectrum", "density")
@@ -47,9 +47,9 @@ def figures_verb(parser: ArgumentParser) -> Action:
     )
 
     def action(arguments: Namespace) -> None:
+        from replicse.report.content.items import make_item, read_results
+        from replicse.report.content.records import records_of
         from replicse.report.figures import draw
-        from replicse.report.items import make_item, read_results
-        from replicse.report.records import records_of
 
         manifest = read_json(arguments.item)
         results = read_results(arguments.table)
@@ -63,7 +63,7 @@ def figures_verb(parser: ArgumentParser) -> Action:
 
 def curves(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the records of a figure whose curves stand in the evaluations: the first seed of each row."""
-    from replicse.report import records
+    from replicse.report.content import records
 
     # A suite may stand under two names: SimCSE's figure is of all splits of STS-B, DiffCSE's of its test set.
     suite = manifest["columns"][0]["read"].partition("/")[0]
@@ -90,8 +90,8 @@ def report_verb(parser: ArgumentParser) -> Action:
     )
 
     def action(arguments: Namespace) -> None:
+        from replicse.report.content.items import make_item, read_results
         from replicse.report.document import write_report
-        from replicse.report.items import make_item, read_results
 
         study = read_json(arguments.study)
         paths = Paths(study["scale"])
@@ -111,13 +111,13 @@ def report_verb(parser: ArgumentParser) -> Action:
 
 def pages(study: Mapping[str, Any], manifests: list[dict[str, Any]], items: list[Any]) -> list[Any]:
     """Return the pages that are drawn from all items: what reproduces, claims, audit, adjudication."""
-    from replicse.report.adjudication import adjudication_page
-    from replicse.report.audit import audit_page
-    from replicse.report.claims import claims_page
-    from replicse.report.reproduces import reproduces_page
-    from replicse.report.shape import shape_sheet
-    from replicse.study.aggregate import aggregates
-    from replicse.study.shape import shapes
+    from replicse.report.pages.adjudication import adjudication_page
+    from replicse.report.pages.audit import audit_page
+    from replicse.report.pages.claims import claims_page
+    from replicse.report.pages.reproduces import reproduces_page
+    from replicse.report.pages.shape import shape_sheet
+    from replicse.study.results.aggregate import aggregates
+    from replicse.study.results.shape import shapes
 
     paths = Paths(study["scale"])
     evaluations = Evaluations(paths)
@@ -136,7 +136,7 @@ def pages(study: Mapping[str, Any], manifests: list[dict[str, Any]], items: list
 
 def study_facts(study: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
     """Return the study record with what only the machine that reports knows: commit, versions, hardware, data."""
-    from replicse.study.provenance import provenance
+    from replicse.provenance import provenance
 
     generated = datetime.now(UTC).isoformat(timespec="seconds")
     return {**study, **provenance(), "generated": generated, "data": data["files"]}

@@ -30,7 +30,7 @@ def train_verb(parser: ArgumentParser) -> Action:
         import torch
 
         from replicse.commands.prepare import data_folder
-        from replicse.study.provenance import provenance
+        from replicse.provenance import provenance
         from replicse.training.loop import Trainer, TrainJob
         from replicse.training.model import device_for
 

@@ -6,10 +6,10 @@ from argparse import ArgumentParser, Namespace
 
 from replicse.commands import Action
 from replicse.commands.study import add_study_arguments, chosen_plan
-from replicse.study.audit import audit, audit_plan
-from replicse.study.claims import claim_rows
-from replicse.study.story import cell_story, find_cell
-from replicse.study.tabulate import Evaluations
+from replicse.study.judge.audit import audit, audit_plan
+from replicse.study.judge.claims import claim_rows
+from replicse.study.judge.story import cell_story, find_cell
+from replicse.study.results.tabulate import Evaluations
 
 WIDTH, HEADING = 116, 12
 

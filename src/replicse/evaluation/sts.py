@@ -10,7 +10,7 @@ from replicse.data.sts import STS_SPLITS, STS_TASKS, StsSubset, load_sts
 from replicse.errors import BadInput, nearest
 from replicse.evaluation.correlation import cosines, spearman
 from replicse.evaluation.suites import Vectors, focused
-from replicse.study.statistics import spearman_interval
+from replicse.study.results.statistics import spearman_interval
 
 TASKS = {"test": STS_TASKS, "dev": ("STS-B", "SICK-R")}
 AGGREGATIONS = ("all", "mean", "wmean")

@@ -14,10 +14,10 @@ from typing import Any
 
 from replicse.errors import Failed, MissingData
 from replicse.files import write_text, written_aside
-from replicse.report import html, latex, markdown
-from replicse.report.contents import Page, make_report
-from replicse.report.items import Item
-from replicse.report.terminal import item_text
+from replicse.report.content.contents import Page, make_report
+from replicse.report.content.items import Item
+from replicse.report.formats import html, latex, markdown
+from replicse.report.formats.terminal import item_text
 
 ENGINES = ("pdflatex", "xelatex", "lualatex", "tectonic")
 PASSES, TIMEOUT = 4, 600

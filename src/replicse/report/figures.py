@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from replicse.errors import BadInput, nearest
 from replicse.files import write_rows, written_aside
-from replicse.report.records import SOURCES
+from replicse.report.content.records import SOURCES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

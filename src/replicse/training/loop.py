@@ -16,7 +16,7 @@ from replicse.encoder.batch import TokenBatch
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.files import write_json
 from replicse.objective import Objective, Step
-from replicse.study.specs import RunSpec, build
+from replicse.study.plan.specs import RunSpec, build
 from replicse.training.data import TrainingData
 from replicse.training.model import SentenceModel, device_for, fresh_model, open_model
 from replicse.training.optimiser import AdamW

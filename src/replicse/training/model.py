@@ -14,7 +14,7 @@ from replicse.encoder.checkpoints import Loaded, MaskedLmHead, load_encoder, sav
 from replicse.encoder.pooling import HEADS, need_of, pool
 from replicse.encoder.transformer import ALL_TOKENS, EncoderConfig, TransformerEncoder
 from replicse.errors import BadInput
-from replicse.study.specs import Dropout
+from replicse.study.plan.specs import Dropout
 
 TOKEN_TYPES = {"bert": 2, "roberta": 1, "distilbert": 0}
 

@@ -1,0 +1,169 @@
+"""One cell as text: reported -> reproduced, spread, difference, and the verdict as a symbol and a word."""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from replicse.report.content.items import Result
+from replicse.study.results.verdict import PRINTED, UNITS
+
+ARROW = "→"
+MINUS = "−"
+QUOTED = "quoted"
+SYMBOLS = {
+    "within seed spread": "≈",
+    "higher": "▲",
+    "lower": "▼",
+    "undetermined": "?",
+    "not comparable": "◇",
+    "not run": "○",
+    "failed": "✗",
+    QUOTED: "”",
+}
+MEANINGS = {
+    "within seed spread": "The reported number lies where one more of our runs is expected to fall.",
+    "higher": "The reproduced number is higher: the reported one lies below that interval. This is no pass.",
+    "lower": "The reproduced number is lower: the reported one lies above that interval.",
+    "undetermined": "One seed and no published spread to judge it by.",
+    "not comparable": "The scale or the setting differs from the paper's, so no verdict is given.",
+    "not run": "Planned, but at least one run is missing.",
+    "failed": "A run behind the cell failed, so no number is shown.",
+    QUOTED: "The paper took the number from elsewhere: shown, neither reproduced nor judged.",
+}
+# What happened to a run is no verdict on a paper, so it is said at every scale.
+FACTS = ("failed", "not run")
+
+
+class Rounding(NamedTuple):
+    """How a printed number is rounded: decimals after `unit` (k, M, B) is taken out, or in powers of ten."""
+
+    decimals: int
+    unit: str = ""
+    commas: bool = False
+    scientific: bool = False
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A cell in parts, each ready to print; a missing part is blank. `verdict` names a symbol or is blank."""
+
+    reported: str = ""
+    reproduced: str = ""
+    spread: str = ""
+    delta: str = ""
+    verdict: str = ""
+
+    @property
+    def symbol(self) -> str:
+        """Return the symbol of the verdict."""
+        return SYMBOLS.get(self.verdict, "")
+
+    @property
+    def numbers(self) -> str:
+        """Return `82.5 → 75.4`, or the one number there is."""
+        reproduced = f"{ARROW} {self.reproduced}" if self.reproduced else ""
+        return _joined(self.reported, reproduced)
+
+    @property
+    def detail(self) -> str:
+        """Return `±0.6 (−7.1)`."""
+        return _joined(self.spread, self.delta)
+
+    @property
+    def text(self) -> str:
+        """Return `82.5 → 75.4 ±0.6 (−7.1) ▼`."""
+        return _joined(self.numbers, self.detail, self.symbol)
+
+    @property
+    def words(self) -> str:
+        """Return the text with the verdict spelt out behind its symbol."""
+        return _joined(self.text, self.verdict)
+
+
+def show(result: Result | None, *, scale: str, decimals: int = 2, quoted: bool = False) -> Shown:
+    """Return a tabulated cell as text; `decimals` counts where the paper prints no number.
+
+    A scale other than `paper` never shows a verdict. A quoted cell shows the printed number only.
+    """
+    if result is None:
+        return Shown()
+    reported = result.reported.strip()
+    if _printed(reported):
+        reported = reported.replace("-", MINUS)
+    if quoted:
+        return Shown(reported=reported, verdict=QUOTED if reported else "")
+    rounding = rounding_of(result.reported, decimals)
+    spread = half_width(result.low, result.high)
+    return Shown(
+        reported=reported,
+        reproduced=result.text if result.reproduced is None else rounded(result.reproduced, rounding),
+        spread="" if spread is None else f"±{_small(spread, rounding)}{'*' if result.borrowed else ''}",
+        delta="" if result.delta is None else f"({signed(result.delta, rounding)})",
+        verdict=shown_verdict(result.verdict, scale),
+    )
+
+
+def shown_verdict(verdict: str, scale: str) -> str:
+    """Return the verdict that may be shown at a scale."""
+    if scale == "paper" or not verdict or verdict in FACTS:
+        return verdict
+    return "not comparable"
+
+
+def rounding_of(printed: str, decimals: int) -> Rounding:
+    """Return the rounding of a printed number; `decimals` where none is printed (`-`, `N/A`)."""
+    match = _printed(printed.strip())
+    if match is None:
+        return Rounding(decimals)
+    return Rounding(
+        decimals=len(match["fraction"] or ""),
+        unit=match["unit"],
+        commas="," in match["whole"],
+        scientific=match["exponent"] is not None,
+    )
+
+
+def rounded(value: float, rounding: Rounding) -> str:
+    """Return a number rounded to printed decimals, with a true minus sign and no negative zero.
+
+    A count that would read as 0M is written out instead.
+    """
+    scaled = value / 10 ** UNITS[rounding.unit.lower()]
+    kind = "e" if rounding.scientific else "f"
+    text = f"{scaled:{',' if rounding.commas else ''}.{rounding.decimals}{kind}}"
+    if float(text.replace(",", "")) == 0 and rounding.unit and value:
+        return rounded(value, Rounding(0, commas=True))
+    if float(text.replace(",", "")) == 0:
+        text = text.removeprefix("-")
+    return text.replace("-", MINUS) + rounding.unit
+
+
+def signed(value: float, rounding: Rounding) -> str:
+    """Return a rounded difference with its sign; a zero has none."""
+    text = rounded(value, rounding)
+    return f"+{text}" if value > 0 and any(digit in "123456789" for digit in text) else text
+
+
+def half_width(low: float | None, high: float | None) -> float | None:
+    """Return half the width of an interval; None where a bound is missing or the interval is a point."""
+    if low is None or high is None or high <= low:
+        return None
+    return (high - low) / 2
+
+
+def _printed(text: str) -> re.Match[str] | None:
+    match = PRINTED.fullmatch(text)
+    return match if match and (match["whole"] or match["fraction"]) else None
+
+
+def _small(spread: float, rounding: Rounding) -> str:
+    """Return a spread rounded like its cell, with more decimals where it would read as none at all."""
+    scaled = spread / 10 ** UNITS[rounding.unit.lower()]
+    if not rounding.scientific and round(scaled, rounding.decimals) == 0:
+        rounding = rounding._replace(decimals=-math.floor(math.log10(scaled)))
+    return rounded(spread, rounding)
+
+
+def _joined(*parts: str) -> str:
+    return " ".join(part for part in parts if part)

@@ -1,0 +1,85 @@
+"""Tables and the report as one self-contained HTML file."""
+
+import base64
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from replicse.report.content.contents import Report
+from replicse.report.content.tables import Grid, Sheet, marks_of, panels
+from replicse.report.formats.prose import html_blocks, html_inline
+
+# Columns that fit beside the labels on a screen and on a printed page, and how many need smaller type.
+COLUMNS, DENSE = 8, 7
+# Beyond this many bytes a drawing is larger than a picture of it.
+LARGE = 400_000
+# The detail of a stacked cell is set in smaller type.
+DETAIL = 0.86
+
+
+def grid(table: Grid) -> str:
+    """Return a grid as an HTML fragment; its looks come from the report's style sheet."""
+    return str(_environment().get_template("table.html.j2").module.grid(table))
+
+
+def sheet(table: Sheet) -> str:
+    """Return a plain table as an HTML fragment."""
+    return str(_environment().get_template("table.html.j2").module.sheet(table))
+
+
+def document(report: Report, pictures: Mapping[str, str]) -> str:
+    """Return the report as one HTML file; `pictures` holds a data address for each item id."""
+    return _environment().get_template("report.html.j2").render(report=report, pictures=pictures)
+
+
+def data_address(stem: Path) -> str:
+    """Return a figure's SVG as a data address, or its PNG where the SVG is large."""
+    drawing = stem.with_name(f"{stem.name}.svg")
+    kind, path = ("svg+xml", drawing)
+    if drawing.stat().st_size > LARGE:
+        kind, path = "png", stem.with_name(f"{stem.name}.png")
+    return f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("replicse.report.formats"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "inline": lambda text: Markup(html_inline(text)),
+        "blocks": lambda text: Markup(html_blocks(text)),
+        "slug": _slug,
+    }
+    environment.globals |= {
+        "panels": panels,
+        "marks_of": marks_of,
+        "columns": COLUMNS,
+        "dense": DENSE,
+        "widths": _widths,
+    }
+    return environment
+
+
+def _widths(table: Grid, column: int) -> str:
+    """Return the widths of the parts of a column's cells, in digits, as custom properties of CSS."""
+    left, right, spread, delta = (
+        len(table.longest(part, column)) * size
+        for part, size in (("reported", 1), ("reproduced", 1), ("spread", DETAIL), ("delta", DETAIL))
+    )
+    if table.stacked:
+        # A difference in parentheses may hang over to the left, so that the digits stand below one another.
+        left, right = max(left, delta - 1), max(right, spread)
+    parts = {"left": left, "right": right, "spread": spread, "delta": delta}
+    return ";".join(f"--{name}:{width + 0.3:.1f}ch" for name, width in parts.items())
+
+
+def _slug(text: str) -> str:
+    return "-".join("".join(letter if letter.isalnum() else " " for letter in text.lower()).split())

@@ -1,0 +1,72 @@
+"""Tables and the report as GitHub Markdown."""
+
+import re
+from collections.abc import Mapping
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from replicse.report.content.contents import Report
+from replicse.report.content.tables import Grid, GridCell, Heading, Line, Sheet, marks_of
+
+SPECIAL = re.compile(r"([\\`*_\[\]<>|])")
+
+
+def escape(text: str) -> str:
+    """Return plain text that Markdown shows as it is, also inside a table."""
+    return SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def grid(table: Grid) -> str:
+    """Return a grid as a Markdown table with its notes on rows; headings become bold rows."""
+    header = [table.corner, *table.header]
+    rule = [":--", *["--:"] * len(table.header)]
+    rows = [[_cell(cell, table.stacked) for cell in line.cells] for line in table.lines]
+    body, remaining = [], iter(rows)
+    for entry in table.body:
+        if isinstance(entry, Heading):
+            body.append([f"**{escape(entry.text)}**", *[""] * len(table.header)])
+        else:
+            body.append([_label(entry), *next(remaining)])
+    lines = [_line([escape(text) for text in header]), _line(rule), *(_line(row) for row in body)]
+    notes = [f"<sup>{mark}</sup> {text}" for mark, text in marks_of(table)]
+    return "\n\n".join(["\n".join(lines), *notes])
+
+
+def sheet(table: Sheet) -> str:
+    """Return a plain table as Markdown."""
+    rule = ["--:" if place in table.numeric else ":--" for place in range(len(table.header))]
+    rows = [[escape(text) for text in row] for row in (table.header, *table.rows)]
+    lines = [_line(rows[0]), _line(rule), *(_line(row) for row in rows[1:])]
+    return "\n\n".join(["\n".join(lines), *([table.note] if table.note else [])])
+
+
+def _line(parts: list[str]) -> str:
+    return f"| {' | '.join(parts)} |"
+
+
+def _label(line: Line) -> str:
+    mark = f" <sup>{line.mark}</sup>" if line.mark else ""
+    # No-break spaces, since Markdown drops the others at the start of a cell.
+    return ("\u00a0\u00a0" if line.indent else "") + escape(line.label) + mark
+
+
+def _cell(cell: GridCell, stacked: bool) -> str:
+    shown = cell.shown
+    if not stacked:
+        return escape(shown.words)
+    first = " ".join(part for part in (shown.numbers, shown.symbol) if part)
+    return "<br>".join(escape(part) for part in (first, shown.detail) if part)
+
+
+def document(report: Report, pictures: Mapping[str, str]) -> str:
+    """Return the report as Markdown; `pictures` holds the path of each item's picture by item id."""
+    environment = Environment(
+        loader=PackageLoader("replicse.report.formats"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["escaped"] = escape
+    template = environment.get_template("report.md.j2")
+    text = template.render(report=report, pictures=pictures, grid=grid, sheet=sheet)
+    return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"

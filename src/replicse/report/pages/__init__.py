@@ -1,0 +1,1 @@
+"""Pages that are drawn from all items."""

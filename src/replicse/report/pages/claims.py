@@ -1,0 +1,68 @@
+"""The page of claims: each sentence with what the papers' numbers and ours say of it."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+
+from replicse.report.content.contents import Page
+from replicse.report.content.tables import Sheet
+
+TITLE = "Claims"
+TEXT = (
+    "A claim is a sentence that a paper states as a result, written as relations between cells, all of which must"
+    " hold. *In print* judges it by the paper's own numbers, *reproduction study* by the numbers that the study which"
+    " repeated the paper prints for the same cells, and *ours* by our paired seeds.",
+    "The probability is that of the claim's weakest part (Student's t over the paired seeds): supported from 0.95,"
+    " contradicted up to 0.05, undetermined between them and with one seed. Printed numbers decide outright, except"
+    " where their rounding could turn the relation. Blank: the study repeated none of the cells.",
+)
+SMALLER = "This scale judges no claim: ours says only what was found, and stands as not comparable."
+FEW_CELLS = 2
+# An outcome differs by its symbol too, as a verdict does.
+SYMBOLS = {
+    "supported": "✓",
+    "contradicted": "✗",
+    "undetermined": "?",
+    "not comparable": "◇",
+    "not run": "○",
+    "not printed": "–",
+}
+HEADER = ("Claim", "Place", "Cells", "In print", "Reproduction study", "Ours", "Probability")
+
+
+def claims_page(rows: Sequence[Mapping[str, str]], judges_orders: bool) -> Page | None:
+    """Return the page, a sheet per paper; None where no paper states a claim."""
+    sheets = tuple(claims_sheet(part, paper) for paper, part in groupby(rows, key=_paper))
+    return Page(TITLE, TEXT if judges_orders else (*TEXT, SMALLER), sheets) if sheets else None
+
+
+def claims_sheet(rows: Iterable[Mapping[str, str]], title: str = TITLE) -> Sheet:
+    """Return one row per claim, as `claim_rows` or claims.csv has them."""
+    cells = tuple(
+        (
+            f"{row['claim']}: {row['text']}",
+            row["place"],
+            cells_text(row["cells"].split("; ")),
+            *(marked(row[view]) for view in ("reported", "reproduction", "ours")),
+            f"{float(row['probability']):.2f}" if row["probability"] else "",
+        )
+        for row in rows
+    )
+    return Sheet(title, HEADER, cells)
+
+
+def marked(outcome: str) -> str:
+    """Return an outcome behind its symbol; nothing for none."""
+    return f"{SYMBOLS[outcome]} {outcome}" if outcome else ""
+
+
+def cells_text(names: Sequence[str]) -> str:
+    """Return the names of a few cells, or how many cells of which items; claims.csv names them all."""
+    if len(names) <= FEW_CELLS:
+        return ", ".join(names)
+    counts = Counter("/".join(name.split("/")[:2]) for name in names)
+    return ", ".join(f"{item} ({count} cell{'s' * (count > 1)})" for item, count in counts.items())
+
+
+def _paper(row: Mapping[str, str]) -> str:
+    return row["claim"].partition("/")[0]

@@ -1,0 +1,73 @@
+"""The page that says what reproduces: verdicts by item, shapes of the tables, aggregates over tasks."""
+
+from collections.abc import Iterable, Sequence
+
+from replicse.report.content.cells import MINUS, SYMBOLS
+from replicse.report.content.contents import Page
+from replicse.report.content.items import Item
+from replicse.report.content.tables import Sheet, verdict_counts
+from replicse.study.results.aggregate import RowAggregate
+
+TITLE = "What reproduces"
+JUDGED = (
+    "A cell is judged on its own: does the printed number lie where one more of our runs is expected? A table is judged"
+    " as a whole: does it keep the order of its rows, its best row, and the sign of every ablation? Neither follows"
+    " from the other."
+)
+SMALLER = {
+    True: "At this scale no number is comparable with the papers', so no cell is judged; orders and signs are.",
+    False: "At this scale neither numbers nor orders say anything about the papers: this page shows the machine only.",
+}
+AGGREGATES = (
+    "The interquartile mean over the tasks of a row: the lowest and the highest quarter are left out. The interval"
+    " redraws whole runs, since one run is measured on every task; with one seed there is none."
+)
+
+
+def reproduces_page(
+    items: Sequence[Item], shape: Sheet, aggregates: Iterable[RowAggregate], comparable: bool, orders: bool
+) -> Page:
+    """Return the page; sheets without rows are left out."""
+    text = (JUDGED,) if comparable else (JUDGED, SMALLER[orders])
+    sheets = (verdict_sheet(items), shape, aggregate_sheet(aggregates))
+    return Page(TITLE, text, tuple(sheet for sheet in sheets if sheet.rows))
+
+
+def verdict_sheet(items: Sequence[Item]) -> Sheet:
+    """Return the number of cells of each verdict by item; verdicts that occur nowhere have no column."""
+    counts = [verdict_counts([item]) for item in items]
+    used = [name for name in SYMBOLS if any(count[name] for count in counts)]
+    header = ("Item", *(f"{SYMBOLS[name]} {name}" for name in used), "cells")
+    rows = tuple(
+        (item.id, *(str(count[name]) for name in used), str(count.total()))
+        for item, count in zip(items, counts, strict=True)
+        if count.total()
+    )
+    return Sheet("Verdicts by item", header, rows)
+
+
+def aggregate_sheet(aggregates: Iterable[RowAggregate]) -> Sheet:
+    """Return one line per row that prints an average over tasks."""
+    rows = tuple(
+        (
+            entry.item,
+            entry.label,
+            str(entry.n_tasks),
+            str(entry.n_seeds),
+            "" if entry.reported is None else _number(entry.reported),
+            _interval(entry),
+        )
+        for entry in aggregates
+    )
+    header = ("Item", "Row", "Tasks", "Seeds", "Printed", "Ours")
+    return Sheet("Aggregates over tasks", header, rows, AGGREGATES)
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}".replace("-", MINUS)
+
+
+def _interval(entry: RowAggregate) -> str:
+    if entry.n_seeds < 2:
+        return _number(entry.ours.value)
+    return f"{_number(entry.ours.value)} [{_number(entry.ours.low)}, {_number(entry.ours.high)}]"

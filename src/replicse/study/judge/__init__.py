@@ -1,0 +1,1 @@
+"""Claims, audit, adjudication and the story of one cell."""

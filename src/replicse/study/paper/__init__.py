@@ -1,0 +1,1 @@
+"""Papers, tables, recipes, protocols, claims and scales as data; names of cells."""

@@ -1,0 +1,81 @@
+"""The names of cells: `paper/item/row/column/metric`, the metric left out where a column has only one."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from replicse.errors import BadInput, nearest
+from replicse.study.paper.papers import Paper, Reported
+from replicse.study.plan.counterparts import CellKey
+from replicse.study.results.verdict import printed_number
+
+ROWS = "/*/"
+
+
+class CellNames:
+    """The cells of all papers by name: those of tables and figures, and numbers printed outside of both."""
+
+    def __init__(self, papers: Mapping[str, Paper]) -> None:
+        self._papers = papers
+        self._keys: dict[str, CellKey] = {}
+        self._names: dict[CellKey, str] = {}
+        keys = [key for paper in papers.values() for key in _keys_of(paper)]
+        metrics = Counter(key[:3] for key in keys)
+        for key in keys:
+            full, short = "/".join(key), "/".join(key[:3])
+            self._keys[full] = key
+            if metrics[key[:3]] == 1:
+                self._keys[short] = key
+            self._names[key] = short if metrics[key[:3]] == 1 else full
+
+    def key(self, name: str) -> CellKey:
+        """Return the key of a full name."""
+        return self._keys[name]
+
+    def name(self, key: CellKey) -> str:
+        """Return the shortest full name of a cell."""
+        return self._names[key]
+
+    def reported(self, name: str) -> Reported | None:
+        """Return what is printed in the cell of a full name."""
+        item, *rest = self._keys[name]
+        paper, _, short = item.partition("/")
+        return self._papers[paper].reported.get((short, *rest))
+
+    def found(self, name: str, home: str, where: str) -> tuple[str, ...]:
+        """Return the full names that a name stands for; BadInput names the nearest one where there is none.
+
+        A name may leave out its paper, which is then `home`. A `*` in the place of the row stands for every row
+        with a printed number.
+        """
+        full = name if name.partition("/")[0] in self._papers else f"{home}/{name}"
+        item, starred, rest = full.partition(ROWS)
+        if starred:
+            same = [key for key in self._names if key[0] == item and rest in (key[2], "/".join(key[2:]))]
+            names = tuple(known for known in map(self.name, same) if self._printed(known))
+        else:
+            names = (self.name(self._keys[full]),) if full in self._keys else ()
+        if not names:
+            raise BadInput(f'{where}: no cell "{name}" holds a number{self._nearest(full)}')
+        return names
+
+    def _printed(self, name: str) -> bool:
+        reported = self.reported(name)
+        return reported is not None and printed_number(reported.value) is not None
+
+    def _nearest(self, name: str) -> str:
+        """Return what a misspelt name may mean: a cell of its item, or else an item."""
+        item = "/".join(name.split("/")[:2])
+        cells = [known for known in self._keys if known.startswith(f"{item}/")]
+        return nearest(name, cells) if cells else nearest(item, {key[0] for key in self._names})
+
+
+def _keys_of(paper: Paper) -> Iterator[CellKey]:
+    for item in paper.items.values():
+        for row in item.rows:
+            for column in item.columns:
+                # A chosen hyper-parameter has no value per seed, and a text has none at all.
+                if column.metric != "text" and not column.choose:
+                    yield item.id, row.id, column.id, column.metric
+    for item, row, column, metric in paper.reported:
+        if item not in paper.items and metric != "text":
+            yield f"{paper.key}/{item}", row, column, metric

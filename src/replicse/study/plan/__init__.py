@@ -1,0 +1,1 @@
+"""Specs, planning, cost, paths: everything a study needs, known before it runs."""

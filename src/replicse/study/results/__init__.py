@@ -1,0 +1,1 @@
+"""Values of cells, judged tables, statistics and agreement."""

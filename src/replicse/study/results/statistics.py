@@ -1,0 +1,250 @@
+"""Intervals: one more draw of a training run, rank correlations over pairs, aggregates over tasks; priors."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import NormalDist
+
+import numpy as np
+
+from replicse.errors import BadInput
+from replicse.study.paper.validation import read_yaml
+
+LEVEL = 0.95
+CELLS_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value and the bounds of its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def mean_and_spread(values: Sequence[float]) -> tuple[float, float | None]:
+    """Return the mean and the sample standard deviation (None for one value), in any order alike."""
+    count = len(values)
+    mean = math.fsum(values) / count
+    if count == 1:
+        return mean, None
+    return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1))
+
+
+def t_quantile(degrees: int, level: float = LEVEL) -> float:
+    """Return the two-sided quantile of Student's t distribution."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees, (1 + level) / 2))
+
+
+def prediction_interval(
+    values: Sequence[float], *, level: float = LEVEL, spread: float | None = None
+) -> tuple[float, float] | None:
+    """Return the interval that holds one more draw: mean -+ quantile * sd * sqrt(1 + 1/n).
+
+    A confidence interval of the mean would be too narrow: a paper prints one run, not the mean of ours.
+    `spread` is a standard deviation known beforehand; the quantile is then normal, otherwise Student's t with
+    n - 1 degrees. None when one value stands alone without a known spread.
+    """
+    mean, own = mean_and_spread(values)
+    if spread is None and own is None:
+        return None
+    if spread is None:
+        half = t_quantile(len(values) - 1, level) * own
+    else:
+        half = NormalDist().inv_cdf((1 + level) / 2) * spread
+    half *= math.sqrt(1 + 1 / len(values))
+    return mean - half, mean + half
+
+
+# Rank correlations over pairs
+
+
+def spearman_interval(
+    scores: Sequence[float],
+    gold: Sequence[float],
+    *,
+    samples: int = 1000,
+    level: float = LEVEL,
+    seed: int = 0,
+) -> Estimate | None:
+    """Return Spearman's correlation (in -1..1) with its percentile bootstrap interval over pairs.
+
+    None where one side is constant: a collapsed encoder has no rank correlation.
+    """
+    ranked = [_MidRanks(scores), _MidRanks(gold)]
+    return _bootstrapped(lambda counts: _spearman(counts, *ranked), ranked, samples, level, seed)
+
+
+def spearman_difference(
+    first: Sequence[float],
+    second: Sequence[float],
+    gold: Sequence[float],
+    *,
+    samples: int = 1000,
+    level: float = LEVEL,
+    seed: int = 0,
+) -> Estimate | None:
+    """Return Spearman of `first` minus Spearman of `second` on the same pairs, with its bootstrap interval.
+
+    Both are read on the same resampled pairs: what is hard about a pair is hard for both encoders, so the
+    interval is narrower than two separate ones suggest. None where a side is constant.
+    """
+    one, two, truth = ranked = [_MidRanks(side) for side in (first, second, gold)]
+
+    def difference(counts: np.ndarray) -> np.ndarray:
+        return _spearman(counts, one, truth) - _spearman(counts, two, truth)
+
+    return _bootstrapped(difference, ranked, samples, level, seed)
+
+
+class _MidRanks:
+    """Mean ranks of the rows of a resample, given as counts per row: one sort serves every resample."""
+
+    def __init__(self, values: Sequence[float]) -> None:
+        column = np.asarray(values, dtype=np.float64)
+        if not np.isfinite(column).all():
+            raise ValueError("rank correlation of values that are not finite")
+        self.order = np.argsort(column, kind="stable")
+        distinct, self.group = np.unique(column, return_inverse=True)
+        self.starts = np.searchsorted(column[self.order], distinct)
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def __call__(self, counts: np.ndarray) -> np.ndarray:
+        """Return the rank of each row in each resample; `counts` and the result are (resamples, rows)."""
+        sizes = np.add.reduceat(counts[:, self.order], self.starts, axis=1)
+        return (np.cumsum(sizes, axis=1) - (sizes - 1) / 2)[:, self.group]
+
+
+def _spearman(counts: np.ndarray, first: _MidRanks, second: _MidRanks) -> np.ndarray:
+    """Return Spearman's correlation per resample; NaN where a side is constant in it."""
+    middle = (len(first) + 1) / 2
+    x, y = first(counts) - middle, second(counts) - middle
+    weighted = counts * x
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.einsum("br,br->b", weighted, y) / np.sqrt(
+            np.einsum("br,br->b", weighted, x) * np.einsum("br,br->b", counts * y, y)
+        )
+
+
+def _bootstrapped(
+    statistic: Callable[[np.ndarray], np.ndarray],
+    ranked: Sequence[_MidRanks],
+    samples: int,
+    level: float,
+    seed: int,
+) -> Estimate | None:
+    rows = len(ranked[0])
+    if any(len(side) != rows for side in ranked):
+        raise ValueError(f"pairs of unequal length: {[len(side) for side in ranked]}")
+    if rows < 2:
+        return None
+    value = float(statistic(np.ones((1, rows)))[0])
+    if math.isnan(value):
+        return None
+    draws = np.concatenate([statistic(counts) for counts in _resamples(rows, samples, seed)])
+    low, high = np.nanquantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    return Estimate(value, float(low), float(high))
+
+
+def _resamples(rows: int, samples: int, seed: int) -> Iterator[np.ndarray]:
+    """Yield blocks of (resamples, rows): how often each row is drawn in a bootstrap resample."""
+    generator = np.random.default_rng(seed)
+    block = max(1, CELLS_AT_ONCE // rows)
+    for start in range(0, samples, block):
+        size = min(block, samples - start)
+        drawn = generator.integers(rows, size=(size, rows)) + rows * np.arange(size)[:, None]
+        yield np.bincount(drawn.ravel(), minlength=size * rows).reshape(size, rows).astype(np.float64)
+
+
+# Aggregates over tasks and seeds
+
+
+def interquartile_mean(scores: np.ndarray) -> np.ndarray:
+    """Return the mean of the middle half along the last axis: a quarter, rounded down, is cut per end."""
+    count = np.shape(scores)[-1]
+    cut = count // 4
+    return np.sort(scores, axis=-1)[..., cut : count - cut].mean(axis=-1)
+
+
+def aggregate_interval(
+    scores: Sequence[Sequence[float]] | np.ndarray,
+    *,
+    samples: int = 2000,
+    level: float = LEVEL,
+    seed: int = 0,
+    joint: bool = False,
+) -> Estimate:
+    """Return the interquartile mean of (seeds, tasks) with a bootstrap interval stratified by task.
+
+    After Agarwal et al. 2021: the seeds of each task are redrawn on their own. That suits tasks trained
+    apart; where one run is measured on every task its scores move together: `joint` redraws whole runs.
+    """
+    table = np.asarray(scores, dtype=np.float64)
+    if table.ndim != 2 or table.size == 0 or not np.isfinite(table).all():
+        raise ValueError(f"scores of shape {table.shape}; expected finite numbers, seeds by tasks")
+    seeds, tasks = table.shape
+    generator = np.random.default_rng(seed)
+    drawn = generator.integers(seeds, size=(samples, seeds, 1 if joint else tasks))
+    resampled = table[drawn, np.arange(tasks)].reshape(samples, -1)
+    low, high = np.quantile(interquartile_mean(resampled), [(1 - level) / 2, (1 + level) / 2])
+    return Estimate(float(interquartile_mean(table.ravel())), float(low), float(high))
+
+
+# Published spreads
+
+
+@dataclass(frozen=True)
+class Priors:
+    """Published spreads over training seeds, and the setting that they were measured in.
+
+    `recipes` names, by backbone, the recipe of that setting: a run that differs from it borrows nothing.
+    """
+
+    source: str
+    setting: str
+    spreads: Mapping[str, Mapping[str, float]]
+    recipes: Mapping[str, str] = field(default_factory=dict)
+
+    def lookup(self, backbone: str, metric: str) -> float | None:
+        """Return the standard deviation of a metric (a suite path; scores x 100), or None."""
+        return self.spreads.get(backbone, {}).get(metric)
+
+
+def load_priors(path: Path) -> tuple[Priors, ...]:
+    """Return the priors of a YAML file: a list with `source`, `setting`, `recipes` and `spreads`.
+
+    Every spread has an `sd`; what else it holds is for the reader. Raises BadInput naming key and value.
+    """
+    document = read_yaml(path)
+    if not isinstance(document, list):
+        raise BadInput(f"{path}: it holds no list; give every source of spreads an entry")
+    return tuple(_priors(f"{path}: [{place}]", entry) for place, entry in enumerate(document))
+
+
+def _priors(where: str, document: object) -> Priors:
+    for key in ("source", "setting", "spreads"):
+        if not isinstance(document, Mapping) or not document.get(key):
+            raise BadInput(f"{where}.{key} is missing; a spread counts only with its source and setting")
+    spreads: dict[str, dict[str, float]] = {}
+    for backbone, metrics in _mapping(f"{where}.spreads", document["spreads"]).items():
+        for metric, entry in _mapping(f"{where}.spreads.{backbone}", metrics).items():
+            sd = entry.get("sd") if isinstance(entry, Mapping) else None
+            if isinstance(sd, bool) or not isinstance(sd, int | float) or not 0 < sd < math.inf:
+                raise BadInput(
+                    f"{where}.spreads.{backbone}.{metric}.sd is {sd!r}; expected a number above zero"
+                )
+            spreads.setdefault(backbone, {})[metric] = float(sd)
+    recipes = _mapping(f"{where}.recipes", document.get("recipes") or {})
+    return Priors(document["source"], document["setting"], spreads, recipes)
+
+
+def _mapping(where: str, value: object) -> Mapping:
+    if not isinstance(value, Mapping):
+        raise BadInput(f"{where} is {value!r}; expected a mapping")
+    return value

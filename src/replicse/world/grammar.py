@@ -1,0 +1,265 @@
+"""Events of the micro-world: what a sentence says, how it may be worded, and how alike two of them are."""
+
+from dataclasses import dataclass, fields, replace
+from random import Random
+
+from replicse.world.words import (
+    BLAME,
+    MANNERS,
+    NAMES,
+    NUMBERS,
+    PERSONAL_QUALITIES,
+    PRAISE,
+    REVIEWED,
+    TIMES,
+    TOPICS,
+    Concept,
+    Topic,
+    past,
+    plural,
+    present,
+    progressive,
+)
+
+TOPIC_OF = {
+    concept: topic.name
+    for topic in TOPICS
+    for role in ("people", "actions", "things", "qualities", "places")
+    for concept in getattr(topic, role)
+}
+PROPER = {name for concept in NAMES for name in concept} | {"monday", "friday"}
+KEY_SLOTS = ("agent", "action", "thing")
+WEIGHTS = {
+    "agent": 0.25,
+    "action": 0.22,
+    "thing": 0.28,
+    "place": 0.09,
+    "time": 0.05,
+    "number": 0.05,
+    "agent_quality": 0.05,
+    "thing_quality": 0.06,
+    "manner": 0.04,
+    "name": 0.03,
+}
+SHARED_TOPIC = 0.3  # likeness of two different concepts of one topic
+UNSAID = 0.6  # likeness of a detail to its absence
+NEGATION = 0.62  # factor when only one of two events is denied
+
+
+@dataclass(frozen=True)
+class Event:
+    """What one sentence says: somebody does something to something; details may be absent."""
+
+    topic: Topic
+    agent: Concept
+    action: Concept
+    thing: Concept
+    agent_quality: Concept | None = None
+    thing_quality: Concept | None = None
+    place: Concept | None = None
+    time: Concept | None = None
+    number: Concept | None = None
+    manner: Concept | None = None
+    name: Concept | None = None
+    negated: bool = False
+
+    def concepts(self) -> list[Concept]:
+        """Return the concepts that the event mentions."""
+        return [value for slot in WEIGHTS if (value := getattr(self, slot)) is not None]
+
+
+Wording = dict[Concept, str]
+
+
+def typical(options: tuple[Concept, ...], index: int, random: Random, reach: int = 2) -> Concept:
+    """Return mostly one of `reach` options that belong to `index`: words of one topic differ in company."""
+    if random.random() < 0.2:
+        return random.choice(options)
+    return options[(index + random.randrange(reach)) % len(options)]
+
+
+def qualities(topic: Topic, praise: bool | None) -> tuple[Concept, ...]:
+    """Return the topic's qualities; of a reviewed topic only those that praise (or blame) when asked."""
+    half = len(topic.qualities) // 2
+    if topic.name not in REVIEWED or praise is None:
+        return topic.qualities
+    return topic.qualities[:half] if praise else topic.qualities[half:]
+
+
+def random_event(random: Random, topic: Topic | None = None, praise: bool | None = None) -> Event:
+    """Return an event with at least a place or a time."""
+    topic = topic or random.choice(TOPICS)
+    person = random.randrange(len(topic.people))
+    thing = typical(topic.things, person * 2, random, reach=3)
+    index = topic.things.index(thing)
+    has_place = random.random() < 0.65
+    has_number = random.random() < 0.2
+    return Event(
+        topic=topic,
+        agent=topic.people[person],
+        action=typical(topic.actions, index, random),
+        thing=thing,
+        agent_quality=_personal_quality(person, random, praise) if random.random() < 0.3 else None,
+        thing_quality=typical(qualities(topic, praise), index, random) if random.random() < 0.5 else None,
+        place=typical(topic.places, person, random) if has_place else None,
+        time=random.choice(TIMES) if not has_place or random.random() < 0.25 else None,
+        number=random.choice(NUMBERS) if has_number else None,
+        manner=random.choice(MANNERS) if random.random() < 0.2 else None,
+        name=random.choice(NAMES) if random.random() < 0.12 else None,
+    )
+
+
+def _personal_quality(person: int, random: Random, praise: bool | None) -> Concept:
+    if praise is not None and random.random() < 0.5:
+        return random.choice(PRAISE if praise else BLAME)
+    return typical(PERSONAL_QUALITIES, person * 2, random, 5)
+
+
+def similarity(first: Event, second: Event) -> float:
+    """Return the likeness of two events in [0, 1]: the weighted share of slots that agree."""
+    total = likeness = 0.0
+    for slot, weight in WEIGHTS.items():
+        one, other = getattr(first, slot), getattr(second, slot)
+        if one is None and other is None:
+            continue
+        total += weight
+        likeness += weight * _concept_likeness(one, other)
+    factor = 1.0 if first.negated == second.negated else NEGATION
+    return factor * likeness / total
+
+
+def _concept_likeness(one: Concept | None, other: Concept | None) -> float:
+    if one == other:
+        return 1.0
+    if one is None or other is None:
+        return UNSAID
+    return SHARED_TOPIC if one in TOPIC_OF and TOPIC_OF[one] == TOPIC_OF.get(other) else 0.0
+
+
+def graded(first: Event, second: Event, random: Random, top: float = 5.0, bottom: float = 0.0) -> float:
+    """Return a rating from `bottom` to `top`: convex in the likeness, with noise, in steps of 0.2."""
+    ideal = bottom + (top - bottom) * similarity(first, second) ** 2.2
+    noisy = ideal + random.gauss(0.0, 0.25)
+    return min(top, max(bottom, round(noisy * 5) / 5))
+
+
+def change_key(event: Event, random: Random, count: int = 1) -> Event:
+    """Return the event with `count` of agent, action and thing replaced by others of the same topic."""
+    options = {"agent": event.topic.people, "action": event.topic.actions, "thing": event.topic.things}
+    changed = {
+        slot: random.choice([other for other in options[slot] if other != getattr(event, slot)])
+        for slot in random.sample(KEY_SLOTS, count)
+    }
+    return replace(event, **changed)
+
+
+def change_detail(event: Event, random: Random) -> Event:
+    """Return the event with one detail dropped, added or changed."""
+    choices = {
+        "place": event.topic.places,
+        "time": TIMES,
+        "thing_quality": event.topic.qualities,
+        "agent_quality": PERSONAL_QUALITIES,
+        "manner": MANNERS,
+    }
+    slot = random.choice(tuple(choices))
+    current = getattr(event, slot)
+    if current is not None and random.random() < 0.4:
+        return replace(event, **{slot: None})
+    return replace(event, **{slot: random.choice([other for other in choices[slot] if other != current])})
+
+
+def drop_details(event: Event, random: Random, keep: float = 0.3) -> Event:
+    """Return the event with each detail kept with probability `keep`; the event entails the result."""
+    details = [field.name for field in fields(Event) if field.name in WEIGHTS and field.name not in KEY_SLOTS]
+    return replace(event, **{slot: None for slot in details if random.random() >= keep})
+
+
+def word(event: Event, random: Random) -> Wording:
+    """Return a random word for each concept of the event."""
+    return {concept: random.choice(concept) for concept in event.concepts()}
+
+
+def reword(event: Event, wording: Wording, random: Random, change: float) -> Wording:
+    """Return words for `event` that differ from `wording` with probability `change` where they can."""
+    new = {}
+    for concept in event.concepts():
+        known = wording.get(concept)
+        others = [synonym for synonym in concept if synonym != known]
+        switch = known is None or (others and random.random() < change)
+        new[concept] = random.choice(others) if switch else known
+    return new
+
+
+def tell(
+    event: Event, wording: Wording, random: Random, style: str = "story", order: str | None = None
+) -> list[str]:
+    """Return the lower-case words of a sentence that says the event.
+
+    `style` is `story` (past tense), `caption` (progressive) or `headline` (present, no articles); `order` is
+    `active`, `passive` or `fronted` (place and time first), drawn where None.
+    """
+    order = order or random.choices(("active", "passive", "fronted"), (5, 3, 3))[0]
+    agent = _noun_phrase(event, wording, random, "agent", style)
+    if event.name is not None:
+        agent.append(wording[event.name])
+    thing = _noun_phrase(event, wording, random, "thing", style)
+    place = (
+        [] if event.place is None else ["in", *_article(random, style, definite=True), wording[event.place]]
+    )
+    time = [] if event.time is None else wording[event.time].split()
+    manner = [] if event.manner is None else [wording[event.manner]]
+    verb = wording[event.action]
+    if order == "passive":
+        done = _passive(event.negated, verb, style, plural_thing=event.number is not None)
+        return [*thing, *done, "by", *agent, *manner, *place, *time]
+    does = _active(event.negated, verb, style)
+    if order == "fronted":
+        return [*time, *place, *agent, *does, *thing, *manner]
+    return [*agent, *does, *thing, *manner, *place, *time]
+
+
+def _article(random: Random, style: str, definite: bool) -> list[str]:
+    if style == "headline":
+        return []
+    return ["the"] if definite or random.random() < 0.5 else ["a"]
+
+
+def _noun_phrase(event: Event, wording: Wording, random: Random, slot: str, style: str) -> list[str]:
+    quality = getattr(event, f"{slot}_quality")
+    noun = wording[getattr(event, slot)]
+    words = ([] if quality is None else [wording[quality]]) + [noun]
+    if slot == "thing" and event.number is not None:
+        return [wording[event.number], *words[:-1], plural(noun)]
+    article = _article(random, style, definite=slot == "agent" and event.name is not None)
+    if article == ["a"] and words[0][0] in "aeiou":
+        article = ["an"]
+    return article + words
+
+
+def _active(negated: bool, verb: str, style: str) -> list[str]:
+    if style == "caption":
+        return ["is", *(["not"] if negated else []), progressive(verb)]
+    if style == "headline":
+        return ["does", "not", verb] if negated else [present(verb)]
+    return ["did", "not", verb] if negated else [past(verb)]
+
+
+def _passive(negated: bool, verb: str, style: str, plural_thing: bool) -> list[str]:
+    denial = ["not"] if negated else []
+    if style == "caption":
+        return ["are" if plural_thing else "is", *denial, "being", past(verb)]
+    if style == "headline":
+        return [*denial, past(verb)]
+    return ["were" if plural_thing else "was", *denial, past(verb)]
+
+
+def cased(words: list[str], mark: str = ".") -> str:
+    """Return the words as untokenised text: capital letter first, proper names capital, end mark attached."""
+    text = " ".join(word.capitalize() if word in PROPER else word for word in words)
+    return text[0].upper() + text[1:] + mark
+
+
+def tokenised(words: list[str], mark: str = ".") -> str:
+    """Return the words as tokenised lower-case text with a separate end mark, as the STS files hold them."""
+    return " ".join([*words, mark] if mark else words)
