@@ -1,0 +1,284 @@
+"""Checked data: the base of every model, YAML read safely, and a mistake told in one sentence."""
+
+import re
+import types
+import typing
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Self, TypeVar
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
+
+from replicse.errors import BadInput, MissingData, nearest
+
+MOST_BYTES, MOST_NODES, DEEPEST, LONGEST_LINE = 2 << 20, 100_000, 60, 4000
+
+
+def _number(value: object) -> object:
+    """Return what may become a number; YAML's yes and no are none."""
+    if isinstance(value, bool):
+        raise ValueError("a number")
+    return value
+
+
+Number = Annotated[float, BeforeValidator(_number), Field(allow_inf_nan=False)]
+Whole = Annotated[int, BeforeValidator(_number)]
+Positive = Annotated[Number, Field(gt=0)]
+Count = Annotated[Whole, Field(ge=1)]
+Share = Annotated[Number, Field(ge=0, le=1)]
+Rate = Annotated[Number, Field(ge=0, lt=1)]
+Text = Annotated[str, Field(min_length=1, strict=True)]
+# Ids become folders, wildcards and parts of names that are split at slashes.
+Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.@_-]*$", max_length=80, strict=True)]
+
+
+class Checked(BaseModel):
+    """Frozen data without unknown keys; `of` turns every mistake into BadInput."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, arbitrary_types_allowed=True, protected_namespaces=()
+    )
+
+    @classmethod
+    def of(cls, values: object, where: str) -> Self:
+        """Return the model of plain data; BadInput names place, key, value, and what was expected."""
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            raise BadInput(f"{where}: {sentence(error, values, cls)}") from None
+
+    def plain(self) -> dict[str, Any]:
+        """Return plain data (mappings, lists, text, numbers) without what equals its default."""
+        return self.model_dump(mode="json", exclude_defaults=True, by_alias=True)
+
+    def given(self) -> dict[str, Any]:
+        """Return as plain data what was given, defaults that were written out included: a layer to lay over another."""
+        return self.model_dump(mode="json", exclude_unset=True, by_alias=True)
+
+
+Model = TypeVar("Model", bound=Checked)
+
+
+# Mistakes as sentences
+
+
+def sentence(error: ValidationError, values: object, model: type["Checked"]) -> str:
+    """Return the first mistake of a validation: its place, its value, what was expected, the nearest known name."""
+    found = min(error.errors(include_url=False), key=_rank)
+    place, given = _place(found["loc"], values), found["input"]
+    match found["type"]:
+        case "extra_forbidden":
+            key, inside = str(found["loc"][-1]), _place(found["loc"][:-1], values)
+            return (
+                f'unknown key "{key}"'
+                + (f" in {inside}" if inside else "")
+                + nearest(key, _known(model, found["loc"][:-1]))
+            )
+        case "missing":
+            inside = _place(found["loc"][:-1], values)
+            return f'{inside or "the document"} lacks the key "{found["loc"][-1]}"'
+        case "literal_error" | "enum":
+            known = re.findall(r"'((?:[^'\\]|\\.)*)'", found["ctx"]["expected"])
+            return f"{place} is {shown(given)}{nearest(given, known)}"
+        case "union_tag_invalid":
+            key = found["ctx"]["discriminator"].strip("'\"")
+            known = re.findall(r"'((?:[^'\\]|\\.)*)'", found["ctx"]["expected_tags"])
+            return f'{place}.{key} is "{found["ctx"]["tag"]}"{nearest(found["ctx"]["tag"], known)}'
+        case "union_tag_not_found":
+            return f"{place or 'the document'} lacks the key {found['ctx']['discriminator']}"
+        case "value_error":
+            return f"{place or 'the document'} is {shown(given)}; expected {found['ctx']['error']}"
+    return f"{place or 'the document'} is {shown(given)}; expected {_expected(found)}"
+
+
+def _rank(found: ErrorDetails) -> tuple[bool, int]:
+    # Of several alternatives of a union, the one that went deepest is the one that was meant.
+    return found["type"] != "extra_forbidden", -len(found["loc"])
+
+
+def shown(value: object) -> str:
+    """Return a value as an error prints it: short, on one line."""
+    text = f'"{value}"' if isinstance(value, str) else repr(value)
+    text = " ".join(text.split())
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _expected(found: ErrorDetails) -> str:
+    kind, context = found["type"], found.get("ctx", {})
+    words = {
+        "dict_type": "a mapping", "model_type": "a mapping", "model_attributes_type": "a mapping",
+        "mapping_type": "a mapping", "tuple_type": "a list", "list_type": "a list", "string_type": "text",
+        "bool_type": "true or false", "bool_parsing": "true or false", "finite_number": "a finite number",
+        "string_too_short": "text", "none_required": "nothing",
+    }  # fmt: skip
+    if kind in words:
+        return words[kind]
+    if kind.startswith(("int_", "float_")):
+        return "a whole number" if kind.startswith("int_") else "a number"
+    limits = {
+        "greater_than": "above",
+        "greater_than_equal": "at least",
+        "less_than": "below",
+        "less_than_equal": "at most",
+    }
+    if kind in limits:
+        key = {"greater_than": "gt", "greater_than_equal": "ge", "less_than": "lt", "less_than_equal": "le"}[
+            kind
+        ]
+        return f"a number {limits[kind]} {context[key]}"
+    if kind == "string_pattern_mismatch":
+        return "letters, digits, dot, dash or underscore, a letter or digit first"
+    if kind.startswith("too_short"):
+        return f"at least {context['min_length']} of them"
+    return str(found["msg"]).removeprefix("Input should be ").lower()
+
+
+def _place(location: Sequence[str | int], values: object) -> str:
+    """Return `rows[3] (p0.1).encoder.use`: keys joined, and the id of a list's entry behind its number."""
+    text, node = "", values
+    for part in location:
+        if isinstance(part, int):
+            node = node[part] if isinstance(node, list | tuple) and part < len(node) else None
+            name = node.get("id", node.get("term")) if isinstance(node, Mapping) else None
+            text += f"[{part}]" + (f" ({name})" if name else "")
+        elif isinstance(node, Mapping) and part in node:
+            node = node[part]
+            text += f".{part}" if text else part
+        # Otherwise it names the alternative of a union, which is no key of the document.
+    return text
+
+
+def _known(model: type[Checked], location: Sequence[str | int]) -> list[str]:
+    """Return the keys that are known at a place of a model, over all alternatives that a union has there."""
+    kinds: list[Any] = [model]
+    for part in location:
+        kinds = [inner for kind in kinds for inner in _inside(kind, part)]
+    return [
+        entry.alias or name for kind in kinds if _is_model(kind) for name, entry in kind.model_fields.items()
+    ]
+
+
+def _inside(kind: Any, part: str | int) -> Iterator[Any]:
+    """Yield the types that may stand below a key, a place of a list, or the tag of a union."""
+    for each in _alternatives(kind):
+        arguments = typing.get_args(each)
+        if _is_model(each):
+            fields = {entry.alias or name: entry.annotation for name, entry in each.model_fields.items()}
+            # The tag of a discriminated union stands in the place of an error, and leads to one alternative.
+            yield from _alternatives(fields[part]) if part in fields else [each] * (part in _tags(each))
+        elif arguments:
+            yield from _alternatives(arguments[-1] if arguments[-1] is not ... else arguments[0])
+
+
+def _alternatives(kind: Any) -> Iterator[Any]:
+    if typing.get_origin(kind) is Annotated:
+        yield from _alternatives(typing.get_args(kind)[0])
+    elif typing.get_origin(kind) in (typing.Union, types.UnionType):
+        for each in typing.get_args(kind):
+            yield from _alternatives(each)
+    else:
+        yield kind
+
+
+def _tags(model: type[Checked]) -> list[str]:
+    fields = (entry.annotation for entry in model.model_fields.values())
+    return [
+        tag for kind in fields if typing.get_origin(kind) is typing.Literal for tag in typing.get_args(kind)
+    ]
+
+
+def _is_model(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
+# YAML
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    """The safe loader, but a key that is given twice is a mistake."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+        """Return the mapping of a node; ConstructorError names a key that stands twice."""
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f'key "{key.value}" is given twice; keep one', key.start_mark
+                    )
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def read_text(path: Path) -> str:
+    """Return a file's text; MissingData where it is absent, BadInput where it is a folder, too large or no UTF-8."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise BadInput(f"{path}: {path.stat().st_size:,} bytes; expected at most {MOST_BYTES:,}")
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        raise MissingData(f"{path}: no such file") from None
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}: byte {error.start + 1} is not UTF-8; save the file as UTF-8") from None
+
+
+def read_yaml(path: Path) -> Any:
+    """Return the document of a YAML file; BadInput names the line of a mistake, a key given twice included.
+
+    Nesting and the number of nodes that aliases multiply are bounded, so a hostile file costs nothing.
+    """
+    text = read_text(path)
+    problem = _too_much(text)
+    if problem:
+        raise BadInput(f"{path}: {problem}; write it flatter")
+    try:
+        document = yaml.load(text, Loader=_Loader)
+        if _nodes(document, {}, 0) > MOST_NODES:
+            raise BadInput(
+                f"{path}: its aliases multiply to more than {MOST_NODES:,} nodes; write it flatter"
+            )
+        return document
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f":{mark.line + 1}" if mark else ""
+        raise BadInput(f"{path}{line}: {getattr(error, 'problem', error)}; mend the YAML") from None
+    except (ValueError, RecursionError) as error:
+        what = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise BadInput(f"{path}: {what}; mend the YAML") from None
+
+
+def _too_much(text: str) -> str:
+    depth = deepest = 0
+    for mark in re.findall(r"[\[\]{}]", text):
+        depth += 1 if mark in "[{" else -1
+        deepest = max(deepest, depth)
+    if deepest > DEEPEST:
+        return f"brackets are nested {deepest} deep; at most {DEEPEST} are read"
+    longest = max(map(len, text.splitlines()), default=0)
+    return (
+        f"a line has {longest:,} characters; at most {LONGEST_LINE:,} are read"
+        if longest > LONGEST_LINE
+        else ""
+    )
+
+
+def _nodes(document: Any, known: dict[int, int], depth: int) -> int:
+    """Return how many nodes a document has when every alias is written out; a node that holds itself raises."""
+    if not isinstance(document, dict | list):
+        return 1
+    if id(document) not in known:
+        known[id(document)] = MOST_NODES + 1  # what a node that holds itself is worth
+        inner = document.values() if isinstance(document, dict) else document
+        if depth > DEEPEST:
+            raise RecursionError
+        known[id(document)] = 1 + sum(_nodes(each, known, depth + 1) for each in inner)
+    return known[id(document)]
+
+
+def checked_yaml(path: Path, model: type[Model]) -> Model:
+    """Return the model of a YAML file; BadInput names the file and the first mistake in it."""
+    return model.of(read_yaml(path), str(path))

@@ -1,0 +1,133 @@
+"""Evaluation suites: the group whose file they share, their options, and the metric paths they yield."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from replicse.checked import Checked, Id, Text
+from replicse.registry.corpora import Corpus
+
+STS_TASKS = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")
+STS_DEV_TASKS = ("STS-B", "SICK-R")
+TRANSFER_TASKS = ("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC")
+AGGREGATIONS = ("all", "mean", "wmean")
+NEIGHBOURS = 3  # ranks that a retrieval shows (SimCSE Table 8, DiffCSE Table 9)
+# The groups: one evaluation file each, so that one suite more runs no other group again.
+Group = Literal["fast", "transfer", "mteb", "heads"]
+GROUPS: tuple[str, ...] = Group.__args__
+
+
+class RetrievalOptions(Checked):
+    """Queries by name, and the corpus that is searched where the suite has none of its own."""
+
+    queries: Annotated[dict[Id, Text], Field(min_length=1)]
+    corpus: Corpus | None = None
+
+
+class NoOptions(Checked):
+    """A suite that takes no options."""
+
+
+def _names(*parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return all paths of one name out of each of several tuples."""
+    names = ("",)
+    for part in parts:
+        names = tuple(f"{before}/{name}" if before else name for before in names for name in part)
+    return names
+
+
+_AVERAGES = ("avg", "avg-mean", "avg-wmean")
+_SCORES = (*AGGREGATIONS, "n", "low", "high")
+_RATINGS = ("0-1", "1-2", "2-3", "3-4", "4-5")
+_COSINES = ("n", "mean", "q05", "q25", "q50", "q75", "q95")
+
+
+@dataclass(frozen=True)
+class Suite:
+    """One suite: its module (`sentences` and `evaluate`), fixed options, and what it yields.
+
+    `metrics` are paths below the suite's name; a `*` in one of them stands for a name that options or a scale give.
+    `development` says that a run may select its best checkpoint by it.
+    """
+
+    module: str
+    group: str
+    metrics: tuple[str, ...]
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    options: type[Checked] = NoOptions
+    development: bool = False
+
+
+_TRANSFER = (*_names(TRANSFER_TASKS, ("accuracy", "dev_accuracy")), "avg", "dev_avg")
+_RETRIEVED = ("neighbours/*/query", *_names(("neighbours/*",), tuple("123"), ("sentence", "cosine")))
+_DENSITY = _names(_RATINGS, _COSINES)
+_GEOMETRY = ("alignment", "uniformity", "n_positive", "n_sentences")
+_STSB_TEST = {"format": "sts-sentences", "task": "STS-B", "split": "test"}
+
+# The registry.
+SUITES: dict[str, Suite] = {
+    "sts": Suite(
+        "replicse.evaluation.sts", "fast", (*_names(STS_TASKS, _SCORES), *_AVERAGES), {"split": "test"}
+    ),
+    "sts-dev": Suite(
+        "replicse.evaluation.sts", "fast", _names(STS_DEV_TASKS, _SCORES), {"split": "dev"}, development=True
+    ),
+    "geometry": Suite("replicse.evaluation.geometry", "fast", _GEOMETRY),
+    "spectrum": Suite(
+        "replicse.evaluation.spectrum", "fast", ("effective_rank", "n_sentences", "dimensions")
+    ),
+    "density": Suite("replicse.evaluation.density", "fast", _DENSITY),
+    "density-test": Suite("replicse.evaluation.density", "fast", _DENSITY, {"splits": ("test",)}),
+    "retrieval": Suite("replicse.evaluation.retrieval", "fast", _RETRIEVED, options=RetrievalOptions),
+    "retrieval-stsb": Suite(
+        "replicse.evaluation.retrieval", "fast", _RETRIEVED, {"corpus": _STSB_TEST}, RetrievalOptions
+    ),
+    "recall": Suite(
+        "replicse.evaluation.recall",
+        "fast",
+        _names(("all", "distinct"), ("forward", "backward", "both"), ("at1", "at5", "at10", "n", "corpus")),
+    ),
+    "model": Suite("replicse.evaluation.model", "fast", ("parameters",)),
+    "training": Suite(
+        "replicse.evaluation.training", "fast", ("hours", "steps", "sentences_per_second", "parameters")
+    ),
+    "transfer": Suite("replicse.evaluation.transfer", "transfer", _TRANSFER, {"setting": "test"}),
+    "transfer-dev": Suite("replicse.evaluation.transfer", "transfer", _TRANSFER, {"setting": "fast"}),
+}
+# What is no suite of an encoder: numbers counted from the data, and the checkpoints along a training.
+COUNTED = (
+    *_names(("sts",), STS_TASKS, ("test",)),
+    *_names(("sts",), STS_DEV_TASKS, ("train", "dev")),
+    *_names(("transfer",), TRANSFER_TASKS, ("all", "train", "dev", "test")),
+    "corpus/*/rows",
+    "overlap/*",
+)
+TRAJECTORY = tuple(f"*/{metric}" for metric in _GEOMETRY)
+
+
+def known_paths() -> Iterator[str]:
+    """Yield every metric path there is; a `*` stands for a step, a query or a corpus."""
+    for name, suite in SUITES.items():
+        yield from (f"{name}/{path}" for path in suite.metrics)
+    yield from (f"data/{path}" for path in COUNTED)
+    yield from (f"trajectory/{path}" for path in TRAJECTORY)
+
+
+_EXACT = frozenset(path for path in known_paths() if "*" not in path)
+_PATTERNS = tuple(path for path in known_paths() if "*" in path)
+
+
+def is_metric(path: str) -> bool:
+    """Return whether some suite yields a metric path."""
+    return path in _EXACT or any(
+        path.count("/") == pattern.count("/") and fnmatchcase(path, pattern) for pattern in _PATTERNS
+    )
+
+
+def file_of(path: str) -> str:
+    """Return the name of the evaluation file that holds a metric path: a group, `trajectory` or `counts`."""
+    suite = path.partition("/")[0]
+    return {"data": "counts", "trajectory": "trajectory"}.get(suite) or SUITES[suite].group

@@ -1,0 +1,179 @@
+"""Loss terms: their parameters, the views they read, and the passes through the encoder that they cost."""
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from replicse.checked import Checked, Id, Number, Positive, Text, Whole
+
+Views = Annotated[tuple[Annotated[Whole, Field(ge=0)], ...], Field(min_length=1)]
+Ratio = Annotated[Number, Field(gt=0, lt=1)]
+
+
+class Named(Checked):
+    """A backbone by its name in a scale; the plan puts the folder of its weights in its place."""
+
+    backbone: Id
+
+
+Generator = Named | Text
+
+
+class TermParameters(Checked):
+    """What every term has: its name and its weight in the objective.
+
+    `implementation` names module and class of the loss. A term is asked which views it reads as vectors, how many
+    rows' worth of passes through an encoder of the run's size it adds, and how many through its generator.
+    """
+
+    implementation: ClassVar[str]
+    term: str
+    weight: Number = 1
+
+    def vector_views(self, count: int) -> Sequence[int]:
+        """Return which of `count` views the term reads as sentence vectors."""
+        return range(count)
+
+    def named_views(self) -> Iterable[int]:
+        """Return the views that the parameters name, which the run must have."""
+        return ()
+
+    def passes(self, count: int) -> float:
+        """Return the passes of one row through an encoder of the run's size, beyond those of its vectors."""
+        return 0
+
+    def generator_passes(self) -> float:
+        """Return the passes of one row through the frozen generator."""
+        return 0
+
+    def lacks(self) -> str:
+        """Return what a complete term must be given besides; blank where nothing is missing."""
+        return ""
+
+
+class InfoNCE(TermParameters):
+    """InfoNCE with in-batch and hard negatives (SimCSE Eq. 1, 5 and 8)."""
+
+    implementation: ClassVar[str] = "replicse.objective.infonce:InfoNCE"
+    term: Literal["infonce"]
+    temperature: Positive = 0.05
+    similarity: Literal["cosine", "dot"] = "cosine"
+    hard_negative_weight: Positive = 1
+    views: Annotated[tuple[Annotated[Whole, Field(ge=0)], ...], Field(min_length=2)] | None = None
+
+    def vector_views(self, count: int) -> Sequence[int]:
+        """Return the views that are compared."""
+        return range(count) if self.views is None else self.views
+
+    def named_views(self) -> Iterable[int]:
+        """Return the views that are compared, where they are named."""
+        return self.views or ()
+
+
+class MaskedLanguageModelling(TermParameters):
+    """Masked language modelling: SimCSE's auxiliary loss (appendix D) and the pre-training of compact encoders."""
+
+    implementation: ClassVar[str] = "replicse.objective.mlm:MaskedLanguageModelling"
+    term: Literal["mlm"]
+    ratio: Ratio = 0.15
+    candidates: Annotated[Whole, Field(ge=0)] = 0
+    in_place: bool = False
+
+    def vector_views(self, count: int) -> Sequence[int]:
+        """Return no view: tokens are read, not vectors."""
+        return ()
+
+    def passes(self, count: int) -> float:
+        """Return one pass for each view: all of them are encoded once more, masked."""
+        return count
+
+
+class ConditionalParameters(TermParameters):
+    """What the terms of DiffCSE share: views that are edited, and for each the view whose vector conditions it."""
+
+    ratio: Ratio = 0.3
+    views: Views = (0, 1)
+    condition: Views | Annotated[Whole, Field(ge=0)] | None = None
+
+    @property
+    def conditions(self) -> tuple[int, ...]:
+        """Return the conditioning view of each edited view; its own unless another is named."""
+        if self.condition is None:
+            return self.views
+        given = (self.condition,) if isinstance(self.condition, int) else self.condition
+        return given * len(self.views) if len(given) == 1 else given
+
+    def vector_views(self, count: int) -> Sequence[int]:
+        """Return the views whose vectors the discriminator is given."""
+        return self.conditions
+
+    def named_views(self) -> Iterable[int]:
+        """Return edited and conditioning views."""
+        return (*self.views, *self.conditions)
+
+    def passes(self, count: int) -> float:
+        """Return one pass through the discriminator for each edited view."""
+        return len(self.views)
+
+    def lacks(self) -> str:
+        """Return a complaint where edited and conditioning views do not pair up."""
+        if len(self.conditions) == len(self.views):
+            return ""
+        return f"condition {list(self.conditions)} for views {list(self.views)}: give one for all of them, or one each"
+
+
+class Rewriting(ConditionalParameters):
+    """A conditional term whose sentences a frozen generator rewrites."""
+
+    generator: Generator | None = None
+    choice: Literal["argmax", "sample"] = "argmax"
+    places: Literal["all", "masked"] = "all"
+
+    def generator_passes(self) -> float:
+        """Return one pass for each edited view."""
+        return len(self.views) if self.generator else 0
+
+    def lacks(self) -> str:
+        """Return a complaint where no generator is named."""
+        return super().lacks() or (
+            "" if self.generator else "its generator; name a masked-LM: {backbone: NAME}"
+        )
+
+
+class ReplacedTokenDetection(Rewriting):
+    """Conditional replaced-token detection (DiffCSE section 3); `average` as coded, or as the paper's formula."""
+
+    implementation: ClassVar[str] = "replicse.objective.rtd:ReplacedTokenDetection"
+    term: Literal["rtd"]
+    average: Literal["padded", "attended", "sum"] = "padded"
+    edit: Literal["replace", "insert", "delete"] = "replace"
+
+    def lacks(self) -> str:
+        """Return a complaint where a generator is needed and not named; deleting needs none."""
+        return ConditionalParameters.lacks(self) if self.edit == "delete" else super().lacks()
+
+
+class ConditionalMaskedLanguageModelling(ConditionalParameters):
+    """Conditional masked language modelling in the place of replaced-token detection (DiffCSE, Table 3)."""
+
+    implementation: ClassVar[str] = "replicse.objective.conditional_mlm:ConditionalMaskedLanguageModelling"
+    term: Literal["conditional-mlm"]
+
+
+class CorrectiveLanguageModelling(Rewriting):
+    """Corrective language modelling in the place of replaced-token detection (DiffCSE, Table 3)."""
+
+    implementation: ClassVar[str] = "replicse.objective.corrective_lm:CorrectiveLanguageModelling"
+    term: Literal["corrective-lm"]
+
+
+# The registry: every term of an objective, told apart by `term`.
+Term = Annotated[
+    InfoNCE
+    | MaskedLanguageModelling
+    | ReplacedTokenDetection
+    | ConditionalMaskedLanguageModelling
+    | CorrectiveLanguageModelling,
+    Field(discriminator="term"),
+]

@@ -1,0 +1,115 @@
+"""One item's result: everything that tables, figures, claims, adjudication, `why` and the report know of it."""
+
+from typing import Any, Literal
+
+from replicse.checked import Checked
+from replicse.study.paper.printed import Reported
+
+Kind = Literal["score", "difference", "text", "derived"]
+Verdict = Literal[
+    "", "failed", "not run", "not comparable", "undetermined", "within seed spread", "higher", "lower"
+]
+
+
+class ColumnHead(Checked):
+    """A column as it is shown. `average` says that it reads an average over tasks, `tasks` that it is one of its parts.
+
+    `step` is the training step of a column of a trajectory, -1 for the end of it, None elsewhere; `statistic` names
+    what is taken over seeds where it is not their mean; `chosen` the hyper-parameter that is shown of the best job.
+    """
+
+    id: str
+    label: str
+    metric: str = ""
+    kind: Kind = "score"
+    metric_path: str = ""
+    better: Literal["higher", "lower"] = "higher"
+    average: bool = False
+    task: bool = False
+    step: int | None = None
+    statistic: str = "mean"
+    chosen: str = ""
+
+
+class RowHead(Checked):
+    """A row as it is shown; `merged` names the rows above that it shares all of its runs with at this scale."""
+
+    id: str
+    label: str
+    group: str = ""
+    quoted: bool = False
+    note: str = ""
+    merged: tuple[str, ...] = ()
+
+
+class SeedValue(Checked):
+    """What one seed gave in one cell: a number or a text, None where it is missing; `run` is blank without training."""
+
+    seed: int | None = None
+    value: float | str | None = None
+    encoder: str = ""
+    run: str = ""
+
+
+class CellResult(Checked):
+    """One cell under one protocol: what is printed, ours per seed, and the judgement.
+
+    `reproduced` is the statistic over seeds; `low` and `high` bound where the printed number is expected, `pairs_low`
+    and `pairs_high` a correlation over resampled test pairs. `text` is what was found in a column of sentences.
+    `borrowed` marks an interval from a published spread; `precision` is that of the runs behind the cell.
+    """
+
+    row: str
+    column: str
+    metric: str
+    protocol: str
+    metric_path: str = ""
+    reported: Reported | None = None
+    subtracted: Reported | None = None
+    values: tuple[SeedValue, ...] = ()
+    seedless: bool = False
+    failure: str = ""
+    reproduced: float | None = None
+    text: str = ""
+    delta: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n_seeds: int = 0
+    verdict: Verdict = ""
+    reason: str = ""
+    borrowed: bool = False
+    pairs_low: float | None = None
+    pairs_high: float | None = None
+    precision: str = ""
+    encoders: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Return row, column and metric."""
+        return self.row, self.column, self.metric
+
+
+class ItemResult(Checked):
+    """A table or figure with all of its cells, in the paper's order, as `tabulate` writes it and everything reads it.
+
+    `variants` holds the titles of protocols that were run to adjudicate: their cells are no lines of the table.
+    `curves` holds what a spectrum or a density is drawn from, by row label.
+    """
+
+    item: str
+    paper: str
+    scale: str
+    comparable: bool
+    kind: Literal["table", "figure"]
+    title: str
+    place: str
+    figure: str = ""
+    setting: dict[str, str] = {}
+    baseline: str = ""
+    columns: tuple[ColumnHead, ...]
+    rows: tuple[RowHead, ...]
+    cells: tuple[CellResult, ...]
+    variants: dict[str, str] = {}
+    notes: tuple[str, ...] = ()
+    deviations: str = ""
+    curves: dict[str, Any] = {}
