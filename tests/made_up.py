@@ -3,12 +3,14 @@
 import json
 from pathlib import Path
 
+from replicse.registry.suites import file_of
+
 
 def write_evaluation(path, values, failures=None, pairs=None):
-    """Write an evaluation or trajectory JSON from numbers by suite path, relative to the working directory."""
+    """Write an evaluation or trajectory JSON from numbers by metric path, relative to the working directory."""
     suites = {}
-    for read, value in values.items():
-        *parents, last = read.split("/")
+    for metric_path, value in values.items():
+        *parents, last = metric_path.split("/")
         node = suites
         for name in parents:
             node = node.setdefault(name, {})
@@ -18,13 +20,18 @@ def write_evaluation(path, values, failures=None, pairs=None):
     file.write_text(json.dumps({"suites": suites, "failures": failures or {}, "pairs": pairs or {}}))
 
 
-def write_scores(plan, items, score, protocols=None):
-    """Write every evaluation of some items; `score(cell, place)` is what the encoder in this place of a cell gets."""
+def write_scores(plan, items, score, protocols=None, failures=None):
+    """Write every evaluation of some items; `score(cell, place)` is what the encoder in this place of a cell gets.
+
+    `failures` are the reasons of undefined numbers by metric path, for the files that hold such a path.
+    """
     found = {}
     for cell in (cell for item in items for cell in plan.cells[item]):
-        if protocols is None or cell.protocol in protocols:
-            for place, encoder in enumerate(cell.encoders):
-                what = "trajectory" if cell.read.startswith("trajectory/") else "evaluation"
-                found.setdefault(plan.paths.encoder(encoder, what), {})[cell.read] = score(cell, place)
+        for operand in cell.operands or (cell,):
+            if operand.metric_path and (protocols is None or cell.protocol in protocols):
+                for place, encoder in enumerate(operand.encoders):
+                    path = plan.paths.evaluation(encoder, file_of(operand.metric_path))
+                    found.setdefault(path, {})[operand.metric_path] = score(operand, place)
     for path, values in found.items():
-        write_evaluation(path, values)
+        held = {name: reason for name, reason in (failures or {}).items() if name in values}
+        write_evaluation(path, values, held)

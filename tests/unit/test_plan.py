@@ -1,19 +1,20 @@
-"""Planning: shared runs, chains, adjustments of a scale, manifests, and mistakes in paper files."""
+"""Planning: shared runs, chains, adjustments of a scale, published spreads, and mistakes in paper files."""
 
 import json
 import shutil
 import subprocess
 import sys
-import time
 
 import pytest
 import yaml
+from made_up import write_scores
 from places import ROOT
 
 from replicse.errors import BadInput
-from replicse.study.plan.planner import load_plan, read_config
-from replicse.study.results.manifest import manifest_of
-from replicse.study.results.tabulate import FIELDS, Evaluations, tabulate, write_table
+from replicse.study.paper.config import read_config
+from replicse.study.plan.planner import load_plan
+from replicse.study.results.tabulate import FIELDS, item_result, table_rows
+from replicse.study.results.values import Evaluations
 
 WORKFLOW = ROOT / "workflow"
 CONFIG = {"scale": "micro", "papers": {"simcse": ["table3", "figure2"], "repro": ["table5"]}, "seeds": [0, 1]}
@@ -26,7 +27,7 @@ def plan_of(**changes):
 @pytest.fixture
 def workflow(tmp_path):
     """A copy of the workflow's data that a test may break."""
-    for name in ("papers", "scales", "schemas"):
+    for name in ("papers", "scales"):
         shutil.copytree(WORKFLOW / name, tmp_path / name)
     return tmp_path
 
@@ -70,14 +71,14 @@ def test_a_further_config_file_may_leave_papers_out_and_name_less_than_the_first
         adjudicate=["repro/table4"],
     )
     assert list(plan.items) == ["simcse/table3"] and list(plan.record["papers"]) == ["simcse"]
-    with pytest.raises(BadInput, match="papers holds no item"):
+    with pytest.raises(BadInput, match="the study has no item"):
         plan_of(papers={"simcse": []})
 
 
 def test_only_rows_with_steps_keep_checkpoints():
     plan = plan_of(papers={"repro": ["figure1"]}, seeds=[0])
     trajectories = {
-        cell.row.id for cell in plan.cells["repro/figure1"] if cell.read.startswith("trajectory/")
+        cell.row.id for cell in plan.cells["repro/figure1"] if cell.metric_path.startswith("trajectory/")
     }
     assert trajectories == {"unsup-simcse", "delete-one-word", "no-dropout"}
     assert sum(bool(run.trajectory.every) for run in plan.runs.values()) == 3
@@ -85,16 +86,16 @@ def test_only_rows_with_steps_keep_checkpoints():
 
 def test_every_seed_is_a_run_and_the_backbone_is_one():
     one, three = plan_of(seeds=[0]), plan_of(seeds=[0, 1, 2])
-    trained = [sum("fresh" not in run.init for run in plan.runs.values()) for plan in (one, three)]
+    trained = [sum(run.init.fresh is None for run in plan.runs.values()) for plan in (one, three)]
     assert trained[1] == 3 * trained[0]
-    assert sum("fresh" in run.init for run in three.runs.values()) == 1
+    assert sum(run.init.fresh is not None for run in three.runs.values()) == 1
 
 
 def test_an_item_alone_brings_in_only_its_runs():
     plan = plan_of()
     files = plan.evaluation_files(plan.item("simcse_table3"))
     assert len(files) == 16
-    assert all(file.endswith("/evaluation.json") for file in files)
+    assert all(file.endswith("/fast.json") for file in files)
     trajectory = plan.evaluation_files(plan.item("simcse/figure2"))
     assert sum(file.endswith("/trajectory.json") for file in trajectory) == 8
 
@@ -109,14 +110,14 @@ def test_a_run_keeps_checkpoints_only_where_a_figure_asks():
 
 def test_a_scale_stands_for_symbolic_names_and_adjusts_sizes():
     micro, paper = plan_of(), plan_of(scale="paper")
-    small = next(run for run in micro.runs.values() if "run" in run.init)
+    small = next(run for run in micro.runs.values() if run.init.run)
     large = next(iter(paper.runs.values()))
-    assert large.init["hub"] == "bert-base-uncased"
+    assert large.init.hub == "bert-base-uncased"
     assert large.optimisation.learning_rate == pytest.approx(3e-5)
     assert large.optimisation.batch_size == 64
     assert small.optimisation.learning_rate == pytest.approx(3e-4)
     assert small.optimisation.batch_size == 32
-    assert not any("run" in run.init for run in paper.runs.values())
+    assert not any(run.init.run for run in paper.runs.values())
 
 
 def test_columns_are_tokenised_once_for_all_runs_that_share_them():
@@ -134,45 +135,44 @@ def test_a_job_names_only_relative_files():
 
 
 def test_the_plan_is_the_same_each_time():
-    first, second = (
-        json.dumps([manifest_of(plan_of(), item) for item in plan_of().items.values()]) for _ in "ab"
-    )
+    def written(plan):
+        jobs = [
+            (cell.key, cell.protocol, cell.jobs, cell.seeds)
+            for cells in plan.cells.values()
+            for cell in cells
+        ]
+        return json.dumps([jobs, [plan.train_job(run) for run in plan.runs], plan.stores, plan.record])
+
+    first, second = (written(plan_of(adjudicate="all")) for _ in "ab")
     assert first == second
 
 
 def test_planning_is_fast_and_needs_no_torch():
     code = (
-        "import sys, time; start = time.perf_counter();"
-        "from pathlib import Path; from replicse.study.plan.planner import load_plan, read_config;"
-        "config = read_config(Path('config.yaml')); config['seeds'] = [0, 1, 2, 3, 4]; config['scale'] = 'paper';"
-        "load_plan(config, Path('workflow')); assert 'torch' not in sys.modules;"
-        "import replicse.study.results.verdict, replicse.study.results.tabulate;"
-        "import replicse.study.results.agreement, replicse.cli;"
-        "import replicse.commands.study, replicse.report.document;"
-        "assert 'torch' not in sys.modules and 'scipy' not in sys.modules"
+        "import sys, time;"
+        "from pathlib import Path; from replicse.study.paper.config import read_config;"
+        "from replicse.study.plan.planner import load_plan;"
+        "config = read_config([Path('config.yaml')], 'paper', 5) | {'adjudicate': 'all'};"
+        "load_plan(config, Path('workflow')); spent = time.process_time(); assert 'torch' not in sys.modules;"
+        "import replicse.study.results.verdict, replicse.study.results.tabulate, replicse.cli;"
+        "assert not {'torch', 'scipy', 'pandas', 'transformers'} & set(sys.modules); print(spent)"
     )
-    start = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert time.perf_counter() - start < 15, "far beyond the goal of 3 s even on a busy machine"
-
-
-def test_reported_numbers_all_have_a_cell():
-    plan = load_plan({**read_config(ROOT / "config.yaml"), "scale": "paper"}, WORKFLOW)
-    from replicse.commands.study import unprinted
-
-    assert [line for item in plan.items.values() for line in unprinted(plan, item)] == []
+    assert float(done.stdout) < 6, "seconds of the processor, far beyond the goal of 1.2 on an idle machine"
 
 
 @pytest.mark.parametrize(
     ("config", "words"),
     [
         ({"scale": "mikro"}, ['scale is "mikro"', 'did you mean "micro"']),
-        ({"seeds": [0, "two"]}, ['seeds[1] is "two"', "whole number >= 0"]),
+        ({"seeds": [0, "two"]}, ['seeds[1] is "two"', "a whole number"]),
+        ({"seeds": [0, -1]}, ["seeds[1] is -1", "at least 0"]),
+        ({"seeds": [0, 1, 0]}, ["seeds is [0, 1, 0]", "each seed once"]),
         ({"seeds": []}, ["seeds is []"]),
         ({"papers": {"simsce": "all"}}, ['"simsce"', 'did you mean "simcse"']),
         ({"papers": {"simcse": ["tabel3"]}}, ['papers.simcse names "tabel3"', 'did you mean "table3"']),
-        ({"papers": {"simcse": "everything"}}, ["papers.simcse", '"all" or a list of items']),
+        ({"papers": {"simcse": "everything"}}, ['papers.simcse is "everything"']),
         ({"sceal": 1}, ['unknown key "sceal"', 'did you mean "scale"']),
         ({"data": {"source": "disk"}}, ['data.source is "disk"', "embedded, hub, local"]),
     ],
@@ -202,7 +202,7 @@ def test_a_mistake_in_the_config_is_one_sentence(config, words):
         (
             "papers/simcse/tables/table3.yaml",
             lambda table: table["rows"].append(dict(table["rows"][0])),
-            ["table3.yaml", '"p0.0" twice'],
+            ["table3.yaml", 'no row twice; "p0.0" is'],
         ),
         (
             "papers/simcse/tables/table3.yaml",
@@ -222,7 +222,7 @@ def test_a_mistake_in_the_config_is_one_sentence(config, words):
         (
             "papers/simcse/tables/table3.yaml",
             lambda table: table["rows"][0]["encoder"]["run"]["dropout"].update(hidden=3),
-            ["dropout.hidden is 3", "[0, 1)"],
+            ["table3.yaml", "rows[0] (p0.0).encoder.run.dropout.hidden is 3", "below 1"],
         ),
     ],
 )
@@ -258,47 +258,35 @@ def test_a_mistake_in_reported_numbers_names_the_line(workflow, line, words):
     assert all(word in str(error.value) for word in words)
 
 
-def fake_results(plan, item, folder, values):
-    """Write evaluations that give the n-th encoder of each row the n-th value."""
-    manifest = manifest_of(plan, item)
-    for row in manifest["rows"]:
-        for name in row["protocols"]["as-described"].values():
-            encoders = manifest["encoders"][name]
-            for encoder, value in zip(encoders, values, strict=True):
-                path = folder / plan.paths.encoder(encoder, "evaluation")
-                path.parent.mkdir(parents=True, exist_ok=True)
-                scores = {task: {"all": value} for task in ("STS-B", "SICK-R")}
-                failures = {"sts-dev/STS-B/all": "all cosines are equal"} if value is None else {}
-                path.write_text(json.dumps({"suites": {"sts-dev": scores}, "failures": failures}))
+def cells_of(plan, item):
+    """Return the cells of an item's CSV by row, column and protocol."""
+    rows = table_rows(item_result(plan, plan.item(item), Evaluations(plan.paths)))
+    return {(cell["row"], cell["column"], cell["protocol"]): cell for cell in rows}
 
 
 def test_cells_hold_the_mean_over_seeds_and_the_printed_delta(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     plan = plan_of()
-    item = plan.item("repro/table5")
-    fake_results(plan, item, tmp_path, [70.0, 72.0])
-    cells = {
-        (cell["row"], cell["column"]): cell
-        for cell in tabulate(manifest_of(plan, item), Evaluations(plan.paths))
-    }
-    score = cells["p0.1", "stsb-dev"]
+    write_scores(plan, ["repro/table5"], lambda cell, place: (70.0, 72.0)[place])
+    cells = cells_of(plan, "repro/table5")
+    score = cells["p0.1", "stsb-dev", "as-described"]
     assert (score["reported"], float(score["reproduced"]), score["n_seeds"]) == ("81.61", 71.0, "2")
     assert float(score["delta"]) == pytest.approx(71.0 - 81.61)
     assert score["verdict"] == "not comparable", "a smaller scale never gets a verdict"
     assert float(score["low"]) < 71.0 < float(score["high"])
-    delta = cells["p0.1", "stsb-dev-delta"]
+    delta = cells["p0.1", "stsb-dev-delta", "as-described"]
     assert (delta["reported"], float(delta["reproduced"])) == ("-0.89", pytest.approx(71.0 - 82.5))
-    assert list(score) == FIELDS
+    assert set(score) == set(FIELDS)
 
 
 def test_what_has_not_run_is_blank_and_what_collapsed_has_failed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     plan = plan_of()
-    item = plan.item("simcse/table3")
-    (nothing, *_) = tabulate(manifest_of(plan, item), Evaluations(plan.paths))
+    (nothing, *_) = cells_of(plan, "simcse/table3").values()
     assert (nothing["reproduced"], nothing["delta"], nothing["verdict"]) == ("", "", "not run")
-    fake_results(plan, item, tmp_path, [None, 70.0])
-    (broken, *_) = tabulate(manifest_of(plan, item), Evaluations(plan.paths))
+    failures = {"sts-dev/STS-B/all": "all cosines are equal"}
+    write_scores(plan, ["simcse/table3"], lambda cell, place: (None, 70.0)[place], failures=failures)
+    (broken, *_) = cells_of(plan, "simcse/table3").values()
     assert (broken["reproduced"], broken["verdict"]) == ("", "failed")
     assert "all cosines are equal" in broken["reason"]
 
@@ -306,11 +294,8 @@ def test_what_has_not_run_is_blank_and_what_collapsed_has_failed(tmp_path, monke
 def test_only_the_paper_scale_judges(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     plan = plan_of(scale="paper", seeds=[0, 1, 2, 3, 4])
-    item = plan.item("simcse/table3")
-    fake_results(plan, item, tmp_path, [82.0, 82.2, 82.6, 82.4, 82.8])
-    out = tmp_path / "table.csv"
-    assert write_table(manifest_of(plan, item), plan.paths, out) == 8
-    cells = {cell["row"]: cell for cell in tabulate(manifest_of(plan, item), Evaluations(plan.paths))}
-    assert cells["p0.1"]["verdict"] == "within seed spread"
-    assert cells["p0.0"]["verdict"] == "higher"
-    assert out.read_text().startswith("row,column,metric,protocol,reported,reproduced,delta,low,high,n_seeds")
+    write_scores(plan, ["simcse/table3"], lambda cell, place: (82.0, 82.2, 82.6, 82.4, 82.8)[place])
+    cells = cells_of(plan, "simcse/table3")
+    assert len(cells) == 8
+    assert cells["p0.1", "stsb-dev", "as-described"]["verdict"] == "within seed spread"
+    assert cells["p0.0", "stsb-dev", "as-described"]["verdict"] == "higher"
