@@ -2,18 +2,19 @@
 
 import json
 import shutil
+import statistics
 import subprocess
 import sys
 
 import pytest
 import yaml
-from made_up import write_scores
+from made_up import RECIPE, made_plan, write_paper, write_scores
 from places import ROOT
 
 from replicse.errors import BadInput
-from replicse.study.paper.config import read_config
+from replicse.study.paper.papers import load_paper
 from replicse.study.plan.planner import load_plan
-from replicse.study.results.tabulate import FIELDS, item_result, table_rows
+from replicse.study.results.tabulate import FIELDS, borrowed_spread, item_result, table_rows
 from replicse.study.results.values import Evaluations
 
 WORKFLOW = ROOT / "workflow"
@@ -299,3 +300,346 @@ def test_only_the_paper_scale_judges(tmp_path, monkeypatch):
     assert len(cells) == 8
     assert cells["p0.1", "stsb-dev", "as-described"]["verdict"] == "within seed spread"
     assert cells["p0.0", "stsb-dev", "as-described"]["verdict"] == "higher"
+
+
+# Chains: a run that starts where the run of another recipe ends
+
+PAIRS = [{"column": "anchor"}, {"column": "positive"}]
+STAGES = {
+    "plain": RECIPE,
+    "second": {"like": "plain", "init": {"use": "plain"}, "corpus": "nli", "views": PAIRS},
+    "third": {"like": "second", "init": {"use": "second", "keep_head": True, "checkpoint": "last"}},
+    "longer": {"like": "second", "init": {"use": "plain", "run": {"optimisation": {"epochs": 2}}}},
+    "endless": {"like": "second", "init": {"use": "again"}},
+    "again": {"like": "second", "init": {"use": "endless"}},
+}  # fmt: skip
+SCORE = [{"id": "avg", "metric_path": "sts/avg"}]
+
+
+def chain_plan(folder, *rows, **config):
+    table = {"setting": {"metric": "spearman"}, "columns": SCORE,
+             "rows": [{"id": name, "encoder": {"use": name}} for name in rows]}  # fmt: skip
+    write_paper(folder, "made", {"table1": table}, recipes=STAGES)
+    return made_plan(folder, **config)
+
+
+def runs_behind(plan, row, item="made/table1"):
+    """Return the spec behind each seed of a row."""
+    (cell,) = [cell for cell in plan.cells[item] if cell.row.id == row and cell.column.id == "avg"]
+    return [plan.runs[plan.encoders[name].source.run] for (name,) in cell.jobs]
+
+
+def test_a_chain_starts_from_a_real_run_of_the_same_seed(tmp_path):
+    plan = chain_plan(tmp_path, "second", seeds=[3, 4])
+    last = runs_behind(plan, "second")
+    assert [run.seed for run in last] == [3, 4]
+    first = [plan.runs[run.init.run] for run in last]
+    assert [run.seed for run in first] == [3, 4], "the spread of the first stage is part of the spread"
+    assert [run.init.hub for run in first] == ["bert-base-uncased"] * 2
+    assert len({run.run_id for run in (*last, *first)}) == len(plan.runs) == 4
+    assert plan.runs_of(plan.item("made/table1")) == set(plan.runs)
+
+
+def test_a_chain_waits_for_the_checkpoint_that_it_starts_from(tmp_path):
+    plan = chain_plan(tmp_path, "second", seeds=[0])
+    (run,) = runs_behind(plan, "second")
+    folder = f"results/paper/runs/{run.init.run}/best"
+    assert plan.train_job(run.run_id)["init"] == folder
+    assert f"{folder}/model.safetensors" in plan.train_needs(run.run_id)
+    assert plan.train_job(run.run_id)["tokenizer"] == plan.train_job(run.init.run)["tokenizer"]
+
+
+def test_prefixes_of_chains_are_planned_once(tmp_path):
+    plan = chain_plan(tmp_path, "plain", "second", "third", "longer", seeds=[0])
+    plain, second, third, longer = (
+        runs_behind(plan, row)[0] for row in ("plain", "second", "third", "longer")
+    )
+    assert second.init.run == plain.run_id and third.init.run == second.run_id
+    changed = plan.runs[longer.init.run]
+    assert changed.optimisation.epochs == 2 and changed.run_id != plain.run_id
+    assert set(plan.runs) == {run.run_id for run in (plain, second, third, longer, changed)}
+
+
+def test_what_is_kept_along_a_chain_is_part_of_the_run(tmp_path):
+    plan = chain_plan(tmp_path, "third", seeds=[0])
+    (run,) = runs_behind(plan, "third")
+    assert (run.init.keep_head, run.init.checkpoint) == (True, "last")
+    assert plan.train_job(run.run_id)["run"]["init"] == {
+        "run": run.init.run,
+        "keep_head": True,
+        "checkpoint": "last",
+    }
+    assert plan.init_folder(run).endswith("/last")
+    assert plan.init_folder(plan.runs[run.init.run]).endswith("/best")
+
+
+def test_a_recipe_of_another_paper_starts_from_its_own_paper(tmp_path):
+    table = {
+        "columns": SCORE,
+        "setting": {"metric": "spearman"},
+        "rows": [{"id": "a", "encoder": {"use": "other/second"}}],
+    }
+    write_paper(tmp_path, "other", {}, recipes=STAGES)
+    write_paper(
+        tmp_path, "made", {"table1": table}, recipes={"plain": {**RECIPE, "corpus": "nli-entailment"}}
+    )
+    (run,) = runs_behind(made_plan(tmp_path, seeds=[0]), "a")
+    plan = made_plan(tmp_path, seeds=[0])
+    assert plan.runs[run.init.run].corpus["name"] == "wiki"
+
+
+def test_a_chain_without_a_beginning_is_refused(tmp_path):
+    with pytest.raises(BadInput, match=r"row endless: the run starts from itself.*break the circle"):
+        chain_plan(tmp_path, "endless")
+
+
+# Searches
+
+
+def search_plan(folder, over, **row):
+    grid = {"optimisation.batch_size": [32, 64, 128], "optimisation.learning_rate": [1e-5, 3e-5]}
+    column = {"id": "avg", "metric_path": "sts/avg", **({"over": over} if over else {})}
+    table = {"setting": {"metric": "spearman"}, "columns": [column],
+             "rows": [{"id": "a", "encoder": {"use": "plain", "grid": grid}, **row}]}  # fmt: skip
+    write_paper(folder, "made", {"table1": table})
+    return made_plan(folder)
+
+
+def test_a_search_that_does_not_say_what_is_taken_of_its_jobs_is_refused(tmp_path):
+    """Six jobs were once shown as the mean of six seeds."""
+    with pytest.raises(
+        BadInput, match=r"column avg: row a is a search; say in over.jobs what is taken of its jobs"
+    ):
+        search_plan(tmp_path, None)
+
+
+def test_a_search_runs_its_jobs_under_one_seed(tmp_path):
+    plan = search_plan(tmp_path, {"jobs": "max"})
+    (cell,) = plan.cells["made/table1"]
+    assert cell.seeds == (0,) and [len(group) for group in cell.jobs] == [6]
+    tried = [plan.runs[plan.encoders[name].source.run].optimisation for name in cell.encoders]
+    assert {(each.batch_size, each.learning_rate) for each in tried} == {
+        (size, rate) for size in (32, 64, 128) for rate in (1e-5, 3e-5)
+    }
+
+
+def test_a_choice_without_a_search_is_refused(tmp_path):
+    with pytest.raises(BadInput, match=r"column avg: over\.jobs is given, but row a is no search"):
+        search_plan(tmp_path, {"jobs": "max"}, encoder={"use": "plain"})
+
+
+# Numbers that identify
+
+
+def test_the_precision_of_a_scale_is_part_of_the_names_of_its_runs(tmp_path):
+    table = {
+        "columns": SCORE,
+        "setting": {"metric": "spearman"},
+        "rows": [{"id": "a", "encoder": {"use": "plain"}}],
+    }
+    write_paper(tmp_path, "made", {"table1": table})
+    (tmp_path / "scales").unlink()
+    (tmp_path / "scales").mkdir()
+    text = (WORKFLOW / "scales" / "paper.yaml").read_text(encoding="utf-8")
+    (tmp_path / "scales" / "paper.yaml").write_text(text, encoding="utf-8")
+    given = yaml.safe_load(text).get("precision", "fp32")
+    names = {}
+    for precision in ("fp32", "bf16", "fp16"):
+        edit(
+            tmp_path / "scales" / "paper.yaml",
+            lambda scale, precision=precision: scale.update(precision=precision),
+        )
+        plan = made_plan(tmp_path, seeds=[0])
+        (run,) = runs_behind(plan, "a")
+        assert run.precision == precision
+        assert plan.train_job(run.run_id)["run"].get("precision", "fp32") == precision
+        names[precision] = run.run_id
+    assert len(set(names.values())) == 3 and given in names
+
+
+def test_an_encoder_that_no_seed_of_the_study_changes_is_a_lone_value():
+    plan = load_plan({"scale": "micro", "papers": {"simcse": ["table5"]}, "seeds": [5, 6]}, WORKFLOW)
+    cells = {cell.row.id: cell for cell in plan.described("simcse/table5") if cell.column.id == "avg"}
+    baseline, trained = cells["bert-base-first-last"], cells["unsup-simcse-bert-base"]
+    assert trained.seeds == (5, 6) and len(trained.jobs) == 2
+    assert baseline.seeds == (0,), "the seed of the scale's pre-training"
+    assert len(baseline.jobs) == 1
+    paper = load_plan({"scale": "paper", "papers": {"simcse": ["table5"]}, "seeds": [5, 6]}, WORKFLOW)
+    released = {cell.row.id: cell for cell in paper.described("simcse/table5")}["bert-base-first-last"]
+    assert released.seeds == (None,)
+
+
+# Published spreads
+
+STS = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R", "avg")
+
+
+def spreads(plan, item):
+    """Return the spreads that cells of the text's protocol borrow, by row and column."""
+    found = {cell.key[1:3]: borrowed_spread(plan, cell) for cell in plan.described(item)}
+    return {key: spread for key, spread in found.items() if spread is not None}
+
+
+@pytest.fixture(scope="module")
+def everything():
+    papers = {"simcse": "all", "repro": "all", "diffcse": "all"}
+    return load_plan({"scale": "paper", "papers": papers, "seeds": [0, 1], "adjudicate": "all"}, WORKFLOW)
+
+
+@pytest.mark.parametrize(
+    ("item", "cells"),
+    [
+        ("simcse/table1", {("none", "stsb-dev"): 0.97}),
+        ("simcse/table2", {("unsup-simcse", "one-encoder"): 0.97}),
+        ("simcse/table3", {("p0.1", "stsb-dev"): 0.97}),
+        ("simcse/table6", {("cls-head-train-only", "unsup"): 0.97}),
+        ("simcse/tableA1", {}),
+        ("simcse/tableC1", {}),
+        ("simcse/tableE1", {}),
+        ("repro/table5", {("p0.1", "stsb-dev"): 0.97, ("p0.1", "stsb-dev-delta"): 0.97}),
+    ],
+)
+def test_only_the_measured_recipe_borrows(everything, item, cells):
+    assert spreads(everything, item) == cells
+
+
+def test_each_backbone_borrows_its_own_spread_where_one_is_published(everything):
+    found = spreads(everything, "simcse/table5")
+    bert = dict(zip(STS, (1.51, 1.33, 1.25, 1.02, 0.87, 1.12, 0.97, 0.84), strict=True))
+    assert found == {
+        **{("unsup-simcse-bert-base", column): spread for column, spread in bert.items()},
+        ("unsup-simcse-roberta-base", "avg"): 0.21,
+        ("unsup-simcse-roberta-large", "avg"): 0.50,
+    }, "supervised, post-processed and released encoders borrow nothing"
+    assert spreads(everything, "repro/table6")["unsup-simcse-bert-large", "avg"] == 1.74
+    diffcse = {
+        key: spread for key, spread in spreads(everything, "diffcse/table1").items() if "diffcse" in key[0]
+    }
+    assert diffcse == {("diffcse-bert-base", "avg"): 1.02}, "from four reruns"
+
+
+def test_the_published_spreads_are_those_of_fifty_seeds_and_of_four_reruns():
+    assert {
+        key: entry.sd
+        for key, entry in load_paper(WORKFLOW / "papers" / "reruns").reported.items()
+        if entry.sd
+    } == {("table1", "diffcse-bert-base", "avg", "spearman"): 1.02}
+    simple = load_paper(WORKFLOW / "papers" / "simple").reported
+    for row in ("bert-base", "bert-large", "roberta-base", "roberta-large"):
+        for column in ("avg", "stsb-dev"):
+            mean, least, most = (
+                simple["table1", row, name, "spearman"] for name in (column, f"{column}-min", f"{column}-max")
+            )
+            assert mean.statistic == "mean" and mean.seeds == least.seeds == most.seeds == 50
+            assert least.number.value < mean.number.value < most.number.value
+            assert 3.5 < (most.number.value - least.number.value) / mean.sd < 6.5, (
+                "the range of 50 normal draws"
+            )
+    # Four reruns: 77.00, 77.33, 77.44 and 75.25.
+    values = [77.00, 77.33, 77.44, 75.25]
+    assert statistics.stdev(values) == pytest.approx(1.02, abs=0.005)
+    assert statistics.mean(values) == pytest.approx(76.76, abs=0.0051)
+
+
+@pytest.mark.parametrize("scale", ["micro", "compact"])
+def test_a_smaller_scale_borrows_nothing(scale):
+    plan = plan_of(scale=scale, papers={"simcse": ["table3", "table5"]})
+    assert not any(spreads(plan, item) for item in plan.items)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"pooling": "cls-head"},
+        {"checkpoint": "last"},
+        {"postprocess": {"name": "whitening", "fit": "target"}},
+        {"run": {"optimisation": {"batch_size": 128}}},
+        {"run": {"dropout": {"attention": 0.05}}},
+        {"run": {"encoders": "two"}},
+        {"run": {"precision": "bf16"}},
+    ],
+)
+def test_whatever_differs_from_the_recipe_ends_the_loan(workflow, change):
+    def differ(table):
+        row = next(row for row in table["rows"] if row["id"] == "p0.1")
+        row["encoder"] = {**row.get("encoder", {}), **change}
+
+    config = {**CONFIG, "scale": "paper", "papers": {"simcse": ["table3"]}}
+    assert spreads(load_plan(config, workflow), "simcse/table3") == {("p0.1", "stsb-dev"): 0.97}
+    edit(workflow / "papers" / "simcse" / "tables" / "table3.yaml", differ)
+    assert spreads(load_plan(config, workflow), "simcse/table3") == {}
+
+
+def test_without_published_spreads_nothing_is_borrowed(workflow):
+    shutil.rmtree(workflow / "papers" / "simple")
+    config = {**CONFIG, "scale": "paper", "papers": {"simcse": ["table3"]}}
+    assert spreads(load_plan(config, workflow), "simcse/table3") == {}
+
+
+@pytest.mark.parametrize(("seeds", "borrowed"), [(1, "yes"), (4, "yes"), (5, "")])
+def test_a_borrowed_spread_is_marked_below_five_seeds(tmp_path, monkeypatch, seeds, borrowed):
+    monkeypatch.chdir(tmp_path)
+    plan = plan_of(
+        scale="paper", papers={"simcse": ["table3"]}, seeds=list(range(seeds)), adjudicate=["simcse/table3"]
+    )
+    write_scores(plan, ["simcse/table3"], lambda cell, place: 82 + 0.1 * place)
+    cells = cells_of(plan, "simcse/table3")
+    own = cells.pop(("p0.1", "stsb-dev", "as-described"))
+    assert own["borrowed"] == borrowed
+    assert own["verdict"] in ("within seed spread", "higher", "lower")
+    assert ("p0.1", "stsb-dev", "eval-250") in cells
+    assert not any(cell["borrowed"] for cell in cells.values()), "neither ablations nor variants borrow"
+    if seeds == 1:
+        assert {cell["verdict"] for cell in cells.values()} == {"undetermined"}
+
+
+# Numbers of the running text
+
+
+@pytest.mark.parametrize(
+    ("cell", "value", "place"),
+    [
+        (("two-encoders", "full", "spearman"), "84.2", "Section 4"),
+        (("qqp", "overlap", "percent"), "60", "Section 4"),
+        (("paranmt", "overlap", "percent"), "55", "Section 4"),
+        (("entailment", "overlap", "percent"), "39", "Section 4"),
+    ],
+)
+def test_a_row_may_point_to_a_number_of_the_running_text(everything, cell, value, place):
+    found = {each.key[1:]: each.reported for each in everything.described("simcse/table4")}
+    assert (found[cell].value, found[cell].source) == (value, place)
+
+
+def test_pointing_to_a_number_that_the_text_does_not_hold_is_a_mistake(workflow):
+    def misspell(table):
+        row = next(row for row in table["rows"] if row["id"] == "qqp")
+        row["printed"] = {"overlap": "lexical-overlap/qpq"}
+
+    edit(workflow / "papers" / "simcse" / "tables" / "table4.yaml", misspell)
+    with pytest.raises(BadInput) as error:
+        load_plan({**CONFIG, "papers": {"simcse": ["table4"]}}, workflow)
+    text = str(error.value)
+    assert "table4.yaml: row qqp: printed names" in text
+    assert 'did you mean "lexical-overlap/qqp"?' in text
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("tabel3,p0.1,stsb-dev,spearman,82.5,Table 3,", ['item "tabel3"', 'did you mean "table3"']),
+        (
+            "table3,p0.11,stsb-dev,spearman,82.5,Table 3,",
+            ["table3.yaml shows none there", "p0.1/stsb-dev/spearman"],
+        ),
+        (
+            "table3,p0.1,stsb-dev,accuracy,82.5,Table 3,",
+            ["table3.yaml shows none there", "p0.1/stsb-dev/spearman"],
+        ),
+    ],
+)
+def test_a_printed_number_that_no_cell_shows_is_a_mistake(workflow, line, words):
+    path = workflow / "papers" / "simcse" / "reported.csv"
+    path.write_text(path.read_text() + line + "\n", encoding="utf-8")
+    with pytest.raises(BadInput, match=r"reported\.csv: ") as error:
+        load_plan(CONFIG, workflow)
+    assert all(word in str(error.value) for word in words), str(error.value)
