@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from statistics import NormalDist
 
 import numpy as np
@@ -61,39 +62,55 @@ def order_statistic_interval(
 ) -> tuple[float, float] | None:
     """Return the interval that holds a quantile (0 the least, 1 the largest) of `count` more draws.
 
-    The k-th of m draws has a beta distribution below the distribution of one more draw, which is Student's t with our
-    standard deviation, or normal with a `spread` known beforehand. None when one value stands alone without one.
+    Draws are normal; where our mean and standard deviation lie is averaged over, unless a `spread` is known beforehand.
+    None when one value stands alone without one.
     """
-    from scipy.special import btdtri, ndtri, stdtrit
-
     mean, own = mean_and_spread(values)
     if spread is None and own is None:
         return None
-    place = 1 + share * (count - 1)
-    shares = [float(btdtri(place, count + 1 - place, p)) for p in ((1 - level) / 2, (1 + level) / 2)]
-    scale = (own if spread is None else spread) * math.sqrt(1 + 1 / len(values))
-    quantile = (lambda p: stdtrit(len(values) - 1, p)) if spread is None else ndtri
-    low, high = (mean + scale * float(quantile(p)) for p in shares)
+    scale = own if spread is None else spread
+    low, high = (
+        mean + scale * _order_quantile(p, len(values), count, share, spread is not None)
+        for p in ((1 - level) / 2, (1 + level) / 2)
+    )
     return low, high
 
 
+@cache
+def _order_quantile(p: float, size: int, count: int, share: float, known: bool) -> float:
+    """Return the p-quantile of a quantile of `count` normal draws, counted from the mean of `size` others in their sd.
+
+    The k-th of m draws lies below x with the probability of a beta distribution at the normal probability of x.
+    """
+    from scipy.optimize import brentq
+    from scipy.special import betainc, chdtri, ndtr
+
+    place = 1 + share * (count - 1)
+    offsets, weights = np.polynomial.hermite_e.hermegauss(24)
+    middles = (np.arange(200) + 0.5) / 200
+    spreads = np.ones(1) if known else np.sqrt(chdtri(size - 1, middles) / (size - 1))
+
+    def below(x: float) -> float:
+        shares = betainc(place, count + 1 - place, ndtr(offsets[:, None] / math.sqrt(size) + x * spreads))
+        return float(weights @ shares.mean(axis=1)) / math.sqrt(2 * math.pi) - p
+
+    return float(brentq(below, -1e4, 1e4))
+
+
 def spread_interval(
-    values: Sequence[float], count: int, *, level: float = LEVEL, spread: float | None = None
+    values: Sequence[float], count: int, *, level: float = LEVEL
 ) -> tuple[float, float] | None:
     """Return the interval that holds the standard deviation of `count` more draws (an F ratio to our variance).
 
-    With a `spread` known beforehand it is the chi-square interval around it. None for a single value or draw.
+    None for a single value or draw.
     """
-    from scipy.special import chdtri, fdtri
+    from scipy.special import fdtri
 
     own = mean_and_spread(values)[1]
-    if count < 2 or (own is None and spread is None):
+    if count < 2 or own is None:
         return None
     shares = ((1 - level) / 2, (1 + level) / 2)
-    if spread is None:
-        low, high = (own * math.sqrt(float(fdtri(count - 1, len(values) - 1, p))) for p in shares)
-    else:
-        low, high = (spread * math.sqrt(float(chdtri(count - 1, 1 - p)) / (count - 1)) for p in shares)
+    low, high = (own * math.sqrt(float(fdtri(count - 1, len(values) - 1, p))) for p in shares)
     return low, high
 
 
