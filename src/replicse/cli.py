@@ -19,6 +19,7 @@ VERBS = {
     "claims": ("claims", "test what the papers state, on their numbers and on ours"),
     "audit": ("audit", "check the papers' own arithmetic; nothing is run"),
     "adjudicate": ("adjudicate", "say which difference of protocol explains a gap"),
+    "lock": ("lock", "compare the pinned commits of hub artefacts with the hub, or pin them"),
     "data": ("prepare", "prepare the data root: embedded world, local folder or hub download"),
     "tokenizer": ("prepare", "train a tokenizer, or make one of a vocabulary file"),
     "backbone": ("prepare", "bring a released encoder into the results folder"),
