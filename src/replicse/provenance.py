@@ -10,7 +10,6 @@ import platform
 import re
 import runpy
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +52,9 @@ def source_digest(*parts: str, root: Path = PACKAGE, cache: Path | None = None) 
             found = hashlib.sha256(content).hexdigest()
             if path.suffix == ".py":
                 if found not in known:
-                    words = "\n".join(_code(ast.parse(content)))
-                    known[found] = hashlib.sha256(words.encode()).hexdigest()
+                    words: list[str] = []
+                    _add_code(ast.parse(content), words)
+                    known[found] = hashlib.sha256("\n".join(words).encode()).hexdigest()
                 found = known[found]
             digest.update(f"{path.relative_to(root).as_posix()}\0{found}\n".encode())
     if cache and len(known) > before:
@@ -78,22 +78,23 @@ def _files(part: Path) -> list[Path]:
     return [path for path in files if "__pycache__" not in path.parts]
 
 
-def _code(node: object) -> Iterator[str]:
-    """Yield a syntax tree as words, without positions, docstrings, and the empty fields that Python versions add."""
+def _add_code(node: object, words: list[str]) -> None:
+    """Add a syntax tree to words, without positions, docstrings, and the empty fields that Python versions add."""
     if isinstance(node, ast.AST):
-        yield type(node).__name__
-        for name, value in ast.iter_fields(node):
-            if value not in (None, []) and name not in ("ctx", "type_comment", "kind"):
-                yield f"{name}("
-                yield from _code(value)
-                yield ")"
+        words.append(type(node).__name__)
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if value is not None and value != [] and name not in ("ctx", "type_comment", "kind"):
+                words.append(f"{name}(")
+                _add_code(value, words)
+                words.append(")")
     elif isinstance(node, list):
         for entry in node:
             # A statement that is but a constant does nothing: a docstring, an ellipsis.
             if not (isinstance(entry, ast.Expr) and isinstance(entry.value, ast.Constant)):
-                yield from _code(entry)
+                _add_code(entry, words)
     else:
-        yield f"{type(node).__name__} {node!r}"
+        words.append(f"{type(node).__name__} {node!r}")
 
 
 def versions() -> dict[str, str]:

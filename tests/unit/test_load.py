@@ -4,11 +4,15 @@ import math
 import subprocess
 import sys
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
+from places import ROOT
 
 import replicse
 from replicse.errors import BadInput, MissingData
 
+NOTEBOOK = ROOT / "examples" / "results.ipynb"
 VALUES = """\
 paper,item,row,column,protocol,seed,metric,value,encoder,run
 simcse,table3,none,stsb-dev,as-described,0,sts-dev/STS-B/all,70.5,e1,r1
@@ -92,3 +96,48 @@ def test_importing_the_package_imports_no_pandas_and_load_stays_a_function(resul
     assert answer.stdout == "3\n"
     with pytest.raises(AttributeError, match="no attribute 'lod'"):
         replicse.lod  # noqa: B018
+
+
+@pytest.fixture
+def execute(monkeypatch, tmp_path_factory):
+    """A function that runs the example notebook, on a folder or on its own, and returns it with what it shows."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
+    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
+        monkeypatch.setenv(name, str(tmp_path_factory.mktemp("jupyter")))
+
+    def run(folder=None):
+        if folder:
+            monkeypatch.setenv("REPLICSE_RESULTS", str(folder))
+        else:
+            monkeypatch.delenv("REPLICSE_RESULTS", raising=False)
+        notebook = nbformat.read(NOTEBOOK, as_version=4)
+        NotebookClient(
+            notebook, timeout=120, resources={"metadata": {"path": str(NOTEBOOK.parent)}}
+        ).execute()
+        return notebook
+
+    return run
+
+
+def shown(notebook):
+    """Return what a notebook shows as text, and how many pictures."""
+    outputs = [
+        output["data"] for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output
+    ]
+    return [data["text/plain"] for data in outputs], sum("image/png" in data for data in outputs)
+
+
+def test_the_notebook_runs_on_any_results(results, execute):
+    cell = "p0.1,stsb-dev,spearman,as-described,82.5,33.3,-49.2,,,2,lower,e"
+    (results / "tables" / "simcse" / "table3.csv").write_text(f"{HEADER}\n{cell}\n")
+    (results / "cells.csv").write_text(VALUES.replace("none", "p0.1").replace("70.5", "33.25"))
+    texts, pictures = shown(execute(results))
+    assert pictures == 1 and len(texts) == 6
+    assert "diffcse" in texts[1] and "lower" in texts[1]
+    assert "33.3" in texts[2] and "-49.2" in texts[2] and "33.25" in texts[3]
+
+
+def test_the_committed_notebook_shows_what_it_gives(execute):
+    committed = nbformat.read(NOTEBOOK, as_version=4)
+    assert shown(committed) == shown(execute())
+    assert "made_up" in committed.cells[0].source and shown(committed)[1] == 1
