@@ -4,8 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from replicse.augment.parameters import fraction
-
 
 def masked_lm(lines: Sequence[str], *, seed: int, ratio: float, encoder: str) -> list[str]:
     """Return lines in which a share of the word pieces is replaced by the best other proposal of a frozen masked-LM.
@@ -15,8 +13,7 @@ def masked_lm(lines: Sequence[str], *, seed: int, ratio: float, encoder: str) ->
     """
     from replicse.augment.proposals import Proposer
 
-    fraction("masked-lm", "ratio", ratio, above_zero=True)
-    proposer = Proposer(encoder, "masked-lm")
+    proposer = Proposer(encoder)
     rows = proposer.pieces(lines)
     chosen = [_chosen(row, proposer.special, ratio, (seed, place)) for place, row in enumerate(rows)]
     originals = [row[places] for row, places in zip(rows, chosen, strict=True)]
@@ -31,8 +28,7 @@ def insertion(lines: Sequence[str], *, seed: int, ratio: float, encoder: str) ->
     """
     from replicse.augment.proposals import Proposer
 
-    fraction("insertion", "ratio", ratio, above_zero=True)
-    proposer = Proposer(encoder, "insertion")
+    proposer = Proposer(encoder)
     # Room for what is inserted, one by rounding included.
     rows = proposer.pieces(lines, at_most=int((proposer.max_length - 1) / (1 + ratio)))
     places = [_inserted(len(row) - 2, ratio, (seed, place)) for place, row in enumerate(rows)]

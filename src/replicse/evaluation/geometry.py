@@ -19,8 +19,7 @@ def sentences(root: Path) -> Iterator[str]:
     """Yield every sentence of STS-B, duplicates included."""
     for split in SPLITS:
         for subset in load_sts(root, "STS-B", split):
-            yield from subset.first
-            yield from subset.second
+            yield from subset.sentences
 
 
 def evaluate(root: Path, vectors: Vectors) -> dict[str, Any]:

@@ -16,8 +16,7 @@ def sentences(root: Path, splits: Sequence[str] = SPLITS) -> Iterator[str]:
     """Yield every sentence of these splits of STS-B, repetitions included."""
     for split in splits:
         for subset in load_sts(root, "STS-B", split):
-            yield from subset.first
-            yield from subset.second
+            yield from subset.sentences
 
 
 def evaluate(root: Path, vectors: Vectors, splits: Sequence[str] = SPLITS) -> dict[str, Any]:
