@@ -31,7 +31,10 @@ def suite(name: str, options: Mapping[str, Any] | None = None) -> tuple[ModuleTy
         raise BadInput(f'suite "{name}" is unknown{nearest(name, SUITES)}')
     entry = SUITES[name]
     given = entry.options.of(options or {}, f"suite {name}")
-    return resolve_name(entry.module), {**entry.fixed, **dict(given)}
+    return resolve_name(entry.module), {
+        **entry.fixed,
+        **{key: getattr(given, key) for key in given.model_fields_set},
+    }
 
 
 def run_suites(
