@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -87,6 +88,12 @@ def _text(path: Path) -> str:
         raise BadInput(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError as error:
         raise BadInput(f"{path}: byte {error.start + 1} is not UTF-8; mend it or make it again") from None
+
+
+def copy_file(source: Path | str, target: Path | str) -> None:
+    """Copy the bytes of a file atomically."""
+    with written_aside(target) as temporary:
+        shutil.copyfile(source, temporary)
 
 
 def sha256_of(path: Path | str) -> str:

@@ -15,7 +15,7 @@ CORPORA = {
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
     folder = tmp_path_factory.mktemp("world")
-    write_world(folder, size="tiny")
+    write_world(folder, sentences=1200)
     return folder
 
 

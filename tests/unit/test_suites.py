@@ -76,7 +76,7 @@ def test_an_unknown_suite_is_named_with_the_nearest():
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
     folder = tmp_path_factory.mktemp("world")
-    write_world(folder, size=300)
+    write_world(folder, sentences=300)
     return folder
 
 

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from replicse.augment.proposals import Proposer
+
 
 def masked_lm(lines: Sequence[str], *, seed: int, ratio: float, encoder: str) -> list[str]:
     """Return lines in which a share of the word pieces is replaced by the best other proposal of a frozen masked-LM.
@@ -11,8 +13,6 @@ def masked_lm(lines: Sequence[str], *, seed: int, ratio: float, encoder: str) ->
     The pieces are masked together, the encoder runs without dropout, and the most likely piece that differs from
     the original is taken (methods 8.3). `encoder` is a folder with a masked-LM head.
     """
-    from replicse.augment.proposals import Proposer
-
     proposer = Proposer(encoder)
     rows = proposer.pieces(lines)
     chosen = [_chosen(row, proposer.special, ratio, (seed, place)) for place, row in enumerate(rows)]
@@ -26,8 +26,6 @@ def insertion(lines: Sequence[str], *, seed: int, ratio: float, encoder: str) ->
     Masks are inserted, at least one where a line has any piece, and the best proposals of a frozen masked-LM
     take their places (DiffCSE, section 5). `encoder` is a folder with a masked-LM head.
     """
-    from replicse.augment.proposals import Proposer
-
     proposer = Proposer(encoder)
     # Room for what is inserted, one by rounding included.
     rows = proposer.pieces(lines, at_most=int((proposer.max_length - 1) / (1 + ratio)))

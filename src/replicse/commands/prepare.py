@@ -3,13 +3,12 @@
 import json
 import logging
 import os
-import shutil
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from replicse.commands import Action
 from replicse.errors import BadInput, MissingData
-from replicse.files import read_json, sha256_of, write_json, written_aside
+from replicse.files import copy_file, read_json, sha256_of, write_json, written_aside
 
 log = logging.getLogger(__name__)
 
@@ -39,8 +38,7 @@ def data_verb(parser: ArgumentParser) -> Action:
         if arguments.source == "embedded":
             from replicse.world.world import write_world
 
-            written = write_world(own)["files"]
-            files = [{"name": name, **facts} for name, facts in sorted(written.items())]
+            files = [{"name": name, **facts} for name, facts in sorted(write_world(own).items())]
             record = {"root": str(own), "files": files}
         elif arguments.source == "hub":
             from replicse.data.hub import materialise
@@ -121,8 +119,7 @@ def copy_encoder(source: Path, out: Path) -> None:
     for name in ("config.json", "tokenizer.json", "model.safetensors"):
         if not (source / name).exists():
             raise MissingData(f"{source / name}: no such file; an encoder folder needs it")
-        with written_aside(out / name) as temporary:
-            shutil.copyfile(source / name, temporary)
+        copy_file(source / name, out / name)
 
 
 def prepare_verb(parser: ArgumentParser) -> Action:

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from replicse.data.sts import load_sts
-from replicse.evaluation import spectrum
+from replicse.evaluation import geometry
 from replicse.evaluation.correlation import cosines
 from replicse.evaluation.geometry import SPLITS
 from replicse.evaluation.suites import Vectors
 from replicse.registry.suites import QUANTILES, RATINGS
 
 BINS = 100
-sentences = spectrum.sentences
+sentences = geometry.sentences
 
 
 def evaluate(
