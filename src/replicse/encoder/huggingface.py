@@ -188,7 +188,9 @@ def load_transformers(folder: Path) -> TransformersBackbone:
     """Return the encoder of any Hugging Face folder, with its masked-LM head where that is stored."""
     from transformers import AutoModel, AutoModelForMaskedLM
     from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    from transformers.utils import logging
 
+    logging.disable_progress_bar()
     family = read_config(folder).get("model_type")
     with_head = family in MODEL_FOR_MASKED_LM_MAPPING_NAMES
     opened = AutoModelForMaskedLM if with_head else AutoModel

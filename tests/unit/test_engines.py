@@ -1,0 +1,187 @@
+"""Two engines behind one interface: equal numbers where both read a family, and training on the families of one."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import micro
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from tiny_encoders import FAMILIES, batch_of, huggingface, other_family
+
+from replicse.data.tokenizer import load_tokenizer
+from replicse.encoder.backbone import ALL_TOKENS, FIRST_TOKEN, Need, open_backbone
+from replicse.encoder.heads import make_head, stored_head
+from replicse.encoder.huggingface import TransformersBackbone
+from replicse.encoder.packed.transformer import PackedBackbone
+from replicse.encoder.sentence import SentenceEncoder
+from replicse.errors import BadInput
+from replicse.objective import Objective, Step
+from replicse.registry.encoders import MlpHead, ProjectorHead
+from replicse.study.plan.specs import Dropout, RunSpec
+from replicse.training.loop import Trainer
+from replicse.training.model import SentenceModel
+
+OTHERS = ("Electra", "MPNet", "DebertaV2", "ModernBert")
+TERMS = [{"term": "infonce"}, {"term": "mlm", "weight": 0.3}, {"term": "conditional-mlm", "weight": 0.2}]
+
+
+@pytest.fixture(autouse=True)
+def quiet_and_seeded():
+    transformers = pytest.importorskip("transformers")
+    transformers.utils.logging.set_verbosity_error()
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    yield
+    torch.set_num_threads(before)
+
+
+def saved(model, home, with_tokenizer=True):
+    """Write a model of `transformers` and a small tokenizer as a folder."""
+    folder = home / "init"
+    model.save_pretrained(folder)
+    if with_tokenizer:
+        micro.tokenizer_file(folder)
+    return folder
+
+
+def after_one_step(folder, engine, home, terms):
+    """Return the loss of a fixed batch, and all weights as saved after a step against their gradient."""
+    torch.manual_seed(0)
+    backbone = open_backbone(folder, engine)
+    head = make_head(MlpHead(kind="mlp"), backbone.hidden, torch.Generator().manual_seed(1))
+    model = SentenceModel(backbone, head, False, Dropout(hidden=0, attention=0))
+    objective = Objective(terms)
+    objective.prepare(model)
+    columns = [batch_of((7, 3, 9, 5), seed) for seed in (1, 2)]
+    vectors = model.vectors(columns, "cls-head", False)
+    loss = objective(Step(vectors, columns, model, torch.Generator().manual_seed(4)))
+    loss.backward()
+    with torch.no_grad():
+        for parameter in model.trained():
+            if parameter.grad is not None:
+                parameter -= parameter.grad
+    backbone.save(home, head)
+    return float(loss.detach()), load_file(home / "model.safetensors")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("kind", ["infonce", "mlm", "conditional-mlm"])
+def test_both_engines_give_equal_losses_and_gradients(tmp_path, family, kind):
+    folder = saved(huggingface(family), tmp_path)
+    terms = RunSpec.of(
+        {
+            "init": {"folder": "x"},
+            "corpus": {},
+            "views": [{"column": "a"}] * 2,
+            "objective": [{"term": kind}],
+        },
+        "run",
+    ).objective
+    losses, weights = zip(
+        *(after_one_step(folder, engine, tmp_path / engine, terms) for engine in ("packed", "transformers")),
+        strict=True,
+    )
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+    before = load_file(folder / "model.safetensors")
+    moved = 0
+    for name, value in weights[0].items():
+        torch.testing.assert_close(weights[1][name], value, rtol=1e-5, atol=1e-5)
+        moved += name in before and not torch.equal(before[name], value)
+    assert moved > 30
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_hidden_states_mean_the_same_in_both_engines(tmp_path, family):
+    folder = saved(huggingface(family), tmp_path)
+    ours, theirs = (open_backbone(folder, engine).eval() for engine in ("packed", "transformers"))
+    assert isinstance(ours, PackedBackbone) and isinstance(theirs, TransformersBackbone)
+    assert isinstance(open_backbone(folder), PackedBackbone)
+    for name in ("hidden", "vocabulary", "max_length", "special", "predicts_tokens"):
+        assert getattr(ours, name) == getattr(theirs, name), name
+    batch, vector = batch_of(), torch.randn(5, 32)
+    shortlist = torch.tensor([3, 90, 3])
+    with torch.no_grad():
+        for need in (Need((0, 1, -1)), Need((-2, 3)), ALL_TOKENS, FIRST_TOKEN, Need((0, 2), tokens=False)):
+            for first in (None, vector):
+                found = [engine(batch, need, first_vector=first) for engine in (ours, theirs)]
+                torch.testing.assert_close(found[0].states, found[1].states, rtol=1e-5, atol=1e-5)
+                assert found[0].first_only == found[1].first_only
+        filled = [engine(batch.filled(0), ALL_TOKENS, vector).last for engine in (ours, theirs)]
+        real = batch.padded_mask.flatten()
+        torch.testing.assert_close(filled[0][real], filled[1][real], rtol=1e-5, atol=1e-5)
+        for only in (None, shortlist):
+            logits = [engine.token_logits(found[0].last, only) for engine in (ours, theirs)]
+            torch.testing.assert_close(*logits, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("family", ["bert", *OTHERS])
+def test_dropout_is_what_the_configuration_would_have_made_it(tmp_path, family):
+    import transformers
+
+    model = huggingface(family) if family in FAMILIES else other_family(family, 97)
+    backbone = open_backbone(saved(model, tmp_path), "transformers")
+    backbone.set_dropout(0.2, 0.35)
+    rates = {
+        key: 0.35 if "att" in key else 0.2
+        for key, value in backbone.network.config.to_dict().items()
+        if "dropout" in key and isinstance(value, float | int)
+    }
+    assert len(rates) >= 2
+    config = transformers.AutoConfig.from_pretrained(tmp_path / "init", **rates)
+    expected = type(model)(config)
+    expected.load_state_dict(backbone.network.state_dict(), strict=False)
+    found = []
+    ids = batch_of((6, 6, 6)).tokens.view(3, 6)
+    for network in (backbone.network.train(), expected.train()):
+        torch.manual_seed(3)
+        found.append(network(input_ids=ids).logits)
+    torch.testing.assert_close(*found)
+    assert not torch.allclose(found[0], model(input_ids=ids).logits, atol=1e-2)
+    backbone.set_dropout(0, 0)
+    torch.testing.assert_close(backbone.network(input_ids=ids).logits, model(input_ids=ids).logits)
+    backbone.save(tmp_path / "out")
+    written = json.loads((tmp_path / "out" / "config.json").read_text())
+    before = json.loads((tmp_path / "init" / "config.json").read_text())
+    assert {key: written[key] for key in rates} == {key: before[key] for key in rates}
+
+
+def run(home, family, **changes):
+    """Train a small random encoder of a family and return the run's folder."""
+    tokenizer = micro.tokenizer_file(home)
+    folder = saved(other_family(family, load_tokenizer(tokenizer, None).get_vocab_size()), home)
+    job = micro.job(home, init={"folder": "x"}, **{"objective": TERMS, **changes})
+    job = replace(job, init=folder, tokenizer=folder / "tokenizer.json")
+    root = micro.dev_root(home / "data")
+    Trainer(job, root, home / "out", home / "state", torch.device("cpu")).run()
+    return home / "out"
+
+
+@pytest.mark.parametrize("family", OTHERS)
+def test_another_family_is_trained_kept_and_read_back(tmp_path, family):
+    import transformers
+
+    out = run(tmp_path, family, optimisation={"batch_size": 16, "learning_rate": 1e-3, "epochs": 2, "steps": 10})
+    history = micro.metrics(out)["history"]
+    assert [entry["step"] for entry in history] == [5, 10]
+    assert micro.metrics(out)["best"]["dev"] == max(entry["dev"] for entry in history)
+    assert not micro.equal_weights(out / "last", tmp_path / "init")
+    with_head = transformers.AutoModelForMaskedLM.from_pretrained(out / "best").eval()
+    plain = transformers.AutoModel.from_pretrained(out / "best").eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(out / "best")
+    ours = open_backbone(out / "best").eval()
+    sentences = micro.sentences(6, 9)
+    vectors = SentenceEncoder.open(out / "best", "cls", device="cpu")(sentences)
+    headed = SentenceEncoder.open(out / "best", "cls-head", device="cpu")(sentences)
+    head = stored_head(out / "best")
+    for sentence, vector, other in zip(sentences, vectors, headed, strict=True):
+        ids = torch.tensor([tokenizer(sentence)["input_ids"]])
+        with torch.no_grad():
+            state = plain(input_ids=ids).last_hidden_state[0]
+            logits = with_head(input_ids=ids).logits[0]
+            torch.testing.assert_close(ours.token_logits(state), logits, rtol=1e-4, atol=1e-4)
+            np.testing.assert_allclose(vector, state[0].numpy(), rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(other, head(state[:1])[0].numpy(), rtol=1e-4, atol=1e-5)
