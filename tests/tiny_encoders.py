@@ -4,7 +4,9 @@ import numpy as np
 import torch
 
 from replicse.encoder.batch import TokenBatch
+from replicse.encoder.heads import make_head
 from replicse.encoder.packed.transformer import EncoderConfig, PackedBackbone
+from replicse.registry.encoders import MlpHead
 
 FAMILIES = ("bert", "roberta", "distilbert")
 LENGTHS = (5, 1, 9, 3, 9)
@@ -23,7 +25,14 @@ def config_of(family="bert", **sizes):
 
 def tiny(family="bert", layers=3, token_head=False, **sizes):
     """Return an encoder with weights large enough that every part of it matters."""
-    given = {"layers": layers, "hidden": 32, "heads": 4, "intermediate": 48, "positions": 24, "vocabulary": 97}
+    given = {
+        "layers": layers,
+        "hidden": 32,
+        "heads": 4,
+        "intermediate": 48,
+        "positions": 24,
+        "vocabulary": 97,
+    }
     encoder = PackedBackbone(config_of(family, **{**given, **sizes}))
     with torch.no_grad():
         for parameter in encoder.parameters():
@@ -31,6 +40,11 @@ def tiny(family="bert", layers=3, token_head=False, **sizes):
     if token_head:
         encoder.new_token_head()
     return encoder
+
+
+def mlp(hidden, generator=None):
+    """Return a freshly drawn dense head."""
+    return make_head(MlpHead(kind="mlp"), hidden, generator)
 
 
 def batch_of(lengths=LENGTHS, seed=0):

@@ -1,7 +1,6 @@
 """Two engines behind one interface: equal numbers where both read a family, and training on the families of one."""
 
 import json
-import shutil
 from dataclasses import replace
 
 import micro
@@ -164,7 +163,9 @@ def run(home, family, **changes):
 def test_another_family_is_trained_kept_and_read_back(tmp_path, family):
     import transformers
 
-    out = run(tmp_path, family, optimisation={"batch_size": 16, "learning_rate": 1e-3, "epochs": 2, "steps": 10})
+    out = run(
+        tmp_path, family, optimisation={"batch_size": 16, "learning_rate": 1e-3, "epochs": 2, "steps": 10}
+    )
     history = micro.metrics(out)["history"]
     assert [entry["step"] for entry in history] == [5, 10]
     assert micro.metrics(out)["best"]["dev"] == max(entry["dev"] for entry in history)
@@ -185,3 +186,134 @@ def test_another_family_is_trained_kept_and_read_back(tmp_path, family):
             torch.testing.assert_close(ours.token_logits(state), logits, rtol=1e-4, atol=1e-4)
             np.testing.assert_allclose(vector, state[0].numpy(), rtol=1e-4, atol=1e-5)
             np.testing.assert_allclose(other, head(state[:1])[0].numpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("family", OTHERS)
+def test_a_vector_takes_the_place_of_position_0_in_another_family(tmp_path, family):
+    """ELECTRA's narrow embeddings are projected first: the vector stands behind the projection."""
+    backbone = open_backbone(saved(other_family(family, 97), tmp_path)).eval()
+    batch = batch_of((6, 3, 6))
+    own = backbone(batch, Need((0, -1)))
+    again = backbone(batch, Need((0, -1)), first_vector=own.states[0][batch.first])
+    torch.testing.assert_close(again.states, own.states)
+    vector = torch.randn(3, 16, requires_grad=True)
+    replaced = backbone(batch, Need((0, -1)), first_vector=vector)
+    assert torch.equal(replaced.states[0][batch.first], vector)
+    (replaced.last[1] * torch.randn(16)).sum().backward()
+    assert vector.grad[0].abs().sum() > 0 and vector.grad[1:].abs().sum() == 0
+    torch.testing.assert_close(backbone(batch, Need((0, -1))).states, own.states)
+    with pytest.raises(BadInput, match="12 numbers"):
+        backbone(batch, first_vector=torch.randn(3, 12))
+
+
+def test_an_encoder_without_a_masked_lm_head_draws_one_for_a_term_that_predicts_tokens(tmp_path):
+    base = other_family("Electra", 120).base_model
+    folder = saved(base, tmp_path)
+    backbone = open_backbone(folder)
+    assert not backbone.predicts_tokens and backbone.token_head_parameters() == []
+    backbone.new_token_head()
+    assert backbone.token_logits(torch.randn(4, 16)).shape == (4, 120)
+    table = backbone.network.get_output_embeddings().weight
+    assert table is backbone.input_embeddings, "the decoder is the token embeddings"
+    head = backbone.token_head_parameters()
+    assert head and not any(parameter is table for parameter in head)
+    backbone.save(tmp_path / "out")
+    assert open_backbone(tmp_path / "out").predicts_tokens
+    backbone.drop_token_head()
+    backbone.save(tmp_path / "out")
+    assert not open_backbone(tmp_path / "out").predicts_tokens
+
+
+def test_diffcse_trains_with_discriminator_and_generator_of_another_family(tmp_path):
+    tokenizer = micro.tokenizer_file(tmp_path)
+    size = load_tokenizer(tokenizer, None).get_vocab_size()
+    generator = saved(other_family("MPNet", size), tmp_path / "g")
+    rtd = {"term": "rtd", "weight": 0.1, "generator": str(generator)}
+    out = run(tmp_path, "Electra", objective=[{"term": "infonce"}, rtd], head="projector")
+    history = micro.metrics(out)["history"]
+    assert np.isfinite([entry["loss"] for entry in history]).all()
+    assert stored_head(out / "best").settings == ProjectorHead(kind="projector")
+    names = micro.weights(out / "best")
+    assert not any("discriminator" in name for name in names)
+    vectors = SentenceEncoder.open(out / "best", "cls-head", device="cpu")(micro.sentences(3))
+    assert vectors.shape == (3, 16)
+
+
+def test_a_packed_family_trains_alike_in_both_engines(tmp_path):
+    steps = {"batch_size": 16, "learning_rate": 1e-3, "steps": 6}
+    quiet = {"hidden": 0, "attention": 0}
+    mlm = [{"term": "mlm"}]
+    start = micro.job(tmp_path, objective=mlm, views=[{"column": "text"}], selection={"every": 0})
+    Trainer(start, tmp_path, tmp_path / "start", tmp_path / "state", torch.device("cpu")).run()
+    init = tmp_path / "start" / "last"
+    for engine in ("packed", "transformers"):
+        job = micro.job(
+            tmp_path,
+            engine=engine,
+            init={"folder": "x"},
+            dropout=quiet,
+            optimisation=steps,
+            selection={"every": 0},
+        )
+        job = replace(job, init=init, tokenizer=init / "tokenizer.json")
+        Trainer(job, tmp_path, tmp_path / engine, tmp_path / "state", torch.device("cpu")).run()
+    left, right = (micro.weights(tmp_path / engine / "last") for engine in ("packed", "transformers"))
+    assert left.keys() == right.keys()
+    before = micro.weights(init)
+    trained = [name for name in left if name in before]
+    moved = sum(np.abs(left[name] - before[name]).sum() for name in trained)
+    apart = sum(np.abs(left[name] - right[name]).sum() for name in trained)
+    # Adam makes whole steps of gradients that are rounding only, so single numbers may differ.
+    assert 0 < apart < 0.01 * moved
+
+
+def test_the_best_checkpoint_of_another_family_is_read_by_the_evaluate_verb(tmp_path):
+    from replicse.cli import main
+
+    out = run(tmp_path, "ModernBert", objective=[{"term": "infonce"}])
+    arguments = ["--suite", "sts-dev", "--options", '{"sts-dev": {"tasks": ["STS-B"]}}', "--pooling", "cls"]
+    places = ["--data", str(tmp_path / "data"), "--out", str(tmp_path / "scores.json")]
+    assert main(["evaluate", "--encoder", str(out / "best"), *arguments, *places]) == 0
+    scores = json.loads((tmp_path / "scores.json").read_text())["suites"]["sts-dev"]
+    assert scores["STS-B"]["all"] == pytest.approx(micro.metrics(out)["best"]["dev"], abs=0.01)
+
+
+def test_what_an_engine_cannot_read_is_said(tmp_path):
+    folder = saved(other_family("Electra", 97), tmp_path)
+    with pytest.raises(BadInput, match='model_type "electra" is not supported'):
+        open_backbone(folder, "packed")
+    weights = load_file(folder / "model.safetensors")
+    from safetensors.torch import save_file
+
+    gone = next(name for name in weights if "encoder.layer.1" in name)
+    save_file({name: value for name, value in weights.items() if name != gone}, folder / "model.safetensors")
+    with pytest.raises(BadInput, match=f'no weight "{gone}"'):
+        open_backbone(folder)
+    with pytest.raises(ValueError, match="41 tokens"):
+        open_backbone(saved(other_family("Electra", 97), tmp_path / "b"))(batch_of((41,)))
+
+
+def test_special_tokens_are_those_that_the_tokenizers_settings_name(tmp_path):
+    """MPNet's vocabulary holds BERT's special tokens too, but uses RoBERTa's."""
+    folder = saved(other_family("MPNet", 97), tmp_path)
+    assert open_backbone(folder).special.cls == 2
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "<s>", "<pad>", "</s>", "<mask>", "a"]
+    from tokenizers import Tokenizer, models
+
+    tokenizer = Tokenizer(models.WordLevel({word: place for place, word in enumerate(words)}, "[UNK]"))
+    tokenizer.save(str(folder / "tokenizer.json"))
+    settings = {"cls_token": "<s>", "sep_token": "</s>", "unk_token": "[UNK]", "pad_token": "<pad>"}
+    settings["mask_token"] = {"content": "<mask>", "lstrip": True}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    special = open_backbone(folder).special
+    assert (special.cls, special.pad, special.sep, special.unk, special.mask) == (5, 6, 7, 1, 8)
+
+
+def test_the_next_checkpoint_is_read_by_the_same_engine(tmp_path):
+    folders = [saved(other_family("Electra", 130), tmp_path / name) for name in "ab"]
+    vectors = SentenceEncoder.open(folders[0], "mean", device="cpu")
+    before = vectors(micro.sentences(3))
+    vectors.reload(folders[1])
+    after = SentenceEncoder.open(folders[1], "mean", device="cpu")(micro.sentences(3))
+    np.testing.assert_allclose(vectors(micro.sentences(3)), after, atol=1e-6)
+    assert not np.allclose(before, after, atol=1e-2)

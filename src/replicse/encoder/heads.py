@@ -1,7 +1,7 @@
 """What a sentence vector passes through behind its pooling: heads made from their parameters, saved and read back."""
 
 import itertools
-import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,6 @@ from replicse.errors import BadInput
 from replicse.registry.encoders import Head as HeadParameters
 from replicse.registry.encoders import MlpHead, ProjectorHead
 
-# A stored dense head: `pooler` as `transformers` calls it; unconverted SimCSE checkpoints say `mlp` (methods 2.1).
-_DENSE = tuple(re.compile(rf"(model\.)?(\w+\.)?{name}\.dense\.weight") for name in ("pooler", "mlp"))
 _PROJECTOR = "projector"
 
 
@@ -121,13 +119,29 @@ def stored_head(folder: Path) -> SentenceHead | None:
             head = make_head(settings, stored[place].shape[1])
         fill(head, _names(head, place.removesuffix(first)), stored, file)
         return head
-    dense = [name for pattern in _DENSE for name in stored if pattern.fullmatch(name)]
-    if not dense:
+    dense = _stored_dense(stored, read_config(folder))
+    if dense is None:
         return None
     with torch.device("meta"):
-        head = make_head(settings, stored[dense[0]].shape[1])
-    fill(head, both_parts("dense", dense[0].removesuffix(".weight")), stored, file)
+        head = make_head(settings, stored[f"{dense}.weight"].shape[1])
+    fill(head, both_parts("dense", dense), stored, file)
     return head
+
+
+def _stored_dense(stored: Mapping[str, Tensor], config: Mapping[str, Any]) -> str | None:
+    """Return the name of a stored dense layer: `transformers` calls it pooler, unconverted SimCSE mlp (methods 2.1).
+
+    Others' files may hold more models than the encoder, whose poolers are not meant.
+    """
+    family = config["model_type"]
+    stems = ("", *(f"{part}." for part in (family, *family.split("-"))))
+    usual = {outer + stem for outer in ("", "model.") for stem in stems}
+    for name in ("pooler.dense", "mlp.dense"):
+        for full in (key.removesuffix(".weight") for key in stored if key.endswith(f"{name}.weight")):
+            base = full.removesuffix(name)
+            if base in usual or ("sentence_head" in config and base.count(".") == 1):
+                return full
+    return None
 
 
 def _stored_settings(folder: Path) -> HeadParameters:

@@ -92,8 +92,9 @@ class EncoderConfig:
     @staticmethod
     def fresh(architecture: Architecture, vocabulary: int, pad_id: int) -> "EncoderConfig":
         """Return the configuration of an encoder that is to be drawn at random."""
+        sizes = architecture.model_dump(exclude_none=True)
         types = {"bert": 2, "roberta": 1, "distilbert": 0}[architecture.family]
-        return EncoderConfig(vocabulary=vocabulary, pad_id=pad_id, token_types=types, **architecture.given())
+        return EncoderConfig(vocabulary=vocabulary, pad_id=pad_id, token_types=types, **sizes)
 
     @staticmethod
     def from_huggingface(config: Mapping[str, Any]) -> "EncoderConfig":
