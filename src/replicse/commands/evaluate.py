@@ -140,7 +140,7 @@ def geometry_verb(parser: ArgumentParser) -> Action:
                 if vectors is None:
                     vectors = opened(arguments, str(folder))
                 else:
-                    replace_weights(vectors, folder)
+                    vectors.reload(folder)
                 found = run_suites(root, vectors, ["geometry"])
                 suites[str(step)] = found["suites"]["geometry"]
                 failures |= {
@@ -154,20 +154,6 @@ def geometry_verb(parser: ArgumentParser) -> Action:
         log.info("wrote=%s seconds=%.1f", arguments.out, time.monotonic() - start)
 
     return action
-
-
-def replace_weights(vectors: Any, folder: Path) -> None:
-    """Give a sentence encoder the weights of another checkpoint of the same run; its tokens are kept.
-
-    A head that no training has seen is none of the checkpoint's, so it stays as it is.
-    """
-    from replicse.encoder.checkpoints import load_encoder
-
-    loaded = load_encoder(folder)
-    vectors.encoder.load_state_dict(loaded.encoder.state_dict())
-    if vectors.pooling == "cls-head":
-        vectors.head.load_state_dict(loaded.head.state_dict())
-    vectors.forget()
 
 
 def trajectory_folders(run: Path) -> list[tuple[int, Path]]:
