@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from replicse.report.content.cells import MINUS, SYMBOLS
 from replicse.report.content.contents import Page
-from replicse.report.content.items import Item
 from replicse.report.content.tables import Sheet, verdict_counts
 from replicse.study.results.aggregate import RowAggregate
+from replicse.study.results.table import ItemResult
 
 TITLE = "What reproduces"
 JUDGED = (
@@ -25,7 +25,11 @@ AGGREGATES = (
 
 
 def reproduces_page(
-    items: Sequence[Item], shape: Sheet, aggregates: Iterable[RowAggregate], comparable: bool, orders: bool
+    items: Sequence[ItemResult],
+    shape: Sheet,
+    aggregates: Iterable[RowAggregate],
+    comparable: bool,
+    orders: bool,
 ) -> Page:
     """Return the page; sheets without rows are left out."""
     text = (JUDGED,) if comparable else (JUDGED, SMALLER[orders])
@@ -33,13 +37,13 @@ def reproduces_page(
     return Page(TITLE, text, tuple(sheet for sheet in sheets if sheet.rows))
 
 
-def verdict_sheet(items: Sequence[Item]) -> Sheet:
+def verdict_sheet(items: Sequence[ItemResult]) -> Sheet:
     """Return the number of cells of each verdict by item; verdicts that occur nowhere have no column."""
     counts = [verdict_counts([item]) for item in items]
     used = [name for name in SYMBOLS if any(count[name] for count in counts)]
     header = ("Item", *(f"{SYMBOLS[name]} {name}" for name in used), "cells")
     rows = tuple(
-        (item.id, *(str(count[name]) for name in used), str(count.total()))
+        (item.item, *(str(count[name]) for name in used), str(count.total()))
         for item, count in zip(items, counts, strict=True)
         if count.total()
     )
