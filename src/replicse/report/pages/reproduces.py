@@ -5,7 +5,9 @@ from collections.abc import Iterable, Sequence
 from replicse.report.content.cells import MINUS, SYMBOLS
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import Sheet, verdict_counts
-from replicse.study.results.aggregate import RowAggregate
+from replicse.report.pages.shape import shape_sheet
+from replicse.study.results.aggregate import RowAggregate, aggregates
+from replicse.study.results.shape import shapes
 from replicse.study.results.table import ItemResult
 
 TITLE = "What reproduces"
@@ -24,16 +26,14 @@ AGGREGATES = (
 )
 
 
-def reproduces_page(
-    items: Sequence[ItemResult],
-    shape: Sheet,
-    aggregates: Iterable[RowAggregate],
-    comparable: bool,
-    orders: bool,
-) -> Page:
+def reproduces_page(items: Sequence[ItemResult], comparable: bool, orders: bool) -> Page:
     """Return the page; sheets without rows are left out."""
+    sheets = (
+        verdict_sheet(items),
+        shape_sheet(shape for item in items for shape in shapes(item)),
+        aggregate_sheet(entry for item in items for entry in aggregates(item)),
+    )
     text = (JUDGED,) if comparable else (JUDGED, SMALLER[orders])
-    sheets = (verdict_sheet(items), shape, aggregate_sheet(aggregates))
     return Page(TITLE, text, tuple(sheet for sheet in sheets if sheet.rows))
 
 

@@ -57,6 +57,6 @@ def _signs(signs: Iterable[SignAgreement]) -> str:
     judged = [sign for sign in signs if sign.agrees is not None]
     if not judged:
         return ""
-    resolved = sum(sign.resolved and bool(sign.agrees) for sign in judged)
+    resolved = sum(sign.ours.resolved and bool(sign.agrees) for sign in judged)
     agreeing = sum(bool(sign.agrees) for sign in judged)
     return f"{agreeing} of {len(judged)} ({resolved} resolved)"
