@@ -78,9 +78,7 @@ def pages(study: Mapping[str, Any], items: Sequence[ItemResult]) -> "list[Page]"
     from replicse.report.pages.reproduces import reproduces_page
 
     paths = Paths(study["scale"])
-    claims, audit, explained = (
-        read_rows(paths.judged(what)) for what in ("claims", "audit", "adjudication")
-    )
+    claims, audit, explained = (read_rows(paths.judged(what)) for what in ("claims", "audit", "adjudication"))
     found = [
         reproduces_page(items, study["comparable"], study["judges_orders"]),
         claims_page(claims, study["judges_orders"]),

@@ -193,7 +193,9 @@ def bars(records: "DataFrame") -> "Figure":
     tallest = max(label.count("\n") + 1 for label in labels)
     figure = _figure(0.9 + len(records) * (0.14 + 0.14 * tallest))
     axes = figure.subplots()
-    axes.hlines(records.index, records["reported"], records["reproduced"], color=QUIET, linewidth=0.8, zorder=1)
+    axes.hlines(
+        records.index, records["reported"], records["reproduced"], color=QUIET, linewidth=0.8, zorder=1
+    )
     _beside(axes, records, upright=False)
     axes.set_yticks(records.index, labels)
     axes.set(xlabel=records["metric"].iloc[0], ylim=(len(records) - 0.4, -0.6))
@@ -293,7 +295,9 @@ def _ridges(axes: "Axes", records: "DataFrame", groups: Sequence[str]) -> None:
     for place, group in reversed(list(enumerate(groups))):
         curve = records[records["group"] == group]
         heights, order = place + 1.6 * curve["density"] / highest, len(groups) - place
-        axes.fill_between(curve["cosine"], place, heights, color=COLOURS[0], alpha=0.28, linewidth=0, zorder=order)
+        axes.fill_between(
+            curve["cosine"], place, heights, color=COLOURS[0], alpha=0.28, linewidth=0, zorder=order
+        )
         axes.plot(curve["cosine"], heights, color=COLOURS[0], linewidth=0.9, zorder=order)
     axes.set_yticks(range(len(groups)), groups)
 
@@ -307,9 +311,7 @@ def _label_points(axes: "Axes", records: "DataFrame") -> None:
     taken = [Bbox([place - radius, place + radius]) for place in axes.transData.transform(points)]
     for point, name, score in zip(points, records["label"], records["score"], strict=True):
         text = name if np.isnan(score) else f"{name} ({score:.1f})"
-        label = axes.annotate(
-            text, point, (0, 0), textcoords="offset points", fontsize=7.5, color=INK
-        )
+        label = axes.annotate(text, point, (0, 0), textcoords="offset points", fontsize=7.5, color=INK)
         label.set_in_layout(False)
 
         def boxed(spot: Mapping[str, Any], label: Any = label) -> Bbox:

@@ -71,7 +71,7 @@ def latex_inline(text: str) -> str:
 def latex_text(text: str) -> str:
     """Return plain text as LaTeX that compiles in every engine; a character none knows becomes its number."""
     visible = "".join(
-        character if character.isprintable() else " " * character.isspace()
+        character if character.isprintable() or character == "\u00a0" else " " * character.isspace()
         for character in unicodedata.normalize("NFC", text)
     )
     # TeX would join hyphens to a dash, and `--option` must stay what is typed.
