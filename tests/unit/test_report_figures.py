@@ -170,7 +170,7 @@ def test_arrows_point_along_the_way(count):
 def test_nothing_is_cut_off(kind):
     import matplotlib
 
-    with matplotlib.rc_context(figures.STYLE):
+    with matplotlib.rc_context(fname=figures.STYLE):
         drawn = figures.DRAWERS[kind](frame(records_of(ITEMS[kind]())))
         drawn.canvas.draw()
         whole = drawn.get_tightbbox(drawn.canvas.get_renderer())
@@ -182,7 +182,7 @@ def test_nothing_is_cut_off(kind):
 def test_labels_of_points_do_not_cover_each_other():
     import matplotlib
 
-    with matplotlib.rc_context(figures.STYLE):
+    with matplotlib.rc_context(fname=figures.STYLE):
         drawn = figures.scatter(frame(records_of(example.scatter_figure())))
         boxes = [text.get_window_extent() for text in drawn.axes[0].texts]
     assert len(boxes) == len(example.PLANE)

@@ -34,9 +34,9 @@ def table(value_of, columns=("dev",), **more):
 
 def test_the_paper_s_own_order_agrees_wholly():
     (shape,) = shapes(table(lambda row, seed: PRINTED[row] / 2 + 0.01 * seed))
-    assert shape.agreement.rank.tau == pytest.approx(1)
-    assert shape.agreement.best.kept
-    assert [sign.agrees for sign in shape.agreement.signs] == [True] * 7
+    assert shape.rank.tau == pytest.approx(1)
+    assert shape.best.kept
+    assert [sign.agrees for sign in shape.signs] == [True] * 7
     (row,) = shape_sheet([shape]).rows
     assert row[0] == "simcse/table3"
     assert row[2] == "8"
@@ -46,16 +46,16 @@ def test_the_paper_s_own_order_agrees_wholly():
 
 def test_the_opposite_order_disagrees_wholly():
     (shape,) = shapes(table(lambda row, seed: 100 - PRINTED[row]))
-    assert shape.agreement.rank.tau == pytest.approx(-1)
-    assert not shape.agreement.best.kept
-    assert not any(sign.agrees for sign in shape.agreement.signs)
+    assert shape.rank.tau == pytest.approx(-1)
+    assert not shape.best.kept
+    assert not any(sign.agrees for sign in shape.signs)
 
 
 def test_rows_that_did_not_run_take_no_part_and_two_rows_are_no_order():
     some = {"p0.0", "p0.1", "fixed-0.1"}
     item = table(lambda row, seed: PRINTED[row] if row in some else None)
     (shape,) = shapes(item)
-    assert shape.agreement.rank.n_rows == 3
+    assert shape.rank.n_rows == 3
     reported, ours = column_values(item, item.columns[0])
     assert reported == {row: PRINTED[row] for row in PRINTED if row in some}
     assert ours == {row: [PRINTED[row]] * 2 for row in reported}

@@ -1,9 +1,8 @@
 """Figures from tidy data, each as SVG, PNG and PDF with reproducible bytes, and its data beside it as CSV."""
 
-import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import product
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,8 @@ from replicse.report.content.records import SOURCES
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
+    from matplotlib.transforms import Bbox
     from pandas import DataFrame
 
 Records = Sequence[Mapping[str, Any]]
@@ -27,33 +28,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
 INK, QUIET, PALE = "#1c2126", "#5b6670", "#b9c2ca"
 WIDTH, LABEL, TITLE = 6.4, 34, 26
-STYLE = {
-    "font.family": "DejaVu Sans",
-    "font.size": 8.5,
-    "axes.titlesize": 9,
-    "axes.titlelocation": "left",
-    "axes.labelsize": 8.5,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": QUIET,
-    "axes.linewidth": 0.7,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#e4e8eb",
-    "grid.linewidth": 0.6,
-    "xtick.color": QUIET,
-    "ytick.color": QUIET,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "legend.frameon": False,
-    "legend.fontsize": 8,
-    "lines.linewidth": 1.4,
-    "lines.markersize": 5,
-    "svg.hashsalt": "replicse",
-    "svg.fonttype": "path",
-    "savefig.dpi": 200,
-}
+STYLE = Path(__file__).with_name("formats") / "templates" / "figures.mplstyle"
 METADATA = {
     "svg": {"Date": None, "Creator": "replicse"},
     "png": {"Software": None},
@@ -72,7 +47,7 @@ def draw(kind: str, records: Records, stem: Path, title: str = "") -> list[Path]
         raise BadInput(f"{stem}: nothing to draw; no cell of the figure has a number")
     import matplotlib
 
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context(fname=STYLE):
         figure = DRAWERS[kind](frame(records))
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=9.5, fontweight="bold", color=INK)
@@ -210,6 +185,21 @@ DRAWERS: dict[str, Callable[["DataFrame"], "Figure"]] = {
     "profile": profile,
     "bars": bars,
 }
+# Where a label may stand beside its point, the nearest first: how far away, and which end of it is nearest.
+SPOTS = [
+    {"position": (x * reach, y * reach), "ha": horizontal, "va": vertical}
+    for reach in (6, 12, 20, 30)
+    for x, y, horizontal, vertical in (
+        (1, 0, "left", "center"),
+        (-1, 0, "right", "center"),
+        (0, 1, "center", "bottom"),
+        (0, -1, "center", "top"),
+        (0.7, 0.7, "left", "bottom"),
+        (0.7, -0.7, "left", "top"),
+        (-0.7, 0.7, "right", "bottom"),
+        (-0.7, -0.7, "right", "top"),
+    )
+]
 # Source, colour, marker, filled: reported is hollow and dashed wherever it stands beside ours.
 LOOKS = (("reported", QUIET, "s", False), ("reproduced", COLOURS[0], "o", True))
 
@@ -313,26 +303,16 @@ def _label_points(axes: "Axes", records: "DataFrame") -> None:
         text = name if np.isnan(score) else f"{name} ({score:.1f})"
         label = axes.annotate(text, point, (0, 0), textcoords="offset points", fontsize=7.5, color=INK)
         label.set_in_layout(False)
-
-        def boxed(spot: Mapping[str, Any], label: Any = label) -> Bbox:
-            label.set(**spot)
-            return label.get_window_extent()
-
-        def cost(spot: Mapping[str, Any], boxed: Callable[..., Bbox] = boxed) -> float:
-            box = boxed(spot)
-            outside = box.width * box.height - _overlap(box, axes.bbox)
-            return outside + sum(_overlap(box, other) for other in taken)
-
-        taken.append(boxed(min(_spots(), key=cost)))
+        label.set(**min(SPOTS, key=partial(_crowding, label, taken)))
+        taken.append(label.get_window_extent())
 
 
-def _spots() -> Iterator[dict[str, Any]]:
-    """Yield where a label may stand beside its point, the nearest first."""
-    beside = [(1, 0), (-1, 0), (0, 1), (0, -1), *product((0.7, -0.7), (0.7, -0.7))]
-    for reach, (x, y) in product((6, 12, 20, 30), beside):
-        horizontal = "left" if x > 0 else "right" if x < 0 else "center"
-        vertical = "bottom" if y > 0 else "top" if y < 0 else "center"
-        yield {"position": (x * reach, y * reach), "ha": horizontal, "va": vertical}
+def _crowding(label: "Text", taken: "Sequence[Bbox]", spot: Mapping[str, Any]) -> float:
+    """Return how much of a label lies over what is taken, or outside of its axes, in one spot."""
+    label.set(**spot)
+    box = label.get_window_extent()
+    outside = box.width * box.height - _overlap(box, label.axes.bbox)
+    return outside + sum(_overlap(box, other) for other in taken)
 
 
 def _overlap(first: Any, second: Any) -> float:

@@ -23,14 +23,13 @@ def shape_sheet(shapes: Iterable[ColumnShape]) -> Sheet:
         (
             shape.item,
             shape.label,
-            str(shape.agreement.rank.n_rows),
-            _rank(shape.agreement.rank),
-            f"{shape.agreement.rank.p:.2g}",
-            *_best(shape.agreement.best),
-            _signs(shape.agreement.signs),
+            str(shape.rank.n_rows),
+            _rank(shape.rank),
+            f"{shape.rank.p:.2g}",
+            *_best(shape.best),
+            _signs(shape.signs),
         )
         for shape in shapes
-        if shape.agreement.rank is not None
     )
     return Sheet("Agreement with the papers' orders and signs", HEADER, rows, NOTE)
 

@@ -8,7 +8,7 @@ others. Rows that only one of the two mappings names take no part.
 
 import itertools
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,12 +36,15 @@ class RankAgreement:
 
 @dataclass(frozen=True)
 class BestRow:
-    """The best row in print and here; `probability` that it stays best when the seeds are redrawn."""
+    """The best rows in print and here, ties included, and whether one of those in print is best here."""
 
     reported: tuple[str, ...]
     ours: tuple[str, ...]
-    kept: bool
-    probability: float | None
+
+    @property
+    def kept(self) -> bool:
+        """Return whether a row that is best in print is best here."""
+        return bool(set(self.reported) & set(self.ours))
 
 
 @dataclass(frozen=True)
@@ -58,26 +61,6 @@ class SignAgreement:
         if self.reported == 0 or self.ours.mean == 0:
             return None
         return (self.ours.mean > 0) == (self.reported > 0)
-
-
-@dataclass(frozen=True)
-class TableAgreement:
-    """What one column of a table keeps of the paper's shape; None where too few rows have both numbers."""
-
-    rank: RankAgreement | None
-    best: BestRow | None
-    signs: tuple[SignAgreement, ...]
-
-
-def table_agreement(
-    reported: Printed, ours: Ours, *, baseline: str | None = None, better: str = "higher"
-) -> TableAgreement:
-    """Return every agreement of one column; signs only where a baseline row is named."""
-    return TableAgreement(
-        rank=rank_agreement(reported, ours),
-        best=best_row(reported, ours, better=better),
-        signs=sign_agreements(reported, ours, baseline) if baseline else (),
-    )
 
 
 def rank_agreement(
@@ -105,33 +88,19 @@ def rank_agreement(
     return RankAgreement(tau, low, high, _permutation_p(means, target, tau, generator), len(target))
 
 
-def best_row(
-    reported: Printed, ours: Ours, *, better: str = "higher", samples: int = SAMPLES, seed: int = 0
-) -> BestRow | None:
-    """Return whether the paper's best row is ours too; None below two rows or while one of them has no value.
-
-    Ties in print count as kept when any of the tied rows is best here. The probability redraws the seeds of
-    each row; it is None where no row has two.
-    """
+def best_row(reported: Printed, ours: Ours, *, better: str = "higher") -> BestRow | None:
+    """Return the best rows of both sides; None below two rows or while one of them has no value."""
     values = {row: _present(ours[row]) for row in reported if row in ours}
     if len(values) < 2 or not all(values.values()):
         return None
-    sign = {"higher": 1, "lower": -1}[better]
-    target = sign * np.array([reported[row] for row in values])
-    means = sign * _means(values.values())
-    winners = target == target.max()
-    names = np.array(list(values))
-    redrawn = _redrawn_means(values.values(), samples, np.random.default_rng(seed))
-    probability = None
-    if redrawn is not None:
-        redrawn = sign * redrawn
-        probability = float((redrawn[:, winners].max(axis=1) == redrawn.max(axis=1)).mean())
-    return BestRow(
-        reported=tuple(names[winners].tolist()),
-        ours=tuple(names[means == means.max()].tolist()),
-        kept=bool(means[winners].max() == means.max()),
-        probability=probability,
-    )
+    means = {row: mean_and_spread(present)[0] for row, present in values.items()}
+    best = max if better == "higher" else min
+    return BestRow(_rows_at({row: reported[row] for row in values}, best), _rows_at(means, best))
+
+
+def _rows_at(numbers: Mapping[str, float], best: Callable[[Iterable[float]], float]) -> tuple[str, ...]:
+    extreme = best(numbers.values())
+    return tuple(row for row, number in numbers.items() if number == extreme)
 
 
 def sign_agreements(reported: Printed, ours: Ours, baseline: str) -> tuple[SignAgreement, ...]:

@@ -3,7 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from replicse.study.results.agreement import TableAgreement, table_agreement
+from replicse.study.results.agreement import (
+    BestRow,
+    RankAgreement,
+    SignAgreement,
+    best_row,
+    rank_agreement,
+    sign_agreements,
+)
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult
 
 FEWEST_ROWS = 3  # an order of two rows is one sign
@@ -11,12 +18,14 @@ FEWEST_ROWS = 3  # an order of two rows is one sign
 
 @dataclass(frozen=True)
 class ColumnShape:
-    """The agreement of one column of an item with the numbers it prints."""
+    """What one column of an item keeps of the order, the best row and the signs that it prints."""
 
     item: str
     column: str
     label: str
-    agreement: TableAgreement
+    rank: RankAgreement
+    best: BestRow | None
+    signs: tuple[SignAgreement, ...]
 
 
 def shapes(item: ItemResult) -> Iterator[ColumnShape]:
@@ -25,14 +34,17 @@ def shapes(item: ItemResult) -> Iterator[ColumnShape]:
     labels = [column.label for column in columns]
     for column in columns:
         reported, ours = column_values(item, column)
-        if len(reported) < FEWEST_ROWS:
-            continue
-        baseline = item.baseline if item.baseline in reported else None
-        agreement = table_agreement(reported, ours, baseline=baseline, better=column.better)
-        if agreement.rank is not None:
+        rank = rank_agreement(reported, ours) if len(reported) >= FEWEST_ROWS else None
+        if rank is not None:
             alone = labels.count(column.label) == 1
-            label = column.label if alone else f"{column.label}, {column.metric}"
-            yield ColumnShape(item.item, column.id, label, agreement)
+            yield ColumnShape(
+                item=item.item,
+                column=column.id,
+                label=column.label if alone else f"{column.label}, {column.metric}",
+                rank=rank,
+                best=best_row(reported, ours, better=column.better),
+                signs=sign_agreements(reported, ours, item.baseline),
+            )
 
 
 def shape_columns(item: ItemResult) -> list[ColumnHead]:
