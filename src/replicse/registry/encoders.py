@@ -4,7 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from replicse.checked import Checked, Count, Id, Positive
+from replicse.checked import Checked, Count, Id, Positive, Text
+from replicse.registry.corpora import DataFile
 
 Pooling = Literal["cls", "cls-head", "random-head", "mean", "first-last", "first-last-0", "last2"]
 POOLINGS: tuple[str, ...] = Pooling.__args__
@@ -59,6 +60,15 @@ class Postprocessing(Checked):
 
     name: Literal["whitening", "flow"]
     fit: Id | dict[str, Any]
+
+
+class WordVectors(Checked):
+    """A text file of word vectors below the data root, and how sentences are split into its words (methods 2.5)."""
+
+    file: DataFile
+    lower_case: Literal["always", "never", "unknown"] = "unknown"
+    strip_punctuation: Literal["always", "never", "unknown"] = "unknown"
+    stop_words: tuple[Text, ...] = ()
 
 
 # Layers and width of the released encoders that the papers start from or generate with.

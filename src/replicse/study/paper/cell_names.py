@@ -4,11 +4,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from replicse.errors import BadInput, nearest
-from replicse.study.paper.papers import Paper, Reported
-from replicse.study.plan.counterparts import CellKey
-from replicse.study.results.verdict import printed_number
+from replicse.study.paper.counterparts import CellKey
+from replicse.study.paper.papers import Paper
+from replicse.study.paper.printed import Reported
+from replicse.study.paper.tables import AnyColumn
 
 ROWS = "/*/"
+
+
+def is_measured(column: AnyColumn) -> bool:
+    """Return whether a column has numbers per seed: a chosen hyper-parameter has none, nor has a text."""
+    jobs = getattr(getattr(column, "over", None), "jobs", None)
+    return column.kind != "text" and not (jobs and jobs.statistic == "argmax")
 
 
 class CellNames:
@@ -60,7 +67,7 @@ class CellNames:
 
     def _printed(self, name: str) -> bool:
         reported = self.reported(name)
-        return reported is not None and printed_number(reported.value) is not None
+        return reported is not None and reported.number is not None
 
     def _nearest(self, name: str) -> str:
         """Return what a misspelt name may mean: a cell of its item, or else an item."""
@@ -73,8 +80,7 @@ def _keys_of(paper: Paper) -> Iterator[CellKey]:
     for item in paper.items.values():
         for row in item.rows:
             for column in item.columns:
-                # A chosen hyper-parameter has no value per seed, and a text has none at all.
-                if column.metric != "text" and not column.choose:
+                if is_measured(column):
                     yield item.id, row.id, column.id, column.metric
     for item, row, column, metric in paper.reported:
         if item not in paper.items and metric != "text":

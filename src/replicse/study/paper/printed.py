@@ -4,18 +4,18 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
-from replicse.checked import Checked, Count, read_text
-from replicse.errors import BadInput, MissingData, nearest
+from pydantic import Field
+
+from replicse.checked import Checked, Count, Number, Positive, read_text
+from replicse.errors import BadInput
 
 REPORTED_FIELDS = ("item", "row", "column", "metric", "value", "source", "note")
-SPREAD_FIELDS = ("statistic", "seeds", "sd")
+SPREAD_FIELDS = ("statistic", "q", "seeds", "sd")
 ABSENT = ("", "-", "–", "—", "−", "n/a")
 UNITS = {"": 0, "k": 3, "m": 6, "b": 9}
-NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d*)(?:\.\d*)?"
 PRINTED = re.compile(
     r"(?P<sign>[-+−–]?)(?P<whole>\d{1,3}(?:,\d{3})+|\d*)(?:\.(?P<fraction>\d*))?"
     r"(?:[eE](?P<exponent>[-+−]?\d{1,3}))?\s*(?P<unit>[kKmMbB]?)%?[*†‡]*(?:\s*(?:±|\+/-)\s*(?P<sd>\d+\.?\d*))?"
@@ -40,9 +40,10 @@ class Reported(Checked):
     value: str
     source: str
     note: str = ""
-    statistic: str = "single"
+    statistic: Statistic = "single"
     seeds: Count | None = None
-    sd: float | None = None
+    q: Annotated[Number, Field(ge=0, le=100)] | None = None
+    sd: Positive | None = None
 
     @property
     def number(self) -> PrintedNumber | None:
@@ -69,3 +70,54 @@ def printed_number(text: str | None) -> PrintedNumber | None:
     if not math.isfinite(value) or (half == 0):
         raise BadInput(f'reported value "{text}" is beyond all numbers; print it as in 82.5 or 3e-5')
     return PrintedNumber(value, half)
+
+
+def read_reported(path: Path) -> dict[tuple[str, str, str, str], Reported]:
+    """Return reported.csv by (item, row, column, metric); BadInput names the line of a mistake.
+
+    Behind the seven fields of the contract may stand `statistic,q,seeds,sd`: what a printed value is of how many runs.
+    A value such as 75.11 ± 0.84 gives the standard deviation itself, and must say of how many seeds.
+    """
+    reader = csv.DictReader(io.StringIO(read_text(path)), strict=True)
+    if tuple(reader.fieldnames or ()) not in (REPORTED_FIELDS, (*REPORTED_FIELDS, *SPREAD_FIELDS)):
+        header = ",".join(reader.fieldnames or ())
+        raise BadInput(f'{path}:1: the header is "{header}"; expected {",".join(REPORTED_FIELDS)}')
+    result: dict[tuple[str, str, str, str], Reported] = {}
+    try:
+        for entry in reader:
+            where = f"{path}:{reader.line_num}"
+            if None in entry or None in entry.values():
+                raise BadInput(f"{where}: expected {len(reader.fieldnames)} fields")
+            key = (entry["item"], entry["row"], entry["column"], entry["metric"])
+            if key in result:
+                raise BadInput(f"{where}: {'/'.join(key)} is given twice; keep one line")
+            result[key] = _reported(entry, where)
+    except csv.Error as error:
+        raise BadInput(f"{path}:{reader.line_num}: not CSV ({error}); check the quotes") from None
+    return result
+
+
+def _reported(entry: dict[str, str], where: str) -> Reported:
+    for name in ("item", "row", "column", "source"):
+        if not entry[name].strip():
+            raise BadInput(
+                f"{where}: {name} is empty; say {'where the number is printed' if name == 'source' else name}"
+            )
+    try:
+        number = printed_number(entry["value"]) if entry["metric"] != "text" else None
+    except BadInput as error:
+        raise BadInput(f"{where}: {error}") from None
+    given = {name: entry[name] for name in SPREAD_FIELDS if entry.get(name)}
+    inside = PRINTED.fullmatch(entry["value"].strip()) if number else None
+    if inside and inside["sd"]:
+        given.setdefault("sd", inside["sd"])
+        if "seeds" not in given:
+            raise BadInput(
+                f'{where}: value is "{entry["value"]}"; say in the column seeds over how many runs ± is'
+            )
+    found = Reported.of(
+        {"value": entry["value"], "source": entry["source"], "note": entry["note"], **given}, where
+    )
+    if found.statistic != "single" and found.seeds is None:
+        raise BadInput(f'{where}: statistic is "{found.statistic}"; say in the column seeds of how many runs')
+    return found

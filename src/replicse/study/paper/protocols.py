@@ -1,34 +1,44 @@
 """Protocols: named ways of running a paper that differ from its text, as overrides on what a row asks for."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from pydantic import Field
+
+from replicse.checked import Checked, Id, Text, read_yaml
 from replicse.errors import BadInput, nearest
-from replicse.study.paper.merging import merged
-from replicse.study.paper.validation import check, read_yaml
+from replicse.registry.encoders import Checkpoint, Pooling
+from replicse.study.paper.layers import merged
+from replicse.study.paper.recipes import RunRequest, Vary
+from replicse.study.paper.tables import Item
 
 AS_DESCRIBED = "as-described"
 AS_RUN = "as-run"
-VIEW_KEYS = ("augment", "terms", "both_sides")
 
 
-@dataclass(frozen=True)
-class Protocol:
+class Change(Vary):
+    """What a protocol changes: in the run, in its views and terms, or in how the encoder is read."""
+
+    run: RunRequest | None = None
+    checkpoint: Checkpoint | None = None
+    pooling: Pooling | None = None
+
+
+class Protocol(Checked):
     """One variant: the rows it may explain, what it changes, and where that difference is seen.
 
     `as_run` says that the released code did so; the protocol `as-run` joins all of them. `in_table` names items
     that show the variant below their rows; elsewhere it is planned only where an item is adjudicated.
     """
 
-    id: str
-    title: str
-    evidence: str
-    cells: Mapping[str, str | Sequence[str]]
-    change: Mapping[str, Any]
+    id: Id
+    title: Text
+    evidence: Text
+    cells: Annotated[dict[Id, Literal["all"] | tuple[Id, ...]], Field(min_length=1)]
+    change: Change
     as_run: bool = False
-    in_table: tuple[str, ...] = field(default=())
+    in_table: tuple[Id, ...] = ()
 
     def applies(self, item: str, row: str) -> bool:
         """Return whether the variant may explain a row of an item."""
@@ -36,47 +46,44 @@ class Protocol:
         return rows == "all" or row in rows
 
 
-def load_protocols(file: Path, schemas: Path, items: Mapping[str, Iterable[str]]) -> tuple[Protocol, ...]:
-    """Return the protocols of a paper; none without a file. BadInput names an unknown item or row.
-
-    `items` holds the row ids of each of the paper's items.
-    """
-    if not file.exists():
-        return ()
-    document = read_yaml(file) or []
-    check(document, schemas / "protocols.schema.json", file)
-    found = [
-        Protocol(
-            id=entry["id"],
-            title=entry["title"],
-            evidence=" ".join(entry["evidence"].split()),
-            cells=entry["cells"],
-            change=entry["change"],
-            as_run=entry.get("as_run", False),
-            in_table=tuple(entry.get("in_table", ())),
-        )
-        for entry in document
-    ]
-    for protocol in found:
-        _check_cells(protocol, file, items)
+def load_protocols(file: Path, items: Mapping[str, Item]) -> tuple[Protocol, ...]:
+    """Return the protocols of a paper; none without a file. BadInput names an unknown item or row."""
+    found = tuple(listed(file, Protocol))
     names = [protocol.id for protocol in found]
     twice = next((name for name in names if names.count(name) > 1 or name in (AS_DESCRIBED, AS_RUN)), None)
     if twice:
         raise BadInput(f'{file}: protocol "{twice}" is given twice or is a reserved name; choose another id')
-    return tuple(found)
+    for protocol in found:
+        if not protocol.change.given():
+            raise BadInput(f"{file}: {protocol.id}.change is empty; a variant changes something")
+        for item, rows in protocol.cells.items():
+            if item not in items:
+                raise BadInput(f'{file}: {protocol.id}.cells names "{item}"{nearest(item, items)}')
+            known = [row.id for row in items[item].rows]
+            for row in () if rows == "all" else rows:
+                if row not in known:
+                    raise BadInput(f'{file}: {protocol.id}.cells.{item} names "{row}"{nearest(row, known)}')
+        for item in protocol.in_table:
+            if item not in protocol.cells:
+                raise BadInput(
+                    f'{file}: {protocol.id}.in_table names "{item}"{nearest(item, protocol.cells)}'
+                )
+    return found
 
 
-def _check_cells(protocol: Protocol, file: Path, items: Mapping[str, Iterable[str]]) -> None:
-    for item, rows in protocol.cells.items():
-        if item not in items:
-            raise BadInput(f'{file}: {protocol.id}.cells names "{item}"{nearest(item, items)}')
-        known = list(items[item])
-        for row in () if rows == "all" else rows:
-            if row not in known:
-                raise BadInput(f'{file}: {protocol.id}.cells.{item} names "{row}"{nearest(row, known)}')
-    for item in protocol.in_table:
-        if item not in protocol.cells:
-            raise BadInput(f'{file}: {protocol.id}.in_table names "{item}"{nearest(item, protocol.cells)}')
+def listed(file: Path, model: type[Checked]) -> list[Any]:
+    """Return the models of a YAML file that holds a list; none where there is no such file."""
+    if not file.exists():
+        return []
+    document = read_yaml(file)
+    if not isinstance(document, list):
+        raise BadInput(f"{file}: the document is no list; give every entry a dash")
+    return [model.of(entry, f"{file}: {_called(entry, place)}") for place, entry in enumerate(document)]
+
+
+def _called(entry: object, place: int) -> str:
+    name = entry.get("id") if isinstance(entry, Mapping) else None
+    return str(name) if isinstance(name, str) else f"[{place}]"
 
 
 def variants(
@@ -89,8 +96,8 @@ def variants(
     """
     applying = [protocol for protocol in protocols if protocol.applies(item, row)]
     wanted = [protocol for protocol in applying if adjudicated or item in protocol.in_table]
-    found: dict[str, Mapping[str, Any]] = {protocol.id: protocol.change for protocol in wanted}
-    as_run = [protocol.change for protocol in applying if protocol.as_run]
+    found: dict[str, Mapping[str, Any]] = {protocol.id: protocol.change.given() for protocol in wanted}
+    as_run = [protocol.change.given() for protocol in applying if protocol.as_run]
     if adjudicated and len(as_run) > 1:
         joined: Mapping[str, Any] = {}
         for change in as_run:
@@ -99,26 +106,34 @@ def variants(
     return found
 
 
-def changed_subject(subject: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a row asks for under a protocol; what changes the views is kept under `vary` for `varied`."""
-    direct = {key: entry for key, entry in change.items() if key not in VIEW_KEYS}
-    vary = {key: entry for key, entry in change.items() if key in VIEW_KEYS}
-    return merged(merged(subject, direct), {"vary": vary} if vary else {})
+def changed(request: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a row asks for under a protocol; what changes views and terms is kept under `vary`."""
+    direct = {key: entry for key, entry in change.items() if key not in Vary.model_fields}
+    vary = {key: entry for key, entry in change.items() if key in Vary.model_fields}
+    return merged(merged(request, direct), {"vary": vary} if vary else {})
 
 
-def varied(run: Mapping[str, Any], vary: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a run's plain data with its augmentations, its loss terms or both sides of its pairs changed."""
-    views = [_augmented(view, vary.get("augment", {})) for view in run["views"]]
+def varied(run: Mapping[str, Any], vary: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return a run's plain data with its augmentations, its loss terms or both sides of its pairs changed.
+
+    Raises BadInput where there is nothing to change: a term or an augmentation that the run does not have would read
+    as an effect of zero.
+    """
+    terms, augment = vary.get("terms", {}), vary.get("augment", {})
+    present = {term["term"] for term in run["objective"]}
+    absent = next((name for name in terms if name not in present), None)
+    if absent:
+        raise BadInput(f'{where}: term "{absent}" is changed, but the run has {", ".join(sorted(present))}')
+    augmented = [view["augment"] for view in run["views"] if view.get("augment")]
+    if (augment or vary.get("both_sides")) and not augmented:
+        raise BadInput(f"{where}: an augmentation is changed, but no view of the run has one")
+    views = [
+        {**view, "augment": {**view["augment"], **augment}} if view.get("augment") else dict(view)
+        for view in run["views"]
+    ]
     if vary.get("both_sides"):
-        augmented = [view["augment"] for view in views[1:] if "augment" in view]
-        if augmented:
-            # The two sides are drawn apart, or a random augmentation would make them equal.
-            own = {**augmented[0], "seed": augmented[0].get("seed", 42) + 1}
-            views[0] = {**views[0], "augment": own}
-    terms = vary.get("terms", {})
+        # The two sides are drawn apart, or a random augmentation would make them equal.
+        own = next(view["augment"] for view in views if view.get("augment"))
+        views[0] = {**views[0], "augment": {**own, "seed": own.get("seed", 42) + 1}}
     objective = [{**term, **terms.get(term["term"], {})} for term in run["objective"]]
     return {**run, "views": views, "objective": objective}
-
-
-def _augmented(view: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    return {**view, "augment": {**view["augment"], **change}} if "augment" in view else dict(view)

@@ -1,68 +1,190 @@
 """Scales: what the symbolic names of the papers (bert-base, wiki, one epoch) stand for."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, Self
 
+from pydantic import Field, PrivateAttr, field_validator, model_validator
+
+from replicse.checked import Checked, Count, Id, Positive, Text, Whole, checked_yaml
 from replicse.errors import BadInput, nearest
-from replicse.study.paper.validation import check, read_yaml
-from replicse.study.plan.specs import tidy
+from replicse.registry.corpora import Corpus, DataFile
+from replicse.registry.encoders import Engine, Pooling, Precision, WordVectors
+from replicse.registry.suites import SUITES
+from replicse.study.paper.recipes import AUGMENTATIONS, EncoderRequest, RunRequest, Vary, run_path_problem
 
 
-@dataclass(frozen=True)
-class Scale:
+class Pretraining(RunRequest):
+    """A run of the scale's own that makes a backbone, under a seed of its own."""
+
+    seed: Annotated[Whole, Field(ge=0)] = 0
+
+
+class Backbone(Checked):
+    """A backbone: a hub artefact, a folder below the data root, or the run that pre-trains it."""
+
+    hub: Text | None = None
+    folder: DataFile | None = None
+    run: Pretraining | None = None
+    engine: Engine = "auto"
+
+    @model_validator(mode="after")
+    def _is_one_source(self) -> Self:
+        if sum(each is not None for each in (self.hub, self.folder, self.run)) != 1:
+            raise ValueError("exactly one of hub, folder, run")
+        return self
+
+
+class Released(Checked):
+    """A released checkpoint with its pooling, or what stands in for it at a smaller scale."""
+
+    hub: Text | None = None
+    pooling: Pooling = "cls"
+    stand_in: EncoderRequest | None = None
+
+    @model_validator(mode="after")
+    def _is_one_source(self) -> Self:
+        if (self.hub is None) == (self.stand_in is None):
+            raise ValueError("exactly one of hub, stand_in")
+        return self
+
+
+class TokenizerRecipe(Checked):
+    """A tokenizer: trained on a corpus of the scale, or made of a vocabulary file below the data root."""
+
+    train: Literal["wordpiece", "byte-bpe"] | None = None
+    size: Count | None = None
+    corpus: Id | None = None
+    vocabulary: DataFile | None = None
+    lowercase: bool = True
+
+    @model_validator(mode="after")
+    def _is_one_kind(self) -> Self:
+        trained = (self.train, self.size, self.corpus)
+        if (self.vocabulary is None) == (None in trained) or (self.vocabulary and any(trained)):
+            raise ValueError("vocabulary, or train with size and corpus")
+        return self
+
+
+class Adjust(Checked):
+    """One rule that fits runs to the scale: a factor, an upper bound, or a fixed value of what stands at a path."""
+
+    path: Text
+    factor: Positive | None = None
+    at_most: Count | None = None
+    set: Any = None
+
+    @model_validator(mode="after")
+    def _is_one_rule(self) -> Self:
+        problem = "no terms" if self.path.startswith("terms.") else run_path_problem(self.path)
+        if problem:
+            raise ValueError(f'for the path "{self.path}": {problem}')
+        if len(self.model_fields_set & {"factor", "at_most", "set"}) != 1:
+            raise ValueError("exactly one of factor, at_most, set")
+        return self
+
+
+class DataSource(Checked):
+    """Where data comes from unless a config says otherwise, and the files that are recorded."""
+
+    source: Literal["embedded", "local", "hub"]
+    files: tuple[DataFile, ...] = ()
+
+
+class Cost(Checked):
+    """The device that hours are estimated for, and its sustained operations per second."""
+
+    device: Text
+    flops: Positive
+
+
+class Scale(Checked):
     """One scale: backbones, tokenizers, corpora, and how runs are adjusted to its size."""
 
-    name: str
-    title: str
-    shows: str
+    name: Id
+    title: Text
+    shows: Text
     comparable: bool
     judges_orders: bool
-    source: str
-    files: tuple[str, ...]
-    backbones: Mapping[str, Mapping[str, Any]]
-    tokenizers: Mapping[str, Mapping[str, Any]]
-    corpora: Mapping[str, Mapping[str, Any]]
-    released: Mapping[str, Mapping[str, Any]]
-    vectors: Mapping[str, Mapping[str, Any]]
-    options: Mapping[str, Mapping[str, Any]]
-    augmentations: Mapping[str, Mapping[str, Any]]
-    cost: Mapping[str, Any]
-    adjust: tuple[Mapping[str, Any], ...]
-    recipes: Mapping[str, str]
-    grids: Mapping[str, Sequence[Any]]
-    file: Path
+    cost: Cost
+    data: DataSource
+    precision: Precision = "fp32"
+    backbones: dict[Id, Backbone]
+    corpora: dict[Id, Corpus]
+    tokenizers: dict[Id, TokenizerRecipe] = {}
+    released: dict[Id, Released] = {}
+    vectors: dict[Id, WordVectors] = {}
+    options: dict[str, dict[str, Any]] = {}
+    augmentations: dict[str, dict[str, Any]] = {}
+    adjust: tuple[Adjust, ...] = ()
+    recipes: dict[Text, Text] = {}
+    grids: dict[Text, Annotated[tuple[Any, ...], Field(min_length=1)]] = {}
+    _file: Path = PrivateAttr(default=Path())
+
+    @property
+    def file(self) -> Path:
+        """Return the file that the scale was read from."""
+        return self._file
+
+    @field_validator("options")
+    @classmethod
+    def _are_options(cls, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        for name, given in value.items():
+            if name not in SUITES:
+                raise ValueError(f"the name of a suite{nearest(name, SUITES)}")
+            SUITES[name].options.model_validate(given)
+        return value
+
+    @field_validator("augmentations")
+    @classmethod
+    def _are_parameters(cls, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        for name, given in value.items():
+            if name not in AUGMENTATIONS:
+                raise ValueError(f"the name of an augmentation{nearest(name, AUGMENTATIONS)}")
+            unknown = next((key for key in given if key not in AUGMENTATIONS[name].model_fields), None)
+            if unknown:
+                raise ValueError(
+                    f'parameters of {name}, not "{unknown}"{nearest(unknown, AUGMENTATIONS[name].model_fields)}'
+                )
+            Vary(augment=given)
+        return value
+
+    @field_validator("grids")
+    @classmethod
+    def _are_paths(cls, value: dict[str, Any]) -> dict[str, Any]:
+        for path in value:
+            if run_path_problem(path):
+                raise ValueError(f'for the path "{path}": {run_path_problem(path)}')
+        return value
+
+    @model_validator(mode="after")
+    def _tokenizers_have_corpora(self) -> Self:
+        for name, recipe in self.tokenizers.items():
+            if recipe.corpus is not None and recipe.corpus not in self.corpora:
+                raise ValueError(
+                    f'a corpus for tokenizer {name}, not "{recipe.corpus}"{nearest(recipe.corpus, self.corpora)}'
+                )
+        return self
 
     def corpus(self, name: str, where: str) -> dict[str, Any]:
         """Return the recipe of a corpus under its symbolic name; its expected rows are no part of it."""
-        recipe = {key: entry for key, entry in self._named("corpora", name, where).items() if key != "rows"}
+        recipe = self.named("corpora", name, where).plain()
+        recipe.pop("rows", None)
         return {"name": name, **recipe}
 
     def rows(self, name: str) -> int | None:
         """Return the rows a corpus is expected to have, where the scale says so."""
-        return self.corpora.get(name, {}).get("rows")
-
-    def backbone(self, name: str, where: str) -> Mapping[str, Any]:
-        """Return a backbone: hub id, folder, or the run that pre-trains it."""
-        return self._named("backbones", name, where)
-
-    def released_encoder(self, name: str, where: str) -> Mapping[str, Any]:
-        """Return a released checkpoint: hub id and revision, or what stands in for it at this scale."""
-        return self._named("released", name, where)
-
-    def word_vectors(self, name: str, where: str) -> Mapping[str, Any]:
-        """Return a file of word vectors and how sentences are split into words."""
-        return self._named("vectors", name, where)
+        return self.corpora[name].rows if name in self.corpora else None
 
     def tokenizer(self, name: str, where: str) -> dict[str, Any]:
         """Return the recipe of a tokenizer, its corpus resolved."""
-        recipe = dict(self._named("tokenizers", name, where))
+        recipe = {"lowercase": True, **self.named("tokenizers", name, where).plain()}
         if "corpus" in recipe:
             recipe["corpus"] = self.corpus(recipe["corpus"], where)
         return {"name": name, **recipe}
 
-    def _named(self, kind: str, name: str, where: str) -> Mapping[str, Any]:
+    def named(self, kind: str, name: str, where: str) -> Any:
+        """Return an entry of backbones, corpora, tokenizers, released or vectors; BadInput names the nearest one."""
         known = getattr(self, kind)
         if name not in known:
             raise BadInput(f'{where}: {kind} of scale {self.name} hold no "{name}"{nearest(name, known)}')
@@ -70,61 +192,40 @@ class Scale:
 
     def recipe(self, paper: str, name: str) -> str:
         """Return the name of a paper's recipe, or of the one that stands in for it at this scale."""
-        full = name if "/" in name else f"{paper}/{name}"
-        return self.recipes.get(full, name)
+        return self.recipes.get(name if "/" in name else f"{paper}/{name}", name)
 
     def tried(self, grid: Mapping[str, Sequence[Any]], where: str) -> dict[str, list[Any]]:
         """Return the values of a grid that are tried at this scale, in the paper's order."""
         found = {}
         for name, values in grid.items():
-            wanted = tidy(self.grids.get(name, values))
-            found[name] = [value for value in values if tidy(value) in wanted]
+            wanted = self.grids.get(name, values)
+            found[name] = [value for value in values if value in wanted]
             if not found[name]:
                 raise BadInput(
-                    f"{where}: scale {self.name} tries {wanted} of the grid {name}, but it has {values}"
+                    f"{where}: scale {self.name} tries {list(wanted)} of the grid {name}, but it has {list(values)}"
                 )
         return found
 
     def adjusted(self, run: dict[str, Any]) -> dict[str, Any]:
         """Return a run's plain data at this scale: factors, bounds and fixed values of `adjust`, in order."""
         for rule in self.adjust:
-            section, _, key = rule["path"].partition(".")
+            section, _, key = rule.path.partition(".")
             part = dict(run.get(section, {}))
             old = part.get(key)
-            if "factor" in rule and old is not None:
-                part[key] = float(old) * rule["factor"]
-            elif "at_most" in rule:
-                part[key] = rule["at_most"] if old is None else min(int(old), rule["at_most"])
-            elif "set" in rule:
-                part[key] = rule["set"]
+            if rule.factor is not None and old is not None:
+                part[key] = float(format(old * rule.factor, ".12g"))
+            elif rule.at_most is not None:
+                part[key] = rule.at_most if old is None else min(int(old), rule.at_most)
+            elif "set" in rule.model_fields_set:
+                part[key] = rule.set
             run = {**run, section: part}
         return run
 
 
-def load_scale(path: Path, schemas: Path) -> Scale:
+def load_scale(path: Path) -> Scale:
     """Return the scale in a YAML file."""
-    document = read_yaml(path)
-    check(document, schemas / "scale.schema.json", path)
-    if document["name"] != path.stem:
-        raise BadInput(f'{path}: name is "{document["name"]}"; expected "{path.stem}"')
-    return Scale(
-        name=document["name"],
-        title=document["title"],
-        shows=document["shows"],
-        comparable=document["comparable"],
-        judges_orders=document["judges_orders"],
-        source=document["data"]["source"],
-        files=tuple(document["data"].get("files", ())),
-        backbones=document["backbones"],
-        tokenizers=document.get("tokenizers", {}),
-        corpora=document["corpora"],
-        released=document.get("released", {}),
-        vectors=document.get("vectors", {}),
-        options=document.get("options", {}),
-        augmentations=document.get("augmentations", {}),
-        cost=document["cost"],
-        adjust=tuple(document.get("adjust", ())),
-        recipes=document.get("recipes", {}),
-        grids=document.get("grids", {}),
-        file=path,
-    )
+    scale = checked_yaml(path, Scale)
+    if scale.name != path.stem:
+        raise BadInput(f'{path}: name is "{scale.name}"; expected "{path.stem}"')
+    scale._file = path
+    return scale

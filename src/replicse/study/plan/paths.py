@@ -58,13 +58,18 @@ class Paths:
         """Return the encoder folder of a run's best or last checkpoint."""
         return self.run(run_id, which)
 
-    def encoder(self, encoder_id: str, what: str) -> str:
-        """Return a JSON of an encoder: `evaluation` or `trajectory`."""
+    def evaluation(self, encoder_id: str, what: str) -> str:
+        """Return a JSON of an encoder: a group of suites, `trajectory`, or `counts`."""
         return f"{self.results}/encoders/{encoder_id}/{what}.json"
 
-    def manifest(self, item: str) -> str:
-        """Return an item's manifest: all that tabulate and report need to know of it."""
+    def item(self, item: str) -> str:
+        """Return an item's result: all that figures, claims, adjudication and report know of it."""
         return f"{self.results}/items/{item}.json"
+
+    @property
+    def cells(self) -> str:
+        """Return the tidy CSV of all values of all cells."""
+        return f"{self.results}/cells.csv"
 
     def table(self, item: str) -> str:
         """Return an item's tabulated cells."""

@@ -1,63 +1,62 @@
-"""Planning: from papers, a scale and a config to every run, encoder and evaluation, all known at once."""
+"""The plan of a study: every cell, run, encoder, store and evaluation, all known at once."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from replicse.errors import BadInput, nearest
-from replicse.study.paper.papers import Column, Item, Paper, Reported, Row
+from replicse.registry.suites import file_of
+from replicse.study.paper.config import Config
+from replicse.study.paper.counterparts import CellKey
+from replicse.study.paper.papers import Paper
+from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import AS_DESCRIBED
 from replicse.study.paper.scales import Scale
+from replicse.study.paper.tables import AnyColumn, Item, Row
 from replicse.study.plan.cost import run_hours
 from replicse.study.plan.paths import Paths
-from replicse.study.plan.specs import EncoderSpec, RunSpec, digest, plain
-
-SOURCES = ("use", "backbone", "released", "vectors", "data")
+from replicse.study.plan.specs import EncoderSource, EncoderSpec, Init, RunSpec, digest
 
 
-@dataclass(frozen=True)
-class Study:
-    """What to reproduce: the checked config.
-
-    `adjudicate` names items whose protocols are all run, or is "all"; `rows` the rows of items not run whole.
-    """
-
-    workflow: Path
-    scale: str
-    papers: Mapping[str, Any]
-    seeds: tuple[int, ...]
-    source: str
-    root: str
-    adjudicate: str | tuple[str, ...] = ()
-    rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    config: Mapping[str, Any] = field(default_factory=dict)
-
-    def adjudicates(self, item: str) -> bool:
-        """Return whether the protocols of an item are run."""
-        return self.adjudicate == "all" or item in self.adjudicate
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Cell:
-    """One number of an item: where it is read, from which encoders (one per seed), and what is printed."""
+    """One number of an item under one protocol: where it is read, from which encoders, and what is printed.
+
+    `jobs` holds the encoders of each seed (several in a search), `seeds` the seeds: a lone None where the encoder has
+    none. A derived cell has the cells that its formula reads instead.
+    """
 
     item: Item
     row: Row
-    column: Column
-    read: str
-    encoders: tuple[str, ...]
+    column: AnyColumn
+    metric_path: str
+    jobs: tuple[tuple[str, ...], ...]
+    seeds: tuple[int | None, ...]
     reported: Reported | None
-    minus: Reported | None = None
+    subtracted: Reported | None = None
     protocol: str = AS_DESCRIBED
+    operands: tuple["Cell", ...] = ()
+
+    @property
+    def key(self) -> CellKey:
+        """Return item, row, column and metric."""
+        return self.item.id, self.row.id, self.column.id, self.column.metric
+
+    @property
+    def encoders(self) -> tuple[str, ...]:
+        """Return the encoders of all jobs and seeds, each once; those of its operands where the cell is derived."""
+        groups = [group for cell in self.operands for group in cell.jobs] if self.operands else self.jobs
+        return tuple(dict.fromkeys(encoder for group in groups for encoder in group))
 
 
 @dataclass
 class Plan:
     """Everything a study needs; shared runs, encoders and stores stand once."""
 
-    study: Study
+    config: Config
+    workflow: Path
     scale: Scale
     papers: dict[str, Paper]
     paths: Paths
@@ -65,14 +64,36 @@ class Plan:
     cells: dict[str, list[Cell]] = field(default_factory=dict)
     runs: dict[str, RunSpec] = field(default_factory=dict)
     encoders: dict[str, EncoderSpec] = field(default_factory=dict)
+    # encoder -> what is evaluated of it: suites, and `trajectory`
     suites: dict[str, set[str]] = field(default_factory=dict)
     backbones: dict[str, dict[str, Any]] = field(default_factory=dict)
     tokenizers: dict[str, dict[str, Any]] = field(default_factory=dict)
     stores: dict[str, dict[str, Any]] = field(default_factory=dict)
     run_stores: dict[str, list[str]] = field(default_factory=dict)
     counted: set[str] = field(default_factory=set)
-    # run -> its published spreads by metric
+    # run -> its published spreads by metric path
     measured: dict[str, Mapping[str, float]] = field(default_factory=dict)
+    unpinned: set[str] = field(default_factory=set)
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Return the seeds of the study."""
+        return self.config.seeds
+
+    @property
+    def source(self) -> str:
+        """Return where data comes from: embedded, local or hub."""
+        return (self.config.data and self.config.data.source) or self.scale.data.source
+
+    @property
+    def root(self) -> str:
+        """Return the root of a local source; blank where the environment names it."""
+        return (self.config.data and self.config.data.root) or ""
+
+    @property
+    def studied(self) -> list[str]:
+        """Return the papers of which the study has an item, in its order."""
+        return list(dict.fromkeys(item.paper for item in self.items.values()))
 
     def item(self, name: str) -> Item:
         """Return an item by `paper/item` or by its target name; BadInput names the nearest one."""
@@ -81,50 +102,50 @@ class Plan:
                 return item
         raise BadInput(f'no item "{name}" in this study{nearest(name, self.items)}')
 
+    def described(self, item: str) -> list[Cell]:
+        """Return the cells of an item as its paper describes them; none where the study leaves the item out."""
+        return [cell for cell in self.cells.get(item, ()) if cell.protocol == AS_DESCRIBED]
+
+    def trained(self, cells: Iterable[Cell]) -> set[str]:
+        """Return the runs whose checkpoints some cells evaluate."""
+        encoders = {encoder for cell in cells for encoder in cell.encoders}
+        return {run for encoder in encoders if (run := self.encoders[encoder].source.run)}
+
     def runs_of(self, item: Item) -> set[str]:
         """Return the ids of all runs an item needs, chained ones included."""
         found: set[str] = set()
-        pending = [
-            self.encoders[encoder].source["run"]
-            for cell in self.cells[item.id]
-            for encoder in cell.encoders
-            if "run" in self.encoders[encoder].source
-        ]
+        pending = list(self.trained(self.cells[item.id]))
         while pending:
             run = pending.pop()
             if run not in found:
                 found.add(run)
-                pending += self._needed_runs(run)
+                pending += [
+                    self.checkpoints[folder]
+                    for folder in self.needed_folders(run)
+                    if folder in self.checkpoints
+                ]
         return found
 
-    def _needed_runs(self, run_id: str) -> list[str]:
-        """Return the runs whose checkpoints a run stands on: initial weights, generators, a view's masked-LM."""
+    def needed_folders(self, run_id: str) -> list[str]:
+        """Return the folders of weights a run stands on: initial weights, generators, a view's masked-LM."""
         run = self.runs[run_id]
-        folders = [
-            self.init_folder(run),
-            *(term["generator"] for term in run.objective if "generator" in term),
-            *(view["augment"]["encoder"] for view in run.views if "encoder" in view.get("augment", {})),
-        ]
-        known = self._checkpoints()
-        return [known[folder] for folder in folders if folder in known]
+        generators = (getattr(term, "generator", None) for term in run.objective)
+        proposers = (getattr(view.augment, "encoder", None) for view in run.views)
+        return [str(folder) for folder in (self.init_folder(run), *generators, *proposers) if folder]
 
-    def _checkpoints(self) -> dict[str, str]:
+    @cached_property
+    def checkpoints(self) -> dict[str, str]:
         """Return the run behind each folder of weights that another run may stand on."""
-        return {
-            self.paths.checkpoint(run, self.kept_checkpoint(spec)): run for run, spec in self.runs.items()
-        }
+        return {self.paths.checkpoint(run, which): run for run in self.runs for which in ("best", "last")}
 
     def hours(self, runs: Iterable[str]) -> float | None:
         """Return the estimated hours of some runs on the scale's device; None where one cannot be estimated."""
-        folders = {folder: {"run": run} for folder, run in self._checkpoints().items()}
-        released = {self.paths.backbone(name): source for name, source in self.backbones.items()}
+        folders = {folder: Init(run=run) for folder, run in self.checkpoints.items()}
+        released = {self.paths.backbone(name): Init(**source) for name, source in self.backbones.items()}
         sources = {run: spec.init for run, spec in self.runs.items()} | folders | released
         each = [
             run_hours(
-                self.runs[run],
-                self.scale.rows(self.runs[run].corpus["name"]),
-                self.scale.cost["flops"],
-                sources,
+                self.runs[run], self.scale.rows(self.runs[run].corpus["name"]), self.scale.cost.flops, sources
             )
             for run in runs
         ]
@@ -132,32 +153,42 @@ class Plan:
 
     def evaluation_files(self, item: Item) -> list[str]:
         """Return the JSON files that an item's cells read, each once, in order."""
-        files: dict[str, None] = {}
-        for cell in self.cells[item.id]:
-            what = "trajectory" if cell.read.startswith("trajectory/") else "evaluation"
-            for encoder in cell.encoders:
-                files[self.paths.encoder(encoder, what)] = None
-        return list(files)
+        return list(dict.fromkeys(file for cell in self.cells[item.id] for file in self._read_by(cell)))
+
+    def _read_by(self, cell: Cell) -> Iterator[str]:
+        for operand in cell.operands or (cell,):
+            for encoder in operand.encoders if operand.metric_path else ():
+                yield self.paths.evaluation(encoder, file_of(operand.metric_path))
+                if item_curve(operand.item):
+                    yield self.paths.evaluation(encoder, "fast")
+
+    def groups(self, encoder: str) -> dict[str, list[str]]:
+        """Return the suites of an encoder by the evaluation file that holds them."""
+        found: dict[str, list[str]] = {}
+        for suite in sorted(self.suites.get(encoder, set()) - {"trajectory", "data"}):
+            found.setdefault(file_of(suite), []).append(suite)
+        return found
 
     def encoder_folder(self, encoder: EncoderSpec) -> str:
         """Return the folder that holds an encoder's weights."""
-        if "run" in encoder.source:
-            return self.paths.checkpoint(encoder.source["run"], encoder.checkpoint)
+        if encoder.source.run:
+            return self.paths.checkpoint(encoder.source.run, encoder.checkpoint)
         return self.paths.backbone(backbone_id(encoder.source))
 
-    def tokenizer_file(self, init: Mapping[str, Any]) -> str:
+    def tokenizer_file(self, init: Init) -> str:
         """Return the tokenizer file of a run, followed through the runs it starts from."""
-        while "run" in init:
-            init = self.runs[init["run"]].init
-        if "fresh" in init:
-            return self.paths.tokenizer(tokenizer_id(init["fresh"]["tokenizer"]))
+        while init.run:
+            init = self.runs[init.run].init
+        if init.fresh:
+            return self.paths.tokenizer(tokenizer_id(init.fresh.tokenizer))
         return f"{self.paths.backbone(backbone_id(init))}/tokenizer.json"
 
     def init_folder(self, run: RunSpec) -> str:
         """Return the folder a run's weights start from; empty for a fresh encoder."""
-        if "run" in run.init:
-            return self.paths.checkpoint(run.init["run"], self.kept_checkpoint(self.runs[run.init["run"]]))
-        return "" if "fresh" in run.init else self.paths.backbone(backbone_id(run.init))
+        if run.init.run:
+            which = run.init.checkpoint or self.kept_checkpoint(self.runs[run.init.run])
+            return self.paths.checkpoint(run.init.run, which)
+        return "" if run.init.fresh else self.paths.backbone(backbone_id(run.init))
 
     @staticmethod
     def kept_checkpoint(run: RunSpec) -> str:
@@ -174,7 +205,7 @@ class Plan:
         """Return all that the train job is told: the spec and the files it stands on."""
         run = self.runs[run_id]
         return {
-            "run": plain(run),
+            "run": run.plain(),
             "run_id": run_id,
             "init": self.init_folder(run),
             "tokenizer": self.tokenizer_file(run.init),
@@ -184,7 +215,7 @@ class Plan:
     def train_needs(self, run_id: str) -> list[str]:
         """Return the files a train job reads: stores, tokenizer, initial weights, and those of its generators."""
         job, run = self.train_job(run_id), self.runs[run_id]
-        folders = [job["init"], *(term["generator"] for term in run.objective if "generator" in term)]
+        folders = [job["init"], *(getattr(term, "generator", None) for term in run.objective)]
         return [
             *(f"{store}/store.json" for store in dict.fromkeys(job["stores"])),
             job["tokenizer"],
@@ -194,16 +225,19 @@ class Plan:
     @cached_property
     def record(self) -> dict[str, Any]:
         """Return what the report prints about the study itself."""
+        papers = {key: self.papers[key] for key in self.studied}
         return {
             "scale": self.scale.name,
             "title": self.scale.title,
             "shows": self.scale.shows,
             "comparable": self.scale.comparable,
             "judges_orders": self.scale.judges_orders,
-            "seeds": list(self.study.seeds),
-            "source": self.study.source,
+            "seeds": list(self.seeds),
+            "source": self.source,
+            "precision": self.scale.precision,
+            "unpinned": sorted(self.unpinned),
             "protocols": self._protocols_run(),
-            "papers": {key: dict(self.papers[key].about) for key in self.study.papers},
+            "papers": {key: paper.about.plain() for key, paper in papers.items()},
             "items": list(self.items),
         }
 
@@ -212,7 +246,7 @@ class Plan:
         run = {cell.protocol for cells in self.cells.values() for cell in cells}
         found = [
             {"id": f"{key}: {protocol.id}", "text": f"{protocol.title}. {protocol.evidence}"}
-            for key in self.study.papers
+            for key in self.studied
             for protocol in self.papers[key].protocols
             if protocol.id in run
         ]
@@ -220,12 +254,23 @@ class Plan:
         return [{"id": AS_DESCRIBED, "text": described}, *found]
 
 
+def item_curve(item: Item) -> bool:
+    """Return whether an item's figure draws curves of the evaluations, not its own cells."""
+    return item.figure in ("spectrum", "density")
+
+
 def tokenizer_id(recipe: Mapping[str, Any]) -> str:
     """Return the name of a trained tokenizer and 8 hexadecimal digits of its recipe."""
     return f"{recipe['name']}-{digest(recipe, 8)}"
 
 
-def backbone_id(source: Mapping[str, Any]) -> str:
+@cache
+def backbone_id(source: EncoderSource | Init) -> str:
     """Return the name of a released encoder and 8 hexadecimal digits of its source."""
-    name = str(source.get("hub") or source.get("folder") or source.get("vectors"))
-    return f"{name.rstrip('/').rsplit('/', 1)[-1]}-{digest(source, 8)}"
+    name = source.hub or source.folder or getattr(source, "vectors", None) or ""
+    given = {
+        key: entry
+        for key, entry in source.plain().items()
+        if key in ("hub", "revision", "folder", "vectors", "words")
+    }
+    return f"{name.rstrip('/').rsplit('/', 1)[-1]}-{digest(given, 8)}"

@@ -2,113 +2,90 @@
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from replicse.errors import BadInput, nearest
-from replicse.study.paper.merging import merged
-from replicse.study.paper.papers import Column, Item, Reported, Row, load_paper, recipe_of
-from replicse.study.paper.protocols import AS_DESCRIBED, changed_subject, variants, varied
-from replicse.study.paper.scales import load_scale
-from replicse.study.paper.validation import check, read_yaml
+from replicse.study.paper.config import Config, checked_config
+from replicse.study.paper.layers import layered, merged
+from replicse.study.paper.lock import Lock, load_lock
+from replicse.study.paper.papers import Paper, load_papers, recipe_of
+from replicse.study.paper.printed import Reported
+from replicse.study.paper.protocols import AS_DESCRIBED, changed, variants, varied
+from replicse.study.paper.scales import Scale, load_scale
+from replicse.study.paper.tables import AnyColumn, Item, Row
 from replicse.study.plan.paths import Paths
-from replicse.study.plan.plan import Cell, Plan, Study, backbone_id, tokenizer_id
-from replicse.study.plan.specs import EncoderSpec, RunSpec, Trajectory, build, digest, tidy
-from replicse.study.results.statistics import Priors, load_priors
-
-SOURCES = ("use", "backbone", "released", "vectors", "data")
+from replicse.study.plan.plan import Cell, Plan, backbone_id, tokenizer_id
+from replicse.study.plan.specs import EncoderSource, EncoderSpec, RunSpec, Trajectory, digest
 
 
-def load_study(config: Mapping[str, Any], workflow: Path, file: str = "config.yaml") -> Study:
-    """Return the checked config; BadInput names file, key, value and what was expected."""
-    check(dict(config), workflow / "schemas" / "config.schema.json", file)
-    data = config.get("data") or {}
-    return Study(
-        workflow=workflow,
-        scale=config["scale"],
-        papers={key: wanted for key, wanted in config["papers"].items() if wanted},
-        seeds=tuple(config["seeds"]),
-        source=data.get("source") or "",
-        root=data.get("root") or "",
-        adjudicate=wanted if (wanted := config.get("adjudicate") or ()) == "all" else tuple(wanted),
-        rows=config.get("rows") or {},
-        config=config,
-    )
+def load_scales(workflow: Path) -> dict[str, Path]:
+    """Return the file of every scale by name."""
+    return {path.stem: path for path in sorted((workflow / "scales").glob("*.yaml"))}
 
 
-def load_plan(config: Mapping[str, Any], workflow: Path, file: str = "config.yaml") -> Plan:
-    """Return the plan of a config; nothing is read but YAML and CSV, nothing is run."""
-    study = load_study(tidy(config), workflow, file)
-    schemas = workflow / "schemas"
-    scales = {path.stem: path for path in (workflow / "scales").glob("*.yaml")}
-    if study.scale not in scales:
-        raise BadInput(f'{file}: scale is "{study.scale}"{nearest(study.scale, scales)}')
-    folders = {path.parent.name: path.parent for path in (workflow / "papers").glob("*/paper.yaml")}
-    for key in study.papers:
-        if key not in folders:
-            raise BadInput(f'{file}: papers names "{key}"{nearest(key, folders)}')
-    scale = load_scale(scales[study.scale], schemas)
-    papers = {key: load_paper(folder, schemas) for key, folder in sorted(folders.items())}
-    priors = workflow / "priors.yaml"
-    plan = Plan(
-        study=replace(study, source=study.source or scale.source),
-        scale=scale,
-        papers=papers,
-        paths=Paths(scale.name),
-    )
-    # A further config file is laid over config.yaml, so what that one says of other items must not be a mistake.
+def load_plan(values: Mapping[str, Any], workflow: Path, file: str = "config.yaml", only: str = "") -> Plan:
+    """Return the plan of a config, or of one of its items; nothing is read but YAML and CSV, nothing is run."""
+    return plan_of(checked_config(values, file), load_papers(workflow), workflow, file, only)
+
+
+def plan_of(
+    config: Config, papers: dict[str, Paper], workflow: Path, file: str = "config.yaml", only: str = ""
+) -> Plan:
+    """Return the plan of a checked config over papers that are loaded."""
+    scales = load_scales(workflow)
+    if config.scale not in scales:
+        raise BadInput(f'{file}: scale is "{config.scale}"{nearest(config.scale, scales)}')
+    scale = load_scale(scales[config.scale])
+    plan = Plan(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
+    planner = Planner(plan, load_lock(workflow))
+    items = list(chosen_items(config, papers, file))
+    for item in items:
+        if only in ("", item.id):
+            planner.add(item)
+    if not plan.items:
+        raise BadInput(f'{file}: the study has no item "{only}"{nearest(only, [item.id for item in items])}')
+    return plan
+
+
+def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iterator[Item]:
+    """Yield the items of a config in the papers' order, each with the rows that are asked for."""
     known = [item.id for paper in papers.values() for item in paper.items.values()]
+    rows = config.rows or {}
     for key, names in (
-        ("rows", study.rows),
-        ("adjudicate", () if study.adjudicate == "all" else study.adjudicate),
+        ("rows", rows),
+        ("adjudicate", () if config.adjudicate == "all" else config.adjudicate or ()),
     ):
         for name in names:
             if name not in known:
                 raise BadInput(f'{file}: {key} names "{name}"{nearest(name, known)}')
-    planner = Planner(plan, load_priors(priors) if priors.exists() else ())
-    for key, wanted in study.papers.items():
+    for name, wanted in rows.items():
+        ids = [row.id for row in papers[name.partition("/")[0]].items[name.partition("/")[2]].rows]
+        for row in wanted or [""]:
+            if row not in ids:
+                raise BadInput(f'{file}: rows.{name} names "{row}"{nearest(row, ids)}')
+    chosen = dict.fromkeys(papers, "all") if config.papers == "all" else config.papers
+    for key, wanted in chosen.items():
+        if key not in papers:
+            raise BadInput(f'{file}: papers names "{key}"{nearest(key, papers)}')
         items = papers[key].items
         for name in items if wanted == "all" else wanted:
             if name not in items:
                 raise BadInput(f'{file}: papers.{key} names "{name}"{nearest(name, items)}')
-            planner.add(with_rows(items[name], study.rows.get(f"{key}/{name}"), file))
-    if not plan.items:
-        raise BadInput(f"{file}: papers holds no item; name some, or write all")
-    return plan
-
-
-def with_rows(item: Item, wanted: Sequence[str] | None, file: str) -> Item:
-    """Return an item with only the rows that are wanted, in its own order, and a note that says so."""
-    if wanted is None:
-        return item
-    known = [row.id for row in item.rows]
-    for name in wanted:
-        if name not in known:
-            raise BadInput(f'{file}: rows.{item.id} names "{name}"{nearest(name, known)}')
-    rows = tuple(row for row in item.rows if row.id in wanted)
-    note = f"This study asks for {len(rows)} of the {len(known)} rows."
-    baseline = item.baseline if item.baseline in wanted else ""
-    return replace(item, rows=rows, baseline=baseline, notes=(*item.notes, note))
-
-
-def read_config(file: Path) -> dict[str, Any]:
-    """Return the config of a YAML file."""
-    return read_yaml(file) or {}
+            item = items[name]
+            yield item.with_rows(rows[item.id]) if item.id in rows else item
 
 
 class Planner:
     """Adds items to a plan: each cell's encoders, their runs, and what those stand on."""
 
-    def __init__(self, plan: Plan, priors: Sequence[Priors] = ()) -> None:
-        self.plan = plan
-        self._measured = [
-            (recipe_of(plan.papers, "", name, "priors.yaml"), prior.spreads.get(backbone, {}))
-            for prior in priors
-            for backbone, name in prior.recipes.items()
-        ]
-        self._memo: dict[str, tuple[str, ...]] = {}
+    def __init__(self, plan: Plan, lock: Lock) -> None:
+        self.plan, self.lock = plan, lock
+        self._published = list(published_spreads(plan.papers)) if plan.scale.comparable else []
+        self._memo: dict[str, tuple[tuple[tuple[str, ...], ...], tuple[int | None, ...]]] = {}
+        self._backbones: dict[str, dict[str, Any]] = {}
+        self._stores: dict[tuple[str, Any, str, int], str] = {}
 
     def add(self, item: Item) -> None:
         """Plan all cells of an item."""
@@ -116,32 +93,80 @@ class Planner:
         self.plan.cells[item.id] = [cell for row in item.rows for cell in self._row(item, row)]
 
     def _row(self, item: Item, row: Row) -> Iterator[Cell]:
-        protocols = {AS_DESCRIBED: row.subject, **row.also, **self._variants(item, row)}
-        for protocol, subject in protocols.items():
-            for column in item.columns:
-                quoted = row.quoted and protocol == AS_DESCRIBED
-                read = row.read.get(column.id, column.read)
-                if row.final_only and read.startswith("trajectory/"):
-                    read = ""
-                encoders = () if quoted or not read else self._encoders(item, row, column, subject)
-                for encoder in encoders:
-                    self.plan.suites.setdefault(encoder, set()).add(read.partition("/")[0])
-                    if read.startswith("data/"):
-                        self.plan.counted.add(read)
-                    if read.startswith("trajectory/"):
-                        self._keep(encoder, item)
-                yield Cell(
-                    item=item,
-                    row=row,
-                    column=column,
-                    read=read,
-                    encoders=encoders,
-                    reported=self._reported(item, row, column),
-                    minus=self._minus(item, row, column),
-                    protocol=protocol,
-                )
+        requests = {AS_DESCRIBED: row.encoder.given()}
+        requests |= {name: request.given() for name, request in row.also.items()}
+        requests |= self._variants(item, row)
+        for protocol, request in requests.items():
+            quoted = row.quoted and protocol == AS_DESCRIBED
+            cells = [self._cell(item, row, column, protocol, request, quoted) for column in item.columns]
+            by_id = {cell.column.id: cell for cell in cells}
+            for cell in cells:
+                yield self._with_operands(cell, by_id) if cell.column.kind == "derived" else cell
 
-    def _reported(self, item: Item, row: Row, column: Column) -> Reported | None:
+    def _variants(self, item: Item, row: Row) -> dict[str, dict[str, Any]]:
+        if row.quoted:
+            return {}
+        protocols = self.plan.papers[item.paper].protocols
+        wanted = variants(protocols, item.name, row.id, self.plan.config.adjudicates(item.id))
+        return {name: changed(row.encoder.given(), change) for name, change in wanted.items()}
+
+    def _cell(
+        self, item: Item, row: Row, column: AnyColumn, protocol: str, request: Mapping[str, Any], quoted: bool
+    ) -> Cell:
+        path = row.metric_paths.get(column.id, getattr(column, "metric_path", ""))
+        if row.final_only and path.startswith("trajectory/"):
+            path = ""
+        jobs: tuple[tuple[str, ...], ...] = ()
+        seeds: tuple[int | None, ...] = ()
+        if path.startswith("data/") and not quoted:
+            # Counted from the data, whatever encoder the row names.
+            jobs, seeds = ((self._added({}, {"source": {"data": "counts"}}, str(item.file)),),), (None,)
+            self._check_corpus(item, path)
+            self.plan.counted.add(path)
+        elif path and not quoted:
+            jobs, seeds = self._jobs(item, row, column, request, protocol)
+            self._note(item, column, path, {encoder for group in jobs for encoder in group})
+        return Cell(
+            item=item,
+            row=row,
+            column=column,
+            metric_path=path,
+            jobs=jobs,
+            seeds=seeds,
+            reported=self._reported(item, row, column),
+            subtracted=self._subtracted(item, row, column),
+            protocol=protocol,
+        )
+
+    def _with_operands(self, cell: Cell, by_id: Mapping[str, Cell]) -> Cell:
+        operands = tuple(by_id[name] for name in cell.column.parsed.columns)
+        ready = all(operand.jobs for operand in operands)
+        longest = max((operand.seeds for operand in operands), key=len)
+        return Cell(
+            item=cell.item, row=cell.row, column=cell.column, metric_path="", jobs=(), reported=cell.reported,
+            protocol=cell.protocol, seeds=longest if ready else (), operands=operands if ready else (),
+        )  # fmt: skip
+
+    def _note(self, item: Item, column: AnyColumn, path: str, encoders: Iterable[str]) -> None:
+        """Note what a cell needs of its encoders: the suite, checkpoints of a trajectory, or a count of the data."""
+        suite = path.partition("/")[0]
+        for encoder in encoders:
+            self.plan.suites.setdefault(encoder, set()).add(suite)
+            if suite == "trajectory":
+                self._keep(encoder, item)
+            if suite.startswith("retrieval"):
+                queries = self.plan.scale.options.get(suite, {}).get("queries", {})
+                name = path.split("/")[2]
+                if name not in queries:
+                    where = f"{item.file}: column {column.id}: scale {self.plan.scale.name}"
+                    raise BadInput(f'{where} has no query "{name}" for {suite}{nearest(name, queries)}')
+
+    def _check_corpus(self, item: Item, path: str) -> None:
+        kind, name = path.split("/")[1:3]
+        if kind in ("corpus", "overlap"):
+            self.plan.scale.named("corpora", name, f"{item.file}: {path}")
+
+    def _reported(self, item: Item, row: Row, column: AnyColumn) -> Reported | None:
         """Return the printed number of a cell: of the item, or of the running text that the row points to."""
         printed = self.plan.papers[item.paper].reported
         if column.id not in row.printed:
@@ -149,171 +174,273 @@ class Planner:
         key = ("text", *row.printed[column.id].split("/"), column.metric)
         if key not in printed:
             known = ["/".join(other[1:3]) for other in printed if other[0] == "text"]
-            raise BadInput(
-                f'{item.file}: row {row.id}: printed names "{row.printed[column.id]}"'
-                f"{nearest(row.printed[column.id], known)}"
-            )
+            wanted = row.printed[column.id]
+            raise BadInput(f'{item.file}: row {row.id}: printed names "{wanted}"{nearest(wanted, known)}')
         return printed[key]
 
-    def _variants(self, item: Item, row: Row) -> dict[str, Mapping[str, Any]]:
-        if row.quoted:
-            return {}
-        wanted = variants(
-            self.plan.papers[item.paper].protocols, item.name, row.id, self.plan.study.adjudicates(item.id)
-        )
-        return {name: changed_subject(row.subject, change) for name, change in wanted.items()}
-
-    def _minus(self, item: Item, row: Row, column: Column) -> Reported | None:
-        if not column.minus:
+    def _subtracted(self, item: Item, row: Row, column: AnyColumn) -> Reported | None:
+        if column.kind != "difference":
             return None
-        paper, _, name = column.minus["item"].partition("/")
-        key = (name, column.minus.get("row", row.id), column.minus["column"], column.minus["metric"])
-        if paper not in self.plan.papers:
-            raise BadInput(f'{item.file}: minus names the paper "{paper}"{nearest(paper, self.plan.papers)}')
+        wanted = column.subtract
+        where = f"{item.file}: column {column.id}: subtract"
+        paper, _, name = wanted.item.partition("/")
+        known = [other.id for each in self.plan.papers.values() for other in each.items.values()]
+        if wanted.item not in known:
+            raise BadInput(f'{where}.item is "{wanted.item}"{nearest(wanted.item, known)}')
+        other = self.plan.papers[paper].items[name]
+        columns = {f"{each.id}, {each.metric}" for each in other.columns}
+        if f"{wanted.column}, {wanted.metric}" not in columns:
+            raise BadInput(f'{where} names column and metric "{wanted.column}, {wanted.metric}" of {wanted.item}'
+                           f"{nearest(f'{wanted.column}, {wanted.metric}', columns)}")  # fmt: skip
+        key = (name, wanted.row or row.id, wanted.column, wanted.metric)
+        if wanted.row and wanted.row not in {each.id for each in other.rows}:
+            raise BadInput(
+                f'{where}.row is "{wanted.row}"{nearest(wanted.row, [each.id for each in other.rows])}'
+            )
         return self.plan.papers[paper].reported.get(key)
 
-    def _encoders(self, item: Item, row: Row, column: Column, subject: Mapping[str, Any]) -> tuple[str, ...]:
-        subject = merged(merged(item.subject, column.subject), subject)
-        subject = merged(subject, row.cells.get(column.id, {}))
-        memo = json.dumps([item.paper, subject], sort_keys=True, default=str)
+    def _jobs(
+        self, item: Item, row: Row, column: AnyColumn, own: Mapping[str, Any], protocol: str
+    ) -> tuple[tuple[tuple[str, ...], ...], tuple[int | None, ...]]:
+        """Return the encoders of each seed, and the seeds."""
+        cell = row.cells[column.id].given() if column.id in row.cells else {}
+        request = layered(item.encoder.given(), column.encoder.given(), own, cell)
+        where = f"{item.file}: row {row.id}" + ("" if protocol == AS_DESCRIBED else f" under {protocol}")
+        grid = request.get("grid")
+        over = getattr(column, "over", None)
+        if grid and (over is None or over.jobs is None):
+            raise BadInput(
+                f"{item.file}: column {column.id}: row {row.id} is a search; say in over.jobs what is taken of its jobs"
+            )
+        if not grid and over is not None and over.jobs is not None:
+            raise BadInput(
+                f"{item.file}: column {column.id}: over.jobs is given, but row {row.id} is no search"
+            )
+        memo = json.dumps([item.paper, request], sort_keys=True)
         if memo not in self._memo:
-            where = f"{item.file}: row {row.id}"
-            grid = subject.get("grid")
             # A grid search is run with one seed, as the papers ran theirs.
-            seeds = self.plan.study.seeds[:1] if grid else self.plan.study.seeds
-            found: dict[str, None] = {}
-            for choice in _choices(self.plan.scale.tried(grid or {}, where)):
-                for seed in seeds:
-                    found[self._encoder(item, merged(subject, choice), seed, where)] = None
-            self._memo[memo] = tuple(found)
+            seeds = self.plan.seeds[:1] if grid else self.plan.seeds
+            choices = _choices(self.plan.scale.tried(grid or {}, where))
+            each = [self._encoders(item, merged(request, choice), seeds, where) for choice in choices]
+            jobs = tuple(zip(*each, strict=True))
+            self._memo[memo] = jobs, tuple(self._seed(group[0]) for group in jobs)
         return self._memo[memo]
 
-    def _encoder(self, item: Item, subject: Mapping[str, Any], seed: int, where: str) -> str:
-        if "released" in subject:
-            released = self.plan.scale.released_encoder(subject["released"], where)
-            own = {key: entry for key, entry in subject.items() if key not in (*SOURCES, "run", "grid")}
-            subject = {**(released.get("stand_in", {"hub": released})), **own}
-        values = {
-            key: entry for key, entry in subject.items() if key in ("pooling", "checkpoint", "postprocess")
+    def _seed(self, encoder: str) -> int | None:
+        """Return the seed that an encoder was trained with; None where it was not trained here."""
+        run = self.plan.encoders[encoder].source.run
+        return self.plan.runs[run].seed if run else None
+
+    def _encoders(
+        self, item: Item, request: Mapping[str, Any], seeds: Sequence[int], where: str
+    ) -> list[str]:
+        """Return the encoder of each seed, or a lone one where no seed of the study changes it."""
+        scale = self.plan.scale
+        engine = {"engine": request["engine"]} if "engine" in request else {}
+        if "released" in request:
+            released = scale.named("released", request["released"], where)
+            if released.stand_in is None:
+                source = self._artefact(EncoderSource(hub=released.hub))
+                request = {"pooling": released.pooling, **request}
+                return [self._added(request, {"source": source, **engine}, where)]
+            own = {key: entry for key, entry in request.items() if key not in ("released", "run", "grid")}
+            request = layered(released.stand_in.given(), own)
+        if "vectors" in request:
+            words = scale.named("vectors", request["vectors"], where)
+            source = {"vectors": request["vectors"], "words": words.plain()}
+            return [self._added(request, {"source": source}, where)]
+        if "use" in request:
+            trained = self._trained(item, request, seeds, where)
+            return [self._added({**_as_trained(self.plan.runs[run]), **request}, {"source": {"run": run}}, where)
+                    for run in trained]  # fmt: skip
+        if "backbone" in request:
+            found = self._backbone(request["backbone"], where)
+            values = {key: found[key] for key in ("checkpoint", "engine") if key in found}
+            return [self._added({**values, **request}, {"source": found["source"]}, where)]
+        raise BadInput(f"{where}: the encoder names none of use, backbone, released, vectors")
+
+    def _added(self, request: Mapping[str, Any], values: Mapping[str, Any], where: str) -> str:
+        """Add an encoder to the plan and return its id; `request` says how it is read."""
+        read = {
+            key: request[key]
+            for key in ("pooling", "checkpoint", "postprocess", "engine")
+            if request.get(key)
         }
-        if values.get("postprocess"):
-            values["postprocess"] = self._postprocess(values["postprocess"], where)
-        if "data" in subject:
-            values = {"source": {"data": "counts"}}
-        elif "vectors" in subject:
-            values = {
-                **values,
-                "source": {
-                    "vectors": subject["vectors"],
-                    **self.plan.scale.word_vectors(subject["vectors"], where),
-                },
-            }
-        elif "hub" in subject:
-            source = dict(subject["hub"])
-            values = {"pooling": source.pop("pooling", "cls"), **values, "source": source}
-            self.plan.backbones[backbone_id(source)] = source
-        elif "use" in subject:
-            values = {**self._trained(item, subject, seed, where), **values}
-        elif "backbone" in subject:
-            source = self._backbone(subject["backbone"], where)
-            values = {"checkpoint": self._kept_of(source), **values, "source": source}
-        else:
-            raise BadInput(f"{where}: the encoder names none of {', '.join(SOURCES)}")
-        spec = build(EncoderSpec, values, where)
+        if "postprocess" in read:
+            fit = read["postprocess"]["fit"]
+            corpus = fit if fit == "target" else self.plan.scale.corpus(fit, where)
+            read["postprocess"] = {**read["postprocess"], "fit": corpus}
+        spec = EncoderSpec.of({**read, **values}, where)
         self.plan.encoders[spec.encoder_id] = spec
         return spec.encoder_id
 
-    def _trained(self, item: Item, subject: Mapping[str, Any], seed: int, where: str) -> dict[str, Any]:
-        """Return source, pooling and checkpoint of the run that a recipe describes."""
-        name = self.plan.scale.recipe(item.paper, subject["use"])
-        recipe = recipe_of(self.plan.papers, item.paper, name, where)
-        values = varied(merged(recipe, subject.get("run", {})), subject.get("vary", {}))
-        run_id = self._run(values, seed, where, adjust=True)
-        for recipe, spreads in self._measured:
+    def _trained(self, item: Item, request: Mapping[str, Any], seeds: Sequence[int], where: str) -> list[str]:
+        """Return the runs that a recipe describes, with what the request changes in it, one per seed."""
+        values = run_values(self.plan.papers, self.plan.scale, item.paper, request, where)
+        runs = self._runs(item.paper, values, seeds, where)
+        for recipe, spreads in self._published:
             if values == recipe:
-                self.plan.measured[run_id] = spreads
-        run = self.plan.runs[run_id]
-        return {
-            "pooling": run.pooling.test,
-            "checkpoint": self.plan.kept_checkpoint(run),
-            "source": {"run": run_id},
-        }
-
-    def _postprocess(self, wanted: Mapping[str, Any], where: str) -> dict[str, Any]:
-        fit = wanted["fit"]
-        return {**wanted, "fit": fit if fit == "target" else self.plan.scale.corpus(fit, where)}
+                for run in runs:
+                    self.plan.measured[run] = {**self.plan.measured.get(run, {}), **spreads}
+        return runs
 
     def _keep(self, encoder: str, item: Item) -> None:
         """Ask the run of an encoder to keep the checkpoints of an item's trajectory."""
-        run = self.plan.runs[self.plan.encoders[encoder].source["run"]]
-        asked = Trajectory(every=item.trajectory["every"], until=item.trajectory["until"])
-        self.plan.runs[run.run_id] = replace(run, trajectory=run.trajectory.joined(asked))
+        run_id = self.plan.encoders[encoder].source.run
+        if run_id is None:
+            raise BadInput(f"{item.file}: a trajectory needs a run; {encoder} is not trained")
+        run = self.plan.runs[run_id]
+        asked = Trajectory(every=item.trajectory.every, until=item.trajectory.until)
+        if asked.steps() and not set(asked.steps()) <= set(run.trajectory.steps()):
+            self.plan.runs[run_id] = run.model_copy(update={"trajectory": run.trajectory.joined(asked)})
 
     def _backbone(self, name: str, where: str) -> dict[str, Any]:
-        entry = self.plan.scale.backbone(name, where)
-        if "run" in entry:
-            values = {**entry["run"]}
-            return {"run": self._run(values, values.pop("seed", 0), where, adjust=False)}
-        source = dict(entry)
-        self.plan.backbones[backbone_id(source)] = source
-        return source
+        """Return source, checkpoint and engine of a backbone by its name in the scale."""
+        if name not in self._backbones:
+            entry = self.plan.scale.named("backbones", name, where)
+            found: dict[str, Any] = {"engine": entry.engine}
+            if entry.run is not None:
+                values = entry.run.given()
+                (run,) = self._runs("", values, [values.pop("seed", 0)], where, adjust=False)
+                found |= {
+                    "source": {"run": run},
+                    "checkpoint": self.plan.kept_checkpoint(self.plan.runs[run]),
+                }
+            else:
+                found["source"] = self._artefact(EncoderSource(hub=entry.hub, folder=entry.folder))
+            self._backbones[name] = found
+        return self._backbones[name]
 
-    def _run(self, values: dict[str, Any], seed: int, where: str, adjust: bool) -> str:
-        init = dict(values["init"])
-        if "backbone" in init:
-            init = self._backbone(init["backbone"], where)
-        elif "fresh" in init:
-            fresh = dict(init["fresh"])
-            fresh["tokenizer"] = self.plan.scale.tokenizer(fresh["tokenizer"], where)
-            self.plan.tokenizers[tokenizer_id(fresh["tokenizer"])] = fresh["tokenizer"]
-            init = {"fresh": fresh}
-        if adjust:
-            values = self.plan.scale.adjusted(values)
-        corpus = self.plan.scale.corpus(values["corpus"], where)
-        views = [self._view(view, where) for view in values["views"]]
-        objective = [self._term(term, where) for term in values["objective"]]
-        chosen = {"init": init, "corpus": corpus, "views": views, "objective": objective, "seed": seed}
-        spec = build(RunSpec, {**values, **chosen}, where)
-        known = self.plan.runs.get(spec.run_id)
-        if known is None:
-            self.plan.runs[spec.run_id] = spec
-            self.plan.run_stores[spec.run_id] = [self._store(spec, view) for view in spec.views]
-        return spec.run_id
+    def _artefact(self, source: EncoderSource) -> dict[str, Any]:
+        """Return a released encoder as a source, at the commit of the lock file, and plan to bring it."""
+        if source.hub:
+            revision = self.lock.revision(source.hub)
+            if revision is None:
+                self.plan.unpinned.add(source.hub)
+            source = source.model_copy(update={"revision": revision or "main"})
+        self.plan.backbones[backbone_id(source)] = source.plain()
+        return source.plain()
 
-    def _kept_of(self, source: Mapping[str, Any]) -> str:
-        """Return which checkpoint of a backbone is used: that of its run, or the only one it was released with."""
-        return self.plan.kept_checkpoint(self.plan.runs[source["run"]]) if "run" in source else "best"
+    def _runs(
+        self, paper: str, values: dict[str, Any], seeds: Sequence[int], where: str, adjust: bool = True
+    ) -> list[str]:
+        """Add the run of some plain values under each seed to the plan, and return their ids."""
+        for part in ("init", "corpus", "views", "objective"):
+            if part not in values:
+                raise BadInput(f"{where}: the run has no {part}; its recipe must give one")
+        self._check_columns(values["views"], values["corpus"], where)
+        scale = self.plan.scale
+        chosen = {
+            "corpus": scale.corpus(values["corpus"], where),
+            "views": [self._view(view, where) for view in values["views"]],
+            "objective": [self._term(term, where) for term in values["objective"]],
+        }
+        values = {"precision": scale.precision, **(scale.adjusted(values) if adjust else values), **chosen}
+        found = []
+        for seed in seeds:
+            init, engine = self._init(paper, values["init"], seed, where)
+            spec = RunSpec.of({"engine": engine, **values, "init": init, "seed": seed}, where)
+            if spec.run_id not in self.plan.runs:
+                self.plan.runs[spec.run_id] = spec
+                self.plan.run_stores[spec.run_id] = self._run_stores(spec)
+            found.append(spec.run_id)
+        return found
+
+    def _init(self, paper: str, init: Mapping[str, Any], seed: int, where: str) -> tuple[dict[str, Any], str]:
+        """Return where a run starts, and the engine of that encoder; the run of another recipe has the same seed."""
+        if "use" in init:
+            values = run_values(self.plan.papers, self.plan.scale, paper, init, where)
+            (run,) = self._runs(paper, values, [seed], where)
+            kept = {key: init[key] for key in ("checkpoint", "keep_head") if key in init}
+            return {"run": run, **kept}, self.plan.runs[run].engine
+        if "fresh" in init:
+            tokenizer = self.plan.scale.tokenizer(init["fresh"]["tokenizer"], where)
+            self.plan.tokenizers[tokenizer_id(tokenizer)] = tokenizer
+            return {"fresh": {**init["fresh"], "tokenizer": tokenizer}}, "auto"
+        found = self._backbone(init["backbone"], where)
+        return found["source"], found["engine"]
+
+    def _check_columns(self, views: Iterable[Mapping[str, Any]], corpus: str, where: str) -> None:
+        known = self.plan.scale.named("corpora", corpus, where).columns
+        for view in views:
+            if view["column"] not in known:
+                wrong = view["column"]
+                raise BadInput(
+                    f'{where}: a view reads column "{wrong}" of corpus {corpus}{nearest(wrong, known)}'
+                )
 
     def _view(self, view: Mapping[str, Any], where: str) -> dict[str, Any]:
         """Return a view with what the scale says of its augmentation; a masked-LM's backbone becomes its folder."""
-        if "augment" not in view:
+        if not view.get("augment"):
             return dict(view)
         augment = {**view["augment"], **self.plan.scale.augmentations.get(view["augment"]["name"], {})}
-        if "backbone" in augment:
+        if augment.get("backbone"):
             augment["encoder"] = self._backbone_folder(augment.pop("backbone"), where)
         return {**view, "augment": augment}
 
     def _term(self, term: Mapping[str, Any], where: str) -> dict[str, Any]:
         """Return a loss term; the backbone it generates with becomes its folder."""
-        if "generator" not in term:
+        if not term.get("generator"):
             return dict(term)
         return {**term, "generator": self._backbone_folder(term["generator"]["backbone"], where)}
 
     def _backbone_folder(self, name: str, where: str) -> str:
-        source = self._backbone(name, where)
-        return self.plan.encoder_folder(EncoderSpec(source=source, checkpoint=self._kept_of(source)))
+        found = self._backbone(name, where)
+        spec = EncoderSpec(
+            source=EncoderSource(**found["source"]), checkpoint=found.get("checkpoint", "best")
+        )
+        return self.plan.encoder_folder(spec)
 
-    def _store(self, run: RunSpec, view: Mapping[str, Any]) -> str:
-        spec = {
-            "corpus": run.corpus,
-            "view": dict(view),
-            "tokenizer": self.plan.tokenizer_file(run.init),
-            "max_length": run.optimisation.max_length,
-        }
-        name = view.get("augment", {}).get("name", view["column"])
-        store = f"{run.corpus['name']}-{name}-{digest(spec)}"
-        self.plan.stores[store] = spec
-        return store
+    def _run_stores(self, run: RunSpec) -> list[str]:
+        """Return the stores of a run's views, in their order."""
+        tokenizer, length = self.plan.tokenizer_file(run.init), run.optimisation.max_length
+        found = []
+        for view in run.views:
+            key = run.corpus["name"], view, tokenizer, length
+            if key not in self._stores:
+                spec = {
+                    "corpus": run.corpus,
+                    "view": view.plain(),
+                    "tokenizer": tokenizer,
+                    "max_length": length,
+                }
+                name = view.augment.name if view.augment else view.column
+                self._stores[key] = f"{run.corpus['name']}-{name}-{digest(spec)}"
+                self.plan.stores[self._stores[key]] = spec
+            found.append(self._stores[key])
+        return found
+
+
+def _as_trained(run: RunSpec) -> dict[str, Any]:
+    """Return how the encoder of a run is read where nothing else is asked for."""
+    kept = Plan.kept_checkpoint(run)
+    return {"pooling": run.pooling.test, "checkpoint": kept, "engine": run.engine}
+
+
+def run_values(
+    papers: Mapping[str, Paper], scale: Scale | None, paper: str, request: Mapping[str, Any], where: str
+) -> dict[str, Any]:
+    """Return a run's plain data before the scale's adjustments: its recipe, and what the request changes in it."""
+    name = scale.recipe(paper, request["use"]) if scale else request["use"]
+    recipe = recipe_of(papers, paper, name, where)
+    changes = request.get("run") or {}
+    return varied(merged(recipe, changes), request.get("vary") or {}, where)
+
+
+def published_spreads(papers: Mapping[str, Paper]) -> Iterator[tuple[dict[str, Any], dict[str, float]]]:
+    """Yield the values of each run whose spread over seeds some paper prints, and that spread by metric path."""
+    for paper in papers.values():
+        for item in paper.items.values():
+            for row in item.rows:
+                spreads = {
+                    row.metric_paths.get(column.id, getattr(column, "metric_path", "")): printed.sd
+                    for column in item.columns
+                    if (printed := paper.reported.get((item.name, row.id, column.id, column.metric)))
+                    and printed.sd is not None
+                }
+                request = layered(item.encoder.given(), row.encoder.given())
+                if spreads and "use" in request:
+                    yield run_values(papers, None, paper.key, request, f"{item.file}: row {row.id}"), spreads
 
 
 def _choices(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
@@ -321,10 +448,9 @@ def _choices(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
 
     A name is `section.key` of the run, as in {"optimisation.batch_size": [64, 128]}, or `terms.TERM.key`.
     """
-    names = list(grid)
     for values in itertools.product(*grid.values()):
         chosen: dict[str, Any] = {}
-        for name, value in zip(names, values, strict=True):
+        for name, value in zip(grid, values, strict=True):
             *path, key = name.split(".")
             inner = chosen.setdefault("vary" if path[0] == "terms" else "run", {})
             for part in path:

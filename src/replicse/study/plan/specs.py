@@ -7,14 +7,12 @@ and a field that is added later with a default renames nothing.
 import hashlib
 import json
 import re
-from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from replicse.checked import Checked, Count, Id, Number, Positive, Rate, Share, Text, Whole
-from replicse.errors import BadInput, nearest
+from replicse.checked import Checked, Id, Text, Whole
 from replicse.registry.augmentations import Augmentation
 from replicse.registry.encoders import (
     Architecture,
@@ -25,8 +23,9 @@ from replicse.registry.encoders import (
     Pooling,
     Postprocessing,
     Precision,
+    WordVectors,
 )  # fmt: skip
-from replicse.registry.suites import SUITES, is_metric
+from replicse.registry.runs import Dropout, Optimisation, PoolingChoice, Selection, Trajectory
 from replicse.registry.terms import Term
 
 
@@ -38,7 +37,7 @@ def digest(value: Any, length: int = 12) -> str:
 
 def tidy(value: Any) -> Any:
     """Return plain data with numbers in one spelling: 1.0 -> 1, 3e-5 times 10 -> 3e-4, tuples -> lists."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {str(key): tidy(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [tidy(entry) for entry in value]
@@ -46,72 +45,6 @@ def tidy(value: Any) -> Any:
         value = float(format(value, ".12g"))
         return int(value) if value.is_integer() else value
     return value
-
-
-class Dropout(Checked):
-    """Dropout of a run. SimCSE Table 3 sets both rates to p (methods 1.7)."""
-
-    hidden: Rate = 0.1
-    attention: Rate = 0.1
-    masks: Literal["independent", "fixed"] = "independent"
-
-
-class PoolingChoice(Checked):
-    """How a sentence vector is read from the encoder in training and at test time."""
-
-    train: Literal["cls", "cls-head", "mean", "first-last", "first-last-0", "last2"] = "cls-head"
-    test: Pooling = "cls"
-
-
-class Optimisation(Checked):
-    """AdamW with linear decay and no warm-up, as SimCSE's scripts run it (methods 1.4)."""
-
-    batch_size: Annotated[Count, Field(ge=2)] = 64
-    learning_rate: Positive = 3e-5
-    epochs: Count = 1
-    steps: Count | None = None
-    warmup: Share = 0
-    weight_decay: Annotated[Number, Field(ge=0)] = 0
-    clip: Positive = 1
-    max_length: Annotated[Count, Field(ge=3)] = 32
-
-
-class Selection(Checked):
-    """Which checkpoint is best: the metric on a development set, read every `every` steps (0: never)."""
-
-    metric: str = "sts-dev/STS-B/all"
-    every: Annotated[Whole, Field(ge=0)] = 125
-
-    @model_validator(mode="after")
-    def _is_selectable(self) -> Self:
-        known = [
-            f"{name}/{path}" for name, suite in SUITES.items() if suite.development for path in suite.metrics
-        ]
-        if self.metric not in known or not is_metric(self.metric):
-            raise ValueError(f"a metric on development data{nearest(self.metric, known)}")
-        return self
-
-
-class Trajectory(Checked):
-    """Steps whose checkpoints are kept for a figure: 0, every, 2 every, ... until (0: none)."""
-
-    every: Annotated[Whole, Field(ge=0)] = 0
-    until: Annotated[Whole, Field(ge=0)] = 0
-
-    def steps(self) -> tuple[int, ...]:
-        """Return the steps to keep, in order."""
-        return tuple(range(0, self.until + 1, self.every)) if self.every else ()
-
-    def joined(self, other: Self) -> Self:
-        """Return a trajectory that holds the steps of both; BadInput when their strides differ."""
-        if not self.every or not other.every:
-            return self if self.every else other
-        if self.every != other.every:
-            raise BadInput(
-                f"trajectory: two items ask one run for every {self.every} and every {other.every} steps;"
-                " give them the same stride"
-            )
-        return type(self)(every=self.every, until=max(self.until, other.until))
 
 
 class Fresh(Checked):
@@ -125,7 +58,8 @@ class Fresh(Checked):
 class Init(Checked):
     """Where weights come from: exactly one of a hub artefact, a folder below the data root, another run, or none.
 
-    `keep_head` goes on with the head that the other run saved; otherwise a head starts anew (methods 1.2).
+    `checkpoint` is that of the other run, the one it keeps unless it is given; `keep_head` goes on with the head
+    that it saved, otherwise a head starts anew (methods 1.2).
     """
 
     hub: Text | None = None
@@ -133,6 +67,7 @@ class Init(Checked):
     folder: Text | None = None
     run: Text | None = None
     fresh: Fresh | None = None
+    checkpoint: Checkpoint | None = None
     keep_head: bool = False
 
     @model_validator(mode="after")
@@ -197,8 +132,8 @@ class RunSpec(Checked):
 class EncoderSource(Checked):
     """What an encoder is made from: a run, a released artefact, a folder, word vectors, or counts of the data.
 
-    `vectors` names a file's entry of the scale, `file` and `lowercase` say what it is; `data: counts` stands for
-    numbers that need no encoder.
+    `vectors` is the name of word vectors in the scale, `words` what they are; `data: counts` stands for numbers that
+    need no encoder.
     """
 
     run: Text | None = None
@@ -206,8 +141,7 @@ class EncoderSource(Checked):
     revision: Text | None = None
     folder: Text | None = None
     vectors: Text | None = None
-    file: Text | None = None
-    lowercase: bool | None = None
+    words: WordVectors | None = None
     data: Literal["counts"] | None = None
 
     @model_validator(mode="after")

@@ -1,15 +1,11 @@
 """Intervals: one more draw of a training run, rank correlations over pairs, aggregates over tasks; priors."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-
-from replicse.errors import BadInput
-from replicse.study.paper.validation import read_yaml
 
 LEVEL = 0.95
 CELLS_AT_ONCE = 1 << 20
@@ -41,12 +37,12 @@ def t_quantile(degrees: int, level: float = LEVEL) -> float:
 
 
 def prediction_interval(
-    values: Sequence[float], *, level: float = LEVEL, spread: float | None = None
+    values: Sequence[float], *, level: float = LEVEL, spread: float | None = None, of: int = 1
 ) -> tuple[float, float] | None:
-    """Return the interval that holds one more draw: mean -+ quantile * sd * sqrt(1 + 1/n).
+    """Return the interval that holds the mean of `of` more draws: mean -+ quantile * sd * sqrt(1/n + 1/of).
 
-    A confidence interval of the mean would be too narrow: a paper prints one run, not the mean of ours.
-    `spread` is a standard deviation known beforehand; the quantile is then normal, otherwise Student's t with
+    With one more draw a confidence interval of the mean would be too narrow: a paper prints one run, not the mean of
+    ours. `spread` is a standard deviation known beforehand; the quantile is then normal, otherwise Student's t with
     n - 1 degrees. None when one value stands alone without a known spread.
     """
     mean, own = mean_and_spread(values)
@@ -56,7 +52,7 @@ def prediction_interval(
         half = t_quantile(len(values) - 1, level) * own
     else:
         half = NormalDist().inv_cdf((1 + level) / 2) * spread
-    half *= math.sqrt(1 + 1 / len(values))
+    half *= math.sqrt(1 / of + 1 / len(values))
     return mean - half, mean + half
 
 
@@ -110,6 +106,47 @@ def paired_difference(
         return Paired(mean, None, None, count)
     half = t_quantile(count - 1, level) * spread / math.sqrt(count)
     return Paired(mean, mean - half, mean + half, count)
+
+
+def order_statistic_interval(
+    values: Sequence[float], count: int, share: float, *, level: float = LEVEL, spread: float | None = None
+) -> tuple[float, float] | None:
+    """Return the interval that holds a quantile (0 the least, 1 the largest) of `count` more draws.
+
+    The k-th of m draws has a beta distribution below the distribution of one more draw, which is Student's t with our
+    standard deviation, or normal with a `spread` known beforehand. None when one value stands alone without one.
+    """
+    from scipy.special import btdtri, ndtri, stdtrit
+
+    mean, own = mean_and_spread(values)
+    if spread is None and own is None:
+        return None
+    place = 1 + share * (count - 1)
+    shares = [float(btdtri(place, count + 1 - place, p)) for p in ((1 - level) / 2, (1 + level) / 2)]
+    scale = (own if spread is None else spread) * math.sqrt(1 + 1 / len(values))
+    quantile = (lambda p: stdtrit(len(values) - 1, p)) if spread is None else ndtri
+    low, high = (mean + scale * float(quantile(p)) for p in shares)
+    return low, high
+
+
+def spread_interval(
+    values: Sequence[float], count: int, *, level: float = LEVEL, spread: float | None = None
+) -> tuple[float, float] | None:
+    """Return the interval that holds the standard deviation of `count` more draws (an F ratio to our variance).
+
+    With a `spread` known beforehand it is the chi-square interval around it. None for a single value or draw.
+    """
+    from scipy.special import chdtri, fdtri
+
+    own = mean_and_spread(values)[1]
+    if count < 2 or (own is None and spread is None):
+        return None
+    shares = ((1 - level) / 2, (1 + level) / 2)
+    if spread is None:
+        low, high = (own * math.sqrt(float(fdtri(count - 1, len(values) - 1, p))) for p in shares)
+    else:
+        low, high = (spread * math.sqrt(float(chdtri(count - 1, 1 - p)) / (count - 1)) for p in shares)
+    return low, high
 
 
 # Rank correlations over pairs
@@ -246,57 +283,3 @@ def aggregate_interval(
     resampled = table[drawn, np.arange(tasks)].reshape(samples, -1)
     low, high = np.quantile(interquartile_mean(resampled), [(1 - level) / 2, (1 + level) / 2])
     return Estimate(float(interquartile_mean(table.ravel())), float(low), float(high))
-
-
-# Published spreads
-
-
-@dataclass(frozen=True)
-class Priors:
-    """Published spreads over training seeds, and the setting that they were measured in.
-
-    `recipes` names, by backbone, the recipe of that setting: a run that differs from it borrows nothing.
-    """
-
-    source: str
-    setting: str
-    spreads: Mapping[str, Mapping[str, float]]
-    recipes: Mapping[str, str] = field(default_factory=dict)
-
-    def lookup(self, backbone: str, metric: str) -> float | None:
-        """Return the standard deviation of a metric (a suite path; scores x 100), or None."""
-        return self.spreads.get(backbone, {}).get(metric)
-
-
-def load_priors(path: Path) -> tuple[Priors, ...]:
-    """Return the priors of a YAML file: a list with `source`, `setting`, `recipes` and `spreads`.
-
-    Every spread has an `sd`; what else it holds is for the reader. Raises BadInput naming key and value.
-    """
-    document = read_yaml(path)
-    if not isinstance(document, list):
-        raise BadInput(f"{path}: it holds no list; give every source of spreads an entry")
-    return tuple(_priors(f"{path}: [{place}]", entry) for place, entry in enumerate(document))
-
-
-def _priors(where: str, document: object) -> Priors:
-    for key in ("source", "setting", "spreads"):
-        if not isinstance(document, Mapping) or not document.get(key):
-            raise BadInput(f"{where}.{key} is missing; a spread counts only with its source and setting")
-    spreads: dict[str, dict[str, float]] = {}
-    for backbone, metrics in _mapping(f"{where}.spreads", document["spreads"]).items():
-        for metric, entry in _mapping(f"{where}.spreads.{backbone}", metrics).items():
-            sd = entry.get("sd") if isinstance(entry, Mapping) else None
-            if isinstance(sd, bool) or not isinstance(sd, int | float) or not 0 < sd < math.inf:
-                raise BadInput(
-                    f"{where}.spreads.{backbone}.{metric}.sd is {sd!r}; expected a number above zero"
-                )
-            spreads.setdefault(backbone, {})[metric] = float(sd)
-    recipes = _mapping(f"{where}.recipes", document.get("recipes") or {})
-    return Priors(document["source"], document["setting"], spreads, recipes)
-
-
-def _mapping(where: str, value: object) -> Mapping:
-    if not isinstance(value, Mapping):
-        raise BadInput(f"{where} is {value!r}; expected a mapping")
-    return value

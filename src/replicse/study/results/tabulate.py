@@ -1,184 +1,275 @@
-"""Tabulate: from an item's manifest and the evaluations of its encoders to judged cells."""
+"""Tabulate: from the plan of an item and the evaluations of its encoders to its result, and its rows as CSV."""
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from replicse.files import write_rows
-from replicse.study.paper.protocols import AS_DESCRIBED
-from replicse.study.plan.paths import Paths
+from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN
+from replicse.study.paper.settings import setting_difference
+from replicse.study.paper.tables import TEXT, AnyColumn, Item, StepScore
+from replicse.study.plan.plan import Cell, Plan, item_curve
 from replicse.study.results.statistics import mean_and_spread
-from replicse.study.results.verdict import Judgement, judge, printed_number
+from replicse.study.results.table import CellResult, ColumnHead, ItemResult, RowHead, SeedValue
+from replicse.study.results.values import Evaluations, Values, values
+from replicse.study.results.verdict import MEAN, judge
 
-CONTRACT = [
-    "row",
-    "column",
-    "metric",
-    "protocol",
-    "reported",
-    "reproduced",
-    "delta",
-    "low",
-    "high",
-    "n_seeds",
-    "verdict",
+CONTRACT = (
+    "row", "column", "metric", "protocol", "reported", "reproduced", "delta", "low", "high", "n_seeds", "verdict",
     "encoders",
-]
-FIELDS = [*CONTRACT, "borrowed", "reason", "pairs_low", "pairs_high"]
+)  # fmt: skip
+FIELDS = (*CONTRACT, "borrowed", "reason", "pairs_low", "pairs_high")
+TIDY = ("paper", "item", "row", "column", "protocol", "seed", "metric", "value", "encoder", "run")
 
 
-class Evaluations:
-    """The evaluation JSONs of a scale, each read once."""
-
-    def __init__(self, paths: Paths) -> None:
-        self.paths = paths
-        self._read: dict[str, dict[str, Any] | None] = {}
-
-    def value(self, encoder: str, read: str) -> tuple[Any, str]:
-        """Return what stands at a suite path and, where it is undefined, the reason; (None, "") if not run."""
-        what = "trajectory" if read.startswith("trajectory/") else "evaluation"
-        found = self._load(self.paths.encoder(encoder, what))
-        if found is None:
-            return None, ""
-        node: Any = found["suites"]
-        for key in read.split("/"):
-            node = node.get(key) if isinstance(node, Mapping) else None
-        return node, found.get("failures", {}).get(read, "")
-
-    def pairs(self, encoder: str, read: str) -> Mapping[str, str] | None:
-        """Return cosines and gold scores of the test pairs behind a correlation; None where there are none."""
-        found = self._load(self.paths.encoder(encoder, "evaluation")) or {}
-        task, _, aggregation = read.rpartition("/")
-        return found.get("pairs", {}).get(task) if aggregation == "all" else None
-
-    def _load(self, path: str) -> dict[str, Any] | None:
-        if path not in self._read:
-            file = Path(path)
-            self._read[path] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
-        return self._read[path]
-
-
-def tabulate(manifest: Mapping[str, Any], evaluations: Evaluations) -> Iterator[dict[str, str]]:
-    """Yield one judged cell per row, protocol and column of an item, in the paper's order."""
-    for row in manifest["rows"]:
-        for protocol, groups in row["protocols"].items():
-            for column in manifest["columns"]:
-                facts = manifest["cells"].get(f"{row['id']}|{column['id']}|{column['metric']}", {})
-                encoders = manifest["encoders"].get(groups.get(f"{column['id']}|{column['metric']}"), [])
-                base = {
-                    "row": row["id"],
-                    "column": column["id"],
-                    "metric": column["metric"],
-                    "protocol": protocol,
-                    "reported": facts.get("reported", ""),
-                    "encoders": ";".join(encoders),
-                }
-                found = [
-                    evaluations.value(encoder, facts.get("read", column["read"])) for encoder in encoders
-                ]
-                if protocol != AS_DESCRIBED:
-                    facts = {name: entry for name, entry in facts.items() if name != "spread"}
-                outcome = _outcome(manifest, row, column, facts, encoders, found)
-                if outcome["verdict"] != "failed" and not column["minus"] and not column["choose"]:
-                    outcome |= _over_pairs(encoders, facts.get("read", column["read"]), evaluations)
-                yield dict.fromkeys(FIELDS, "") | base | outcome
-
-
-def described_cell(
-    manifest: Mapping[str, Any], row: Mapping[str, Any], column: Mapping[str, Any], evaluations: Evaluations
-) -> tuple[str | None, list[Any]]:
-    """Return what is printed in a cell (None where nothing is) and ours per seed as the paper describes it."""
-    name = f"{column['id']}|{column['metric']}"
-    facts = manifest["cells"].get(f"{row['id']}|{name}", {})
-    encoders = manifest["encoders"].get(row["protocols"][AS_DESCRIBED].get(name), [])
-    values = [evaluations.value(encoder, facts.get("read", column["read"]))[0] for encoder in encoders]
-    return facts.get("reported"), values
-
-
-def _outcome(
-    manifest: Mapping[str, Any],
-    row: Mapping[str, Any],
-    column: Mapping[str, Any],
-    facts: Mapping[str, Any],
-    encoders: Sequence[str],
-    found: Sequence[tuple[Any, str]],
-) -> dict[str, str]:
-    """Return the fields of a cell that depend on what was found: a quotation, a text or a judged number."""
-    if not encoders:
-        reason = "quoted by the paper from elsewhere" if row["quoted"] else "nothing to run"
-        return {"reason": reason, "verdict": ""}
-    if column["metric"] == "text":
-        texts = list(dict.fromkeys(str(value) for value, _ in found if value is not None))
-        return {
-            "reproduced": " / ".join(texts),
-            "n_seeds": str(len(texts)),
-            "verdict": "" if texts else "not run",
-        }
-    values = [None if value is None else float(value) for value, _ in found]
-    if column["minus"]:
-        printed = printed_number(facts.get("minus"))
-        values = [None if value is None or printed is None else value - printed.value for value in values]
-    planned = len(encoders)
-    if column["choose"]:
-        values, planned = _chosen(encoders, values, facts["choices"]), 1
-    judgement = judge(
-        values,
-        facts.get("reported"),
-        planned=planned,
-        comparable=manifest["comparable"] and "why_not" not in facts,
-        why_not=facts.get("why_not")
-        if manifest["comparable"]
-        else f"the {manifest['scale']} scale is not the paper's setting",
-        prior_sd=0.0 if set(encoders) <= set(manifest["seedless"]) else facts.get("spread"),
-        failures=[reason for _, reason in found if reason],
+def item_result(plan: Plan, item: Item, evaluations: Evaluations) -> ItemResult:
+    """Return everything that is known of an item: its heads, and a judged cell per row, protocol and column."""
+    cells = plan.cells[item.id]
+    merged = _merged_rows(plan, item)
+    return ItemResult(
+        item=item.id,
+        paper=item.paper,
+        scale=plan.scale.name,
+        comparable=plan.scale.comparable,
+        kind=item.kind,
+        figure=item.figure,
+        title=item.title,
+        place=item.place,
+        setting={key: str(entry) for key, entry in item.setting.plain().items()},
+        baseline=item.baseline,
+        columns=tuple(_head(item, column) for column in item.columns),
+        rows=tuple(
+            RowHead(
+                id=row.id,
+                label=row.label or row.id,
+                group=row.group,
+                quoted=row.quoted,
+                note=row.note,
+                merged=merged.get(row.id, ()),
+            )
+            for row in item.rows
+        ),
+        cells=tuple(cell_result(plan, cell, evaluations) for cell in cells),
+        variants=_variant_titles(plan, item),
+        notes=item.notes,
+        deviations=plan.papers[item.paper].deviations.get(item.name, ""),
+        curves=_curves(plan, item, evaluations) if item_curve(item) else {},
     )
-    return _written(judgement)
 
 
-def _over_pairs(encoders: Sequence[str], read: str, evaluations: Evaluations) -> dict[str, str]:
+def _head(item: Item, column: AnyColumn) -> ColumnHead:
+    path = getattr(column, "metric_path", "")
+    over = getattr(column, "over", None)
+    suites = {other.metric_path.partition("/")[0] for other in item.columns if _is_average(other)}
+    average = _is_average(column)
+    return ColumnHead(
+        id=column.id,
+        label=column.label,
+        metric=column.metric,
+        kind=column.kind,
+        metric_path=path,
+        better=column.better,
+        average=average,
+        task=path.partition("/")[0] in suites and not average and column.kind == "score",
+        step=(-1 if column.step is None else column.step) if isinstance(column, StepScore) else None,
+        statistic=over.seeds.name if over else "mean",
+        chosen=(over.jobs.shows or "") if over and over.jobs else "",
+    )
+
+
+def _is_average(column: AnyColumn) -> bool:
+    """Return whether a column reads an average over tasks, and no difference of one."""
+    return column.kind == "score" and column.metric_path.rpartition("/")[2].startswith("avg")
+
+
+def _merged_rows(plan: Plan, item: Item) -> dict[str, tuple[str, ...]]:
+    """Return, for each row that reads nothing but what rows above it read, the ids of those rows."""
+    read: dict[str, dict[tuple[str, str], tuple[Any, ...]]] = {}
+    for cell in plan.described(item.id):
+        if cell.jobs and cell.seeds != (None,):
+            read.setdefault(cell.row.id, {})[cell.key[2:]] = (cell.jobs, cell.metric_path)
+    found = {}
+    for place, (row, own) in enumerate(read.items()):
+        same = tuple(above for above in list(read)[:place] if read[above] == own)
+        if same:
+            found[row] = same
+    return found
+
+
+def _variant_titles(plan: Plan, item: Item) -> dict[str, str]:
+    """Return the title of each protocol that was run only to adjudicate; those are not lines of the table."""
+    run = {cell.protocol for cell in plan.cells[item.id]}
+    titles = {
+        protocol.id: protocol.title
+        for protocol in plan.papers[item.paper].protocols
+        if protocol.id in run and item.name not in protocol.in_table
+    }
+    return titles | ({AS_RUN: "All of the released code"} if AS_RUN in run else {})
+
+
+def _curves(plan: Plan, item: Item, evaluations: Evaluations) -> dict[str, Any]:
+    """Return what a spectrum or a density is drawn from: the first seed of each row, by label."""
+    found = {}
+    for cell in plan.described(item.id):
+        label = cell.row.label or cell.row.id
+        if label not in found and cell.jobs:
+            # A suite may stand under two names: SimCSE's figure is of all splits of STS-B, DiffCSE's of its test set.
+            curve = evaluations.suite(cell.encoders[0], cell.metric_path.partition("/")[0])
+            if curve is not None:
+                found[label] = dict(curve)
+    return found
+
+
+def cell_result(plan: Plan, cell: Cell, evaluations: Evaluations) -> CellResult:
+    """Return one cell with its values per seed and its judgement."""
+    found = values(plan, cell, evaluations)
+    runs = [plan.encoders[encoder].source.run or "" for encoder in cell.encoders]
+    precisions = {plan.runs[run].precision for run in runs if run}
+    return CellResult(
+        row=cell.row.id,
+        column=cell.column.id,
+        metric=cell.column.metric,
+        protocol=cell.protocol,
+        metric_path=cell.metric_path,
+        # What is printed belongs to the text's protocol; the others are read and chosen alike.
+        reported=cell.reported,
+        subtracted=cell.subtracted,
+        values=tuple(_seed_values(plan, cell, found)),
+        seedless=found.seedless,
+        failure=found.failure,
+        precision=", ".join(sorted(precisions)),
+        encoders=cell.encoders,
+        **_outcome(plan, cell, found, evaluations),
+    )
+
+
+def _seed_values(plan: Plan, cell: Cell, found: Values) -> Iterator[SeedValue]:
+    for place, (seed, value) in enumerate(zip(cell.seeds, found.per_seed, strict=True)):
+        group = cell.jobs[place] if cell.jobs else ()
+        encoder = group[0] if len(group) == 1 else ""
+        run = (plan.encoders[encoder].source.run or "") if encoder else ""
+        kept = value if isinstance(value, str) or value is None or math.isfinite(value) else None
+        yield SeedValue(seed=seed, value=kept, encoder=encoder, run=run)
+
+
+def _outcome(plan: Plan, cell: Cell, found: Values, evaluations: Evaluations) -> dict[str, Any]:
+    """Return what depends on what was found: a quotation, a text or a judged number."""
+    if not cell.encoders:
+        quoted = "quoted by the paper from elsewhere" if cell.row.quoted else "nothing to run"
+        return {"reason": quoted}
+    if cell.column.kind == "text":
+        texts = list(dict.fromkeys(value for value in found.per_seed if value is not None))
+        return {"text": " / ".join(texts), "n_seeds": len(texts), "verdict": "" if texts else "not run"}
+    why_not = _why_not(plan, cell)
+    over = cell.column.over
+    judgement = judge(
+        found.per_seed,
+        cell.reported,
+        planned=len(cell.seeds),
+        comparable=not why_not,
+        why_not=why_not,
+        prior_sd=0.0 if found.seedless else _borrowed_spread(plan, cell),
+        failures=[found.failure] if found.failure else [],
+        reducer=over.seeds if over else MEAN,
+    )
+    pairs = _over_pairs(cell, evaluations) if judgement.verdict != "failed" else {}
+    return {**vars(judgement), **pairs}
+
+
+def _why_not(plan: Plan, cell: Cell) -> str:
+    """Return why a cell is not comparable with what is printed; blank where it is."""
+    if not plan.scale.comparable:
+        return f"the {plan.scale.name} scale is not the paper's setting"
+    poolings = {plan.encoders[name].pooling for name in cell.encoders if name != "data"}
+    return setting_difference(
+        cell.item.setting, cell.metric_path, poolings.pop() if len(poolings) == 1 else ""
+    )
+
+
+def _borrowed_spread(plan: Plan, cell: Cell) -> float | None:
+    """Return the published spread of a cell whose runs were all trained in the setting it was measured in."""
+    if (
+        not plan.scale.comparable
+        or cell.protocol != AS_DESCRIBED
+        or cell.column.kind not in ("score", "difference")
+    ):
+        return None
+    if cell.column.over.jobs is not None:
+        return None
+    found = {_published(plan, encoder, cell.metric_path) for encoder in cell.encoders}
+    return found.pop() if len(found) == 1 else None
+
+
+def _published(plan: Plan, encoder: str, metric_path: str) -> float | None:
+    spec = plan.encoders[encoder]
+    spreads = plan.measured.get(spec.source.run or "", {})
+    if metric_path not in spreads or spec.postprocess:
+        return None
+    run = plan.runs[spec.source.run]
+    as_trained = (spec.pooling, spec.checkpoint) == (run.pooling.test, plan.kept_checkpoint(run))
+    return spreads[metric_path] if as_trained else None
+
+
+def _over_pairs(cell: Cell, evaluations: Evaluations) -> dict[str, float]:
     """Return the interval of a correlation over resampled test pairs, averaged over the seeds.
 
-    It is blank where the number is no correlation over all pairs of a task, or where one is missing.
+    There is none where the number is no correlation over all pairs of a task, or where one is missing.
     """
-    task, _, aggregation = read.rpartition("/")
-    if aggregation != "all" or not task:
+    task, _, aggregation = cell.metric_path.rpartition("/")
+    over = getattr(cell.column, "over", None)
+    plain = cell.column.kind == "score" and over.jobs is None and over.seeds.statistic == "mean"
+    if aggregation != "all" or not task or not plain:
         return {}
     bounds = {
-        name: [evaluations.value(encoder, f"{task}/{name}")[0] for encoder in encoders]
+        name: [evaluations.value(encoder, f"{task}/{name}")[0] for encoder in cell.encoders]
         for name in ("low", "high")
     }
-    if not encoders or any(None in values for values in bounds.values()):
+    if any(None in each for each in bounds.values()):
         return {}
-    return {f"pairs_{name}": repr(mean_and_spread(values)[0]) for name, values in bounds.items()}
+    return {f"pairs_{name}": mean_and_spread(each)[0] for name, each in bounds.items()}
 
 
-def _chosen(
-    encoders: Sequence[str], scores: Sequence[float | None], choices: Mapping[str, float]
-) -> list[float | None]:
-    """Return the hyper-parameter of the best-scoring run of a grid; nothing while a run is missing."""
-    if None in scores or not scores:
-        return [None]
-    best = max(range(len(scores)), key=lambda place: scores[place])
-    return [choices[encoders[best]]]
+def table_rows(result: ItemResult) -> Iterator[dict[str, str]]:
+    """Yield the rows of an item's CSV as text by field."""
+    for cell in result.cells:
+        is_text = cell.metric == TEXT
+        untouched = not cell.encoders
+        numbers = {
+            name: _text(getattr(cell, name)) for name in ("delta", "low", "high", "pairs_low", "pairs_high")
+        }
+        yield {
+            "row": cell.row,
+            "column": cell.column,
+            "metric": cell.metric,
+            "protocol": cell.protocol,
+            "reported": cell.reported.value if cell.reported else "",
+            "reproduced": cell.text if is_text else _text(cell.reproduced),
+            "n_seeds": "" if untouched else str(cell.n_seeds),
+            "verdict": cell.verdict,
+            "encoders": ";".join(cell.encoders),
+            "borrowed": "yes" if cell.borrowed else "",
+            "reason": cell.reason,
+            **numbers,
+        }
 
 
-def _written(judgement: Judgement) -> dict[str, str]:
-    def text(value: float | None) -> str:
-        return "" if value is None else repr(float(value))
+def tidy_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, Any]]:
+    """Yield a row for every value of every cell, as cells.csv holds them."""
+    for result in results:
+        for cell in result.cells:
+            for each in cell.values:
+                yield {
+                    "paper": result.paper,
+                    "item": result.item.partition("/")[2],
+                    "row": cell.row,
+                    "column": cell.column,
+                    "protocol": cell.protocol,
+                    "seed": "" if each.seed is None else each.seed,
+                    "metric": cell.metric_path,
+                    "value": "" if each.value is None else each.value,
+                    "encoder": each.encoder,
+                    "run": each.run,
+                }
 
-    return {
-        "reproduced": text(judgement.reproduced),
-        "delta": text(judgement.delta),
-        "low": text(judgement.low),
-        "high": text(judgement.high),
-        "n_seeds": str(judgement.n_seeds),
-        "verdict": judgement.verdict,
-        "borrowed": "yes" if judgement.borrowed else "",
-        "reason": judgement.reason,
-    }
 
-
-def write_table(manifest: Mapping[str, Any], paths: Paths, out: Path) -> int:
-    """Write an item's CSV and return the number of cells."""
-    return write_rows(out, FIELDS, tabulate(manifest, Evaluations(paths)))
+def _text(value: float | None) -> str:
+    return "" if value is None else repr(float(value))

@@ -1,37 +1,31 @@
 """Verdicts: what a cell's seeds say about the number a paper prints. One pure function decides."""
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from replicse.errors import BadInput
-from replicse.study.results.statistics import LEVEL, mean_and_spread, prediction_interval
-
-VERDICTS = ("failed", "not run", "not comparable", "undetermined", "within seed spread", "higher", "lower")
-FEW_SEEDS = 5
-ABSENT = ("", "-", "–", "—", "−", "n/a")
-UNITS = {"": 0, "k": 3, "m": 6, "b": 9}
-PRINTED = re.compile(
-    r"(?P<sign>[-+−–]?)(?P<whole>\d{1,3}(?:,\d{3})+|\d*)(?:\.(?P<fraction>\d*))?"
-    r"(?:[eE](?P<exponent>[-+−]?\d+))?\s*(?P<unit>[kKmMbB]?)%?[*†‡]*(?:\s*(?:±|\+/-|\().*)?"
+from replicse.study.paper.printed import Reported
+from replicse.study.paper.tables import Reducer
+from replicse.study.results.statistics import (
+    LEVEL,
+    order_statistic_interval,
+    prediction_interval,
+    spread_interval,
 )
+from replicse.study.results.table import Verdict
+from replicse.study.results.values import finite, reduced
 
-
-class PrintedNumber(NamedTuple):
-    """A number as a paper prints it, and half a unit of its last digit: `82.5` is 82.5 and 0.05."""
-
-    value: float
-    half_digit: float
+FEW_SEEDS = 5
+MEAN = Reducer()
+ORDERED = {"min": 0.0, "median": 50.0, "max": 100.0}
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """A judged cell. `low` and `high` bound where one more run is expected, and so the paper's number.
+    """A judged cell. `low` and `high` bound where the printed number is expected, given our seeds.
 
-    Numbers are None where there is nothing to say; `verdict` is one of VERDICTS, or blank where the paper
-    prints no number; `borrowed` marks an interval that rests on a published spread; `reason` is one sentence.
+    Numbers are None where there is nothing to say; `verdict` is blank where the paper prints no number; `borrowed`
+    marks an interval that rests on a published spread; `reason` is one sentence.
     """
 
     reproduced: float | None
@@ -39,49 +33,31 @@ class Judgement:
     low: float | None
     high: float | None
     n_seeds: int
-    verdict: str
+    verdict: Verdict
     borrowed: bool
     reason: str
 
 
-def printed_number(text: str | None) -> PrintedNumber | None:
-    """Return the number in a printed cell: 82.5, 3e-5, 110M, 1,500, 75.1 ± 0.8; None for an absent one.
-
-    Raises BadInput for any other text.
-    """
-    stripped = (text or "").strip()
-    if stripped.lower() in ABSENT:
-        return None
-    match = PRINTED.fullmatch(stripped)
-    if not match or not (match["whole"] or match["fraction"]):
-        raise BadInput(f'reported value "{text}" is no number; print it as in 82.5, 3e-5, 110M or 1,500')
-    fraction = match["fraction"] or ""
-    exponent = int((match["exponent"] or "0").replace("−", "-")) + UNITS[match["unit"].lower()]
-    sign = "-" if match["sign"] in ("-", "−", "–") else ""
-    digits = match["whole"].replace(",", "") + fraction
-    last = exponent - len(fraction)
-    return PrintedNumber(float(f"{sign}{digits}e{last}"), float(f"5e{last - 1}"))
-
-
 def judge(
     values: Sequence[float | None],
-    reported: str | None,
+    reported: Reported | None,
     *,
     planned: int,
     comparable: bool,
     why_not: str = "",
     prior_sd: float | None = None,
     failures: Sequence[str] = (),
+    reducer: Reducer = MEAN,
 ) -> Judgement:
     """Judge one cell: `values` holds a number per planned seed, None where it is missing.
 
-    The paper's number is taken for one more draw, so it is held against a prediction interval widened by half
-    its last printed digit. `prior_sd` is a published spread, used with fewer than five seeds; 0 says that the
-    encoder has no seed (a released checkpoint, a baseline). A cell with a failure shows no numbers: the mean
-    of the runs that survived would flatter it. `why_not` says what differs where a cell is not `comparable`.
+    A printed number is one more draw unless it says what it is of how many runs; `reducer` is what becomes of ours.
+    `prior_sd` is a published spread, used with fewer than five seeds; 0 says that the encoder has no seed (a
+    released checkpoint, a baseline). A cell with a failure shows no numbers: the mean of the runs that survived would
+    flatter it. `why_not` says what differs where a cell is not `comparable`.
     """
-    target = printed_number(reported)
-    present = [float(value) for value in values if value is not None and math.isfinite(value)]
+    target = reported.number if reported else None
+    present = finite(values)
     broken = [f"a run gave {value}" for value in values if value is not None and not math.isfinite(value)]
     if failures or broken:
         reason = "; ".join([*failures, *broken])
@@ -93,12 +69,12 @@ def judge(
     seedless = prior_sd == 0 and len(present) == 1
     # A spread published for the paper's own setting says nothing about another one.
     borrowed = bool(prior_sd) and comparable and len(present) < FEW_SEEDS
-    interval = prediction_interval(present, spread=prior_sd if borrowed or seedless else None)
+    interval = expected(present, reported, reducer, prior_sd if borrowed or seedless else None)
     if interval and target:
         interval = interval[0] - target.half_digit, interval[1] + target.half_digit
     low, high = interval or (None, None)
-    reproduced = mean_and_spread(present)[0]
-    delta = reproduced - target.value if target else None
+    reproduced = reduced(present, reducer)
+    delta = reproduced - target.value if target and reproduced is not None else None
     if len(present) < planned:
         verdict, reason = "not run", f"missing: {planned - len(present)} of the planned runs ({planned})"
     elif target is None:
@@ -106,11 +82,46 @@ def judge(
     elif not comparable:
         verdict, reason = "not comparable", why_not or "the setting differs from the paper's"
     elif interval is None:
-        verdict, reason = "undetermined", "one seed and no published spread to borrow"
+        verdict, reason = "undetermined", _open(reported, reducer)
     else:
         verdict = _compared(target.value, *interval)
-        reason = _reason(verdict, target.value, interval, _basis(len(present), borrowed, seedless))
+        basis = _basis(len(present), borrowed, seedless) + _printed_as(reported)
+        reason = _reason(verdict, target.value, interval, basis)
     return Judgement(reproduced, delta, low, high, len(present), verdict, borrowed, reason)
+
+
+def expected(
+    values: Sequence[float], reported: Reported | None, reducer: Reducer, spread: float | None
+) -> tuple[float, float] | None:
+    """Return the interval in which a printed number is expected, given our values; None where it is open.
+
+    One run is one more draw of ours, a mean of m runs the mean of m more, a maximum the largest of m more, and a
+    standard deviation that of m more (normal runs; Student's t and F, order statistics by the beta distribution).
+    """
+    statistic = reported.statistic if reported else "single"
+    count = (reported.seeds if reported else None) or 1
+    if statistic == "single" and reducer.statistic != "mean":
+        return None
+    if statistic == "sd":
+        return spread_interval(values, count, spread=spread)
+    if statistic in ("single", "mean"):
+        return prediction_interval(values, spread=spread, of=count if statistic == "mean" else 1)
+    share = ORDERED.get(statistic, (reported.q if reported else None) or 0.0)
+    return order_statistic_interval(values, count, share / 100, spread=spread)
+
+
+def _open(reported: Reported, reducer: Reducer) -> str:
+    if reported.statistic == "single" and reducer.statistic != "mean":
+        return f"the paper does not say of how many runs its {reducer.name} is"
+    return "one seed and no published spread to borrow"
+
+
+def _printed_as(reported: Reported) -> str:
+    return (
+        ""
+        if reported.statistic == "single"
+        else f"; printed is the {reported.statistic} of {reported.seeds} runs"
+    )
 
 
 def _compared(reported: float, low: float, high: float) -> str:

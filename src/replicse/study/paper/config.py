@@ -1,0 +1,61 @@
+"""The config of a study: what to reproduce, from one file or several laid over each other."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from replicse.checked import Checked, Id, Text, Whole, read_yaml
+from replicse.errors import BadInput
+from replicse.study.paper.layers import merged
+
+Names = Literal["all"] | tuple[Text, ...]
+
+
+class DataChoice(Checked):
+    """Where data comes from; nothing: the scale's own source, and REPLICSE_DATA for a local root."""
+
+    source: Literal["embedded", "local", "hub"] | None = None
+    root: Text | None = None
+
+
+class Config(Checked):
+    """What to reproduce: `adjudicate` names items whose protocols are all run, `rows` the rows of others."""
+
+    scale: Id
+    papers: Literal["all"] | dict[Id, Names]
+    seeds: Annotated[tuple[Annotated[Whole, Field(ge=0)], ...], Field(min_length=1)]
+    adjudicate: Names | None = ()
+    data: DataChoice | None = None
+    rows: dict[Text, tuple[Text, ...]] | None = None
+
+    def adjudicates(self, item: str) -> bool:
+        """Return whether the protocols of an item are run."""
+        return self.adjudicate == "all" or item in (self.adjudicate or ())
+
+
+def checked_config(values: object, file: str) -> Config:
+    """Return the config of plain data; BadInput names file, key and value of a mistake."""
+    config = Config.of(values, file)
+    if len(set(config.seeds)) < len(config.seeds):
+        raise BadInput(f"{file}: seeds is {list(config.seeds)}; expected each seed once")
+    return config
+
+
+def read_config(files: Sequence[Path], scale: str | None = None, seeds: int | None = None) -> dict[str, Any]:
+    """Return the plain config of files, each laid over the one before, as Snakemake lays config files.
+
+    `scale` and `seeds` (how many, from 0) stand above all of them.
+    """
+    found: dict[str, Any] = {}
+    for file in files:
+        document = (
+            json.loads(file.read_text()) if file.suffix == ".json" and file.exists() else read_yaml(file)
+        )
+        if not isinstance(document, dict):
+            raise BadInput(f"{file}: the document is no mapping; see config.yaml")
+        found = merged(found, document)
+    above = {"scale": scale, "seeds": None if seeds is None else list(range(seeds))}
+    return {**found, **{key: entry for key, entry in above.items() if entry is not None}}

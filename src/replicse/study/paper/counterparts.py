@@ -1,0 +1,44 @@
+"""Which cell of one paper stands for which cell of another: read off the tables that print differences."""
+
+from collections.abc import Iterator, Mapping
+
+from replicse.study.paper.papers import Paper
+from replicse.study.paper.tables import Item, Row
+
+CellKey = tuple[str, str, str, str]  # paper/item, row, column, metric
+
+
+def counterparts(papers: Mapping[str, Paper]) -> dict[CellKey, CellKey]:
+    """Return, for each cell a paper compares with another paper's, that cell; whatever a study asks for."""
+    return {own: other for _, own, other in differences(papers)}
+
+
+def differences(papers: Mapping[str, Paper]) -> Iterator[tuple[CellKey, CellKey, CellKey]]:
+    """Yield every cell that prints a difference, its minuend and its subtrahend.
+
+    A difference column prints minuend - subtrahend. The subtrahend is named; the minuend is the paper's own
+    cell of the same row that is read alike, in the same item where it stands there, else in another one.
+    """
+    for paper in papers.values():
+        for item in paper.items.values():
+            for column in item.columns:
+                for row in item.rows if column.kind == "difference" else ():
+                    own = _minuend(paper, item, row, _path(row, column))
+                    if own is not None:
+                        wanted = column.subtract
+                        other = (wanted.item, wanted.row or row.id, wanted.column, wanted.metric)
+                        yield (item.id, row.id, column.id, column.metric), own, other
+
+
+def _minuend(paper: Paper, home: Item, row: Row, path: str) -> CellKey | None:
+    for item in (home, *paper.items.values()):
+        for other in (other for other in item.rows if other.id == row.id):
+            for column in item.columns:
+                printed = (item.name, other.id, column.id, column.metric) in paper.reported
+                if printed and column.kind == "score" and _path(other, column) == path:
+                    return item.id, other.id, column.id, column.metric
+    return None
+
+
+def _path(row: Row, column: object) -> str:
+    return row.metric_paths.get(column.id, getattr(column, "metric_path", ""))

@@ -1,0 +1,31 @@
+"""Plain data laid over plain data: how a row stands over its table, a recipe over what it is like."""
+
+from collections.abc import Mapping
+from functools import reduce
+from typing import Any
+
+# What an encoder is made from: a layer that names one of them leaves nothing of those below.
+SOURCES = ("use", "backbone", "released", "vectors")
+# What is one choice: a layer replaces it whole.
+WHOLE = ("init", "head", "postprocess")
+
+
+def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `below` with `above` laid over it: mappings are merged, everything else is replaced."""
+    result = dict(below)
+    for key, value in above.items():
+        old = result.get(key)
+        both = isinstance(old, Mapping) and isinstance(value, Mapping) and key not in WHOLE
+        result[key] = merged(old, value) if both else value
+    return result
+
+
+def layered(*layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an encoder is asked to be, from the lowest layer (the table's) to the highest (the cell's)."""
+    return reduce(_over, layers, {})
+
+
+def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    if any(key in above for key in SOURCES):
+        below = {key: entry for key, entry in below.items() if key not in SOURCES}
+    return merged(below, above)

@@ -1,0 +1,212 @@
+"""Recipes and requests: what a run or an encoder is asked to be, part by part, before a scale fills it in."""
+
+import typing
+from typing import Annotated, Any, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from replicse.checked import Checked, Id, Text
+from replicse.errors import nearest
+from replicse.registry.augmentations import Augmentation
+from replicse.registry.encoders import (
+    Architecture,
+    Checkpoint,
+    Engine,
+    Head,
+    Pooling,
+    Postprocessing,
+    Precision,
+)
+from replicse.registry.runs import Dropout, Optimisation, PoolingChoice, Selection
+from replicse.registry.terms import Term, TermParameters
+from replicse.study.paper.layers import SOURCES
+
+
+def _members(union: Any, key: str) -> dict[str, type[Checked]]:
+    """Return the models of a registry by the name that tells them apart."""
+    members = typing.get_args(typing.get_args(union)[0])
+    return {typing.get_args(member.model_fields[key].annotation)[0]: member for member in members}
+
+
+TERMS: dict[str, type[TermParameters]] = _members(Term, "term")
+AUGMENTATIONS = _members(Augmentation, "name")
+
+
+class FreshRequest(Checked):
+    """Random weights: an architecture, a tokenizer of the scale by name, and how token embeddings start."""
+
+    architecture: Architecture
+    tokenizer: Id
+    embeddings: typing.Literal["random", "ppmi"] = "random"
+
+
+class InitRequest(Checked):
+    """Where weights come from: a backbone of the scale, nothing, or the end of another recipe's run of the same seed.
+
+    A chain `{use: simcse/unsup}` is trained per seed, with what `run` changes in it; `keep_head` goes on with its head.
+    """
+
+    backbone: Id | None = None
+    fresh: FreshRequest | None = None
+    use: Text | None = None
+    run: "RunRequest | None" = None
+    checkpoint: Checkpoint | None = None
+    keep_head: bool = False
+
+    @model_validator(mode="after")
+    def _is_one_source(self) -> Self:
+        if sum(each is not None for each in (self.backbone, self.fresh, self.use)) != 1:
+            raise ValueError("exactly one of backbone, fresh, use")
+        if self.use is None and (self.run or self.checkpoint or self.keep_head):
+            raise ValueError("run, checkpoint and keep_head beside use only")
+        return self
+
+
+class ViewRequest(Checked):
+    """One column of the corpus, augmented or as it is."""
+
+    column: Id
+    augment: Augmentation | None = None
+
+
+class RunRequest(Checked):
+    """Any part of a run; what is not given comes from the recipe below it, and from the defaults of a run."""
+
+    init: InitRequest | None = None
+    corpus: Id | None = None
+    views: Annotated[tuple[ViewRequest, ...], Field(min_length=1)] | None = None
+    objective: Annotated[tuple[Term, ...], Field(min_length=1)] | None = None
+    encoders: typing.Literal["shared", "two"] | None = None
+    dropout: Dropout | None = None
+    pooling: PoolingChoice | None = None
+    optimisation: Optimisation | None = None
+    selection: Selection | None = None
+    head: Head | None = None
+    engine: Engine | None = None
+    precision: Precision | None = None
+
+    @model_validator(mode="after")
+    def _names_backbones(self) -> Self:
+        for term in self.objective or ():
+            if isinstance(getattr(term, "generator", None), str):
+                raise ValueError(f"the generator of {term.term} by name: {{backbone: NAME}}")
+        for view in self.views or ():
+            if getattr(view.augment, "encoder", None):
+                raise ValueError("the masked-LM of an augmentation by name: backbone: NAME")
+        return self
+
+
+class Recipe(RunRequest):
+    """A named template of runs; `like` names the recipe below it, of this paper or as `paper/recipe`."""
+
+    like: Text | None = None
+
+
+class Vary(Checked):
+    """What changes in all views and terms of a run, whatever they are: parameters, or both sides augmented."""
+
+    augment: dict[str, Any] = {}
+    terms: dict[str, dict[str, Any]] = {}
+    both_sides: bool = False
+
+    @field_validator("terms")
+    @classmethod
+    def _are_parameters(cls, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        for name, parameters in value.items():
+            if name not in TERMS:
+                raise ValueError(f"the name of a term{nearest(name, TERMS)}")
+            _partly(TERMS[name], {"term": name}, parameters)
+            if isinstance(parameters.get("generator"), str):
+                raise ValueError(f"the generator of {name} by name: {{backbone: NAME}}")
+        return value
+
+    @field_validator("augment")
+    @classmethod
+    def _are_known(cls, value: dict[str, Any]) -> dict[str, Any]:
+        fitting = [kind for kind in AUGMENTATIONS.values() if set(value) <= set(kind.model_fields)]
+        if not fitting:
+            known = {key for kind in AUGMENTATIONS.values() for key in kind.model_fields}
+            unknown = next((key for key in value if key not in known), None)
+            raise ValueError(f"parameters of one augmentation{nearest(unknown, known) if unknown else ''}")
+        for kind in fitting:
+            try:
+                _partly(kind, {}, value)
+                return value
+            except ValueError as error:
+                problem = error
+        raise problem
+
+
+def _partly(model: type[Checked], fixed: dict[str, Any], parameters: dict[str, Any]) -> None:
+    """Raise ValueError where a parameter is unknown to a model or has a value that it cannot have."""
+    from pydantic import ValidationError
+
+    try:
+        model.model_validate({**fixed, **parameters})
+    except ValidationError as error:
+        for found in error.errors():
+            key = str(found["loc"][0]) if found["loc"] else ""
+            if found["type"] == "extra_forbidden":
+                raise ValueError(
+                    f"parameters of {model.__name__}{nearest(key, model.model_fields)}"
+                ) from None
+            if found["type"] != "missing" and key in parameters:
+                raise ValueError(
+                    f"for {key}: {found['msg'].removeprefix('Input should be ').lower()}"
+                ) from None
+
+
+SECTIONS: dict[str, type[Checked]] = {
+    "dropout": Dropout,
+    "pooling": PoolingChoice,
+    "optimisation": Optimisation,
+    "selection": Selection,
+}
+
+
+def run_path_problem(path: str) -> str:
+    """Return what is wrong with a path into a run, `section.key` or `terms.TERM.key`; blank where nothing is."""
+    section, *rest = path.split(".")
+    if section == "terms" and len(rest) == 2:
+        name, key = rest
+        known = list(TERMS[name].model_fields) if name in TERMS else list(TERMS)
+        return (
+            ""
+            if name in TERMS and key in known
+            else f"section.key or terms.TERM.key{nearest(rest[-1], known)}"
+        )
+    known = [f"{name}.{key}" for name, kind in SECTIONS.items() for key in kind.model_fields]
+    return "" if path in known else f"section.key or terms.TERM.key of a run{nearest(path, known)}"
+
+
+class EncoderRequest(Checked):
+    """Any part of what a cell evaluates: a run of a recipe, a backbone, a released checkpoint, or word vectors.
+
+    `grid` trains a run for every combination of values; its keys are paths into the run.
+    """
+
+    use: Text | None = None
+    backbone: Id | None = None
+    released: Id | None = None
+    vectors: Id | None = None
+    run: RunRequest | None = None
+    vary: Vary | None = None
+    grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] | None = None
+    pooling: Pooling | None = None
+    checkpoint: Checkpoint | None = None
+    postprocess: Postprocessing | None = None
+    engine: Engine | None = None
+
+    @model_validator(mode="after")
+    def _is_unambiguous(self) -> Self:
+        named = [key for key in SOURCES if getattr(self, key) is not None]
+        if len(named) > 1:
+            raise ValueError(f"one of {', '.join(SOURCES)}, not {' and '.join(named)}")
+        for path in self.grid or ():
+            problem = run_path_problem(path)
+            if problem:
+                raise ValueError(f'for the grid\'s "{path}": {problem}')
+        return self
+
+
+InitRequest.model_rebuild()

@@ -1,0 +1,413 @@
+"""Tables and figures as data: rows, columns by kind, and what is taken over jobs and seeds."""
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
+
+from replicse.checked import Checked, Count, Id, Number, Text, Whole, read_yaml
+from replicse.errors import BadInput, nearest
+from replicse.registry.encoders import Pooling
+from replicse.registry.suites import is_metric, known_paths
+from replicse.study.paper.recipes import EncoderRequest, run_path_problem
+
+TEXT = "text"
+Better = Literal["higher", "lower"]
+ColumnId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 .@_+-]*$", max_length=80, strict=True)]
+
+
+MetricPath = Annotated[str, Field(strict=True)]
+
+
+class Reducer(Checked):
+    """What becomes of several numbers: of the jobs of a row, or of its seeds.
+
+    `argmax` shows, instead of the best job's score, what stands at a path of its run (`shows`).
+    """
+
+    statistic: Literal["mean", "max", "min", "median", "percentile", "sd", "argmax"] = "mean"
+    q: Annotated[Number, Field(ge=0, le=100)] | None = None
+    shows: Text | None = None
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        if (self.statistic == "percentile") != (self.q is not None):
+            raise ValueError("{percentile: 0 to 100}, or another statistic without a number")
+        if (self.statistic == "argmax") != (self.shows is not None):
+            raise ValueError("{argmax: section.key of the run}, or another statistic without one")
+        if self.shows is not None and run_path_problem(self.shows):
+            raise ValueError(run_path_problem(self.shows))
+        return self
+
+    @property
+    def name(self) -> str:
+        """Return the statistic as a reader sees it."""
+        return f"{self.q:g}th percentile" if self.statistic == "percentile" else self.statistic
+
+
+def _reducer(value: object) -> object:
+    """Return `max`, `{percentile: 75}` and `{argmax: PATH}` spelt out."""
+    if isinstance(value, str):
+        return {"statistic": value}
+    if isinstance(value, Mapping) and len(value) == 1:
+        ((name, given),) = value.items()
+        return {
+            "percentile": {"statistic": name, "q": given},
+            "argmax": {"statistic": name, "shows": given},
+        }.get(name, value)
+    return value
+
+
+class Over(Checked):
+    """What is taken over the jobs of a search, then over seeds; a search without a choice is refused."""
+
+    jobs: Annotated[Reducer, BeforeValidator(_reducer)] | None = None
+    seeds: Annotated[Reducer, BeforeValidator(_reducer)] = Reducer()
+
+    @field_validator("seeds")
+    @classmethod
+    def _is_a_number(cls, value: Reducer) -> Reducer:
+        if value.statistic == "argmax":
+            raise ValueError("a statistic of numbers; argmax is taken over jobs")
+        return value
+
+
+class Subtrahend(Checked):
+    """A printed number of another item: its row is that of the cell unless another is named."""
+
+    item: Text
+    column: Text
+    metric: Text
+    row: Text | None = None
+
+
+class _Column(Checked):
+    """What columns of every kind have; `metric` is the table's where none is given."""
+
+    id: ColumnId
+    label: str = ""
+    metric: Text | None = None
+    better: Better = "higher"
+    encoder: EncoderRequest = EncoderRequest()
+
+
+class Score(_Column):
+    """A number that is read from an evaluation; rows may give the path where the column does not."""
+
+    kind: Literal["score"]
+    metric_path: MetricPath = ""
+    over: Over = Over()
+
+
+class StepScore(Score):
+    """A column of a trajectory: a training step, or its end (None)."""
+
+    step: Whole | None = None
+
+
+class Difference(_Column):
+    """A number that is read from an evaluation less a printed one."""
+
+    kind: Literal["difference"]
+    metric_path: MetricPath = ""
+    over: Over = Over()
+    subtract: Subtrahend
+
+
+class TextColumn(_Column):
+    """Sentences that are read from an evaluation."""
+
+    kind: Literal["text"]
+    metric_path: MetricPath = ""
+
+
+class Derived(_Column):
+    """A number made of other columns of the row, per seed: `({sst} + {paraphrase} + ({sts} + 1) / 2) / 3`."""
+
+    kind: Literal["derived"]
+    formula: Text
+    over: Over = Over()
+
+    @cached_property
+    def parsed(self) -> "Formula":
+        """Return the formula, ready to be computed."""
+        return Formula(self.formula)
+
+    @model_validator(mode="after")
+    def _is_a_formula(self) -> Self:
+        _ = self.parsed
+        if self.over.jobs is not None:
+            raise ValueError("a formula without over.jobs: its columns say what is taken over jobs")
+        return self
+
+
+OPERATORS: dict[type, Callable[..., float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.USub: operator.neg,
+}
+
+
+class Formula:
+    """Sums, differences, products and quotients of numbers and of columns, which stand in braces."""
+
+    def __init__(self, text: str) -> None:
+        self.columns = tuple(dict.fromkeys(re.findall(r"\{([^{}]+)\}", text)))
+        names = {name: f"c{place}" for place, name in enumerate(self.columns)}
+        plain = re.sub(r"\{([^{}]+)\}", lambda found: names[found[1]], text)
+        try:
+            self._tree = ast.parse(plain, mode="eval").body
+            self._value(self._tree, dict.fromkeys(names.values(), 1.0))
+        except ZeroDivisionError:
+            pass
+        except (SyntaxError, ValueError, KeyError, RecursionError):
+            raise ValueError("sums, differences, products and quotients of numbers and {column}") from None
+        if not self.columns:
+            raise ValueError("a formula with at least one {column}")
+
+    def __call__(self, values: Mapping[str, float]) -> float:
+        """Return the number for values by column; ZeroDivisionError where it divides by zero."""
+        return self._value(self._tree, {f"c{place}": values[name] for place, name in enumerate(self.columns)})
+
+    def _value(self, node: ast.expr, values: Mapping[str, float]) -> float:
+        match node:
+            case ast.BinOp() if type(node.op) in OPERATORS:
+                return OPERATORS[type(node.op)](
+                    self._value(node.left, values), self._value(node.right, values)
+                )
+            case ast.UnaryOp() if type(node.op) in OPERATORS:
+                return OPERATORS[type(node.op)](self._value(node.operand, values))
+            case ast.Name():
+                return values[node.id]
+            case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+                return float(number)
+        raise ValueError(node)
+
+
+AnyColumn = Score | Difference | TextColumn | Derived
+
+
+def _kind(value: object) -> object:
+    """Return a column that names no kind as a score."""
+    return {"kind": "score", **value} if isinstance(value, Mapping) and "kind" not in value else value
+
+
+Column = Annotated[Annotated[AnyColumn, Field(discriminator="kind")], BeforeValidator(_kind)]
+
+
+class Row(Checked):
+    """One row: the encoder that it evaluates and how it is shown.
+
+    `also` holds encoders for further protocols of the row (a released checkpoint); `metric_paths` replaces the path of
+    single columns, `cells` what their encoders change. `printed` names, by column, a number of the running text that
+    stands for the cell: `row/column` of the pseudo-item `text`. A row that is `final_only` has no steps.
+    """
+
+    id: Id
+    label: str = ""
+    group: str = ""
+    quoted: bool = False
+    note: str = ""
+    encoder: EncoderRequest = EncoderRequest()
+    also: dict[Id, EncoderRequest] = {}
+    metric_paths: dict[ColumnId, Annotated[str, Field(strict=True)]] = {}
+    cells: dict[ColumnId, EncoderRequest] = {}
+    printed: dict[ColumnId, Text] = {}
+    final_only: bool = False
+
+
+class TrajectoryFigure(Checked):
+    """Steps of a figure that measures checkpoints along training."""
+
+    start: Annotated[Whole, Field(ge=0)] = Field(0, alias="from")
+    every: Count
+    until: Count
+
+
+class Setting(Checked):
+    """How the printed numbers were read; what is left out is not said."""
+
+    metric: Text | None = None
+    aggregation: Literal["all", "mean", "wmean"] | None = None
+    split: Literal["train", "dev", "test"] | None = None
+    task: Text | None = None
+    pooling: Pooling | None = None
+
+
+class Item(Checked):
+    """A table or a figure of a paper."""
+
+    id: Text
+    kind: Literal["table", "figure"]
+    figure: Literal["", "trajectory", "scatter", "spectrum", "density", "profile", "bars"] = ""
+    title: Text
+    place: Text
+    setting: Setting = Setting()
+    encoder: EncoderRequest = EncoderRequest()
+    listed: tuple[Column, ...] = Field((), alias="columns")
+    trajectory: TrajectoryFigure | None = None
+    rows: Annotated[tuple[Row, ...], Field(min_length=1)]
+    baseline: str = ""
+    notes: tuple[str, ...] = ()
+    _file: Path = PrivateAttr(default=Path())
+
+    @property
+    def file(self) -> Path:
+        """Return the file that the item was read from."""
+        return self._file
+
+    @property
+    def paper(self) -> str:
+        """Return the key of the paper."""
+        return self.id.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """Return the item's name within its paper."""
+        return self.id.partition("/")[2]
+
+    @property
+    def target(self) -> str:
+        """Return the name of the item's Snakemake target."""
+        return f"{self.paper}_{self.name}"
+
+    @cached_property
+    def columns(self) -> tuple[AnyColumn, ...]:
+        """Return the columns with their metrics, in order; those of a trajectory are its steps and its end."""
+        if self.trajectory is not None:
+            return tuple(_steps(self.trajectory))
+        return tuple(
+            column.model_copy(
+                update={
+                    "label": column.label or column.id,
+                    "metric": TEXT if column.kind == "text" else column.metric or self.setting.metric or "",
+                }
+            )
+            for column in self.listed
+        )
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if bool(self.listed) == (self.trajectory is not None):
+            raise ValueError("columns, or a trajectory")
+        columns = [(column.id, column.metric) for column in self.columns]
+        ids = [row.id for row in self.rows]
+        for what, names in (("row", ids), ("column", columns)):
+            twice = next((name for name in names if names.count(name) > 1), None)
+            if twice:
+                raise ValueError(f'no {what} twice; "{twice if what == "row" else twice[0]}" is')
+        known = [column.id for column in self.columns]
+        for row in self.rows:
+            for key, given in (
+                ("metric_paths", row.metric_paths),
+                ("cells", row.cells),
+                ("printed", row.printed),
+            ):
+                wrong = next((name for name in given if name not in known), None)
+                if wrong:
+                    raise ValueError(
+                        f'columns of the item in {key} of row {row.id}, not "{wrong}"{nearest(wrong, known)}'
+                    )
+        if self.baseline and self.baseline not in ids:
+            raise ValueError(f'a row as baseline, not "{self.baseline}"{nearest(self.baseline, ids)}')
+        for column in self.columns:
+            if column.kind == "derived":
+                self._check_formula(column)
+        return self
+
+    def _check_formula(self, column: Derived) -> None:
+        numbers = [other.id for other in self.columns if other.kind in ("score", "difference")]
+        for name in column.parsed.columns:
+            if numbers.count(name) != 1:
+                problem = (
+                    "stands for several columns"
+                    if name in numbers
+                    else f"is no such column{nearest(name, numbers)}"
+                )
+                raise ValueError(f'columns of numbers in the formula of {column.id}; "{name}" {problem}')
+
+    def with_rows(self, wanted: Sequence[str]) -> "Item":
+        """Return the item with only the rows that are wanted, in its own order, and a note that says so."""
+        rows = tuple(row for row in self.rows if row.id in wanted)
+        note = f"This study asks for {len(rows)} of the {len(self.rows)} rows."
+        baseline = self.baseline if self.baseline in wanted else ""
+        return self.model_copy(update={"rows": rows, "baseline": baseline, "notes": (*self.notes, note)})
+
+
+def _steps(wanted: TrajectoryFigure) -> Iterator[StepScore]:
+    """Yield alignment and uniformity columns for each kept step and for the final encoder."""
+    steps = range(wanted.start, wanted.until + 1, wanted.every)
+    places = [(f"step {step}", f"trajectory/{step}", step) for step in steps]
+    for name, path, step in (*places, ("final", "geometry", None)):
+        for metric in ("alignment", "uniformity"):
+            shown = {"id": name, "label": name, "metric": metric, "metric_path": f"{path}/{metric}"}
+            yield StepScore(kind="score", better="lower", step=step, **shown)
+
+
+def load_item(path: Path, paper: str) -> Item:
+    """Return the item of a YAML file; BadInput names file, row and key of a mistake."""
+    document = read_yaml(path)
+    if isinstance(document, Mapping) and isinstance(document.get("rows"), list):
+        document = {**document, "rows": list(expanded(document["rows"], {}, str(path)))}
+    item = Item.of(document, str(path))
+    if item.id != f"{paper}/{path.stem}":
+        raise BadInput(f'{path}: id is "{item.id}"; expected "{paper}/{path.stem}"')
+    for path_, where in _paths(item):
+        if path_ and not is_metric(path_):
+            raise BadInput(
+                f'{path}: {where} is "{path_}", which no suite yields{nearest(path_, known_paths())}'
+            )
+    item._file = path
+    return item
+
+
+def _paths(item: Item) -> Iterator[tuple[str, str]]:
+    """Yield every metric path of an item and where it stands."""
+    for column in item.listed:
+        yield getattr(column, "metric_path", ""), f"column {column.id}: metric_path"
+    for row in item.rows:
+        for name, path in row.metric_paths.items():
+            yield path, f"row {row.id}: metric_paths.{name}"
+
+
+def expanded(rows: Sequence[Any], names: Mapping[str, Any], where: str) -> Iterator[Any]:
+    """Yield rows with every `{for_each: [{name: value}, ...], rows: [...]}` written out.
+
+    In the rows inside, `{name}` stands for the value; blocks may stand within blocks.
+    """
+    for row in rows:
+        if not isinstance(row, Mapping) or "for_each" not in row:
+            yield filled(row, names) if names else row
+            continue
+        blocks, inner = row["for_each"], row.get("rows")
+        if (
+            set(row) != {"for_each", "rows"}
+            or not isinstance(blocks, list)
+            or not isinstance(inner, list)
+            or not blocks
+        ):
+            raise BadInput(
+                f"{where}: a block of rows is {sorted(map(str, row))}; expected for_each and rows, two lists"
+            )
+        for block in blocks:
+            if not isinstance(block, Mapping):
+                raise BadInput(f"{where}: for_each holds {block!r}; expected a mapping of names to values")
+            yield from expanded(inner, {**names, **block}, where)
+
+
+def filled(value: Any, names: Mapping[str, Any]) -> Any:
+    """Return plain data whose texts have `{name}` replaced; other braces stay as they are."""
+    if isinstance(value, Mapping):
+        return {key: filled(entry, names) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [filled(entry, names) for entry in value]
+    if not isinstance(value, str):
+        return value
+    return re.sub(r"\{(\w+)\}", lambda found: str(names.get(found[1], found[0])), value)

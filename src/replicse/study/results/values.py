@@ -1,0 +1,179 @@
+"""The values of one cell: read from the evaluations in one place, for everything that speaks of a cell."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from replicse.errors import BadInput
+from replicse.files import read_json
+from replicse.registry.suites import file_of
+from replicse.study.paper.tables import Reducer
+from replicse.study.plan.paths import Paths
+from replicse.study.plan.plan import Cell, Plan
+from replicse.study.results.statistics import mean_and_spread
+
+Value = float | str | None
+
+
+@dataclass(frozen=True)
+class Values:
+    """What one cell gave: a value per seed, None where it is missing, and why it failed where it did.
+
+    `seedless` says that the values are no draws of a training seed: the encoder was not trained here.
+    """
+
+    per_seed: tuple[Value, ...] = ()
+    failure: str = ""
+    seedless: bool = False
+
+
+class Evaluations:
+    """The evaluation JSONs of a scale, each read once."""
+
+    def __init__(self, paths: Paths) -> None:
+        self.paths = paths
+        self._read: dict[str, dict[str, Any] | None] = {}
+
+    def value(self, encoder: str, metric_path: str) -> tuple[Any, str]:
+        """Return what stands at a metric path and, where it is undefined, the reason; (None, "") if not run."""
+        found = self._load(self.paths.evaluation(encoder, file_of(metric_path)))
+        if found is None:
+            return None, ""
+        node: Any = found["suites"]
+        for key in metric_path.split("/"):
+            node = node.get(key) if isinstance(node, Mapping) else None
+        return node, found.get("failures", {}).get(metric_path, "")
+
+    def suite(self, encoder: str, name: str) -> Mapping[str, Any] | None:
+        """Return everything that one suite gave; None where it was not run."""
+        found = self._load(self.paths.evaluation(encoder, file_of(name)))
+        return found["suites"].get(name) if found else None
+
+    def pairs(self, encoder: str, metric_path: str) -> Mapping[str, str] | None:
+        """Return cosines and gold scores of the test pairs behind a correlation; None where there are none."""
+        task, _, aggregation = metric_path.rpartition("/")
+        if aggregation != "all":
+            return None
+        found = self._load(self.paths.evaluation(encoder, file_of(metric_path))) or {}
+        return found.get("pairs", {}).get(task)
+
+    def _load(self, path: str) -> dict[str, Any] | None:
+        if path not in self._read:
+            self._read[path] = read_json(path) if Path(path).exists() else None
+            found = self._read[path]
+            if found is not None and not (
+                isinstance(found, Mapping) and isinstance(found.get("suites"), Mapping)
+            ):
+                raise BadInput(f"{path}: holds no suites; delete it and evaluate again")
+        return self._read[path]
+
+
+def values(plan: Plan, cell: Cell, evaluations: Evaluations) -> Values:
+    """Return the values of a cell, one per seed of its encoders, in their order."""
+    if cell.operands:
+        return _derived(plan, cell, evaluations)
+    if not cell.jobs:
+        return Values()
+    found = [[evaluations.value(encoder, cell.metric_path) for encoder in group] for group in cell.jobs]
+    failures = [reason for group in found for _, reason in group if reason]
+    each: list[Value] = []
+    for group, encoders in zip(found, cell.jobs, strict=True):
+        if cell.column.kind == "text":
+            each.append(None if group[0][0] is None else str(group[0][0]))
+            continue
+        numbers = [
+            _number(value, encoder, cell.metric_path, failures)
+            for (value, _), encoder in zip(group, encoders, strict=True)
+        ]
+        each.append(_over_jobs(plan, cell, numbers, encoders))
+    if cell.column.kind == "difference":
+        printed = cell.subtracted.number if cell.subtracted else None
+        each = [None if value is None or printed is None else value - printed.value for value in each]
+    return Values(tuple(each), "; ".join(dict.fromkeys(failures)), cell.seeds == (None,))
+
+
+def _number(value: object, encoder: str, path: str, failures: list[str]) -> float | None:
+    """Return a number of an evaluation; what is none is noted among the failures."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        failures.append(f'{path} of {encoder} is "{value}"; expected a number')
+        return None
+    return float(value)
+
+
+def _over_jobs(
+    plan: Plan, cell: Cell, numbers: Sequence[float | None], encoders: Sequence[str]
+) -> float | None:
+    over = cell.column.over.jobs
+    if None in numbers:
+        return None
+    if over is None:
+        (only,) = numbers
+        return only
+    if over.statistic != "argmax":
+        return reduced(numbers, over)
+    best = max(range(len(numbers)), key=lambda place: numbers[place])
+    return _hyperparameter(plan, encoders[best], cell)
+
+
+def _hyperparameter(plan: Plan, encoder: str, cell: Cell) -> float:
+    """Return what stands at `section.key`, or `terms.TERM.key`, of the run behind an encoder."""
+    section, *rest = cell.column.over.jobs.shows.split(".")
+    run = plan.runs[plan.encoders[encoder].source.run]
+    if section == "terms":
+        part = next((term for term in run.objective if term.term == rest[0]), None)
+    else:
+        part = getattr(run, section)
+    value = getattr(part, rest[-1], None)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        shows = cell.column.over.jobs.shows
+        raise BadInput(
+            f"{cell.item.file}: column {cell.column.id}: {shows} of its run is {value}; expected a number"
+        )
+    return float(value)
+
+
+def _derived(plan: Plan, cell: Cell, evaluations: Evaluations) -> Values:
+    parts = {operand.column.id: values(plan, operand, evaluations) for operand in cell.operands}
+    failure = "; ".join(dict.fromkeys(part.failure for part in parts.values() if part.failure))
+    columns = paired([part.per_seed for part in parts.values()], str(cell.item.file))
+    each: list[Value] = []
+    for numbers in zip(*columns, strict=True):
+        try:
+            each.append(
+                None if None in numbers else cell.column.parsed(dict(zip(parts, numbers, strict=True)))
+            )
+        except ZeroDivisionError:
+            failure = failure or f"the formula of {cell.column.id} divides by zero"
+            each.append(None)
+    return Values(tuple(each), failure, all(part.seedless for part in parts.values()))
+
+
+def paired(columns: Sequence[Sequence[Value]], where: str = "cells") -> list[Sequence[Value]]:
+    """Return columns of one length: a lone value stands beside every seed of the others; ValueError else."""
+    count = max(map(len, columns), default=0)
+    if {len(column) for column in columns} - {1, count}:
+        raise ValueError(f"{where}: {sorted({len(column) for column in columns})} seeds cannot be paired")
+    return [list(column) * count if len(column) == 1 < count else column for column in columns]
+
+
+REDUCERS: dict[str, Callable[[np.ndarray], float]] = {"max": np.max, "min": np.min, "median": np.median}
+
+
+def reduced(numbers: Sequence[float], reducer: Reducer) -> float | None:
+    """Return the statistic of some numbers; None for the standard deviation of a single one."""
+    if reducer.statistic in ("mean", "sd"):
+        return mean_and_spread(numbers)[reducer.statistic == "sd"]
+    if reducer.statistic == "percentile":
+        return float(np.percentile(numbers, reducer.q))
+    return float(REDUCERS[reducer.statistic](np.asarray(numbers)))
+
+
+def finite(values: Sequence[Value]) -> list[float]:
+    """Return the numbers that are there and finite."""
+    return [value for value in values if isinstance(value, float) and math.isfinite(value)]
