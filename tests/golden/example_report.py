@@ -4,6 +4,8 @@ import math
 import random
 
 from replicse.report.pages.adjudication import adjudication_page
+from replicse.study.paper.printed import Reported
+from replicse.study.paper.tables import Reducer
 from replicse.study.results.table import ItemResult
 from replicse.study.results.verdict import judge
 
@@ -74,9 +76,13 @@ def judged(
 
     Of `facts`, those that `judge` knows are its own; `reported` adds to what is printed, the others to the cell.
     """
-    asked = {name: facts.pop(name) for name in ("prior_sd", "failures", "why_not") if name in facts}
+    asked = {
+        name: facts.pop(name) for name in ("prior_sd", "failures", "why_not", "reducer") if name in facts
+    }
     comparable = scale == "paper" and "why_not" not in asked
-    reported = None if printed is None else {"value": printed, "source": "", **facts.pop("reported", {})}
+    reported = (
+        None if printed is None else Reported(value=printed, **{"source": "", **facts.pop("reported", {})})
+    )
     encoders = [
         f"{row}-s{seed}-{random.Random(f'{row}/{seed}').getrandbits(40):010x}" for seed in range(len(values))
     ]
@@ -84,7 +90,7 @@ def judged(
         {"seed": seed, "value": value, "encoder": encoder, "run": encoder}
         for seed, (value, encoder) in enumerate(zip(values, encoders, strict=True))
     ]
-    judgement = judge(values, printed, planned=len(values), comparable=comparable, **asked)
+    judgement = judge(values, reported, planned=len(values), comparable=comparable, **asked)
     return {
         "row": row,
         "column": column,
@@ -275,13 +281,20 @@ def pooling_table(scale="paper"):
 def temperature_table(scale="paper"):
     """SimCSE Table D.1: a single row of six columns, one of which shows the best seed."""
     columns = {"N/A": "85.9", "0.001": "84.9", "0.01": "85.4", "0.05": "86.2", "0.1": "82.0", "1": "64.0"}
+    largest = {"reducer": Reducer(statistic="max"), "reported": {"statistic": "max", "seeds": 5}}
     cells = [
-        judged("stsb", name, printed, drawn(name, float(printed) - 0.3, 0.3), scale=scale)
+        judged(
+            "stsb",
+            name,
+            printed,
+            drawn(name, float(printed) - 0.3, 0.3),
+            scale=scale,
+            **(largest if name == "1" else {}),
+        )
         for name, printed in columns.items()
     ]
     heads = [{"id": name, "label": f"τ = {name}", "metric": "spearman"} for name in columns]
     heads[-1]["statistic"] = "max"
-    cells[-1]["reproduced"] = max(seed["value"] for seed in cells[-1]["values"])
     return result(
         "simcse/tableD1",
         "STS-B development results with different temperatures",

@@ -57,7 +57,7 @@ def report_verb(parser: ArgumentParser) -> Action:
 
         study = read_json(arguments.study)
         paths = Paths(study["scale"])
-        items = [read_item(Path(f"{paths.results}/items/{name}.json")) for name in study["items"]]
+        items = [read_item(Path(paths.item(name))) for name in study["items"]]
         drawings = {item.item: Path(paths.figure(item.item)).with_suffix("") for item in items if item.figure}
         facts = study_facts(study, read_json(arguments.data))
         write_report(arguments.out.parent, facts, items, pages(study, items), drawings)

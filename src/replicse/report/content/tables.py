@@ -252,6 +252,8 @@ def _facts(
 def _statistic(printed: Reported) -> str:
     """Return `mean of 50 runs, sd 0.84`; nothing for a single run without a spread."""
     name = STATISTICS.get(printed.statistic, printed.statistic)
+    if printed.q is not None:
+        name = f"{printed.q:g}th {name}"
     runs = f"{name} of {printed.seeds} runs" if printed.seeds else name
     spread = "" if printed.sd is None else f"sd {printed.sd:g}"
     return ", ".join(part for part in ("" if runs == "single" else runs, spread) if part)

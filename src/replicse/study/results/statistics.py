@@ -56,6 +56,47 @@ def prediction_interval(
     return mean - half, mean + half
 
 
+def order_statistic_interval(
+    values: Sequence[float], count: int, share: float, *, level: float = LEVEL, spread: float | None = None
+) -> tuple[float, float] | None:
+    """Return the interval that holds a quantile (0 the least, 1 the largest) of `count` more draws.
+
+    The k-th of m draws has a beta distribution below the distribution of one more draw, which is Student's t with our
+    standard deviation, or normal with a `spread` known beforehand. None when one value stands alone without one.
+    """
+    from scipy.special import betaincinv, ndtri, stdtrit
+
+    mean, own = mean_and_spread(values)
+    if spread is None and own is None:
+        return None
+    place = 1 + share * (count - 1)
+    shares = [float(betaincinv(place, count + 1 - place, p)) for p in ((1 - level) / 2, (1 + level) / 2)]
+    scale = (own if spread is None else spread) * math.sqrt(1 + 1 / len(values))
+    quantile = (lambda p: stdtrit(len(values) - 1, p)) if spread is None else ndtri
+    low, high = (mean + scale * float(quantile(p)) for p in shares)
+    return low, high
+
+
+def spread_interval(
+    values: Sequence[float], count: int, *, level: float = LEVEL, spread: float | None = None
+) -> tuple[float, float] | None:
+    """Return the interval that holds the standard deviation of `count` more draws (an F ratio to our variance).
+
+    With a `spread` known beforehand it is the chi-square interval around it. None for a single value or draw.
+    """
+    from scipy.special import chdtri, fdtri
+
+    own = mean_and_spread(values)[1]
+    if count < 2 or (own is None and spread is None):
+        return None
+    shares = ((1 - level) / 2, (1 + level) / 2)
+    if spread is None:
+        low, high = (own * math.sqrt(float(fdtri(count - 1, len(values) - 1, p))) for p in shares)
+    else:
+        low, high = (spread * math.sqrt(float(chdtri(count - 1, 1 - p)) / (count - 1)) for p in shares)
+    return low, high
+
+
 # Differences over seeds that both sides share
 
 
@@ -106,47 +147,6 @@ def paired_difference(
         return Paired(mean, None, None, count)
     half = t_quantile(count - 1, level) * spread / math.sqrt(count)
     return Paired(mean, mean - half, mean + half, count)
-
-
-def order_statistic_interval(
-    values: Sequence[float], count: int, share: float, *, level: float = LEVEL, spread: float | None = None
-) -> tuple[float, float] | None:
-    """Return the interval that holds a quantile (0 the least, 1 the largest) of `count` more draws.
-
-    The k-th of m draws has a beta distribution below the distribution of one more draw, which is Student's t with our
-    standard deviation, or normal with a `spread` known beforehand. None when one value stands alone without one.
-    """
-    from scipy.special import btdtri, ndtri, stdtrit
-
-    mean, own = mean_and_spread(values)
-    if spread is None and own is None:
-        return None
-    place = 1 + share * (count - 1)
-    shares = [float(btdtri(place, count + 1 - place, p)) for p in ((1 - level) / 2, (1 + level) / 2)]
-    scale = (own if spread is None else spread) * math.sqrt(1 + 1 / len(values))
-    quantile = (lambda p: stdtrit(len(values) - 1, p)) if spread is None else ndtri
-    low, high = (mean + scale * float(quantile(p)) for p in shares)
-    return low, high
-
-
-def spread_interval(
-    values: Sequence[float], count: int, *, level: float = LEVEL, spread: float | None = None
-) -> tuple[float, float] | None:
-    """Return the interval that holds the standard deviation of `count` more draws (an F ratio to our variance).
-
-    With a `spread` known beforehand it is the chi-square interval around it. None for a single value or draw.
-    """
-    from scipy.special import chdtri, fdtri
-
-    own = mean_and_spread(values)[1]
-    if count < 2 or (own is None and spread is None):
-        return None
-    shares = ((1 - level) / 2, (1 + level) / 2)
-    if spread is None:
-        low, high = (own * math.sqrt(float(fdtri(count - 1, len(values) - 1, p))) for p in shares)
-    else:
-        low, high = (spread * math.sqrt(float(chdtri(count - 1, 1 - p)) / (count - 1)) for p in shares)
-    return low, high
 
 
 # Rank correlations over pairs
