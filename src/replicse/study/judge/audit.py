@@ -89,23 +89,23 @@ def audit_plan(papers: dict[str, Paper], workflow: Path, cell: Cell | None = Non
 
 
 def _beside(papers: Mapping[str, Paper], cell: Cell, datasets: Datasets) -> dict[str, list[str]]:
-    """Return by paper the items that print differences to a cell, or columns of its paper that are named or read alike."""
-    wanted = [key[0] for keys in differences(papers) if cell.key in keys for key in keys[:2]]
+    """Return by paper a cell's item, those that print differences to it, and those of its paper that read the same.
+
+    Columns of one name count as the same too: a number of the running text is held against all of them.
+    """
+    wanted = {cell.item.id} | {key[0] for keys in differences(papers) if cell.key in keys for key in keys[:2]}
     path = datasets.one_name(cell.metric_path)
     for item in papers[cell.item.paper].items.values():
-        for column in item.columns:
-            paths = [
-                *(row.metric_paths.get(column.id) for row in item.rows),
-                getattr(column, "metric_path", ""),
-            ]
-            if (column.id, column.metric) == cell.key[2:] or path in map(
-                datasets.one_name, filter(None, paths)
-            ):
-                wanted.append(item.id)
-    found: dict[str, list[str]] = {}
-    for paper, _, name in (item.partition("/") for item in dict.fromkeys([cell.item.id, *wanted])):
-        found.setdefault(paper, []).append(name)
-    return found
+        named = any((column.id, column.metric) == cell.key[2:] for column in item.columns)
+        paths = [getattr(column, "metric_path", "") for column in item.columns]
+        paths += [path for row in item.rows for path in row.metric_paths.values()]
+        if named or path in map(datasets.one_name, filter(None, paths)):
+            wanted.add(item.id)
+    found = {
+        key: [name for name, item in paper.items.items() if item.id in wanted]
+        for key, paper in papers.items()
+    }
+    return {key: names for key, names in found.items() if names}
 
 
 def audit(plan: Plan) -> list[Finding]:
