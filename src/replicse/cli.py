@@ -15,10 +15,10 @@ VERBS = {
     "validate": ("study", "check config and paper files; say what is wrong in one sentence"),
     "status": ("study", "say what is done and what is missing"),
     "show": ("study", "print one item with its deltas"),
-    "why": ("why", "tell the story of one cell"),
-    "claims": ("claims", "test what the papers state, on their numbers and on ours"),
-    "audit": ("audit", "check the papers' own arithmetic; nothing is run"),
-    "adjudicate": ("adjudicate", "say which difference of protocol explains a gap"),
+    "why": ("judge", "tell the story of one cell"),
+    "claims": ("judge", "test what the papers state, on their numbers and on ours"),
+    "audit": ("judge", "check the papers' own arithmetic; nothing is run"),
+    "adjudicate": ("judge", "say which difference of protocol explains a gap"),
     "data": ("prepare", "prepare the data root: embedded world, local folder or hub download"),
     "tokenizer": ("prepare", "train a tokenizer, or make one of a vocabulary file"),
     "backbone": ("prepare", "bring a released encoder into the results folder"),
@@ -29,6 +29,7 @@ VERBS = {
     "count": ("evaluate", "count what needs no encoder: sizes, rows, lexical overlap"),
     "tabulate": ("tables", "turn evaluations into the judged cells of one item"),
     "figures": ("tables", "draw one item"),
+    "judge": ("judge", "judge all tabulated items together: claims, adjudication, audit, tidy cells"),
     "report": ("tables", "write the report of all items"),
 }
 
