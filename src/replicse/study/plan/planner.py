@@ -224,8 +224,9 @@ class Planner:
                 tuple(self._encoder(item, merged(request, choice), seed, where) for choice in choices)
                 for seed in seeds
             )
-            # An encoder without training is the same under every seed: a lone value.
-            seedless = not any(self.plan.encoders[encoder].source.run for group in jobs for encoder in group)
+            # An encoder that no seed changes (released, a baseline, a backbone of the scale) is a lone value.
+            trained = any(self.plan.encoders[encoder].source.run for group in jobs for encoder in group)
+            seedless = not trained or len(set(jobs)) == 1 < len(seeds)
             self._memo[memo] = (jobs[:1], (None,)) if seedless else (jobs, seeds)
         return self._memo[memo]
 
