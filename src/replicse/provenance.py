@@ -13,6 +13,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from replicse.errors import BadInput
 from replicse.files import read_json, write_json
 
 PACKAGE = Path(__file__).resolve().parent
@@ -67,7 +68,7 @@ def _forms(cache: Path | None) -> dict[str, str]:
     """Return the digest of a file's code by the digest of its bytes, as far as it is known in this process."""
     try:
         return dict(read_json(cache)) if cache else {}
-    except (OSError, TypeError, ValueError):
+    except (BadInput, TypeError, ValueError):
         return {}
 
 
