@@ -2,7 +2,7 @@
 rule judge:
     input:
         config=rules.config.output.config,
-        items=list_items,
+        results=list_items,
         papers=paper_files(),
         datasets=str(PLAN.workflow / "datasets.yaml"),
     output:

@@ -16,7 +16,7 @@ rule report:
     input:
         study=rules.study.output.record,
         data=rules.data.output.record,
-        items=list_items,
+        results=list_items,
         tables=list_tables,
         figures=list_figures,
         claims=rules.judge.output.claims,
