@@ -68,15 +68,19 @@ def after_one_step(folder, engine, home, terms):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("kind", ["infonce", "mlm", "conditional-mlm"])
-def test_both_engines_give_equal_losses_and_gradients(tmp_path, family, kind):
+@pytest.mark.parametrize(
+    "term",
+    [{"term": "infonce"}, {"term": "mlm"}, {"term": "conditional-mlm"}, {"term": "rtd", "edit": "delete"}],
+    ids=lambda term: term["term"],
+)
+def test_both_engines_give_equal_losses_and_gradients(tmp_path, family, term):
     folder = saved(huggingface(family), tmp_path)
     terms = RunSpec.of(
         {
             "init": {"folder": "x"},
             "corpus": {},
             "views": [{"column": "a"}] * 2,
-            "objective": [{"term": kind}],
+            "objective": [term],
         },
         "run",
     ).objective

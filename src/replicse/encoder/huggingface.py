@@ -210,7 +210,7 @@ def load_transformers(folder: Path) -> TransformersBackbone:
 
 
 def _is_rate(key: str, value: Any) -> bool:
-    return ("dropout" in key or key.endswith("pdrop")) and isinstance(value, float | int)
+    return ("dropout" in key or key.endswith("pdrop")) and type(value) in (float, int)
 
 
 def _positions(model: Any) -> int:
