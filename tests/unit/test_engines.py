@@ -28,9 +28,7 @@ TERMS = [{"term": "infonce"}, {"term": "mlm", "weight": 0.3}, {"term": "conditio
 
 
 @pytest.fixture(autouse=True)
-def quiet_and_seeded():
-    transformers = pytest.importorskip("transformers")
-    transformers.utils.logging.set_verbosity_error()
+def seeded_and_on_one_thread():
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -68,15 +66,19 @@ def after_one_step(folder, engine, home, terms):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("kind", ["infonce", "mlm", "conditional-mlm"])
-def test_both_engines_give_equal_losses_and_gradients(tmp_path, family, kind):
+@pytest.mark.parametrize(
+    "term",
+    [{"term": "infonce"}, {"term": "mlm"}, {"term": "conditional-mlm"}, {"term": "rtd", "edit": "delete"}],
+    ids=lambda term: term["term"],
+)
+def test_both_engines_give_equal_losses_and_gradients(tmp_path, family, term):
     folder = saved(huggingface(family), tmp_path)
     terms = RunSpec.of(
         {
             "init": {"folder": "x"},
             "corpus": {},
             "views": [{"column": "a"}] * 2,
-            "objective": [{"term": kind}],
+            "objective": [term],
         },
         "run",
     ).objective
@@ -206,10 +208,12 @@ def test_a_vector_takes_the_place_of_position_0_in_another_family(tmp_path, fami
         backbone(batch, first_vector=torch.randn(3, 12))
 
 
-def test_an_encoder_without_a_masked_lm_head_draws_one_for_a_term_that_predicts_tokens(tmp_path):
+def test_an_encoder_without_a_masked_lm_head_draws_one_for_a_term_that_predicts_tokens(tmp_path, capfd):
     base = other_family("Electra", 120).base_model
     folder = saved(base, tmp_path)
+    capfd.readouterr()
     backbone = open_backbone(folder)
+    assert capfd.readouterr().err == "", "what is missing in the file is no news"
     assert not backbone.predicts_tokens and backbone.token_head_parameters() == []
     backbone.new_token_head()
     assert backbone.token_logits(torch.randn(4, 16)).shape == (4, 120)

@@ -152,8 +152,25 @@ def test_two_encoders_drift_apart_and_the_first_is_kept(tmp_path, root):
     trainer = Trainer(job, root, tmp_path / "out", tmp_path / "state")
     trainer.run()
     first, second = trainer.model.backbone.state_dict(), trainer.model.second[0].state_dict()
-    assert second.keys() <= first.keys()
+    assert second.keys() < first.keys(), "the second one has no masked-LM head"
     assert any(not torch.equal(first[name], second[name]) for name in second)
+
+
+@pytest.mark.parametrize("encoders", ["shared", "two"])
+def test_every_parameter_is_trained_once_the_masked_lm_head_behind_the_sentence_head(
+    tmp_path, root, encoders
+):
+    job = micro.job(tmp_path, encoders=encoders, views=[{"column": "text"}, {"column": "other"}])
+    model = Trainer(job, root, tmp_path / "out", tmp_path / "state").model
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    order = [names[id(parameter)] for parameter in model.trained()]
+    assert sorted(order) == sorted(names.values())
+    kinds = [
+        "second" if "second" in name else "token" if "masked_lm" in name else name.split(".")[0]
+        for name in order
+    ]
+    expected = ["backbone", "head", "token"] + ["second"] * (encoders == "two")
+    assert list(dict.fromkeys(kinds)) == expected == [kind for kind, _ in itertools.groupby(kinds)]
 
 
 def test_a_chain_starts_from_the_weights_of_the_run_before(tmp_path, root):

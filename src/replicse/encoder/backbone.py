@@ -7,7 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
-import torch
 from torch import Tensor, nn
 
 from replicse.data.tokenizer import SpecialIds, load_tokenizer, special_ids
@@ -142,8 +141,3 @@ def open_backbone(folder: Path, engine: Engine = "auto", tokenizer: Path | None 
     backbone = load(folder)
     backbone.tokenizer_file = tokenizer or folder / "tokenizer.json"
     return backbone
-
-
-def device_of(backbone: Backbone) -> torch.device:
-    """Return where an encoder's weights are."""
-    return backbone.input_embeddings.device

@@ -190,14 +190,18 @@ def load_transformers(folder: Path) -> TransformersBackbone:
     from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
     from transformers.utils import logging
 
-    logging.disable_progress_bar()
     family = read_config(folder).get("model_type")
     with_head = family in MODEL_FOR_MASKED_LM_MAPPING_NAMES
     opened = AutoModelForMaskedLM if with_head else AutoModel
+    logging.disable_progress_bar()
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()  # it would report what is missing, which is looked at below
     try:
         network, found = opened.from_pretrained(folder, dtype=torch.float32, output_loading_info=True)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         raise BadInput(f"{folder}: transformers cannot open the encoder ({error})") from None
+    finally:
+        logging.set_verbosity(before)
     base = f"{network.base_model_prefix}." if with_head else ""
     absent = sorted(name for name in found["missing_keys"] if "pooler" not in name)
     inside = [name for name in absent if name.startswith(base)]
@@ -210,7 +214,7 @@ def load_transformers(folder: Path) -> TransformersBackbone:
 
 
 def _is_rate(key: str, value: Any) -> bool:
-    return ("dropout" in key or key.endswith("pdrop")) and isinstance(value, float | int)
+    return ("dropout" in key or key.endswith("pdrop")) and type(value) in (float, int)
 
 
 def _positions(model: Any) -> int:

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from replicse.data.tokenizer import load_tokenizer, tokenizer_from_vocabulary
-from replicse.encoder.backbone import Backbone, device_of, open_backbone
+from replicse.encoder.backbone import Backbone, open_backbone
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead, random_head, stored_head
 from replicse.encoder.pooling import need_of, pool
@@ -53,7 +53,7 @@ class SentenceEncoder:
                 f"the tokenizer has {self.tokenizer.get_vocab_size()} tokens, but the encoder knows "
                 f"{backbone.vocabulary}; use the tokenizer that belongs to the encoder"
             )
-        self.device = device_of(backbone)
+        self.device = backbone.input_embeddings.device
         self.batch_tokens = batch_tokens or BATCH_TOKENS.get(self.device.type, BATCH_TOKENS["cpu"])
         self._tokens: dict[str, bytes] = {}
         self._vectors: dict[bytes, np.ndarray] = {}

@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from replicse.encoder.backbone import Backbone, device_of, open_backbone
+from replicse.encoder.backbone import Backbone, open_backbone
 from replicse.encoder.batch import TokenBatch
 from replicse.errors import BadInput
 from replicse.registry.terms import Rewriting
@@ -33,7 +33,7 @@ class Generator:
                 f"{folder}: the generator has {self.backbone.vocabulary} tokens, but the encoder"
                 f" {trained.vocabulary}; choose a generator with the encoder's tokenizer"
             )
-        self.backbone.to(device_of(trained)).requires_grad_(False).train()
+        self.backbone.to(trained.input_embeddings.device).requires_grad_(False).train()
 
     @torch.no_grad()
     def __call__(self, batch: TokenBatch, positions: Tensor | None, generator: torch.Generator) -> Tensor:

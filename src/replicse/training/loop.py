@@ -88,7 +88,9 @@ class Trainer:
         self.repeated = len(spec.views) > 1 and spec.views[0] == spec.views[1]
         self.history: list[dict[str, Any]] = []
         self.best: dict[str, Any] | None = None
-        self.state = RunState(self.state_folder)
+        parts = {"model": self.model, "objective": self.objective}
+        parts |= {"optimiser": self.optimiser, "scaler": self.scaler}
+        self.state = RunState(self.state_folder, parts, self.generator)
         self.selection: Selection | None = None
 
     def _set_embeddings(self) -> None:
@@ -116,7 +118,7 @@ class Trainer:
                 now = time.monotonic()
                 if stop.asked or now - saved > self.save_every_seconds:
                     self._check(step, loss)
-                    self._save(step)
+                    self.state.save(step=step, history=self.history, best=self.best)
                     saved = now
                     stop.leave_if_asked(step, self.steps)
                 if now - spoken > REPORT_EVERY_SECONDS:
@@ -182,20 +184,8 @@ class Trainer:
             self.vectors = SentenceEncoder(model.backbone, model.head, self.job.tokenizer, spec.pooling.test)
         return self.selection(self.vectors)
 
-    def _save(self, step: int) -> None:
-        self.state.save(
-            step=step,
-            model=self.model,
-            objective=self.objective,
-            optimiser=self.optimiser,
-            scaler=self.scaler,
-            generator=self.generator,
-            history=self.history,
-            best=self.best,
-        )
-
     def _resume(self) -> int:
-        found = self.state.load(self.model, self.objective, self.optimiser, self.scaler, self.generator)
+        found = self.state.load()
         if found is None:
             return 0
         self.history, self.best = found["history"], found["best"]
@@ -203,6 +193,7 @@ class Trainer:
         return found["step"]
 
     def _report(self, step: int, loss: Tensor, per_second: float) -> None:
+        self._check(step, loss)
         log.info(
             "step=%d of=%d loss=%.4f sentences_per_second=%.0f eta_s=%.0f",
             step,
