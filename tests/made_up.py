@@ -1,14 +1,21 @@
-"""Evaluations that no encoder ever gave, written where a study looks for them."""
+"""Papers that nobody wrote, and evaluations that no encoder ever gave, where a study looks for them."""
 
+import csv
 import json
 from pathlib import Path
 
+import yaml
+from places import ROOT
+
+from replicse.registry.suites import file_of
+from replicse.study.plan.planner import load_plan
+
 
 def write_evaluation(path, values, failures=None, pairs=None):
-    """Write an evaluation or trajectory JSON from numbers by suite path, relative to the working directory."""
+    """Write an evaluation or trajectory JSON from numbers by metric path, relative to the working directory."""
     suites = {}
-    for read, value in values.items():
-        *parents, last = read.split("/")
+    for metric_path, value in values.items():
+        *parents, last = metric_path.split("/")
         node = suites
         for name in parents:
             node = node.setdefault(name, {})
@@ -18,13 +25,62 @@ def write_evaluation(path, values, failures=None, pairs=None):
     file.write_text(json.dumps({"suites": suites, "failures": failures or {}, "pairs": pairs or {}}))
 
 
-def write_scores(plan, items, score, protocols=None):
-    """Write every evaluation of some items; `score(cell, place)` is what the encoder in this place of a cell gets."""
+def write_scores(plan, items, score, protocols=None, failures=None):
+    """Write every evaluation of some items; `score(cell, place)` is what the encoder in this place of a cell gets.
+
+    `failures` are the reasons of undefined numbers by metric path, for the files that hold such a path.
+    """
     found = {}
     for cell in (cell for item in items for cell in plan.cells[item]):
-        if protocols is None or cell.protocol in protocols:
-            for place, encoder in enumerate(cell.encoders):
-                what = "trajectory" if cell.read.startswith("trajectory/") else "evaluation"
-                found.setdefault(plan.paths.encoder(encoder, what), {})[cell.read] = score(cell, place)
+        for operand in cell.operands or (cell,):
+            if operand.metric_path and (protocols is None or cell.protocol in protocols):
+                for place, encoder in enumerate(operand.encoders):
+                    path = plan.paths.evaluation(encoder, file_of(operand.metric_path))
+                    found.setdefault(path, {})[operand.metric_path] = score(operand, place)
     for path, values in found.items():
-        write_evaluation(path, values)
+        held = {name: reason for name, reason in (failures or {}).items() if name in values}
+        write_evaluation(path, values, held)
+
+
+# Unsupervised SimCSE, as the papers' recipes say it.
+RECIPE = {
+    "init": {"backbone": "bert-base"},
+    "corpus": "wiki",
+    "views": [{"column": "text"}, {"column": "text"}],
+    "objective": [{"term": "infonce", "temperature": 0.05}],
+}
+FIELDS = ("item", "row", "column", "metric", "value", "source", "note", "statistic", "q", "seeds", "sd")
+
+
+def write_paper(workflow, key, tables, reported=(), recipes=None, protocols=None):
+    """Write a paper: its tables by name and its printed numbers, as mappings of the fields of reported.csv.
+
+    The shipped scales stand beside it; a table is titled, and a row named, where it says nothing.
+    """
+    folder = Path(workflow) / "papers" / key
+    (folder / "tables").mkdir(parents=True)
+    if not (Path(workflow) / "scales").exists():
+        (Path(workflow) / "scales").symlink_to(ROOT / "workflow" / "scales")
+    about = {"title": key, "authors": "Nobody", "year": 2026, "venue": "a test", "url": "https://example.org"}
+    _write_yaml(folder / "paper.yaml", about)
+    _write_yaml(folder / "recipes.yaml", {"plain": RECIPE} if recipes is None else recipes)
+    if protocols:
+        _write_yaml(folder / "protocols.yaml", protocols)
+    for name, table in tables.items():
+        head = {"id": f"{key}/{name}", "kind": "table", "title": name, "place": name}
+        _write_yaml(folder / "tables" / f"{name}.yaml", {**head, **table})
+    with (folder / "reported.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, FIELDS, restval="")
+        writer.writeheader()
+        for entry in reported:
+            writer.writerow({"source": "a page", "metric": "spearman", **entry})
+
+
+def made_plan(folder, key="made", **config):
+    """Return the plan of a made-up paper below `folder`, at the scale of the papers under two seeds."""
+    values = {"scale": "paper", "papers": {key: "all"}, "seeds": [0, 1], **config}
+    return load_plan(values, Path(folder))
+
+
+def _write_yaml(path, document):
+    path.write_text(yaml.safe_dump(document, sort_keys=False, allow_unicode=True), encoding="utf-8")

@@ -1,19 +1,21 @@
-"""Planning: shared runs, chains, adjustments of a scale, manifests, and mistakes in paper files."""
+"""Planning: shared runs, chains, adjustments of a scale, published spreads, and mistakes in paper files."""
 
 import json
 import shutil
+import statistics
 import subprocess
 import sys
-import time
 
 import pytest
 import yaml
+from made_up import RECIPE, made_plan, write_paper, write_scores
 from places import ROOT
 
 from replicse.errors import BadInput
-from replicse.study.plan.planner import load_plan, read_config
-from replicse.study.results.manifest import manifest_of
-from replicse.study.results.tabulate import FIELDS, Evaluations, tabulate, write_table
+from replicse.study.paper.papers import load_paper
+from replicse.study.plan.planner import load_plan
+from replicse.study.results.tabulate import FIELDS, borrowed_spread, item_result, table_rows
+from replicse.study.results.values import Evaluations
 
 WORKFLOW = ROOT / "workflow"
 CONFIG = {"scale": "micro", "papers": {"simcse": ["table3", "figure2"], "repro": ["table5"]}, "seeds": [0, 1]}
@@ -26,7 +28,7 @@ def plan_of(**changes):
 @pytest.fixture
 def workflow(tmp_path):
     """A copy of the workflow's data that a test may break."""
-    for name in ("papers", "scales", "schemas"):
+    for name in ("papers", "scales"):
         shutil.copytree(WORKFLOW / name, tmp_path / name)
     return tmp_path
 
@@ -70,14 +72,14 @@ def test_a_further_config_file_may_leave_papers_out_and_name_less_than_the_first
         adjudicate=["repro/table4"],
     )
     assert list(plan.items) == ["simcse/table3"] and list(plan.record["papers"]) == ["simcse"]
-    with pytest.raises(BadInput, match="papers holds no item"):
+    with pytest.raises(BadInput, match="the study has no item"):
         plan_of(papers={"simcse": []})
 
 
 def test_only_rows_with_steps_keep_checkpoints():
     plan = plan_of(papers={"repro": ["figure1"]}, seeds=[0])
     trajectories = {
-        cell.row.id for cell in plan.cells["repro/figure1"] if cell.read.startswith("trajectory/")
+        cell.row.id for cell in plan.cells["repro/figure1"] if cell.metric_path.startswith("trajectory/")
     }
     assert trajectories == {"unsup-simcse", "delete-one-word", "no-dropout"}
     assert sum(bool(run.trajectory.every) for run in plan.runs.values()) == 3
@@ -85,16 +87,16 @@ def test_only_rows_with_steps_keep_checkpoints():
 
 def test_every_seed_is_a_run_and_the_backbone_is_one():
     one, three = plan_of(seeds=[0]), plan_of(seeds=[0, 1, 2])
-    trained = [sum("fresh" not in run.init for run in plan.runs.values()) for plan in (one, three)]
+    trained = [sum(run.init.fresh is None for run in plan.runs.values()) for plan in (one, three)]
     assert trained[1] == 3 * trained[0]
-    assert sum("fresh" in run.init for run in three.runs.values()) == 1
+    assert sum(run.init.fresh is not None for run in three.runs.values()) == 1
 
 
 def test_an_item_alone_brings_in_only_its_runs():
     plan = plan_of()
     files = plan.evaluation_files(plan.item("simcse_table3"))
     assert len(files) == 16
-    assert all(file.endswith("/evaluation.json") for file in files)
+    assert all(file.endswith("/fast.json") for file in files)
     trajectory = plan.evaluation_files(plan.item("simcse/figure2"))
     assert sum(file.endswith("/trajectory.json") for file in trajectory) == 8
 
@@ -109,14 +111,14 @@ def test_a_run_keeps_checkpoints_only_where_a_figure_asks():
 
 def test_a_scale_stands_for_symbolic_names_and_adjusts_sizes():
     micro, paper = plan_of(), plan_of(scale="paper")
-    small = next(run for run in micro.runs.values() if "run" in run.init)
+    small = next(run for run in micro.runs.values() if run.init.run)
     large = next(iter(paper.runs.values()))
-    assert large.init["hub"] == "bert-base-uncased"
+    assert large.init.hub == "bert-base-uncased"
     assert large.optimisation.learning_rate == pytest.approx(3e-5)
     assert large.optimisation.batch_size == 64
     assert small.optimisation.learning_rate == pytest.approx(3e-4)
     assert small.optimisation.batch_size == 32
-    assert not any("run" in run.init for run in paper.runs.values())
+    assert not any(run.init.run for run in paper.runs.values())
 
 
 def test_columns_are_tokenised_once_for_all_runs_that_share_them():
@@ -134,45 +136,44 @@ def test_a_job_names_only_relative_files():
 
 
 def test_the_plan_is_the_same_each_time():
-    first, second = (
-        json.dumps([manifest_of(plan_of(), item) for item in plan_of().items.values()]) for _ in "ab"
-    )
+    def written(plan):
+        jobs = [
+            (cell.key, cell.protocol, cell.jobs, cell.seeds)
+            for cells in plan.cells.values()
+            for cell in cells
+        ]
+        return json.dumps([jobs, [plan.train_job(run) for run in plan.runs], plan.stores, plan.record])
+
+    first, second = (written(plan_of(adjudicate="all")) for _ in "ab")
     assert first == second
 
 
 def test_planning_is_fast_and_needs_no_torch():
     code = (
-        "import sys, time; start = time.perf_counter();"
-        "from pathlib import Path; from replicse.study.plan.planner import load_plan, read_config;"
-        "config = read_config(Path('config.yaml')); config['seeds'] = [0, 1, 2, 3, 4]; config['scale'] = 'paper';"
-        "load_plan(config, Path('workflow')); assert 'torch' not in sys.modules;"
-        "import replicse.study.results.verdict, replicse.study.results.tabulate;"
-        "import replicse.study.results.agreement, replicse.cli;"
-        "import replicse.commands.study, replicse.report.document;"
-        "assert 'torch' not in sys.modules and 'scipy' not in sys.modules"
+        "import sys, time;"
+        "from pathlib import Path; from replicse.study.paper.config import read_config;"
+        "from replicse.study.plan.planner import load_plan;"
+        "config = read_config([Path('config.yaml')], 'paper', 5) | {'adjudicate': 'all'};"
+        "load_plan(config, Path('workflow')); spent = time.process_time(); assert 'torch' not in sys.modules;"
+        "import replicse.study.results.verdict, replicse.study.results.tabulate, replicse.cli;"
+        "assert not {'torch', 'scipy', 'pandas', 'transformers'} & set(sys.modules); print(spent)"
     )
-    start = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert time.perf_counter() - start < 15, "far beyond the goal of 3 s even on a busy machine"
-
-
-def test_reported_numbers_all_have_a_cell():
-    plan = load_plan({**read_config(ROOT / "config.yaml"), "scale": "paper"}, WORKFLOW)
-    from replicse.commands.study import unprinted
-
-    assert [line for item in plan.items.values() for line in unprinted(plan, item)] == []
+    assert float(done.stdout) < 6, "seconds of the processor, far beyond the goal of 1.2 on an idle machine"
 
 
 @pytest.mark.parametrize(
     ("config", "words"),
     [
         ({"scale": "mikro"}, ['scale is "mikro"', 'did you mean "micro"']),
-        ({"seeds": [0, "two"]}, ['seeds[1] is "two"', "whole number >= 0"]),
+        ({"seeds": [0, "two"]}, ['seeds[1] is "two"', "a whole number"]),
+        ({"seeds": [0, -1]}, ["seeds[1] is -1", "at least 0"]),
+        ({"seeds": [0, 1, 0]}, ["seeds is [0, 1, 0]", "each seed once"]),
         ({"seeds": []}, ["seeds is []"]),
         ({"papers": {"simsce": "all"}}, ['"simsce"', 'did you mean "simcse"']),
         ({"papers": {"simcse": ["tabel3"]}}, ['papers.simcse names "tabel3"', 'did you mean "table3"']),
-        ({"papers": {"simcse": "everything"}}, ["papers.simcse", '"all" or a list of items']),
+        ({"papers": {"simcse": "everything"}}, ['papers.simcse is "everything"']),
         ({"sceal": 1}, ['unknown key "sceal"', 'did you mean "scale"']),
         ({"data": {"source": "disk"}}, ['data.source is "disk"', "embedded, hub, local"]),
     ],
@@ -202,7 +203,7 @@ def test_a_mistake_in_the_config_is_one_sentence(config, words):
         (
             "papers/simcse/tables/table3.yaml",
             lambda table: table["rows"].append(dict(table["rows"][0])),
-            ["table3.yaml", '"p0.0" twice'],
+            ["table3.yaml", 'no row twice; "p0.0" is'],
         ),
         (
             "papers/simcse/tables/table3.yaml",
@@ -222,7 +223,7 @@ def test_a_mistake_in_the_config_is_one_sentence(config, words):
         (
             "papers/simcse/tables/table3.yaml",
             lambda table: table["rows"][0]["encoder"]["run"]["dropout"].update(hidden=3),
-            ["dropout.hidden is 3", "[0, 1)"],
+            ["table3.yaml", "rows[0] (p0.0).encoder.run.dropout.hidden is 3", "below 1"],
         ),
     ],
 )
@@ -258,47 +259,35 @@ def test_a_mistake_in_reported_numbers_names_the_line(workflow, line, words):
     assert all(word in str(error.value) for word in words)
 
 
-def fake_results(plan, item, folder, values):
-    """Write evaluations that give the n-th encoder of each row the n-th value."""
-    manifest = manifest_of(plan, item)
-    for row in manifest["rows"]:
-        for name in row["protocols"]["as-described"].values():
-            encoders = manifest["encoders"][name]
-            for encoder, value in zip(encoders, values, strict=True):
-                path = folder / plan.paths.encoder(encoder, "evaluation")
-                path.parent.mkdir(parents=True, exist_ok=True)
-                scores = {task: {"all": value} for task in ("STS-B", "SICK-R")}
-                failures = {"sts-dev/STS-B/all": "all cosines are equal"} if value is None else {}
-                path.write_text(json.dumps({"suites": {"sts-dev": scores}, "failures": failures}))
+def cells_of(plan, item):
+    """Return the cells of an item's CSV by row, column and protocol."""
+    rows = table_rows(item_result(plan, plan.item(item), Evaluations(plan.paths)))
+    return {(cell["row"], cell["column"], cell["protocol"]): cell for cell in rows}
 
 
 def test_cells_hold_the_mean_over_seeds_and_the_printed_delta(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     plan = plan_of()
-    item = plan.item("repro/table5")
-    fake_results(plan, item, tmp_path, [70.0, 72.0])
-    cells = {
-        (cell["row"], cell["column"]): cell
-        for cell in tabulate(manifest_of(plan, item), Evaluations(plan.paths))
-    }
-    score = cells["p0.1", "stsb-dev"]
+    write_scores(plan, ["repro/table5"], lambda cell, place: (70.0, 72.0)[place])
+    cells = cells_of(plan, "repro/table5")
+    score = cells["p0.1", "stsb-dev", "as-described"]
     assert (score["reported"], float(score["reproduced"]), score["n_seeds"]) == ("81.61", 71.0, "2")
     assert float(score["delta"]) == pytest.approx(71.0 - 81.61)
     assert score["verdict"] == "not comparable", "a smaller scale never gets a verdict"
     assert float(score["low"]) < 71.0 < float(score["high"])
-    delta = cells["p0.1", "stsb-dev-delta"]
+    delta = cells["p0.1", "stsb-dev-delta", "as-described"]
     assert (delta["reported"], float(delta["reproduced"])) == ("-0.89", pytest.approx(71.0 - 82.5))
-    assert list(score) == FIELDS
+    assert set(score) == set(FIELDS)
 
 
 def test_what_has_not_run_is_blank_and_what_collapsed_has_failed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     plan = plan_of()
-    item = plan.item("simcse/table3")
-    (nothing, *_) = tabulate(manifest_of(plan, item), Evaluations(plan.paths))
+    (nothing, *_) = cells_of(plan, "simcse/table3").values()
     assert (nothing["reproduced"], nothing["delta"], nothing["verdict"]) == ("", "", "not run")
-    fake_results(plan, item, tmp_path, [None, 70.0])
-    (broken, *_) = tabulate(manifest_of(plan, item), Evaluations(plan.paths))
+    failures = {"sts-dev/STS-B/all": "all cosines are equal"}
+    write_scores(plan, ["simcse/table3"], lambda cell, place: (None, 70.0)[place], failures=failures)
+    (broken, *_) = cells_of(plan, "simcse/table3").values()
     assert (broken["reproduced"], broken["verdict"]) == ("", "failed")
     assert "all cosines are equal" in broken["reason"]
 
@@ -306,11 +295,351 @@ def test_what_has_not_run_is_blank_and_what_collapsed_has_failed(tmp_path, monke
 def test_only_the_paper_scale_judges(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     plan = plan_of(scale="paper", seeds=[0, 1, 2, 3, 4])
-    item = plan.item("simcse/table3")
-    fake_results(plan, item, tmp_path, [82.0, 82.2, 82.6, 82.4, 82.8])
-    out = tmp_path / "table.csv"
-    assert write_table(manifest_of(plan, item), plan.paths, out) == 8
-    cells = {cell["row"]: cell for cell in tabulate(manifest_of(plan, item), Evaluations(plan.paths))}
-    assert cells["p0.1"]["verdict"] == "within seed spread"
-    assert cells["p0.0"]["verdict"] == "higher"
-    assert out.read_text().startswith("row,column,metric,protocol,reported,reproduced,delta,low,high,n_seeds")
+    write_scores(plan, ["simcse/table3"], lambda cell, place: (82.0, 82.2, 82.6, 82.4, 82.8)[place])
+    cells = cells_of(plan, "simcse/table3")
+    assert len(cells) == 8
+    assert cells["p0.1", "stsb-dev", "as-described"]["verdict"] == "within seed spread"
+    assert cells["p0.0", "stsb-dev", "as-described"]["verdict"] == "higher"
+
+
+# Chains: a run that starts where the run of another recipe ends
+
+PAIRS = [{"column": "anchor"}, {"column": "positive"}]
+STAGES = {
+    "plain": RECIPE,
+    "second": {"like": "plain", "init": {"use": "plain"}, "corpus": "nli", "views": PAIRS},
+    "third": {"like": "second", "init": {"use": "second", "keep_head": True, "checkpoint": "last"}},
+    "longer": {"like": "second", "init": {"use": "plain", "run": {"optimisation": {"epochs": 2}}}},
+    "endless": {"like": "second", "init": {"use": "again"}},
+    "again": {"like": "second", "init": {"use": "endless"}},
+}  # fmt: skip
+SCORE = [{"id": "avg", "metric_path": "sts/avg"}]
+
+
+def chain_plan(folder, *rows, **config):
+    table = {"setting": {"metric": "spearman"}, "columns": SCORE,
+             "rows": [{"id": name, "encoder": {"use": name}} for name in rows]}  # fmt: skip
+    write_paper(folder, "made", {"table1": table}, recipes=STAGES)
+    return made_plan(folder, **config)
+
+
+def runs_behind(plan, row, item="made/table1"):
+    """Return the spec behind each seed of a row."""
+    (cell,) = [cell for cell in plan.cells[item] if cell.row.id == row and cell.column.id == "avg"]
+    return [plan.runs[plan.encoders[name].source.run] for (name,) in cell.jobs]
+
+
+def test_a_chain_starts_from_a_real_run_of_the_same_seed(tmp_path):
+    plan = chain_plan(tmp_path, "second", seeds=[3, 4])
+    last = runs_behind(plan, "second")
+    assert [run.seed for run in last] == [3, 4]
+    first = [plan.runs[run.init.run] for run in last]
+    assert [run.seed for run in first] == [3, 4], "the spread of the first stage is part of the spread"
+    assert [run.init.hub for run in first] == ["bert-base-uncased"] * 2
+    assert len({run.run_id for run in (*last, *first)}) == len(plan.runs) == 4
+    assert plan.runs_of(plan.item("made/table1")) == set(plan.runs)
+
+
+def test_a_chain_waits_for_the_checkpoint_that_it_starts_from(tmp_path):
+    plan = chain_plan(tmp_path, "second", seeds=[0])
+    (run,) = runs_behind(plan, "second")
+    folder = f"results/paper/runs/{run.init.run}/best"
+    assert plan.train_job(run.run_id)["init"] == folder
+    assert f"{folder}/model.safetensors" in plan.train_needs(run.run_id)
+    assert plan.train_job(run.run_id)["tokenizer"] == plan.train_job(run.init.run)["tokenizer"]
+
+
+def test_prefixes_of_chains_are_planned_once(tmp_path):
+    plan = chain_plan(tmp_path, "plain", "second", "third", "longer", seeds=[0])
+    plain, second, third, longer = (
+        runs_behind(plan, row)[0] for row in ("plain", "second", "third", "longer")
+    )
+    assert second.init.run == plain.run_id and third.init.run == second.run_id
+    changed = plan.runs[longer.init.run]
+    assert changed.optimisation.epochs == 2 and changed.run_id != plain.run_id
+    assert set(plan.runs) == {run.run_id for run in (plain, second, third, longer, changed)}
+
+
+def test_what_is_kept_along_a_chain_is_part_of_the_run(tmp_path):
+    plan = chain_plan(tmp_path, "third", seeds=[0])
+    (run,) = runs_behind(plan, "third")
+    assert (run.init.keep_head, run.init.checkpoint) == (True, "last")
+    assert plan.train_job(run.run_id)["run"]["init"] == {
+        "run": run.init.run,
+        "keep_head": True,
+        "checkpoint": "last",
+    }
+    assert plan.init_folder(run).endswith("/last")
+    assert plan.init_folder(plan.runs[run.init.run]).endswith("/best")
+
+
+def test_a_recipe_of_another_paper_starts_from_its_own_paper(tmp_path):
+    table = {
+        "columns": SCORE,
+        "setting": {"metric": "spearman"},
+        "rows": [{"id": "a", "encoder": {"use": "other/second"}}],
+    }
+    write_paper(tmp_path, "other", {}, recipes=STAGES)
+    write_paper(
+        tmp_path, "made", {"table1": table}, recipes={"plain": {**RECIPE, "corpus": "nli-entailment"}}
+    )
+    (run,) = runs_behind(made_plan(tmp_path, seeds=[0]), "a")
+    plan = made_plan(tmp_path, seeds=[0])
+    assert plan.runs[run.init.run].corpus["name"] == "wiki"
+
+
+def test_a_chain_without_a_beginning_is_refused(tmp_path):
+    with pytest.raises(BadInput, match=r"row endless: the run starts from itself.*break the circle"):
+        chain_plan(tmp_path, "endless")
+
+
+# Searches
+
+
+def search_plan(folder, over, **row):
+    grid = {"optimisation.batch_size": [32, 64, 128], "optimisation.learning_rate": [1e-5, 3e-5]}
+    column = {"id": "avg", "metric_path": "sts/avg", **({"over": over} if over else {})}
+    table = {"setting": {"metric": "spearman"}, "columns": [column],
+             "rows": [{"id": "a", "encoder": {"use": "plain", "grid": grid}, **row}]}  # fmt: skip
+    write_paper(folder, "made", {"table1": table})
+    return made_plan(folder)
+
+
+def test_a_search_that_does_not_say_what_is_taken_of_its_jobs_is_refused(tmp_path):
+    """Six jobs were once shown as the mean of six seeds."""
+    with pytest.raises(
+        BadInput, match=r"column avg: row a is a search; say in over.jobs what is taken of its jobs"
+    ):
+        search_plan(tmp_path, None)
+
+
+def test_a_search_runs_its_jobs_under_one_seed(tmp_path):
+    plan = search_plan(tmp_path, {"jobs": "max"})
+    (cell,) = plan.cells["made/table1"]
+    assert cell.seeds == (0,) and [len(group) for group in cell.jobs] == [6]
+    tried = [plan.runs[plan.encoders[name].source.run].optimisation for name in cell.encoders]
+    assert {(each.batch_size, each.learning_rate) for each in tried} == {
+        (size, rate) for size in (32, 64, 128) for rate in (1e-5, 3e-5)
+    }
+
+
+def test_a_choice_without_a_search_is_refused(tmp_path):
+    with pytest.raises(BadInput, match=r"column avg: over\.jobs is given, but row a is no search"):
+        search_plan(tmp_path, {"jobs": "max"}, encoder={"use": "plain"})
+
+
+# Numbers that identify
+
+
+def test_the_precision_of_a_scale_is_part_of_the_names_of_its_runs(tmp_path):
+    table = {
+        "columns": SCORE,
+        "setting": {"metric": "spearman"},
+        "rows": [{"id": "a", "encoder": {"use": "plain"}}],
+    }
+    write_paper(tmp_path, "made", {"table1": table})
+    (tmp_path / "scales").unlink()
+    (tmp_path / "scales").mkdir()
+    text = (WORKFLOW / "scales" / "paper.yaml").read_text(encoding="utf-8")
+    (tmp_path / "scales" / "paper.yaml").write_text(text, encoding="utf-8")
+    given = yaml.safe_load(text).get("precision", "fp32")
+    names = {}
+    for precision in ("fp32", "bf16", "fp16"):
+        edit(
+            tmp_path / "scales" / "paper.yaml",
+            lambda scale, precision=precision: scale.update(precision=precision),
+        )
+        plan = made_plan(tmp_path, seeds=[0])
+        (run,) = runs_behind(plan, "a")
+        assert run.precision == precision
+        assert plan.train_job(run.run_id)["run"].get("precision", "fp32") == precision
+        names[precision] = run.run_id
+    assert len(set(names.values())) == 3 and given in names
+
+
+def test_an_encoder_that_no_seed_of_the_study_changes_is_a_lone_value():
+    plan = load_plan({"scale": "micro", "papers": {"simcse": ["table5"]}, "seeds": [5, 6]}, WORKFLOW)
+    cells = {cell.row.id: cell for cell in plan.described("simcse/table5") if cell.column.id == "avg"}
+    baseline, trained = cells["bert-base-first-last"], cells["unsup-simcse-bert-base"]
+    assert trained.seeds == (5, 6) and len(trained.jobs) == 2
+    assert baseline.seeds == (0,), "the seed of the scale's pre-training"
+    assert len(baseline.jobs) == 1
+    paper = load_plan({"scale": "paper", "papers": {"simcse": ["table5"]}, "seeds": [5, 6]}, WORKFLOW)
+    released = {cell.row.id: cell for cell in paper.described("simcse/table5")}["bert-base-first-last"]
+    assert released.seeds == (None,)
+
+
+# Published spreads
+
+STS = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R", "avg")
+
+
+def spreads(plan, item):
+    """Return the spreads that cells of the text's protocol borrow, by row and column."""
+    found = {cell.key[1:3]: borrowed_spread(plan, cell) for cell in plan.described(item)}
+    return {key: spread for key, spread in found.items() if spread is not None}
+
+
+@pytest.fixture(scope="module")
+def everything():
+    papers = {"simcse": "all", "repro": "all", "diffcse": "all"}
+    return load_plan({"scale": "paper", "papers": papers, "seeds": [0, 1], "adjudicate": "all"}, WORKFLOW)
+
+
+@pytest.mark.parametrize(
+    ("item", "cells"),
+    [
+        ("simcse/table1", {("none", "stsb-dev"): 0.97}),
+        ("simcse/table2", {("unsup-simcse", "one-encoder"): 0.97}),
+        ("simcse/table3", {("p0.1", "stsb-dev"): 0.97}),
+        ("simcse/table6", {("cls-head-train-only", "unsup"): 0.97}),
+        ("simcse/tableA1", {}),
+        ("simcse/tableC1", {}),
+        ("simcse/tableE1", {}),
+        ("repro/table5", {("p0.1", "stsb-dev"): 0.97, ("p0.1", "stsb-dev-delta"): 0.97}),
+    ],
+)
+def test_only_the_measured_recipe_borrows(everything, item, cells):
+    assert spreads(everything, item) == cells
+
+
+def test_each_backbone_borrows_its_own_spread_where_one_is_published(everything):
+    found = spreads(everything, "simcse/table5")
+    bert = dict(zip(STS, (1.51, 1.33, 1.25, 1.02, 0.87, 1.12, 0.97, 0.84), strict=True))
+    assert found == {
+        **{("unsup-simcse-bert-base", column): spread for column, spread in bert.items()},
+        ("unsup-simcse-roberta-base", "avg"): 0.21,
+        ("unsup-simcse-roberta-large", "avg"): 0.50,
+    }, "supervised, post-processed and released encoders borrow nothing"
+    assert spreads(everything, "repro/table6")["unsup-simcse-bert-large", "avg"] == 1.74
+    diffcse = {
+        key: spread for key, spread in spreads(everything, "diffcse/table1").items() if "diffcse" in key[0]
+    }
+    assert diffcse == {("diffcse-bert-base", "avg"): 1.02}, "from four reruns"
+
+
+def test_the_published_spreads_are_those_of_fifty_seeds_and_of_four_reruns():
+    assert {
+        key: entry.sd
+        for key, entry in load_paper(WORKFLOW / "papers" / "reruns").reported.items()
+        if entry.sd
+    } == {("table1", "diffcse-bert-base", "avg", "spearman"): 1.02}
+    simple = load_paper(WORKFLOW / "papers" / "simple").reported
+    for row in ("bert-base", "bert-large", "roberta-base", "roberta-large"):
+        for column in ("avg", "stsb-dev"):
+            mean, least, most = (
+                simple["table1", row, name, "spearman"] for name in (column, f"{column}-min", f"{column}-max")
+            )
+            assert mean.statistic == "mean" and mean.seeds == least.seeds == most.seeds == 50
+            assert least.number.value < mean.number.value < most.number.value
+            assert 3.5 < (most.number.value - least.number.value) / mean.sd < 6.5, (
+                "the range of 50 normal draws"
+            )
+    # Four reruns: 77.00, 77.33, 77.44 and 75.25.
+    values = [77.00, 77.33, 77.44, 75.25]
+    assert statistics.stdev(values) == pytest.approx(1.02, abs=0.005)
+    assert statistics.mean(values) == pytest.approx(76.76, abs=0.0051)
+
+
+@pytest.mark.parametrize("scale", ["micro", "compact"])
+def test_a_smaller_scale_borrows_nothing(scale):
+    plan = plan_of(scale=scale, papers={"simcse": ["table3", "table5"]})
+    assert not any(spreads(plan, item) for item in plan.items)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"pooling": "cls-head"},
+        {"checkpoint": "last"},
+        {"postprocess": {"name": "whitening", "fit": "target"}},
+        {"run": {"optimisation": {"batch_size": 128}}},
+        {"run": {"dropout": {"attention": 0.05}}},
+        {"run": {"encoders": "two"}},
+        {"run": {"precision": "bf16"}},
+    ],
+)
+def test_whatever_differs_from_the_recipe_ends_the_loan(workflow, change):
+    def differ(table):
+        row = next(row for row in table["rows"] if row["id"] == "p0.1")
+        row["encoder"] = {**row.get("encoder", {}), **change}
+
+    config = {**CONFIG, "scale": "paper", "papers": {"simcse": ["table3"]}}
+    assert spreads(load_plan(config, workflow), "simcse/table3") == {("p0.1", "stsb-dev"): 0.97}
+    edit(workflow / "papers" / "simcse" / "tables" / "table3.yaml", differ)
+    assert spreads(load_plan(config, workflow), "simcse/table3") == {}
+
+
+def test_without_published_spreads_nothing_is_borrowed(workflow):
+    shutil.rmtree(workflow / "papers" / "simple")
+    config = {**CONFIG, "scale": "paper", "papers": {"simcse": ["table3"]}}
+    assert spreads(load_plan(config, workflow), "simcse/table3") == {}
+
+
+@pytest.mark.parametrize(("seeds", "borrowed"), [(1, "yes"), (4, "yes"), (5, "")])
+def test_a_borrowed_spread_is_marked_below_five_seeds(tmp_path, monkeypatch, seeds, borrowed):
+    monkeypatch.chdir(tmp_path)
+    plan = plan_of(
+        scale="paper", papers={"simcse": ["table3"]}, seeds=list(range(seeds)), adjudicate=["simcse/table3"]
+    )
+    write_scores(plan, ["simcse/table3"], lambda cell, place: 82 + 0.1 * place)
+    cells = cells_of(plan, "simcse/table3")
+    own = cells.pop(("p0.1", "stsb-dev", "as-described"))
+    assert own["borrowed"] == borrowed
+    assert own["verdict"] in ("within seed spread", "higher", "lower")
+    assert ("p0.1", "stsb-dev", "eval-250") in cells
+    assert not any(cell["borrowed"] for cell in cells.values()), "neither ablations nor variants borrow"
+    if seeds == 1:
+        assert {cell["verdict"] for cell in cells.values()} == {"undetermined"}
+
+
+# Numbers of the running text
+
+
+@pytest.mark.parametrize(
+    ("cell", "value", "place"),
+    [
+        (("two-encoders", "full", "spearman"), "84.2", "Section 4"),
+        (("qqp", "overlap", "percent"), "60", "Section 4"),
+        (("paranmt", "overlap", "percent"), "55", "Section 4"),
+        (("entailment", "overlap", "percent"), "39", "Section 4"),
+    ],
+)
+def test_a_row_may_point_to_a_number_of_the_running_text(everything, cell, value, place):
+    found = {each.key[1:]: each.reported for each in everything.described("simcse/table4")}
+    assert (found[cell].value, found[cell].source) == (value, place)
+
+
+def test_pointing_to_a_number_that_the_text_does_not_hold_is_a_mistake(workflow):
+    def misspell(table):
+        row = next(row for row in table["rows"] if row["id"] == "qqp")
+        row["printed"] = {"overlap": "lexical-overlap/qpq"}
+
+    edit(workflow / "papers" / "simcse" / "tables" / "table4.yaml", misspell)
+    with pytest.raises(BadInput) as error:
+        load_plan({**CONFIG, "papers": {"simcse": ["table4"]}}, workflow)
+    text = str(error.value)
+    assert "table4.yaml: row qqp: printed names" in text
+    assert 'did you mean "lexical-overlap/qqp"?' in text
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("tabel3,p0.1,stsb-dev,spearman,82.5,Table 3,", ['item "tabel3"', 'did you mean "table3"']),
+        (
+            "table3,p0.11,stsb-dev,spearman,82.5,Table 3,",
+            ["table3.yaml shows none there", "p0.1/stsb-dev/spearman"],
+        ),
+        (
+            "table3,p0.1,stsb-dev,accuracy,82.5,Table 3,",
+            ["table3.yaml shows none there", "p0.1/stsb-dev/spearman"],
+        ),
+    ],
+)
+def test_a_printed_number_that_no_cell_shows_is_a_mistake(workflow, line, words):
+    path = workflow / "papers" / "simcse" / "reported.csv"
+    path.write_text(path.read_text() + line + "\n", encoding="utf-8")
+    with pytest.raises(BadInput, match=r"reported\.csv: ") as error:
+        load_plan(CONFIG, workflow)
+    assert all(word in str(error.value) for word in words), str(error.value)

@@ -1,26 +1,30 @@
 """Protocols: what they change, where they apply, and what is told of a mistake in their file."""
 
+import shutil
+
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from made_up import write_scores
 from places import ROOT
 
 from replicse.errors import BadInput
+from replicse.study.paper.papers import load_paper
 from replicse.study.paper.protocols import (
     AS_DESCRIBED,
     AS_RUN,
     Protocol,
-    changed_subject,
+    changed,
     load_protocols,
     variants,
     varied,
 )
 from replicse.study.plan.planner import load_plan
-from replicse.study.results.manifest import manifest_of
+from replicse.study.results.tabulate import item_result
+from replicse.study.results.values import Evaluations
 
 WORKFLOW = ROOT / "workflow"
-SCHEMAS = WORKFLOW / "schemas"
 CROP = {"column": "text", "augment": {"name": "crop", "keep": 0.9, "unit": "word", "position": "window"}}
 RUN = {
     "views": [{"column": "text"}, CROP],
@@ -46,57 +50,83 @@ def plan():
 def runs(plan, item, row, protocol):
     """Return the specs behind a row under a protocol, in the order of the seeds."""
     cells = [cell for cell in plan.cells[item] if (cell.row.id, cell.protocol) == (row, protocol)]
-    return [plan.runs[plan.encoders[name].source["run"]] for name in cells[0].encoders]
+    return [plan.runs[plan.encoders[name].source.run] for name in cells[0].encoders]
 
 
 def test_augmentations_are_changed_where_there_are_any():
-    changed = varied(RUN, {"augment": {"unit": "character", "position": "prefix"}})
-    assert changed["views"][0] == {"column": "text"}
-    assert changed["views"][1]["augment"] == {**CROP["augment"], "unit": "character", "position": "prefix"}
+    result = varied(RUN, {"augment": {"unit": "character", "position": "prefix"}}, "here")
+    assert result["views"][0] == {"column": "text"}
+    assert result["views"][1]["augment"] == {**CROP["augment"], "unit": "character", "position": "prefix"}
     assert RUN["views"][1] == CROP, "what is varied stays as it was"
 
 
 def test_terms_are_changed_by_name():
-    changed = varied(RUN, {"terms": {"mlm": {"in_place": True}}})
-    assert changed["objective"] == [{"term": "infonce"}, {"term": "mlm", "weight": 0.1, "in_place": True}]
+    result = varied(RUN, {"terms": {"mlm": {"in_place": True}}}, "here")
+    assert result["objective"] == [{"term": "infonce"}, {"term": "mlm", "weight": 0.1, "in_place": True}]
 
 
 def test_both_sides_are_drawn_apart():
-    first, second = varied(RUN, {"both_sides": True})["views"]
+    first, second = varied(RUN, {"both_sides": True}, "here")["views"]
     assert first["augment"] == {**CROP["augment"], "seed": 43}
     assert second == CROP
 
 
 def test_nothing_to_vary_changes_nothing():
-    assert varied(RUN, {}) == RUN
+    assert varied(RUN, {}, "here") == RUN
+
+
+@pytest.mark.parametrize(
+    ("vary", "words"),
+    [
+        ({"terms": {"rtd": {"weight": 1}}}, 'here: term "rtd" is changed, but the run has infonce, mlm'),
+        ({"augment": {"keep": 0.5}}, "here: an augmentation is changed, but no view of the run has one"),
+        ({"both_sides": True}, "here: an augmentation is changed, but no view of the run has one"),
+    ],
+)
+def test_a_change_of_what_is_not_there_is_refused(vary, words):
+    """It would read as an effect of zero."""
+    with pytest.raises(BadInput, match=words):
+        varied({**RUN, "views": [{"column": "text"}]}, vary, "here")
+
+
+def protocol(name, cells, change, **more):
+    values = {"id": name, "title": name, "evidence": "a file", "cells": cells, "change": change, **more}
+    return Protocol.of(values, "here")
+
+
+CHANGES = {
+    "a": {"run": {"dropout": {"hidden": 0.1, "attention": 0.1}}},
+    "b": {"run": {"dropout": {"hidden": 0.2}}},
+    "c": {"pooling": "cls"},
+}
 
 
 @given(st.permutations(["a", "b", "c"]))
 def test_as_run_joins_all_of_the_released_code_in_the_order_of_the_file(order):
-    protocols = [
-        Protocol(name, name, "", {"t": "all"}, {"run": {name: order}}, as_run=name != "c") for name in order
-    ]
+    protocols = [protocol(name, {"t": "all"}, CHANGES[name], as_run=name != "c") for name in order]
     found = variants(protocols, "t", "row", adjudicated=True)
     assert set(found) == {"a", "b", "c", AS_RUN}
-    assert found[AS_RUN] == {"run": {name: order for name in order if name != "c"}}
+    last = [name for name in order if name != "c"][-1]
+    hidden = CHANGES[last]["run"]["dropout"]["hidden"]
+    assert found[AS_RUN] == {"run": {"dropout": {"hidden": hidden, "attention": 0.1}}}
 
 
 def test_one_variant_of_the_released_code_is_not_run_twice():
-    protocols = [Protocol("a", "a", "", {"t": ["row"]}, {"pooling": "cls"}, as_run=True)]
+    protocols = [protocol("a", {"t": ["row"]}, {"pooling": "cls"}, as_run=True)]
     assert set(variants(protocols, "t", "row", adjudicated=True)) == {"a"}
     assert variants(protocols, "t", "other", adjudicated=True) == {}
 
 
 def test_an_item_that_is_not_adjudicated_keeps_what_its_table_shows():
-    shown = Protocol("a", "a", "", {"t": "all"}, {"pooling": "cls"}, in_table=("t",))
-    hidden = Protocol("b", "b", "", {"t": "all"}, {"pooling": "mean"})
+    shown = protocol("a", {"t": "all"}, {"pooling": "cls"}, in_table=["t"])
+    hidden = protocol("b", {"t": "all"}, {"pooling": "mean"})
     assert set(variants([shown, hidden], "t", "row", adjudicated=False)) == {"a"}
 
 
 def test_a_change_is_laid_over_what_the_row_asks_for():
-    subject = {"use": "unsup", "run": {"dropout": {"hidden": 0.1, "attention": 0.1}}}
+    request = {"use": "unsup", "run": {"dropout": {"hidden": 0.1, "attention": 0.1}}}
     change = {"run": {"dropout": {"hidden": 0.02}}, "pooling": "cls-head", "augment": {"unit": "character"}}
-    assert changed_subject(subject, change) == {
+    assert changed(request, change) == {
         "use": "unsup",
         "run": {"dropout": {"hidden": 0.02, "attention": 0.1}},
         "pooling": "cls-head",
@@ -108,14 +138,19 @@ def test_the_studys_protocols_do_what_their_evidence_says(plan):
     (run,) = runs(plan, "repro/table4", "crop-10", "low-dropout")
     assert (run.dropout.hidden, run.dropout.attention) == (0.02, 0.01)
     (run,) = runs(plan, "repro/table4", "crop-10", "character-crop")
-    assert run.views[1]["augment"] == {**CROP["augment"], "unit": "character", "position": "prefix"}
+    assert run.views[1].augment.plain() == {
+        "name": "crop",
+        "keep": 0.9,
+        "unit": "character",
+        "position": "prefix",
+    }
     (run,) = runs(plan, "repro/table4", "synonym", "synonym-30")
-    assert run.views[1]["augment"]["rate"] == 0.3 and run.views[1]["augment"]["words"] is None
+    assert run.views[1].augment.rate == 0.3 and run.views[1].augment.words is None
     (run,) = runs(plan, "repro/table4", "mlm-15", "mlm-loss")
-    assert [term["term"] for term in run.objective] == ["infonce", "mlm"]
-    assert all("augment" not in view for view in run.views)
+    assert [term.term for term in run.objective] == ["infonce", "mlm"]
+    assert all(view.augment is None for view in run.views)
     (run,) = runs(plan, "repro/table4", "deletion-20", AS_RUN)
-    assert run.dropout.hidden == 0.02 and run.views[1]["augment"]["rounding"] == "keep-floor"
+    assert run.dropout.hidden == 0.02 and run.views[1].augment.rounding == "keep-floor"
 
 
 def test_evaluating_otherwise_trains_nothing(plan):
@@ -132,11 +167,49 @@ def test_only_what_is_adjudicated_is_run():
     assert {cell.protocol for cell in one.cells["repro/table6"]} == {AS_DESCRIBED}
 
 
-def test_variants_share_their_runs_with_the_tables_they_stand_in(plan):
-    manifest = manifest_of(plan, plan.item("simcse/tableD2"))
-    row = next(row for row in manifest["rows"] if row["id"] == "mlm-1")
-    assert "masking-in-place" in row["protocols"]
-    assert manifest["variants"] == {}, "what a table shows is no hidden variant of it"
+def test_variants_that_are_no_lines_of_the_table_have_titles(plan, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def titles(of, item):
+        return item_result(of, of.item(item), Evaluations(of.paths)).variants
+
+    found = titles(plan, "repro/table4")
+    assert found["low-dropout"] == "Dropout 0.02 and 0.01"
+    assert found["as-run"] == "All of the released code"
+    assert set(found) == {cell.protocol for cell in plan.cells["repro/table4"]} - {AS_DESCRIBED}
+    lines = {cell.protocol for cell in plan.cells["simcse/table5"]}
+    assert lines == {AS_DESCRIBED, "released", "first-transformer-layer"}
+    assert titles(plan, "simcse/table5") == {}, "what the table itself shows below its rows is no variant"
+    rows = {cell.protocol for cell in plan.cells["simcse/tableD2"] if cell.row.id == "mlm-1"}
+    assert "masking-in-place" in rows and titles(plan, "simcse/tableD2") == {}
+    assert titles(plan_of(papers={"repro": ["table4"]}, adjudicate=[]), "repro/table4") == {}
+
+
+def test_a_protocol_on_a_table_of_chosen_hyper_parameters_is_chosen_alike(tmp_path, monkeypatch):
+    """It once ended in a KeyError: choices were recorded for the text's protocol only."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "workflow"
+    for name in ("papers", "scales"):
+        shutil.copytree(WORKFLOW / name, folder / name)
+    file = folder / "papers" / "simcse" / "protocols.yaml"
+    protocols = yaml.safe_load(file.read_text(encoding="utf-8"))
+    protocols[2]["cells"]["tableA1"] = ["unsup-simcse-bert-base"]
+    file.write_text(yaml.safe_dump(protocols), encoding="utf-8")
+    plan = load_plan({"scale": "paper", "papers": {"simcse": ["tableA1"]}, "seeds": [0],
+                      "adjudicate": ["simcse/tableA1"]}, folder)  # fmt: skip
+    best = {AS_DESCRIBED: 3, protocols[2]["id"]: 7}
+    write_scores(plan, ["simcse/tableA1"], lambda cell, place: 80 + (place == best[cell.protocol]))
+    cells = {
+        (cell.column, cell.protocol): cell.reproduced
+        for cell in item_result(plan, plan.item("simcse/tableA1"), Evaluations(plan.paths)).cells
+        if cell.row == "unsup-simcse-bert-base"
+    }
+    assert cells == {
+        ("batch-size", AS_DESCRIBED): 128.0,
+        ("learning-rate", AS_DESCRIBED): 1e-5,
+        ("batch-size", protocols[2]["id"]): 256.0,
+        ("learning-rate", protocols[2]["id"]): 3e-5,
+    }
 
 
 def test_unknown_items_to_adjudicate_are_named_with_the_nearest():
@@ -148,11 +221,15 @@ def test_unknown_items_to_adjudicate_are_named_with_the_nearest():
     ("change", "words"),
     [
         ({"cells": {"table9": "all"}}, 'a.cells names "table9"; did you mean "table'),
+        ({"cells": {}}, "cells is {}"),
+        ({"change": {}}, "a.change is empty; a variant changes something"),
+        ({"change": {"terms": {"infonec": {"weight": 2}}}}, 'did you mean "infonce"'),
+        ({"change": {"augment": {"kepe": 0.5}}}, 'did you mean "keep"'),
         ({"cells": {"table4": ["nones"]}}, 'a.cells.table4 names "nones"; did you mean "none"'),
         ({"in_table": ["table5"]}, 'a.in_table names "table5"'),
         ({"id": "as-run"}, 'protocol "as-run" is given twice or is a reserved name'),
         ({"change": {"pool": "cls"}}, 'unknown key "pool"'),
-        ({"evidence": "code"}, "expected where the difference is seen"),
+        ({"evidence": ""}, "evidence is"),
     ],
 )
 def test_mistakes_are_told_in_a_sentence(tmp_path, change, words):
@@ -166,8 +243,8 @@ def test_mistakes_are_told_in_a_sentence(tmp_path, change, words):
     file = tmp_path / "protocols.yaml"
     file.write_text(yaml.safe_dump([{**good, **change}]), encoding="utf-8")
     with pytest.raises(BadInput, match=words):
-        load_protocols(file, SCHEMAS, {"table4": ["none"], "table5": ["p0.1"]})
+        load_protocols(file, load_paper(WORKFLOW / "papers" / "repro").items)
 
 
 def test_a_paper_without_protocols_has_none(tmp_path):
-    assert load_protocols(tmp_path / "protocols.yaml", SCHEMAS, {}) == ()
+    assert load_protocols(tmp_path / "protocols.yaml", {}) == ()

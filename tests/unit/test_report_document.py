@@ -17,6 +17,7 @@ from replicse.report.content.records import records_of
 from replicse.report.content.tables import Sheet, grid_of
 from replicse.report.document import LatexError, compile_latex, find_engine, write_report
 from replicse.report.figures import draw
+from replicse.report.formats.prose import COVERED, SYMBOLS
 from replicse.report.formats.terminal import item_text
 
 VOID = {"meta", "br", "img", "hr", "link"}
@@ -260,6 +261,16 @@ def test_the_pdf_is_set_within_its_pages_and_the_same_twice(tmp_path, drawn):
     scratch.mkdir()
     output = document._run_engine(find_engine(), tmp_path / "report.tex", str(scratch), "")
     assert "Overfull" not in output and "Missing character" not in output
+
+
+@pytest.mark.skipif(find_engine() is None, reason="no TeX engine is installed")
+def test_every_character_that_is_covered_is_set(tmp_path):
+    known = [chr(code) for code in range(33, 0x2700) if COVERED.match(chr(code))] + list(SYMBOLS)
+    sheet = Sheet("Characters", ("Number", "Character"), tuple((hex(ord(one)), f"a{one}b") for one in known))
+    page = contents.Page("All", (), (sheet,))
+    assert len(known) > 250
+    written = write_report(tmp_path, example.STUDY, [], [page])
+    assert written[-1].read_bytes().startswith(b"%PDF")
 
 
 def test_torch_is_not_loaded():

@@ -268,6 +268,23 @@ def test_a_verb_prints_rows_as_an_aligned_table(capsys):
     ]
 
 
+def test_a_terminal_gets_colour_and_its_own_width(monkeypatch, capsys):
+    rows = [("word " * 12, 1)]
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("COLUMNS", "40")
+    print_sheet(("text", "n"), rows)
+    plain = capsys.readouterr().out
+    assert "\x1b[" not in plain and max(map(len, plain.splitlines())) > 60, "a pipe has no width of its own"
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    print_sheet(("text", "n"), rows)
+    shown = capsys.readouterr().out
+    assert "\x1b[1m" in shown
+    assert max(len(re.sub(r"\x1b\[[\d;]*m", "", line)) for line in shown.splitlines()) <= 40
+    monkeypatch.setenv("NO_COLOR", "1")
+    print_sheet(("text", "n"), rows)
+    assert "\x1b[" not in capsys.readouterr().out
+
+
 def test_a_page_as_text_has_title_paragraphs_and_sheets():
     page = Page(
         "Claims",

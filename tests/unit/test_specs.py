@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replicse.errors import BadInput
-from replicse.study.plan.specs import EncoderSpec, RunSpec, Trajectory, build, digest, plain, tidy
+from replicse.registry.runs import Trajectory
+from replicse.study.plan.specs import EncoderSpec, RunSpec, digest, tidy
 
 BASE = {
     "init": {"hub": "bert-base-uncased", "revision": "abc"},
@@ -16,21 +17,27 @@ BASE = {
 
 
 def run(**changes):
-    return build(RunSpec, {**BASE, **changes}, "run")
+    return RunSpec.of({**BASE, **changes}, "run")
 
 
-def test_one_name_is_frozen():
-    assert run().run_id == "infonce-s42-92bcf9d2e3db"
+def encoder(**changes):
+    source = {"hub": "princeton-nlp/sup-simcse", "revision": "x"}
+    return EncoderSpec.of({"source": source, **changes}, "encoder")
 
 
-@pytest.mark.parametrize("text", ["3e-5", "3E-05", "0.00003", 3e-5])
+def test_one_name_of_each_kind_is_frozen():
+    assert run().run_id == "infonce-s42-37eb49e79011"
+    assert encoder(pooling="mean").encoder_id == "sup-simcse-mean-74f93904"
+
+
+@pytest.mark.parametrize("text", ["3e-5", "3E-05", "0.00003", 3e-5, 3.0e-05])
 def test_spelling_of_a_number_does_not_change_the_run(text):
     assert run(optimisation={"learning_rate": text}).run_id == run().run_id
 
 
-def test_a_product_of_floats_is_the_number_it_stands_for():
+def test_a_product_of_floats_is_named_as_the_number_it_stands_for():
     scaled, written = (run(optimisation={"learning_rate": rate}) for rate in (3e-5 * 10, "3e-4"))
-    assert scaled == written
+    assert scaled.run_id == written.run_id
 
 
 def test_spelling_inside_free_parts_does_not_change_the_run():
@@ -38,63 +45,92 @@ def test_spelling_inside_free_parts_does_not_change_the_run():
     assert run(objective=spelt).run_id == run().run_id
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"seed": 1},
-        {"dropout": {"hidden": 0.2}},
-        {"dropout": {"masks": "fixed"}},
-        {"pooling": {"test": "cls-head"}},
-        {"objective": [{"term": "infonce", "temperature": 0.1}]},
-        {"views": [{"column": "text"}]},
-        {"encoders": "two"},
-        {"optimisation": {"batch_size": 128}},
-        {"selection": {"every": 250}},
-        {"init": {"hub": "bert-base-uncased", "revision": "abd"}},
-    ],
-)
+CHANGES = [
+    {"seed": 1},
+    {"dropout": {"hidden": 0.2}},
+    {"dropout": {"masks": "fixed"}},
+    {"pooling": {"test": "cls-head"}},
+    {"objective": [{"term": "infonce", "temperature": 0.1}]},
+    {"views": [{"column": "text"}]},
+    {"encoders": "two"},
+    {"head": {"kind": "projector"}},
+    {"head": {"kind": "projector", "layers": 3}},
+    {"engine": "transformers"},
+    {"precision": "bf16"},
+    {"precision": "fp16"},
+    {"init": {"run": "first"}},
+    {"init": {"run": "first", "keep_head": True}},
+    {"init": {"run": "first", "checkpoint": "last"}},
+    {"optimisation": {"batch_size": 128}},
+    {"selection": {"every": 250}},
+    {"init": {"hub": "bert-base-uncased", "revision": "abd"}},
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
 def test_what_changes_a_number_changes_the_name(change):
     assert run(**change).run_id != run().run_id
+
+
+def test_no_two_changes_have_one_name():
+    assert len({run(**change).run_id for change in CHANGES}) == len(CHANGES)
 
 
 def test_keeping_checkpoints_does_not_change_the_name():
     assert run(trajectory={"every": 10, "until": 100}).run_id == run().run_id
 
 
-def test_a_default_written_out_does_not_change_the_name():
-    assert run(dropout={"hidden": 0.1, "attention": "0.10"}, encoders="shared").run_id == run().run_id
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"dropout": {"hidden": 0.1, "attention": "0.10"}, "encoders": "shared"},
+        {"head": "mlp"},
+        {"head": {"kind": "mlp"}},
+        {"precision": "fp32", "engine": "auto"},
+        {"views": [{"column": "text", "augment": None}, {"column": "text"}]},
+        {"objective": [{"term": "infonce", "weight": 1, "similarity": "cosine"}]},
+        {"optimisation": {"steps": None, "clip": 1.0, "batch_size": "64"}},
+        {"init": {**BASE["init"], "keep_head": False}},
+    ],
+)
+def test_a_default_written_out_does_not_change_the_name(change):
+    assert run(**change).run_id == run().run_id
 
 
 def test_a_spec_survives_its_own_plain_data():
     spec = run(dropout={"hidden": 0.2}, trajectory={"every": 10, "until": 50})
-    assert build(RunSpec, plain(spec), "run") == spec
+    assert RunSpec.of(spec.plain(), "run") == spec
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"dropuot": {}}, ['run: unknown key "dropuot"', 'did you mean "dropout"']),
-        ({"dropout": {"hiden": 0.1}}, ['run.dropout: unknown key "hiden"', '"hidden"']),
-        ({"dropout": {"hidden": "much"}}, ["run.dropout.hidden is 'much'", "expected a number"]),
-        ({"dropout": {"hidden": 1.5}}, ["1.5", "[0, 1)"]),
+        ({"dropuot": {}}, ['unknown key "dropuot"', 'did you mean "dropout"']),
+        ({"dropout": {"hiden": 0.1}}, ['unknown key "hiden" in dropout', '"hidden"']),
+        ({"dropout": {"hidden": "much"}}, ['dropout.hidden is "much"', "expected a number"]),
+        ({"dropout": {"hidden": 1.5}}, ["1.5", "below 1"]),
         ({"optimisation": {"batch_size": 6.5}}, ["6.5", "whole number"]),
         ({"optimisation": {"batch_size": 0}}, ["batch_size is 0", "at least 1"]),
         ({"pooling": {"test": "clss"}}, ['"clss"', 'did you mean "cls"']),
         ({"init": {}}, ["exactly one of hub, folder, run, fresh"]),
-        ({"views": []}, ["views is empty"]),
-        ({"objective": []}, ["objective is empty"]),
-        ({"seed": "two"}, ["run.seed is 'two'"]),
+        ({"views": []}, ["views is []", "at least 1"]),
+        ({"objective": []}, ["objective is []", "at least 1"]),
+        ({"seed": "two"}, ['seed is "two"']),
+        ({"objective": [{"term": "infonce", "views": [0, 2]}]}, ["views 0 to 1, not on view 2"]),
+        ({"objective": [{"term": "rtd"}]}, ["term rtd with its generator"]),
     ],
 )
 def test_a_mistake_is_one_sentence_with_place_and_value(change, words):
     with pytest.raises(BadInput) as error:
         run(**change)
-    assert all(word in str(error.value) for word in words), str(error.value)
+    text = str(error.value)
+    assert text.startswith("run: ") and "\n" not in text
+    assert all(word in text for word in words), text
 
 
 def test_a_missing_part_is_named():
-    with pytest.raises(BadInput, match="corpus, views must be given"):
-        build(RunSpec, {key: BASE[key] for key in ("init", "objective")}, "run")
+    with pytest.raises(BadInput, match='lacks the key "corpus"'):
+        RunSpec.of({key: BASE[key] for key in ("init", "views", "objective")}, "run")
 
 
 plain_values = st.recursive(
@@ -122,7 +158,10 @@ def test_trajectories_join_to_the_longer_one():
 
 
 def test_encoder_names_are_readable_and_safe():
-    spec = EncoderSpec(source={"hub": "princeton-nlp/sup-simcse", "revision": "x"}, pooling="mean")
-    assert spec.encoder_id.startswith("sup-simcse-mean-")
-    assert "/" not in spec.encoder_id
-    assert spec.encoder_id != EncoderSpec(source=spec.source, pooling="cls").encoder_id
+    name = encoder(pooling="mean").encoder_id
+    assert name.startswith("sup-simcse-mean-")
+    assert "/" not in name
+    others = [encoder(), encoder(engine="packed"), encoder(checkpoint="last"),
+              encoder(postprocess={"name": "whitening", "fit": "target"})]  # fmt: skip
+    assert len({name, *(other.encoder_id for other in others)}) == 5
+    assert encoder(pooling="cls", checkpoint="best", engine="auto").encoder_id == encoder().encoder_id

@@ -1,203 +1,488 @@
-"""Tabulated cells: intervals over test pairs, settings that differ, collapsed encoders, chosen hyper-parameters."""
+"""Tabulated cells: kinds of columns, statistics over jobs and seeds, intervals, settings that differ, collapsed encoders."""
 
 import itertools
+import shutil
 import statistics
+import typing
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_up import write_evaluation
+from made_up import made_plan, write_evaluation, write_paper, write_scores
+from places import ROOT
 
-from replicse.study.plan.paths import Paths
-from replicse.study.results.tabulate import FIELDS, Evaluations, tabulate
+from replicse.errors import BadInput
+from replicse.registry.suites import file_of
+from replicse.study.plan.planner import load_plan
+from replicse.study.results.table import Verdict
+from replicse.study.results.tabulate import FIELDS, TIDY, item_result, table_rows, tidy_rows
+from replicse.study.results.values import Evaluations
 
-READ = "sts/STS12/all"
+PATH = "sts/STS12/all"
+GRID = {"optimisation.batch_size": [32, 64, 128, 256]}
 
 
-def column(name="a", read=READ, metric="spearman", **more):
-    return {"id": name, "metric": metric, "read": read, "minus": False, "choose": "", **more}
+def column(name="a", path=PATH, **more):
+    return {"id": name, "metric_path": path, **more}
 
 
-def manifest(
-    columns=None, facts=None, encoders=("s0", "s1"), protocols=("as-described",), quoted=False, **more
-):
-    """A manifest of one row; every column reads the same encoders under every protocol."""
-    columns = columns or [column()]
-    names = [f"{entry['id']}|{entry['metric']}" for entry in columns]
-    groups = dict.fromkeys(names, "all") if encoders else {}
-    return {
-        "columns": columns,
-        "rows": [{"id": "r", "label": "R", "quoted": quoted, "protocols": dict.fromkeys(protocols, groups)}],
-        "encoders": {"all": list(encoders)},
-        "cells": {f"r|{name}": {"reported": "70.0", "source": "x", **(facts or {})} for name in names},
-        "seedless": [],
-        "comparable": True,
-        "scale": "paper",
-        **more,
-    }
+def row(name="r", **more):
+    return {"id": name, "encoder": {"use": "plain"}, **more}
+
+
+class Study:
+    """A paper of one table in a folder of its own, and evaluations of its encoders."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def plan(self, columns=None, rows=None, printed=(("r", "a", "70.0"),), seeds=2, scale="paper", **table):
+        """Write the paper anew and plan it; `printed` holds row, column, value and further fields of reported.csv."""
+        papers = self.folder / "workflow" / "papers"
+        if (papers / "made").exists():
+            shutil.rmtree(papers / "made")
+        table = {
+            "setting": {"metric": "spearman"},
+            "columns": columns or [column()],
+            "rows": rows or [row()],
+            **table,
+        }
+        reported = [
+            {"item": "table1", "row": name, "column": where, "value": value, **(more[0] if more else {})}
+            for name, where, value, *more in printed
+        ]
+        write_paper(papers.parent, "made", {"table1": table}, reported)
+        return made_plan(papers.parent, scale=scale, seeds=list(range(seeds)))
+
+    def result(self, plan, scores=(), failures=None):
+        """Return the result where the encoder of each seed has these numbers by metric path; None is not run."""
+        shutil.rmtree(self.folder / "results", ignore_errors=True)
+        for cell in plan.cells["made/table1"]:
+            for encoder, values in zip(cell.encoders, scores, strict=False):
+                for group in {file_of(path) for path in values or ()}:
+                    own = {path: value for path, value in values.items() if file_of(path) == group}
+                    write_evaluation(plan.paths.evaluation(encoder, group), own, failures)
+        return item_result(plan, plan.item("made/table1"), Evaluations(plan.paths))
+
+    def cells(self, plan, scores=(), failures=None):
+        """Return the CSV's rows."""
+        return list(table_rows(self.result(plan, scores, failures)))
 
 
 @pytest.fixture
-def table(tmp_path, monkeypatch):
-    """Tabulate a manifest with made-up evaluations: a mapping of suite paths to values per encoder."""
+def study(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    paths = Paths("paper")
-
-    def judged(document, scores, failures=None):
-        for encoder, values in scores.items():
-            write_evaluation(
-                paths.encoder(encoder, "evaluation"), values, failures=(failures or {}).get(encoder)
-            )
-        return list(tabulate(document, Evaluations(paths)))
-
-    return judged
+    return Study(tmp_path)
 
 
 def bounded(value, low, high, task="sts/STS12"):
     return {f"{task}/all": value, f"{task}/low": low, f"{task}/high": high}
 
 
-def test_bounds_over_pairs_are_averaged_over_the_seeds(table):
-    scores = {"s0": bounded(70.0, 68.0, 71.5), "s1": bounded(71.0, 69.5, 72.0)}
-    (cell,) = table(manifest(), scores)
-    assert list(cell) == FIELDS
+def each(*numbers):
+    return [{PATH: number} for number in numbers]
+
+
+# Intervals over test pairs
+
+
+def test_bounds_over_pairs_are_averaged_over_the_seeds(study):
+    (cell,) = study.cells(study.plan(), [bounded(70.0, 68.0, 71.5), bounded(71.0, 69.5, 72.0)])
+    assert set(cell) == set(FIELDS)
     assert float(cell["pairs_low"]) == pytest.approx(statistics.fmean([68.0, 69.5]))
     assert float(cell["pairs_high"]) == pytest.approx(statistics.fmean([71.5, 72.0]))
 
 
-def test_every_protocol_has_the_bounds_of_its_own_encoders(table):
-    document = manifest(protocols=("as-described", "variant"))
-    document["encoders"]["other"] = ["v0"]
-    document["rows"][0]["protocols"]["variant"] = {"a|spearman": "other"}
-    scores = {name: bounded(70.0, 68.0, 72.0) for name in ("s0", "s1")} | {"v0": bounded(60.0, 55.0, 65.0)}
-    described, variant = table(document, scores)
-    assert (described["pairs_low"], variant["pairs_low"]) == ("68.0", "55.0")
+def test_every_protocol_has_the_bounds_of_its_own_encoders(study):
+    plan = study.plan(rows=[row(also={"variant": {"use": "plain", "pooling": "mean"}})], seeds=1)
+    described, variant = plan.cells["made/table1"]
+    assert (described.protocol, variant.protocol) == ("as-described", "variant")
+    for cell, bounds in ((described, bounded(70.0, 68.0, 72.0)), (variant, bounded(60.0, 55.0, 65.0))):
+        write_evaluation(plan.paths.evaluation(cell.encoders[0], "fast"), bounds)
+    cells = list(table_rows(item_result(plan, plan.item("made/table1"), Evaluations(plan.paths))))
+    assert [cell["pairs_low"] for cell in cells] == ["68.0", "55.0"]
+
+
+SUBTRACT = {"item": "made/table1", "column": "b", "metric": "spearman"}
 
 
 @pytest.mark.parametrize(
-    ("columns", "scores"),
+    ("columns", "rows", "scores"),
     [
         # An average is no correlation over pairs, whatever bounds stand beside it.
-        ([column(read="sts/avg")], {"sts/avg": 70.0, "sts/low": 60.0, "sts/high": 80.0}),
-        ([column(read="sts/STS12/wmean")], {**bounded(70.0, 68.0, 72.0), "sts/STS12/wmean": 71.0}),
-        ([column(minus=True)], bounded(70.0, 68.0, 72.0)),
-        ([column(choose="optimisation.batch_size")], bounded(70.0, 68.0, 72.0)),
-        ([column()], {READ: 70.0}),
-        ([column(metric="text")], {READ: "A sentence."}),
+        ([column(path="sts/avg")], None, {"sts/avg": 70.0, "sts/low": 60.0, "sts/high": 80.0}),
+        ([column(path="sts/STS12/wmean")], None, {**bounded(70.0, 68.0, 72.0), "sts/STS12/wmean": 71.0}),
+        ([column(kind="difference", subtract=SUBTRACT), column("b")], None, bounded(70.0, 68.0, 72.0)),
+        ([column(kind="derived", metric_path=None, formula="{b} * 2"), column("b")], None, bounded(70.0, 68.0, 72.0)),
+        ([column(over={"seeds": "max"})], None, bounded(70.0, 68.0, 72.0)),
+        ([column(over={"jobs": {"argmax": "optimisation.batch_size"}})],
+         [row(encoder={"use": "plain", "grid": {"optimisation.batch_size": [64, 128]}})], bounded(70.0, 68.0, 72.0)),
+        ([column()], None, {PATH: 70.0}),
+        ([column(kind="text")], None, {PATH: "A sentence."}),
     ],
-    ids=["average", "wmean", "minus", "choose", "no-bounds", "text"],
-)
-def test_numbers_that_are_no_correlation_over_pairs_have_no_bounds_over_them(table, columns, scores):
-    facts = {"minus": "65.0", "choices": {"s0": 64.0, "s1": 128.0}}
-    (cell,) = table(manifest(columns, facts), {"s0": scores, "s1": scores})
+    ids=["average", "wmean", "difference", "derived", "max", "argmax", "no-bounds", "text"],
+)  # fmt: skip
+def test_numbers_that_are_no_correlation_over_pairs_have_no_bounds_over_them(study, columns, rows, scores):
+    columns = [{key: entry for key, entry in each.items() if entry is not None} for each in columns]
+    printed = [("r", "b", "65.0")] if len(columns) == 2 else []
+    (cell, *_) = study.cells(study.plan(columns, rows, printed), [scores, scores])
     assert cell["reproduced"] != ""
     assert (cell["pairs_low"], cell["pairs_high"]) == ("", "")
 
 
-def test_no_bounds_while_an_evaluation_is_missing_or_one_collapsed(table):
-    (missing,) = table(manifest(), {"s0": bounded(70.0, 68.0, 72.0)})
+def test_no_bounds_while_an_evaluation_is_missing_or_one_collapsed(study):
+    plan = study.plan()
+    (missing,) = study.cells(plan, [bounded(70.0, 68.0, 72.0)])
     assert (missing["verdict"], missing["reproduced"]) == ("not run", "70.0")
     assert (missing["pairs_low"], missing["pairs_high"]) == ("", "")
-    collapsed = bounded(None, None, None)
-    (failed,) = table(
-        manifest(),
-        {"s0": bounded(70.0, 68.0, 72.0), "s1": collapsed},
-        {"s1": {READ: "all embeddings are equal"}},
-    )
-    assert (failed["verdict"], failed["reproduced"], failed["reason"]) == (
-        "failed",
-        "",
-        "all embeddings are equal",
-    )
+    failures = {PATH: "all embeddings are equal"}
+    (failed,) = study.cells(plan, [bounded(70.0, 68.0, 72.0), bounded(None, None, None)], failures)
+    assert (failed["verdict"], failed["reproduced"]) == ("failed", "")
+    assert failed["reason"] == "all embeddings are equal", "told once, however many seeds it happened to"
     assert (failed["pairs_low"], failed["pairs_high"]) == ("", "")
 
 
-def test_a_collapsed_encoder_fails_whatever_else_is_wrong(table):
+# Settings, seeds, failures
+
+
+def test_a_collapsed_encoder_fails_whatever_else_is_wrong(study):
     """Failed stands before not run, before another setting and before a smaller scale."""
-    document = manifest(facts={"why_not": "read with split dev, printed with split test"}, comparable=False)
-    (cell,) = table(
-        document, {"s0": bounded(None, None, None)}, {"s0": {READ: "correlation of a constant is undefined"}}
-    )
+    plan = study.plan(setting={"metric": "spearman", "aggregation": "mean"}, scale="micro")
+    (cell,) = study.cells(plan, each(None), {PATH: "correlation of a constant is undefined"})
     assert (cell["verdict"], cell["reason"]) == ("failed", "correlation of a constant is undefined")
 
 
 @pytest.mark.parametrize(
-    "why_not",
+    ("setting", "why_not"),
     [
-        "read with aggregation all, printed with aggregation wmean",
-        "read with split dev, printed with split test",
-        "read with pooling cls, printed with pooling cls-head",
+        ({"aggregation": "wmean"}, "read with aggregation all, printed with aggregation wmean"),
+        ({"split": "dev"}, "read with split test, printed with split dev"),
+        ({"pooling": "cls-head"}, "read with pooling cls, printed with pooling cls-head"),
     ],
 )
-def test_another_setting_is_not_comparable_and_says_so(table, why_not):
-    scores = {name: {READ: 70.0} for name in ("s0", "s1")}
-    (cell,) = table(manifest(facts={"why_not": why_not, "spread": 0.84}), scores)
+def test_another_setting_is_not_comparable_and_says_so(study, setting, why_not):
+    plan = study.plan(setting={"metric": "spearman", **setting})
+    (cell,) = study.cells(plan, each(70.0, 70.0))
     assert (cell["verdict"], cell["reason"]) == ("not comparable", why_not)
     assert (cell["reproduced"], cell["delta"], cell["borrowed"]) == ("70.0", "0.0", "")
 
 
-def test_a_smaller_scale_is_not_comparable_and_says_so(table):
-    document = manifest(comparable=False, scale="compact")
-    (cell,) = table(document, {name: {READ: 70.0} for name in ("s0", "s1")})
+def test_a_smaller_scale_is_not_comparable_and_says_so(study):
+    (cell,) = study.cells(study.plan(scale="compact"), each(70.0, 70.0))
     assert (cell["verdict"], cell["reason"]) == (
         "not comparable",
         "the compact scale is not the paper's setting",
     )
 
 
-def test_a_part_that_is_missing_leaves_the_average_blank(table):
+def test_a_part_that_is_missing_leaves_the_average_blank(study):
     """An average with a missing task is None in the evaluation; it is neither a number nor a failure."""
-    scores = {name: {"sts/avg": None, READ: 70.0} for name in ("s0", "s1")}
-    (cell,) = table(manifest([column(read="sts/avg")]), scores)
+    (cell,) = study.cells(study.plan([column(path="sts/avg")]), [{"sts/avg": None, PATH: 70.0}] * 2)
     assert (cell["verdict"], cell["reproduced"], cell["delta"]) == ("not run", "", "")
 
 
-def test_a_minus_column_subtracts_what_is_printed_and_is_blank_where_nothing_is(table):
-    scores = {"s0": {READ: 70.0}, "s1": {READ: 71.0}}
-    (cell,) = table(manifest([column(minus=True)], {"minus": "72.5", "reported": "-2.0"}), scores)
+def test_a_difference_subtracts_what_is_printed_and_is_blank_where_nothing_is(study):
+    columns = [column("b"), column(kind="difference", subtract=SUBTRACT)]
+    (_, cell) = study.cells(
+        study.plan(columns, printed=[("r", "b", "72.5"), ("r", "a", "-2.0")]), each(70.0, 71.0)
+    )
     assert float(cell["reproduced"]) == pytest.approx(-2.0)
     assert float(cell["delta"]) == pytest.approx(0.0)
-    (blank,) = table(manifest([column(minus=True)], {"minus": "-"}), scores)
-    assert (blank["reproduced"], blank["verdict"]) == ("", "not run")
+    for printed in ([("r", "b", "-")], []):
+        (_, blank) = study.cells(study.plan(columns, printed=printed), each(70.0, 71.0))
+        assert (blank["reproduced"], blank["verdict"]) == ("", "not run")
 
 
-def test_an_encoder_without_a_seed_is_judged_by_the_digit_alone(table):
+def test_an_encoder_without_a_seed_is_judged_by_the_digit_alone(study):
+    plan = study.plan(rows=[row(encoder={"backbone": "bert-base"})])
     for value, verdict in ((70.04, "within seed spread"), (70.06, "higher"), (69.94, "lower")):
-        (cell,) = table(manifest(encoders=("s0",), seedless=["s0"]), {"s0": {READ: value}})
-        assert cell["verdict"] == verdict
-        assert cell["borrowed"] == ""
+        result = study.result(plan, each(value))
+        (cell,) = table_rows(result)
+        assert (cell["verdict"], cell["borrowed"], cell["n_seeds"]) == (verdict, "", "1")
+        assert result.cells[0].seedless and result.cells[0].values[0].seed is None
 
 
-def test_one_seed_is_undetermined_or_borrows(table):
-    (alone,) = table(manifest(encoders=("s0",)), {"s0": {READ: 70.5}})
+def test_one_seed_is_undetermined_or_borrows(study):
+    (alone,) = study.cells(study.plan(seeds=1), each(70.5))
     assert (alone["verdict"], alone["low"], alone["high"]) == ("undetermined", "", "")
-    (lent,) = table(manifest(encoders=("s0",), facts={"spread": 0.84}), {"s0": {READ: 70.5}})
+    spread = {"statistic": "mean", "seeds": 50, "sd": 0.84}
+    table = {
+        "columns": [column()],
+        "setting": {"metric": "spearman"},
+        "rows": [row(encoder={"use": "made/plain"})],
+    }
+    reported = [{"item": "table1", "row": "r", "column": "a", "value": "70.1", **spread}]
+    write_paper(study.folder / "workflow", "measured", {"table1": table}, reported)
+    (lent,) = study.cells(study.plan(seeds=1), each(70.5))
     assert (lent["verdict"], lent["borrowed"]) == ("within seed spread", "yes")
+    assert float(lent["high"]) - float(lent["low"]) == pytest.approx(2 * (1.959964 * 0.84 * 2**0.5 + 0.05))
 
 
-def test_what_is_quoted_has_no_verdict(table):
-    (cell,) = table(manifest(encoders=(), quoted=True), {})
+def test_what_is_quoted_has_no_verdict(study):
+    (cell,) = study.cells(study.plan(rows=[{"id": "r", "quoted": True}]))
     assert (cell["reported"], cell["verdict"], cell["reproduced"], cell["encoders"]) == ("70.0", "", "", "")
     assert cell["reason"] == "quoted by the paper from elsewhere"
 
 
-def test_a_sentence_is_shown_and_never_judged(table):
-    document = manifest([column(metric="text", read="retrieval/first")], {"reported": "A dog."})
-    (cell,) = table(document, {"s0": {"retrieval/first": "A cat."}, "s1": {"retrieval/first": "A cow."}})
+def test_a_sentence_is_shown_and_never_judged(study):
+    path = "retrieval/neighbours/first/1/sentence"
+    plan = study.plan([column(kind="text", path=path)], printed=[("r", "a", "A dog.", {"metric": "text"})])
+    (cell,) = study.cells(plan, [{path: "A cat."}, {path: "A cow."}])
     assert (cell["reproduced"], cell["n_seeds"], cell["verdict"]) == ("A cat. / A cow.", "2", "")
-    (nothing,) = table({**document, "encoders": {"all": ["s9"]}}, {})
+    (nothing,) = study.cells(plan)
     assert nothing["verdict"] == "not run"
 
 
-def test_a_choice_shows_the_hyper_parameter_of_the_best_run(table):
-    document = manifest(
-        [column(choose="optimisation.batch_size")],
-        {"reported": "64", "choices": {"s0": 64.0, "s1": 128.0}},
+# What is taken over jobs and over seeds
+
+
+def search(study, *overs, **more):
+    columns = [column(f"c{place}", over=over) for place, over in enumerate(overs)]
+    rows = [row(encoder={"use": "plain", "grid": GRID})]
+    return study.plan(columns, rows, **{"printed": [], **more})
+
+
+def test_the_jobs_of_a_search_become_one_number_by_what_the_column_says(study):
+    overs = ["max", "min", "median", "mean", "sd", {"percentile": 75}, {"argmax": "optimisation.batch_size"}]
+    numbers = [80.0, 83.0, 82.0, 70.0]
+    result = study.result(search(study, *({"jobs": over} for over in overs)), each(*numbers))
+    expected = [83.0, 70.0, 81.0, 78.75, statistics.stdev(numbers), np.percentile(numbers, 75), 64.0]
+    assert [cell.reproduced for cell in result.cells] == pytest.approx(expected)
+    assert {cell.n_seeds for cell in result.cells} == {1}, "four jobs are one draw"
+    assert [head.chosen for head in result.columns] == [""] * 6 + ["optimisation.batch_size"]
+
+
+def test_the_best_of_six_jobs_is_no_mean_over_six_seeds(study):
+    """Six jobs whose maximum equals the printed value once read "80.45, within seed spread, 6 seeds"."""
+    plan = search(study, {"jobs": "max"}, printed=[("r", "c0", "82.5")])
+    (cell,) = study.cells(plan, each(82.5, 80.0, 79.0, 80.0))
+    assert (cell["reproduced"], cell["n_seeds"], cell["verdict"]) == ("82.5", "1", "undetermined")
+
+
+def test_a_search_with_a_missing_job_is_not_run(study):
+    (cell,) = study.cells(search(study, {"jobs": "max"}), each(80.0, 83.0, 82.0))
+    assert (cell["reproduced"], cell["verdict"]) == ("", "not run")
+
+
+def test_a_choice_shows_the_hyper_parameter_of_the_best_run(study):
+    plan = search(study, {"jobs": {"argmax": "terms.infonce.temperature"}}, printed=[("r", "c0", "0.05")])
+    (cell,) = study.cells(plan, each(80.0, 81.0, 79.0, 78.0))
+    assert (cell["reproduced"], cell["verdict"]) == ("0.05", "undetermined")
+
+
+def test_a_choice_of_what_is_no_number_is_refused(study):
+    plan = search(study, {"jobs": {"argmax": "pooling.test"}})
+    with pytest.raises(BadInput, match=r"column c0: pooling\.test of its run is cls; expected a number"):
+        study.cells(plan, each(80.0, 81.0, 79.0, 78.0))
+
+
+def test_seeds_become_one_number_by_what_the_column_says(study):
+    overs = ["max", "min", "median", "mean", "sd", {"percentile": 90}]
+    columns = [column(f"c{place}", over={"seeds": over}) for place, over in enumerate(overs)]
+    numbers = [80.0, 83.0, 82.0]
+    result = study.result(study.plan(columns, printed=[], seeds=3), each(*numbers))
+    expected = [83.0, 80.0, 82.0, statistics.fmean(numbers), statistics.stdev(numbers), 82.8]
+    assert [cell.reproduced for cell in result.cells] == pytest.approx(expected)
+    assert [head.statistic for head in result.columns] == [*overs[:5], "90th percentile"]
+    (*_, spread, _) = study.result(study.plan(columns, printed=[], seeds=1), each(80.0)).cells
+    assert spread.reproduced is None, "one seed has no spread"
+
+
+@pytest.mark.parametrize("over", [{"seeds": {"argmax": "optimisation.batch_size"}}, {"jobs": "percentile"},
+                                  {"jobs": {"percentile": 101}}, {"jobs": {"argmax": "optimisation.batchsize"}},
+                                  {"jobs": "maximum"}, {"seeds": {"max": 3}}])  # fmt: skip
+def test_a_statistic_that_cannot_be_taken_is_refused(study, over):
+    with pytest.raises(BadInput, match=r"table1\.yaml: columns\[0\] \(a\)"):
+        study.plan([column(over=over)], [row(encoder={"use": "plain", "grid": GRID})])
+
+
+# Derived columns
+
+
+def derived(formula, **more):
+    return {"id": "d", "kind": "derived", "formula": formula, **more}
+
+
+def test_a_derived_column_is_computed_per_seed_and_judged(study):
+    columns = [column("a"), column("b", "transfer/MR/accuracy"), derived("({a} + 100) / 2 - {b} * 0.5")]
+    plan = study.plan(columns, printed=[("r", "d", "50.0")])
+    scores = [{PATH: 70.0, "transfer/MR/accuracy": 80.0}, {PATH: 72.0, "transfer/MR/accuracy": 60.0}]
+    result = study.result(plan, scores)
+    cell = result.cells[-1]
+    assert [value.value for value in cell.values] == [45.0, 56.0] and [
+        value.seed for value in cell.values
+    ] == [0, 1]
+    assert (cell.reproduced, cell.delta, cell.n_seeds) == (50.5, 0.5, 2)
+    assert cell.verdict == "within seed spread"
+    assert set(cell.encoders) == set(result.cells[0].encoders) and result.columns[-1].kind == "derived"
+    files = plan.evaluation_files(plan.item("made/table1"))
+    assert sum(file.endswith("/transfer.json") for file in files) == 2
+
+
+def test_a_derived_column_takes_its_statistic_over_the_seeds_last(study):
+    plan = study.plan([column("a"), derived("-{a}", over={"seeds": "max"})], printed=[])
+    assert study.result(plan, each(70.0, 72.0)).cells[-1].reproduced == -70.0
+
+
+def test_a_derived_column_waits_for_its_parts_and_fails_with_them(study):
+    plan = study.plan([column("a"), column("b", "sts/STS13/all"), derived("{a} / {b}")], printed=[])
+
+    def last(scores, failures=None):
+        cell = study.result(plan, scores, failures).cells[-1]
+        return cell.verdict, cell.reproduced, cell.reason
+
+    assert last([{PATH: 70.0}, {PATH: 70.0}])[:2] == ("not run", None)
+    assert last([{PATH: 70.0, "sts/STS13/all": None}] * 2, {"sts/STS13/all": "collapsed"}) == (
+        "failed",
+        None,
+        "collapsed",
     )
-    (cell,) = table(document, {"s0": {READ: 80.0}, "s1": {READ: 81.0}})
-    assert cell["reproduced"] == "128.0"
-    (half,) = table({**document, "encoders": {"all": ["s0", "s2"]}}, {})
-    assert (half["reproduced"], half["verdict"]) == ("", "not run")
+    assert last([{PATH: 70.0, "sts/STS13/all": 0.0}] * 2) == (
+        "failed",
+        None,
+        "the formula of d divides by zero",
+    )
+
+
+@pytest.mark.parametrize(
+    ("formula", "words"),
+    [
+        ("{a} + {bb}", 'columns of numbers in the formula of d; "bb" is no such column; did you mean "b"?'),
+        ("{a} +", "sums, differences, products and quotients"),
+        ("{a} ** 2", "sums, differences, products and quotients"),
+        ("abs({a})", "sums, differences, products and quotients"),
+        ("__import__('os')", "sums, differences, products and quotients"),
+        ("3 + 4", "a formula with at least one"),
+        ("{d} + 1", '"d" is no such column'),
+        ("{t} + 1", '"t" is no such column'),
+    ],
+)
+def test_a_formula_of_something_else_is_refused(study, formula, words):
+    text = {"id": "t", "kind": "text", "metric_path": "retrieval/neighbours/first/1/sentence"}
+    with pytest.raises(BadInput) as error:
+        study.plan([column("a"), column("b"), text, derived(formula)])
+    assert words in str(error.value) and "table1.yaml" in str(error.value)
+
+
+@given(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3).filter(lambda number: abs(number) > 1e-3))
+def test_a_formula_is_read_as_python_reads_it(a, b):
+    from replicse.study.paper.tables import Formula
+
+    text = "-({x y} - 2) * {b} / 4 + {x y} / {b}"
+    assert Formula(text)({"x y": a, "b": b}) == -(a - 2) * b / 4 + a / b
+
+
+# Values
+
+
+def test_a_lone_value_stands_beside_every_seed_of_the_others(study):
+    """A baseline has one value, a trained row several; a formula over both pairs them."""
+    cells = {"b": {"backbone": "bert-base"}}
+    plan = study.plan([column("a"), column("b"), derived("{a} - {b}")], [row(cells=cells)], printed=[])
+    trained, baseline = plan.cells["made/table1"][:2]
+    for encoder, value in zip([*trained.encoders, *baseline.encoders], (70.0, 72.0, 60.0), strict=True):
+        write_evaluation(plan.paths.evaluation(encoder, "fast"), {PATH: value})
+    cell = item_result(plan, plan.item("made/table1"), Evaluations(plan.paths)).cells[-1]
+    assert [(value.seed, value.value) for value in cell.values] == [(0, 10.0), (1, 12.0)]
+    assert not cell.seedless
+
+
+def test_unequal_numbers_of_seeds_are_not_paired():
+    from replicse.study.results.values import paired
+
+    assert paired([[1.0], [1.0, 2.0, 3.0]]) == [[1.0, 1.0, 1.0], [1.0, 2.0, 3.0]]
+    assert paired([[1.0], [2.0]]) == [[1.0], [2.0]]
+    with pytest.raises(ValueError, match=r"here: \[2, 3\] seeds cannot be paired"):
+        paired([[1.0, 2.0], [1.0, 2.0, 3.0]], "here")
+
+
+@pytest.mark.parametrize("value", ["50", True, [50.0], {"all": 50.0}])
+def test_what_is_no_number_is_a_failure_that_names_it(study, value):
+    (cell,) = study.cells(study.plan(seeds=1), each(value))
+    assert (cell["verdict"], cell["reproduced"]) == ("failed", "")
+    assert f'is "{value}"; expected a number' in cell["reason"] and PATH in cell["reason"]
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"suites": []}', '{"suites": null}'])
+def test_an_evaluation_without_suites_is_refused_by_name(study, text):
+    plan = study.plan(seeds=1)
+    file = study.folder / plan.paths.evaluation(plan.cells["made/table1"][0].encoders[0], "fast")
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    with pytest.raises(
+        BadInput, match=rf"{file.parent.name}/fast\.json: holds no suites; delete it and evaluate again"
+    ):
+        item_result(plan, plan.item("made/table1"), Evaluations(plan.paths))
+
+
+def test_values_that_are_not_finite_fail_and_are_not_written(study):
+    result = study.result(study.plan(), each(float("nan"), 70.0))
+    assert (result.cells[0].verdict, result.cells[0].reproduced) == ("failed", None)
+    assert [value.value for value in result.cells[0].values] == [None, 70.0]
+
+
+def test_every_value_of_every_cell_is_a_row_of_the_tidy_table(study):
+    rows = [
+        row(),
+        row("s", encoder={"use": "plain", "grid": {"optimisation.batch_size": [64, 128]}}),
+        row("q", quoted=True),
+    ]
+    cells = {"a": {}}
+    rows[1]["cells"] = cells
+    plan = study.plan([column(over={"seeds": "mean"})], [rows[0], rows[2]], printed=[])
+    tidy = list(tidy_rows([study.result(plan, each(70.0, None))]))
+    (cell,) = [cell for cell in plan.cells["made/table1"] if cell.jobs]
+    runs = [plan.encoders[encoder].source.run for encoder in cell.encoders]
+    assert tidy == [
+        dict(
+            zip(
+                TIDY,
+                ("made", "table1", "r", "a", "as-described", seed, PATH, value, encoder, run),
+                strict=True,
+            )
+        )
+        for seed, value, encoder, run in zip((0, 1), (70.0, ""), cell.encoders, runs, strict=True)
+    ]
+    seedless = study.plan(rows=[row(encoder={"backbone": "bert-base"})])
+    (only,) = tidy_rows([study.result(seedless, each(70.0))])
+    assert (only["seed"], only["value"], only["run"]) == ("", 70.0, "")
+    assert only["encoder"].startswith("bert-base-uncased-")
+
+
+def test_a_search_is_one_tidy_row_of_no_single_run(study):
+    (only,) = tidy_rows([study.result(search(study, {"jobs": "max"}), each(80.0, 81.0, 79.0, 78.0))])
+    assert (only["seed"], only["value"], only["encoder"], only["run"]) == (0, 81.0, "", "")
+
+
+# Rows that a scale merges
+
+
+def test_rows_that_a_scale_merges_into_one_run_are_marked(study):
+    rates = {"small": 1e-5, "large": 3e-5, "other": 5e-5}
+    rows = [row(name, encoder={"use": "plain", "run": {"optimisation": {"learning_rate": rate}}})
+            for name, rate in rates.items()]  # fmt: skip
+    rows[2]["encoder"]["run"]["dropout"] = {"hidden": 0.2}
+    rows += [
+        row("baseline", encoder={"backbone": "bert-base"}),
+        row("again", encoder={"backbone": "bert-base"}),
+    ]
+    merged = {}
+    scales = study.folder / "workflow" / "scales"
+    for scale in ("paper", "merging"):
+        plan = study.plan(rows=rows, printed=[], scale="paper")
+        if scale == "merging":
+            scales.unlink()
+            shutil.copytree(ROOT / "workflow" / "scales", scales)
+            with (scales / "paper.yaml").open("a", encoding="utf-8") as file:
+                file.write("adjust:\n  - {path: optimisation.learning_rate, set: 3.0e-5}\n")
+            plan = study.plan(rows=rows, printed=[], scale="paper")
+        result = study.result(plan, each(70.0, 71.0))
+        merged[scale] = {head.id: head.merged for head in result.rows if head.merged}
+    assert merged == {"paper": {}, "merging": {"large": ("small",)}}, "baselines have no runs to be merged"
+
+
+# All verdicts, any order
 
 
 VALUES = st.lists(st.integers(5000, 9000).map(lambda cents: cents / 100), min_size=2, max_size=5, unique=True)
@@ -209,40 +494,55 @@ class Scores:
     def __init__(self, values):
         self.values = values
 
-    def value(self, encoder, read):
-        return self.values.get(encoder), ""
+    def value(self, encoder, metric_path):
+        return (self.values[encoder] if metric_path == PATH else None), ""
 
 
-@given(VALUES, st.randoms(use_true_random=False))
-def test_the_order_of_seeds_rows_and_columns_changes_no_cell(values, random):
-    names = [f"s{place}" for place in range(len(values))]
-    scores = Scores(dict(zip(names, values, strict=True)))
-    document = manifest([column("a"), column("b")], encoders=names)
-    shuffled = random.sample(names, len(names))
-    other = manifest([column("b"), column("a")], encoders=shuffled)
-    first, second = (
-        {
-            cell["column"]: {name: text for name, text in cell.items() if name != "encoders"}
-            for cell in tabulate(entry, scores)
-        }
-        for entry in (document, other)
-    )
-    assert first == second
+@pytest.fixture(scope="module")
+def five(tmp_path_factory):
+    """Plans of one row under five seeds, its two columns in either order."""
+    study = Study(tmp_path_factory.mktemp("five"))
+    names = ("a", "b")
+    return [study.plan([column(name) for name in order], printed=[("r", name, "70.0") for name in names], seeds=5)
+            for order in (names, names[::-1])]  # fmt: skip
 
 
-def test_every_verdict_can_be_reached(table):
+@given(st.permutations([70.0, 71.5, 69.25, 70.75, 80.0]))
+def test_the_order_of_seeds_and_columns_changes_no_cell(five, order):
+    found = []
+    for plan, values in zip(five, ([70.0, 71.5, 69.25, 70.75, 80.0], order), strict=True):
+        encoders = plan.cells["made/table1"][0].encoders
+        result = item_result(plan, plan.item("made/table1"), Scores(dict(zip(encoders, values, strict=True))))
+        rows = {cell["column"]: cell for cell in table_rows(result)}
+        found.append(
+            {name: {key: rows[name][key] for key in FIELDS if key != "encoders"} for name in sorted(rows)}
+        )
+    assert found[0] == found[1]
+
+
+def test_every_verdict_can_be_reached(study):
     """What a reader may meet in a table, each once, from evaluations alone."""
-    from replicse.study.results.verdict import VERDICTS
-
-    near, far = ({"s0": {READ: value}, "s1": {READ: value + 0.1}} for value in (70.0, 90.0))
-    low = {"s0": {READ: 10.0}, "s1": {READ: 10.1}}
+    two, one = study.plan(), None
     seen = [
-        table(manifest(encoders=("x0",)), {}),
-        table(manifest(encoders=("s0",)), near),
-        table(manifest(comparable=False), near),
-        table(manifest(), near),
-        table(manifest(), far),
-        table(manifest(), low),
-        table(manifest(), low, {"s0": {READ: "undefined"}}),
+        study.cells(two, each(70.0, 70.1)),
+        study.cells(two, each(90.0, 90.1)),
+        study.cells(two, each(10.0, 10.1)),
+        study.cells(two, each(None, 10.1), {PATH: "undefined"}),
+        study.cells(two),
     ]
-    assert {cell["verdict"] for cell in itertools.chain(*seen)} == set(VERDICTS)
+    one = study.plan(seeds=1)
+    seen.append(study.cells(one, each(70.0)))
+    seen.append(study.cells(study.plan(scale="micro"), each(70.0, 70.1)))
+    seen.append(study.cells(study.plan(printed=[]), each(70.0, 70.1)))
+    assert {cell["verdict"] for cell in itertools.chain(*seen)} == set(typing.get_args(Verdict))
+
+
+def test_an_item_of_the_shipped_papers_survives_its_own_plain_data(tmp_path, monkeypatch):
+    """`tabulate` writes the result as JSON and everything else reads it back."""
+    from replicse.study.results.table import ItemResult
+
+    monkeypatch.chdir(tmp_path)
+    plan = load_plan({"scale": "micro", "papers": {"repro": ["table5"]}, "seeds": [0, 1]}, ROOT / "workflow")
+    write_scores(plan, ["repro/table5"], lambda cell, place: 70.0 + place)
+    result = item_result(plan, plan.item("repro/table5"), Evaluations(plan.paths))
+    assert ItemResult.of(result.plain(), "here") == result

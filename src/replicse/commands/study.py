@@ -48,7 +48,11 @@ def chosen_config(arguments: Namespace) -> tuple[dict[str, Any], str]:
     """Return the chosen config and the file that a mistake in it stands in."""
     if arguments.seeds is not None and arguments.seeds < 1:
         raise BadInput(f"--seeds is {arguments.seeds}; expected at least 1")
-    files = [arguments.study] if arguments.study else [CONFIG, *(file for file in arguments.config if file != CONFIG)]
+    files = (
+        [arguments.study]
+        if arguments.study
+        else [CONFIG, *(file for file in arguments.config if file != CONFIG)]
+    )
     return read_config(files, arguments.scale, arguments.seeds), str(files[-1])
 
 
@@ -141,7 +145,11 @@ def validate_verb(parser: ArgumentParser) -> Action:
         if arguments.json:
             print(json.dumps({"scale": plan.scale.name, **counts}))
         else:
-            print("\n".join(["ok: " + ", ".join(f"{count} {what}" for what, count in counts.items()), *notes(plan)]))
+            print(
+                "\n".join(
+                    ["ok: " + ", ".join(f"{count} {what}" for what, count in counts.items()), *notes(plan)]
+                )
+            )
 
     return action
 
@@ -195,9 +203,9 @@ def show_verb(parser: ArgumentParser) -> Action:
             rows = list(table_rows(result))
             print(json.dumps({"item": result.plain(), "cells": rows}, indent=1, ensure_ascii=False))
             return
-        from replicse.report.document import render_item_text
+        from replicse.report.formats.terminal import coloured, item_text, room
 
-        print(render_item_text(result))
+        print(item_text(result, room(100), coloured()), end="")
 
     return action
 
@@ -251,5 +259,3 @@ def tabulate_verb(parser: ArgumentParser) -> Action:
         print(f"wrote={arguments.table} cells={cells}")
 
     return action
-
-

@@ -18,8 +18,7 @@ READING = (
     " the printed number; the *difference* is reproduced minus reported.",
     "*±* is half the width of the 95% interval in which one more of our runs is expected, the rounding of the"
     " printed number included: the paper's number is taken for one more run, or for what it says that it is of"
-    " several. An asterisk marks an interval that rests on a published spread, since there are fewer than five"
-    " seeds.",
+    " several. An asterisk marks an interval that rests on a published spread, since there are fewer than five seeds.",
     "In tables with many columns the difference and ± stand on a second line. A column marked ↓ is better"
     " when lower. What is missing is blank, and so is an average of which a part is missing.",
 )

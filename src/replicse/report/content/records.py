@@ -1,6 +1,6 @@
 """The tidy data behind every figure, from an item's result."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -33,17 +33,10 @@ def _trajectory(item: ItemResult) -> Iterator[Record]:
     for source in (*SOURCES, *item.variants.values()):
         for row in item.rows:
             for columns in steps.values():
-                plane = {
-                    _metric(column): values.get((source, row.id, column.id, column.metric))
-                    for column in columns
-                }
-                if None not in [plane.get(name) for name in PLANE]:
-                    yield {
-                        "method": row.label,
-                        "step": columns[0].id,
-                        **{name: plane[name] for name in PLANE},
-                        "source": source,
-                    }
+                found = _measures(values, source, row.id, columns)
+                if found:
+                    plane = {name: found[name] for name in PLANE}
+                    yield {"method": row.label, "step": columns[0].id, **plane, "source": source}
 
 
 def _scatter(item: ItemResult) -> Iterator[Record]:
@@ -52,18 +45,22 @@ def _scatter(item: ItemResult) -> Iterator[Record]:
     metric = next((_metric(column) for column in item.columns if _metric(column) not in PLANE), "")
     for source in SOURCES:
         for row in item.rows:
-            found = {
-                _metric(column): values.get((source, row.id, column.id, column.metric))
-                for column in item.columns
-            }
-            if None not in [found.get(name) for name in PLANE]:
-                yield {
-                    "label": row.label,
-                    **{name: found[name] for name in PLANE},
-                    "score": found.get(metric),
-                    "metric": metric,
-                    "source": source,
-                }
+            found = _measures(values, source, row.id, item.columns)
+            if found:
+                plane = {name: found[name] for name in PLANE}
+                score = {"score": found.get(metric), "metric": metric}
+                yield {"label": row.label, **plane, **score, "source": source}
+
+
+def _measures(
+    values: Mapping[tuple[str, str, str, str], float | None],
+    source: str,
+    row: str,
+    columns: Iterable[ColumnHead],
+) -> dict[str, float | None]:
+    """Return a row's numbers by metric; none where a place in the plane is missing."""
+    found = {_metric(column): values.get((source, row, column.id, column.metric)) for column in columns}
+    return {} if None in [found.get(name) for name in PLANE] else found
 
 
 def _profile(item: ItemResult) -> Iterator[Record]:

@@ -4,7 +4,7 @@ import math
 import string
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from replicse.report.content.cells import MEANINGS, QUOTED, SYMBOLS, Shown, show
 from replicse.study.paper.printed import Reported
@@ -80,19 +80,18 @@ class Sheet:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
-    numeric: frozenset[int] = field(init=False)
 
     def __post_init__(self) -> None:
         width = len(self.header)
         uneven = next((row for row in self.rows if len(row) != width), None)
         if uneven is not None:
             raise ValueError(f"sheet {self.title!r}: row {uneven} has {len(uneven)} fields; expected {width}")
-        numeric = {
-            place
-            for place in range(width)
-            if self.rows and all(_is_number(row[place]) for row in self.rows if row[place])
-        }
-        object.__setattr__(self, "numeric", frozenset(numeric))
+
+    @property
+    def numeric(self) -> set[int]:
+        """Return the places of the columns that hold numbers and nothing else."""
+        columns = list(zip(*self.rows, strict=True))
+        return {place for place, texts in enumerate(columns) if all(map(_is_number, filter(None, texts)))}
 
 
 def grid_of(item: ItemResult, whole: bool = False) -> Grid:

@@ -5,11 +5,10 @@ import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from replicse.report.content.cells import ARROW, QUOTED, Shown
 from replicse.report.content.contents import Report
 from replicse.report.content.tables import Grid, Heading, Line, Sheet, marks_of, panels
+from replicse.report.formats import templates
 from replicse.report.formats.prose import latex_blocks, latex_inline, latex_text
 
 # Points: the width of the text, of a character of a table, of the parts of a cell that the template sets, of gaps.
@@ -59,17 +58,13 @@ def sheet(table: Sheet) -> str:
 def document(report: Report, pictures: Mapping[str, str]) -> str:
     """Return the report as a LaTeX document; `pictures` holds the path of each item's PDF by item id."""
     # Braces and percent signs are LaTeX's own, so the template's marks differ from Jinja's usual ones.
-    environment = Environment(
-        loader=PackageLoader("replicse.report.formats"),
-        undefined=StrictUndefined,
+    environment = templates(
         block_start_string="<%",
         block_end_string="%>",
         variable_start_string="<<",
         variable_end_string=">>",
         comment_start_string="<%#",
         comment_end_string="#%>",
-        trim_blocks=True,
-        lstrip_blocks=True,
     )
     environment.filters |= {"tex": latex_text, "inline": latex_inline, "blocks": latex_blocks}
     template = environment.get_template("report.tex.j2")

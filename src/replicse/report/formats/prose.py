@@ -12,8 +12,6 @@ from pylatexenc.latexencode import UnicodeToLatexEncoder
 # What the library leaves as it is, or writes with macros that not every engine has.
 SYMBOLS = {
     "|": r"\textbar{}",
-    "ℓ": r"$\ell$",
-    "°": r"$^\circ$",
     "→": r"$\rightarrow$",
     "←": r"$\leftarrow$",
     "↑": r"$\uparrow$",
@@ -34,7 +32,7 @@ SYMBOLS = {
 }
 # Latin, Greek, punctuation, arrows and operators whose macros need no package beyond the report's.
 COVERED = re.compile(
-    "[\u0020-\u007e\u00a0-\u017f\u0391-\u03c9\u03f5\u2010-\u2026\u2200-\u220b\u2211-\u221e\u2223-\u222b\u2248\u2260-\u2265]"
+    "[\u0020-\u007e\u00a0-\u017f\u0391-\u03c9\u03f5\u2010-\u2026\u2113\u2200-\u220b\u2211-\u221e\u2223-\u222b\u2248\u2260-\u2265]"
 )
 # Letters and quotation marks of an encoding of fonts that is loaded only where its fonts are installed.
 OTHER_FONTS = re.compile(

@@ -1,6 +1,7 @@
 """Items, pages and plain tables as text for a terminal: laid out by rich, cut into panels where they are too wide."""
 
 import os
+import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -67,7 +68,12 @@ def print_sheet(
 ) -> None:
     """Print rows as an aligned table; a column of numbers stands to the right, None is blank."""
     texts = tuple(tuple("" if field is None else str(field) for field in row) for row in rows)
-    print(sheet_text(Sheet(title, tuple(header), texts, note), colour=coloured()), end="")
+    print(sheet_text(Sheet(title, tuple(header), texts, note), room(), coloured()), end="")
+
+
+def room(otherwise: int = WIDTH) -> int:
+    """Return how many columns the terminal has that is printed to; for a file or a pipe what is given."""
+    return shutil.get_terminal_size((otherwise, 0)).columns if sys.stdout.isatty() else otherwise
 
 
 def coloured() -> bool:

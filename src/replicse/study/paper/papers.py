@@ -149,5 +149,9 @@ def recipe_of(
             f"{where}: recipe {full} is like itself ({' like '.join((*below, full))}); break the circle"
         )
     recipe = home.recipes[short].given()
+    start = recipe.get("init", {})
+    if "/" not in start.get("use", "/"):
+        # A name without its paper is of the paper that says it, not of the one that asks for the recipe.
+        recipe["init"] = {**start, "use": f"{home.key}/{start['use']}"}
     parent = recipe.pop("like", None)
     return merged(recipe_of(papers, home.key, parent, where, (*below, full)), recipe) if parent else recipe

@@ -3,6 +3,7 @@
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,7 @@ class Planner:
         self._memo: dict[str, tuple[tuple[tuple[str, ...], ...], tuple[int | None, ...]]] = {}
         self._backbones: dict[str, dict[str, Any]] = {}
         self._stores: dict[tuple[str, Any, str, int], str] = {}
+        self._starts: list[Mapping[str, Any]] = []
 
     def add(self, item: Item) -> None:
         """Plan all cells of an item."""
@@ -301,7 +303,8 @@ class Planner:
             found: dict[str, Any] = {"engine": entry.engine}
             if entry.run is not None:
                 values = entry.run.given()
-                (run,) = self._runs("", values, [values.pop("seed", 0)], where, adjust=False)
+                with self._not_from_itself({"backbone": name}, where):
+                    (run,) = self._runs("", values, [values.pop("seed", 0)], where, adjust=False)
                 found |= {
                     "source": {"run": run},
                     "checkpoint": self.plan.kept_checkpoint(self.plan.runs[run]),
@@ -349,8 +352,9 @@ class Planner:
     def _init(self, paper: str, init: Mapping[str, Any], seed: int, where: str) -> tuple[dict[str, Any], str]:
         """Return where a run starts, and the engine of that encoder; the run of another recipe has the same seed."""
         if "use" in init:
-            values = run_values(self.plan.papers, self.plan.scale, paper, init, where)
-            (run,) = self._runs(paper, values, [seed], where)
+            with self._not_from_itself(init, where):
+                values = run_values(self.plan.papers, self.plan.scale, paper, init, where)
+                (run,) = self._runs(paper, values, [seed], where)
             kept = {key: init[key] for key in ("checkpoint", "keep_head") if key in init}
             return {"run": run, **kept}, self.plan.runs[run].engine
         if "fresh" in init:
@@ -359,6 +363,15 @@ class Planner:
             return {"fresh": {**init["fresh"], "tokenizer": tokenizer}}, "auto"
         found = self._backbone(init["backbone"], where)
         return found["source"], found["engine"]
+
+    @contextmanager
+    def _not_from_itself(self, start: Mapping[str, Any], where: str) -> Iterator[None]:
+        """Refuse a run that starts from its own end, through however many others."""
+        if start in self._starts:
+            raise BadInput(f"{where}: the run starts from itself, by init: {dict(start)}; break the circle")
+        self._starts.append(start)
+        yield
+        self._starts.pop()
 
     def _check_columns(self, views: Iterable[Mapping[str, Any]], corpus: str, where: str) -> None:
         known = self.plan.scale.named("corpora", corpus, where).columns

@@ -167,7 +167,7 @@ def _outcome(plan: Plan, cell: Cell, found: Values, evaluations: Evaluations) ->
         planned=len(cell.seeds),
         comparable=not why_not,
         why_not=why_not,
-        prior_sd=0.0 if found.seedless else _borrowed_spread(plan, cell),
+        prior_sd=0.0 if found.seedless else borrowed_spread(plan, cell),
         failures=[found.failure] if found.failure else [],
         reducer=over.seeds if over else MEAN,
     )
@@ -185,7 +185,7 @@ def _why_not(plan: Plan, cell: Cell) -> str:
     )
 
 
-def _borrowed_spread(plan: Plan, cell: Cell) -> float | None:
+def borrowed_spread(plan: Plan, cell: Cell) -> float | None:
     """Return the published spread of a cell whose runs were all trained in the setting it was measured in."""
     if (
         not plan.scale.comparable
