@@ -97,7 +97,7 @@ def once(encoder, tasks):
 def timed_once(options, tasks):
     encoder = SentenceEncoder.open(options.encoder, options.pooling, options.max_length)
     seen = []
-    encoder.encoder.register_forward_pre_hook(
+    encoder.backbone.register_forward_pre_hook(
         lambda _, inputs: seen.append((inputs[0].rows, len(inputs[0].tokens)))
     )
     scores, found = timed(once, encoder, tasks)

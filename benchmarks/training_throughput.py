@@ -26,13 +26,12 @@ def corpus(data: Path, rows: int) -> list[str]:
 def ours(folder: Path, lines: list[str], work: Path, steps: int) -> float:
     """Return sentences per second of our loop, tokenising included."""
     from replicse.data.store import write_store
-    from replicse.study.plan.specs import RunSpec, build
+    from replicse.study.plan.specs import RunSpec
     from replicse.training.loop import Trainer, TrainJob
 
     start = time.perf_counter()
     write_store(work / "store", lines, folder / "tokenizer.json", LENGTH, {})
-    spec = build(
-        RunSpec,
+    spec = RunSpec.of(
         {
             "init": {"folder": "benchmark"},
             "corpus": {"name": "benchmark"},

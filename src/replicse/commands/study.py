@@ -203,9 +203,9 @@ def show_verb(parser: ArgumentParser) -> Action:
             rows = list(table_rows(result))
             print(json.dumps({"item": result.plain(), "cells": rows}, indent=1, ensure_ascii=False))
             return
-        from replicse.report.document import render_item_text
+        from replicse.report.formats.terminal import coloured, item_text, room
 
-        print(render_item_text(result))
+        print(item_text(result, room(100), coloured()), end="")
 
     return action
 

@@ -12,65 +12,43 @@ import torch
 from torch import nn
 
 from replicse.files import written_aside
-from replicse.training.optimiser import AdamW
 
 
 class RunState:
-    """Save and load a run's state; a state of another torch layout or a broken file is an error, not a guess."""
+    """Save and load a run's state; a state of another torch layout or a broken file is an error, not a guess.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    `parts` are the objects that training changes (model, objective, optimiser, scaler), `generator` draws what their
+    steps draw besides torch's own generator.
+    """
 
-    def save(
-        self,
-        *,
-        step: int,
-        model: nn.Module,
-        objective: nn.Module,
-        optimiser: AdamW,
-        scaler: Any,
-        generator: torch.Generator,
-        history: list,
-        best: Mapping[str, Any] | None,
-    ) -> None:
-        """Write the state after `step` updates."""
+    def __init__(self, folder: Path, parts: Mapping[str, Any], generator: torch.Generator) -> None:
+        self.folder, self.parts, self.generator = folder, parts, generator
+
+    def save(self, **progress: Any) -> None:
+        """Write the state, with what the run says about its progress."""
         content = {
-            "step": step,
-            "model": model.state_dict(),
-            "objective": objective.state_dict(),
-            "optimiser": optimiser.state_dict(),
-            "scaler": scaler.state_dict(),
-            "generator": generator.get_state(),
+            "parts": {name: part.state_dict() for name, part in self.parts.items()},
+            "generator": self.generator.get_state(),
             "random": torch.get_rng_state(),
             "random_cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
-            "history": history,
-            "best": best,
+            "progress": progress,
         }
         with written_aside(self.folder / "state.pt") as temporary:
             torch.save(content, temporary)
 
-    def load(
-        self,
-        model: nn.Module,
-        objective: nn.Module,
-        optimiser: AdamW,
-        scaler: Any,
-        generator: torch.Generator,
-    ) -> dict[str, Any] | None:
-        """Restore everything in place; return step, history and best, or None where nothing was saved."""
+    def load(self) -> dict[str, Any] | None:
+        """Restore everything in place; return what was said about the progress, or None where nothing was saved."""
         path = self.folder / "state.pt"
         if not path.exists():
             return None
         content = torch.load(path, map_location="cpu", weights_only=True)
-        model.load_state_dict(content["model"])
-        objective.load_state_dict(content["objective"])
-        optimiser.load_state_dict(content["optimiser"])
-        scaler.load_state_dict(content["scaler"])
-        generator.set_state(content["generator"])
+        for name, part in self.parts.items():
+            part.load_state_dict(content["parts"][name])
+        self.generator.set_state(content["generator"])
         torch.set_rng_state(content["random"])
         if content["random_cuda"] and torch.cuda.is_available():
             torch.cuda.set_rng_state_all(content["random_cuda"])
-        return {key: content[key] for key in ("step", "history", "best")}
+        return content["progress"]
 
     def save_best(self, model: nn.Module) -> None:
         """Keep the weights of the best checkpoint so far."""

@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from replicse.report.content.contents import Report
 from replicse.report.content.tables import Grid, Sheet, marks_of, panels
+from replicse.report.formats import templates
 from replicse.report.formats.prose import html_blocks, html_inline
 
 # Columns that fit beside the labels on a screen and on a printed page, and how many need smaller type.
@@ -46,13 +47,7 @@ def data_address(stem: Path) -> str:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("replicse.report.formats"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates(autoescape=True)
     environment.filters |= {
         "inline": lambda text: Markup(html_inline(text)),
         "blocks": lambda text: Markup(html_blocks(text)),

@@ -3,10 +3,9 @@
 import re
 from collections.abc import Mapping
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from replicse.report.content.contents import Report
 from replicse.report.content.tables import Grid, GridCell, Heading, Line, Sheet, marks_of
+from replicse.report.formats import templates
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>|])")
 
@@ -18,7 +17,7 @@ def escape(text: str) -> str:
 
 def grid(table: Grid) -> str:
     """Return a grid as a Markdown table with its notes on rows; headings become bold rows."""
-    header = [table.corner, *table.header]
+    header = ["", *table.header]
     rule = [":--", *["--:"] * len(table.header)]
     rows = [[_cell(cell, table.stacked) for cell in line.cells] for line in table.lines]
     body, remaining = [], iter(rows)
@@ -60,12 +59,7 @@ def _cell(cell: GridCell, stacked: bool) -> str:
 
 def document(report: Report, pictures: Mapping[str, str]) -> str:
     """Return the report as Markdown; `pictures` holds the path of each item's picture by item id."""
-    environment = Environment(
-        loader=PackageLoader("replicse.report.formats"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates()
     environment.filters["escaped"] = escape
     template = environment.get_template("report.md.j2")
     text = template.render(report=report, pictures=pictures, grid=grid, sheet=sheet)

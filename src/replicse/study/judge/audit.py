@@ -6,7 +6,7 @@ last digit says what rounding can explain. What a set holds is in `workflow/data
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from fnmatch import fnmatchcase
 from fractions import Fraction
@@ -14,17 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from replicse.errors import BadInput, nearest
-from replicse.files import write_rows
 from replicse.study.judge.claims import contradicted_in_print
-from replicse.study.paper.papers import Reported
-from replicse.study.paper.validation import check, read_yaml
-from replicse.study.plan.counterparts import cell_key, described, differences
+from replicse.study.paper.cell_names import is_measured
+from replicse.study.paper.config import checked_config
+from replicse.study.paper.counterparts import differences
+from replicse.study.paper.datasets import Datasets, load_datasets
+from replicse.study.paper.papers import TEXT_ITEM, Paper
+from replicse.study.paper.printed import Reported
+from replicse.study.paper.tables import Over
 from replicse.study.plan.plan import Cell, Plan
-from replicse.study.plan.planner import load_plan
-from replicse.study.results.verdict import printed_number
+from replicse.study.plan.planner import plan_of
 
 CERTAIN = "certain"
-TEXT = "text"
+LINEAR = ("single", "mean")
 
 
 @dataclass(frozen=True)
@@ -49,27 +51,7 @@ class Finding:
         return {**asdict(self), "cells": "; ".join(self.cells)}
 
 
-@dataclass(frozen=True)
-class Datasets:
-    """The document of datasets.yaml: sizes, what averages and percentages are made of, paths to one number."""
-
-    sizes: Mapping[str, int | Mapping[str, int]]
-    averages: Mapping[str, Mapping[str, Any]]
-    same: Sequence[Sequence[str]]
-    percentages: Mapping[str, Sequence[Mapping[str, Any]]]
-
-    def parts(self, read: str) -> Mapping[str, int]:
-        """Return the sizes of the files of a set, the whole set under "" where it is a single one."""
-        size = self.sizes.get(read, {})
-        return {"": size} if isinstance(size, int) else size
-
-    def readings(self, read: str) -> Sequence[Mapping[str, Any]]:
-        """Return of how many items the number at a path may be a percentage; none where it is no share."""
-        return next((entry for name, entry in self.percentages.items() if fnmatchcase(read, name)), ())
-
-    def one_name(self, read: str) -> str:
-        """Return the first of all paths that lead to the same number."""
-        return next((group[0] for group in self.same if read in group), read)
+FIELDS = [entry.name for entry in fields(Finding)]
 
 
 @dataclass(frozen=True)
@@ -95,23 +77,40 @@ class Printed:
         return abs(Fraction(100 * nearest_count, items) - self.value) <= self.half
 
 
-def audit_plan(workflow: Path) -> Plan:
-    """Return the plan of all papers at their own scale: there equal encoders, and only those, have one id."""
-    papers = {file.parent.name: "all" for file in sorted((workflow / "papers").glob("*/paper.yaml"))}
-    return load_plan({"scale": "paper", "papers": papers, "seeds": [0]}, workflow)
+def audit_plan(papers: dict[str, Paper], workflow: Path, cell: Cell | None = None) -> Plan:
+    """Return the plan of all papers at their own scale: there equal encoders, and only those, have one id.
+
+    With `cell`, only the items that a finding on it may rest on.
+    """
+    items = _beside(papers, cell, load_datasets(workflow)) if cell else "all"
+    return plan_of(
+        checked_config({"scale": "paper", "papers": items, "seeds": [0]}, "audit"), papers, workflow
+    )
 
 
-def load_datasets(workflow: Path) -> Datasets:
-    """Return datasets.yaml; BadInput names a mistake in it."""
-    file = workflow / "datasets.yaml"
-    document = read_yaml(file)
-    check(document, workflow / "schemas" / "datasets.schema.json", file)
-    return Datasets(**document)
+def _beside(papers: Mapping[str, Paper], cell: Cell, datasets: Datasets) -> dict[str, list[str]]:
+    """Return by paper a cell's item, those that print differences to it, and those of its paper that read the same.
+
+    Columns of one name count as the same too: a number of the running text is held against all of them.
+    """
+    wanted = {cell.item.id} | {key[0] for keys in differences(papers) if cell.key in keys for key in keys[:2]}
+    path = datasets.one_name(cell.metric_path)
+    for item in papers[cell.item.paper].items.values():
+        named = any((column.id, column.metric) == cell.key[2:] for column in item.columns)
+        paths = [getattr(column, "metric_path", "") for column in item.columns]
+        paths += [path for row in item.rows for path in row.metric_paths.values()]
+        if named or path in map(datasets.one_name, filter(None, paths)):
+            wanted.add(item.id)
+    found = {
+        key: [name for name, item in paper.items.items() if item.id in wanted]
+        for key, paper in papers.items()
+    }
+    return {key: names for key, names in found.items() if names}
 
 
 def audit(plan: Plan) -> list[Finding]:
-    """Return all findings, by paper and rule, in the papers' order."""
-    datasets = load_datasets(plan.study.workflow)
+    """Return all findings on the items of a plan, by paper and rule, in the papers' order."""
+    datasets = load_datasets(plan.workflow)
     found = [finding for rule in RULES for finding in rule(plan, datasets)]
     return [finding for paper in plan.papers for finding in found if finding.paper == paper]
 
@@ -124,33 +123,33 @@ def chosen(findings: Sequence[Finding], name: str, plan: Plan) -> list[Finding]:
     return [one for one in findings if any(f"{cell}/".startswith(f"{name}/") for cell in one.cells)]
 
 
-def write_audit(findings: Iterable[Finding], out: Path) -> None:
-    """Write the findings as CSV."""
-    write_rows(out, [entry.name for entry in fields(Finding)], (finding.row() for finding in findings))
-
-
 def measured(plan: Plan, item: str = "") -> Iterator[tuple[Cell, Printed]]:
     """Yield the cells of one item or of all that print a number of their own, in the papers' order.
 
     Differences to another number and hyper-parameters that a score chose are none.
     """
     for name in [item] if item else plan.items:
-        for cell in described(plan, name):
-            shown = cell.column.metric != TEXT and not cell.column.minus and not cell.column.choose
-            number = exact(cell.reported) if shown else None
+        for cell in plan.described(name):
+            own = is_measured(cell.column) and cell.column.kind != "difference"
+            number = exact(cell.reported) if own else None
             if number is not None:
                 yield cell, number
 
 
 def exact(reported: Reported | None) -> Printed | None:
     """Return a printed number without the error of binary fractions; None where none is printed."""
-    number = printed_number(reported.value) if reported else None
+    number = reported.number if reported else None
     return Printed(Fraction(repr(number.value)), Fraction(repr(number.half_digit))) if number else None
 
 
 def quotation(reported: Reported) -> str:
     """Return "quoted: whom" of a number that the paper takes from elsewhere, as its note says; else nothing."""
     return reported.note.partition(";")[0] if reported.note.startswith("quoted:") else ""
+
+
+def statistic(cell: Cell) -> tuple[object, ...]:
+    """Return which statistic of how many runs is printed: two numbers of one encoder may be its worst and best run."""
+    return cell.reported.statistic, cell.reported.q, cell.reported.seeds, cell.column.over
 
 
 def place_of(cell: Cell) -> str:
@@ -175,7 +174,7 @@ def finding(
         paper=first.item.paper,
         rule=rule,
         place=place or place_of(first),
-        cells=(*("/".join(cell_key(cell)) for cell in cells), *further),
+        cells=(*("/".join(cell.key) for cell in cells), *further),
         printed=printed or first.reported.value,
         follows=follows,
         certainty=certainty,
@@ -192,15 +191,18 @@ def averages(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
     for item in plan.items:
         cells = list(measured(plan, item))
         for cell, average in cells:
-            wanted = datasets.averages.get(cell.read)
-            if wanted is None:
+            wanted = datasets.averages.get(cell.metric_path)
+            # Other statistics than a mean do not pass from parts to their average.
+            if wanted is None or cell.reported.statistic not in LINEAR or cell.column.over != Over():
                 continue
             parts = [
                 (other, number)
                 for other, number in cells
-                if other.row.id == cell.row.id and fnmatchcase(other.read, wanted["of"])
+                if other.row.id == cell.row.id
+                and statistic(other) == statistic(cell)
+                and fnmatchcase(other.metric_path, wanted.pattern)
             ]
-            if len(parts) != wanted["parts"]:
+            if len(parts) != wanted.parts:
                 continue
             mean = sum(number.value for _, number in parts) / len(parts)
             room = sum(number.half for _, number in parts) / len(parts)
@@ -214,10 +216,12 @@ def averages(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
 
 def printed_differences(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
     """Yield printed differences that are not minuend less subtrahend, both as printed."""
-    cells = {cell_key(cell): cell for name in plan.items for cell in described(plan, name)}
+    cells = {cell.key: cell for name in plan.items for cell in plan.described(name)}
     for difference, minuend_key, other in differences(plan.papers):
+        if difference not in cells or minuend_key not in cells:
+            continue
         cell, own = cells[difference], cells[minuend_key]
-        delta, minuend, subtrahend = exact(cell.reported), exact(own.reported), exact(cell.minus)
+        delta, minuend, subtrahend = exact(cell.reported), exact(own.reported), exact(cell.subtracted)
         if delta is None or minuend is None or subtrahend is None:
             continue
         follows = minuend.value - subtrahend.value
@@ -228,7 +232,7 @@ def printed_differences(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
             yield finding(
                 "difference",
                 [cell, own],
-                f"{sign}{delta.text(follows)}, which is {own.reported.value} less {cell.minus.value}",
+                f"{sign}{delta.text(follows)}, which is {own.reported.value} less {cell.subtracted.value}",
                 CERTAIN if gap > minuend.half else "unless subtracted before rounding",
                 further=("/".join(other),),
             )
@@ -243,9 +247,9 @@ def equals(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
     for cell, number in measured(plan):
         source = quotation(cell.reported)
         who = cell.encoders or (source and (cell.row.id, cell.row.label))
-        if who and cell.read:
-            read = datasets.one_name(cell.read)
-            key = (cell.item.paper, who, read, cell.column.metric, source)
+        if who and cell.metric_path:
+            read = datasets.one_name(cell.metric_path)
+            key = (cell.item.paper, who, read, cell.column.metric, source, statistic(cell))
             groups.setdefault(key, []).append((cell, number))
     for group in groups.values():
         numbers = sorted((number for _, number in group), key=lambda number: number.value)
@@ -266,15 +270,14 @@ def equals(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
 def percentages(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
     """Yield percentages that no whole number of the test items gives."""
     for cell, number in measured(plan):
-        readings = datasets.readings(cell.read)
-        if not readings or number.share_of(readings[0]["items"]):
+        readings = datasets.readings(cell.metric_path)
+        single = cell.reported.statistic == "single" and cell.column.over == Over()
+        if not readings or not single or number.share_of(readings[0].items):
             continue
-        items, what = readings[0]["items"], readings[0]["what"]
+        items, what = readings[0].items, readings[0].what
         below = math.floor(number.value * items / 100)
         shares = [number.text(Fraction(100 * count, items)) for count in (below, below + 1)]
-        others = [
-            f"{entry['items']} {entry['what']}" for entry in readings[1:] if number.share_of(entry["items"])
-        ]
+        others = [f"{other.items} {other.what}" for other in readings[1:] if number.share_of(other.items)]
         yield finding(
             "percentage",
             [cell],
@@ -299,7 +302,7 @@ def _escape(number: Printed, items: int) -> str:
 def sizes(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
     """Yield printed sizes of sets that are not those of the data."""
     for cell, number in measured(plan):
-        parts = datasets.parts(cell.read)
+        parts = datasets.parts(cell.metric_path)
         counted = sum(parts.values())
         if parts and abs(number.value - counted) > number.half:
             alike = [name for name, size in parts.items() if name and size == number.value]
@@ -311,11 +314,11 @@ def running_text(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
     """Yield numbers of the running text that have row, column and metric of cells but agree with none of them."""
     tables: dict[tuple[str, ...], list[tuple[Cell, Printed]]] = {}
     for cell, number in measured(plan):
-        _, *place = cell_key(cell)
+        _, *place = cell.key
         tables.setdefault((cell.item.paper, *place), []).append((cell, number))
     for key, paper in plan.papers.items():
         for (item, *place), reported in paper.reported.items():
-            meant = tables.get((key, *place), []) if item == TEXT else []
+            meant = tables.get((key, *place), []) if item == TEXT_ITEM else []
             number = exact(reported) if meant else None
             if number and not any(number.agrees(printed) for _, printed in meant):
                 yield finding(
@@ -330,7 +333,7 @@ def running_text(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
 
 def claims(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
     """Yield sentences of the papers that their own printed numbers contradict."""
-    for claim, outcome in contradicted_in_print(plan):
+    for claim, outcome in contradicted_in_print(plan.papers):
         yield Finding(
             paper=claim.paper,
             rule="claim",

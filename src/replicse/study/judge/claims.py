@@ -1,115 +1,27 @@
 """Claims: sentences that a paper states as results, as relations between cells, judged in print and on paired seeds."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from replicse.errors import BadInput
-from replicse.files import write_rows
-from replicse.study.judge.relations import STRICT, Relation, Side
+from replicse.study.judge.readings import OurCells, Reading, printed_reading
 from replicse.study.paper.cell_names import ROWS, CellNames
-from replicse.study.paper.papers import Reported
-from replicse.study.paper.validation import check, read_yaml
-from replicse.study.plan.counterparts import cell_key, counterparts, described
-from replicse.study.plan.plan import Cell, Plan
+from replicse.study.paper.claims import SIZES, STRICT, Claim, Relation, Side
+from replicse.study.paper.counterparts import CellKey, counterparts
+from replicse.study.paper.papers import Paper
+from replicse.study.plan.plan import Plan
 from replicse.study.results.statistics import mean_and_spread
-from replicse.study.results.tabulate import Evaluations
-from replicse.study.results.verdict import printed_number
+from replicse.study.results.table import ItemResult
+from replicse.study.results.values import paired
 
 SURE = 0.95
 NAMED = 3  # cells that a reason names before it only counts them
-FIELDS = [
-    "claim",
-    "text",
-    "place",
-    "cells",
-    "reported",
-    "reproduction",
-    "ours",
-    "probability",
-    "n_seeds",
-    "reason",
-]
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A sentence of a paper and the relations it comes to, all of which must hold."""
-
-    paper: str
-    id: str
-    text: str
-    place: str
-    relations: tuple[Relation, ...]
-    note: str = ""
-    file: Path = Path()
-
-    @property
-    def name(self) -> str:
-        """Return `paper/id`."""
-        return f"{self.paper}/{self.id}"
-
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """Return the names of all cells, each once, in order."""
-        return tuple(dict.fromkeys(cell for relation in self.relations for cell in relation.cells))
-
-    def parts(self) -> tuple[Relation, ...]:
-        """Return the relations between single cells that the claim consists of."""
-        return tuple(part for relation in self.relations for part in relation.pairs())
-
-
-def load_claims(file: Path, schemas: Path) -> tuple[Claim, ...]:
-    """Return the claims of `papers/<paper>/claims.yaml`, names as written; none where there is no such file."""
-    if not file.exists():
-        return ()
-    document = read_yaml(file)
-    check(document, schemas / "claims.schema.json", file)
-    claims = tuple(
-        Claim(
-            paper=file.parent.name,
-            id=entry["id"],
-            text=entry["text"],
-            place=entry["place"],
-            relations=tuple(_relations(entry["relations"])),
-            note=entry.get("note", ""),
-            file=file,
-        )
-        for entry in document
-    )
-    ids = [claim.id for claim in claims]
-    twice = next((name for name in ids if ids.count(name) > 1), None)
-    if twice:
-        raise BadInput(f'{file}: claim "{twice}" is given twice; ids must differ')
-    return claims
-
-
-def _relations(entries: Sequence[Mapping[str, Any]]) -> Iterator[Relation]:
-    for entry in entries:
-        for word in entry.get("over", [""]):
-            yield Relation(
-                left=_side(entry["left"], word),
-                op=entry["op"],
-                right=_side(entry["right"], word),
-                margin=float(entry.get("margin", 0)),
-            )
-
-
-def _side(entry: Any, word: str) -> Side:
-    """Return a side as written; `{}` in a name stands for one word of the relation's `over`."""
-    if isinstance(entry, int | float):
-        return Side("number", number=float(entry))
-    if isinstance(entry, str | list):
-        form, names = "each", [entry] if isinstance(entry, str) else entry
-    else:
-        ((form, names),) = entry.items()
-        if form == "pareto":
-            names = [
-                f"{names['item']}/*/{names['column']}/{metric}" for metric in ("alignment", "uniformity")
-            ]
-    return Side(form, tuple(name.replace("{}", word) for name in names))
+SAME_RUN = "both sides are the same run"
+FIELDS = (
+    "claim", "text", "place", "cells", "reported", "reproduction", "ours", "probability", "n_seeds", "reason",
+)  # fmt: skip
+Readings = Callable[[str], Reading]
 
 
 # Names
@@ -117,12 +29,13 @@ def _side(entry: Any, word: str) -> Side:
 
 def resolved(claim: Claim, names: CellNames) -> Claim:
     """Return the claim with full names and with `*` replaced by rows; BadInput names an unknown cell."""
-    return replace(claim, relations=tuple(_resolved(claim, relation, names) for relation in claim.relations))
+    return claim.model_copy(
+        update={"relations": tuple(_resolved(claim, relation, names) for relation in claim.relations)}
+    )
 
 
 def _resolved(claim: Claim, relation: Relation, names: CellNames) -> Relation:
-    where = f"{claim.file}: claim {claim.id}"
-    found = {name: names.found(name, claim.paper, where) for name in relation.cells}
+    found = {name: names.found(name, claim.paper, claim.where) for name in relation.cells}
     # Rows that the relation names itself are not meant by its `*`.
     named = {full for name, entry in found.items() if ROWS not in name for full in entry}
 
@@ -133,10 +46,10 @@ def _resolved(claim: Claim, relation: Relation, names: CellNames) -> Relation:
         if old.form == "pareto":
             lists = _same_rows(lists, names)
         if old.cells and not all(lists):
-            raise BadInput(f'{where}: "{old.cells[0]}" leaves no row to compare')
-        return replace(old, cells=tuple(full for entry in lists for full in entry))
+            raise BadInput(f'{claim.where}: "{old.cells[0]}" leaves no row to compare')
+        return old.model_copy(update={"cells": tuple(full for entry in lists for full in entry)})
 
-    return replace(relation, left=side(relation.left), right=side(relation.right))
+    return relation.model_copy(update={"left": side(relation.left), "right": side(relation.right)})
 
 
 def _same_rows(lists: Sequence[Sequence[str]], names: CellNames) -> list[list[str]]:
@@ -146,24 +59,6 @@ def _same_rows(lists: Sequence[Sequence[str]], names: CellNames) -> list[list[st
 
 
 # Judging
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What stands in a cell: a value per seed, None where it is missing, all cells in one order of seeds.
-
-    A lone value stands beside every seed of the others. `seedless` says that it is no draw of a seed (a printed
-    number, a baseline); `half_digit` is half a unit of its last printed digit.
-    """
-
-    values: tuple[float | None, ...] = ()
-    seedless: bool = False
-    half_digit: float = 0.0
-
-    @property
-    def missing(self) -> bool:
-        """Return whether a value is not there or not finite."""
-        return not self.values or any(value is None or not math.isfinite(value) for value in self.values)
 
 
 @dataclass(frozen=True)
@@ -183,7 +78,7 @@ class ClaimOutcome:
 
 @dataclass(frozen=True)
 class _Part:
-    """One judged relation of two sides; `doubt` says why there is no probability."""
+    """One judged relation of two sides; `doubt` says why there is no probability, `missing` why cells have no value."""
 
     relation: Relation
     shown: str
@@ -191,10 +86,10 @@ class _Part:
     probability: float | None = None
     n_seeds: int = 0
     doubt: str = ""
-    missing: tuple[str, ...] = ()
+    missing: Mapping[str, str] = field(default_factory=dict)
 
 
-def judge_claim(claim: Claim, values: Callable[[str], Reading]) -> ClaimOutcome:
+def judge_claim(claim: Claim, values: Readings) -> ClaimOutcome:
     """Judge a claim, whose names are resolved, on what `values` returns for a cell.
 
     An intersection-union test: the claim is as probable as its weakest part. A part that is contradicted decides
@@ -235,22 +130,22 @@ def _counting(parts: Sequence[_Part]) -> str:
 
 
 def _missing(parts: Sequence[_Part]) -> str:
-    names = list(dict.fromkeys(name for part in parts for name in part.missing))
+    failures = {name: failure for part in parts for name, failure in part.missing.items()}
+    names = [f"{name} ({failure})" if failure else name for name, failure in failures.items()]
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return f"missing: {', '.join(names[:NAMED])}{more}"
 
 
-def _judged(relation: Relation, values: Callable[[str], Reading]) -> _Part:
+def _judged(relation: Relation, values: Readings) -> _Part:
     readings = {name: values(name) for name in relation.cells}
-    missing = tuple(name for name, reading in readings.items() if reading.missing)
+    missing = {name: reading.failure for name, reading in readings.items() if reading.missing}
     if missing:
         return _Part(relation, str(relation), missing=missing)
-    sizes = {len(reading.values) for reading in readings.values()} - {1}
-    if len(sizes) > 1:
-        raise ValueError(f"{relation}: cells of {sorted(sizes)} seeds cannot be paired")
-    seeds = max(sizes, default=1)
+    columns = paired([reading.values for reading in readings.values()], str(relation))
+    by_seed = [dict(zip(readings, numbers, strict=True)) for numbers in zip(*columns, strict=True)]
     left, right = (
-        [_at(side, readings, seed) for seed in range(seeds)] for side in (relation.left, relation.right)
+        [side.value([numbers[name] for name in side.cells]) for numbers in by_seed]
+        for side in (relation.left, relation.right)
     )
     slacks = [relation.slack(*pair) for pair in zip(left, right, strict=True)]
     slack = mean_and_spread(slacks)[0]
@@ -258,7 +153,11 @@ def _judged(relation: Relation, values: Callable[[str], Reading]) -> _Part:
     part = _Part(relation, shown, slack)
     if math.isnan(slack):
         return replace(part, doubt="a share of nothing")
-    if all(reading.seedless for reading in readings.values()):
+    seedless = all(reading.seedless for reading in readings.values())
+    seeds = 0 if seedless else len(slacks)
+    if _same_run(relation, readings):
+        return replace(part, n_seeds=seeds, doubt=SAME_RUN)
+    if seedless:
         half = sum(_half_digit(side, readings) for side in (relation.left, relation.right))
         tied = slack == 0 and relation.op not in STRICT
         if abs(slack) < round(half, 10) and not tied:
@@ -270,10 +169,18 @@ def _judged(relation: Relation, values: Callable[[str], Reading]) -> _Part:
     return replace(part, probability=probability, n_seeds=seeds, shown=f"{shown}, p = {probability:.3f}")
 
 
-def _at(side: Side, readings: Mapping[str, Reading], seed: int) -> float:
-    """Return a side's number under one seed; a lone value stands beside every seed."""
-    values = [readings[name].values for name in side.cells]
-    return side.value([entry[0] if len(entry) == 1 else entry[seed] for entry in values])
+def _same_run(relation: Relation, readings: Mapping[str, Reading]) -> bool:
+    """Return whether what is compared is one number read twice: rows that a scale merges say nothing of each other."""
+
+    def runs(side: Side) -> list[tuple[str, ...]]:
+        return [readings[name].runs for name in side.cells]
+
+    def equal(first: Sequence[tuple[str, ...]], second: Sequence[tuple[str, ...]]) -> bool:
+        return all(first) and sorted(first) == sorted(second)
+
+    sides = (relation.left, relation.right)
+    inside = any(side.form in SIZES and equal(runs(side)[:1], runs(side)[1:]) for side in sides if side.cells)
+    return inside or (all(side.cells for side in sides) and equal(*map(runs, sides)))
 
 
 def _half_digit(side: Side, readings: Mapping[str, Reading]) -> float:
@@ -311,30 +218,35 @@ def _probability(slacks: Sequence[float], op: str) -> float:
 # A study's claims
 
 
-def study_claims(plan: Plan) -> list[Claim]:
-    """Return the claims of every paper in the study, names resolved."""
-    names = CellNames(plan.papers)
-    return [resolved(claim, names) for key in plan.study.papers for claim in _claims_of(plan, key)]
+def study_claims(papers: Mapping[str, Paper], keys: Iterable[str]) -> list[Claim]:
+    """Return the claims of some papers, names resolved over all of them."""
+    names = CellNames(papers)
+    return [resolved(claim, names) for key in keys for claim in papers[key].claims]
 
 
-def _claims_of(plan: Plan, key: str) -> tuple[Claim, ...]:
-    return load_claims(plan.papers[key].folder / "claims.yaml", plan.study.workflow / "schemas")
-
-
-def contradicted_in_print(plan: Plan) -> list[tuple[Claim, ClaimOutcome]]:
+def contradicted_in_print(papers: Mapping[str, Paper]) -> list[tuple[Claim, ClaimOutcome]]:
     """Return the claims that the papers' own printed numbers contradict."""
-    printed = _Printed(CellNames(plan.papers))
-    judged = [(claim, judge_claim(claim, printed)) for claim in study_claims(plan)]
+    names = CellNames(papers)
+    judged = [
+        (claim, judge_claim(claim, lambda name: printed_reading(names.reported(name))))
+        for claim in study_claims(papers, papers)
+    ]
     return [(claim, outcome) for claim, outcome in judged if outcome.outcome == "contradicted"]
 
 
-def claim_rows(plan: Plan, evaluations: Evaluations) -> list[dict[str, str]]:
+def items_read(claims: Iterable[Claim], papers: Mapping[str, Paper]) -> set[str]:
+    """Return the items whose cells some claims read."""
+    names = CellNames(papers)
+    return {names.key(name)[0] for claim in claims for name in claim.cells}
+
+
+def claim_rows(plan: Plan, claims: Iterable[Claim], results: Iterable[ItemResult]) -> list[dict[str, str]]:
     """Return a row of text per claim: its outcome in print, in the reproduction study's numbers and in ours."""
     names = CellNames(plan.papers)
-    printed, counterpart, ours = _Printed(names), _Counterpart(plan, names), _Ours(plan, names, evaluations)
+    counterpart, ours = _Counterpart(plan.papers, names), _Ours(plan, names, OurCells(results))
     rows = []
-    for claim in study_claims(plan):
-        reported = judge_claim(claim, printed)
+    for claim in claims:
+        reported = judge_claim(claim, lambda name: printed_reading(names.reported(name)))
         reproduction = judge_claim(claim, counterpart) if counterpart.knows(claim) else None
         own = ours.judge(claim)
         views = {"in print": reported, "reproduction study": reproduction, "ours": own}
@@ -359,28 +271,12 @@ def _on_paper(outcome: ClaimOutcome) -> str:
     return "not printed" if outcome.outcome == "not run" else outcome.outcome
 
 
-class _Printed:
-    """The numbers of the papers themselves."""
-
-    def __init__(self, names: CellNames) -> None:
-        self._names = names
-
-    def __call__(self, name: str) -> Reading:
-        return printed_reading(self._names.reported(name))
-
-
-def printed_reading(reported: Reported | None) -> Reading:
-    """Return a printed number as a reading; an absent one is missing."""
-    number = printed_number(reported.value) if reported else None
-    return Reading((number.value,), True, number.half_digit) if number else Reading()
-
-
 class _Counterpart:
     """The printed numbers of the study that repeated a paper: its cell in the place of the paper's."""
 
-    def __init__(self, plan: Plan, names: CellNames) -> None:
+    def __init__(self, papers: Mapping[str, Paper], names: CellNames) -> None:
         self._names = names
-        pairs = counterparts(plan.papers).items()
+        pairs = counterparts(papers).items()
         self._instead = {names.name(other): own for own, other in pairs}
         self._repeating = {own[0].partition("/")[0] for own, _ in pairs}
 
@@ -397,22 +293,13 @@ class _Counterpart:
 class _Ours:
     """Our numbers, and what of a claim they may be asked at the scale of the study."""
 
-    def __init__(self, plan: Plan, names: CellNames, evaluations: Evaluations) -> None:
-        self._plan, self._names, self._evaluations = plan, names, evaluations
-        self._cells = {cell_key(cell): cell for item in plan.items for cell in described(plan, item)}
+    def __init__(self, plan: Plan, names: CellNames, cells: OurCells) -> None:
+        self._plan, self._names, self._cells = plan, names, cells
 
     def __call__(self, name: str) -> Reading:
-        cell = self._cells.get(self._names.key(name))
-        if cell is None or not cell.encoders:
-            return printed_reading(self._names.reported(name)) if self._quoted(name) else Reading()
-        subtrahend = printed_reading(cell.minus) if cell.column.minus else Reading((0.0,))
-        if subtrahend.missing:
-            return Reading()
-        values = [self._value(encoder, cell) for encoder in cell.encoders]
-        return Reading(
-            tuple(None if value is None else value - subtrahend.values[0] for value in values),
-            seedless=self._seedless(cell),
-        )
+        key = self._names.key(name)
+        quoted = not self._is_run(key) and self._quoted(key)
+        return printed_reading(self._names.reported(name)) if quoted else self._cells.reading(key)
 
     def judge(self, claim: Claim) -> ClaimOutcome:
         """Judge what is comparable of a claim; the outcome says so where that is not all of it."""
@@ -424,7 +311,7 @@ class _Ours:
                 f"every part holds a printed number or a margin, and {scale.name} is not the paper's setting"
             )
             return ClaimOutcome("not comparable", None, 0, reason)
-        found = judge_claim(replace(claim, relations=kept), self)
+        found = judge_claim(claim.model_copy(update={"relations": kept}), self)
         if found.outcome == "not run":
             return found
         if not scale.judges_orders:
@@ -435,33 +322,20 @@ class _Ours:
             return replace(found, outcome="not comparable", reason=reason)
         return found
 
-    def _value(self, encoder: str, cell: Cell) -> float | None:
-        value, failure = self._evaluations.value(encoder, cell.read)
-        return None if value is None or failure else float(value)
+    def _is_run(self, key: CellKey) -> bool:
+        cell = self._cells.cell(key)
+        return cell is not None and bool(cell.encoders)
 
-    def _seedless(self, cell: Cell) -> bool:
-        lone = len(cell.encoders) == 1 < len(self._plan.study.seeds)
-        return lone or all("run" not in self._plan.encoders[name].source for name in cell.encoders)
-
-    def _quoted(self, name: str) -> bool:
+    def _quoted(self, key: CellKey) -> bool:
         """Return whether a cell is only ever printed: quoted from elsewhere, or no part of a table or figure."""
-        key = self._names.key(name)
         paper, _, item = key[0].partition("/")
         known = self._plan.papers[paper].items.get(item)
         return known is None or next(row.quoted for row in known.rows if row.id == key[1])
 
     def _absolute(self, part: Relation) -> bool:
         """Return whether a part holds a number of the paper's own setting."""
-        numbers = "number" in (part.left.form, part.right.form)
-        return (
-            numbers or part.margin != 0 or any(self._quoted(name) or self._less(name) for name in part.cells)
-        )
-
-    def _less(self, name: str) -> bool:
-        cell = self._cells.get(self._names.key(name))
-        return cell is not None and cell.column.minus is not None
-
-
-def write_claims(rows: Sequence[Mapping[str, str]], out: Path) -> None:
-    """Write the rows as CSV."""
-    write_rows(out, FIELDS, rows)
+        if part.margin != 0 or "number" in (part.left.form, part.right.form):
+            return True
+        keys = [self._names.key(name) for name in part.cells]
+        cells = [cell for cell in map(self._cells.cell, keys) if cell is not None]
+        return any(map(self._quoted, keys)) or any(cell.subtracted is not None for cell in cells)

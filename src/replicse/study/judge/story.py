@@ -2,31 +2,39 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from replicse.errors import BadInput, nearest
+from replicse.files import read_json
+from replicse.registry.suites import file_of
 from replicse.study.judge.adjudicate import adjudicate
 from replicse.study.judge.audit import Finding
+from replicse.study.paper.counterparts import counterparts, printed_in
+from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import AS_DESCRIBED
-from replicse.study.plan.counterparts import cell_key, counterparts
 from replicse.study.plan.plan import Cell, Plan
-from replicse.study.results.manifest import manifest_of
 from replicse.study.results.pairs import difference_over_pairs
-from replicse.study.results.tabulate import Evaluations, tabulate
+from replicse.study.results.table import CellResult, ItemResult
+from replicse.study.results.values import Evaluations
 
 SHOWN_SEEDS = 5
 
 
-def find_cell(plan: Plan, name: str) -> Cell:
-    """Return the cell `paper/item/row/column[/metric][@protocol]`; BadInput names the nearest one."""
-    place = name.partition("@")[0]
-    parts = place.split("/")
+def item_of(name: str) -> str:
+    """Return the item `paper/item` of a cell's name; BadInput where the name is none."""
+    parts = name.partition("@")[0].split("/")
     if len(parts) not in (4, 5):
         raise BadInput(
             f'cell "{name}": expected paper/item/row/column, for example simcse/table3/p0.1/stsb-dev'
         )
+    return "/".join(parts[:2])
+
+
+def find_cell(plan: Plan, name: str) -> Cell:
+    """Return the cell `paper/item/row/column[/metric][@protocol]`; BadInput names the nearest one."""
     known: dict[str, Cell] = {}
-    for cell in plan.cells[plan.item("/".join(parts[:2])).id]:
-        key = "/".join(cell_key(cell))
+    for cell in plan.cells[plan.item(item_of(name)).id]:
+        key = "/".join(cell.key)
         behind = "" if cell.protocol == AS_DESCRIBED else f"@{cell.protocol}"
         known.setdefault(key.rpartition("/")[0] + behind, cell)
         known[key + behind] = cell
@@ -38,41 +46,44 @@ def find_cell(plan: Plan, name: str) -> Cell:
 def cell_story(
     plan: Plan,
     cell: Cell,
+    result: ItemResult,
     evaluations: Evaluations,
     claims: Sequence[Mapping[str, str]],
     findings: Sequence[Finding],
 ) -> dict[str, list[str]]:
-    """Return everything that stands behind one cell as lines of text by heading; empty headings are left out."""
-    record = next(
-        entry
-        for entry in tabulate(manifest_of(plan, cell.item), evaluations)
-        if (entry["row"], entry["column"], entry["metric"], entry["protocol"])
-        == (*cell_key(cell)[1:], cell.protocol)
-    )
-    name = "/".join(cell_key(cell))
+    """Return everything that stands behind one cell of an item's result as lines of text by heading.
+
+    `claims` are rows of claims, `findings` those of the audit; empty headings are left out.
+    """
+    own = next(each for each in result.cells if (each.key, each.protocol) == (cell.key[1:], cell.protocol))
     story = {
-        "cell": [f"{cell.item.id} · {cell.row.label} · {cell.column.label}", *_protocol(plan, cell)],
+        "cell": [f"{cell.item.id} · {cell.row.label} · {cell.column.label}", *_protocol(plan, cell, result)],
         "printed": _printed(plan, cell),
-        "read": [cell.read + (f", minus the printed {cell.minus.value}" if cell.minus else "")],
-        "seeds": _seeds(cell, evaluations),
-        "reproduced": _reproduced(record),
-        "verdict": [f"{record['verdict'] or 'none'}: {record['reason']}".removesuffix(": ")],
+        "read": _read(cell),
+        "seeds": _seeds(cell, own),
+        "reproduced": _reproduced(own),
+        "verdict": [f"{own.verdict or 'none'}: {own.reason}".removesuffix(": ")],
         "baseline": _against_baseline(plan, cell, evaluations),
-        "variants": _variants(plan, cell, evaluations),
+        "variants": list(_variants(plan, cell, result)),
         "claims": [
             f"{row['claim']}: in print {row['reported']}, ours {row['ours']}"
             for row in claims
-            if _names(row["cells"].split("; "), name)
+            if _names(row["cells"].split("; "), "/".join(cell.key))
         ],
         "audit": [
             f"{finding.printed}; {finding.follows} ({finding.certainty})"
             for finding in findings
-            if _names(finding.cells, name)
+            if _names(finding.cells, "/".join(cell.key))
         ],
         "run": _runs(plan, cell),
-        "files": [plan.paths.encoder(encoder, "evaluation") for encoder in cell.encoders[:1]],
+        "made": _made(plan, cell, own),
+        "files": [
+            plan.paths.evaluation(operand.encoders[0], file_of(operand.metric_path))
+            for operand in cell.operands or (cell,)
+            if operand.encoders
+        ],
     }
-    return {heading: lines for heading, lines in story.items() if lines}
+    return {heading: list(dict.fromkeys(lines)) for heading, lines in story.items() if lines}
 
 
 def _names(cells: Sequence[str], name: str) -> bool:
@@ -80,50 +91,75 @@ def _names(cells: Sequence[str], name: str) -> bool:
     return name in cells or name.rpartition("/")[0] in cells
 
 
-def _protocol(plan: Plan, cell: Cell) -> Iterator[str]:
+def _protocol(plan: Plan, cell: Cell, result: ItemResult) -> Iterator[str]:
     for protocol in plan.papers[cell.item.paper].protocols:
         if protocol.id == cell.protocol:
             yield f"under {protocol.id}: {protocol.title}. {protocol.evidence}"
+    merged = next(row.merged for row in result.rows if row.id == cell.row.id)
+    if merged:
+        yield f"at scale {result.scale} the very runs of {', '.join(merged)}"
 
 
 def _printed(plan: Plan, cell: Cell) -> list[str]:
-    lines = [f"{cell.reported.value}  ({cell.reported.source})" if cell.reported else "no number is printed"]
-    other = counterparts(plan.papers).get(cell_key(cell))
-    if other:
-        paper, _, item = other[0].partition("/")
-        printed = plan.papers[paper].reported.get((item, *other[1:]))
-        lines += [f"{printed.value}  ({paper}, {printed.source})"] if printed else []
-    return lines
+    lines = [_as_printed(cell.reported) if cell.reported else "no number is printed"]
+    other = counterparts(plan.papers).get(cell.key)
+    printed = printed_in(plan.papers, other) if other else None
+    return [*lines, _as_printed(printed, other[0].partition("/")[0])] if printed else lines
 
 
-def _seeds(cell: Cell, evaluations: Evaluations) -> list[str]:
-    if not cell.encoders:
-        return ["quoted by the paper from elsewhere; not re-run" if cell.row.quoted else "nothing to run"]
+def _as_printed(reported: Reported, paper: str = "") -> str:
+    """Return a printed value, its place, and what it is of how many runs where it is not a single one."""
+    said = [paper, reported.source]
+    if reported.statistic != "single":
+        said.append(f"{reported.statistic} of {reported.seeds} runs")
+    if reported.sd is not None:
+        said.append(f"standard deviation {reported.sd:g} over {reported.seeds} runs")
+    return f"{reported.value}  ({', '.join(filter(None, said))})"
+
+
+def _read(cell: Cell) -> list[str]:
+    over = getattr(cell.column, "over", None)
+    if cell.column.kind == "derived":
+        said = [cell.column.formula, *(f"{each.column.id} is {each.metric_path}" for each in cell.operands)]
+    else:
+        said = [cell.metric_path]
+    if cell.subtracted:
+        said.append(f"minus the printed {cell.subtracted.value}")
+    if over and over.jobs:
+        shown = f" of {over.jobs.shows}" if over.jobs.shows else ""
+        said.append(f"{over.jobs.name}{shown} over {len(cell.jobs[0]) if cell.jobs else 0} jobs")
+    if over and over.seeds.statistic != "mean":
+        said.append(f"{over.seeds.name} over seeds")
+    return [", ".join(said)]
+
+
+def _seeds(cell: Cell, own: CellResult) -> list[str]:
+    if not own.encoders:
+        return ["quoted by the paper from elsewhere; not re-run" if cell.row.quoted else own.reason]
     lines = []
-    for encoder in cell.encoders[:SHOWN_SEEDS]:
-        value, failure = evaluations.value(encoder, cell.read)
-        shown = value if isinstance(value, str) else "not run" if value is None else f"{value:.4f}"
-        lines.append(f"{failure or shown}  {encoder}")
-    rest = len(cell.encoders) - SHOWN_SEEDS
+    for each in own.values[:SHOWN_SEEDS]:
+        missing = "no value" if own.failure else "not run"
+        shown = f"{each.value:.4f}" if isinstance(each.value, float) else each.value or missing
+        seed = "" if each.seed is None else f"seed {each.seed}, "
+        lines.append(f"{shown}  {each.encoder or f'{seed}{len(own.encoders)} encoders'}")
+    rest = len(own.values) - SHOWN_SEEDS
     return [*lines, f"and {rest} more"] if rest > 0 else lines
 
 
-def _reproduced(record: Mapping[str, str]) -> list[str]:
-    if record["metric"] == "text" or not record["reproduced"]:
-        return [record["reproduced"] or "nothing yet"]
-    lines = [f"{float(record['reproduced']):.4f}"]
-    if record["delta"]:
-        lines[0] += f", {float(record['delta']):+.4f} to the printed number"
-    if record["low"]:
-        basis = " (a published spread)" if record["borrowed"] else ""
-        lines.append(f"one more run is expected in {_span(record['low'], record['high'])}{basis}")
-    if record["pairs_low"]:
-        lines.append(f"other test pairs would give {_span(record['pairs_low'], record['pairs_high'])}")
+def _reproduced(own: CellResult) -> list[str]:
+    if own.reproduced is None:
+        return [own.text or "nothing yet"]
+    lines = [
+        f"{own.reproduced:.4f}" + ("" if own.delta is None else f", {own.delta:+.4f} to the printed number")
+    ]
+    if own.low is not None:
+        printed = own.reported.statistic if own.reported else "single"
+        what = "one more run" if printed == "single" else f"the {printed} of {own.reported.seeds} more runs"
+        basis = " (a published spread)" if own.borrowed else ""
+        lines.append(f"{what} is expected in {own.low:.2f} to {own.high:.2f}{basis}")
+    if own.pairs_low is not None:
+        lines.append(f"other test pairs would give {own.pairs_low:.2f} to {own.pairs_high:.2f}")
     return lines
-
-
-def _span(low: str, high: str) -> str:
-    return f"{float(low):.2f} to {float(high):.2f}"
 
 
 def _against_baseline(plan: Plan, cell: Cell, evaluations: Evaluations) -> list[str]:
@@ -131,16 +167,14 @@ def _against_baseline(plan: Plan, cell: Cell, evaluations: Evaluations) -> list[
     base = next(
         (
             other
-            for other in plan.cells[cell.item.id]
-            if other.row.id == cell.item.baseline != cell.row.id
-            and cell_key(other)[2:] == cell_key(cell)[2:]
-            and other.protocol == AS_DESCRIBED
+            for other in plan.described(cell.item.id)
+            if other.row.id == cell.item.baseline != cell.row.id and other.key[2:] == cell.key[2:]
         ),
         None,
     )
     if base is None or not base.encoders or not cell.encoders:
         return []
-    sides = [evaluations.pairs(side.encoders[0], side.read) for side in (cell, base)]
+    sides = [evaluations.pairs(side.encoders[0], side.metric_path) for side in (cell, base)]
     found = difference_over_pairs(*sides) if all(sides) else None
     if found is None:
         return []
@@ -148,38 +182,35 @@ def _against_baseline(plan: Plan, cell: Cell, evaluations: Evaluations) -> list[
     return [f"{found.value:+.2f} to row {base.row.id} with the first seed, {span}"]
 
 
-def _variants(plan: Plan, cell: Cell, evaluations: Evaluations) -> list[str]:
-    if (
-        cell.protocol != AS_DESCRIBED
-        or cell.column.minus
-        or cell.column.choose
-        or cell.column.metric == "text"
-    ):
-        return []
-    lines = []
-    for found in adjudicate(plan, cell.item.id, evaluations):
-        if (found.row, found.column, found.metric) != cell_key(cell)[1:]:
+def _variants(plan: Plan, cell: Cell, result: ItemResult) -> Iterator[str]:
+    for found in adjudicate(plan.papers, result) if cell.protocol == AS_DESCRIBED else ():
+        if (found.row, found.column, found.metric) != cell.key[1:]:
             continue
-        effect = "not run" if found.effect is None else f"{found.effect:+.2f}"
-        effect += "" if found.low is None else f" [{found.low:+.2f}, {found.high:+.2f}]"
-        share = (
-            ""
-            if found.share is None
-            else f", {100 * found.share:.0f}% of the printed gap of {found.gap:+.2f}"
-        )
-        lines.append(f"{found.protocol}: {effect}{share}")
-    return lines
+        said = "not run" if found.effect is None else f"{found.effect:+.2f}"
+        said += "" if found.low is None else f" [{found.low:+.2f}, {found.high:+.2f}]"
+        if found.share is not None:
+            said += f", {100 * found.share:.0f}% of the printed gap of {found.gap:+.2f}"
+        yield f"{found.protocol}: {said}{f', {found.note}' if found.note else ''}"
 
 
 def _runs(plan: Plan, cell: Cell) -> list[str]:
     """Return the spec of the first seed's run, and the names of the runs it starts from."""
-    source = plan.encoders[cell.encoders[0]].source if cell.encoders else {}
-    if "run" not in source:
+    run = plan.encoders[cell.encoders[0]].source.run if cell.encoders else None
+    if run is None:
         return ["no training"] if cell.encoders else []
-    spec = plan.runs[source["run"]]
-    lines = [plan.paths.run(source["run"])]
+    spec = plan.runs[run]
+    lines = [plan.paths.run(run)]
     lines += [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in spec.canonical().items()]
-    while "run" in spec.init:
-        lines.append(f"starts from {plan.paths.run(spec.init['run'])}")
-        spec = plan.runs[spec.init["run"]]
+    while spec.init.run:
+        lines.append(f"starts from {plan.paths.run(spec.init.run)}")
+        spec = plan.runs[spec.init.run]
     return lines
+
+
+def _made(plan: Plan, cell: Cell, own: CellResult) -> list[str]:
+    """Return the precision of a cell's runs, and the machine of the first one once it is trained."""
+    run = plan.encoders[cell.encoders[0]].source.run if cell.encoders else None
+    record = Path(plan.paths.run(run, "provenance.json")) if run else None
+    made = read_json(record) if record and record.exists() else {}
+    machine = made.get("accelerator") or made.get("hardware", {}).get("processor", "")
+    return [", ".join(filter(None, [own.precision, made.get("device"), machine]))] if own.precision else []

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from replicse.errors import BadInput, nearest
-from replicse.study.paper.counterparts import CellKey
+from replicse.study.paper.counterparts import CellKey, printed_in
 from replicse.study.paper.papers import Paper
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.tables import AnyColumn
@@ -44,9 +44,7 @@ class CellNames:
 
     def reported(self, name: str) -> Reported | None:
         """Return what is printed in the cell of a full name."""
-        item, *rest = self._keys[name]
-        paper, _, short = item.partition("/")
-        return self._papers[paper].reported.get((short, *rest))
+        return printed_in(self._papers, self._keys[name])
 
     def found(self, name: str, home: str, where: str) -> tuple[str, ...]:
         """Return the full names that a name stands for; BadInput names the nearest one where there is none.

@@ -3,9 +3,16 @@
 from collections.abc import Iterator, Mapping
 
 from replicse.study.paper.papers import Paper
+from replicse.study.paper.printed import Reported
 from replicse.study.paper.tables import Item, Row
 
 CellKey = tuple[str, str, str, str]  # paper/item, row, column, metric
+
+
+def printed_in(papers: Mapping[str, Paper], key: CellKey) -> Reported | None:
+    """Return what is printed in a cell of a table, a figure or the running text; None where nothing is."""
+    paper, _, item = key[0].partition("/")
+    return papers[paper].reported.get((item, *key[1:]))
 
 
 def counterparts(papers: Mapping[str, Paper]) -> dict[CellKey, CellKey]:

@@ -1,0 +1,205 @@
+"""The verbs that judge: claims, adjudication and audit of a whole study or of a part, and the story of one cell."""
+
+import json
+import logging
+import textwrap
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from replicse.commands import Action
+from replicse.commands.study import add_study_arguments, add_workflow_argument, chosen_plan, hours_text
+from replicse.errors import BadInput
+from replicse.study.judge.adjudicate import adjudicate, adjudicated
+from replicse.study.judge.audit import audit, audit_plan, chosen
+from replicse.study.judge.claims import claim_rows, items_read, study_claims
+from replicse.study.judge.story import cell_story, find_cell, item_of
+from replicse.study.judge.study import judge_study, plan_further, read_results, results_of, write_judged
+from replicse.study.paper.papers import load_papers
+from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN
+from replicse.study.paper.tables import Item
+from replicse.study.plan.plan import Cell, Plan
+from replicse.study.plan.planner import plan_of
+from replicse.study.results.values import Evaluations
+
+LOG = logging.getLogger(__name__)
+WIDTH, HEADING = 110, 12
+
+
+def judge_verb(parser: ArgumentParser) -> Action:
+    """Write what all tabulated items say together: claims.csv, adjudication.csv, audit.csv and cells.csv."""
+    add_study_arguments(parser, "replicse judge --study results/micro/config.json --out results/micro")
+    parser.add_argument(
+        "--out", type=Path, required=True, help="the folder that the four files are written to"
+    )
+
+    def action(arguments: Namespace) -> None:
+        plan = chosen_plan(arguments)
+        results = read_results(plan)
+        judged = judge_study(plan, results)
+        write_judged(judged, results, arguments.out)
+        counts = len(judged.claims), len(judged.adjudication), len(judged.findings)
+        LOG.info("items=%d claims=%d adjudicated=%d findings=%d", len(results), *counts)
+
+    return action
+
+
+def claims_verb(parser: ArgumentParser) -> Action:
+    """Judge every claim in print, in the reproduction study's numbers and in ours."""
+    add_study_arguments(parser, "replicse claims --scale compact")
+
+    def action(arguments: Namespace) -> None:
+        plan = chosen_plan(arguments)
+        claims = study_claims(plan.papers, plan.studied)
+        read = items_read(claims, plan.papers)
+        rows = claim_rows(plan, claims, results_of(plan, read, Evaluations(plan.paths)))
+        if arguments.json:
+            _print_json({"scale": plan.scale.name, "claims": rows})
+        else:
+            print("\n".join([f"scale {plan.scale.name}", *claim_lines(rows)]))
+
+    return action
+
+
+def claim_lines(rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    """Yield an aligned page: a line of outcomes per claim, and below it the sentence and its place."""
+    width = max((len(row["claim"]) for row in rows), default=0) + 2
+    yield f"{'claim':<{width}}{'in print':<15}{'reproduction':<15}{'ours':<16}probability"
+    for row in rows:
+        outcomes = f"{row['reported']:<15}{row['reproduction'] or '-':<15}{row['ours']:<16}"
+        probability = f"{float(row['probability']):.2f}" if row["probability"] else ""
+        yield f"{row['claim']:<{width}}{outcomes}{probability}".rstrip()
+        yield textwrap.fill(
+            f"{row['text']} ({row['place']})", WIDTH, initial_indent="  ", subsequent_indent="  "
+        )
+
+
+def adjudicate_verb(parser: ArgumentParser) -> Action:
+    """Plan the runs of every protocol of an item and print what each explains, from the evaluations there are."""
+    add_study_arguments(parser, "replicse adjudicate repro/table4")
+    parser.add_argument("item", nargs="?", help="paper/item; nothing: all that the config adjudicates")
+
+    def action(arguments: Namespace) -> None:
+        plan = chosen_plan(arguments, only=arguments.item or "")
+        if arguments.item:
+            config = plan.config.model_copy(update={"adjudicate": (arguments.item,)})
+            plan = plan_of(config, plan.papers, plan.workflow, only=arguments.item)
+        results = {
+            result.item: result for result in results_of(plan, adjudicated(plan), Evaluations(plan.paths))
+        }
+        rows = [row for result in results.values() for row in adjudicate(plan.papers, result)]
+        if not rows:
+            known = [paper.folder / "protocols.yaml" for paper in plan.papers.values() if paper.protocols]
+            raise BadInput(
+                f"{arguments.item or 'adjudicate'}: no protocol names a row of it; see"
+                f" {', '.join(map(str, known))}"
+            )
+        if arguments.json:
+            _print_json([asdict(row) for row in rows])
+            return
+        for name in results:
+            print("\n".join(asked(plan, plan.items[name])))
+        from replicse.report.formats.terminal import page_text
+        from replicse.report.pages.adjudication import adjudication_page
+
+        texts = [
+            {key: "" if value is None else str(value) for key, value in asdict(row).items()} for row in rows
+        ]
+        print(page_text(adjudication_page(texts, results, plan.scale.comparable)))
+
+    return action
+
+
+def asked(plan: Plan, item: Item) -> list[str]:
+    """Return what each protocol of an item asks for: rows, runs of its own, runs not there yet, hours."""
+    cells: dict[str, list[Cell]] = {}
+    for cell in plan.cells[item.id]:
+        cells.setdefault(cell.protocol, []).append(cell)
+    lines = [f"{item.id} at scale {plan.scale.name}, seeds {', '.join(map(str, plan.seeds))}"]
+    lines.append(f"{'protocol':<28}{'rows':>6}{'runs':>6}{'to do':>7}{'hours':>8}")
+    known = [AS_DESCRIBED, *(protocol.id for protocol in plan.papers[item.paper].protocols), AS_RUN]
+    base: set[str] = set()
+    for name in filter(cells.__contains__, known):
+        runs = plan.trained(cells[name]) - base
+        base = base or runs
+        todo = {run for run in runs if plan.paths.missing(plan.paths.run(run, "metrics.json"))}
+        rows = len({cell.row.id for cell in cells[name]})
+        lines.append(f"{name:<28}{rows:>6}{len(runs):>6}{len(todo):>7}{hours_text(plan.hours(todo)):>8}")
+    if any(plan.paths.missing(file) for file in plan.evaluation_files(item)):
+        lines.append(f"run them: snakemake --cores all --config 'adjudicate=[{item.id}]' -- {item.target}")
+    return [*lines, ""]
+
+
+def audit_verb(parser: ArgumentParser) -> Action:
+    """Check the papers' printed numbers against each other and against the data sets."""
+    parser.epilog = "example:\n  replicse audit repro/table4"
+    parser.add_argument("name", nargs="?", help="a paper or an item paper/item; default: all papers")
+    add_workflow_argument(parser)
+    parser.add_argument("--json", action="store_true", help="machine-readable output")
+
+    def action(arguments: Namespace) -> None:
+        plan = audit_plan(load_papers(arguments.workflow), arguments.workflow)
+        findings = audit(plan)
+        if arguments.name:
+            findings = chosen(findings, arguments.name, plan)
+        if arguments.json:
+            _print_json([asdict(one) for one in findings])
+        else:
+            from replicse.report.pages.audit import audit_text
+
+            print(audit_text(findings))
+
+    return action
+
+
+def why_verb(parser: ArgumentParser) -> Action:
+    """Tell where one cell comes from: printed place, values per seed, verdict, variants, claims, audit, runs."""
+    add_study_arguments(parser, "replicse why simcse/table3/p0.1/stsb-dev")
+    parser.add_argument("cell", help="paper/item/row/column[/metric][@protocol]")
+
+    def action(arguments: Namespace) -> None:
+        plan = chosen_plan(arguments, only=item_of(arguments.cell))
+        story = told_of(plan, find_cell(plan, arguments.cell))
+        if arguments.json:
+            _print_json(story)
+        else:
+            print("\n".join(told(heading, lines) for heading, lines in story.items()))
+
+    return action
+
+
+def told_of(plan: Plan, cell: Cell) -> dict[str, list[str]]:
+    """Return the story of a cell; a mistake in what else its claims and the audit read does not keep it untold."""
+    evaluations = Evaluations(plan.paths)
+    (own,) = results_of(plan, [cell.item.id], evaluations)
+    name = "/".join(cell.key)
+    asked_for = plan.config.papers
+    papers = plan.papers if asked_for == "all" else [key for key, items in asked_for.items() if items]
+    claims = [
+        claim
+        for claim in study_claims(plan.papers, papers)
+        if {name, name.rpartition("/")[0]} & set(claim.cells)
+    ]
+    others = items_read(claims, plan.papers) - {cell.item.id}
+    plan_further(plan, others)
+    rows = claim_rows(plan, claims, [own, *results_of(plan, others, evaluations)])
+    try:
+        findings = audit(audit_plan(plan.papers, plan.workflow, cell))
+    except BadInput as error:
+        LOG.warning("the audit is left out: %s", error)
+        findings = []
+    return cell_story(plan, cell, own, evaluations, rows, findings)
+
+
+def told(heading: str, lines: list[str]) -> str:
+    """Return lines behind their heading, wrapped and indented below it."""
+    indent = " " * HEADING
+    paragraphs = [
+        textwrap.fill(line, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ") for line in lines
+    ]
+    return f"{heading:<{HEADING}}" + "\n".join(paragraphs)[HEADING:]
+
+
+def _print_json(document: object) -> None:
+    print(json.dumps(document, indent=1, ensure_ascii=False))

@@ -1,0 +1,76 @@
+"""A whole study judged once: its claims, its adjudicated items and the audit, from the items' results and one plan."""
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from replicse.errors import BadInput
+from replicse.files import read_json, write_rows
+from replicse.study.judge.adjudicate import FIELDS as ADJUDICATION_FIELDS
+from replicse.study.judge.adjudicate import Explained, adjudicate
+from replicse.study.judge.audit import FIELDS as AUDIT_FIELDS
+from replicse.study.judge.audit import Finding, audit, audit_plan
+from replicse.study.judge.claims import FIELDS as CLAIM_FIELDS
+from replicse.study.judge.claims import claim_rows, study_claims
+from replicse.study.paper.lock import load_lock
+from replicse.study.plan.plan import Plan
+from replicse.study.plan.planner import Planner, chosen_items
+from replicse.study.results.table import ItemResult
+from replicse.study.results.tabulate import TIDY, item_result, tidy_rows
+from replicse.study.results.values import Evaluations
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What is drawn from all items of a study together: rows of claims, adjudicated cells, findings in print."""
+
+    claims: list[dict[str, str]]
+    adjudication: list[Explained]
+    findings: list[Finding]
+
+
+def judge_study(plan: Plan, results: Sequence[ItemResult]) -> Judged:
+    """Return what the items' results say together; the cells of an item without a result are missing."""
+    return Judged(
+        claims=claim_rows(plan, study_claims(plan.papers, plan.studied), results),
+        adjudication=[row for result in results for row in adjudicate(plan.papers, result)],
+        findings=audit(audit_plan(plan.papers, plan.workflow)),
+    )
+
+
+def read_results(plan: Plan) -> list[ItemResult]:
+    """Return the results of a study's items as `tabulate` wrote them; those that are not there are left out."""
+    files = {item: Path(plan.paths.item(item)) for item in plan.items}
+    absent = [item for item, file in files.items() if not file.exists()]
+    if absent:
+        LOG.warning("not tabulated: %s", ", ".join(absent))
+    return [ItemResult.of(read_json(file), str(file)) for item, file in files.items() if item not in absent]
+
+
+def write_judged(judged: Judged, results: Sequence[ItemResult], out: Path) -> None:
+    """Write claims.csv, adjudication.csv, audit.csv and cells.csv below a folder; what is missing is blank."""
+    write_rows(out / "claims.csv", CLAIM_FIELDS, judged.claims)
+    write_rows(out / "adjudication.csv", ADJUDICATION_FIELDS, map(asdict, judged.adjudication))
+    write_rows(out / "audit.csv", AUDIT_FIELDS, (finding.row() for finding in judged.findings))
+    write_rows(out / "cells.csv", TIDY, tidy_rows(results))
+
+
+def results_of(plan: Plan, items: Iterable[str], evaluations: Evaluations) -> list[ItemResult]:
+    """Return the results of some items from the evaluations there are now; what the plan leaves out is left out."""
+    return [item_result(plan, plan.items[name], evaluations) for name in items if name in plan.items]
+
+
+def plan_further(plan: Plan, items: Iterable[str]) -> None:
+    """Add items of the study to a plan of a part of it; one that cannot be planned is told and left out."""
+    wanted = set(items) - set(plan.items)
+    planner = Planner(plan, load_lock(plan.workflow)) if wanted else None
+    for item in chosen_items(plan.config, plan.papers, "config.yaml") if planner else ():
+        if item.id in wanted:
+            try:
+                planner.add(item)
+            except BadInput as error:
+                LOG.warning("%s is left out: %s", item.id, error)
+                plan.items.pop(item.id)

@@ -1,0 +1,87 @@
+"""What the numbers of a table are numbers of: sizes, what averages and percentages are made of, paths to one number."""
+
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from replicse.checked import Checked, Count, Text, checked_yaml
+from replicse.errors import nearest
+from replicse.registry.suites import is_metric, known_paths
+
+
+def _path(value: str) -> str:
+    if not is_metric(value):
+        raise ValueError(f"a metric path that some suite yields{nearest(value, known_paths())}")
+    return value
+
+
+def _counted(value: str) -> str:
+    if not value.startswith("data/"):
+        raise ValueError("a metric path below data/, which is counted on the data")
+    return value
+
+
+def _pattern(value: str) -> str:
+    if not matching(value):
+        raise ValueError(f"a pattern of metric paths that some suite yields{nearest(value, known_paths())}")
+    return value
+
+
+def matching(pattern: str) -> list[str]:
+    """Return the metric paths that a pattern stands for."""
+    return [path for path in known_paths() if fnmatchcase(path, pattern)]
+
+
+MetricPath = Annotated[Text, AfterValidator(_path)]
+CountedPath = Annotated[MetricPath, AfterValidator(_counted)]
+PathPattern = Annotated[Text, AfterValidator(_pattern)]
+
+
+class Average(Checked):
+    """The paths that an average is the mean of, and how many they are."""
+
+    pattern: Annotated[PathPattern, Field(alias="of")]
+    parts: Count
+
+    @model_validator(mode="after")
+    def _has_its_parts(self) -> Self:
+        count = len(matching(self.pattern))
+        if count != self.parts:
+            raise ValueError(f"{count} parts, as many paths as {self.pattern} stands for")
+        return self
+
+
+class ShareOf(Checked):
+    """Of how many items a percentage is a share, and what they are."""
+
+    items: Count
+    what: Text
+
+
+class Datasets(Checked):
+    """The document of datasets.yaml; sizes of a set of several files stand by file."""
+
+    sizes: dict[CountedPath, Count | Annotated[dict[Text, Count], Field(min_length=1)]]
+    averages: dict[MetricPath, Average]
+    same: tuple[Annotated[tuple[MetricPath, ...], Field(min_length=2)], ...]
+    percentages: dict[PathPattern, Annotated[tuple[ShareOf, ...], Field(min_length=1)]]
+
+    def parts(self, path: str) -> dict[str, int]:
+        """Return the sizes of the files of a set, the whole set under "" where it is a single one."""
+        size = self.sizes.get(path, {})
+        return {"": size} if isinstance(size, int) else size
+
+    def readings(self, path: str) -> tuple[ShareOf, ...]:
+        """Return of how many items the number at a path may be a percentage; none where it is no share."""
+        return next((entry for name, entry in self.percentages.items() if fnmatchcase(path, name)), ())
+
+    def one_name(self, path: str) -> str:
+        """Return the first of all paths that lead to the same number."""
+        return next((group[0] for group in self.same if path in group), path)
+
+
+def load_datasets(workflow: Path) -> Datasets:
+    """Return datasets.yaml; BadInput names a mistake in it."""
+    return checked_yaml(workflow / "datasets.yaml", Datasets)
