@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from places import ROOT
+from replicse.study.plan.counterparts import counterparts
 from scipy import stats
 
 from replicse.files import read_rows
 from replicse.study.judge.adjudicate import adjudicate, adjudicated, paired_effect, write_adjudication
-from replicse.study.plan.counterparts import counterparts
 from replicse.study.plan.planner import load_plan
 
 CONFIG = {"scale": "micro", "papers": {"simcse": "all", "repro": "all"}, "seeds": [0, 1, 2]}

@@ -16,8 +16,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from places import ROOT
-
 from replicse.commands.audit import audit_verb
+
 from replicse.data.sts import STS_TASKS, load_sts
 from replicse.data.transfer import TRANSFER_TASKS, load_transfer
 from replicse.errors import BadInput

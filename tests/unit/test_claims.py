@@ -10,9 +10,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import ROOT
+from replicse.commands.claims import claims_verb
+from replicse.study.judge.relations import Relation, Side
 from scipy import stats
 
-from replicse.commands.claims import claims_verb
 from replicse.errors import BadInput
 from replicse.report.pages.claims import cells_text, claims_page, claims_sheet
 from replicse.study.judge.claims import (
@@ -27,7 +28,6 @@ from replicse.study.judge.claims import (
     study_claims,
     write_claims,
 )
-from replicse.study.judge.relations import Relation, Side
 from replicse.study.paper.cell_names import CellNames
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.tabulate import Evaluations

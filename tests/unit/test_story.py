@@ -8,10 +8,10 @@ import pytest
 import yaml
 from made_up import write_evaluation
 from places import ROOT
+from replicse.commands.why import told
 from scipy import stats
 
 from replicse.cli import main
-from replicse.commands.why import told
 from replicse.errors import BadInput
 from replicse.study.judge.audit import Finding
 from replicse.study.judge.claims import claim_rows
