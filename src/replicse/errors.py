@@ -3,6 +3,8 @@
 import difflib
 from collections.abc import Iterable
 
+MOST_NAMED = 20  # known names that an error lists
+
 
 class BadInput(Exception):
     """Something the user wrote or supplied is wrong; the command line exits with code 2."""
@@ -19,7 +21,8 @@ class Failed(Exception):
 def nearest(name: object, known: Iterable[str]) -> str:
     """Return '; did you mean "x"?' for the closest known name, or the list of known names."""
     names = sorted(known)
-    close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5) if isinstance(name, str) else []
     if close:
         return f'; did you mean "{close[0]}"?'
-    return f"; known: {', '.join(names)}" if names else ""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"; known: {', '.join(names[:MOST_NAMED])}{more}" if names else ""

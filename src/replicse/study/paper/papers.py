@@ -142,6 +142,8 @@ def recipe_of(
     home = papers.get(owner or paper)
     if home is None or short not in home.recipes:
         known = [f"{key}/{entry}" for key, value in papers.items() for entry in value.recipes]
+        if not owner and home is not None:
+            known = [*home.recipes]
         raise BadInput(f'{where}: recipe "{name}" is unknown{nearest(name, known)}')
     full = f"{home.key}/{short}"
     if full in below:
@@ -150,4 +152,7 @@ def recipe_of(
         )
     recipe = home.recipes[short].given()
     parent = recipe.pop("like", None)
-    return merged(recipe_of(papers, home.key, parent, where, (*below, full)), recipe) if parent else recipe
+    if parent is None:
+        return recipe
+    where = f"{home.folder / 'recipes.yaml'}: {short}.like"
+    return merged(recipe_of(papers, home.key, parent, where, (*below, full)), recipe)

@@ -20,6 +20,9 @@ from replicse.study.plan.plan import Cell, Plan, backbone_id, tokenizer_id
 from replicse.study.plan.specs import EncoderSource, EncoderSpec, RunSpec, Trajectory, digest
 
 
+PARTS = ("init", "corpus", "views", "objective")  # what no run can do without
+
+
 def load_scales(workflow: Path) -> dict[str, Path]:
     """Return the file of every scale by name."""
     return {path.stem: path for path in sorted((workflow / "scales").glob("*.yaml"))}
@@ -34,19 +37,48 @@ def plan_of(
     config: Config, papers: dict[str, Paper], workflow: Path, file: str = "config.yaml", only: str = ""
 ) -> Plan:
     """Return the plan of a checked config over papers that are loaded."""
-    scales = load_scales(workflow)
-    if config.scale not in scales:
-        raise BadInput(f'{file}: scale is "{config.scale}"{nearest(config.scale, scales)}')
-    scale = load_scale(scales[config.scale])
+    scale = chosen_scale(config, workflow, file)
     plan = Plan(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
     planner = Planner(plan, load_lock(workflow))
     items = list(chosen_items(config, papers, file))
     for item in items:
         if only in ("", item.id):
             planner.add(item)
+    if not items:
+        raise BadInput(f"{file}: papers asks for no item; name one, or all")
     if not plan.items:
         raise BadInput(f'{file}: the study has no item "{only}"{nearest(only, [item.id for item in items])}')
     return plan
+
+
+def chosen_scale(config: Config, workflow: Path, file: str) -> Scale:
+    """Return the scale of a config; BadInput names the nearest one where it is not known."""
+    scales = load_scales(workflow)
+    if config.scale not in scales:
+        raise BadInput(f'{file}: scale is "{config.scale}"{nearest(config.scale, scales)}')
+    return load_scale(scales[config.scale])
+
+
+def check_parts(scale: Scale, papers: dict[str, Paper], workflow: Path) -> None:
+    """Raise BadInput where a backbone, a stand-in or a recipe cannot be planned at a scale, whoever asks for it."""
+    config = Config(scale=scale.name, papers="all", seeds=(0,))
+    plan = Plan(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
+    planner = Planner(plan, load_lock(workflow))
+    for name in scale.backbones:
+        planner.backbone(name, f"{scale.file}: backbones.{name}")
+    for pair in scale.recipes.items():
+        for name in pair:
+            recipe_of(papers, "", name, f"{scale.file}: recipes.{pair[0]}")
+    for name, released in scale.released.items():
+        if released.stand_in is not None:
+            planner.encoder("", released.stand_in.given(), 0, f"{scale.file}: released.{name}.stand_in")
+    for paper in papers.values():
+        for name in paper.recipes:
+            where = f"{paper.folder / 'recipes.yaml'}: {name}"
+            values = recipe_of(papers, paper.key, name, where)
+            # A template leaves parts to those that are like it; another recipe may stand in for one at this scale.
+            if values.keys() >= set(PARTS) and scale.recipe(paper.key, name) == name:
+                planner.run(paper.key, values, 0, where, adjust=True)
 
 
 def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iterator[Item]:
@@ -204,7 +236,14 @@ class Planner:
         """Return the encoders of each seed, and the seeds."""
         cell = row.cells[column.id].given() if column.id in row.cells else {}
         request = layered(item.encoder.given(), column.encoder.given(), own, cell)
-        where = f"{item.file}: row {row.id}" + ("" if protocol == AS_DESCRIBED else f" under {protocol}")
+        where = f"{item.file}: row {row.id}"
+        if cell or column.encoder.given():
+            where += f", column {column.id}"
+        if protocol in row.also:
+            where += f": also.{protocol}"
+        elif protocol != AS_DESCRIBED:
+            file = self.plan.papers[item.paper].folder / "protocols.yaml"
+            where = f"{file}: {protocol}: row {row.id} of {item.id}"
         grid = request.get("grid")
         over = getattr(column, "over", None)
         if grid and (over is None or over.jobs is None):
@@ -221,7 +260,7 @@ class Planner:
             seeds = self.plan.seeds[:1] if grid else self.plan.seeds
             choices = list(_choices(self.plan.scale.tried(grid or {}, where)))
             jobs = tuple(
-                tuple(self._encoder(item, merged(request, choice), seed, where) for choice in choices)
+                tuple(self.encoder(item.paper, merged(request, choice), seed, where) for choice in choices)
                 for seed in seeds
             )
             # An encoder without training is the same under every seed: a lone value.
@@ -229,7 +268,8 @@ class Planner:
             self._memo[memo] = (jobs[:1], (None,)) if seedless else (jobs, seeds)
         return self._memo[memo]
 
-    def _encoder(self, item: Item, request: Mapping[str, Any], seed: int, where: str) -> str:
+    def encoder(self, paper: str, request: Mapping[str, Any], seed: int, where: str) -> str:
+        """Add the encoder that a request of a paper asks for, with all it stands on, and return its id."""
         scale = self.plan.scale
         engine = {"engine": request["engine"]} if "engine" in request else {}
         if "released" in request:
@@ -245,7 +285,7 @@ class Planner:
             source = {"vectors": request["vectors"], "words": words.plain()}
             return self._added(request, {"source": source}, where)
         if "use" in request:
-            run_id = self._trained(item, request, seed, where)
+            run_id = self._trained(paper, request, seed, where)
             run = self.plan.runs[run_id]
             values = {
                 "pooling": run.pooling.test,
@@ -254,7 +294,7 @@ class Planner:
             }
             return self._added({**values, **request}, {"source": {"run": run_id}}, where)
         if "backbone" in request:
-            found = self._backbone(request["backbone"], where)
+            found = self.backbone(request["backbone"], where)
             values = {key: found[key] for key in ("checkpoint", "engine") if key in found}
             return self._added({**values, **request}, {"source": found["source"]}, where)
         raise BadInput(f"{where}: the encoder names none of use, backbone, released, vectors")
@@ -274,10 +314,10 @@ class Planner:
         self.plan.encoders[spec.encoder_id] = spec
         return spec.encoder_id
 
-    def _trained(self, item: Item, request: Mapping[str, Any], seed: int, where: str) -> str:
+    def _trained(self, paper: str, request: Mapping[str, Any], seed: int, where: str) -> str:
         """Return the run that a recipe describes, with what the request changes in it."""
-        values = run_values(self.plan.papers, self.plan.scale, item.paper, request, where)
-        run_id = self._run(item.paper, values, seed, where, adjust=True)
+        values = run_values(self.plan.papers, self.plan.scale, paper, request, where)
+        run_id = self.run(paper, values, seed, where, adjust=True)
         for recipe, spreads in self._published:
             if values == recipe:
                 self.plan.measured[run_id] = {**self.plan.measured.get(run_id, {}), **spreads}
@@ -293,14 +333,14 @@ class Planner:
         if asked.steps() and not set(asked.steps()) <= set(run.trajectory.steps()):
             self.plan.runs[run_id] = run.model_copy(update={"trajectory": run.trajectory.joined(asked)})
 
-    def _backbone(self, name: str, where: str) -> dict[str, Any]:
+    def backbone(self, name: str, where: str) -> dict[str, Any]:
         """Return source, checkpoint and engine of a backbone by its name in the scale."""
         if name not in self._backbones:
             entry = self.plan.scale.named("backbones", name, where)
             found: dict[str, Any] = {"engine": entry.engine}
             if entry.run is not None:
                 values = entry.run.given()
-                run_id = self._run("", values, values.pop("seed", 0), where, adjust=False)
+                run_id = self.run("", values, values.pop("seed", 0), where, adjust=False)
                 found |= {
                     "source": {"run": run_id},
                     "checkpoint": self.plan.kept_checkpoint(self.plan.runs[run_id]),
@@ -320,9 +360,10 @@ class Planner:
         self.plan.backbones[backbone_id(source)] = source.plain()
         return source.plain()
 
-    def _run(self, paper: str, values: dict[str, Any], seed: int, where: str, adjust: bool) -> str:
+    def run(self, paper: str, values: dict[str, Any], seed: int, where: str, adjust: bool) -> str:
+        """Add a run of plain data, with all it stands on, and return its id; `adjust` fits it to the scale."""
         scale = self.plan.scale
-        for part in ("init", "corpus", "views", "objective"):
+        for part in PARTS:
             if part not in values:
                 raise BadInput(f"{where}: the run has no {part}; its recipe must give one")
         init, engine = self._init(paper, values["init"], seed, where)
@@ -347,14 +388,14 @@ class Planner:
         """Return where a run starts, and the engine of that encoder; the run of another recipe has the same seed."""
         if "use" in init:
             values = run_values(self.plan.papers, self.plan.scale, paper, init, where)
-            run_id = self._run(paper, values, seed, where, adjust=True)
+            run_id = self.run(paper, values, seed, where, adjust=True)
             kept = {key: init[key] for key in ("checkpoint", "keep_head") if key in init}
             return {"run": run_id, **kept}, self.plan.runs[run_id].engine
         if "fresh" in init:
             tokenizer = self.plan.scale.tokenizer(init["fresh"]["tokenizer"], where)
             self.plan.tokenizers[tokenizer_id(tokenizer)] = tokenizer
             return {"fresh": {**init["fresh"], "tokenizer": tokenizer}}, "auto"
-        found = self._backbone(init["backbone"], where)
+        found = self.backbone(init["backbone"], where)
         return found["source"], found["engine"]
 
     def _check_columns(self, views: Iterable[Mapping[str, Any]], corpus: str, where: str) -> None:
@@ -382,7 +423,7 @@ class Planner:
         return {**term, "generator": self._backbone_folder(term["generator"]["backbone"], where)}
 
     def _backbone_folder(self, name: str, where: str) -> str:
-        found = self._backbone(name, where)
+        found = self.backbone(name, where)
         spec = EncoderSpec(
             source=EncoderSource(**found["source"]), checkpoint=found.get("checkpoint", "best")
         )
