@@ -69,9 +69,6 @@ def check_parts(scale: Scale, papers: dict[str, Paper], workflow: Path) -> None:
     for pair in scale.recipes.items():
         for name in pair:
             recipe_of(papers, "", name, f"{scale.file}: recipes.{pair[0]}")
-    for name, released in scale.released.items():
-        if released.stand_in is not None:
-            planner.encoder("", released.stand_in.given(), 0, f"{scale.file}: released.{name}.stand_in")
     for paper in papers.values():
         for name in paper.recipes:
             where = f"{paper.folder / 'recipes.yaml'}: {name}"
@@ -79,6 +76,9 @@ def check_parts(scale: Scale, papers: dict[str, Paper], workflow: Path) -> None:
             # A template leaves parts to those that are like it; another recipe may stand in for one at this scale.
             if values.keys() >= set(PARTS) and scale.recipe(paper.key, name) == name:
                 planner.run(paper.key, values, 0, where, adjust=True)
+    for name, released in scale.released.items():
+        if released.stand_in is not None:
+            planner.encoder("", released.stand_in.given(), 0, f"{scale.file}: released.{name}.stand_in")
 
 
 def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iterator[Item]:
