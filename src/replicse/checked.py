@@ -276,7 +276,8 @@ def read_yaml(path: Path) -> Any:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
-        raise BadInput(f"{path}{line}: {getattr(error, 'problem', error)}; mend the YAML") from None
+        problem = " ".join(str(getattr(error, "problem", error)).split())
+        raise BadInput(f"{path}{line}: {problem}; mend the YAML") from None
     except (ValueError, RecursionError) as error:
         what = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise BadInput(f"{path}: {what}; mend the YAML") from None

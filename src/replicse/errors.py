@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Iterable
 
-MOST_NAMED = 20  # known names that an error lists
+MOST_NAMED = 12  # known names that an error lists
 
 
 class BadInput(Exception):

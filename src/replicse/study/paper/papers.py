@@ -80,6 +80,8 @@ def load_paper(folder: Path) -> Paper:
     for name in about.order:
         if name not in items:
             raise BadInput(f'{folder / "paper.yaml"}: order names "{name}"{nearest(name, items)}')
+        if about.order.count(name) > 1:
+            raise BadInput(f'{folder / "paper.yaml"}: order names "{name}" twice; keep one')
     ordered = {name: items[name] for name in dict.fromkeys([*about.order, *items])}
     paper = Paper(
         key=folder.name,
@@ -91,6 +93,7 @@ def load_paper(folder: Path) -> Paper:
         claims=load_claims(folder / "claims.yaml"),
         reported=read_reported(folder / "reported.csv"),
     )
+    _ = paper.deviations  # read, so that a file that is no text is told of here
     problem = next(_misplaced(paper), None)
     if problem:
         raise BadInput(problem)
@@ -123,6 +126,10 @@ def _misplaced(paper: Paper) -> Iterator[str]:
         for name, item in paper.items.items()
     }
     others = (TEXT_ITEM, *paper.about.elsewhere)
+    printed = {item for item, *_ in paper.reported}
+    for name in paper.about.elsewhere:
+        if name not in printed:
+            yield f'{paper.folder / "paper.yaml"}: elsewhere names "{name}", but {file} has no number of it'
     for item, *place in paper.reported:
         if item in others:
             continue

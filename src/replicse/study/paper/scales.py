@@ -195,7 +195,7 @@ class Scale(Checked):
         """Return an entry of backbones, corpora, tokenizers, released or vectors; BadInput names the nearest one."""
         known = getattr(self, kind)
         if name not in known:
-            raise BadInput(f'{where}: {kind} of scale {self.name} hold no "{name}"{nearest(name, known)}')
+            raise BadInput(f'{where}: {kind} of {self.file} hold no "{name}"{nearest(name, known)}')
         return known[name]
 
     def recipe(self, paper: str, name: str) -> str:
@@ -210,7 +210,7 @@ class Scale(Checked):
             found[name] = [value for value in values if value in wanted]
             if not found[name]:
                 raise BadInput(
-                    f"{where}: scale {self.name} tries {list(wanted)} of the grid {name}, but it has {list(values)}"
+                    f"{where}: {self.file} tries {list(wanted)} of the grid {name}, but it has {list(values)}"
                 )
         return found
 

@@ -44,8 +44,6 @@ def plan_of(
     for item in items:
         if only in ("", item.id):
             planner.add(item)
-    if not items:
-        raise BadInput(f"{file}: papers asks for no item; name one, or all")
     if not plan.items:
         raise BadInput(f'{file}: the study has no item "{only}"{nearest(only, [item.id for item in items])}')
     return plan
@@ -98,6 +96,8 @@ def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iter
             if row not in ids:
                 raise BadInput(f'{file}: rows.{name} names "{row}"{nearest(row, ids)}')
     chosen = dict.fromkeys(papers, "all") if config.papers == "all" else config.papers
+    if not any(chosen.values()):
+        raise BadInput(f"{file}: papers asks for no item; name one, or all")
     for key, wanted in chosen.items():
         if key not in papers:
             raise BadInput(f'{file}: papers names "{key}"{nearest(key, papers)}')
@@ -117,6 +117,7 @@ class Planner:
         self._published = list(published_spreads(plan.papers)) if plan.scale.comparable else []
         self._memo: dict[str, tuple[tuple[tuple[str, ...], ...], tuple[int | None, ...]]] = {}
         self._backbones: dict[str, dict[str, Any]] = {}
+        self._chain: list[tuple[str, str]] = []
 
     def add(self, item: Item) -> None:
         """Plan all cells of an item."""
@@ -189,7 +190,7 @@ class Planner:
                 queries = self.plan.scale.options.get(suite, {}).get("queries", {})
                 name = path.split("/")[2]
                 if name not in queries:
-                    where = f"{item.file}: column {column.id}: scale {self.plan.scale.name}"
+                    where = f"{item.file}: column {column.id}: {self.plan.scale.file}"
                     raise BadInput(f'{where} has no query "{name}" for {suite}{nearest(name, queries)}')
 
     def _check_corpus(self, item: Item, path: str) -> None:
@@ -387,8 +388,13 @@ class Planner:
     def _init(self, paper: str, init: Mapping[str, Any], seed: int, where: str) -> tuple[dict[str, Any], str]:
         """Return where a run starts, and the engine of that encoder; the run of another recipe has the same seed."""
         if "use" in init:
+            link = (paper, json.dumps(init, sort_keys=True))
+            if link in self._chain:
+                raise BadInput(f"{where}: init.use: recipe {init['use']} starts from itself; break the circle")
+            self._chain.append(link)
             values = run_values(self.plan.papers, self.plan.scale, paper, init, where)
             run_id = self.run(paper, values, seed, where, adjust=True)
+            self._chain.pop()
             kept = {key: init[key] for key in ("checkpoint", "keep_head") if key in init}
             return {"run": run_id, **kept}, self.plan.runs[run_id].engine
         if "fresh" in init:
