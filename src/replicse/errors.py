@@ -1,9 +1,8 @@
 """Errors that a user can mend: one sentence with the place, the value and the remedy."""
 
 import difflib
+import textwrap
 from collections.abc import Iterable
-
-MOST_NAMED = 12  # known names that an error lists
 
 
 class BadInput(Exception):
@@ -24,5 +23,4 @@ def nearest(name: object, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.5) if isinstance(name, str) else []
     if close:
         return f'; did you mean "{close[0]}"?'
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return f"; known: {', '.join(names[:MOST_NAMED])}{more}" if names else ""
+    return f"; known: {textwrap.shorten(', '.join(names), 200, placeholder=' ...')}" if names else ""

@@ -1,5 +1,6 @@
 """Papers as data: tables and figures, recipes for runs, claims, protocols, and the numbers the paper prints."""
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from replicse.errors import BadInput, nearest
 from replicse.study.paper.claims import Claim, load_claims
 from replicse.study.paper.layers import merged
 from replicse.study.paper.printed import Reported, read_reported
-from replicse.study.paper.protocols import Protocol, load_protocols
+from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN, Protocol, load_protocols
 from replicse.study.paper.recipes import Recipe
 from replicse.study.paper.tables import Item, load_item
 
@@ -94,7 +95,7 @@ def load_paper(folder: Path) -> Paper:
         reported=read_reported(folder / "reported.csv"),
     )
     _ = paper.deviations  # read, so that a file that is no text is told of here
-    problem = next(_misplaced(paper), None)
+    problem = next(itertools.chain(_reserved(paper), _misplaced(paper)), None)
     if problem:
         raise BadInput(problem)
     return paper
@@ -116,6 +117,16 @@ def _recipes(file: Path) -> dict[str, Recipe]:
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", name):
             raise BadInput(f'{file}: recipe "{name}"; use letters, digits, dots and dashes')
     return {name: Recipe.of(entry, f"{file}: {name}") for name, entry in document.items()}
+
+
+def _reserved(paper: Paper) -> Iterator[str]:
+    """Yield a sentence for each further encoder of a row whose name is that of a protocol."""
+    names = (AS_DESCRIBED, AS_RUN, *(protocol.id for protocol in paper.protocols))
+    for item in paper.items.values():
+        for row in item.rows:
+            for name in row.also:
+                if name in names:
+                    yield f'{item.file}: row {row.id}: also names "{name}", which is a protocol; choose another name'
 
 
 def _misplaced(paper: Paper) -> Iterator[str]:

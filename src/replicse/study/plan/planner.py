@@ -67,16 +67,28 @@ def check_parts(scale: Scale, papers: dict[str, Paper], workflow: Path) -> None:
     for pair in scale.recipes.items():
         for name in pair:
             recipe_of(papers, "", name, f"{scale.file}: recipes.{pair[0]}")
-    for paper in papers.values():
-        for name in paper.recipes:
-            where = f"{paper.folder / 'recipes.yaml'}: {name}"
-            values = recipe_of(papers, paper.key, name, where)
-            # A template leaves parts to those that are like it; another recipe may stand in for one at this scale.
-            if values.keys() >= set(PARTS) and scale.recipe(paper.key, name) == name:
-                planner.run(paper.key, values, 0, where, adjust=True)
+    for paper, name in recipes_in_order(papers):
+        where = f"{paper.folder / 'recipes.yaml'}: {name}"
+        values = recipe_of(papers, paper.key, name, where)
+        # A template leaves parts to those that are like it; another recipe may stand in for one at this scale.
+        if values.keys() >= set(PARTS) and scale.recipe(paper.key, name) == name:
+            planner.run(paper.key, values, 0, where, adjust=True)
     for name, released in scale.released.items():
         if released.stand_in is not None:
             planner.encoder("", released.stand_in.given(), 0, f"{scale.file}: released.{name}.stand_in")
+
+
+def recipes_in_order(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]:
+    """Yield every recipe behind the one that it is like, so that a mistake is told where it stands."""
+    pending = [(paper, name, recipe.like) for paper in papers.values() for name, recipe in paper.recipes.items()]
+    while pending:
+        waiting = {f"{paper.key}/{name}" for paper, name, _ in pending}
+        parents = [like if like is None or "/" in like else f"{paper.key}/{like}" for paper, _, like in pending]
+        ready = [parent not in waiting for parent in parents]
+        # In a circle nobody is ready; the first one is then told of it.
+        ready = ready if any(ready) else [True] * len(pending)
+        yield from (entry[:2] for entry, now in zip(pending, ready, strict=True) if now)
+        pending = [entry for entry, now in zip(pending, ready, strict=True) if not now]
 
 
 def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iterator[Item]:
