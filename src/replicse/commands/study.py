@@ -16,8 +16,8 @@ from replicse.study.paper.cell_names import CellNames
 from replicse.study.paper.config import Config, checked_config, read_config
 from replicse.study.paper.papers import Paper, load_papers
 from replicse.study.paper.protocols import AS_DESCRIBED
-from replicse.study.plan.plan import Plan
 from replicse.study.paper.scales import load_scale
+from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import (
     check_parts,
     chosen_items,
@@ -162,7 +162,11 @@ def validate_verb(parser: ArgumentParser) -> Action:
         if arguments.json:
             print(json.dumps({"scale": plan.scale.name, **counts}))
         else:
-            print("\n".join(["ok: " + ", ".join(f"{count} {what}" for what, count in counts.items()), *notes(plan)]))
+            print(
+                "\n".join(
+                    ["ok: " + ", ".join(f"{count} {what}" for what, count in counts.items()), *notes(plan)]
+                )
+            )
 
     return action
 
@@ -290,5 +294,3 @@ def tabulate_verb(parser: ArgumentParser) -> Action:
         print(f"wrote={arguments.table} cells={cells}")
 
     return action
-
-

@@ -120,9 +120,14 @@ def _reported(entry: dict[str, str], where: str) -> Reported:
         {"value": entry["value"], "source": entry["source"], "note": entry["note"], **given}, where
     )
     if (found.statistic == "percentile") != (found.q is not None):
-        raise BadInput(f'{where}: statistic is "{found.statistic}", q "{entry.get("q", "")}"; a percentile has q, 0 to 100')
+        given_q = entry.get("q", "")
+        raise BadInput(
+            f'{where}: statistic is "{found.statistic}", q "{given_q}"; a percentile has q, 0 to 100'
+        )
     if found.statistic == "single" and (found.seeds or 1) > 1:
-        raise BadInput(f'{where}: statistic is "single", seeds {found.seeds}; say which statistic of them it is')
+        raise BadInput(
+            f'{where}: statistic is "single", seeds {found.seeds}; say which statistic of them it is'
+        )
     if found.statistic != "single" and found.seeds is None:
         raise BadInput(f'{where}: statistic is "{found.statistic}"; say in the column seeds of how many runs')
     return found

@@ -365,7 +365,9 @@ def load_item(path: Path, paper: str) -> Item:
                 f'{path}: {where} is "{path_}", which no suite yields{nearest(path_, known_paths())}'
             )
         if path_.startswith("trajectory/"):
-            raise BadInput(f'{path}: {where} is "{path_}"; steps stand in figures with a trajectory, without columns')
+            raise BadInput(
+                f'{path}: {where} is "{path_}"; steps stand in figures with a trajectory, without columns'
+            )
     item._file = path
     return item
 

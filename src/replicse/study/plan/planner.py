@@ -19,7 +19,6 @@ from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Cell, Plan, backbone_id, tokenizer_id
 from replicse.study.plan.specs import EncoderSource, EncoderSpec, RunSpec, Trajectory, digest
 
-
 PARTS = ("init", "corpus", "views", "objective")  # what no run can do without
 
 
