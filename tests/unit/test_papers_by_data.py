@@ -103,7 +103,7 @@ def test_they_render(result, key):
 def test_what_a_scale_does_not_have_is_told(workflow, key, scale):
     config = {"scale": scale, "papers": {key: "all"}, "seeds": [0]}
     if key == "electra":
-        with pytest.raises(BadInput, match=f'backbones of scale {scale} hold no "electra-tiny"'):
+        with pytest.raises(BadInput, match=rf'{scale}\.yaml hold no "electra-tiny"'):
             load_plan(config, workflow)
     else:
         assert load_plan(config, workflow).runs

@@ -221,7 +221,7 @@ def test_unknown_items_to_adjudicate_are_named_with_the_nearest():
     ("change", "words"),
     [
         ({"cells": {"table9": "all"}}, 'a.cells names "table9"; did you mean "table'),
-        ({"cells": {}}, "cells is {}"),
+        ({"cells": {}}, "cells is an empty mapping"),
         ({"change": {}}, "a.change is empty; a variant changes something"),
         ({"change": {"terms": {"infonec": {"weight": 2}}}}, 'did you mean "infonce"'),
         ({"change": {"augment": {"kepe": 0.5}}}, 'did you mean "keep"'),

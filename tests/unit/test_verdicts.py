@@ -484,8 +484,8 @@ def test_a_printed_spread_is_kept_and_makes_the_number_a_mean(tmp_path):
         ("t,r,c,spearman,75.11,x,,mean,,0,", "seeds is"),
         ("t,r,c,spearman,75.11,x,,mean,,50,-1", "sd is"),
         ("t,r,c,spearman,75.11,x,,percentile,101,50,", "q is"),
-        ("t,r,c,spearman,75.11,x,,percentile,,50,", "q stands beside a percentile"),
-        ("t,r,c,spearman,75.11,x,,max,5,50,", "q stands beside a percentile"),
+        ("t,r,c,spearman,75.11,x,,percentile,,50,", "a percentile has q, 0 to 100"),
+        ("t,r,c,spearman,75.11,x,,max,5,50,", "a percentile has q, 0 to 100"),
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_printed_statistic_names_the_line(tmp_path, line, words):
