@@ -63,7 +63,11 @@ class Checked(BaseModel):
             errors = error.errors(include_url=False)
             if partly:
                 # A key that is left out may stand elsewhere, and so may what the whole needs beside it.
-                errors = [each for each in errors if len(each["loc"]) > (each["type"] == "missing")]
+                errors = [
+                    each
+                    for each in errors
+                    if len(each["loc"]) > (each["type"] == "missing") or _is_told(each)
+                ]
             return sentence(errors, values, cls) if errors else ""
         return ""
 
@@ -121,6 +125,10 @@ def sentence(errors: Sequence[ErrorDetails], values: object, model: type["Checke
 def _quoted(text: str) -> list[str]:
     """Return the names that stand in quotes in a message of the checking library."""
     return re.findall(r"'((?:[^'\\]|\\.)*)'", text)
+
+
+def _is_told(found: ErrorDetails) -> bool:
+    return isinstance(found.get("ctx", {}).get("error"), Told)
 
 
 def _rank(found: ErrorDetails) -> tuple[bool, int]:

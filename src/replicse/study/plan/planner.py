@@ -420,7 +420,8 @@ class Planner:
     def _not_from_itself(self, start: Mapping[str, Any], where: str) -> Iterator[None]:
         """Refuse a run that starts from its own end, through however many others."""
         if start in self._starts:
-            raise BadInput(f"{where}: the run starts from itself, by init: {dict(start)}; break the circle")
+            name = start.get("use") or start["backbone"]
+            raise BadInput(f"{where}: the run starts from itself, by init from {name}; break the circle")
         self._starts.append(start)
         yield
         self._starts.pop()
