@@ -5,7 +5,7 @@ from places import ROOT
 
 from replicse.study.plan.cost import FILLED, passed_parameters, run_hours
 from replicse.study.plan.planner import load_plan
-from replicse.study.plan.specs import RunSpec, build
+from replicse.study.plan.specs import Init, RunSpec
 
 RUN = {
     "init": {"hub": "bert-base-uncased", "revision": "x"},
@@ -16,7 +16,7 @@ RUN = {
 
 
 def spec(**changes):
-    return build(RunSpec, {**RUN, **changes}, "run")
+    return RunSpec.of({**RUN, **changes}, "run")
 
 
 def test_an_epoch_of_unsupervised_simcse_takes_its_authors_gpu_under_an_hour():
@@ -42,12 +42,13 @@ def test_a_chain_is_followed_and_an_unknown_size_is_none():
 
 
 BASE, DISTIL, TINY = 12 * 12 * 768**2, 12 * 6 * 768**2, 12 * 2 * 128**2
+SMALL = {"layers": 1, "hidden": 10, "heads": 1, "intermediate": 20, "positions": 8}
 SOURCES = {
-    "backbones/distilbert": {"hub": "distilbert-base-uncased"},
-    "backbones/tiny": {"hub": "google/bert_uncased_L-2_H-128_A-2"},
-    "runs/generator/last": {"run": "generator"},
-    "generator": {"fresh": {"architecture": {"layers": 1, "hidden": 10}}},
-    "backbones/unknown": {"hub": "nobody/knows"},
+    "backbones/distilbert": Init(hub="distilbert-base-uncased"),
+    "backbones/tiny": Init(hub="google/bert_uncased_L-2_H-128_A-2"),
+    "runs/generator/last": Init(run="generator"),
+    "generator": Init.of({"fresh": {"architecture": SMALL, "tokenizer": {"name": "x"}}}, "init"),
+    "backbones/unknown": Init(hub="nobody/knows"),
 }
 NEXT = [*RUN["views"], {"column": "text", "augment": {"name": "next-sentence"}}]
 
@@ -99,7 +100,7 @@ def test_the_plan_knows_the_size_of_every_generator(scale):
     config = {"scale": scale, "papers": {"diffcse": ["table6"]}, "seeds": [0]}
     plan = load_plan(config, ROOT / "workflow")
     hours = {
-        cell.row.id: plan.hours([plan.encoders[cell.encoders[0]].source["run"]])
+        cell.row.id: plan.hours([plan.encoders[cell.encoders[0]].source.run])
         for cell in plan.cells["diffcse/table6"]
         if cell.column.id == "stsb-dev"
     }

@@ -643,3 +643,37 @@ def test_a_printed_number_that_no_cell_shows_is_a_mistake(workflow, line, words)
     with pytest.raises(BadInput, match=r"reported\.csv: ") as error:
         load_plan(CONFIG, workflow)
     assert all(word in str(error.value) for word in words), str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("over", "printed", "words"),
+    [
+        (None, {"statistic": "sd", "seeds": 50}, "prints a sd; its column takes over seeds the mean"),
+        (
+            {"seeds": "max"},
+            {"statistic": "min", "seeds": 50},
+            "prints a min; its column takes over seeds the max",
+        ),
+        (
+            {"seeds": {"percentile": 75}},
+            {"statistic": "percentile", "q": 95, "seeds": 50},
+            "prints a percentile 95; its column takes over seeds the 75th percentile",
+        ),
+    ],
+)
+def test_a_printed_statistic_under_a_column_of_another_one_is_refused(tmp_path, over, printed, words):
+    column = {"id": "avg", "metric_path": "sts/avg", **({"over": over} if over else {})}
+    table = {
+        "setting": {"metric": "spearman"},
+        "columns": [column],
+        "rows": [{"id": "a", "encoder": {"use": "plain"}}],
+    }
+    write_paper(
+        tmp_path,
+        "made",
+        {"table1": table},
+        [{"item": "table1", "row": "a", "column": "avg", "value": "7", **printed}],
+    )
+    with pytest.raises(BadInput, match=r"reported\.csv: table1 a/avg/spearman ") as error:
+        made_plan(tmp_path)
+    assert words in str(error.value)

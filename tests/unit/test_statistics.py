@@ -1,21 +1,15 @@
-"""Intervals against slow loops, scipy and closed forms; their coverage; the published spreads."""
+"""Intervals against slow loops, scipy and closed forms; their coverage."""
 
 import json
 import math
-import re
 import statistics
-from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replicse.errors import BadInput, MissingData
 from replicse.study.results import statistics as study
-
-PRIORS = Path(__file__).resolve().parents[2] / "workflow" / "priors.yaml"
 
 
 def slow_ranks(values):
@@ -114,6 +108,86 @@ def test_prediction_interval_moves_and_stretches_with_its_values(values, scale, 
     plain = study.prediction_interval(values)
     moved = study.prediction_interval([scale * value + shift for value in values])
     assert moved == pytest.approx(tuple(scale * bound + shift for bound in plain), rel=1e-9, abs=1e-9)
+
+
+def test_the_mean_of_more_draws_has_a_narrower_interval_than_one():
+    half = 4.302652730 * 1.0 * math.sqrt(1 / 3 + 1 / 50)
+    assert study.prediction_interval([1.0, 2.0, 3.0], of=50) == pytest.approx((2 - half, 2 + half))
+    half = 1.959963985 * 0.84 * math.sqrt(1 + 1 / 50)
+    assert study.prediction_interval([5.0], spread=0.84, of=50) == pytest.approx((5 - half, 5 + half))
+
+
+# Statistics of several more draws
+
+
+def draws_of(own, others, seed, trials=4000):
+    """Return normal draws as (trials, own) and (trials, others)."""
+    draws = 75 + 0.84 * np.random.default_rng(seed).normal(size=(trials, own + others))
+    return draws[:, :own], draws[:, own:]
+
+
+def coverage(bounds, truth):
+    low, high = np.array(bounds).T
+    return np.mean((low <= truth) & (truth <= high))
+
+
+@pytest.mark.parametrize(("own", "others"), [(5, 50), (3, 4), (2, 10)])
+@pytest.mark.parametrize("spread", [None, 0.84])
+def test_the_interval_of_a_mean_of_draws_covers_within_two_points(own, others, spread):
+    ours, theirs = draws_of(own, others, own)
+    bounds = [study.prediction_interval(row, spread=spread, of=others) for row in ours]
+    assert coverage(bounds, theirs.mean(axis=1)) == pytest.approx(0.95, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "share"), [(5, 50, 1), (5, 50, 0), (3, 4, 1), (2, 10, 0), (5, 50, 0.95), (4, 51, 0.5)]
+)
+@pytest.mark.parametrize("spread", [None, 0.84])
+def test_the_interval_of_an_order_statistic_covers_within_two_points(own, others, share, spread):
+    ours, theirs = draws_of(own, others, own)
+    bounds = [study.order_statistic_interval(row, others, share, spread=spread) for row in ours]
+    assert coverage(bounds, np.quantile(theirs, share, axis=1)) == pytest.approx(0.95, abs=0.02)
+
+
+@pytest.mark.parametrize("share", [0, 0.3, 1])
+@pytest.mark.parametrize("spread", [None, 2.0])
+def test_every_order_statistic_of_one_more_draw_is_that_draw(share, spread):
+    values = [1.0, 2.0, 4.0, 4.5]
+    expected = study.prediction_interval(values, spread=spread)
+    assert study.order_statistic_interval(values, 1, share, spread=spread) == pytest.approx(
+        expected, rel=2e-3
+    )
+
+
+def test_the_largest_draw_with_a_known_spread_by_hand():
+    """With many of our draws the mean is known: the largest of m is below x with Phi(x)^m."""
+    from scipy.stats import norm
+
+    low, high = study.order_statistic_interval([10.0] * 100_000, 50, 1.0, spread=2.0)
+    assert (low, high) == pytest.approx(tuple(10 + 2 * norm.ppf(np.power([0.025, 0.975], 1 / 50))), abs=1e-3)
+
+
+def test_order_statistics_mirror_each_other():
+    low, high = study.order_statistic_interval([-1.0, 0.0, 1.0], 20, 1.0)
+    assert study.order_statistic_interval([-1.0, 0.0, 1.0], 20, 0.0) == pytest.approx((-high, -low))
+    assert study.order_statistic_interval([5.0], 20, 1.0) is None
+    assert sum(study.order_statistic_interval([5.0], 20, 1.0, spread=1.0)) / 2 > 6.5
+
+
+@pytest.mark.parametrize(("own", "others"), [(5, 50), (3, 4), (2, 10), (5, 2)])
+def test_the_interval_of_a_standard_deviation_covers_within_two_points(own, others):
+    ours, theirs = draws_of(own, others, own)
+    bounds = [study.spread_interval(row, others) for row in ours]
+    assert coverage(bounds, theirs.std(axis=1, ddof=1)) == pytest.approx(0.95, abs=0.02)
+
+
+def test_the_interval_of_a_standard_deviation_is_that_of_an_f_ratio():
+    from scipy.stats import f
+
+    values = [1.0, 2.0, 3.0, 5.0]
+    expected = statistics.stdev(values) * np.sqrt(f.ppf([0.025, 0.975], 49, 3))
+    assert study.spread_interval(values, 50) == pytest.approx(tuple(expected))
+    assert study.spread_interval([5.0], 50) is None and study.spread_interval(values, 1) is None
 
 
 # Rank correlations
@@ -301,77 +375,3 @@ def test_estimates_can_be_written_as_json():
         study.aggregate_interval([[1.0, 2.0]], samples=5),
     ):
         json.dumps(vars(estimate))
-
-
-# Published spreads
-
-
-@pytest.mark.parametrize(
-    ("backbone", "metric", "spread"),
-    [
-        ("bert-base", "sts/avg", 0.84),
-        ("bert-base", "sts-dev/STS-B/all", 0.97),
-        ("bert-base", "sts/STS12/all", 1.51),
-        ("bert-base", "sts/SICK-R/all", 0.97),
-        ("bert-large", "sts/avg", 1.74),
-        ("roberta-base", "sts/avg", 0.21),
-        ("roberta-large", "sts-dev/STS-B/all", 0.51),
-        ("roberta-base", "sts/STS12/all", None),
-        ("bert-base", "transfer/avg", None),
-        ("distilbert-base", "sts/avg", None),
-    ],
-)
-def test_the_shipped_spreads(backbone, metric, spread):
-    assert study.load_priors(PRIORS)[0].lookup(backbone, metric) == spread
-
-
-def test_the_shipped_spreads_name_their_source_and_fit_their_ranges():
-    seeds, reruns = study.load_priors(PRIORS)
-    assert "simple-simcse" in seeds.source and "unsupervised SimCSE" in seeds.setting
-    first, second = yaml.safe_load(PRIORS.read_text())
-    for metrics in first["spreads"].values():
-        for entry in metrics.values():
-            assert entry["seeds"] == 50
-            if "min" in entry:
-                assert entry["min"] < entry["mean"] < entry["max"]
-                assert 3.5 < (entry["max"] - entry["min"]) / entry["sd"] < 6.5  # the range of 50 normal draws
-    values = [float(value) for value in re.findall(r"\d\d\.\d\d", reruns.source)]
-    entry = second["spreads"]["bert-base"]["sts/avg"]
-    assert len(values) == entry["seeds"] == 4
-    assert statistics.stdev(values) == pytest.approx(entry["sd"], abs=0.005)
-    assert statistics.mean(values) == pytest.approx(entry["mean"], abs=0.0051)
-
-
-@pytest.mark.parametrize("sd", ["0.8", 0, -1, None, True, math.inf, math.nan])
-def test_a_spread_must_be_a_number_above_zero(tmp_path, sd):
-    path = tmp_path / "priors.yaml"
-    path.write_text(
-        yaml.safe_dump([{"source": "x", "setting": "y", "spreads": {"b": {"sts/avg": {"sd": sd}}}}])
-    )
-    with pytest.raises(BadInput, match=r"\[0\]\.spreads\.b\.sts/avg\.sd is .*expected a number above zero"):
-        study.load_priors(path)
-
-
-@pytest.mark.parametrize(
-    ("document", "message"),
-    [
-        ([{"setting": "y", "spreads": {"b": {}}}], r"\[0\]\.source is missing"),
-        ([{"source": "x", "spreads": {"b": {}}}], "setting is missing"),
-        ([{"source": "x", "setting": "y"}], "spreads is missing"),
-        ([{"source": "x", "setting": "y", "spreads": [1]}], r"spreads is \[1\]; expected a mapping"),
-        ([{"source": "x", "setting": "y", "spreads": {"b": 1}}], r"spreads\.b is 1; expected a mapping"),
-        ([{"source": "x", "setting": "y", "spreads": {"b": {"sts/avg": 1}}}], "sd is None"),
-        ([1], "source is missing"),
-        ({"source": "x"}, "it holds no list"),
-    ],
-)
-def test_malformed_priors_are_told_in_a_sentence(tmp_path, document, message):
-    path = tmp_path / "priors.yaml"
-    path.write_text(yaml.safe_dump(document))
-    with pytest.raises(BadInput, match=message):
-        study.load_priors(path)
-
-
-def test_absent_priors_are_missing_data(tmp_path):
-    with pytest.raises(MissingData):
-        study.load_priors(tmp_path / "none.yaml")

@@ -5,6 +5,7 @@ import os
 import statistics
 import subprocess
 import sys
+import typing
 from decimal import Decimal
 from pathlib import Path
 
@@ -14,14 +15,26 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from replicse.errors import BadInput
-from replicse.study.results.verdict import VERDICTS, judge, printed_number
+from replicse.study.paper.printed import Reported, printed_number, read_reported
+from replicse.study.paper.tables import Reducer
+from replicse.study.results.table import Verdict
+from replicse.study.results.verdict import judge
 
 ROOT = Path(__file__).resolve().parents[2]
 T_975 = {1: 12.706204736, 2: 4.302652730, 3: 3.182446305, 4: 2.776445105, 9: 2.262157163}
 
 
-def judged(values, reported="76.25", **changes):
-    return judge(values, reported, **{"planned": len(values), "comparable": True, **changes})
+VERDICTS = typing.get_args(Verdict)
+
+
+def judged(values, reported="76.25", *, printed=None, **changes):
+    """Judge values against a printed text; `printed` holds what is said of it besides."""
+    cell = (
+        None
+        if reported is None
+        else Reported.of({"value": reported, "source": "x", **(printed or {})}, "cell")
+    )
+    return judge(values, cell, **{"planned": len(values), "comparable": True, **changes})
 
 
 @pytest.mark.parametrize(
@@ -370,3 +383,112 @@ def test_a_borrowed_spread_covers_too(count):
     verdicts = [judged(row[1:].tolist(), f"{row[0]:.4f}", prior_sd=0.84).verdict for row in draws]
     assert np.mean([verdict == "within seed spread" for verdict in verdicts]) == pytest.approx(0.95, abs=0.02)
     assert verdicts.count("higher") == pytest.approx(verdicts.count("lower"), abs=60)
+
+
+# What a printed number is of how many runs
+
+FIVE = [74.5, 74.8, 75.0, 75.2, 75.5]
+
+
+def of_fifty(statistic="mean", **more):
+    return {"statistic": statistic, "seeds": 50, **more}
+
+
+def test_a_printed_mean_of_fifty_seeds_is_not_judged_as_one_more_draw():
+    """A shift of 1.5 with five seeds of spread 0.5 once read "within seed spread"."""
+    sd = statistics.stdev([74.4, 74.6, 75.0, 75.4, 75.6])
+    assert sd == pytest.approx(0.5, abs=0.02)
+    for shift, verdict in ((1.5, "lower"), (-1.5, "higher"), (0.5, "within seed spread")):
+        cell = judged([74.4, 74.6, 75.0, 75.4, 75.6], f"{75 + shift:.2f}", printed=of_fifty())
+        half = T_975[4] * sd * math.sqrt(1 / 5 + 1 / 50) + 0.005
+        assert (cell.low, cell.high) == pytest.approx((75 - half, 75 + half))
+        assert cell.verdict == verdict
+        assert "printed is the mean of 50 runs" in cell.reason
+    assert judged([74.4, 74.6, 75.0, 75.4, 75.6], "76.2").verdict == "within seed spread", (
+        "one draw may lie there"
+    )
+
+
+@pytest.mark.parametrize(
+    ("printed", "inside", "beyond"),
+    [
+        (of_fifty("max"), "76.0", ("74.9", "higher")),
+        (of_fifty("max"), "76.0", ("79.5", "lower")),
+        (of_fifty("min"), "74.0", ("75.1", "lower")),
+        (of_fifty("median"), "75.1", ("76.0", "lower")),
+        (of_fifty("percentile", q=95), "75.7", ("74.7", "higher")),
+        (of_fifty("sd"), "0.40", ("1.60", "lower")),
+        (of_fifty("sd"), "0.40", ("0.10", "higher")),
+    ],
+)
+def test_a_printed_statistic_is_judged_against_its_own_distribution(printed, inside, beyond):
+    reducer = Reducer(statistic=printed["statistic"], q=printed.get("q"))
+    cell = judged(FIVE, inside, printed=printed, reducer=reducer)
+    assert cell.verdict == "within seed spread"
+    assert f"printed is the {printed['statistic']} of 50 runs" in cell.reason
+    assert judged(FIVE, beyond[0], printed=printed, reducer=reducer).verdict == beyond[1]
+
+
+@pytest.mark.parametrize(
+    ("statistic", "ours"),
+    [("mean", 75.0), ("max", 75.5), ("min", 74.5), ("median", 75.0), ("sd", statistics.stdev(FIVE))],
+)
+def test_ours_is_the_same_statistic(statistic, ours):
+    cell = judged(FIVE, "75.0", printed=of_fifty(statistic), reducer=Reducer(statistic=statistic))
+    assert (cell.reproduced, cell.delta) == pytest.approx((ours, ours - 75.0))
+
+
+def test_a_maximum_of_unknown_many_runs_stays_open():
+    cell = judged(FIVE, "75.6", reducer=Reducer(statistic="max"))
+    assert (cell.verdict, cell.low) == ("undetermined", None)
+    assert cell.reason == "the paper does not say of how many runs its max is"
+
+
+def test_a_published_spread_is_not_judged_by_itself():
+    """The interval of a standard deviation rests on our seeds alone, or every printed one would be within."""
+    printed, reducer = of_fifty("sd", sd=0.84), Reducer(statistic="sd")
+    one = judged([75.0], "0.84", printed=printed, reducer=reducer, prior_sd=0.84)
+    assert (one.verdict, one.reproduced, one.low, one.borrowed) == ("undetermined", None, None, False)
+    assert one.reason == "one seed has no spread"
+    near = judged([75.0, 75.01], "0.84", printed=printed, reducer=reducer, prior_sd=0.84)
+    assert near.verdict == "lower" and not near.borrowed
+
+
+def test_a_borrowed_spread_serves_means_and_extremes():
+    mean = judged([75.0], "75.11", printed=of_fifty(), prior_sd=0.84)
+    half = 1.959963985 * 0.84 * math.sqrt(1 + 1 / 50) + 0.005
+    assert mean.borrowed and mean.high - mean.low == pytest.approx(2 * half)
+    most = judged([75.0], "76.70", printed=of_fifty("max"), prior_sd=0.84, reducer=Reducer(statistic="max"))
+    assert most.borrowed and most.verdict == "within seed spread" and most.low > mean.low + 1
+
+
+def reported_file(folder, line):
+    path = folder / "reported.csv"
+    header = "item,row,column,metric,value,source,note,statistic,q,seeds,sd"
+    path.write_text(f"{header}\n{line}\n", encoding="utf-8")
+    return path
+
+
+def test_a_printed_spread_is_kept_and_makes_the_number_a_mean(tmp_path):
+    (cell,) = read_reported(reported_file(tmp_path, "t,r,c,spearman,75.11 ± 0.84,x,,,,50,")).values()
+    assert (cell.value, cell.sd, cell.seeds, cell.statistic) == ("75.11 ± 0.84", 0.84, 50, "mean")
+    assert cell.number == pytest.approx((75.11, 0.005))
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("t,r,c,spearman,75.11 ± 0.84,x,,,,,", 'value is "75.11 ± 0.84"; say in the column seeds over how many runs'),
+        ("t,r,c,spearman,75.11,x,,mean,,,", 'statistic is "mean"; say in the column seeds of how many runs'),
+        ("t,r,c,spearman,75.11,x,,means,,50,", 'statistic is "means"; did you mean "mean"'),
+        ("t,r,c,spearman,75.11,x,,mean,,0,", "seeds is"),
+        ("t,r,c,spearman,75.11,x,,mean,,50,-1", "sd is"),
+        ("t,r,c,spearman,75.11,x,,percentile,101,50,", "q is"),
+        ("t,r,c,spearman,75.11,x,,percentile,,50,", "q stands beside a percentile"),
+        ("t,r,c,spearman,75.11,x,,max,5,50,", "q stands beside a percentile"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_printed_statistic_names_the_line(tmp_path, line, words):
+    with pytest.raises(BadInput, match=r"reported\.csv:2: ") as error:
+        read_reported(reported_file(tmp_path, line))
+    assert words in str(error.value), str(error.value)

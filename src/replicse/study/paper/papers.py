@@ -16,7 +16,7 @@ from replicse.study.paper.layers import merged
 from replicse.study.paper.printed import Reported, read_reported
 from replicse.study.paper.protocols import Protocol, load_protocols
 from replicse.study.paper.recipes import Recipe
-from replicse.study.paper.tables import Item, load_item
+from replicse.study.paper.tables import AnyColumn, Item, Reducer, load_item
 
 # Keys are wildcards and folders; items are named as printed, without dots.
 PAPER_KEY, ITEM_NAME = re.compile(r"[a-z0-9]+"), re.compile(r"[A-Za-z0-9-]+")
@@ -123,7 +123,7 @@ def _misplaced(paper: Paper) -> Iterator[str]:
         for name, item in paper.items.items()
     }
     others = (TEXT_ITEM, *paper.about.elsewhere)
-    for item, *place in paper.reported:
+    for (item, *place), printed in paper.reported.items():
         if item in others:
             continue
         if item not in paper.items:
@@ -132,6 +132,17 @@ def _misplaced(paper: Paper) -> Iterator[str]:
             known = ["/".join(each) for each in shown[item]]
             wanted, table = "/".join(place), paper.items[item].file
             yield f'{file}: {item} has a number for "{wanted}", but {table} shows none there{nearest(wanted, known)}'
+        else:
+            column = next(each for each in paper.items[item].columns if [each.id, each.metric] == place[1:])
+            yield from _other_statistic(printed, column, f"{file}: {item} {'/'.join(place)}")
+
+
+def _other_statistic(printed: Reported, column: AnyColumn, where: str) -> Iterator[str]:
+    """Yield a sentence where a printed statistic is not the one that its column takes over seeds."""
+    over = Reducer() if column.kind == "text" else column.over.seeds
+    if printed.statistic != "single" and (printed.statistic, printed.q) != (over.statistic, over.q):
+        q = "" if printed.q is None else f" {printed.q:g}"
+        yield f"{where} prints a {printed.statistic}{q}; its column takes over seeds the {over.name}"
 
 
 def recipe_of(

@@ -76,7 +76,7 @@ def read_reported(path: Path) -> dict[tuple[str, str, str, str], Reported]:
     """Return reported.csv by (item, row, column, metric); BadInput names the line of a mistake.
 
     Behind the seven fields of the contract may stand `statistic,q,seeds,sd`: what a printed value is of how many runs.
-    A value such as 75.11 ± 0.84 gives the standard deviation itself, and must say of how many seeds.
+    A value such as 75.11 ± 0.84 is a mean and gives the standard deviation itself; it must say of how many seeds.
     """
     reader = csv.DictReader(io.StringIO(read_text(path)), strict=True)
     if tuple(reader.fieldnames or ()) not in (REPORTED_FIELDS, (*REPORTED_FIELDS, *SPREAD_FIELDS)):
@@ -110,7 +110,7 @@ def _reported(entry: dict[str, str], where: str) -> Reported:
     given = {name: entry[name] for name in SPREAD_FIELDS if entry.get(name)}
     inside = PRINTED.fullmatch(entry["value"].strip()) if number else None
     if inside and inside["sd"]:
-        given.setdefault("sd", inside["sd"])
+        given = {"sd": inside["sd"], "statistic": "mean", **given}
         if "seeds" not in given:
             raise BadInput(
                 f'{where}: value is "{entry["value"]}"; say in the column seeds over how many runs ± is'
@@ -120,4 +120,8 @@ def _reported(entry: dict[str, str], where: str) -> Reported:
     )
     if found.statistic != "single" and found.seeds is None:
         raise BadInput(f'{where}: statistic is "{found.statistic}"; say in the column seeds of how many runs')
+    if (found.statistic == "percentile") != (found.q is not None):
+        raise BadInput(
+            f'{where}: statistic is "{found.statistic}" and q "{entry.get("q")}"; q stands beside a percentile'
+        )
     return found

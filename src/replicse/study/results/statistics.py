@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from statistics import NormalDist
 
 import numpy as np
@@ -61,92 +62,56 @@ def order_statistic_interval(
 ) -> tuple[float, float] | None:
     """Return the interval that holds a quantile (0 the least, 1 the largest) of `count` more draws.
 
-    The k-th of m draws has a beta distribution below the distribution of one more draw, which is Student's t with our
-    standard deviation, or normal with a `spread` known beforehand. None when one value stands alone without one.
+    Draws are normal; where our mean and standard deviation lie is averaged over, unless a `spread` is known beforehand.
+    None when one value stands alone without one.
     """
-    from scipy.special import betaincinv, ndtri, stdtrit
-
     mean, own = mean_and_spread(values)
     if spread is None and own is None:
         return None
-    place = 1 + share * (count - 1)
-    shares = [float(betaincinv(place, count + 1 - place, p)) for p in ((1 - level) / 2, (1 + level) / 2)]
-    scale = (own if spread is None else spread) * math.sqrt(1 + 1 / len(values))
-    quantile = (lambda p: stdtrit(len(values) - 1, p)) if spread is None else ndtri
-    low, high = (mean + scale * float(quantile(p)) for p in shares)
+    scale = own if spread is None else spread
+    low, high = (
+        mean + scale * _order_quantile(p, len(values), count, share, spread is not None)
+        for p in ((1 - level) / 2, (1 + level) / 2)
+    )
     return low, high
+
+
+@cache
+def _order_quantile(p: float, size: int, count: int, share: float, known: bool) -> float:
+    """Return the p-quantile of a quantile of `count` normal draws, counted from the mean of `size` others in their sd.
+
+    The k-th of m draws lies below x with the probability of a beta distribution at the normal probability of x.
+    """
+    from scipy.optimize import brentq
+    from scipy.special import betainc, chdtri, ndtr
+
+    place = 1 + share * (count - 1)
+    offsets, weights = np.polynomial.hermite_e.hermegauss(24)
+    middles = (np.arange(200) + 0.5) / 200
+    spreads = np.ones(1) if known else np.sqrt(chdtri(size - 1, middles) / (size - 1))
+
+    def below(x: float) -> float:
+        shares = betainc(place, count + 1 - place, ndtr(offsets[:, None] / math.sqrt(size) + x * spreads))
+        return float(weights @ shares.mean(axis=1)) / math.sqrt(2 * math.pi) - p
+
+    return float(brentq(below, -1e4, 1e4))
 
 
 def spread_interval(
-    values: Sequence[float], count: int, *, level: float = LEVEL, spread: float | None = None
+    values: Sequence[float], count: int, *, level: float = LEVEL
 ) -> tuple[float, float] | None:
     """Return the interval that holds the standard deviation of `count` more draws (an F ratio to our variance).
 
-    With a `spread` known beforehand it is the chi-square interval around it. None for a single value or draw.
+    None for a single value or draw.
     """
-    from scipy.special import chdtri, fdtri
+    from scipy.special import fdtri
 
     own = mean_and_spread(values)[1]
-    if count < 2 or (own is None and spread is None):
+    if count < 2 or own is None:
         return None
     shares = ((1 - level) / 2, (1 + level) / 2)
-    if spread is None:
-        low, high = (own * math.sqrt(float(fdtri(count - 1, len(values) - 1, p))) for p in shares)
-    else:
-        low, high = (spread * math.sqrt(float(chdtri(count - 1, 1 - p)) / (count - 1)) for p in shares)
+    low, high = (own * math.sqrt(float(fdtri(count - 1, len(values) - 1, p))) for p in shares)
     return low, high
-
-
-# Differences over seeds that both sides share
-
-
-@dataclass(frozen=True)
-class Paired:
-    """The mean of a difference over the seeds that both sides have, its 95% bounds (None with one seed), how many."""
-
-    mean: float
-    low: float | None
-    high: float | None
-    n: int
-
-    @property
-    def resolved(self) -> bool:
-        """Return whether the interval excludes zero."""
-        return self.low is not None and (self.low > 0 or self.high < 0)
-
-
-def paired_values(
-    first: Sequence[float | None], second: Sequence[float | None]
-) -> tuple[list[float], list[float]]:
-    """Return both sides in the seeds where both have a finite number.
-
-    A lone value (an encoder without seeds) stands beside every seed of the other side. Raises ValueError for other
-    unequal lengths: those seeds are not the same.
-    """
-    count = max(len(first), len(second))
-    sides = [list(side) * count if len(side) == 1 else side for side in (first, second)]
-    if len(sides[0]) != len(sides[1]):
-        raise ValueError(f"{len(first)} and {len(second)} seeds cannot be paired")
-    pairs = [pair for pair in zip(*sides, strict=True) if None not in pair and np.isfinite(pair).all()]
-    return [float(one) for one, _ in pairs], [float(other) for _, other in pairs]
-
-
-def paired_difference(
-    first: Sequence[float | None], second: Sequence[float | None], *, level: float = LEVEL
-) -> Paired | None:
-    """Return first - second, paired by seed, with Student's t interval; None where no seed has both.
-
-    The two sides share seed, data order and initial weights, so what a seed does to both cancels.
-    """
-    differences = [one - other for one, other in zip(*paired_values(first, second), strict=True)]
-    if not differences:
-        return None
-    count = len(differences)
-    mean, spread = mean_and_spread(differences)
-    if spread is None:
-        return Paired(mean, None, None, count)
-    half = t_quantile(count - 1, level) * spread / math.sqrt(count)
-    return Paired(mean, mean - half, mean + half, count)
 
 
 # Rank correlations over pairs

@@ -159,7 +159,7 @@ def _outcome(plan: Plan, cell: Cell, found: Values, evaluations: Evaluations) ->
     if cell.column.kind == "text":
         texts = list(dict.fromkeys(value for value in found.per_seed if value is not None))
         return {"text": " / ".join(texts), "n_seeds": len(texts), "verdict": "" if texts else "not run"}
-    why_not = _why_not(plan, cell)
+    why_not = why_not_comparable(plan, cell)
     over = cell.column.over
     judgement = judge(
         found.per_seed,
@@ -175,7 +175,7 @@ def _outcome(plan: Plan, cell: Cell, found: Values, evaluations: Evaluations) ->
     return {**vars(judgement), **pairs}
 
 
-def _why_not(plan: Plan, cell: Cell) -> str:
+def why_not_comparable(plan: Plan, cell: Cell) -> str:
     """Return why a cell is not comparable with what is printed; blank where it is."""
     if not plan.scale.comparable:
         return f"the {plan.scale.name} scale is not the paper's setting"

@@ -67,9 +67,11 @@ def judge(
         return Judgement(None, None, None, None, 0, "not run", False, reason)
 
     seedless = prior_sd == 0 and len(present) == 1
-    # A spread published for the paper's own setting says nothing about another one.
+    # A spread published for the paper's own setting says nothing about another one, and cannot be judged by itself.
     borrowed = bool(prior_sd) and comparable and len(present) < FEW_SEEDS
+    borrowed = borrowed and not (reported and reported.statistic == "sd")
     interval = expected(present, reported, reducer, prior_sd if borrowed or seedless else None)
+    borrowed = borrowed and interval is not None
     if interval and target:
         interval = interval[0] - target.half_digit, interval[1] + target.half_digit
     low, high = interval or (None, None)
@@ -103,7 +105,7 @@ def expected(
     if statistic == "single" and reducer.statistic != "mean":
         return None
     if statistic == "sd":
-        return spread_interval(values, count, spread=spread)
+        return spread_interval(values, count)
     if statistic in ("single", "mean"):
         return prediction_interval(values, spread=spread, of=count if statistic == "mean" else 1)
     share = ORDERED.get(statistic, (reported.q if reported else None) or 0.0)
@@ -113,7 +115,11 @@ def expected(
 def _open(reported: Reported, reducer: Reducer) -> str:
     if reported.statistic == "single" and reducer.statistic != "mean":
         return f"the paper does not say of how many runs its {reducer.name} is"
-    return "one seed and no published spread to borrow"
+    return (
+        "one seed has no spread"
+        if reported.statistic == "sd"
+        else "one seed and no published spread to borrow"
+    )
 
 
 def _printed_as(reported: Reported) -> str:
