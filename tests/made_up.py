@@ -3,12 +3,14 @@
 import json
 from pathlib import Path
 
+from replicse.registry.suites import file_of
+
 
 def write_evaluation(path, values, failures=None, pairs=None):
-    """Write an evaluation or trajectory JSON from numbers by suite path, relative to the working directory."""
+    """Write one evaluation JSON from numbers by metric path, relative to the working directory."""
     suites = {}
-    for read, value in values.items():
-        *parents, last = read.split("/")
+    for metric_path, value in values.items():
+        *parents, last = metric_path.split("/")
         node = suites
         for name in parents:
             node = node.setdefault(name, {})
@@ -19,12 +21,17 @@ def write_evaluation(path, values, failures=None, pairs=None):
 
 
 def write_scores(plan, items, score, protocols=None):
-    """Write every evaluation of some items; `score(cell, place)` is what the encoder in this place of a cell gets."""
+    """Write every evaluation of some items; `score(cell, place)` is what the encoder in this place of a cell gets.
+
+    None leaves the number out.
+    """
     found = {}
     for cell in (cell for item in items for cell in plan.cells[item]):
-        if protocols is None or cell.protocol in protocols:
+        if cell.metric_path and (protocols is None or cell.protocol in protocols):
             for place, encoder in enumerate(cell.encoders):
-                what = "trajectory" if cell.read.startswith("trajectory/") else "evaluation"
-                found.setdefault(plan.paths.encoder(encoder, what), {})[cell.read] = score(cell, place)
+                value = score(cell, place)
+                file = plan.paths.evaluation(encoder, file_of(cell.metric_path))
+                if value is not None:
+                    found.setdefault(file, {})[cell.metric_path] = value
     for path, values in found.items():
         write_evaluation(path, values)

@@ -148,7 +148,7 @@ def audit_verb(parser: ArgumentParser) -> Action:
         else:
             from replicse.report.pages.audit import audit_text
 
-            print(audit_text(findings))
+            print(audit_text([one.row() for one in findings]))
 
     return action
 
