@@ -19,7 +19,7 @@ from replicse.errors import BadInput
 from replicse.study.judge.audit import Finding
 from replicse.study.judge.claims import claim_rows, study_claims
 from replicse.study.judge.story import cell_story, find_cell
-from replicse.study.judge.study import results_of
+from replicse.study.judge.study import plan_further, results_of
 from replicse.study.paper.printed import Reported
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.pairs import packed_pairs
@@ -335,27 +335,31 @@ def test_a_printed_statistic_and_ours_are_told(plan, results):
     assert story["reproduced"][1].startswith("the mean of 50 more runs is expected in ")
 
 
-def test_rows_and_variants_that_a_scale_merges_are_told(tmp_path, monkeypatch):
+def test_a_row_that_a_scale_merges_with_others_is_told(plan, results):
+    cell = find_cell(plan, CELL)
+    result = item_result(plan, cell.item, results)
+    rows = tuple(
+        row.model_copy(update={"merged": ("none", "crop-20")}) if row.id == cell.row.id else row
+        for row in result.rows
+    )
+    story = cell_story(plan, cell, result.model_copy(update={"rows": rows}), results, (), ())
+    assert story["cell"][1:] == ["at scale paper the very runs of none, crop-20"]
+
+
+def test_a_variant_that_a_scale_does_not_change_is_told(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    micro = load_plan({**CONFIG, "scale": "micro", "adjudicate": "all"}, WORKFLOW)
-    evaluations = Evaluations(micro.paths)
-    merged = {}
-    for item in micro.items.values():
-        for row in item_result(micro, item, evaluations).rows:
-            if row.merged:
-                merged[item.id, row.id] = row.merged
-    assert merged, "the embedded scale has one size of encoder"
-    for (item, row), same in merged.items():
-        cell = next(cell for cell in micro.described(item) if cell.row.id == row and cell.encoders)
-        story = story_of(micro, "/".join(cell.key), evaluations)
-        assert f"at scale micro the very runs of {', '.join(same)}" in story["cell"]
+    micro = load_plan(
+        {**CONFIG, "scale": "micro", "papers": {"simcse": "all"}, "adjudicate": "all"}, WORKFLOW
+    )
     variant = next(
-        variant for cells in micro.cells.values() for cell in cells for variant in cells
-        if cell.protocol == "as-described" and variant.key == cell.key and variant.encoders == cell.encoders
-        and variant.protocol in {each.id for each in micro.papers[cell.item.paper].protocols}
-        and cell.encoders and cell.column.kind == "score"
-    )  # fmt: skip
-    lines = story_of(micro, "/".join(variant.key), evaluations)["variants"]
+        variant
+        for item, cells in micro.cells.items()
+        for variant in cells
+        for cell in micro.described(item)
+        if (variant.key, variant.encoders) == (cell.key, cell.encoders)
+        and variant.protocol in {protocol.id for protocol in micro.papers["simcse"].protocols}
+    )
+    lines = story_of(micro, "/".join(variant.key))["variants"]
     assert f"{variant.protocol}: not run, same run" in lines
 
 
@@ -388,27 +392,48 @@ def test_every_heading_stands_in_the_printed_story_and_in_json(verb):
     name = "repro/table4/crop-20/stsb-dev"
     headings = [line.split()[0] for line in verb(name).splitlines() if not line.startswith(" ")]
     assert headings == [
-        "cell", "printed", "read", "seeds", "reproduced", "verdict", "baseline", "variants", "claims", "run", "made", "files",
+        "cell", "printed", "read", "seeds", "reproduced", "verdict", "baseline", "variants", "claims", "run", "made",
+        "files",
     ]  # fmt: skip
     assert list(json.loads(verb(name, "--json"))) == headings
 
 
-def test_a_mistake_in_another_paper_leaves_the_story_of_a_cell(results, tmp_path, capsys):
-    """A corpus that one of repro's tables lacks: simcse's cells are told, repro's claims on them judged in print."""
+def test_a_mistake_in_another_paper_leaves_the_story_of_a_cell(results, tmp_path, capsys, caplog):
     workflow = tmp_path / "workflow"
     shutil.copytree(WORKFLOW, workflow)
-    recipes = workflow / "papers" / "repro" / "recipes.yaml"
-    broken, count = re.subn(r"corpus: \S+", "corpus: nowhere", recipes.read_text())
-    assert count
-    recipes.write_text(broken)
+    table = workflow / "papers" / "repro" / "tables" / "table4.yaml"
+    table.write_text(table.read_text().replace("use: simcse/crop-10", "use: simcse/corp-10"))
     config = tmp_path / "study.yaml"
     config.write_text(yaml.safe_dump(CONFIG))
     words = ["--study", str(config), "--workflow", str(workflow), "--json"]
-    assert main(["why", "repro/table4/none/stsb-dev", *words]) == 2
-    assert "nowhere" in capsys.readouterr().err
+    assert main(["why", CELL, *words]) == 2
+    assert "simcse/corp-10" in capsys.readouterr().err
     assert main(["why", "simcse/table1/crop-10/stsb-dev", *words]) == 0
     story = json.loads(capsys.readouterr().out)
     assert any(line.startswith("repro/c1: in print supported") for line in story["claims"])
+    assert "the audit is left out: " in caplog.text
+
+
+def test_a_claim_on_an_item_that_cannot_be_planned_is_judged_in_print(results, tmp_path, capsys, caplog):
+    workflow = tmp_path / "workflow"
+    shutil.copytree(WORKFLOW, workflow)
+    table = workflow / "papers" / "simcse" / "tables" / "table3.yaml"
+    broken = table.read_text().replace("use: unsup", "use: unsupp")
+    table.write_text(broken)
+    config = tmp_path / "study.yaml"
+    config.write_text(yaml.safe_dump({**CONFIG, "papers": {"simcse": "all"}, "adjudicate": []}))
+    words = ["--study", str(config), "--workflow", str(workflow), "--json"]
+    assert main(["why", "simcse/table6/cls-head-train-only/unsup", *words]) == 0
+    assert json.loads(capsys.readouterr().out)["verdict"]
+    plan = load_plan({**CONFIG, "papers": {"simcse": ["table1"]}, "adjudicate": []}, workflow)
+    plan_further(plan, ["simcse/table3", "simcse/table6"])
+    assert list(plan.items) == ["simcse/table1"]  # the study asks for no more
+    plan = load_plan(
+        {**CONFIG, "papers": {"simcse": "all"}, "adjudicate": []}, workflow, only="simcse/table1"
+    )
+    plan_further(plan, ["simcse/table3", "simcse/table6"])
+    assert list(plan.items) == ["simcse/table1", "simcse/table6"]
+    assert "simcse/table3 is left out: " in caplog.text
 
 
 def test_lines_stand_below_their_heading_and_wrap():
