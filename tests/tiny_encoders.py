@@ -4,23 +4,47 @@ import numpy as np
 import torch
 
 from replicse.encoder.batch import TokenBatch
-from replicse.encoder.transformer import EncoderConfig, TransformerEncoder
+from replicse.encoder.heads import make_head
+from replicse.encoder.packed.transformer import EncoderConfig, PackedBackbone
+from replicse.registry.encoders import MlpHead
 
 FAMILIES = ("bert", "roberta", "distilbert")
 LENGTHS = (5, 1, 9, 3, 9)
 PAD = {"bert": 0, "roberta": 1, "distilbert": 0}
 
 
-def tiny(family="bert", layers=3, **sizes):
+def config_of(family="bert", **sizes):
+    """Return a configuration of a family with the usual other values of that family."""
+    usual = {
+        "bert": {"token_types": 2},
+        "roberta": {"token_types": 1, "layer_norm_epsilon": 1e-5, "pad_id": 1},
+        "distilbert": {"token_types": 0},
+    }[family]
+    return EncoderConfig(family=family, **{**usual, **sizes})
+
+
+def tiny(family="bert", layers=3, token_head=False, **sizes):
     """Return an encoder with weights large enough that every part of it matters."""
-    config = EncoderConfig.for_size(
-        family, layers=layers, hidden=32, heads=4, intermediate=48, positions=24, vocabulary=97, **sizes
-    )
-    encoder = TransformerEncoder(config)
+    given = {
+        "layers": layers,
+        "hidden": 32,
+        "heads": 4,
+        "intermediate": 48,
+        "positions": 24,
+        "vocabulary": 97,
+    }
+    encoder = PackedBackbone(config_of(family, **{**given, **sizes}))
     with torch.no_grad():
         for parameter in encoder.parameters():
             parameter.add_(torch.randn(parameter.shape) * 0.2)
+    if token_head:
+        encoder.new_token_head()
     return encoder
+
+
+def mlp(hidden, generator=None):
+    """Return a freshly drawn dense head."""
+    return make_head(MlpHead(kind="mlp"), hidden, generator)
 
 
 def batch_of(lengths=LENGTHS, seed=0):
@@ -63,3 +87,34 @@ def huggingface(family, activation="gelu"):
         for parameter in model.parameters():
             parameter.add_(torch.randn(parameter.shape) * 0.05)
     return model
+
+
+def other_family(name, vocabulary, **changes):
+    """Return a small random model of `transformers` with a masked-LM head: Electra, MPNet, DebertaV2, ModernBert."""
+    import transformers
+
+    own = {
+        "Electra": {"embedding_size": 12},
+        "MPNet": {},
+        "DebertaV2": {
+            "relative_attention": True,
+            "pos_att_type": ["p2c", "c2p"],
+            "position_biased_input": False,
+            "type_vocab_size": 0,
+        },
+        "ModernBert": {"global_attn_every_n_layers": 2, "cls_token_id": 2, "sep_token_id": 3},
+    }[name]
+    config = getattr(transformers, f"{name}Config")(
+        vocab_size=vocabulary,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=24,
+        max_position_embeddings=40,
+        pad_token_id=1 if name == "MPNet" else 0,
+        bos_token_id=None,
+        eos_token_id=None,
+        initializer_range=0.3,
+        **{**own, **changes},
+    )
+    return getattr(transformers, f"{name}ForMaskedLM")(config).eval()

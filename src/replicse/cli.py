@@ -12,13 +12,15 @@ from replicse.errors import BadInput, Failed
 # verb: (module below replicse.commands, one line of help)
 VERBS = {
     "plan": ("study", "list items, runs and evaluations of the study, shared ones once"),
-    "validate": ("study", "check config and paper files; say what is wrong in one sentence"),
+    "validate": ("study", "check config, papers and scales; say what is wrong in one sentence"),
     "status": ("study", "say what is done and what is missing"),
     "show": ("study", "print one item with its deltas"),
     "why": ("judge", "tell the story of one cell"),
     "claims": ("judge", "test what the papers state, on their numbers and on ours"),
     "audit": ("judge", "check the papers' own arithmetic; nothing is run"),
     "adjudicate": ("judge", "say which difference of protocol explains a gap"),
+    "lock": ("lock", "resolve the commits of hub artefacts and show what differs from the lock file"),
+    "schemas": ("study", "write JSON schemas of all kinds of files, for editors"),
     "data": ("prepare", "prepare the data root: embedded world, local folder or hub download"),
     "tokenizer": ("prepare", "train a tokenizer, or make one of a vocabulary file"),
     "backbone": ("prepare", "bring a released encoder into the results folder"),
@@ -27,10 +29,10 @@ VERBS = {
     "evaluate": ("evaluate", "evaluate any encoder folder or hub id on suites"),
     "geometry": ("evaluate", "alignment and uniformity of an encoder, or of a run's trajectory"),
     "count": ("evaluate", "count what needs no encoder: sizes, rows, lexical overlap"),
-    "tabulate": ("tables", "turn evaluations into the judged cells of one item"),
-    "figures": ("tables", "draw one item"),
-    "judge": ("judge", "judge all tabulated items together: claims, adjudication, audit, tidy cells"),
-    "report": ("tables", "write the report of all items"),
+    "tabulate": ("study", "turn evaluations into the result of one item"),
+    "judge": ("judge", "judge claims, adjudication and audit of a study, and collect its values"),
+    "figures": ("render", "draw one item"),
+    "report": ("render", "write the report of all items"),
 }
 
 

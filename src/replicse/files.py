@@ -5,11 +5,14 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from replicse.errors import BadInput, MissingData
 
 
 @contextmanager
@@ -40,8 +43,11 @@ def write_json(path: Path | str, value: Any) -> None:
 
 
 def read_json(path: Path | str) -> Any:
-    """Read a JSON file."""
-    return json.loads(Path(path).read_text(encoding="utf-8"))
+    """Return the value of a JSON file; MissingData where it is absent, BadInput where it is broken."""
+    try:
+        return json.loads(_text(Path(path)))
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{path}: not JSON ({error}); mend it or make it again") from None
 
 
 def write_rows(path: Path | str, fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> int:
@@ -58,9 +64,36 @@ def write_rows(path: Path | str, fields: Sequence[str], rows: Iterable[Mapping[s
 
 
 def read_rows(path: Path | str) -> list[dict[str, str]]:
-    """Read the rows of a CSV as text by field."""
-    with Path(path).open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
+    """Return the rows of a CSV file as text by field; MissingData where it is absent, BadInput where it is broken."""
+    reader = csv.DictReader(io.StringIO(_text(Path(path)), newline=""), strict=True)
+    try:
+        rows = list(reader)
+    except csv.Error as error:
+        raise BadInput(f"{path}:{reader.line_num}: not CSV ({error}); mend it or make it again") from None
+    for number, row in enumerate(rows, start=1):
+        if None in row or None in row.values():
+            raise BadInput(
+                f"{path}: row {number} has not as many cells as the header; mend it or make it again"
+            )
+    return rows
+
+
+def _text(path: Path) -> str:
+    """Return the UTF-8 text of a file, line ends as they are."""
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        raise MissingData(f"{path}: no such file") from None
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}: byte {error.start + 1} is not UTF-8; mend it or make it again") from None
+
+
+def copy_file(source: Path | str, target: Path | str) -> None:
+    """Copy the bytes of a file atomically."""
+    with written_aside(target) as temporary:
+        shutil.copyfile(source, temporary)
 
 
 def sha256_of(path: Path | str) -> str:

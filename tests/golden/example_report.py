@@ -1,13 +1,21 @@
-"""Invented results laid over real table shapes: every reproduced number here is made up."""
+"""Invented results laid over real table shapes: every reproduced number is made up, every judgement is ours."""
 
 import math
 import random
 
-from replicse.report.content.items import Result, make_item
 from replicse.report.pages.adjudication import adjudication_page
+from replicse.study.paper.printed import Reported
+from replicse.study.paper.tables import Reducer
+from replicse.study.results.table import ItemResult
+from replicse.study.results.verdict import judge
 
 STUDY = {
     "scale": "paper",
+    "title": "The papers' own setting",
+    "shows": "The papers' own models, data, steps and protocols; every cell with enough evidence gets a verdict.",
+    "comparable": True,
+    "judges_orders": True,
+    "source": "hub",
     "seeds": [0, 1, 2, 3, 4],
     "commit": "3f1c9a7e5b2d4f60718293a4b5c6d7e8f9012345",
     "dirty": False,
@@ -28,20 +36,21 @@ STUDY = {
         {"name": "SentEval/downstream/STS/STSBenchmark", "rows": 8_628, "sha256": "77" * 32},
     ],
     "generated": "2025-01-15T10:30:00+00:00",
+    "items": [],
     "papers": {
         "simcse": {
             "title": "SimCSE: Simple Contrastive Learning of Sentence Embeddings",
-            "authors": ["Tianyu Gao", "Xingcheng Yao", "Danqi Chen"],
+            "authors": "Tianyu Gao, Xingcheng Yao, Danqi Chen",
             "year": 2021,
-            "venue": "EMNLP",
+            "venue": "EMNLP 2021",
             "url": "https://aclanthology.org/2021.emnlp-main.552",
         },
         "repro": {
             "title": "Reproducibility study of SimCSE",
             "authors": "Biraj Pandey, Aleksei Sholokhov",
             "year": 2023,
-            "venue": "",
-            "url": "",
+            "venue": "University of Washington, reproducibility study",
+            "url": "https://github.com/aksholokhov/SimCSE",
         },
     },
     "protocols": [
@@ -54,89 +63,122 @@ STUDY = {
 }
 
 
-def _result(row, column, reported, reproduced, half=None, seeds=5, verdict=None, metric="spearman", **more):
-    """Return a cell; the verdict follows from the interval where none is given."""
-    target = None
-    if reported not in ("", "-"):
-        target = float(reported)
-    low = high = None
-    if half is not None:
-        low, high = reproduced - half, reproduced + half
-    if verdict is None:
-        verdict = ""
-        if target is not None and low is not None:
-            verdict = "higher" if target < low else "lower" if target > high else "within seed spread"
-    encoders = tuple(
-        f"{row}-s{seed}-{abs(hash_of(row, column, seed)):012x}"[:40] for seed in range(seeds or 0)
+def drawn(key, mean, spread, count=5):
+    """Return one value per seed, alike in every process."""
+    draw = random.Random(str(key))
+    return [round(mean + draw.gauss(0, spread), 6) for _ in range(count)]
+
+
+def judged(
+    row, column, printed, values, *, metric="spearman", protocol="as-described", scale="paper", **facts
+):
+    """Return a cell as plain data, judged as production judges it.
+
+    Of `facts`, those that `judge` knows are its own; `reported` adds to what is printed, the others to the cell.
+    """
+    asked = {
+        name: facts.pop(name) for name in ("prior_sd", "failures", "why_not", "reducer") if name in facts
+    }
+    comparable = scale == "paper" and "why_not" not in asked
+    reported = (
+        None if printed is None else Reported(value=printed, **{"source": "", **facts.pop("reported", {})})
     )
-    return Result(
-        row=row,
-        column=column,
-        metric=metric,
-        reported=reported,
-        reproduced=reproduced,
-        delta=None if reproduced is None or target is None else reproduced - target,
-        low=low,
-        high=high,
-        n_seeds=seeds,
-        verdict=verdict,
-        encoders=encoders,
+    encoders = [
+        f"{row}-s{seed}-{random.Random(f'{row}/{seed}').getrandbits(40):010x}" for seed in range(len(values))
+    ]
+    seeds = [
+        {"seed": seed, "value": value, "encoder": encoder, "run": encoder}
+        for seed, (value, encoder) in enumerate(zip(values, encoders, strict=True))
+    ]
+    judgement = judge(values, reported, planned=len(values), comparable=comparable, **asked)
+    return {
+        "row": row,
+        "column": column,
+        "metric": metric,
+        "protocol": protocol,
+        "reported": reported,
+        "values": seeds,
+        "encoders": encoders,
+        **vars(judgement),
+        **facts,
+    }
+
+
+def quotation(row, column, printed):
+    """Return a cell of a row that the paper quotes."""
+    return {
+        "row": row,
+        "column": column,
+        "metric": "spearman",
+        "protocol": "as-described",
+        "reported": {"value": printed, "source": ""},
+        "reason": "quoted by the paper from elsewhere",
+    }
+
+
+def result(name, title, columns, rows, cells, *, scale="paper", **more):
+    """Return an item; columns and rows are (id, label) or mappings."""
+    paper, _, short = name.partition("/")
+    kind = "figure" if short.startswith("figure") else "table"
+    document = {
+        "item": name,
+        "paper": paper,
+        "scale": scale,
+        "comparable": scale == "paper",
+        "kind": kind,
+        "title": title,
+        "place": f"{kind.capitalize()} {short.removeprefix(kind)}, p. 4",
+        "columns": [
+            column
+            if isinstance(column, dict)
+            else {"id": column[0], "label": column[1], "metric": "spearman"}
+            for column in columns
+        ],
+        "rows": [row if isinstance(row, dict) else {"id": row[0], "label": row[1]} for row in rows],
+        "cells": cells,
         **more,
-    )
-
-
-def hash_of(*parts):
-    """Return a number that is the same in every process, unlike `hash`."""
-    return random.Random("/".join(map(str, parts))).getrandbits(48)
+    }
+    return ItemResult.of(document, name)
 
 
 def dropout_table(scale="paper"):
-    """SimCSE Table 3: one column, an ordered row axis, every kind of verdict."""
-    document = {
-        "item": "simcse/table3",
-        "paper": "simcse",
-        "kind": "table",
-        "figure": "profile",
-        "title": "Effects of different dropout probabilities",
-        "caption": "Effects of different dropout probabilities *p* on the STS-B development set (BERT_base).",
-        "place": "Table 3, p. 4",
-        "setting": {"metric": "spearman", "split": "dev", "protocol": "all"},
-        "columns": [
-            {"id": "STS-B", "label": "STS-B", "metric": "spearman", "decimals": 1, "better": "higher"}
-        ],
-        "rows": [
-            {"id": "p0", "label": "0.0"},
-            {"id": "p001", "label": "0.01"},
-            {"id": "p005", "label": "0.05"},
-            {"id": "p01", "label": "0.1"},
-            {"id": "p015", "label": "0.15"},
-            {"id": "p02", "label": "0.2"},
-            {"id": "p05", "label": "0.5"},
-            {
-                "id": "fixed",
-                "label": "Fixed 0.1",
-                "note": "The same dropout mask on both views of a sentence.",
-            },
-        ],
-        "notes": ["Both the hidden and the attention dropout are set to *p*."],
-        "deviations": (
+    """SimCSE Table 3: one column, an ordered row axis, every kind of verdict, a merged row."""
+    rows = [
+        *((f"p{value}", value) for value in ("0.0", "0.01", "0.05", "0.1", "0.15", "0.2", "0.5")),
+        {"id": "fixed", "label": "Fixed 0.1", "note": "The same dropout mask on both views of a sentence."},
+        {"id": "off", "label": "No dropout", "merged": ["p0.0"]},
+    ]
+
+    def cell(row, printed, values, **facts):
+        return judged(row, "stsb-dev", printed, values, scale=scale, **facts)
+
+    many = {"statistic": "mean", "seeds": 50, "sd": 0.84, "source": "Table 3, last column"}
+    cells = [
+        cell("p0.0", "71.1", drawn(0, 70.4, 1.1), precision="fp32"),
+        cell("p0.01", "72.6", drawn(1, 74.9, 0.5, 3), prior_sd=0.5),
+        cell("p0.05", "81.1", drawn(2, 79.0, 1.1, 3), prior_sd=1.1),
+        cell("p0.1", "82.5", drawn(3, 75.4, 0.3), reported=many),
+        cell("p0.15", "81.4", [80.17]),
+        cell("p0.2", "80.5", [None] * 5),
+        cell("p0.5", "71.0", drawn(4, 70.0, 1, 4), failures=["run infonce-s3 gave nan"]),
+        cell("fixed", "43.6", drawn(5, 45.0, 3), why_not="the pooling differs"),
+        cell("off", "71.1", drawn(0, 70.4, 1.1)),
+    ]
+    return result(
+        "simcse/table3",
+        "Dropout probabilities on STS-B development (BERT-base)",
+        [("stsb-dev", "STS-B")],
+        rows,
+        cells,
+        scale=scale,
+        figure="profile",
+        setting={"metric": "spearman", "split": "dev", "protocol": "all"},
+        notes=["Both the hidden and the attention dropout are set to *p*."],
+        deviations=(
             "- The released code evaluates every **250** steps, the text says 250 too; both agree here.\n"
             "- `Fixed 0.1` needs a patched dropout; ours draws one mask per *pair* (`dropout.masks: fixed`)."
         ),
-    }
-    cells = [
-        _result("p0", "STS-B", "71.1", 70.4213, 2.31),
-        _result("p001", "STS-B", "72.6", 74.9051, 1.12, 3, borrowed=True),
-        _result("p005", "STS-B", "81.1", 79.0442, 2.4, 3, borrowed=True),
-        _result("p01", "STS-B", "82.5", 75.449, 0.62),
-        _result("p015", "STS-B", "81.4", 80.17, seeds=1, verdict="undetermined"),
-        _result("p02", "STS-B", "80.5", None, seeds=0, verdict="not run"),
-        _result("p05", "STS-B", "71.0", None, seeds=4, verdict="failed", reason="run infonce-s3 gave nan"),
-        _result(
-            "fixed", "STS-B", "43.6", 45.03, 6.91, verdict="not comparable", reason="the pooling differs"
-        ),
-    ]
-    return make_item(document, tuple(cells), scale=scale)
+    )
 
 
 STS = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R", "Avg.")
@@ -177,92 +219,91 @@ def sts_table(scale="paper"):
         rows.append({"id": row, "label": label, "group": group, "quoted": kind == "q"})
         for column, printed in zip(STS, numbers.split(), strict=True):
             if kind == "q":
-                cells.append(_result(row, column, printed, None, seeds=None, verdict=""))
-            elif "flow" in label and column in ("SICK-R", "Avg."):
-                cells.append(_result(row, column, printed, None, seeds=0, verdict="not run"))
-            else:
-                value = float(printed) + draw.gauss(-0.6, 1.1)
-                cells.append(_result(row, column, printed, value, 0.3 + draw.random() * 2))
-                if row == "row6":
-                    cells.append(_result(row, column, printed, value - 1.4, 1.1, protocol="as-run"))
-    document = {
-        "item": "simcse/table5",
-        "paper": "simcse",
-        "kind": "table",
-        "figure": None,
-        "title": "Sentence embedding performance on STS tasks",
-        "caption": "Spearman's correlation, “all” setting. ♣: results from Reimers and Gurevych (2019).",
-        "place": "Table 5, p. 7",
-        "setting": {"metric": "spearman", "aggregation": "all", "split": "test"},
-        "columns": [{"id": name, "label": name, "metric": "spearman", "decimals": 2} for name in STS],
-        "rows": rows,
-        "notes": [],
-        "deviations": "",
-    }
-    return make_item(document, tuple(cells), scale=scale)
+                cells.append(quotation(row, column, printed))
+                continue
+            values = drawn((row, column), float(printed) + draw.gauss(-0.6, 1.1), 0.3 + draw.random() / 2)
+            if "flow" in label and column in ("SICK-R", "Avg."):
+                values = [None] * 5
+            cells.append(judged(row, column, printed, values, scale=scale))
+            if row == "row6":
+                other = [value - 1.4 for value in values]
+                cells.append(judged(row, column, printed, other, protocol="as-run", scale=scale))
+    columns = [
+        {"id": name, "label": name, "metric": "spearman", "task": name != "Avg.", "average": name == "Avg."}
+        for name in STS
+    ]
+    return result(
+        "simcse/table5",
+        "Sentence embedding performance on STS tasks",
+        columns,
+        rows,
+        cells,
+        scale=scale,
+        setting={"metric": "spearman", "aggregation": "all", "split": "test"},
+    )
 
 
 def pooling_table(scale="paper"):
     """SimCSE Table 6: two columns, a block with a heading that ends, a missing cell."""
-    document = {
-        "item": "simcse/table6",
-        "paper": "simcse",
-        "kind": "table",
-        "figure": None,
-        "title": "Ablation studies of different pooling methods",
-        "caption": "",
-        "place": "Table 6, p. 8",
-        "setting": {"metric": "spearman", "split": "dev"},
-        "columns": [
-            {"id": "unsup", "label": "Unsup.", "metric": "spearman", "decimals": 1},
-            {"id": "sup", "label": "Sup.", "metric": "spearman", "decimals": 1},
-        ],
-        "rows": [
+    printed = {
+        "mlp": ("81.7", "86.2"),
+        "mlp-train": ("82.5", "85.8"),
+        "no-mlp": ("80.9", "86.2"),
+        "first-last": ("81.2",),
+    }
+    cells = [
+        judged(
+            row,
+            column,
+            text,
+            drawn((row, column), float(text) - 0.5, 0.02 if column == "sup" else 0.6),
+            scale=scale,
+        )
+        for row, texts in printed.items()
+        for (column, spread), text in zip((("unsup", 0.6), ("sup", 0.02)), texts, strict=False)
+    ]
+    return result(
+        "simcse/table6",
+        "Ablation studies of different pooling methods",
+        [("unsup", "Unsup."), ("sup", "Sup.")],
+        [
             {"id": "mlp", "label": "w/ MLP", "group": "[CLS]"},
             {"id": "mlp-train", "label": "w/ MLP (train)", "group": "[CLS]"},
             {"id": "no-mlp", "label": "w/o MLP", "group": "[CLS]"},
-            {"id": "first-last", "label": "First-last avg."},
+            ("first-last", "First-last avg."),
         ],
-        "notes": [],
-        "deviations": "The first-last row averaged layer 0 until January 2022; both poolings are run.",
-    }
-    cells = [
-        _result("mlp", "unsup", "81.7", 80.92, 1.3),
-        _result("mlp", "sup", "86.2", 86.31, 0.2),
-        _result("mlp-train", "unsup", "82.5", 81.64, 1.8),
-        _result("mlp-train", "sup", "85.8", 86.02, 0.1),
-        _result("no-mlp", "unsup", "80.9", 81.2, 1.05),
-        _result("no-mlp", "sup", "86.2", 86.2, 0.02),
-        _result("first-last", "unsup", "81.2", 78.8, 1.0),
-    ]
-    return make_item(document, tuple(cells), scale=scale)
+        cells,
+        scale=scale,
+        deviations="The first-last row averaged layer 0 until January 2022; both poolings are run.",
+    )
 
 
 def temperature_table(scale="paper"):
-    """SimCSE Table D.1: a single row of six columns."""
+    """SimCSE Table D.1: a single row of six columns, one of which shows the best seed."""
     columns = {"N/A": "85.9", "0.001": "84.9", "0.01": "85.4", "0.05": "86.2", "0.1": "82.0", "1": "64.0"}
-    document = {
-        "item": "simcse/tableD1",
-        "paper": "simcse",
-        "kind": "table",
-        "figure": None,
-        "title": "STS-B development results with different temperatures",
-        "caption": "“N/A”: dot product instead of cosine similarity.",
-        "place": "Table D.1, p. 15",
-        "setting": {"metric": "spearman", "split": "dev"},
-        "columns": [
-            {"id": name, "label": f"τ = {name}", "metric": "spearman", "decimals": 1} for name in columns
-        ],
-        "rows": [{"id": "stsb", "label": "STS-B"}],
-        "notes": [],
-        "deviations": "",
-    }
-    draw = random.Random(9)
+    largest = {"reducer": Reducer(statistic="max"), "reported": {"statistic": "max", "seeds": 5}}
     cells = [
-        _result("stsb", name, printed, float(printed) - 0.3 + draw.gauss(0, 0.4), 0.5 + draw.random() / 2)
+        judged(
+            "stsb",
+            name,
+            printed,
+            drawn(name, float(printed) - 0.3, 0.3),
+            scale=scale,
+            **(largest if name == "1" else {}),
+        )
         for name, printed in columns.items()
     ]
-    return make_item(document, tuple(cells), scale=scale)
+    heads = [{"id": name, "label": f"τ = {name}", "metric": "spearman"} for name in columns]
+    heads[-1]["statistic"] = "max"
+    return result(
+        "simcse/tableD1",
+        "STS-B development results with different temperatures",
+        heads,
+        [("stsb", "STS-B")],
+        cells,
+        scale=scale,
+        notes=["“N/A”: dot product instead of cosine similarity."],
+    )
 
 
 METHODS = {
@@ -274,36 +315,37 @@ METHODS = {
 
 
 def trajectory_figure(scale="paper"):
-    """SimCSE Figure 2: alignment and uniformity every ten steps, nothing printed by the paper."""
-    steps = [f"step {step}" for step in range(0, 201, 10)] + ["final"]
-    document = {
-        "item": "simcse/figure2",
-        "paper": "simcse",
-        "kind": "figure",
-        "figure": "trajectory",
-        "title": "Alignment and uniformity during training",
-        "caption": "Checkpoints every 10 training steps. For both measures, lower numbers are better.",
-        "place": "Figure 2, p. 4",
-        "setting": {"positives": "STS-B pairs with a score higher than 4", "sentences": "all of STS-B"},
-        "columns": [
-            {"id": step, "label": step, "metric": metric, "decimals": 3, "better": "lower"}
-            for step in steps
-            for metric in ("alignment", "uniformity")
-        ],
-        "rows": [{"id": name.lower(), "label": name} for name in METHODS],
-        "notes": ["The paper prints no numbers for this figure."],
-        "deviations": "",
-    }
+    """SimCSE Figure 2: alignment and uniformity every ten steps, nothing printed by the paper; one variant."""
+    steps = [*range(0, 201, 10), -1]
+    names = {step: "final" if step < 0 else f"step {step}" for step in steps}
     cells = []
     for name, (first_a, last_a, first_u, last_u) in METHODS.items():
         draw = random.Random(name)
         for place, step in enumerate(steps):
-            share = 1 - math.exp(-place / 5) if step != "final" else 1.05
+            share = 1 - math.exp(-place / 5) if step >= 0 else 1.05
             alignment = first_a + (last_a - first_a) * share + draw.gauss(0, 0.004) * (place > 0)
             uniformity = first_u + (last_u - first_u) * share + draw.gauss(0, 0.02) * (place > 0)
-            cells.append(_result(name.lower(), step, "", alignment, 0.011, metric="alignment"))
-            cells.append(_result(name.lower(), step, "", uniformity, 0.05, metric="uniformity"))
-    return make_item(document, tuple(cells), scale=scale)
+            for metric, value in (("alignment", alignment), ("uniformity", uniformity)):
+                where = {"row": name.lower(), "column": names[step], "metric": metric, "scale": scale}
+                values = drawn((name, step, metric), value, 0.02)
+                cells.append(judged(**where, printed=None, values=values))
+                cells.append(judged(**where, printed=None, values=[values[0] + 0.02], protocol="all-pairs"))
+    return result(
+        "simcse/figure2",
+        "Alignment and uniformity during training",
+        [
+            {"id": names[step], "label": names[step], "metric": metric, "step": step, "better": "lower"}
+            for step in steps
+            for metric in ("alignment", "uniformity")
+        ],
+        [(name.lower(), name) for name in METHODS],
+        cells,
+        scale=scale,
+        figure="trajectory",
+        variants={"all-pairs": "All pairs of sentences"},
+        setting={"positives": "STS-B pairs with a score higher than 4", "sentences": "all of STS-B"},
+        notes=["The paper prints no numbers for this figure."],
+    )
 
 
 PLANE = {
@@ -321,36 +363,58 @@ PLANE = {
 def scatter_figure(scale="paper"):
     """SimCSE Figure 3: encoders in the plane of alignment and uniformity."""
     names = ("alignment", "uniformity", "spearman")
-    document = {
-        "item": "simcse/figure3",
-        "paper": "simcse",
-        "kind": "figure",
-        "figure": "scatter",
-        "title": "Alignment, uniformity and average STS",
-        "caption": "",
-        "place": "Figure 3, p. 9",
-        "setting": {},
-        "columns": [
-            {
-                "id": name,
-                "label": name,
-                "metric": name,
-                "decimals": 2,
-                "better": "higher" if name == "spearman" else "lower",
-            }
-            for name in names
-        ],
-        "rows": [{"id": name, "label": name} for name in PLANE],
-        "notes": [],
-        "deviations": "",
-    }
-    draw = random.Random(3)
     cells = []
     for name, (alignment, uniformity, score) in PLANE.items():
-        cells.append(_result(name, "alignment", "", alignment, 0.01, metric="alignment"))
-        cells.append(_result(name, "uniformity", "", uniformity, 0.06, metric="uniformity"))
-        cells.append(_result(name, "spearman", score, float(score) + draw.gauss(-0.5, 0.8), 1.1))
-    return make_item(document, tuple(cells), scale=scale)
+        cells.append(
+            judged(name, "alignment", None, drawn(name, alignment, 0.004), metric="alignment", scale=scale)
+        )
+        cells.append(
+            judged(name, "uniformity", None, drawn(name, uniformity, 0.02), metric="uniformity", scale=scale)
+        )
+        cells.append(judged(name, "spearman", score, drawn(name, float(score) - 0.5, 0.5), scale=scale))
+    return result(
+        "simcse/figure3",
+        "Alignment, uniformity and average STS",
+        [
+            {"id": name, "label": name, "metric": name, "better": "higher" if name == "spearman" else "lower"}
+            for name in names
+        ],
+        [(name, name) for name in PLANE],
+        cells,
+        scale=scale,
+        figure="scatter",
+    )
+
+
+def spectrum_figure(scale="paper"):
+    """A figure of curves: singular values of two encoders."""
+    curves = {
+        name: {"singular_values": [math.exp(-rate * place) for place in range(40)], "effective_rank": 3.0}
+        for name, rate in (("BERT", 0.3), ("SimCSE", 0.05))
+    }
+    return result(
+        "simcse/figure4",
+        "Spectrum",
+        [("rank", "rank")],
+        [],
+        [],
+        scale=scale,
+        figure="spectrum",
+        curves=curves,
+    )
+
+
+def density_figure(scale="paper"):
+    """A figure of curves: cosines by rating of four encoders."""
+    groups = {
+        group: {"n": 9, "density": [math.exp(-((place - 12 - shift) ** 2) / 4) for place in range(20)]}
+        for shift, group in enumerate(("0-1", "1-2", "2-3"))
+    }
+    curve = {"edges": [-1 + place / 10 for place in range(21)], **groups, "failures": {}}
+    curves = dict.fromkeys(("BERT", "BERT-whitening", "SBERT", "SimCSE"), curve)
+    return result(
+        "simcse/figureG1", "Density", [("all", "all")], [], [], scale=scale, figure="density", curves=curves
+    )
 
 
 def augmentation_table(scale="paper"):
@@ -362,37 +426,37 @@ def augmentation_table(scale="paper"):
         "Synonym replacement with nlpaug {n = 1}, τ = 0.05, the default settings of the library": "77.4",
         "MLM 15%": "62.2",
     }
-    document = {
-        "item": "repro/table4",
-        "paper": "repro",
-        "kind": "table",
-        "figure": "bars",
-        "title": "Comparison of data augmentations",
-        "caption": "",
-        "place": "Table 4, p. 6",
-        "setting": {"metric": "spearman", "split": "dev"},
-        "columns": [
-            {"id": "reproduced", "label": "STS-B (reproduced)", "metric": "spearman", "decimals": 1},
-            {"id": "delta", "label": "Δ", "metric": "spearman", "decimals": 1},
+    cells = []
+    for place, printed in enumerate(names.values()):
+        row = f"r{place}"
+        values = drawn(row, float(printed) - 2, 0.6)
+        cells.append(judged(row, "reproduced", printed, values, scale=scale))
+        other = [value - 4 for value in values]
+        cells.append(judged(row, "reproduced", printed, other, protocol="as-run", scale=scale))
+        cells.append(judged(row, "delta", "-", [value - 80 for value in values], scale=scale))
+    return result(
+        "repro/table4",
+        "Comparison of data augmentations",
+        [
+            ("reproduced", "STS-B (reproduced)"),
+            {"id": "delta", "label": "Δ", "metric": "spearman", "kind": "difference"},
         ],
-        "rows": [{"id": f"r{place}", "label": name, "rule": place == 1} for place, name in enumerate(names)],
-        "notes": [],
-        "deviations": (
+        [
+            {"id": f"r{place}", "label": name, "group": "Augmented" * (place > 0)}
+            for place, name in enumerate(names)
+        ],
+        cells,
+        scale=scale,
+        figure="bars",
+        setting={"metric": "spearman", "split": "dev"},
+        deviations=(
             "The released notebook differs from the text:\n\n"
             "| what | text | code |\n|---|---|---|\n"
             "| word deletion | 10% of the words | generator seed `42` |\n"
             "| MLM 15% | word replacement | auxiliary loss, weight 0.1 |\n\n"
             "See [the evidence](https://example.org/a_b%20c#L10) in `protocols.yaml`."
         ),
-    }
-    draw = random.Random(1)
-    cells = []
-    for place, printed in enumerate(names.values()):
-        for protocol, shift in (("as-described", 0.0), ("as-run", -4.0)):
-            value = float(printed) - 2 + shift + draw.gauss(0, 1)
-            cells.append(_result(f"r{place}", "reproduced", printed, value, 1.7, protocol=protocol))
-        cells.append(_result(f"r{place}", "delta", "-", value - 80, 2.2))
-    return make_item(document, tuple(cells), scale=scale)
+    )
 
 
 EXPLAINED = {
@@ -414,34 +478,33 @@ EXPLAINED = {
 }
 
 
-def adjudication(comparable=True):
-    """The page on repro's Table 4: printed numbers of both papers, invented effects of the variants."""
-    manifest = {
-        "item": "repro/table4",
-        "title": "Data augmentations on the development sets (BERT-base)",
-        "rows": [
-            {"id": "crop-10", "label": "Crop 10%"},
-            {"id": "deletion-10", "label": "Word deletion 10%"},
-            {"id": "mlm-15", "label": "MLM 15%"},
-        ],
-        "columns": [
-            {"id": "stsb-dev", "label": "STS-B dev", "metric": "spearman", "read": "sts-dev/STS-B/all"},
-            {"id": "sick-dev", "label": "SICK-R dev", "metric": "spearman", "read": "sts-dev/SICK-R/all"},
-        ],
-        "variants": {
+def adjudicated_table():
+    """Return the item that the adjudication is of: its heads and titles, without cells."""
+    return result(
+        "repro/table4",
+        "Data augmentations on the development sets (BERT-base)",
+        [("stsb-dev", "STS-B dev"), ("sick-dev", "SICK-R dev")],
+        [("crop-10", "Crop 10%"), ("deletion-10", "Word deletion 10%"), ("mlm-15", "MLM 15%")],
+        [],
+        variants={
             "low-dropout": "Dropout 0.02 and 0.01",
             "character-crop": "Crop of characters from the end",
             "floored-deletion": "Deletion rounded up",
             "mlm-loss": "MLM as an auxiliary loss",
             "as-run": "All of the released code",
         },
-    }
-    rows = []
-    for row, (other, printed, gap, described, effects) in EXPLAINED.items():
-        for protocol, effect in effects.items():
-            rows.append(_explained(row, other, printed, gap, described, protocol, effect))
+    )
+
+
+def adjudication(comparable=True):
+    """The page on repro's Table 4: printed numbers of both papers, invented effects of the variants."""
+    rows = [
+        _explained(row, other, printed, gap, described, protocol, effect)
+        for row, (other, printed, gap, described, effects) in EXPLAINED.items()
+        for protocol, effect in effects.items()
+    ]
     rows.append(rows[0] | {"column": "sick-dev", "other": "", "reported_other": "", "gap": "", "share": ""})
-    return adjudication_page(rows, {manifest["item"]: manifest}, comparable)
+    return adjudication_page(rows, {"repro/table4": adjudicated_table()}, comparable)
 
 
 def _explained(row, other, printed, gap, described, protocol, effect):
@@ -484,28 +547,34 @@ RETRIEVED = {
 def retrieval_table(scale="paper"):
     """SimCSE Table 8: cells are sentences."""
     columns = {"sbert": "SBERT_base", "simcse": "Supervised SimCSE-BERT_base"}
-    document = {
-        "item": "simcse/table8",
-        "paper": "simcse",
-        "kind": "table",
-        "title": "Retrieved top-3 examples",
-        "place": "Table 8, p. 9",
-        "columns": [{"id": name, "label": label, "metric": "text"} for name, label in columns.items()],
-        "rows": [
-            {"id": name, "label": name, "group": "Query: A man riding a small boat in a harbor."}
-            for name in RETRIEVED
-        ],
-        "cells": {"#1|sbert|text": {"source": "Table 8, first column"}},
-    }
     cells = []
     for row, sentences in RETRIEVED.items():
         for column, sentence in zip(columns, sentences, strict=True):
             found = "" if (row, column) == ("#3", "simcse") else "Some men are sailing a small boat at sea."
-            verdict = "" if found else "not run"
             cells.append(
-                Result(row=row, column=column, metric="text", reported=sentence, text=found, verdict=verdict)
+                {
+                    "row": row,
+                    "column": column,
+                    "metric": "text",
+                    "protocol": "as-described",
+                    "reported": {"value": sentence, "source": "Table 8, first column"},
+                    "values": [{"seed": 0, "value": found or None}],
+                    "text": found,
+                    "n_seeds": int(bool(found)),
+                    "verdict": "" if found else "not run",
+                }
             )
-    return make_item(document, tuple(cells), scale=scale)
+    return result(
+        "simcse/table8",
+        "Retrieved top-3 examples",
+        [{"id": name, "label": label, "metric": "text", "kind": "text"} for name, label in columns.items()],
+        [
+            {"id": name, "label": name, "group": "Query: A man riding a small boat in a harbor."}
+            for name in RETRIEVED
+        ],
+        cells,
+        scale=scale,
+    )
 
 
 def items(scale="paper"):

@@ -5,9 +5,8 @@ from golden import example_report as example
 
 from replicse.report.content.contents import Page, make_report
 from replicse.report.content.tables import Sheet, grid_of
-from replicse.report.document import render_item_text
 from replicse.report.formats import html, latex, markdown
-from replicse.report.formats.terminal import page_text
+from replicse.report.formats.terminal import item_text, page_text
 
 CASES = {
     "dropout": example.dropout_table,
@@ -40,7 +39,7 @@ def test_table(golden, name, suffix):
 
 @pytest.mark.parametrize("name", CASES)
 def test_terminal(golden, name):
-    golden(f"{name}.txt", render_item_text(CASES[name]()))
+    golden(f"{name}.txt", item_text(CASES[name]()))
 
 
 @pytest.mark.parametrize("suffix", ("md", "tex", "html"))
@@ -69,6 +68,7 @@ def test_smaller_scale_shows_no_verdict(golden):
 @pytest.mark.parametrize("suffix", ("md", "tex", "html"))
 def test_report(golden, suffix):
     items = [example.dropout_table("compact"), example.augmentation_table("compact")]
-    report = make_report({**example.STUDY, "scale": "compact", "dirty": True}, items, [PAGE])
+    study = {**example.STUDY, "scale": "compact", "shows": "Orders and *no* numbers.", "dirty": True}
+    report = make_report(study, items, [PAGE])
     render = {"md": markdown.document, "tex": latex.document, "html": html.document}[suffix]
-    golden(f"report.{suffix}", render(report, {item.id: "" for item in items}))
+    golden(f"report.{suffix}", render(report, {item.item: "" for item in items}))

@@ -1,24 +1,22 @@
 """Agreement of order, best row and signs: by hand, against scipy and slow loops, and as properties."""
 
-import json
 import math
-from dataclasses import asdict
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replicse.errors import BadInput
 from replicse.study.results.agreement import (
+    BestRow,
     best_row,
     kendall_tau,
     rank_agreement,
     sign_agreements,
-    table_agreement,
 )
+from replicse.study.results.statistics import Paired, paired_difference, paired_values
 
-REPORTED = {"none": "82.5", "crop": "77.8", "deletion": "75.9", "mlm": "62.2"}
+REPORTED = {"none": 82.5, "crop": 77.8, "deletion": 75.9, "mlm": 62.2}
 
 
 def slow_tau(first, second):
@@ -38,7 +36,7 @@ def seeded(spread=0.5, count=5, seed=0, reported=REPORTED):
     """Our values scattered around the reported ones."""
     generator = np.random.default_rng(seed)
     return {
-        row: (float(text) + spread * generator.normal(size=count)).tolist() for row, text in reported.items()
+        row: (number + spread * generator.normal(size=count)).tolist() for row, number in reported.items()
     }
 
 
@@ -95,7 +93,7 @@ def test_the_interval_over_seeds_against_a_slow_bootstrap():
     agreement = rank_agreement(REPORTED, ours, samples=50, level=0.9, seed=7)
     generator = np.random.default_rng(7)
     drawn = [generator.integers(3, size=(50, 3)) for _ in ours]
-    target = [float(text) for text in REPORTED.values()]
+    target = list(REPORTED.values())
     taus = []
     for sample in range(50):
         means = [
@@ -104,19 +102,6 @@ def test_the_interval_over_seeds_against_a_slow_bootstrap():
         taus.append(slow_tau(means, target))
     assert (agreement.low, agreement.high) == pytest.approx(tuple(np.quantile(taus, [0.05, 0.95])))
     assert agreement.low < agreement.high
-    assert agreement.over == "seeds"
-
-
-def test_the_interval_over_rows_against_a_slow_bootstrap():
-    reported = {str(index): float(index) for index in range(6)}
-    ours = {str(index): [value] for index, value in enumerate([0.0, 2.0, 1.0, 3.0, 5.0, 4.0])}
-    agreement = rank_agreement(reported, ours, over="rows", samples=80, seed=3)
-    taus = []
-    for rows in np.random.default_rng(3).integers(6, size=(80, 6)):
-        taus.append(slow_tau([ours[str(row)][0] for row in rows], [reported[str(row)] for row in rows]))
-    expected = np.quantile([tau for tau in taus if not math.isnan(tau)], [0.025, 0.975])
-    assert (agreement.low, agreement.high) == pytest.approx(tuple(expected))
-    assert agreement.over == "rows"
 
 
 def test_an_order_kept_by_every_seed_has_no_width():
@@ -136,13 +121,12 @@ def test_one_seed_has_a_tau_but_no_interval():
     ("reported", "ours"),
     [
         ({}, {}),
-        ({"a": "1"}, {"a": [1.0]}),
-        ({"a": "1", "b": "2"}, {"a": [1.0]}),
-        ({"a": "1", "b": "2"}, {"a": [1.0], "b": [None]}),
-        ({"a": "1", "b": "2"}, {"a": [1.0], "b": []}),
-        ({"a": "1", "b": "-"}, {"a": [1.0], "b": [2.0]}),
-        ({"a": "1", "b": "1"}, {"a": [1.0], "b": [2.0]}),
-        ({"a": "1", "b": "2"}, {"a": [2.0], "b": [2.0]}),
+        ({"a": 1}, {"a": [1.0]}),
+        ({"a": 1, "b": 2}, {"a": [1.0]}),
+        ({"a": 1, "b": 2}, {"a": [1.0], "b": [None]}),
+        ({"a": 1, "b": 2}, {"a": [1.0], "b": []}),
+        ({"a": 1, "b": 1}, {"a": [1.0], "b": [2.0]}),
+        ({"a": 1, "b": 2}, {"a": [2.0], "b": [2.0]}),
     ],
 )
 def test_no_order_without_two_untied_rows(reported, ours):
@@ -150,8 +134,8 @@ def test_no_order_without_two_untied_rows(reported, ours):
 
 
 def test_rows_of_one_side_only_take_no_part():
-    reported = {**REPORTED, "quoted": "99.0", "lost": None}
-    ours = {**seeded(), "lost": [1.0], "ours alone": [2.0], "mlm": [None, math.nan]}
+    reported = {**REPORTED, "quoted": 99.0, "lost": 1.0}
+    ours = {**seeded(), "lost": [], "ours alone": [2.0], "mlm": [None, math.nan]}
     agreement = rank_agreement(reported, ours)
     assert agreement.n_rows == 3
 
@@ -168,72 +152,43 @@ def test_order_of_rows_and_units_change_no_tau(seed, scale, shift):
     assert rank_agreement(REPORTED, negated, samples=10).tau == pytest.approx(-tau)
 
 
-def test_unknown_choices_are_refused():
-    with pytest.raises(ValueError, match="over"):
-        rank_agreement(REPORTED, seeded(), over="tasks")
-    with pytest.raises(ValueError, match="better"):
-        best_row(REPORTED, seeded(), better="larger")
-    with pytest.raises(BadInput, match="fp16"):
-        rank_agreement({"a": "fp16", "b": "1"}, {"a": [1.0], "b": [2.0]})
-
-
 # The best row
 
 
-def test_the_best_row_kept_in_every_redraw():
-    best = best_row(REPORTED, seeded(spread=0.1))
-    assert (best.reported, best.ours, best.kept, best.probability) == (("none",), ("none",), True, 1.0)
-
-
-def test_the_best_row_lost():
-    ours = {**seeded(spread=0.1), "crop": [90.0] * 5}
-    best = best_row(REPORTED, ours)
-    assert (best.reported, best.ours, best.kept, best.probability) == (("none",), ("crop",), False, 0.0)
-
-
-def test_the_probability_counts_redraws_of_the_seeds():
-    """a is 0 or 2 with means 0, 1, 1, 2 over four equally likely redraws; b stands at 0.5: 3 of 4."""
-    best = best_row({"a": "2", "b": "1"}, {"a": [0.0, 2.0], "b": [0.5]}, samples=8000)
-    assert best.kept
-    assert best.probability == pytest.approx(0.75, abs=0.02)
+def test_the_best_row_kept_and_lost():
+    kept = best_row(REPORTED, seeded(spread=0.1))
+    assert (kept.reported, kept.ours, kept.kept) == (("none",), ("none",), True)
+    lost = best_row(REPORTED, {**seeded(spread=0.1), "crop": [90.0] * 5})
+    assert (lost.reported, lost.ours, lost.kept) == (("none",), ("crop",), False)
 
 
 def test_lower_is_better_for_alignment_and_uniformity():
-    reported = {"a": "-2.5", "b": "-1.0"}
+    reported = {"a": -2.5, "b": -1.0}
     ours = {"a": [-2.0, -2.1], "b": [-1.5, -1.4]}
-    assert best_row(reported, ours, better="lower").reported == ("a",)
-    assert best_row(reported, ours, better="lower").kept
-    assert best_row(reported, ours, better="lower").probability == 1.0
-    assert best_row(reported, ours).reported == ("b",)
+    assert best_row(reported, ours, better="lower") == BestRow(("a",), ("a",))
+    assert best_row(reported, ours) == BestRow(("b",), ("b",))
 
 
 def test_a_tie_in_print_is_kept_by_either_row():
-    reported = {"a": "76.3", "b": "76.3", "c": "70"}
+    reported = {"a": 76.3, "b": 76.3, "c": 70}
     best = best_row(reported, {"a": [75.0, 75.1], "b": [76.0, 76.1], "c": [70.0, 70.1]})
     assert best.reported == ("a", "b")
     assert best.ours == ("b",)
     assert best.kept
-    assert best.probability == 1.0
 
 
 def test_no_best_row_while_a_row_has_no_value():
     ours = seeded()
     assert best_row(REPORTED, {**ours, "none": [None, None]}) is None
     assert best_row(REPORTED, {**ours, "mlm": []}) is None
-    assert best_row({"a": "1"}, {"a": [1.0]}) is None
-
-
-def test_one_seed_keeps_without_a_probability():
-    best = best_row(REPORTED, seeded(count=1))
-    assert best.kept
-    assert best.probability is None
+    assert best_row({"a": 1}, {"a": [1.0]}) is None
 
 
 # Signs of the ablations
 
 
 def test_signs_by_hand():
-    reported = {"base": "82.5", "worse": "82.2", "better": "83.0", "same": "82.5"}
+    reported = {"base": 82.5, "worse": 82.2, "better": 83.0, "same": 82.5}
     ours = {
         "base": [50.0, 51.0, 52.0],
         "worse": [49.0, 51.5, 50.0],
@@ -241,14 +196,15 @@ def test_signs_by_hand():
         "same": [1, 2, 3],
     }
     worse, better, same = sign_agreements(reported, ours, "base")
-    assert (worse.row, worse.baseline, worse.reported, worse.n_seeds) == ("worse", "base", -0.3, 3)
+    assert (worse.row, worse.reported, worse.ours.n) == ("worse", -0.3, 3)
     spread = math.sqrt(((-1 + 2.5 / 3) ** 2 + (0.5 + 2.5 / 3) ** 2 + (-2 + 2.5 / 3) ** 2) / 2)
     half = 4.302652730 * spread / math.sqrt(3)
-    assert (worse.ours, worse.low, worse.high) == pytest.approx((-2.5 / 3, -2.5 / 3 - half, -2.5 / 3 + half))
-    assert (worse.agrees, worse.resolved, worse.seeds_agreeing) == (True, False, pytest.approx(2 / 3))
-    assert (better.reported, better.ours, better.low, better.high) == (0.5, -1.0, -1.0, -1.0)
-    assert (better.agrees, better.resolved, better.seeds_agreeing) == (False, True, 0.0)
-    assert (same.reported, same.agrees, same.seeds_agreeing) == (0.0, None, None)
+    expected = (-2.5 / 3, -2.5 / 3 - half, -2.5 / 3 + half)
+    assert (worse.ours.mean, worse.ours.low, worse.ours.high) == pytest.approx(expected)
+    assert (worse.agrees, worse.ours.resolved) == (True, False)
+    assert (better.reported, better.ours) == (0.5, Paired(-1.0, -1.0, -1.0, 3))
+    assert (better.agrees, better.ours.resolved) == (False, True)
+    assert (same.reported, same.agrees) == (0.0, None)
 
 
 def test_pairing_removes_what_seeds_share():
@@ -259,41 +215,39 @@ def test_pairing_removes_what_seeds_share():
     }
     (sign,) = sign_agreements({"base": 1.0, "row": 2.0}, ours, "base")
     assert sign.agrees
-    assert sign.resolved
+    assert sign.ours.resolved
     (unpaired,) = sign_agreements({"base": 1.0, "row": 2.0}, {**ours, "row": sorted(ours["row"])}, "base")
-    assert not unpaired.resolved
+    assert not unpaired.ours.resolved
 
 
 def test_a_missing_seed_leaves_its_pair_out():
     ours = {"base": [1.0, None, 3.0, 4.0], "row": [2.0, 5.0, math.nan, 6.0]}
     (sign,) = sign_agreements({"base": 1.0, "row": 2.0}, ours, "base")
-    assert (sign.n_seeds, sign.ours) == (2, 1.5)
+    assert (sign.ours.n, sign.ours.mean) == (2, 1.5)
 
 
 def test_a_baseline_without_seeds_stands_beside_each_seed():
     for one, other in (("base", "row"), ("row", "base")):
         ours = {one: [2.0], other: [1.0, 3.0, 5.0]}
         (sign,) = sign_agreements({"base": 1.0, "row": 2.0}, ours, "base")
-        assert sign.n_seeds == 3
-        assert abs(sign.ours) == 1.0
-        assert sign.seeds_agreeing == pytest.approx(2 / 3 if one == "base" else 1 / 3)
+        assert (sign.ours.n, abs(sign.ours.mean)) == (3, 1.0)
 
 
 def test_one_seed_has_a_sign_but_resolves_nothing():
     (sign,) = sign_agreements({"base": 1.0, "row": 2.0}, {"base": [1.0], "row": [9.0]}, "base")
-    assert (sign.agrees, sign.resolved, sign.low, sign.n_seeds) == (True, False, None, 1)
+    assert (sign.agrees, sign.ours.resolved, sign.ours) == (True, False, Paired(8.0, None, None, 1))
 
 
 def test_equal_rows_have_no_sign_of_ours():
     (sign,) = sign_agreements({"base": 1.0, "row": 2.0}, {"base": [1.0, 2.0], "row": [1.0, 2.0]}, "base")
     assert sign.agrees is None
-    assert not sign.resolved
+    assert not sign.ours.resolved
 
 
 def test_nothing_to_pair():
     assert sign_agreements(REPORTED, seeded(), "absent") == ()
     assert sign_agreements({"base": 1.0, "row": 2.0}, {"base": [1.0], "row": [None]}, "base") == ()
-    with pytest.raises(ValueError, match="2 and 3 seeds"):
+    with pytest.raises(ValueError, match="2 and 3 seeds cannot be paired"):
         sign_agreements({"base": 1.0, "row": 2.0}, {"base": [1.0, 2.0, 3.0], "row": [1.0, 2.0]}, "base")
 
 
@@ -304,33 +258,34 @@ def test_order_of_seeds_and_units_change_no_sign(order, scale):
     for one, other in zip(
         sign_agreements(REPORTED, ours, "none"), sign_agreements(REPORTED, moved, "none"), strict=True
     ):
-        assert (other.agrees, other.resolved, other.seeds_agreeing) == (
-            one.agrees,
-            one.resolved,
-            one.seeds_agreeing,
-        )
-
-
-# The whole table
-
-
-def test_a_table_brings_the_three_together_and_can_be_written_as_json():
-    ours = {row: np.array(values) for row, values in seeded().items()}
-    table = table_agreement(REPORTED, ours, baseline="none")
-    assert table.rank == rank_agreement(REPORTED, ours)
-    assert table.best == best_row(REPORTED, ours)
-    assert table.signs == sign_agreements(REPORTED, ours, "none")
-    assert len(table.signs) == 3
-    assert json.loads(json.dumps(asdict(table)))["rank"]["n_rows"] == 4
-
-
-def test_a_table_without_a_baseline_has_no_signs():
-    table = table_agreement({"a": "0.2", "b": "0.4"}, {"a": [0.1], "b": [0.3]}, better="lower")
-    assert table.signs == ()
-    assert table.best.reported == ("a",)
+        assert (other.agrees, other.ours.resolved) == (one.agrees, one.ours.resolved)
+        assert other.ours.mean == pytest.approx(scale * one.ours.mean)
 
 
 def test_the_seed_alone_decides_the_redraws():
-    ours = seeded(spread=4)
-    assert table_agreement(REPORTED, ours, seed=1) == table_agreement(REPORTED, ours, seed=1)
-    assert table_agreement(REPORTED, ours, seed=1) != table_agreement(REPORTED, ours, seed=2)
+    ours = seeded(spread=40)
+    first, again, other = (rank_agreement(REPORTED, ours, samples=40, seed=seed) for seed in (1, 1, 2))
+    assert first == again != other
+
+
+# Paired differences
+
+
+@given(st.lists(st.floats(-100, 100), min_size=2, max_size=8), st.integers(0, 99))
+def test_a_paired_interval_is_that_of_a_t_test(first, seed):
+    from scipy.stats import ttest_rel
+
+    second = (np.array(first) + np.random.default_rng(seed).normal(size=len(first))).tolist()
+    found = paired_difference(first, second)
+    low, high = ttest_rel(first, second).confidence_interval(0.95)
+    assert (found.low, found.high) == pytest.approx((low, high), abs=1e-9)
+    assert found.mean == pytest.approx(float(np.mean(np.subtract(first, second))), abs=1e-9)
+
+
+def test_pairs_are_the_seeds_that_both_sides_have():
+    assert paired_values([1.0, None, 3.0, math.inf], [5.0, 6.0, math.nan, 7.0]) == ([1.0], [5.0])
+    assert paired_values([1.0], [5.0, None, 7.0]) == ([1.0, 1.0], [5.0, 7.0])
+    assert paired_difference([None], [1.0, 2.0]) is None
+    for first, second in (([1.0, 2.0], [1.0, 2.0, 3.0]), ([], [1.0, 2.0])):
+        with pytest.raises(ValueError, match="cannot be paired"):
+            paired_values(first, second)

@@ -5,17 +5,19 @@ import random
 import re
 from collections import Counter
 from pathlib import Path
+from pkgutil import resolve_name
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replicse.augment import AUGMENTATIONS, augment
+from replicse.augment import augment
 from replicse.augment import eda as eda_module
 from replicse.augment import synonyms as synonyms_module
 from replicse.augment.words import _floor
 from replicse.errors import BadInput, MissingData
+from replicse.registry.augmentations import AugmentationParameters, augmentation_of
 
 WORD = st.text(alphabet="abcdeXYZ.,'", min_size=1, max_size=6)
 LINE = st.lists(WORD, min_size=1, max_size=30).map(" ".join)
@@ -102,10 +104,17 @@ def test_no_lines_blank_lines_and_one_word_lines(spec, root):
         assert augment(["zebra"], spec, root=root) == ["zebra"]
 
 
-def test_every_augmentation_is_registered():
-    assert {"crop", "deletion", "delete-one-word", "shuffle", "synonym", "eda", "next-sentence"} <= set(
-        AUGMENTATIONS
-    )
+def test_every_augmentation_of_the_registry_has_its_function():
+    kinds = {
+        kind for base in AugmentationParameters.__subclasses__() for kind in (base, *base.__subclasses__())
+    }
+    functions = [resolve_name(kind.implementation) for kind in kinds if "implementation" in vars(kind)]
+    assert len(functions) == len(set(functions)) == 9
+
+
+def test_a_model_and_its_plain_data_augment_alike():
+    spec = {"name": "crop", "keep": 0.5}
+    assert augment(["a b c d"], augmentation_of(spec)) == augment(["a b c d"], spec)
 
 
 # Crop
@@ -445,39 +454,40 @@ def test_eda_reads_wordnet_without_a_tagger(wordnet):
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ({"name": "corp"}, 'augmentation "corp" is unknown; did you mean "crop"?'),
-        ({}, 'augmentation "None" is unknown'),
-        ({"name": "crop"}, 'crop: parameter "keep" is missing'),
-        ({"name": "crop", "keeep": 0.9}, 'unknown parameter "keeep"; did you mean "keep"?'),
-        ({"name": "crop", "keep": 0.9, "lines": 3}, 'unknown parameter "lines"'),
-        ({"name": "crop", "keep": 0.9, "resources": 3}, 'unknown parameter "resources"'),
-        ({"name": "crop", "keep": 0}, "keep is 0; expected a number above 0 and at most 1"),
-        ({"name": "crop", "keep": "0.9"}, "keep is '0.9'; expected a number"),
+        ({"name": "corp"}, 'name is "corp"; did you mean "crop"?'),
+        ({}, "lacks the key"),
+        (None, "expected a mapping"),
+        ({"name": "crop"}, 'lacks the key "keep"'),
+        ({"name": "crop", "keeep": 0.9}, 'unknown key "keeep" in augmentation; did you mean "keep"?'),
+        ({"name": "crop", "keep": 0.9, "lines": 3}, 'unknown key "lines"'),
+        ({"name": "crop", "keep": 0.9, "implementation": "os:system"}, 'unknown key "implementation"'),
+        ({"name": "crop", "keep": 0}, "keep is 0; expected a number above 0"),
+        ({"name": "crop", "keep": 1.1}, "keep is 1.1; expected a number at most 1"),
+        ({"name": "crop", "keep": "much"}, 'keep is "much"; expected a number'),
         ({"name": "crop", "keep": float("nan")}, "keep is nan"),
-        (
-            {"name": "crop", "keep": 0.9, "unit": "words"},
-            "unit is 'words'; expected one of word, character; did you",
-        ),
-        ({"name": "crop", "keep": 0.9, "position": 3}, "position is 3; expected one of window, prefix"),
-        ({"name": "crop", "keep": 0.9, "seed": "x"}, "seed is 'x'; expected a whole number"),
-        ({"name": "deletion", "rate": 1.1}, "rate is 1.1; expected a number from 0 to 1"),
-        (
-            {"name": "deletion", "rate": 0.1, "rounding": "up"},
-            "rounding is 'up'; expected one of round, keep-floor",
-        ),
+        ({"name": "crop", "keep": 0.9, "unit": "words"}, 'unit is "words"; did you mean "word"'),
+        ({"name": "crop", "keep": 0.9, "position": 3}, "position is 3; known: prefix, window"),
+        ({"name": "crop", "keep": 0.9, "seed": "x"}, 'seed is "x"; expected a whole number'),
+        ({"name": "deletion", "rate": 1.1}, "rate is 1.1; expected a number at most 1"),
+        ({"name": "deletion", "rate": 0.1, "rounding": "up"}, 'rounding is "up"; known: keep-floor, round'),
         ({"name": "shuffle", "fraction": True}, "fraction is True"),
-        ({"name": "next-sentence", "reach": 0}, "reach is 0; expected a whole number of at least 1"),
-        ({"name": "synonym"}, "words is None and rate is None; expected one of the two"),
-        ({"name": "synonym", "words": 1, "rate": 0.1}, "words is 1 and rate is 0.1; expected one of the two"),
+        ({"name": "next-sentence", "reach": 0}, "reach is 0; expected a number at least 1"),
+        ({"name": "synonym"}, "expected one of words (a number of them) and rate (a share of them)"),
+        ({"name": "synonym", "words": 1, "rate": 0.1}, "expected one of words"),
+        ({"name": "synonym", "rate": 0}, "rate is 0; expected a number above 0"),
         ({"name": "synonym", "words": 1.5}, "words is 1.5; expected a whole number"),
         ({"name": "synonym", "words": 1, "source": "wordnets"}, 'did you mean "wordnet"'),
-        ({"name": "synonym", "words": 1, "source": "ppdb"}, "source ppdb needs file"),
-        ({"name": "synonym", "words": 1, "file": "x"}, "only source ppdb takes a file"),
         (
-            {"name": "synonym", "words": 1, "tagger": "hmm"},
-            "tagger is 'hmm'; expected one of perceptron, lexicon",
+            {"name": "synonym", "words": 1, "source": "ppdb"},
+            "expected a file below the data root with source ppdb",
         ),
-        ({"name": "eda", "alpha": 0}, "eda: alpha is 0; expected a number above 0"),
+        ({"name": "synonym", "words": 1, "file": "x"}, "with no other source"),
+        ({"name": "synonym", "words": 1, "tagger": "hmm"}, 'tagger is "hmm"; known: lexicon, perceptron'),
+        ({"name": "eda", "alpha": 0}, "alpha is 0; expected a number above 0"),
+        (
+            {"name": "masked-lm", "ratio": 0.1},
+            "expected one of backbone (a name in a scale) and encoder (a folder)",
+        ),
     ],
 )
 def test_bad_specs_name_parameter_value_and_expectation(spec, message):

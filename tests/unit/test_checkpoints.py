@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tiny_encoders import FAMILIES, PAD, batch_of, huggingface, tiny
+from tiny_encoders import FAMILIES, PAD, batch_of, huggingface, mlp, tiny
 
 from replicse.data.tokenizer import train_tokenizer
-from replicse.encoder.checkpoints import MaskedLmHead, load_encoder, save_encoder
-from replicse.encoder.pooling import Head
+from replicse.encoder.backbone import open_backbone
+from replicse.encoder.heads import stored_head
+from replicse.encoder.packed.checkpoints import load_packed
 from replicse.errors import BadInput, MissingData
 
 LINES = ["A man is playing a guitar.", "Two dogs run over the green grass", "It's 1999, isn't it?"] * 3
@@ -25,10 +26,9 @@ def tokenizer_file(tmp_path):
 
 
 def parts(family):
-    encoder = tiny(family)
-    head, masked_lm = Head(32), MaskedLmHead(encoder.config)
-    torch.nn.init.normal_(masked_lm.bias)
-    return encoder, head, masked_lm
+    encoder = tiny(family, token_head=True)
+    torch.nn.init.normal_(encoder.masked_lm.bias)
+    return encoder, mlp(32)
 
 
 def same_weights(left, right):
@@ -44,35 +44,32 @@ def padded(batch, family):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_saved_folder_comes_back_bit_for_bit(family, tmp_path, tokenizer_file):
-    encoder, head, masked_lm = parts(family)
-    save_encoder(tmp_path / "out", encoder, head, masked_lm, tokenizer_file)
-    loaded = load_encoder(tmp_path / "out")
+    encoder, head = parts(family)
+    encoder.save(tmp_path / "out", head, tokenizer_file)
+    loaded = load_packed(tmp_path / "out")
     assert loaded.config == encoder.config
-    assert same_weights(loaded.encoder, encoder)
-    assert same_weights(loaded.head, head)
-    assert same_weights(loaded.masked_lm, masked_lm)
-    assert loaded.encoder.training and all(weight.requires_grad for weight in loaded.encoder.parameters())
+    assert loaded.predicts_tokens and same_weights(loaded, encoder)
+    assert same_weights(stored_head(tmp_path / "out"), head)
+    assert loaded.training and all(weight.requires_grad for weight in loaded.parameters())
     assert not list((tmp_path / "out").glob(".*"))
 
 
 def test_a_folder_without_heads_has_none(tmp_path, tokenizer_file):
-    save_encoder(tmp_path / "out", tiny(), None, None, tokenizer_file)
-    loaded = load_encoder(tmp_path / "out")
-    assert loaded.head is None and loaded.masked_lm is None
+    tiny().save(tmp_path / "out", None, tokenizer_file)
+    assert stored_head(tmp_path / "out") is None and not load_packed(tmp_path / "out").predicts_tokens
 
 
 def test_saving_over_a_folder_replaces_it(tmp_path, tokenizer_file):
     for _ in range(2):
         encoder = tiny()
-        save_encoder(tmp_path / "out", encoder, None, None, tokenizer_file)
-    again = load_encoder(tmp_path / "out")
-    save_encoder(tmp_path / "out", again.encoder, None, None, tmp_path / "out" / "tokenizer.json")
-    assert same_weights(load_encoder(tmp_path / "out").encoder, encoder)
+        encoder.save(tmp_path / "out", None, tokenizer_file)
+    open_backbone(tmp_path / "out").save(tmp_path / "out")
+    assert same_weights(load_packed(tmp_path / "out"), encoder)
 
 
 def test_half_precision_models_are_saved_in_fp32(tmp_path, tokenizer_file):
     encoder = tiny().half()
-    save_encoder(tmp_path / "out", encoder, None, None, tokenizer_file)
+    encoder.save(tmp_path / "out", None, tokenizer_file)
     stored = load_file(tmp_path / "out" / "model.safetensors")
     assert {value.dtype for value in stored.values()} == {torch.float32}
 
@@ -81,8 +78,8 @@ def test_half_precision_models_are_saved_in_fp32(tmp_path, tokenizer_file):
 def test_transformers_loads_what_was_saved(family, tmp_path, tokenizer_file):
     import transformers
 
-    encoder, head, masked_lm = parts(family)
-    save_encoder(tmp_path / "out", encoder, head, masked_lm, tokenizer_file)
+    encoder, head = parts(family)
+    encoder.save(tmp_path / "out", head, tokenizer_file)
     encoder.eval()
     batch = batch_of()
     theirs, report = transformers.AutoModel.from_pretrained(tmp_path / "out", output_loading_info=True)
@@ -98,14 +95,14 @@ def test_transformers_loads_what_was_saved(family, tmp_path, tokenizer_file):
         )
         assert not report["missing_keys"] and not report["mismatched_keys"]
         logits = with_head.eval()(**padded(batch, family)).logits[batch.padded_mask]
-        torch.testing.assert_close(logits, masked_lm(ours, encoder.token_embeddings), rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(logits, encoder.token_logits(ours), rtol=1e-5, atol=1e-5)
 
 
 def test_transformers_loads_the_tokenizer_that_was_saved(tmp_path, tokenizer_file):
     import transformers
     from tokenizers import Tokenizer
 
-    save_encoder(tmp_path / "out", tiny(), None, None, tokenizer_file)
+    tiny().save(tmp_path / "out", None, tokenizer_file)
     theirs = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
     ours = Tokenizer.from_file(str(tokenizer_file))
     for line in [*LINES, "Unseen words: zebra!", ""]:
@@ -116,7 +113,7 @@ def test_transformers_loads_the_tokenizer_that_was_saved(tmp_path, tokenizer_fil
 def test_tokenizer_settings_beside_the_tokenizer_are_kept(tmp_path, tokenizer_file):
     settings = {"tokenizer_class": "BertTokenizer", "do_lower_case": True, "model_max_length": 17}
     tokenizer_file.with_name("tokenizer_config.json").write_text(json.dumps(settings))
-    save_encoder(tmp_path / "out", tiny(), None, None, tokenizer_file)
+    tiny().save(tmp_path / "out", None, tokenizer_file)
     assert json.loads((tmp_path / "out" / "tokenizer_config.json").read_text()) == settings
 
 
@@ -124,18 +121,16 @@ def test_tokenizer_settings_beside_the_tokenizer_are_kept(tmp_path, tokenizer_fi
 def test_folders_of_transformers_are_read_with_their_pooler(family, tmp_path):
     theirs = huggingface(family).base_model
     theirs.save_pretrained(tmp_path)
-    loaded = load_encoder(tmp_path)
-    assert loaded.masked_lm is None
+    assert not load_packed(tmp_path).predicts_tokens
+    # The base model of a masked-LM model has no pooler, as in SimCSE; DistilBERT has none at all.
+    assert stored_head(tmp_path) is None
     if family == "distilbert":
-        assert loaded.head is None
         return
-    # The base model of a masked-LM model has no pooler, as in SimCSE.
-    assert loaded.head is None
     import transformers
 
     transformers.AutoModel.from_config(theirs.config).save_pretrained(tmp_path / "pooled")
     stored = load_file(tmp_path / "pooled" / "model.safetensors")
-    assert torch.equal(load_encoder(tmp_path / "pooled").head.dense.weight, stored["pooler.dense.weight"])
+    assert torch.equal(stored_head(tmp_path / "pooled").dense.weight, stored["pooler.dense.weight"])
 
 
 def rewritten(folder, rename=lambda name: name, file="model.safetensors", change=lambda value: value):
@@ -150,42 +145,41 @@ def rewritten(folder, rename=lambda name: name, file="model.safetensors", change
 
 @pytest.mark.parametrize("prefix", ["bert.", "", "model.", "model.bert."])
 def test_every_usual_prefix_is_understood(prefix, tmp_path, tokenizer_file):
-    encoder, head, masked_lm = parts("bert")
-    save_encoder(tmp_path, encoder, head, masked_lm, tokenizer_file)
+    encoder, head = parts("bert")
+    encoder.save(tmp_path, head, tokenizer_file)
+    config = json.loads((tmp_path / "config.json").read_text())
+    config.pop("sentence_head")
+    (tmp_path / "config.json").write_text(json.dumps(config))
     rewritten(tmp_path, lambda name: prefix + name[5:] if name.startswith("bert.") else name)
-    loaded = load_encoder(tmp_path)
-    assert same_weights(loaded.encoder, encoder)
-    assert same_weights(loaded.head, head)
-    assert same_weights(loaded.masked_lm, masked_lm)
+    assert same_weights(load_packed(tmp_path), encoder)
+    assert same_weights(stored_head(tmp_path), head)
 
 
 def test_old_names_of_layer_norm_and_old_files_are_understood(tmp_path, tokenizer_file):
-    encoder, _, masked_lm = parts("bert")
-    save_encoder(tmp_path, encoder, None, masked_lm, tokenizer_file)
+    encoder, _ = parts("bert")
+    encoder.save(tmp_path, None, tokenizer_file)
 
     def old(name):
         return name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
 
     rewritten(tmp_path, old, "pytorch_model.bin")
-    loaded = load_encoder(tmp_path)
-    assert same_weights(loaded.encoder, encoder)
-    assert same_weights(loaded.masked_lm, masked_lm)
+    assert same_weights(load_packed(tmp_path), encoder)
 
 
 def test_half_precision_files_are_read_into_fp32(tmp_path, tokenizer_file):
     encoder = tiny()
-    save_encoder(tmp_path, encoder, None, None, tokenizer_file)
+    encoder.save(tmp_path, None, tokenizer_file)
     rewritten(tmp_path, change=torch.Tensor.half)
-    loaded = load_encoder(tmp_path).encoder
+    loaded = load_packed(tmp_path)
     assert loaded.token_embeddings.dtype == torch.float32
     assert torch.equal(loaded.token_embeddings, encoder.token_embeddings.half().float())
 
 
 def test_the_head_of_an_unconverted_simcse_checkpoint_is_found(tmp_path, tokenizer_file):
-    encoder, head, _ = parts("bert")
-    save_encoder(tmp_path, encoder, head, None, tokenizer_file)
+    encoder, head = parts("bert")
+    encoder.save(tmp_path, head, tokenizer_file)
     rewritten(tmp_path, lambda name: name.replace("bert.pooler.", "mlp."))
-    assert same_weights(load_encoder(tmp_path).head, head)
+    assert same_weights(stored_head(tmp_path), head)
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta"])
@@ -194,11 +188,10 @@ def test_of_a_file_that_holds_several_models_only_the_encoder_is_taken(
     family, file, tmp_path, tokenizer_file
 ):
     """A model of DiffCSE saved whole: discriminator, generator and projector stand beside the encoder."""
-    encoder, discriminator, generator = tiny(family), tiny(family), tiny("distilbert")
-    masked_lm = MaskedLmHead(generator.config)
-    save_encoder(tmp_path / "aux", discriminator, None, None, tokenizer_file)
-    save_encoder(tmp_path / "generator", generator, None, masked_lm, tokenizer_file)
-    save_encoder(tmp_path, encoder, None, None, tokenizer_file)
+    encoder, discriminator, generator = tiny(family), tiny(family), tiny("distilbert", token_head=True)
+    discriminator.save(tmp_path / "aux", mlp(32), tokenizer_file)
+    generator.save(tmp_path / "generator", None, tokenizer_file)
+    encoder.save(tmp_path, None, tokenizer_file)
     whole = {
         **{
             name.replace(f"{family}.", "aux_bert.", 1): value
@@ -214,28 +207,28 @@ def test_of_a_file_that_holds_several_models_only_the_encoder_is_taken(
     }
     save_file(whole, tmp_path / "model.safetensors")
     rewritten(tmp_path, file=file)
-    loaded = load_encoder(tmp_path)
-    assert same_weights(loaded.encoder, encoder)
-    assert not same_weights(loaded.encoder, discriminator)
-    assert loaded.head is None and loaded.masked_lm is None
+    loaded = load_packed(tmp_path)
+    assert same_weights(loaded, encoder)
+    assert not same_weights(loaded, discriminator)
+    assert stored_head(tmp_path) is None and not loaded.predicts_tokens
 
 
 def test_broken_folders_say_what_is_wrong(tmp_path, tokenizer_file):
     with pytest.raises(MissingData, match=r"config\.json: no such file"):
-        load_encoder(tmp_path / "nowhere")
+        load_packed(tmp_path / "nowhere")
     folder = tmp_path / "out"
-    save_encoder(folder, tiny(), None, None, tokenizer_file)
+    tiny().save(folder, None, tokenizer_file)
     weights, config = (folder / "model.safetensors").read_bytes(), (folder / "config.json").read_text()
 
     (folder / "model.safetensors").write_bytes(weights[: len(weights) // 2])
     with pytest.raises(BadInput, match=r"model\.safetensors: cannot be read"):
-        load_encoder(folder)
+        load_packed(folder)
     (folder / "model.safetensors").unlink()
     with pytest.raises(MissingData, match=r"neither model\.safetensors nor"):
-        load_encoder(folder)
+        load_packed(folder)
     (folder / "pytorch_model.bin").write_bytes(b"no pickle")
     with pytest.raises(BadInput, match=r"pytorch_model\.bin: cannot be read"):
-        load_encoder(folder)
+        load_packed(folder)
     (folder / "model.safetensors").write_bytes(weights)
     for change, words in (
         ({"num_hidden_layers": 4}, r'no weight "bert\.encoder\.layer\.3\.attention\.self\.query\.weight"'),
@@ -245,19 +238,19 @@ def test_broken_folders_say_what_is_wrong(tmp_path, tokenizer_file):
     ):
         (folder / "config.json").write_text(json.dumps({**json.loads(config), **change}))
         with pytest.raises(BadInput, match=words):
-            load_encoder(folder)
+            load_packed(folder)
     (folder / "config.json").write_text("{")
     with pytest.raises(BadInput, match="not JSON"):
-        load_encoder(folder)
+        load_packed(folder)
 
 
 def test_masked_lm_logits_of_a_shortlist_are_part_of_all(tmp_path):
-    encoder, _, masked_lm = parts("roberta")
+    encoder, _ = parts("roberta")
     states = torch.randn(7, 32)
     shortlist = torch.tensor([3, 90, 3, 14])
-    every = masked_lm(states, encoder.token_embeddings)
+    every = encoder.token_logits(states)
     assert every.shape == (7, 97)
-    torch.testing.assert_close(masked_lm(states, encoder.token_embeddings, shortlist), every[:, shortlist])
+    torch.testing.assert_close(encoder.token_logits(states, shortlist), every[:, shortlist])
 
 
 def test_the_real_compact_encoder_agrees_with_transformers(real_data):
@@ -266,19 +259,19 @@ def test_the_real_compact_encoder_agrees_with_transformers(real_data):
     folder = real_data / "models" / "bert-l2-h128-wiki"
     if not folder.is_dir():
         pytest.skip("models/bert-l2-h128-wiki is not among the real data")
-    loaded = load_encoder(folder)
-    loaded.encoder.eval()
+    loaded = load_packed(folder).eval()
     theirs = transformers.AutoModelForMaskedLM.from_pretrained(folder).eval()
     batch = batch_of((30, 7, 12))
     with torch.no_grad():
         expected = theirs(**padded(batch, "bert")).logits[batch.padded_mask]
-        found = loaded.masked_lm(loaded.encoder(batch).last, loaded.encoder.token_embeddings)
+        found = loaded.token_logits(loaded(batch).last)
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_opening_an_encoder_imports_nothing_heavy(tmp_path, tokenizer_file):
     """`transformers` costs 6 s; torch._dynamo, which a normal_ on the meta device would import, 1.5 s."""
-    save_encoder(tmp_path / "out", *parts("bert"), tokenizer_file)
+    encoder, head = parts("bert")
+    encoder.save(tmp_path / "out", head, tokenizer_file)
     code = (
         "import sys; from replicse.encoder.sentence import SentenceEncoder;"
         "SentenceEncoder.open(sys.argv[1], 'cls')(['a man']);"

@@ -15,7 +15,7 @@ CORPORA = {
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
     folder = tmp_path_factory.mktemp("world")
-    write_world(folder, size="tiny")
+    write_world(folder, sentences=1200)
     return folder
 
 
@@ -38,6 +38,14 @@ def test_a_missing_corpus_is_a_failure_of_its_own_cells_only(world):
     assert found["suites"]["data"]["sts"]["STS-B"]["dev"] > 10
 
 
-def test_an_unknown_kind_is_said(world):
-    with pytest.raises(BadInput, match="data/sizes/x"):
-        count(world, ["data/sizes/x"], {})
+def test_a_corpus_that_nobody_described_or_without_pairs_is_a_failure(world):
+    corpora = {**CORPORA, "wiki": {"format": "lines", "file": "wiki/wiki.txt"}}
+    failures = count(world, ["data/overlap/nil", "data/overlap/wiki"], corpora)["failures"]
+    assert failures["data/overlap/nil"] == 'no corpus is named "nil"; did you mean "nli"?'
+    assert failures["data/overlap/wiki"] == "corpus wiki has one column; the overlap of two is asked for"
+
+
+def test_what_is_not_counted_is_refused(world):
+    for path in ("data/sizes/x", "data/transfer/MR/train", "sts/avg", "data"):
+        with pytest.raises(BadInput, match=f'"{path}" is not counted'):
+            count(world, [path], {})

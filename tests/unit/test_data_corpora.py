@@ -7,8 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from replicse.data.corpora import FORMATS, read_corpus
+from replicse.data.corpora import read_corpus
 from replicse.errors import BadInput, MissingData
+from replicse.registry.corpora import CorpusFormat, OneFile, corpus_of
 
 SNLI_TRAIN = [
     "nli/snli/snli_sample_train.jsonl",
@@ -38,6 +39,12 @@ def test_lines_of_a_wanted_number_of_words(tmp_path):
     assert corpus(tmp_path, text, format="lines", min_words=2, max_words=3) == {"text": ["a b", "a b c"]}
     assert corpus(tmp_path, text, format="lines", max_words=1) == {"text": ["a"]}
     assert corpus(tmp_path, text, format="lines", min_words=2, limit=1) == {"text": ["a b"]}
+
+
+def test_models_and_plain_data_are_read_alike(tmp_path):
+    (tmp_path / "a").write_text("one\ntwo\n")
+    plain = {"format": "lines", "file": "a", "name": "wiki", "rows": 2}
+    assert read_corpus(tmp_path, corpus_of(plain)) == read_corpus(tmp_path, plain) == {"text": ["one", "two"]}
 
 
 def test_packed_lines(tmp_path):
@@ -223,23 +230,31 @@ def test_sts_sentences_take_both_sides(tmp_path):
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ({"format": "line", "file": "x"}, 'corpus format is "line"; did you mean "lines"'),
-        ({"file": "x"}, 'corpus format is "None"'),
-        ({"format": "lines", "file": "x", "min_word": 2}, 'unknown key "min_word"; did you mean "min_words"'),
+        ({"format": "line", "file": "x"}, 'corpus.format is "line"; did you mean "lines"'),
+        ({"file": "x"}, "corpus lacks the key .format"),
+        (3, "corpus is 3; expected a mapping"),
+        (
+            {"format": "lines", "file": "x", "min_word": 2},
+            'unknown key "min_word" in corpus; did you mean "min_words"',
+        ),
         ({"format": "lines"}, 'lacks the key "file"'),
-        ({"format": "lines", "file": "x", "limit": 0}, "corpus limit is 0"),
-        ({"format": "lines", "file": "x", "limit": "9"}, "corpus limit is '9'"),
-        ({"format": "lines", "file": "x", "min_words": True}, "corpus min_words is True"),
-        ({"format": "lines", "file": "x", "sample": 9}, "corpus sample is 9"),
+        ({"format": "lines", "file": "../x"}, "a file below the data root"),
+        ({"format": "lines", "file": "x", "limit": 0}, "corpus.limit is 0"),
+        ({"format": "lines", "file": "x", "limit": "nine"}, 'corpus.limit is "nine"'),
+        ({"format": "lines", "file": "x", "min_words": True}, "corpus.min_words is True"),
+        ({"format": "lines", "file": "x", "sample": 9}, "corpus.sample is 9"),
         (
             {"format": "lines", "file": "x", "limit": 1, "sample": {"rows": 1, "seed": 1}},
-            "both limit and sample",
+            "one of limit and sample",
         ),
         ({"format": "lines", "file": "x", "sample": {"rows": 4, "seed": 1}}, "asks for 4 rows of 3"),
         ({"format": "nli", "files": ["x"], "positive": "entails"}, 'positive is "entails"; did you mean'),
-        ({"format": "nli", "files": "x"}, "files is 'x'; expected a list"),
-        ({"format": "nli-pairs", "files": ["x"], "labels": "neutral"}, "expected a list of labels"),
+        ({"format": "nli", "files": "x"}, 'files is "x"; expected a list'),
+        ({"format": "nli", "files": []}, "files is .*; expected at least 1"),
+        ({"format": "nli-pairs", "files": ["x"], "labels": "neutral"}, "expected a list"),
         ({"format": "nli-pairs", "files": ["x"], "labels": ["natural"]}, 'did you mean "neutral"'),
+        ({"format": "sts-sentences", "task": "STS-C", "split": "test"}, 'did you mean "STS-B"'),
+        ({"format": "sts-sentences", "task": "STS12", "split": "dev"}, "STS12 has no other"),
     ],
 )
 def test_a_wrong_recipe_says_what_is_wrong(tmp_path, spec, message):
@@ -331,7 +346,9 @@ def test_real_columns_of_all_formats_are_clean(real_data):
         {"format": "sts-sentences", "task": "SICK-R", "split": "dev"},
     ]
     # No real file of plain pairs is at hand: ParaNMT could not be had.
-    assert {spec["format"] for spec in specs} == FORMATS.keys() - {"pairs"}
+    formats = {kind for base in CorpusFormat.__subclasses__() for kind in (base, *base.__subclasses__())}
+    known = {kind.model_fields["format"].annotation.__args__[0] for kind in formats if kind is not OneFile}
+    assert {spec["format"] for spec in specs} == known - {"pairs"}
     for spec in specs:
         for texts in read_corpus(real_data, spec).values():
             assert all(text == " ".join(text.split()) != "" for text in texts)

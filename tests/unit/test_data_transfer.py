@@ -51,12 +51,13 @@ def test_sst2_has_three_splits(tmp_path):
 
 
 def test_trec_is_latin_1_and_labelled_by_coarse_class(tmp_path):
-    train = "DESC:manner How did caf\xe9s  start ?\nNUM:date When\x85 ?\n".encode("latin-1")
+    others = "".join(f"{name}:other {name} ?\n" for name in TREC_CLASSES)
+    train = f"DESC:manner How did caf\xe9s  start ?\nNUM:date When\x85 ?\n{others}".encode("latin-1")
     write(tmp_path, "TREC/train_5500.label", train)
     write(tmp_path, "TREC/TREC_10.label", "ABBR:exp What is AI ?\n")
     task = load_transfer(tmp_path, "TREC")
-    assert task.splits["train"].first == ("How did cafés start ?", "When ?")
-    assert [TREC_CLASSES[label] for label in task.splits["train"].labels] == ["DESC", "NUM"]
+    assert task.splits["train"].first[:2] == ("How did cafés start ?", "When ?")
+    assert [TREC_CLASSES[label] for label in task.splits["train"].labels] == ["DESC", "NUM", *TREC_CLASSES]
     assert task.splits["test"].labels.tolist() == [0]
 
 
@@ -94,6 +95,40 @@ def test_mrpc_has_a_byte_order_mark_windows_line_ends_and_no_quoting(tmp_path):
 def test_malformed_lines_name_file_and_line(tmp_path, task, name, text, place):
     write(tmp_path, name, text)
     with pytest.raises(BadInput, match=place):
+        load_transfer(tmp_path, task)
+
+
+@pytest.mark.parametrize("empty", ["MR/rt-polarity.pos", "MR/rt-polarity.neg"])
+def test_an_empty_class_is_refused(tmp_path, empty):
+    for name in ("MR/rt-polarity.pos", "MR/rt-polarity.neg"):
+        write(tmp_path, name, "" if name == empty else "a\nb\n")
+    with pytest.raises(BadInput, match=f"{empty}: no rows; fetch the file again"):
+        load_transfer(tmp_path, "MR")
+
+
+@pytest.mark.parametrize(
+    ("task", "files", "problem"),
+    [
+        (
+            "SST2",
+            {f"SST/binary/sentiment-{split}": "a\t1\n" for split in ("train", "dev", "test")},
+            "class 0",
+        ),
+        ("TREC", dict.fromkeys(("TREC/train_5500.label", "TREC/TREC_10.label"), "NUM:x a\n"), "class ABBR"),
+        (
+            "MRPC",
+            {
+                f"MRPC/msr_paraphrase_{split}.txt": f"{MRPC_HEADER}\n0\t1\t2\ta\tb\n"
+                for split in ("train", "test")
+            },
+            "class 1",
+        ),
+    ],
+)
+def test_a_class_that_nothing_can_be_learned_of_is_refused(tmp_path, task, files, problem):
+    for name, text in files.items():
+        write(tmp_path, name, text)
+    with pytest.raises(BadInput, match=f"{next(iter(files)).rpartition('/')[2]}: no row of {problem}"):
         load_transfer(tmp_path, task)
 
 

@@ -6,12 +6,12 @@ import signal
 import micro
 import pytest
 import torch
+from tiny_encoders import tiny
 
 from replicse.data.tokenizer import load_tokenizer
-from replicse.encoder.checkpoints import MaskedLmHead, save_encoder
-from replicse.encoder.transformer import EncoderConfig, TransformerEncoder
 from replicse.objective import Objective, Step
-from replicse.study.plan.specs import RunSpec, build, plain
+from replicse.registry.terms import InfoNCE
+from replicse.study.plan.specs import RunSpec
 from replicse.training.loop import Trainer
 
 TEXT, OTHER = {"column": "text"}, {"column": "other"}
@@ -36,9 +36,8 @@ def generator(tmp_path):
     tokenizer = micro.tokenizer_file(tmp_path)
     size = load_tokenizer(tokenizer, 64).get_vocab_size()
     sizes = {"vocabulary": size, "hidden": 8, "layers": 1, "heads": 2, "intermediate": 16, "positions": 64}
-    config = EncoderConfig.for_size("distilbert", **sizes)
     folder = tmp_path / "generator"
-    save_encoder(folder, TransformerEncoder(config), None, MaskedLmHead(config), tokenizer)
+    tiny("distilbert", token_head=True, **sizes).save(folder, None, tokenizer)
     return str(folder)
 
 
@@ -68,10 +67,11 @@ def test_the_record_counts_encoder_discriminator_and_heads_but_no_generator(tmp_
     """DiffCSE Table 14: two models in training."""
     trainer = trainer_of(diffcse(tmp_path, generator), root, tmp_path)
     trainer.run()
+    trainer.model.backbone.drop_token_head()  # it is not trained here
     sizes = {
         name: sum(value.numel() for value in module.parameters())
         for name, module in (
-            ("encoder", trainer.model.encoder),
+            ("encoder", trainer.model.backbone),
             ("projector", trainer.model.head),
             ("discriminator", trainer.objective.terms[1].discriminator),
             ("head", trainer.objective.terms[1].head),
@@ -106,10 +106,11 @@ def test_a_killed_run_resumes_bit_for_bit(tmp_path, root, generator, monkeypatch
 def test_the_discriminator_learns_the_generator_does_not_and_neither_is_saved(tmp_path, root, generator):
     trainer = trainer_of(diffcse(tmp_path, generator), root, tmp_path)
     term = trainer.objective.terms[1]
-    start = trainer.model.encoder.state_dict()
-    assert all(torch.equal(value, start[name]) for name, value in term.discriminator.state_dict().items())
+    start = trainer.model.backbone.state_dict()
+    copied = term.discriminator.state_dict()
+    assert copied and all(torch.equal(value, start[name]) for name, value in copied.items())
     before = {
-        "generator": [value.clone() for value in term.generator.encoder.parameters()],
+        "generator": [value.clone() for value in term.generator.backbone.parameters()],
         "discriminator": [value.clone() for value in term.discriminator.parameters()],
         "head": [value.clone() for value in term.head.parameters()],
     }
@@ -120,7 +121,7 @@ def test_the_discriminator_learns_the_generator_does_not_and_neither_is_saved(tm
         name: [bool((one != other).any()) for one, other in zip(values, after, strict=True)]
         for (name, values), after in zip(
             before.items(),
-            (term.generator.encoder.parameters(), term.discriminator.parameters(), term.head.parameters()),
+            (term.generator.backbone.parameters(), term.discriminator.parameters(), term.head.parameters()),
             strict=True,
         )
     }
@@ -141,7 +142,7 @@ def test_the_next_sentence_is_edited_but_not_encoded(tmp_path, root, generator):
     step = Step(vectors, columns, trainer.model, trainer.generator)
     assert torch.equal(trainer.objective.terms[1].originals(step).tokens, columns[2].tokens.repeat(2))
     two = Step(vectors[:2], columns[:2], trainer.model, trainer.generator)
-    assert torch.equal(trainer.objective.terms[0](step), Objective([{"term": "infonce"}])(two))
+    assert torch.equal(trainer.objective.terms[0](step), Objective([InfoNCE(term="infonce")])(two))
     trainer.run()
     assert micro.metrics(tmp_path / "out")["history"][-1]["loss"] > 0
 
@@ -176,7 +177,7 @@ def test_extra_positives_are_a_second_contrastive_term(tmp_path, root, generator
     vectors = trainer.model.vectors(columns, "cls-head", True, trainer.encoded)
     found = trainer.objective(Step(vectors, columns, trainer.model, trainer.generator))
     each = [
-        Objective([{"term": "infonce"}])(Step([vectors[0], other], [], None, trainer.generator))
+        Objective([InfoNCE(term="infonce")])(Step([vectors[0], other], [], None, trainer.generator))
         for other in vectors[1:]
     ]
     assert float(found.detach()) == pytest.approx(float(sum(each).detach()), rel=1e-6)
@@ -213,5 +214,5 @@ def test_the_three_edits_and_the_other_tasks_train(tmp_path, root, generator):
 
 def test_the_default_head_is_no_part_of_the_name(tmp_path):
     job = micro.job(tmp_path)
-    assert build(RunSpec, {**plain(job.spec), "head": "mlp"}, "run").run_id == job.run_id
-    assert build(RunSpec, {**plain(job.spec), "head": "projector"}, "run").run_id != job.run_id
+    assert RunSpec.of({**job.spec.plain(), "head": "mlp"}, "run").run_id == job.run_id
+    assert RunSpec.of({**job.spec.plain(), "head": "projector"}, "run").run_id != job.run_id

@@ -6,6 +6,7 @@ import pytest
 from replicse.encoder.baselines.fitted import FittedVectors
 from replicse.errors import BadInput
 from replicse.evaluation import suites
+from replicse.registry.encoders import postprocessing_of
 
 
 class Base:
@@ -22,6 +23,8 @@ class Base:
         return np.array(rows, dtype=np.float32)
 
 
+WHITENING = postprocessing_of({"name": "whitening", "fit": "lines"})
+ON_TARGET = postprocessing_of({"name": "whitening", "fit": "target"})
 LINES = [f"line {number}" for number in range(50)]
 
 
@@ -30,7 +33,7 @@ def covariance(vectors):
 
 
 def test_a_fixed_fit_whitens_the_sentences_it_was_fitted_on():
-    vectors = FittedVectors(Base(), "whitening", LINES)
+    vectors = FittedVectors(Base(), WHITENING, LINES)
     assert np.allclose(covariance(vectors(LINES)), np.eye(4), atol=1e-3)
     other = [f"other {number}" for number in range(50)]
     assert not np.allclose(covariance(vectors(other)), np.eye(4), atol=1e-2)
@@ -38,7 +41,7 @@ def test_a_fixed_fit_whitens_the_sentences_it_was_fitted_on():
 
 
 def test_a_target_fit_follows_each_task():
-    vectors = FittedVectors(Base(), "whitening", None)
+    vectors = FittedVectors(Base(), ON_TARGET)
     for task in (LINES, [f"other {number}" for number in range(50)]):
         assert np.allclose(covariance(vectors.focused(task)(task)), np.eye(4), atol=1e-3)
     narrower = vectors.focused(LINES).focused(LINES[:20])
@@ -47,18 +50,33 @@ def test_a_target_fit_follows_each_task():
 
 def test_without_sentences_there_is_nothing_to_fit():
     with pytest.raises(BadInput, match="no sentences to fit on"):
-        FittedVectors(Base(), "whitening", None)(LINES)
-    with pytest.raises(BadInput, match='"whitning" is unknown; did you mean "whitening"'):
-        FittedVectors(Base(), "whitning", LINES)
+        FittedVectors(Base(), ON_TARGET)(LINES)
+
+
+def test_parameters_reach_the_fit_and_unknown_ones_are_refused():
+    short = postprocessing_of({"name": "flow", "fit": "lines", "epochs": 1})
+    long = postprocessing_of({"name": "flow", "fit": "lines", "epochs": 9, "learning_rate": 0.01})
+    assert np.array_equal(*(FittedVectors(Base(), short, LINES)(LINES) for _ in range(2)))
+    assert not np.allclose(
+        FittedVectors(Base(), short, LINES)(LINES), FittedVectors(Base(), long, LINES)(LINES)
+    )
+    for values, problem in (
+        ({"name": "whitning", "fit": "target"}, 'is "whitning"; did you mean "whitening"'),
+        ({"name": "whitening", "fit": "target", "epochs": 2}, 'unknown key "epochs"'),
+        ({"name": "flow", "fit": "target", "epochs": 0}, "epochs is 0; expected a number at least 1"),
+        ({"name": "flow"}, 'lacks the key "fit"'),
+    ):
+        with pytest.raises(BadInput, match=problem):
+            postprocessing_of(values)
 
 
 def test_preparing_encodes_the_sentences_of_the_fit_too():
     base = Base()
-    FittedVectors(base, "whitening", LINES[:3]).prepare(["a", "b"])
+    FittedVectors(base, WHITENING, LINES[:3]).prepare(["a", "b"])
     assert base.prepared == ["a", "b", *LINES[:3]]
 
 
 def test_only_fitted_vectors_are_focused():
     base = Base()
     assert suites.focused(base, LINES) is base
-    assert suites.focused(FittedVectors(base, "whitening", None), LINES).fit_on == LINES
+    assert suites.focused(FittedVectors(base, ON_TARGET), LINES).fit_on == LINES

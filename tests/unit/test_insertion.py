@@ -4,13 +4,13 @@ import micro
 import numpy as np
 import pytest
 import torch
+from tiny_encoders import tiny
 
 from replicse.augment import augment
 from replicse.augment.masked_lm import _inserted
 from replicse.data.tokenizer import load_tokenizer
+from replicse.encoder.backbone import open_backbone
 from replicse.encoder.batch import TokenBatch
-from replicse.encoder.checkpoints import MaskedLmHead, load_encoder, save_encoder
-from replicse.encoder.transformer import EncoderConfig, TransformerEncoder
 from replicse.errors import BadInput
 
 
@@ -20,11 +20,9 @@ def folder(tmp_path_factory):
     tokenizer = micro.tokenizer_file(home)
     torch.manual_seed(0)
     size = load_tokenizer(tokenizer, 64).get_vocab_size()
-    config = EncoderConfig.for_size(
-        "bert", vocabulary=size, hidden=16, layers=1, heads=2, intermediate=32, positions=64
-    )
-    save_encoder(home / "with", TransformerEncoder(config), None, MaskedLmHead(config), tokenizer)
-    save_encoder(home / "without", TransformerEncoder(config), None, None, tokenizer)
+    sizes = {"vocabulary": size, "hidden": 16, "layers": 1, "heads": 2, "intermediate": 32, "positions": 64}
+    tiny(token_head=True, **sizes).save(home / "with", None, tokenizer)
+    tiny(**sizes).save(home / "without", None, tokenizer)
     return home
 
 
@@ -51,14 +49,14 @@ def test_letters_are_only_added_and_the_same_seed_adds_the_same(folder):
 def test_one_insertion_is_the_likeliest_piece_at_its_place(folder):
     line, seed = "bal kon mit", 3
     (found,) = changed(folder, [line], ratio=0.1, seed=seed)
-    loaded = load_encoder(folder / "with")
+    backbone = open_backbone(folder / "with").eval()
     tokenizer = load_tokenizer(folder / "with" / "tokenizer.json", 64)
     ids = tokenizer.encode(line).ids
     (place,) = _inserted(len(ids) - 2, 0.1, (seed, 0)).tolist()
     masked = [*ids[:place], 4, *ids[place:]]
     with torch.no_grad():
-        states = loaded.encoder.eval()(TokenBatch.from_rows([np.array(masked)])).last
-        logits = loaded.masked_lm(states, loaded.encoder.token_embeddings)[place]
+        states = backbone(TokenBatch.from_rows([np.array(masked)])).last
+        logits = backbone.token_logits(states)[place]
     logits[:5] = -torch.inf
     masked[place] = int(logits.argmax())
     assert found == tokenizer.decode(masked, skip_special_tokens=True)

@@ -4,8 +4,8 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replicse.encoder import linear as module
-from replicse.encoder.linear import Linear, linear
+from replicse.encoder.packed import linear as module
+from replicse.encoder.packed.linear import Linear, linear
 
 # Below, at and above the multiples of 64 that rows are filled up to.
 ROWS = st.sampled_from([1, 2, 33, 63, 64, 65, 100, 128, 130])

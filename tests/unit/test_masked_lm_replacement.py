@@ -3,13 +3,12 @@
 import micro
 import pytest
 import torch
+from tiny_encoders import mlp, tiny
 
 from replicse.augment import augment
 from replicse.data.tokenizer import load_tokenizer
+from replicse.encoder.backbone import open_backbone
 from replicse.encoder.batch import TokenBatch
-from replicse.encoder.checkpoints import MaskedLmHead, load_encoder, save_encoder
-from replicse.encoder.pooling import Head
-from replicse.encoder.transformer import ALL_TOKENS, EncoderConfig, TransformerEncoder
 from replicse.errors import BadInput
 
 
@@ -18,18 +17,10 @@ def folder(tmp_path_factory):
     home = tmp_path_factory.mktemp("encoder")
     tokenizer = micro.tokenizer_file(home)
     torch.manual_seed(0)
-    config = EncoderConfig(
-        family="bert",
-        vocabulary=load_tokenizer(tokenizer, 64).get_vocab_size(),
-        hidden=16,
-        layers=1,
-        heads=2,
-        intermediate=32,
-        positions=64,
-        token_types=2,
-    )
-    save_encoder(home / "with", TransformerEncoder(config), None, MaskedLmHead(config), tokenizer)
-    save_encoder(home / "without", TransformerEncoder(config), Head(16), None, tokenizer)
+    size = load_tokenizer(tokenizer, 64).get_vocab_size()
+    sizes = {"vocabulary": size, "hidden": 16, "layers": 1, "heads": 2, "intermediate": 32, "positions": 64}
+    tiny(token_head=True, **sizes).save(home / "with", None, tokenizer)
+    tiny(**sizes).save(home / "without", mlp(16), tokenizer)
     return home
 
 
@@ -54,15 +45,15 @@ def test_one_piece_is_replaced_by_the_likeliest_other_one(folder):
     if len(before) != len(after):
         pytest.skip("the proposal joined its neighbour to other word pieces")
     (place,) = [i for i, (one, other) in enumerate(zip(before, after, strict=True)) if one != other]
-    loaded = load_encoder(folder / "with")
+    backbone = open_backbone(folder / "with").eval()
     masked = list(before)
     masked[place] = 4
     import numpy as np
 
     batch = TokenBatch.from_rows([np.array(masked)])
     with torch.no_grad():
-        states = loaded.encoder.eval()(batch, ALL_TOKENS).last[place : place + 1]
-        logits = loaded.masked_lm(states, loaded.encoder.token_embeddings)[0]
+        states = backbone(batch).last[place : place + 1]
+        logits = backbone.token_logits(states)[0]
     ranked = [
         piece for piece in logits.argsort(descending=True).tolist() if piece > 4 and piece != before[place]
     ]

@@ -1,10 +1,12 @@
 import pytest
 import torch
-from tiny_encoders import batch_of, tiny
+from tiny_encoders import batch_of, mlp, tiny
 
-from replicse.encoder.pooling import POOLINGS, Head, need_of, pool, random_head
-from replicse.encoder.transformer import ALL_TOKENS, FIRST_TOKEN, Need
+from replicse.encoder.backbone import ALL_TOKENS, FIRST_TOKEN, Need
+from replicse.encoder.heads import random_head
+from replicse.encoder.pooling import need_of, pool
 from replicse.errors import BadInput
+from replicse.registry.encoders import POOLINGS
 
 
 def slow_pool(encoder, batch, pooling, head):
@@ -29,7 +31,7 @@ def slow_pool(encoder, batch, pooling, head):
 @pytest.mark.parametrize("pooling", POOLINGS)
 @pytest.mark.parametrize("lengths", [(5, 1, 9, 3, 9), (4, 4)])
 def test_each_pooling_agrees_with_its_definition(pooling, lengths):
-    encoder, head, batch = tiny().eval(), Head(32), batch_of(lengths)
+    encoder, head, batch = tiny().eval(), mlp(32), batch_of(lengths)
     torch.nn.init.normal_(head.dense.bias)
     found = pool(encoder(batch, need_of(pooling)), batch, pooling, head)
     torch.testing.assert_close(found, slow_pool(encoder, batch, pooling, head), rtol=1e-5, atol=1e-5)
@@ -38,7 +40,7 @@ def test_each_pooling_agrees_with_its_definition(pooling, lengths):
 @pytest.mark.parametrize("pooling", POOLINGS)
 def test_encoders_of_one_layer_can_be_pooled(pooling):
     encoder, batch = tiny(layers=1).eval(), batch_of()
-    assert pool(encoder(batch, need_of(pooling)), batch, pooling, Head(32)).shape == (batch.rows, 32)
+    assert pool(encoder(batch, need_of(pooling)), batch, pooling, mlp(32)).shape == (batch.rows, 32)
 
 
 def test_only_position_0_is_needed_for_the_cls_poolings():
@@ -48,7 +50,7 @@ def test_only_position_0_is_needed_for_the_cls_poolings():
 
 @pytest.mark.parametrize("pooling", ["cls", "cls-head"])
 def test_cls_can_be_read_from_states_of_all_tokens(pooling):
-    encoder, head, batch = tiny().eval(), Head(32), batch_of()
+    encoder, head, batch = tiny().eval(), mlp(32), batch_of()
     full = pool(encoder(batch, ALL_TOKENS), batch, pooling, head)
     torch.testing.assert_close(full, pool(encoder(batch, FIRST_TOKEN), batch, pooling, head))
 
@@ -69,9 +71,9 @@ def test_a_random_head_is_the_same_at_every_call_and_no_identity():
 
 
 def test_the_head_starts_as_simcse_says_and_follows_its_generator():
-    head = Head(128, torch.Generator().manual_seed(5))
+    head = mlp(128, torch.Generator().manual_seed(5))
     assert head.dense.weight.std().item() == pytest.approx(0.02, rel=0.03)
     assert (head.dense.bias == 0).all()
-    assert torch.equal(head.dense.weight, Head(128, torch.Generator().manual_seed(5)).dense.weight)
+    assert torch.equal(head.dense.weight, mlp(128, torch.Generator().manual_seed(5)).dense.weight)
     vectors = torch.randn(3, 128)
     torch.testing.assert_close(head(vectors), torch.tanh(vectors @ head.dense.weight.T))

@@ -52,7 +52,6 @@ def test_whitening_is_the_formula():
 def test_directions_without_variance_become_zero():
     vectors = correlated(4, 10)
     whitening = Whitening.fit(vectors)
-    assert whitening.describe() == {"name": "whitening", "rows": 4, "dimensions": 10, "rank": 3}
     found = whitening.transform(vectors).astype(np.float64)
     assert found.shape == (4, 10)
     spectrum = np.sort(np.linalg.eigvalsh(found.T @ found / 4))
@@ -70,7 +69,9 @@ def test_flow_is_invertible(flow):
     latent = flow.transform(vectors)
     assert latent.dtype == np.float32 and latent.shape == vectors.shape
     assert np.abs(latent - vectors).max() > 0.1
-    assert flow.inverse(latent) == pytest.approx(vectors, abs=1e-4)
+    with torch.no_grad():
+        back = flow.model().transform.inv(torch.from_numpy(latent)).numpy()
+    assert back == pytest.approx(vectors, abs=1e-4)
 
 
 def test_flow_density_is_that_of_the_change_of_variables(flow):
@@ -87,7 +88,6 @@ def test_training_improves_the_density_of_unseen_vectors(flow):
     unseen = curved(500, seed=4)
     untrained = Flow.fit(curved(FITTED), seed=1, epochs=0)
     assert flow.log_density(unseen).mean() > untrained.log_density(unseen).mean() + 1
-    assert flow.describe()["log_density"] == pytest.approx(flow.log_density(curved(FITTED)).mean(), abs=1e-4)
 
 
 def test_an_untrained_flow_standardises():
@@ -105,24 +105,6 @@ def test_the_seed_decides_and_the_global_state_is_left_alone():
     found = [Flow.fit(vectors, seed=seed).transform(vectors) for seed in (0, 0, 1)]
     assert torch.equal(torch.rand(3), expected)
     assert np.array_equal(found[0], found[1]) and not np.allclose(found[0], found[2], atol=1e-3)
-
-
-def test_description_tells_what_was_done():
-    described = Flow.fit(correlated(60, 5), seed=4, epochs=2).describe()
-    assert described["library"].startswith("zuko ")
-    density = described.pop("log_density")
-    assert np.isfinite(density)
-    assert {key: value for key, value in described.items() if key != "library"} == {
-        "name": "flow",
-        "rows": 60,
-        "dimensions": 5,
-        "seed": 4,
-        "epochs": 2,
-        "learning_rate": 1e-3,
-        "batch_size": 32,
-        "steps": 9,
-        "width": 32,
-    }
 
 
 def test_divergence_and_bad_vectors_are_named():

@@ -6,16 +6,17 @@ import micro
 import pytest
 import torch
 from safetensors.torch import load_file
-from tiny_encoders import batch_of, tiny
+from tiny_encoders import batch_of, mlp, tiny
 from torch import nn
 
 from replicse.data.tokenizer import train_tokenizer
-from replicse.encoder.checkpoints import load_encoder, save_encoder
-from replicse.encoder.pooling import Head, Projector
+from replicse.encoder.heads import Mlp, Projector, make_head, stored_head
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput
+from replicse.registry.encoders import ProjectorHead
 from replicse.training.loop import Trainer
 
+DEFAULT = ProjectorHead(kind="projector")
 TWO = [{"column": "text"}, {"column": "other"}]
 
 
@@ -28,10 +29,7 @@ def reference(projector, hidden=32):
         nn.Linear(2 * hidden, hidden, bias=False),
         nn.BatchNorm1d(hidden, affine=False),
     )
-    layers[0].load_state_dict(projector.expand.state_dict())
-    layers[1].load_state_dict(projector.expand_norm.state_dict())
-    layers[3].load_state_dict(projector.contract.state_dict())
-    layers[4].load_state_dict(projector.contract_norm.state_dict())
+    layers.load_state_dict(projector.layers.state_dict())
     return layers
 
 
@@ -44,14 +42,14 @@ def tokenizer_file(tmp_path):
 
 def shifted():
     """A projector whose running statistics are not the initial ones."""
-    projector = Projector(32, torch.Generator().manual_seed(0))
+    projector = make_head(DEFAULT, 32, torch.Generator().manual_seed(0))
     for seed in range(3):
         projector(3 + 2 * torch.randn(20, 32, generator=torch.Generator().manual_seed(seed)))
     return projector
 
 
 def test_it_is_the_layers_of_the_appendix_in_training_and_at_test():
-    projector = Projector(32, torch.Generator().manual_seed(0))
+    projector = make_head(DEFAULT, 32, torch.Generator().manual_seed(0))
     layers = reference(projector)
     for seed in range(4):
         values = torch.randn(11, 32, generator=torch.Generator().manual_seed(seed))
@@ -59,8 +57,8 @@ def test_it_is_the_layers_of_the_appendix_in_training_and_at_test():
             projector.eval()
             layers.eval()
         assert torch.allclose(projector(values), layers(values), atol=1e-5)
-    assert float(projector.expand.weight.detach().std()) == pytest.approx(0.02, rel=0.1)
-    assert not list(projector.contract_norm.parameters())
+    assert float(projector.layers[0].weight.detach().std()) == pytest.approx(0.02, rel=0.1)
+    assert not list(projector.layers[4].parameters())
 
 
 def test_training_normalises_over_all_rows_of_all_views(tmp_path):
@@ -77,26 +75,27 @@ def test_training_normalises_over_all_rows_of_all_views(tmp_path):
 
 def test_a_saved_projector_comes_back_with_its_statistics(tmp_path, tokenizer_file):
     encoder, projector = tiny(), shifted()
-    save_encoder(tmp_path / "out", encoder, projector, None, tokenizer_file)
-    assert json.loads((tmp_path / "out" / "config.json").read_text())["sentence_head"] == "projector"
+    encoder.save(tmp_path / "out", projector, tokenizer_file)
+    config = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert config["sentence_head"] == {"kind": "projector"}
     stored = load_file(tmp_path / "out" / "model.safetensors")
-    assert "bert.projector.contract_norm.running_var" in stored
-    loaded = load_encoder(tmp_path / "out")
-    assert isinstance(loaded.head, Projector)
+    assert "bert.projector.layers.4.running_var" in stored
+    head = stored_head(tmp_path / "out")
+    assert isinstance(head, Projector) and head.settings == DEFAULT
     values = torch.randn(5, 32)
-    assert torch.equal(loaded.head.eval()(values), projector.eval()(values))
-    assert not torch.allclose(projector(values), Projector(32).eval()(values))
+    assert torch.equal(head.eval()(values), projector.eval()(values))
+    assert not torch.allclose(projector(values), make_head(DEFAULT, 32).eval()(values))
+    head.train()(values)  # it can be trained on
 
-    save_encoder(tmp_path / "plain", encoder, Head(32), None, tokenizer_file)
-    assert "sentence_head" not in json.loads((tmp_path / "plain" / "config.json").read_text())
-    assert isinstance(load_encoder(tmp_path / "plain").head, Head)
+    encoder.save(tmp_path / "plain", mlp(32), tokenizer_file)
+    assert isinstance(stored_head(tmp_path / "plain"), Mlp)
 
 
 def test_transformers_reads_the_encoder_beside_a_projector(tmp_path, tokenizer_file):
     import transformers
 
     encoder = tiny().eval()
-    save_encoder(tmp_path / "out", encoder, shifted(), None, tokenizer_file)
+    encoder.save(tmp_path / "out", shifted(), tokenizer_file)
     model = transformers.AutoModel.from_pretrained(tmp_path / "out").eval()
     batch = batch_of((7,))
     with torch.no_grad():
@@ -106,14 +105,14 @@ def test_transformers_reads_the_encoder_beside_a_projector(tmp_path, tokenizer_f
 
 def test_at_test_time_a_sentences_vector_depends_on_no_other(tmp_path, tokenizer_file):
     projector = shifted()
-    save_encoder(tmp_path / "out", tiny(), projector, None, tokenizer_file)
+    tiny().save(tmp_path / "out", projector, tokenizer_file)
     together = SentenceEncoder.open(tmp_path / "out", "cls-head", device="cpu")
     alone = SentenceEncoder.open(tmp_path / "out", "cls-head", device="cpu")
     texts = ["A man is playing a guitar.", "A guitar", "man is"]
     for text, vector in zip(texts, together(texts), strict=True):
         assert alone([text])[0] == pytest.approx(vector, abs=1e-5)
-    statistics = together.head.expand_norm.running_mean
-    assert torch.equal(statistics, projector.expand_norm.running_mean)
+    statistics = together.head.layers[1].running_mean
+    assert torch.equal(statistics, projector.layers[1].running_mean)
     assert together.head.training, "encoding leaves the mode as it found it"
 
 
@@ -123,10 +122,10 @@ def test_a_projector_kept_at_test_is_selected_saved_and_opened(tmp_path):
     Trainer(job, root, tmp_path / "out", tmp_path / "state", torch.device("cpu")).run()
     vectors = SentenceEncoder.open(tmp_path / "out" / "best", "cls-head", device="cpu")
     assert isinstance(vectors.head, Projector)
-    assert not torch.equal(vectors.head.contract_norm.running_mean, torch.zeros(16))
+    assert not torch.equal(vectors.head.layers[4].running_mean, torch.zeros(16))
     assert micro.metrics(tmp_path / "out")["best"]["dev"] is not None
 
 
 def test_an_unknown_head_is_named(tmp_path):
-    with pytest.raises(BadInput, match='head is "projektor"; did you mean "projector"'):
+    with pytest.raises(BadInput, match='"projektor"; did you mean "projector"'):
         micro.job(tmp_path, head="projektor")

@@ -1,5 +1,6 @@
 """One cell as text."""
 
+import typing
 from decimal import ROUND_HALF_EVEN, Decimal
 
 import pytest
@@ -16,19 +17,21 @@ from replicse.report.content.cells import (
     shown_verdict,
     signed,
 )
-from replicse.report.content.items import Result
-from replicse.study.results.verdict import VERDICTS
+from replicse.study.paper.printed import Reported
+from replicse.study.results.table import CellResult, Verdict
 
 NUMBERS = st.floats(-1e4, 1e4, allow_nan=False)
+VERDICTS = [verdict for verdict in typing.get_args(Verdict) if verdict]
 
 
-def result(**parts):
-    return Result(row="r", column="c", **parts)
+def result(reported=None, **parts):
+    printed = None if reported is None else Reported(value=reported, source="Table 1")
+    return CellResult(row="r", column="c", metric="m", protocol="as-described", reported=printed, **parts)
 
 
 def test_the_cell_of_the_brief():
     cell = result(reported="82.5", reproduced=75.44, delta=-7.06, low=74.8, high=76.0, verdict="lower")
-    shown = show(cell, scale="paper")
+    shown = show(cell, comparable=True)
     assert shown.text == "82.5 → 75.4 ±0.6 (−7.1) ▼"
     assert shown.words == "82.5 → 75.4 ±0.6 (−7.1) ▼ lower"
 
@@ -39,12 +42,11 @@ def test_every_verdict_has_its_own_symbol_and_meaning():
 
 
 @pytest.mark.parametrize("verdict", VERDICTS)
-@pytest.mark.parametrize("scale", ["micro", "compact", "mine"])
-def test_a_smaller_scale_never_judges_a_paper(verdict, scale):
-    shown = show(result(reported="1.0", reproduced=1.0, verdict=verdict), scale=scale).verdict
+def test_a_smaller_scale_never_judges_a_paper(verdict):
+    shown = show(result(reported="1.0", reproduced=1.0, verdict=verdict), comparable=False).verdict
     assert shown == (verdict if verdict in ("failed", "not run") else "not comparable")
-    assert shown_verdict("", scale) == ""
-    assert shown_verdict(verdict, "paper") == verdict
+    assert shown_verdict("", False) == ""
+    assert shown_verdict(verdict, True) == verdict
 
 
 @pytest.mark.parametrize(
@@ -67,13 +69,13 @@ def test_a_smaller_scale_never_judges_a_paper(verdict, scale):
     ],
 )
 def test_the_reproduced_number_is_rounded_like_the_printed_one(printed, value, text):
-    assert show(result(reported=printed, reproduced=value), scale="paper").reproduced == text
+    assert show(result(reported=printed, reproduced=value), comparable=True).reproduced == text
 
 
 @pytest.mark.parametrize("printed", ["", "-", "–", "N/A", "n/a", "see text"])
-def test_without_a_printed_number_the_column_says_the_decimals(printed):
-    shown = show(result(reported=printed, reproduced=0.12345), scale="paper", decimals=3)
-    assert shown.reproduced == "0.123"
+def test_without_a_printed_number_two_decimals_are_shown(printed):
+    shown = show(result(reported=printed, reproduced=0.12345), comparable=True)
+    assert shown.reproduced == "0.12"
     assert shown.reported == printed
 
 
@@ -81,7 +83,7 @@ def test_without_a_printed_number_the_column_says_the_decimals(printed):
 def test_rounding_is_that_of_exact_decimals(value, decimals):
     step = Decimal(1).scaleb(-decimals)
     exact = Decimal(value).quantize(step, rounding=ROUND_HALF_EVEN)
-    text = rounded(value, rounding_of(f"{Decimal(1).quantize(step)}", 9))
+    text = rounded(value, rounding_of(f"{Decimal(1).quantize(step)}"))
     assert Decimal(text.replace("−", "-")) == exact
     assert not (exact == 0 and text.startswith("−"))
     assert len(text.partition(".")[2]) == decimals
@@ -94,7 +96,7 @@ def test_the_difference_is_that_of_the_two_numbers_shown(digits, value, decimals
     # A tie may be broken either way, since the difference is rounded on its own.
     assume(abs((abs(value) * 10**decimals) % 1 - 0.5) > 1e-6)
     delta = value - float(printed)
-    shown = show(result(reported=printed, reproduced=value, delta=delta), scale="paper")
+    shown = show(result(reported=printed, reproduced=value, delta=delta), comparable=True)
     difference = Decimal(shown.reproduced.replace("−", "-")) - Decimal(printed)
     assert Decimal(shown.delta.strip("()").replace("−", "-")) == difference
     assert shown.delta.startswith("(+") == (difference > 0)
@@ -124,7 +126,7 @@ def test_what_is_missing_is_blank(reported, reproduced, delta, low, high, verdic
         verdict=verdict,
         borrowed=borrowed,
     )
-    shown = show(cell, scale="paper", quoted=quoted)
+    shown = show(cell, comparable=True, quoted=quoted)
     for text in (shown.text, shown.words):
         assert text == " ".join(text.split())
         assert "None" not in text and "nan" not in text and "()" not in text
@@ -135,20 +137,22 @@ def test_what_is_missing_is_blank(reported, reproduced, delta, low, high, verdic
 
 
 def test_no_cell_at_all_is_blank():
-    assert show(None, scale="paper").words == ""
-    assert show(result(), scale="paper").words == ""
+    assert show(None, comparable=True).words == ""
+    assert show(result(), comparable=True).words == ""
 
 
 def test_a_quoted_cell_shows_the_printed_number_and_its_mark_only():
     cell = result(reported="55.14", reproduced=51.0, delta=-4.14, low=50, high=52, verdict="lower")
-    assert show(cell, scale="micro", quoted=True).words == "55.14 ” quoted"
-    assert show(result(), scale="paper", quoted=True).words == ""
+    assert show(cell, comparable=False, quoted=True).words == "55.14 ” quoted"
+    assert show(result(), comparable=True, quoted=True).words == ""
 
 
 def test_a_spread_that_would_read_as_none_gets_more_decimals():
     cell = result(reported="86.2", reproduced=86.2, low=86.18, high=86.22)
-    assert show(cell, scale="paper").spread == "±0.02"
-    assert show(result(reported="86.2", low=85.0, high=87.4, borrowed=True), scale="paper").spread == "±1.2*"
+    assert show(cell, comparable=True).spread == "±0.02"
+    assert (
+        show(result(reported="86.2", low=85.0, high=87.4, borrowed=True), comparable=True).spread == "±1.2*"
+    )
 
 
 def test_half_width():
@@ -157,7 +161,7 @@ def test_half_width():
 
 
 def test_sign_of_a_difference():
-    rounding = rounding_of("1.0", 1)
+    rounding = rounding_of("1.0")
     assert [signed(value, rounding) for value in (0.06, -0.06, 0.04, -0.04, 0.0)] == [
         "+0.1",
         "−0.1",

@@ -4,7 +4,6 @@ import logging
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -13,12 +12,12 @@ from golden import example_report as example
 from replicse.errors import MissingData
 from replicse.report import document
 from replicse.report.content import contents
-from replicse.report.content.contents import SCALES, make_report
-from replicse.report.content.items import Column, Item, Row
+from replicse.report.content.contents import make_report
 from replicse.report.content.records import records_of
 from replicse.report.content.tables import Sheet, grid_of
-from replicse.report.document import LatexError, compile_latex, find_engine, render_item_text, write_report
+from replicse.report.document import LatexError, compile_latex, find_engine, write_report
 from replicse.report.figures import draw
+from replicse.report.formats.terminal import item_text
 
 VOID = {"meta", "br", "img", "hr", "link"}
 
@@ -55,29 +54,29 @@ def without_engine(monkeypatch):
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory):
-    """The examples with their figures."""
+    """The examples with their figures: items, and the path of each figure by item."""
     folder = tmp_path_factory.mktemp("figures")
-    items = []
-    for item in example.items():
+    items = example.items()
+    drawings = {item.item: folder / item.item for item in items if item.figure}
+    for item in items:
         if item.figure:
-            draw(item.figure, records_of(item), folder / item.id)
-            item = replace(item, picture=folder / item.id)
-        items.append(item)
-    return items
+            draw(item.figure, records_of(item), drawings[item.item])
+    return items, drawings
 
 
 def test_all_formats_hold_every_item_in_the_papers_order(tmp_path, drawn, without_engine, caplog):
     caplog.set_level(logging.INFO, logger="replicse")
     sheet = Sheet("Claims", ("Claim", "Holds"), (("Dropout helps.", "yes"),))
     claims = contents.Page("Claims", ("What the papers *state*.",), (sheet,))
-    shuffled = [drawn[-1], *drawn[:-1]]
-    written = write_report(tmp_path / "deep" / "reports", example.STUDY, shuffled, [claims])
+    items, drawings = drawn
+    shuffled = [items[-1], *items[:-1]]
+    written = write_report(tmp_path / "deep" / "reports", example.STUDY, shuffled, [claims], drawings)
     assert [path.name for path in written] == ["report.md", "report.tex", "report.html"]
     assert sorted(path.name for path in written[0].parent.iterdir()) == sorted(path.name for path in written)
     assert "no-engine" in caplog.text and "items=8" in caplog.text
     for path in written:
         text = path.read_text(encoding="utf-8")
-        places = [text.rindex(item.title) for item in drawn]
+        places = [text.rindex(item.title) for item in items]
         assert places == sorted(places), path.name
         assert text.rindex("Dropout helps.") < places[0]
         for digest in (entry["sha256"] for entry in example.STUDY["data"]):
@@ -86,18 +85,19 @@ def test_all_formats_hold_every_item_in_the_papers_order(tmp_path, drawn, withou
 
 
 def test_the_html_is_one_self_contained_file(tmp_path, drawn, without_engine):
-    write_report(tmp_path, example.STUDY, drawn)
+    items, drawings = drawn
+    write_report(tmp_path, example.STUDY, items, drawings=drawings)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     page = Page(text)
     assert len(page.ids) == len(set(page.ids))
     assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
-    assert len(page.sources) == sum(bool(item.picture) for item in drawn)
+    assert len(page.sources) == len(drawings) == 4
     assert all(source.startswith("data:image/svg+xml;base64,") for source in page.sources)
     assert "url(" not in text and "@import" not in text
     assert "position: sticky" in text and "@media print" in text
     visible = "".join(page.text)
     for fact in (
-        "seeds",
+        "by seed",
         "interval",
         "encoders",
         "81.1 (Table 3, p. 4)",
@@ -109,58 +109,65 @@ def test_the_html_is_one_self_contained_file(tmp_path, drawn, without_engine):
 
 def test_a_large_drawing_is_shown_as_a_picture(tmp_path, drawn, without_engine, monkeypatch):
     monkeypatch.setattr(document.html, "LARGE", 1000)
-    write_report(tmp_path, example.STUDY, drawn[:1])
+    items, drawings = drawn
+    first = items[0]
+    write_report(tmp_path, example.STUDY, [first], drawings={first.item: drawings[first.item]})
     assert "data:image/png;base64,iVBOR" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_markdown_and_latex_point_to_the_pictures_from_their_folder(tmp_path, drawn, without_engine):
     folder = tmp_path / "reports" / "paper"
-    write_report(folder, example.STUDY, drawn)
+    items, drawings = drawn
+    write_report(folder, example.STUDY, items, drawings=drawings)
     links = re.findall(r"!\[[^\]]*\]\(([^)]*)\)", (folder / "report.md").read_text(encoding="utf-8"))
     files = re.findall(
         r"\\includegraphics\[[^\]]*\]\{([^}]*)\}", (folder / "report.tex").read_text(encoding="utf-8")
     )
-    assert len(links) == len(files) == sum(bool(item.picture) for item in drawn)
+    assert len(links) == len(files) == len(drawings)
     assert all((folder / path).exists() for path in [*links, *files])
 
 
 def test_a_figure_that_is_not_there_is_named(tmp_path, without_engine):
-    item = replace(example.scatter_figure(), picture=tmp_path / "figure3")
+    item, drawings = example.scatter_figure(), {"simcse/figure3": tmp_path / "figure3"}
     with pytest.raises(MissingData, match=r"figure3\.svg: no such file; draw the figure of simcse/figure3"):
-        write_report(tmp_path / "out", example.STUDY, [item])
+        write_report(tmp_path / "out", example.STUDY, [item], drawings=drawings)
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("scale", ["micro", "paper"])
 def test_a_smaller_scale_says_what_it_can_show_and_judges_nothing(tmp_path, scale, without_engine):
-    write_report(tmp_path, {**example.STUDY, "scale": scale}, example.items(scale))
+    study = {**example.STUDY, "scale": scale, "shows": f"What {scale} shows."}
+    write_report(tmp_path, study, example.items(scale))
     text = (tmp_path / "report.md").read_text(encoding="utf-8")
-    assert SCALES[scale] in text
+    assert f"**{scale}.** What {scale} shows." in text
     counts = {
         name: int(text.split(f"{name} |", 1)[1].split("|")[2])
         for name in ("≈ within seed spread", "▲ higher")
     }
     assert (sum(counts.values()) == 0) == (scale != "paper")
-    assert "never gives a verdict on a paper" in SCALES["micro"]
-    assert "orderings, signs and shapes" in SCALES["compact"]
 
 
-def test_the_study_may_say_itself_what_its_scale_shows():
-    report = make_report({"scale": "mine", "shows": "Only this."}, [])
-    assert report.statement == "Only this."
-    assert "no cell gets a verdict" in make_report({"scale": "mine"}, []).statement
-    assert [name for name, _ in report.facts] == ["Scale"]
-    assert report.sections == () and [sheet.title for sheet in report.provenance] == ["Study"]
+BARE = {"scale": "mine", "shows": "Only this.", "seeds": [0], "papers": {}, "protocols": []}
 
 
 def test_a_study_with_little_in_it_still_gives_a_report(tmp_path, without_engine):
-    bare = Item(id="mine/table1", paper="mine", kind="table", title="Empty & bare", scale="micro")
-    rows = replace(
-        bare, id="mine/table2", rows=(Row(id="1", label="one"),), columns=(Column(id="a", label="a"),)
-    )
-    write_report(tmp_path, {"scale": "micro", "protocols": ["as-described"]}, [bare, rows])
-    Page((tmp_path / "report.html").read_text(encoding="utf-8"))
-    assert render_item_text(bare).startswith("mine/table1  Empty & bare")
+    report = make_report(BARE, [])
+    assert report.statement == "Only this."
+    assert report.facts == (("Scale", "mine"), ("Seeds", "0"))
+    assert report.sections == () and [sheet.title for sheet in report.provenance] == ["Study"]
+    item = example.result("mine/table1", "Empty & bare", [], [], [])
+    write_report(tmp_path, {**BARE, "papers": {"mine": {"title": "Mine", "year": 2025}}}, [item])
+    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert "mine-table1" in page.ids and "Empty & bare" in "".join(page.text)
+    assert item_text(item).startswith("mine/table1  Empty & bare")
+
+
+def test_a_year_that_stands_in_the_venue_is_not_said_twice():
+    sections = make_report(example.STUDY, example.items()).sections
+    assert [section.byline.rpartition(". ")[2] for section in sections] == [
+        "EMNLP 2021",
+        "University of Washington, reproducibility study 2023",
+    ]
 
 
 def test_uncommitted_changes_are_said():
@@ -171,26 +178,43 @@ def test_uncommitted_changes_are_said():
 @pytest.mark.parametrize("width", [60, 80, 100, 200])
 def test_terminal_text_fits(width):
     for item in example.items():
-        lines = render_item_text(item, width).splitlines()
+        lines = item_text(item, width).splitlines()
         too_long = [line for line in lines if len(line) > width]
-        assert not too_long or (width < 80 and item.id == "repro/table4"), too_long
+        assert not too_long or (width < 80 and item.item == "repro/table4"), too_long
 
 
 def test_deviations_are_reflowed_for_a_terminal():
-    text = "First line\nsecond line.\n\n- one\n  more\n- two\n\n| a |\n|---|\n"
-    lines = render_item_text(replace(example.pooling_table(), deviations=text)).splitlines()
-    assert lines[lines.index("Deviations:") + 1 :] == [
-        "  First line second line.",
-        "  - one more",
-        "  - two",
-        "  | a |",
-        "  |---|",
+    text = "First line\nsecond *line*.\n\n- one\n  more\n- two\n\n| a |\n|---|\n| b |\n"
+    item = example.pooling_table().model_copy(update={"deviations": text})
+    lines = [line.strip() for line in item_text(item).split("Deviations:\n")[1].splitlines()]
+    assert [line for line in lines if line] == [
+        "First line second line.",
+        "• one more",
+        "• two",
+        "a",
+        "─",
+        "b",
     ]
+
+
+def test_colour_marks_verdicts_and_changes_no_word():
+    item = example.dropout_table()
+    plain, coloured = item_text(item), item_text(item, colour=True)
+    assert "\x1b[" not in plain and "\x1b[33m▼\x1b[0m" in coloured
+    bare = re.sub(r"\x1b\[[\d;]*m", "", coloured)
+    assert [line.rstrip() for line in bare.splitlines()] == plain.splitlines()
+
+
+def test_text_does_not_depend_on_the_terminal(monkeypatch):
+    before = item_text(example.sts_table())
+    for name, value in {"COLUMNS": "33", "FORCE_COLOR": "1", "TERM": "dumb"}.items():
+        monkeypatch.setenv(name, value)
+    assert item_text(example.sts_table()) == before
 
 
 def test_terminal_text_keeps_every_part_of_every_cell():
     for item in example.items():
-        words = render_item_text(item).split()
+        words = item_text(item).split()
         for line in grid_of(item).lines:
             for cell in line.cells:
                 parts = cell.shown
@@ -226,7 +250,8 @@ def test_the_engine_runs_again_until_references_settle(tmp_path):
 
 @pytest.mark.skipif(find_engine() is None, reason="no TeX engine is installed")
 def test_the_pdf_is_set_within_its_pages_and_the_same_twice(tmp_path, drawn):
-    written = write_report(tmp_path, example.STUDY, drawn)
+    items, drawings = drawn
+    written = write_report(tmp_path, example.STUDY, items, drawings=drawings)
     first = written[-1].read_bytes()
     assert written[-1].name == "report.pdf" and first.startswith(b"%PDF")
     compile_latex(tmp_path / "report.tex", find_engine(), example.STUDY["generated"])

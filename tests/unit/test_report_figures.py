@@ -2,50 +2,33 @@
 
 import csv
 import math
-from dataclasses import replace
 
+import numpy as np
 import pytest
 from golden import example_report as example
 
 from replicse.errors import BadInput
 from replicse.report import figures
-from replicse.report.content.items import Result
-from replicse.report.content.records import density_records, records_of, spectrum_records
-from replicse.report.figures import draw
+from replicse.report.content.records import records_of
+from replicse.report.figures import draw, frame
 
-
-def spectra():
-    return {
-        name: {"singular_values": [math.exp(-rate * place) for place in range(40)], "effective_rank": 3.0}
-        for name, rate in (("BERT", 0.3), ("SimCSE", 0.05))
-    }
-
-
-def densities():
-    edges = [-1 + place / 10 for place in range(21)]
-    groups = {
-        group: {"n": 9, "density": [math.exp(-((place - 12 - shift) ** 2) / 4) for place in range(20)]}
-        for shift, group in enumerate(("0-1", "1-2", "2-3"))
-    }
-    return {
-        name: {"edges": edges, **groups, "failures": {}}
-        for name in ("BERT", "BERT-whitening", "SBERT", "SimCSE")
-    }
-
-
-RECORDS = {
-    "trajectory": lambda: records_of(example.trajectory_figure()),
-    "scatter": lambda: records_of(example.scatter_figure()),
-    "profile": lambda: records_of(example.dropout_table()),
-    "bars": lambda: records_of(example.augmentation_table()),
-    "spectrum": lambda: spectrum_records(spectra()),
-    "density": lambda: density_records(densities()),
+ITEMS = {
+    "trajectory": example.trajectory_figure,
+    "scatter": example.scatter_figure,
+    "profile": example.dropout_table,
+    "bars": example.augmentation_table,
+    "spectrum": example.spectrum_figure,
+    "density": example.density_figure,
 }
 
 
-@pytest.mark.parametrize("kind", RECORDS)
+def changed(item, **fields):
+    return type(item).of({**item.plain(), **fields}, item.item)
+
+
+@pytest.mark.parametrize("kind", ITEMS)
 def test_every_kind_is_written_with_its_data_and_the_same_bytes_twice(kind, tmp_path):
-    records = RECORDS[kind]()
+    records = records_of(ITEMS[kind]())
     files = draw(kind, records, tmp_path / "one" / "table.3", title="A title")
     assert [path.name for path in files] == [f"table.3.{suffix}" for suffix in ("svg", "png", "pdf", "csv")]
     again = draw(kind, records, tmp_path / "two" / "table.3", title="A title")
@@ -65,24 +48,32 @@ def test_mistakes_are_named(tmp_path):
         draw("scater", [{}], tmp_path / "x")
     with pytest.raises(BadInput, match="nothing to draw"):
         draw("scatter", [], tmp_path / "x")
-    with pytest.raises(BadInput, match="from evaluations"):
-        records_of(replace(example.scatter_figure(), figure="density"))
+    with pytest.raises(BadInput, match='figure "" is unknown'):
+        draw("", records_of(example.pooling_table()), tmp_path / "x")
     assert not list(tmp_path.iterdir())
 
 
-def test_a_trajectory_keeps_the_order_of_training():
+def test_a_trajectory_keeps_the_order_of_training_and_shows_its_variants():
     records = records_of(example.trajectory_figure())
     first = [record for record in records if record["method"] == "Unsup. SimCSE"]
-    assert [record["step"] for record in first] == [f"step {step}" for step in range(0, 201, 10)] + ["final"]
-    assert {record["source"] for record in records} == {"reproduced"}
+    steps = [f"step {step}" for step in range(0, 201, 10)] + ["final"]
+    assert [record["step"] for record in first] == 2 * steps
+    assert [record["source"] for record in records] == ["reproduced"] * 88 + ["All pairs of sentences"] * 88
+    by_protocol = {cell.protocol: cell.reproduced for cell in example.trajectory_figure().cells[:2]}
+    assert [first[0]["alignment"], first[22]["alignment"]] == [
+        by_protocol["as-described"],
+        by_protocol["all-pairs"],
+    ]
 
 
 def test_reported_points_stand_in_a_panel_of_their_own():
-    item = example.trajectory_figure()
-    printed = tuple(replace(result, reported=f"{result.reproduced:.2f}") for result in item.results)
-    records = records_of(replace(item, results=printed))
+    item = changed(example.trajectory_figure(), variants={})
+    printed = [
+        cell.plain() | {"reported": {"value": f"{cell.reproduced:.2f}", "source": ""}} for cell in item.cells
+    ]
+    records = records_of(changed(item, cells=printed))
     assert [record["source"] for record in records] == ["reported"] * 88 + ["reproduced"] * 88
-    drawn = figures.trajectory(records)
+    drawn = figures.trajectory(frame(records))
     assert [axes.get_title(loc="left") or axes.get_title() for axes in drawn.axes] == [
         "reported",
         "reproduced",
@@ -94,11 +85,23 @@ def test_reported_points_stand_in_a_panel_of_their_own():
 
 def test_a_cell_without_both_measures_gives_no_point():
     item = example.scatter_figure()
-    records = records_of(
-        replace(item, results=tuple(r for r in item.results if (r.row, r.metric) != ("SBERT", "alignment")))
-    )
+    kept = [cell.plain() for cell in item.cells if (cell.row, cell.metric) != ("SBERT", "alignment")]
+    records = records_of(changed(item, cells=kept))
     assert "SBERT" not in {record["label"] for record in records} and len(records) == len(item.rows) - 1
     assert {record["metric"] for record in records} == {"spearman"}
+
+
+def test_a_point_without_a_score_is_drawn_pale():
+    records = records_of(example.scatter_figure())
+    records[0]["score"] = None
+    drawn = figures.scatter(frame(records))
+    (points,) = drawn.axes[0].collections
+    pale = [
+        tuple(round(255 * part) for part in colour[:3]) == (0xB9, 0xC2, 0xCA)
+        for colour in points.get_facecolor()
+    ]
+    assert pale == [True] + [False] * 7
+    assert drawn.axes[0].texts[0].get_text() == "Avg. BERT"
 
 
 def test_records_of_a_profile_leave_blanks():
@@ -113,7 +116,7 @@ def test_records_of_a_profile_leave_blanks():
         "metric": "STS-B (spearman)",
     }
     first = records_of(example.augmentation_table())[0]
-    described = example.augmentation_table().results[0]
+    described = example.augmentation_table().cells[0]
     assert described.protocol == "as-described" and first["reproduced"] == described.reproduced
 
 
@@ -134,21 +137,20 @@ def test_rows_that_set_a_number_are_joined(row, on):
         {"row": name, "reported": 1.0, "reproduced": 2.0, "low": None, "high": None, "metric": "m"}
         for name in ("0.2", row)
     ]
-    line = figures.profile(records).axes[0].lines[0]
+    line = figures.profile(frame(records)).axes[0].lines[0]
     assert math.isnan(line.get_ydata()[1]) == (not on)
 
 
 def test_a_text_that_is_no_number_gives_no_point():
     item = example.dropout_table()
-    results = (
-        replace(item.results[0], reported="N/A"),
-        Result(row="p001", column="STS-B", metric="spearman"),
-    )
-    assert [record["reported"] for record in records_of(replace(item, results=results))] == [None]
+    first, second = (cell.plain() for cell in item.cells[:2])
+    first["reported"]["value"] = "N/A"
+    empty = {name: second[name] for name in ("row", "column", "metric", "protocol")}
+    assert [record["reported"] for record in records_of(changed(item, cells=[first, empty]))] == [None]
 
 
 def test_methods_differ_in_colour_and_marker():
-    drawn = figures.trajectory(records_of(example.trajectory_figure()))
+    drawn = figures.trajectory(frame(records_of(example.trajectory_figure())))
     handles = drawn.legends[0].legend_handles
     looks = {(handle.get_color(), handle.get_marker()) for handle in handles[:4]}
     assert len({colour for colour, _ in looks}) == len({marker for _, marker in looks}) == 4
@@ -157,19 +159,19 @@ def test_methods_differ_in_colour_and_marker():
 
 @pytest.mark.parametrize("count", [1, 2, 3, 30])
 def test_arrows_point_along_the_way(count):
-    x, y = list(range(count)), [0.0] * count
+    x, y = np.arange(count), np.zeros(count)
     places = figures._arrow_places(x, y)
     assert places == sorted(set(places)) and all(place < count - 1 for place in places)
     assert len(places) == min(3, count - 1)
-    assert figures._arrow_places([1.0, 1.0], [2.0, 2.0]) == []
+    assert figures._arrow_places(np.ones(2), np.ones(2)) == []
 
 
-@pytest.mark.parametrize("kind", RECORDS)
+@pytest.mark.parametrize("kind", ITEMS)
 def test_nothing_is_cut_off(kind):
     import matplotlib
 
-    with matplotlib.rc_context(figures.STYLE):
-        drawn = figures.DRAWERS[kind](RECORDS[kind]())
+    with matplotlib.rc_context(fname=figures.STYLE):
+        drawn = figures.DRAWERS[kind](frame(records_of(ITEMS[kind]())))
         drawn.canvas.draw()
         whole = drawn.get_tightbbox(drawn.canvas.get_renderer())
     width, height = drawn.get_size_inches()
@@ -180,16 +182,17 @@ def test_nothing_is_cut_off(kind):
 def test_labels_of_points_do_not_cover_each_other():
     import matplotlib
 
-    with matplotlib.rc_context(figures.STYLE):
-        drawn = figures.scatter(records_of(example.scatter_figure()))
+    with matplotlib.rc_context(fname=figures.STYLE):
+        drawn = figures.scatter(frame(records_of(example.scatter_figure())))
         boxes = [text.get_window_extent() for text in drawn.axes[0].texts]
     assert len(boxes) == len(example.PLANE)
     pairs = [(one, other) for place, one in enumerate(boxes) for other in boxes[:place]]
     assert all(figures._overlap(one, other) == 0 for one, other in pairs)
 
 
-def test_records_of_evaluations():
-    assert spectrum_records({"a": {"singular_values": [1.0, 0.5]}, "b": {"singular_values": None}}) == [
+def test_records_of_curves():
+    spectra = {"a": {"singular_values": [1.0, 0.5]}, "b": {"singular_values": None}}
+    assert records_of(changed(example.spectrum_figure(), curves=spectra)) == [
         {"encoder": "a", "index": 1, "value": 1.0},
         {"encoder": "a", "index": 2, "value": 0.5},
     ]
@@ -198,7 +201,13 @@ def test_records_of_evaluations():
         "0-1": {"n": 2, "density": [0.25, 0.75]},
         "1-2": {"n": 0, "density": None},
     }
-    assert density_records({"a": found}) == [
+    assert records_of(changed(example.density_figure(), curves={"a": found})) == [
         {"encoder": "a", "group": "0-1", "cosine": -0.5, "density": 0.25},
         {"encoder": "a", "group": "0-1", "cosine": 0.5, "density": 0.75},
     ]
+
+
+def test_cosines_that_never_occur_are_not_shown():
+    curve = {"edges": [-1.0, -0.5, 0.0, 0.5, 1.0], "0-1": {"density": [0.0, 0.0, 1.5, 0.5]}}
+    drawn = figures.density(frame(records_of(changed(example.density_figure(), curves={"a": curve}))))
+    assert drawn.axes[0].lines[0].get_xdata().tolist() == [0.25, 0.75]

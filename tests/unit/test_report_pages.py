@@ -1,33 +1,24 @@
 """Pages drawn from all items: what reproduces, claims, audit, adjudication; and a page as text for a terminal."""
 
 import re
-from pathlib import Path
 
 import pytest
-from made_up import write_scores
-from places import ROOT
+from golden import example_report as example
 
-from replicse.commands.tables import pages
-from replicse.files import read_json, read_rows, write_json
+from replicse.commands.render import figures_verb, pages, report_verb
+from replicse.errors import BadInput
+from replicse.files import write_json, write_rows
 from replicse.report.content.contents import Page
-from replicse.report.content.items import Item, Result, Row, make_item, read_results
 from replicse.report.content.tables import Sheet
-from replicse.report.formats.terminal import page_text, sheet_text
+from replicse.report.formats.terminal import page_text, print_sheet, sheet_text
 from replicse.report.pages.adjudication import adjudication_page
 from replicse.report.pages.audit import audit_page
 from replicse.report.pages.claims import claims_page
 from replicse.report.pages.reproduces import aggregate_sheet, reproduces_page, verdict_sheet
-from replicse.study.judge.adjudicate import FIELDS, adjudicate, adjudicated, write_adjudication
-from replicse.study.judge.audit import audit, audit_plan, write_audit
-from replicse.study.judge.claims import claim_rows, write_claims
-from replicse.study.plan.planner import load_plan
 from replicse.study.results.aggregate import RowAggregate
-from replicse.study.results.manifest import manifest_of
 from replicse.study.results.statistics import Estimate
-from replicse.study.results.tabulate import Evaluations, write_table
 
-WORKFLOW = ROOT / "workflow"
-ENTRY = dict.fromkeys(FIELDS, "") | {
+ENTRY = {
     "item": "repro/table4",
     "row": "crop-10",
     "column": "dev",
@@ -51,26 +42,24 @@ FULL = {
 }
 
 
-def manifest(columns=(("dev", "sts-dev/STS-B/all"),), metrics=("spearman",)):
-    return {
-        "item": "repro/table4",
-        "title": "Augmentations",
-        "rows": [{"id": "crop-10", "label": "Crop 10%"}, {"id": "crop-20", "label": "Crop 20%"}],
-        "columns": [
-            {"id": name, "label": name.upper(), "metric": metric, "read": read}
-            for name, read in columns
-            for metric in metrics
-        ],
-        "variants": {"low-dropout": "Dropout 0.02 and 0.01"},
-    }
+def table(*columns, item="repro/table4"):
+    """Return an item of these columns, by default one: (id, further facts)."""
+    heads = [
+        {"id": name, "label": name.upper(), "metric": "spearman", **facts}
+        for name, facts in columns or [("dev", {})]
+    ]
+    rows = [("crop-10", "Crop 10%"), ("crop-20", "Crop 20%")]
+    return example.result(
+        item, "Augmentations", heads, rows, [], variants={"low-dropout": "Dropout 0.02 and 0.01"}
+    )
 
 
 def entries(*changes):
     return [ENTRY | FULL | change for change in changes]
 
 
-def only_sheet(rows, document=None):
-    page = adjudication_page(rows, {"repro/table4": document or manifest()}, comparable=True)
+def only_sheet(rows, item=None):
+    page = adjudication_page(rows, {"repro/table4": item or table()}, comparable=True)
     (sheet,) = page.sheets
     return sheet
 
@@ -120,23 +109,22 @@ def test_numbers_have_the_decimals_of_the_most_exact_print():
 
 
 def test_a_single_column_is_told_in_the_title_and_several_in_their_own():
-    document = manifest((("dev", "sts-dev/STS-B/all"), ("sick", "sts-dev/SICK-R/all")))
-    sheet = only_sheet(entries({}, {"column": "sick"}), document)
+    sheet = only_sheet(entries({}, {"column": "sick"}), table(("dev", {}), ("sick", {})))
     assert sheet.title == "repro/table4: Augmentations"
     assert sheet.header[:2] == ("Row", "Column")
     assert [row[:2] for row in sheet.rows] == [("Crop 10%", "DEV"), ("Crop 10%", "SICK")]
-    two = manifest(metrics=("alignment", "uniformity"))
+    two = table(("dev", {"metric": "alignment"}), ("dev", {"metric": "uniformity"}))
     sheet = only_sheet(entries({"metric": "alignment"}, {"metric": "uniformity"}), two)
     assert [row[1] for row in sheet.rows] == ["DEV, alignment", "DEV, uniformity"]
 
 
 def test_an_average_stands_for_its_parts_and_the_end_for_a_trajectory():
-    document = manifest((("STS12", "sts/STS12/all"), ("avg", "sts/avg")))
-    sheet = only_sheet(entries({"column": "STS12"}, {"column": "avg"}), document)
+    item = table(("STS12", {"task": True}), ("avg", {"average": True}))
+    sheet = only_sheet(entries({"column": "STS12"}, {"column": "avg"}), item)
     assert sheet.title.endswith(", AVG") and len(sheet.rows) == 1
     assert sheet.note == "Further cells of the item in adjudication.csv: 1."
-    document = manifest((("step 10", "trajectory/10/geometry"), ("final", "geometry/uniformity")))
-    sheet = only_sheet(entries({"column": "step 10"}, {"column": "final"}), document)
+    item = table(("step 10", {"step": 10}), ("final", {"step": -1}))
+    sheet = only_sheet(entries({"column": "step 10"}, {"column": "final"}), item)
     assert sheet.title.endswith(", FINAL") and len(sheet.rows) == 1
 
 
@@ -157,8 +145,7 @@ def test_each_other_paper_has_a_column_of_its_own():
 
 def test_a_smaller_scale_says_that_a_share_is_no_verdict():
     at_scale, smaller = (
-        adjudication_page(entries({}), {"repro/table4": manifest()}, comparable)
-        for comparable in (True, False)
+        adjudication_page(entries({}), {"repro/table4": table()}, comparable) for comparable in (True, False)
     )
     assert smaller.text[:-1] == at_scale.text
     assert "no verdict" in smaller.text[-1]
@@ -166,7 +153,7 @@ def test_a_smaller_scale_says_that_a_share_is_no_verdict():
 
 
 def test_a_sheet_per_item():
-    documents = {name: manifest() | {"item": name} for name in ("repro/table4", "simcse/table1")}
+    documents = {name: table(item=name) for name in ("repro/table4", "simcse/table1")}
     page = adjudication_page(entries({}, {"item": "simcse/table1"}), documents, comparable=True)
     assert [sheet.title.partition(":")[0] for sheet in page.sheets] == list(documents)
 
@@ -175,25 +162,12 @@ def test_a_sheet_per_item():
 
 
 def item(name, verdicts, quoted=0):
-    rows = [
-        Row(id=str(place), label="x", quoted=place >= len(verdicts))
-        for place in range(len(verdicts) + quoted)
-    ]
-    results = [
-        Result(row=row.id, column="a", reported="70.0", reproduced=70.0, verdict=verdict)
-        for row, verdict in zip(rows, [*verdicts, *[""] * quoted], strict=True)
-    ]
-    columns = ({"id": "a", "label": "A"},)
-    document = {
-        "item": name,
-        "paper": "simcse",
-        "kind": "table",
-        "title": "t",
-        "columns": columns,
-        "rows": [],
-    }
-    found = make_item(document, (), scale="paper")
-    return Item(**{**vars(found), "rows": tuple(rows), "results": tuple(results)})
+    rows = [{"id": str(place), "label": "x"} for place in range(len(verdicts))]
+    rows += [{"id": f"q{place}", "label": "x", "quoted": True} for place in range(quoted)]
+    cells = [example.quotation(row["id"], "a", "70.0") for row in rows]
+    for cell, verdict in zip(cells, verdicts, strict=False):
+        cell.update(reproduced=70.0, verdict=verdict)
+    return example.result(name, "t", [("a", "A")], rows, cells)
 
 
 def test_verdicts_are_counted_by_item_and_unused_ones_have_no_column():
@@ -213,14 +187,23 @@ def test_an_aggregate_has_an_interval_from_two_seeds_on():
 
 
 def test_a_smaller_scale_says_what_its_page_cannot_show():
-    shape = Sheet("Shape", ("Item",), (("a/b",),))
-    judged = reproduces_page([item("a/b", ["higher"])], shape, [], comparable=True, orders=True)
-    assert [sheet.title for sheet in judged.sheets] == ["Verdicts by item", "Shape"], "no empty sheet"
+    judged = reproduces_page([item("a/b", ["higher"])], comparable=True, orders=True)
+    assert [sheet.title for sheet in judged.sheets] == ["Verdicts by item"], "no empty sheet"
     assert len(judged.text) == 1
-    orders, machine = (
-        reproduces_page([], shape, [], comparable=False, orders=orders) for orders in (True, False)
-    )
+    orders, machine = (reproduces_page([], comparable=False, orders=orders) for orders in (True, False))
     assert "orders and signs are" in orders.text[1] and "the machine only" in machine.text[1]
+
+
+def test_the_page_has_verdicts_shapes_and_aggregates_of_all_items():
+    page = reproduces_page([example.sts_table(), example.pooling_table()], comparable=True, orders=True)
+    verdicts, shape, means = page.sheets
+    assert [row[0] for row in verdicts.rows] == ["simcse/table5", "simcse/table6"]
+    assert [row[:2] for row in shape.rows] == [
+        ("simcse/table5", "Avg."),
+        ("simcse/table6", "Unsup."),
+        ("simcse/table6", "Sup."),
+    ]
+    assert means.rows[3][:4] == ("simcse/table5", "* SimCSE-BERT_base (Unsupervised models)", "7", "5")
 
 
 # Claims and audit
@@ -261,16 +244,28 @@ def test_a_sheet_as_text_is_aligned_and_wraps_what_is_long():
     sheet = Sheet(
         "Title", ("Name", "Count", ""), (("word " * 12, "7", ""), ("b", "1,234", "")), note="One *word*."
     )
-    text = sheet_text(sheet)
-    lines = text.splitlines()
-    assert lines[0] == "Title" and set(lines[2]) == {"-"}
+    lines = sheet_text(sheet, 50).splitlines()
+    assert lines[0] == "Title" and set(lines[2]) == {"─"}
     assert lines[1].split() == ["Name", "Count"]
     column = lines[1].index("Count") + len("Count")
     numbers = [line[:column].split()[-1] for line in lines if re.search(r"\d$", line)]
     assert numbers == ["7", "1,234"], "numbers end in one column"
-    assert sum("word" in line for line in lines[3:-1]) > 1 and max(map(len, lines)) < 60
+    assert sum("word" in line for line in lines[3:-1]) > 1 and max(map(len, lines)) <= 50
     assert lines[-1] == "One word."
     assert all(line == line.rstrip() for line in lines)
+
+
+def test_a_verb_prints_rows_as_an_aligned_table(capsys):
+    print_sheet(
+        ("item", "runs", "title"), [("simcse/table1", 12, "A"), ("x", None, "[red]B[/red]")], note="All."
+    )
+    assert capsys.readouterr().out.splitlines() == [
+        "item           runs  title",
+        "─" * 33,
+        "simcse/table1    12  A",
+        "x                    [red]B[/red]",
+        "All.",
+    ]
 
 
 def test_a_page_as_text_has_title_paragraphs_and_sheets():
@@ -281,90 +276,87 @@ def test_a_page_as_text_has_title_paragraphs_and_sheets():
     )
     text = page_text(page)
     assert text.startswith("Claims\n\nEach sentence is judged.")
-    assert text.endswith("\n\nOne\nA\n-\nx\n\nTwo\nB\n-\n")
+    assert text.endswith("\n\nOne\nA\n─\nx\n\nTwo\nB\n─\n")
     assert max(map(len, text.splitlines())) <= 120
     assert max(map(len, page_text(page, 60).splitlines())) <= 60
-    assert page_text(None) == ""
 
 
 # From files
 
 
-CONFIG = {
-    "scale": "paper",
-    "papers": {"simcse": ["table1", "table5"], "repro": ["table4"]},
-    "seeds": [0, 1, 2],
-    "adjudicate": ["repro/table4"],
+CLAIM = {
+    "claim": "simcse/dropout",
+    "text": "Dropout helps.",
+    "place": "p. 4",
+    "cells": "simcse/table3/p0.1/stsb-dev",
+    "reported": "supported",
+    "reproduction": "",
+    "ours": "supported",
+    "probability": "0.99",
 }
+FINDING = dict.fromkeys(("rule", "place", "cells", "printed", "follows", "certainty", "note"), "x")
 
 
-@pytest.fixture(scope="module")
-def findings():
-    return audit(audit_plan(WORKFLOW))
-
-
-def filled(folder, findings, **changes):
-    """Run a study on made-up scores up to the report: manifests, tables, claims, audit and adjudication."""
-    plan = load_plan({**CONFIG, **changes}, WORKFLOW)
-    penalty = {"as-described": 0.0, "low-dropout": 3.0}
-    write_scores(
-        plan,
-        plan.items,
-        lambda cell, place: 80.0 - len(cell.row.id) + 0.3 * place - penalty[cell.protocol],
-        protocols=penalty,
-    )
-    evaluations = Evaluations(plan.paths)
-    for name, entry in plan.items.items():
-        document = manifest_of(plan, entry)
-        write_json(folder / plan.paths.manifest(name), document)
-        write_table(document, plan.paths, folder / plan.paths.table(name))
-    write_claims(claim_rows(plan, evaluations), folder / plan.paths.judged("claims"))
-    write_audit(findings, folder / plan.paths.judged("audit"))
-    explained = (row for name in adjudicated(plan) for row in adjudicate(plan, name, evaluations))
-    write_adjudication(explained, folder / plan.paths.judged("adjudication"))
-    return plan
-
-
-def pages_of(plan):
-    manifests = [read_json(plan.paths.manifest(name)) for name in plan.items]
-    items = [
-        make_item(document, read_results(Path(plan.paths.table(document["item"]))), scale=plan.scale.name)
-        for document in manifests
-    ]
-    return pages(plan.record, manifests, items)
-
-
-def test_the_pages_of_a_study_from_its_files(tmp_path, monkeypatch, findings):
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    """A study as its jobs leave it: record, items, claims, audit, adjudication; and what `study.json` holds."""
     monkeypatch.chdir(tmp_path)
-    plan = filled(tmp_path, findings)
-    found = {page.title: page for page in pages_of(plan)}
+    monkeypatch.setattr("replicse.report.document.find_engine", lambda: None)
+    items = [example.dropout_table(), example.adjudicated_table()]
+    for item in items:
+        write_json(f"results/paper/items/{item.item}.json", item.plain())
+    for what, rows in {
+        "claims": [CLAIM],
+        "audit": [FINDING | {"paper": "simcse"}],
+        "adjudication": entries({"column": "stsb-dev"}),
+    }.items():
+        write_rows(f"results/paper/{what}.csv", list(rows[0]), rows)
+    record = {**example.STUDY, "items": [item.item for item in items]}
+    write_json("results/paper/study.json", record)
+    write_json("results/paper/data.json", {"root": "data", "files": example.STUDY["data"]})
+    return record, items
+
+
+def run(verb, *words):
+    from argparse import ArgumentParser
+
+    parser = ArgumentParser()
+    action = verb(parser)
+    action(parser.parse_args(words))
+
+
+def test_the_pages_of_a_study_from_its_files(study):
+    record, items = study
+    found = {page.title: page for page in pages(record, items)}
     assert list(found) == ["What reproduces", "Claims", "Audit", "Adjudication"]
-    verdicts, shape, means = found["What reproduces"].sheets
-    assert {row[0] for row in verdicts.rows} == set(plan.items)
-    assert {row[0] for row in shape.rows} >= {"simcse/table1", "repro/table4"}
-    mean = next(row for row in means.rows if row[1] == "* SimCSE-BERT-base (Unsupervised models)")
-    assert mean[2:4] == ("7", "3")
-    value = 80 - len("unsup-simcse-bert-base") + 0.3
-    assert mean[5].startswith(f"{value:.2f} [")
-    assert len(found["Audit"].sheets) == len({one.paper for one in findings})
-    table5, table4 = found["Adjudication"].sheets
-    assert (table5.title.partition(":")[0], table4.title.partition(":")[0]) == (
-        "simcse/table5",
-        "repro/table4",
-    )
-    first = dict(zip(table4.header, table4.rows[0], strict=True))
-    assert (first["Variant"], first["Effect"]) == ("Dropout 0.02 and 0.01", "−3.00 [−3.00, −3.00]")
-    assert {row[table4.header.index("Variant")] for row in table4.rows} >= {"All of the released code"}
-    claims = {row[0].partition(":")[0] for sheet in found["Claims"].sheets for row in sheet.rows}
-    assert claims == {row["claim"] for row in read_rows(plan.paths.judged("claims"))}
-    for page in found.values():
-        assert page.title in page_text(page)
+    assert found["Claims"].sheets[0].rows[0][-2:] == ("✓ supported", "0.99")
+    assert found["Audit"].sheets[0].title == "simcse"
+    assert found["Adjudication"].sheets[0].rows[0][0] == "Crop 10%"
 
 
-def test_a_study_that_adjudicates_nothing_has_no_page_of_it(tmp_path, monkeypatch, findings):
-    monkeypatch.chdir(tmp_path)
-    plan = filled(tmp_path, findings, scale="micro", papers={"simcse": ["table1"]}, adjudicate=[])
-    found = {page.title: page for page in pages_of(plan)}
+def test_a_study_that_adjudicates_nothing_has_no_page_of_it(study):
+    record, items = study
+    write_rows("results/paper/adjudication.csv", ["item"], [])
+    found = {
+        page.title: page for page in pages({**record, "comparable": False, "judges_orders": False}, items)
+    }
     assert list(found) == ["What reproduces", "Claims", "Audit"]
     assert "the machine only" in found["What reproduces"].text[-1]
     assert "judges no claim" in found["Claims"].text[-1]
+
+
+def test_the_verbs_draw_and_write_from_the_files_of_a_study(study, tmp_path):
+    report = ("--study", "results/paper/study.json", "--data", "results/paper/data.json")
+    item = ("--item", "results/paper/items/simcse/table3.json")
+    run(figures_verb, *item, "--out", "figures/paper/simcse/table3.svg")
+    run(report_verb, *report, "--out", "reports/paper/report.html")
+    text = (tmp_path / "reports/paper/report.md").read_text(encoding="utf-8")
+    assert "71.1 → 70.6 ±5.5 (−0.5) ≈ within seed spread" in text and "Dropout helps." in text
+    assert "(../../figures/paper/simcse/table3.svg)" in text and "275,601" in text
+    assert "torch" in text.partition("### Versions")[2]
+
+
+def test_a_mistake_in_an_items_file_is_named(study):
+    write_json("results/paper/items/simcse/table3.json", study[1][0].plain() | {"tittle": "x"})
+    with pytest.raises(BadInput, match=r'table3\.json: unknown key "tittle"; did you mean "title"'):
+        run(figures_verb, "--item", "results/paper/items/simcse/table3.json", "--out", "x.svg")

@@ -1,40 +1,40 @@
 """Grids: order, groups, rules, protocols, panels, and the counts on the front page."""
 
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 from golden import example_report as example
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replicse.report.content.items import Column, Item, Result, Row
 from replicse.report.content.tables import (
     Heading,
     Line,
     Sheet,
     counts_sheet,
-    full_grid,
     grid_of,
     legend,
     marks_of,
     panels,
+    remarks,
     verdict_counts,
 )
+from replicse.study.results.table import CellResult, ColumnHead, RowHead
 
 
-def table(rows, columns=("a",), results=(), **more):
-    return Item(
-        id="simcse/table1",
-        paper="simcse",
-        kind="table",
-        title="t",
-        scale="paper",
-        columns=tuple(Column(id=name, label=name.upper()) for name in columns),
-        rows=tuple(rows),
-        results=tuple(results),
-        **more,
-    )
+def cell(row, column, reproduced, metric="m", protocol="as-described", reported=None, **more):
+    printed = None if reported is None else {"value": reported, "source": "", **more.pop("printed", {})}
+    entry = {"row": row, "column": column, "metric": metric, "protocol": protocol, "reproduced": reproduced}
+    return CellResult.of({**entry, "reported": printed, **more}, "cell")
+
+
+def table(rows, columns=("a",), cells=(), **more):
+    heads = [
+        name if isinstance(name, ColumnHead) else ColumnHead(id=name, label=name.upper(), metric="m")
+        for name in columns
+    ]
+    item = example.result("simcse/table1", "t", [], [], [], **more)
+    return item.model_copy(update={"columns": tuple(heads), "rows": tuple(rows), "cells": tuple(cells)})
 
 
 def shape(grid):
@@ -46,51 +46,48 @@ def shape(grid):
 
 def test_rows_groups_and_rules_stand_as_printed():
     rows = [
-        Row(id="1", label="one"),
-        Row(id="2", label="two", group="G"),
-        Row(id="3", label="three", group="G", rule=True),
-        Row(id="4", label="four", group="H"),
-        Row(id="5", label="five"),
-        Row(id="6", label="six"),
+        RowHead(id="1", label="one"),
+        RowHead(id="2", label="two", group="G"),
+        RowHead(id="3", label="three", group="G"),
+        RowHead(id="4", label="four", group="H"),
+        RowHead(id="5", label="five"),
+        RowHead(id="6", label="six"),
     ]
     grid = grid_of(table(rows))
-    assert shape(grid) == ["one", "# G", "two", "-- three", "# H", "four", "-- five", "six"]
+    assert shape(grid) == ["one", "# G", "two", "three", "# H", "four", "-- five", "six"]
     assert [entry.rule for entry in grid.body if isinstance(entry, Heading)] == [True, True]
     assert grid_of(table(rows[1:2])).body[0] == Heading("G", rule=False)
 
 
 def test_a_row_without_a_cell_keeps_its_line():
-    grid = grid_of(table([Row(id="1", label="one"), Row(id="2", label="two")], ("a", "b")))
+    grid = grid_of(table([RowHead(id="1", label="one"), RowHead(id="2", label="two")], ("a", "b")))
     assert shape(grid) == ["one", "two"]
     assert all(cell.shown.words == "" and cell.facts == () for line in grid.lines for cell in line.cells)
 
 
-def test_further_protocols_stand_below_their_row():
-    results = [
-        Result(row="1", column="a", protocol="as-run", reported="2.0", reproduced=3.0),
-        Result(row="1", column="a", reported="2.0", reproduced=2.0),
-        Result(row="2", column="a", protocol="as-run", reported="2.0", reproduced=4.0),
+def test_further_protocols_stand_below_their_row_but_for_variants():
+    cells = [
+        cell("1", "a", 3.0, protocol="as-run", reported="2.0"),
+        cell("1", "a", 2.0, reported="2.0"),
+        cell("1", "a", 5.0, protocol="only-to-adjudicate", reported="2.0"),
+        cell("2", "a", 4.0, protocol="as-run", reported="2.0"),
     ]
-    grid = grid_of(table([Row(id="1", label="one", rule=True), Row(id="2", label="two")], results=results))
-    assert shape(grid) == ["-- one", "as-run", "two (as-run)"]
+    rows = [RowHead(id="1", label="one"), RowHead(id="2", label="two")]
+    grid = grid_of(table(rows, cells=cells, variants={"only-to-adjudicate": "Another"}))
+    assert shape(grid) == ["one", "as-run", "two (as-run)"]
     assert [line.indent for line in grid.lines] == [False, True, False]
     assert [line.cells[0].shown.reproduced for line in grid.lines] == ["2.0", "3.0", "4.0"]
 
 
 def test_the_metric_is_part_of_a_cells_address():
-    columns = (
-        Column(id="final", label="final", metric="alignment"),
-        Column(id="final", label="final", metric="u"),
-    )
-    results = [Result(row="1", column="final", metric="u", reproduced=1.0)]
-    grid = grid_of(replace(table([Row(id="1", label="one")], results=results), columns=columns))
-    assert [cell.shown.reproduced for cell in grid.lines[0].cells] == ["", "1.00"]
+    columns = [ColumnHead(id="final", label="final", metric=metric) for metric in ("alignment", "u")]
+    grid = grid_of(table([RowHead(id="1", label="one")], columns, [cell("1", "final", 1.0, metric="u")]))
+    assert [entry.shown.reproduced for entry in grid.lines[0].cells] == ["", "1.00"]
     assert grid.header == ("alignment, final", "u, final")
 
 
 def test_a_column_that_is_better_when_lower_says_so():
-    columns = (Column(id="a", label="loss", better="lower"),)
-    assert grid_of(replace(table([]), columns=columns)).header == ("loss ↓",)
+    assert grid_of(table([], [ColumnHead(id="a", label="loss", better="lower")])).header == ("loss ↓",)
 
 
 def test_a_trajectory_is_cut_to_its_ends_but_counted_whole():
@@ -101,14 +98,14 @@ def test_a_trajectory_is_cut_to_its_ends_but_counted_whole():
         "alignment, final ↓",
         "uniformity, final ↓",
     )
-    assert len(full_grid(item).header) == len(item.columns) == 44
+    assert len(grid_of(item, whole=True).header) == len(item.columns) == 44
 
 
 @given(st.integers(1, 30), st.integers(1, 12))
 def test_panels_hold_every_column_once_in_order(count, most):
     names = tuple(f"c{place}" for place in range(count))
-    results = [Result(row="1", column=name, reproduced=float(place)) for place, name in enumerate(names)]
-    grid = grid_of(table([Row(id="1", label="one", group="G")], names, results))
+    cells = [cell("1", name, float(place)) for place, name in enumerate(names)]
+    grid = grid_of(table([RowHead(id="1", label="one", group="G")], names, cells))
     cut = panels(grid, most)
     assert sum((panel.header for panel in cut), ()) == grid.header
     assert sum((panel.lines[0].cells for panel in cut), ()) == grid.lines[0].cells
@@ -119,7 +116,8 @@ def test_panels_hold_every_column_once_in_order(count, most):
 
 def test_notes_on_rows_are_lettered_in_order():
     rows = [
-        Row(id=str(place), label=str(place), note=f"note {place}" if place % 2 else "") for place in range(60)
+        RowHead(id=str(place), label=str(place), note=f"note {place}" if place % 2 else "")
+        for place in range(60)
     ]
     grid = grid_of(table(rows))
     letters = [line.mark for line in grid.lines if line.mark]
@@ -129,9 +127,9 @@ def test_notes_on_rows_are_lettered_in_order():
 
 def test_verdicts_are_counted_as_they_are_shown():
     item = example.dropout_table()
-    assert verdict_counts([item]) == Counter(result.verdict for result in item.results)
+    assert verdict_counts([item]) == Counter(entry.verdict for entry in item.cells)
     small = verdict_counts([example.dropout_table("micro")])
-    assert small == {"not comparable": 6, "not run": 1, "failed": 1}
+    assert small == {"not comparable": 7, "not run": 1, "failed": 1}
     sts = example.sts_table()
     quoted = sum(row.quoted for row in sts.rows) * 8
     assert verdict_counts([sts])["quoted"] == quoted > 0
@@ -150,28 +148,62 @@ def test_the_counts_sheet_adds_up():
     assert all(sum(row[:-1]) == row[-1] for row in numbers)
 
 
+def test_rows_that_share_their_runs_say_with_which():
+    rows = [
+        RowHead(id="1", label="one", group="G"),
+        RowHead(id="2", label="one", group="H"),
+        RowHead(id="3", label="three", note="Its note.", merged=("1", "2")),
+    ]
+    grid = grid_of(table(rows))
+    assert [line.mark for line in grid.lines] == ["", "", "a"]
+    assert marks_of(grid) == [("a", "Its note. Shares its runs with one (G) and one (H) at this scale.")]
+
+
+def facts_of(item, line):
+    return dict(grid_of(item).lines[line].cells[0].facts)
+
+
 def test_facts_of_a_cell_answer_where_it_comes_from():
-    line = grid_of(example.dropout_table()).lines[1]
-    facts = dict(line.cells[0].facts)
-    assert facts["reported"] == "72.6 (Table 3, p. 4)"
-    assert facts["interval"] == "73.7851 to 76.0251"
+    item = example.dropout_table()
+    facts = facts_of(item, 1)
+    low, high = item.cells[1].low, item.cells[1].high
+    assert facts["reported"] == "72.6 (Table 3, p. 4)" and "printed as" not in facts
+    assert facts["interval"] == f"{low:.6g} to {high:.6g}"
     assert facts["seeds"] == "3" and facts["spread"] == "borrowed from a publication"
     assert facts["encoders"].count(", ") == 2 and facts["verdict"] == "higher"
-    failed = dict(grid_of(example.dropout_table()).lines[6].cells[0].facts)
+    assert facts["by seed"] == ", ".join(f"{one.seed}: {one.value:.6g}" for one in item.cells[1].values)
+    assert facts_of(item, 0)["precision"] == "fp32" and "precision" not in facts
+    assert facts_of(item, 5)["by seed"].startswith("0: missing, 1: missing")
+    failed = facts_of(item, 6)
     assert failed["because"] == "run infonce-s3 gave nan" and "reproduced" not in failed
 
 
+@pytest.mark.parametrize(
+    ("printed", "text"),
+    [
+        ({"statistic": "mean", "seeds": 50, "sd": 0.84}, "mean of 50 runs, sd 0.84"),
+        ({"statistic": "max", "seeds": 5}, "maximum of 5 runs"),
+        ({"statistic": "median"}, "median"),
+        ({"sd": 0.84}, "sd 0.84"),
+        ({}, None),
+    ],
+)
+def test_a_printed_statistic_is_told(printed, text):
+    item = table([RowHead(id="1", label="one")], cells=[cell("1", "a", 1.0, reported="1.0", printed=printed)])
+    assert facts_of(item, 0).get("printed as") == text
+
+
+def test_another_statistic_than_the_mean_is_told_in_the_cell_and_below_the_table():
+    columns = [ColumnHead(id="a", label="Best", metric="m", statistic="max"), ColumnHead(id="b", label="B")]
+    item = table([RowHead(id="1", label="one")], columns, [cell("1", "a", 1.0)], notes=["A note."])
+    assert facts_of(item, 0)["ours is"] == "maximum over seeds"
+    assert remarks(item) == ("A note.", "Best: ours is the maximum over seeds.")
+
+
 def test_a_reason_is_not_given_for_a_verdict_that_is_not_shown():
-    item = replace(
-        table([Row(id="1", label="one")]),
-        scale="micro",
-        results=(
-            Result(
-                row="1", column="a", reported="1.0", reproduced=2.0, verdict="higher", reason="lies below"
-            ),
-        ),
-    )
-    facts = dict(grid_of(item).lines[0].cells[0].facts)
+    judged = cell("1", "a", 2.0, reported="1.0", verdict="higher", reason="lies below")
+    item = table([RowHead(id="1", label="one")], cells=[judged], scale="micro")
+    facts = facts_of(item, 0)
     assert facts["verdict"] == "not comparable" and "because" not in facts
 
 

@@ -57,13 +57,22 @@ def test_queries_find_captions_or_test_sentences(tmp_path):
     assert [asked[rank]["sentence"] for rank in ("1", "2")] == ["A cat.", "A dog."]
     assert asked["2"]["cosine"] == pytest.approx(0.5**0.5)
     assert set(vectors.asked) == set(retrieval.sentences(root, {"first": "a"}, captions))
-    module, fixed = suite("retrieval-stsb")
+    module, options = suite("retrieval-stsb", {"queries": {"dog": "A dog."}})
     assert module is retrieval
-    here = retrieval.evaluate(root, vectors, **fixed, queries={"dog": "A dog."})["neighbours"]["dog"]
+    here = retrieval.evaluate(root, vectors, **options)["neighbours"]["dog"]
     assert {here[rank]["sentence"] for rank in ("1", "2")} == {"a", "b"}
 
 
-def test_what_is_not_given_is_named(tmp_path):
-    for options, missing in (({}, "queries"), ({"queries": {"first": "a"}}, "corpus")):
-        with pytest.raises(BadInput, match=f"{missing} is not given"):
-            list(retrieval.sentences(tmp_path, **options))
+@pytest.mark.parametrize(
+    ("name", "options", "problem"),
+    [
+        ("retrieval", {}, 'lacks the key "queries"'),
+        ("retrieval", {"queries": {"first": "a"}}, 'lacks the key "corpus"'),
+        ("retrieval", {"queries": {}, "corpus": {"format": "lines", "file": "a"}}, "at least 1"),
+        ("retrieval-stsb", {"query": {"first": "a"}}, 'unknown key "query"; did you mean "queries"'),
+        ("geometry", {"splits": ["test"]}, 'suite geometry: unknown key "splits"'),
+    ],
+)
+def test_options_that_are_missing_or_unknown_are_named(name, options, problem):
+    with pytest.raises(BadInput, match=problem):
+        suite(name, options)

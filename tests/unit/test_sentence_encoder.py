@@ -9,14 +9,15 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_encoders import tiny
+from tiny_encoders import mlp, tiny
 
 from replicse.data.tokenizer import train_tokenizer
 from replicse.encoder.batch import TokenBatch
-from replicse.encoder.checkpoints import save_encoder
-from replicse.encoder.pooling import POOLINGS, Head, need_of, pool, random_head
+from replicse.encoder.heads import random_head
+from replicse.encoder.pooling import need_of, pool
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput, MissingData
+from replicse.registry.encoders import POOLINGS
 
 SENTENCES = [
     "A man is playing a guitar.",
@@ -34,14 +35,14 @@ def folder(tmp_path_factory):
     where = tmp_path_factory.mktemp("encoder")
     train_tokenizer("wordpiece", SENTENCES * 2, 97, lowercase=True).save(str(where / "tokenizer.json"))
     torch.manual_seed(0)
-    save_encoder(where, tiny(), Head(32), None, where / "tokenizer.json")
+    tiny().save(where, mlp(32), where / "tokenizer.json")
     return where
 
 
 def counted(encoder):
     """Return the lengths of all rows that the encoder sees from now on, batch by batch."""
     seen = []
-    encoder.encoder.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].lengths.tolist()))
+    encoder.backbone.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].lengths.tolist()))
     return seen
 
 
@@ -53,7 +54,7 @@ def test_vectors_come_in_order_and_agree_with_encoding_one_by_one(folder, poolin
     for sentence, vector in zip(SENTENCES, found, strict=True):
         batch = TokenBatch.from_rows([np.array(encoder.tokenizer.encode(sentence).ids)])
         with torch.no_grad():
-            alone = pool(encoder.encoder.eval()(batch, need_of(pooling)), batch, pooling, encoder.head)
+            alone = pool(encoder.backbone.eval()(batch, need_of(pooling)), batch, pooling, encoder.head)
         np.testing.assert_allclose(vector, alone[0].numpy(), rtol=1e-4, atol=1e-5)
 
 
@@ -76,7 +77,7 @@ def test_forgetting_drops_vectors_but_not_tokens(folder):
     encoder = SentenceEncoder.open(folder, "cls")
     before = encoder(SENTENCES)
     with torch.no_grad():
-        encoder.encoder.layers[0].output.weight.mul_(2)
+        encoder.backbone.layers[0].output.weight.mul_(2)
     assert np.array_equal(encoder(SENTENCES), before)
     encoder.forget()
     encoder.tokenizer = None  # whatever needs it now would fail
@@ -94,10 +95,10 @@ def test_only_what_is_asked_for_is_encoded_after_forgetting(folder):
 
 def test_dropout_is_off_and_the_mode_of_training_comes_back(folder):
     opened = SentenceEncoder.open(folder, "cls")
-    live = SentenceEncoder(opened.encoder.train(), None, folder / "tokenizer.json", "cls")
+    live = SentenceEncoder(opened.backbone.train(), None, folder / "tokenizer.json", "cls")
     np.testing.assert_array_equal(live(SENTENCES), opened(SENTENCES))
-    assert opened.encoder.training
-    assert all(parameter.grad is None for parameter in opened.encoder.parameters())
+    assert opened.backbone.training
+    assert all(parameter.grad is None for parameter in opened.backbone.parameters())
 
 
 def test_long_sentences_are_cut_at_the_length_asked_for_and_at_the_encoders(folder):
@@ -138,7 +139,7 @@ def test_no_sentences_need_no_encoding(folder):
 
 
 def test_a_pooling_whose_head_was_not_stored_is_refused(folder, tmp_path):
-    save_encoder(tmp_path, tiny(), None, None, folder / "tokenizer.json")
+    tiny().save(tmp_path, None, folder / "tokenizer.json")
     SentenceEncoder.open(tmp_path, "cls")
     with pytest.raises(BadInput, match="no head"):
         SentenceEncoder.open(tmp_path, "cls-head")

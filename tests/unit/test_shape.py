@@ -1,34 +1,10 @@
 """The shape of tabulated columns beside the paper's, and the sheet that shows it."""
 
-import json
-
 import pytest
-from places import ROOT
+from golden import example_report as example
 
 from replicse.report.pages.shape import shape_sheet
-from replicse.study.plan.planner import load_plan
-from replicse.study.results.manifest import manifest_of
 from replicse.study.results.shape import column_values, shapes
-from replicse.study.results.tabulate import Evaluations
-
-CONFIG = {"scale": "compact", "papers": {"simcse": ["table3"], "repro": ["table5"]}, "seeds": [0, 1]}
-
-
-def filled(folder, monkeypatch, item, value_of):
-    """Return manifest and evaluations of an item whose rows have `value_of(row, seed)`."""
-    monkeypatch.chdir(folder)
-    plan = load_plan(CONFIG, ROOT / "workflow")
-    for cell in plan.cells[item]:
-        for seed, encoder in enumerate(cell.encoders):
-            value = value_of(cell.row.id, seed)
-            if value is None:
-                continue
-            path = folder / plan.paths.encoder(encoder, "evaluation")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            scores = {"sts-dev": {task: {"all": value} for task in ("STS-B", "SICK-R")}}
-            path.write_text(json.dumps({"suites": scores, "failures": {}}))
-    return manifest_of(plan, plan.items[item]), Evaluations(plan.paths)
-
 
 PRINTED = {
     "p0.0": 71.1,
@@ -42,12 +18,25 @@ PRINTED = {
 }
 
 
-def test_the_paper_s_own_order_agrees_wholly(tmp_path, monkeypatch):
-    found = filled(tmp_path, monkeypatch, "simcse/table3", lambda row, seed: PRINTED[row] / 2 + 0.01 * seed)
-    (shape,) = shapes(*found)
-    assert shape.agreement.rank.tau == pytest.approx(1)
-    assert shape.agreement.best.kept
-    assert [sign.agrees for sign in shape.agreement.signs] == [True] * 7
+def table(value_of, columns=("dev",), **more):
+    """Return an item whose rows have `value_of(row, seed)` for two seeds in every column."""
+    heads = [name if isinstance(name, dict) else {"id": name, "label": name} for name in columns]
+    heads = [{"metric": "spearman", **head} for head in heads]
+    cells = [
+        example.judged(row, head["id"], str(printed), [value_of(row, seed) for seed in (0, 1)])
+        for row, printed in PRINTED.items()
+        for head in heads
+    ]
+    return example.result(
+        "simcse/table3", "t", heads, [(row, row) for row in PRINTED], cells, baseline="p0.1", **more
+    )
+
+
+def test_the_paper_s_own_order_agrees_wholly():
+    (shape,) = shapes(table(lambda row, seed: PRINTED[row] / 2 + 0.01 * seed))
+    assert shape.rank.tau == pytest.approx(1)
+    assert shape.best.kept
+    assert [sign.agrees for sign in shape.signs] == [True] * 7
     (row,) = shape_sheet([shape]).rows
     assert row[0] == "simcse/table3"
     assert row[2] == "8"
@@ -55,27 +44,60 @@ def test_the_paper_s_own_order_agrees_wholly(tmp_path, monkeypatch):
     assert row[5:] == ("p0.1", "p0.1 (kept)", "7 of 7 (7 resolved)")
 
 
-def test_the_opposite_order_disagrees_wholly(tmp_path, monkeypatch):
-    found = filled(tmp_path, monkeypatch, "simcse/table3", lambda row, seed: 100 - PRINTED[row])
-    (shape,) = shapes(*found)
-    assert shape.agreement.rank.tau == pytest.approx(-1)
-    assert not shape.agreement.best.kept
-    assert not any(sign.agrees for sign in shape.agreement.signs)
+def test_the_opposite_order_disagrees_wholly():
+    (shape,) = shapes(table(lambda row, seed: 100 - PRINTED[row]))
+    assert shape.rank.tau == pytest.approx(-1)
+    assert not shape.best.kept
+    assert not any(sign.agrees for sign in shape.signs)
 
 
-def test_rows_that_did_not_run_take_no_part_and_two_rows_are_no_order(tmp_path, monkeypatch):
+def test_rows_that_did_not_run_take_no_part_and_two_rows_are_no_order():
     some = {"p0.0", "p0.1", "fixed-0.1"}
-    found = filled(
-        tmp_path, monkeypatch, "simcse/table3", lambda row, seed: PRINTED[row] if row in some else None
-    )
-    (shape,) = shapes(*found)
-    assert shape.agreement.rank.n_rows == 3
-    manifest, evaluations = found
-    reported, ours = column_values(manifest, manifest["columns"][0], evaluations)
-    assert reported.keys() == ours.keys() == some
-    assert all(len(values) == 2 for values in ours.values())
+    item = table(lambda row, seed: PRINTED[row] if row in some else None)
+    (shape,) = shapes(item)
+    assert shape.rank.n_rows == 3
+    reported, ours = column_values(item, item.columns[0])
+    assert reported == {row: PRINTED[row] for row in PRINTED if row in some}
+    assert ours == {row: [PRINTED[row]] * 2 for row in reported}
+    assert list(shapes(table(lambda row, seed: PRINTED[row] if row in {"p0.0", "p0.1"} else None))) == []
 
 
-def test_printed_differences_are_no_order_of_their_own(tmp_path, monkeypatch):
-    found = filled(tmp_path, monkeypatch, "repro/table5", lambda row, seed: PRINTED[row])
-    assert [shape.column for shape in shapes(*found)] == ["stsb-dev", "sick-dev"]
+def test_texts_differences_and_chosen_numbers_have_no_order_of_their_own():
+    columns = [
+        "dev",
+        {"id": "delta", "label": "Δ", "kind": "difference"},
+        {"id": "rate", "label": "rate", "chosen": "optimizer.rate"},
+    ]
+    assert [shape.column for shape in shapes(table(lambda row, seed: PRINTED[row], columns))] == ["dev"]
+
+
+def test_an_average_stands_for_its_parts_and_the_end_for_a_trajectory():
+    average = ["STS12", {"id": "avg", "label": "avg", "average": True}]
+    steps = [{"id": f"{step}", "label": f"{step}", "step": step} for step in (0, 10, -1)]
+    for columns, expected in ((average, ["avg"]), (steps, ["-1"])):
+        found = shapes(table(lambda row, seed: PRINTED[row], columns))
+        assert [shape.column for shape in found] == expected
+
+
+def test_columns_of_one_label_are_told_apart_by_their_metric():
+    columns = [{"id": name, "label": "dev", "metric": name} for name in ("alignment", "uniformity")]
+    cells = [
+        example.judged(row, name, str(printed), [printed], metric=name)
+        for row, printed in PRINTED.items()
+        for name in ("alignment", "uniformity")
+    ]
+    item = example.result("a/table1", "t", columns, [(row, row) for row in PRINTED], cells)
+    assert [shape.label for shape in shapes(item)] == ["dev, alignment", "dev, uniformity"]
+
+
+def test_another_statistic_than_the_mean_stands_alone_beside_every_seed():
+    item = table(lambda row, seed: PRINTED[row] + seed, [{"id": "dev", "label": "dev", "statistic": "max"}])
+    _, ours = column_values(item, item.columns[0])
+    assert ours == {cell.row: [cell.reproduced] for cell in item.cells}
+
+
+def test_variants_and_other_protocols_take_no_part():
+    item = table(lambda row, seed: PRINTED[row])
+    other = [cell.plain() | {"protocol": "as-run", "values": [{"value": 1.0}]} for cell in item.cells]
+    both = type(item).of({**item.plain(), "cells": [*(cell.plain() for cell in item.cells), *other]}, "x")
+    assert list(shapes(both)) == list(shapes(item))

@@ -4,7 +4,7 @@ from scipy.stats import spearmanr
 
 from replicse.data.sts import STS_TASKS, StsSubset
 from replicse.errors import BadInput
-from replicse.evaluation import sts
+from replicse.evaluation import sts, suites
 
 
 def made_up_subset(name, count, seed):
@@ -144,14 +144,11 @@ def test_vectors_that_are_not_finite_have_no_correlation(tmp_path):
     assert found["failures"]["STS15/all"] == "STS15 test part 2: a sentence vector is not finite"
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"split": "tests"}, 'did you mean "test"'),
-        ({"tasks": ["STS17"]}, '"STS17" is unknown'),
-        ({"split": "dev", "tasks": ["STS12"]}, '"STS12" is unknown'),
-    ],
-)
-def test_unknown_splits_and_tasks_are_refused(tmp_path, options, words):
-    with pytest.raises(BadInput, match=words):
-        sts.evaluate(tmp_path, Random(), **options)
+def test_unknown_tasks_and_tasks_without_the_split_are_refused(monkeypatch, tmp_path):
+    monkeypatch.undo()
+    for suite, task, problem in (
+        ("sts", "STS17", 'suite sts: tasks.0. is "STS17"; did you mean "STS1'),
+        ("sts-dev", "STS12", 'STS12 has no split "dev"'),
+    ):
+        with pytest.raises(BadInput, match=problem):
+            suites.run_suites(tmp_path, Random(), [suite], {suite: {"tasks": [task]}})

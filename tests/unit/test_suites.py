@@ -1,22 +1,30 @@
-"""Suites by name: options, failures by metric path, one pass over all sentences."""
+"""Running suites together, and the registry as the truth of what each of them yields."""
+
+import json
+from numbers import Number
 
 import numpy as np
 import pytest
+import torch
+from small_stsb import RandomVectors
 
 from replicse.errors import BadInput
 from replicse.evaluation import suites
+from replicse.evaluation.counts import count
+from replicse.registry.suites import COUNTED, GROUPS, SUITES, Suite, file_of, is_metric, known_paths
+from replicse.world.world import write_world
 
 
 class One:
-    """A suite that asks for two sentences and takes an option."""
+    """A suite that asks for two sentences and takes options."""
 
     @staticmethod
-    def sentences(root):
+    def sentences(root, tasks=None, fails=False):
         return ["a", "b"]
 
     @staticmethod
-    def evaluate(root, vectors, scale=1, fails=False):
-        value = float(vectors(["a"])[0, 0]) * scale
+    def evaluate(root, vectors, tasks=None, fails=False):
+        value = float(vectors(["a"])[0, 0]) * len(tasks or "")
         return {"value": None if fails else value} | ({"failures": {"value": "broken"}} if fails else {})
 
 
@@ -31,29 +39,112 @@ class Vectors:
         return np.full((len(sentences), 2), 3.0, dtype=np.float32)
 
 
-@pytest.fixture(autouse=True)
-def registry(monkeypatch):
-    known = {"one": {"scale": 2}, "two": {"fails": True}}
+@pytest.fixture
+def made_up(monkeypatch):
+    options = SUITES["sts"].options
+    known = {
+        "one": Suite(f"{__name__}:One", "fast", ("value",), {"tasks": ("STS12",)}, options),
+        "two": Suite(f"{__name__}:One", "fast", ("value",), {"fails": True}),
+    }
     monkeypatch.setattr(suites, "SUITES", known)
-    monkeypatch.setattr(suites, "suite", lambda name: (One, known[name]))
 
 
-def test_options_are_laid_over_the_fixed_ones_and_failures_get_their_path():
-    found = suites.run_suites(None, Vectors(), ["one", "two"], {"one": {"scale": 5}})
-    assert found == {
-        "suites": {"one": {"value": 15.0}, "two": {"value": None}},
+def test_options_are_laid_over_the_fixed_ones_and_failures_get_their_path(made_up):
+    options = {"one": {"tasks": ["STS13", "STS14"]}}
+    assert suites.run_suites(None, Vectors(), ["one", "two"], options) == {
+        "suites": {"one": {"value": 6.0}, "two": {"value": None}},
         "failures": {"two/value": "broken"},
         "pairs": {},
     }
+    assert suites.run_suites(None, Vectors(), ["one"])["suites"] == {"one": {"value": 3.0}}
 
 
-def test_every_sentence_is_prepared_once_over_all_suites():
+def test_every_sentence_is_prepared_once_over_all_suites(made_up):
     vectors = Vectors()
     suites.run_suites(None, vectors, ["one", "two"])
     assert vectors.passes == [["a", "b"]]
 
 
-def test_an_unknown_suite_is_named_with_the_nearest(monkeypatch):
-    monkeypatch.undo()
+def test_an_unknown_suite_is_named_with_the_nearest():
     with pytest.raises(BadInput, match='suite "stss" is unknown; did you mean "sts"'):
         suites.suite("stss")
+
+
+# What suites yield
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("world")
+    write_world(folder, sentences=300)
+    return folder
+
+
+class Trained(RandomVectors):
+    """Vectors of something that counts as a neural network."""
+
+    class encoder:  # noqa: N801
+        @staticmethod
+        def parameters():
+            return [torch.zeros(2, 3)]
+
+
+def leaves(node, path=""):
+    """Yield path and value of every number, None and text; lists are curves of figures, not metrics."""
+    if isinstance(node, dict):
+        for key, entry in node.items():
+            yield from leaves(entry, f"{path}/{key}" if path else key)
+    elif not isinstance(node, list):
+        yield path, node
+
+
+@pytest.fixture(scope="module")
+def yielded(world, tmp_path_factory):
+    run = tmp_path_factory.mktemp("run")
+    record = {"seconds": 3600.0, "steps": 5, "sentences_per_second": 64.0, "parameters": 7}
+    (run / "metrics.json").write_text(json.dumps(record))
+    captions = {"format": "caption-lines", "file": "pairs/flickr30k/captions.tsv.gz"}
+    queries = {"first": "the roof is being cleaned", "second": "an engineer"}
+    options = {
+        "retrieval": {"queries": queries, "corpus": captions},
+        "retrieval-stsb": {"queries": queries},
+        "training": {"folder": str(run / "best")},
+    }
+    found = suites.run_suites(world, Trained(3), list(SUITES), options)
+    assert set(found["suites"]) == set(SUITES)
+    return dict(leaves(found["suites"]))
+
+
+def test_every_path_that_a_suite_yields_is_known_to_the_registry(yielded):
+    assert [path for path in yielded if not is_metric(path)] == []
+    assert {file_of(path) for path in yielded} == {"fast", "transfer"} <= set(GROUPS)
+
+
+def test_every_path_of_the_registry_is_yielded(yielded):
+    exact = {path for path in known_paths() if "*" not in path and not path.startswith("data/")}
+    assert sorted(exact - yielded.keys()) == []
+    numbers = {path for path, value in yielded.items() if isinstance(value, Number)}
+    assert exact <= numbers
+    for query in ("first", "second"):
+        for suite in ("retrieval", "retrieval-stsb"):
+            for rank in "123":
+                assert isinstance(yielded[f"{suite}/neighbours/{query}/{rank}/cosine"], float)
+
+
+def test_every_path_that_is_counted_has_a_number(world):
+    corpora = {"nli": {"format": "triples", "file": "nli/nli_triples.csv"}}
+    wanted = [f"data/{path.replace('*', 'nli')}" for path in COUNTED]
+    found = count(world, wanted, corpora)
+    assert found["failures"] == {}
+    counted = dict(leaves(found["suites"]))
+    assert set(counted) == set(wanted) and all(value > 0 for value in counted.values())
+    assert {file_of(path) for path in counted} == {"counts"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["sts/STS12", "sts-dev/STS12/all", "sts-dev/STS-B/avg", "density/5-6/mean", "data/transfer/MR/train",
+     "trajectory/5", "retrieval/neighbours/first/4/cosine", "sts-dev/STSB/all", "geometry/alignment/x"],
+)  # fmt: skip
+def test_a_path_that_no_suite_yields_is_no_metric(path):
+    assert not is_metric(path)

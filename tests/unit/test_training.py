@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from replicse.errors import BadInput
-from replicse.study.plan.specs import RunSpec, build, plain
+from replicse.encoder.heads import stored_head
+from replicse.encoder.sentence import SentenceEncoder
+from replicse.errors import BadInput, Failed
 from replicse.training import loop
 from replicse.training.data import TrainingData
 from replicse.training.loop import Trainer, schedule
@@ -23,6 +24,11 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+def changed(job, **changes):
+    """Return a job's spec with other values."""
+    return type(job.spec).of({**job.spec.plain(), **changes}, "run")
 
 
 def trained(job, root, folder, **options):
@@ -40,7 +46,7 @@ def test_the_same_seed_gives_the_same_weights_bit_for_bit(tmp_path, root):
     first, second = (trained(job, root, tmp_path / name) for name in "ab")
     assert micro.equal_weights(first / "best", second / "best")
     assert micro.equal_weights(first / "last", second / "last")
-    other = replace(job, spec=replace(job.spec, seed=8))
+    other = replace(job, spec=changed(job, seed=8))
     assert not micro.equal_weights(first / "last", trained(other, root, tmp_path / "c") / "last")
 
 
@@ -135,7 +141,7 @@ def test_without_dropout_encoding_once_gives_the_gradient_of_encoding_twice(tmp_
         columns = next(trainer.data.batches(0, 1))
         vectors = trainer.model.train().vectors(columns, "cls-head", repeated)
         trainer.objective(loop.Step(vectors, columns, trainer.model, trainer.generator)).backward()
-        gradients.append([parameter.grad for parameter in trainer.model.encoder.parameters()])
+        gradients.append([parameter.grad for parameter in trainer.model.backbone.parameters()])
     for one, other in zip(*gradients, strict=True):
         if one is not None:
             assert torch.allclose(one, other, atol=1e-6)
@@ -145,14 +151,15 @@ def test_two_encoders_drift_apart_and_the_first_is_kept(tmp_path, root):
     job = micro.job(tmp_path, encoders="two", views=[{"column": "text"}, {"column": "other"}])
     trainer = Trainer(job, root, tmp_path / "out", tmp_path / "state")
     trainer.run()
-    first, second = trainer.model.encoder.state_dict(), trainer.model.second[0].state_dict()
-    assert any(not torch.equal(first[name], second[name]) for name in first)
+    first, second = trainer.model.backbone.state_dict(), trainer.model.second[0].state_dict()
+    assert second.keys() <= first.keys()
+    assert any(not torch.equal(first[name], second[name]) for name in second)
 
 
 def test_a_chain_starts_from_the_weights_of_the_run_before(tmp_path, root):
     first = trained(micro.job(tmp_path), root, tmp_path / "first")
     job = micro.job(tmp_path, trajectory={"every": 10, "until": 10})
-    chained = replace(job, init=first / "best", spec=replace(job.spec, init={"run": "first"}))
+    chained = replace(job, init=first / "best", spec=changed(job, init={"run": "first", "keep_head": True}))
     second = trained(chained, root, tmp_path / "second")
     assert micro.equal_weights(first / "best", second / "trajectory" / "step-0")
 
@@ -170,8 +177,8 @@ def test_a_head_that_was_not_trained_is_not_kept(tmp_path, root):
 
 def test_ppmi_embeddings_put_words_of_one_context_together(tmp_path, root):
     job = micro.job(tmp_path, count=400)
-    fresh = {"fresh": {**job.spec.init["fresh"], "embeddings": "ppmi"}}
-    out = trained(replace(job, spec=replace(job.spec, init=fresh)), root, tmp_path / "run")
+    fresh = {"fresh": {**job.spec.init.fresh.plain(), "embeddings": "ppmi"}}
+    out = trained(replace(job, spec=changed(job, init=fresh)), root, tmp_path / "run")
     plain_out = trained(job, root, tmp_path / "plain-run")
     assert not micro.equal_weights(out / "last", plain_out / "last")
 
@@ -212,16 +219,10 @@ def test_the_learning_rate_decays_linearly_to_zero():
     assert schedule(2, 10, 0.2) == 1
 
 
-def test_a_selection_metric_that_cannot_be_read_is_said(tmp_path, root):
-    job = micro.job(tmp_path, selection={"metric": "sts-dev/STSB/all", "every": 5})
-    with pytest.raises(BadInput, match="sts-dev/STSB/all"):
-        trained(job, root, tmp_path / "run")
-
-
 def test_a_job_file_is_read_back(tmp_path):
     job = micro.job(tmp_path)
-    document = {"run": plain(job.spec), "run_id": job.run_id, "init": "", "tokenizer": "t", "stores": ["s"]}
-    assert loop.TrainJob.read(document).spec == build(RunSpec, plain(job.spec), "run") == job.spec
+    document = {"run": job.spec.plain(), "run_id": job.run_id, "init": "", "tokenizer": "t", "stores": ["s"]}
+    assert loop.TrainJob.read(document).spec == job.spec
 
 
 def test_masking_in_place_is_another_training_than_masking_a_copy(tmp_path, root):
@@ -231,3 +232,61 @@ def test_masking_in_place_is_another_training_than_masking_a_copy(tmp_path, root
         job = micro.job(tmp_path, objective=objective, selection={"every": 0})
         outs.append(trained(job, root, tmp_path / f"run-{in_place}"))
     assert not micro.equal_weights(outs[0] / "last", outs[1] / "last")
+
+
+def test_a_head_goes_on_along_a_chain_only_where_asked_and_of_one_kind(tmp_path, root):
+    steps = {"batch_size": 16, "learning_rate": 1e-3, "steps": 4}
+    job = micro.job(tmp_path, optimisation=steps, selection={"every": 0}, trajectory={"every": 4, "until": 0})
+    first = trained(job, root, tmp_path / "first") / "last"
+    head = micro.weights(first)["bert.pooler.dense.weight"]
+    for number, (keep, kind, kept) in enumerate(
+        ((True, "mlp", True), (False, "mlp", False), (True, "projector", False))
+    ):
+        spec = changed(job, init={"run": "first", "keep_head": keep}, head=kind)
+        out = trained(replace(job, init=first, spec=spec), root, tmp_path / str(number))
+        weights = micro.weights(out / "trajectory" / "step-0")
+        assert ("bert.pooler.dense.weight" in weights) == (kind == "mlp")
+        same = kind == "mlp" and np.array_equal(weights["bert.pooler.dense.weight"], head)
+        assert same == kept
+
+
+@pytest.mark.parametrize(
+    "head", [{"layers": 3, "width": 24, "output": 40}, {"output": 8, "final_norm": False}]
+)
+def test_a_projector_of_another_width_than_the_encoders_trains_and_comes_back(tmp_path, root, head):
+    pooling = {"train": "cls-head", "test": "cls-head"}
+    job = micro.job(tmp_path, head={"kind": "projector", **head}, pooling=pooling)
+    out = trained(job, root, tmp_path / "run")
+    history = micro.metrics(out)["history"]
+    assert history[-1]["loss"] < history[0]["loss"]
+    found = stored_head(out / "last")
+    assert found.settings == job.spec.head and found.width == head["output"]
+    vectors = SentenceEncoder.open(out / "last", "cls-head", device="cpu")(micro.sentences(3))
+    assert vectors.shape == (3, head["output"])
+
+
+def test_precision_is_what_the_spec_says(tmp_path, root):
+    outs = {}
+    for precision in ("fp32", "bf16"):
+        outs[precision] = trained(micro.job(tmp_path, precision=precision), root, tmp_path / precision)
+        assert micro.metrics(outs[precision])["precision"] == precision
+        assert {value.dtype for value in micro.weights(outs[precision] / "last").values()} == {np.dtype("f4")}
+    assert not micro.equal_weights(outs["fp32"] / "last", outs["bf16"] / "last")
+    left, right = (micro.metrics(out)["history"][0]["loss"] for out in outs.values())
+    assert left == pytest.approx(right, rel=0.05)
+    with pytest.raises(Failed, match="fp16 needs a GPU"):
+        trained(micro.job(tmp_path, precision="fp16"), root, tmp_path / "fp16")
+
+
+def test_a_loss_that_is_no_number_stops_the_run(tmp_path, root, monkeypatch):
+    job = micro.job(tmp_path)
+    update = Trainer._update
+
+    def poisoned(self, step, columns):
+        loss = update(self, step, columns)
+        return loss * float("nan") if step == 2 else loss
+
+    monkeypatch.setattr(Trainer, "_update", poisoned)
+    with pytest.raises(Failed, match=f"{job.run_id}: loss nan at step 3"):
+        trained(job, root, tmp_path / "run")
+    assert not (tmp_path / "run" / "out" / "last").exists()

@@ -2,12 +2,10 @@
 
 import pytest
 import torch
-from tiny_encoders import tiny
+from tiny_encoders import mlp, tiny
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from replicse.commands.evaluate import replace_weights, trajectory_folders
-from replicse.encoder.checkpoints import save_encoder
-from replicse.encoder.pooling import Head
+from replicse.commands.evaluate import trajectory_folders
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput
 from replicse.files import write_json
@@ -24,7 +22,7 @@ def steps(tmp_path):
     tokenizer.save(str(tmp_path / "tokenizer.json"))
     folders = [tmp_path / name for name in ("step-0", "step-10")]
     for folder in folders:
-        save_encoder(folder, tiny(), Head(32), None, tmp_path / "tokenizer.json")
+        tiny().save(folder, mlp(32), tmp_path / "tokenizer.json")
     return folders
 
 
@@ -32,7 +30,7 @@ def steps(tmp_path):
 def test_the_next_checkpoint_reads_like_one_opened_afresh(steps, pooling):
     vectors = SentenceEncoder.open(steps[0], pooling)
     before = vectors(SENTENCES)
-    replace_weights(vectors, steps[1])
+    vectors.reload(steps[1])
     fresh = SentenceEncoder.open(steps[1], pooling)(SENTENCES)
     assert vectors(SENTENCES) == pytest.approx(fresh, abs=1e-6)
     assert abs(before - fresh).max() > 1e-3
@@ -41,7 +39,7 @@ def test_the_next_checkpoint_reads_like_one_opened_afresh(steps, pooling):
 def test_a_random_head_is_the_same_along_the_trajectory(steps):
     vectors = SentenceEncoder.open(steps[0], "random-head")
     head = vectors.head.dense.weight.clone()
-    replace_weights(vectors, steps[1])
+    vectors.reload(steps[1])
     assert torch.equal(vectors.head.dense.weight, head)
 
 

@@ -1,20 +1,13 @@
 import pytest
 import torch
-from tiny_encoders import FAMILIES, PAD, batch_of, huggingface, tiny
+from tiny_encoders import FAMILIES, PAD, batch_of, config_of, huggingface, tiny
 
+from replicse.encoder.backbone import ALL_TOKENS, FIRST_TOKEN, Need
 from replicse.encoder.batch import TokenBatch
-from replicse.encoder.checkpoints import load_encoder
-from replicse.encoder.transformer import (
-    ALL_TOKENS,
-    FIRST_TOKEN,
-    Dropout,
-    EncoderConfig,
-    Need,
-    TransformerEncoder,
-    attention,
-    dropout,
-)
+from replicse.encoder.packed.checkpoints import load_packed
+from replicse.encoder.packed.transformer import Dropout, EncoderConfig, PackedBackbone, attention, dropout
 from replicse.errors import BadInput
+from replicse.registry.encoders import Architecture
 
 
 @pytest.mark.parametrize(
@@ -30,8 +23,7 @@ from replicse.errors import BadInput
 def test_all_hidden_states_and_masked_lm_logits_are_those_of_transformers(family, activation, tmp_path):
     theirs = huggingface(family, activation)
     theirs.save_pretrained(tmp_path)
-    ours = load_encoder(tmp_path)
-    ours.encoder.eval()
+    ours = load_packed(tmp_path).eval()
     batch = batch_of()
     tokens = torch.full((batch.rows, batch.longest), PAD[family])
     tokens[batch.padded_mask] = batch.tokens
@@ -39,8 +31,8 @@ def test_all_hidden_states_and_masked_lm_logits_are_those_of_transformers(family
         expected = theirs(
             input_ids=tokens, attention_mask=batch.padded_mask.long(), output_hidden_states=True
         )
-        found = ours.encoder(batch, Need((0, 1, 2, 3)))
-        logits = ours.masked_lm(found.last, ours.encoder.token_embeddings)
+        found = ours(batch, Need((0, 1, 2, 3)))
+        logits = ours.token_logits(found.last)
     for state, reference in zip(found.states, expected.hidden_states, strict=True):
         torch.testing.assert_close(state, reference[batch.padded_mask], rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(logits, expected.logits[batch.padded_mask], rtol=1e-5, atol=1e-5)
@@ -50,7 +42,7 @@ def test_all_hidden_states_and_masked_lm_logits_are_those_of_transformers(family
 def test_gradients_are_those_of_transformers(family, tmp_path):
     theirs = huggingface(family)
     theirs.save_pretrained(tmp_path)
-    ours = load_encoder(tmp_path).encoder.eval()
+    ours = load_packed(tmp_path).eval()
     batch = batch_of()
     tokens = torch.full((batch.rows, batch.longest), PAD[family])
     tokens[batch.padded_mask] = batch.tokens
@@ -293,12 +285,22 @@ def test_dropout_of_attention_acts_on_its_weights():
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_configuration_survives_the_way_to_disk_and_back(family):
-    config = EncoderConfig.for_size(
+    config = config_of(
         family, layers=2, hidden=8, heads=2, intermediate=12, positions=20, vocabulary=30, pad_id=1
     )
     assert EncoderConfig.from_huggingface(config.to_huggingface()) == config
     assert config.position_offset == (2 if family == "roberta" else 0)
-    assert config.token_types == {"bert": 2, "roberta": 1, "distilbert": 0}[family]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_fresh_encoder_has_the_sizes_of_its_architecture_and_what_is_usual_besides(family):
+    sizes = {"layers": 2, "hidden": 8, "heads": 2, "intermediate": 12, "positions": 20}
+    config = EncoderConfig.fresh(Architecture(family=family, **sizes), vocabulary=30, pad_id=1)
+    types = {"bert": 2, "roberta": 1, "distilbert": 0}[family]
+    assert config == EncoderConfig(family, vocabulary=30, pad_id=1, token_types=types, **sizes)
+    relu = Architecture(**sizes, activation="relu", layer_norm_epsilon=1e-5)
+    config = EncoderConfig.fresh(relu, vocabulary=30, pad_id=0)
+    assert (config.family, config.activation, config.layer_norm_epsilon) == ("bert", "relu", 1e-5)
 
 
 @pytest.mark.parametrize(
@@ -313,7 +315,7 @@ def test_configuration_survives_the_way_to_disk_and_back(family):
     ],
 )
 def test_unsupported_configurations_are_refused_by_name(change, words):
-    good = EncoderConfig.for_size(
+    good = config_of(
         "bert", layers=2, hidden=8, heads=2, intermediate=12, positions=20, vocabulary=30
     ).to_huggingface()
     EncoderConfig.from_huggingface(good)
@@ -322,15 +324,13 @@ def test_unsupported_configurations_are_refused_by_name(change, words):
 
 
 def test_fresh_weights_are_berts():
-    config = EncoderConfig.for_size(
-        "bert", layers=1, hidden=64, heads=2, intermediate=96, positions=9, vocabulary=999
-    )
-    encoder = TransformerEncoder(config)
+    config = config_of("bert", layers=1, hidden=64, heads=2, intermediate=96, positions=9, vocabulary=999)
+    encoder = PackedBackbone(config)
     encoder.initialise(torch.Generator().manual_seed(3))
     assert encoder.layers[0].intermediate.weight.std().item() == pytest.approx(0.02, rel=0.05)
     assert encoder.token_embeddings[1:].std().item() == pytest.approx(0.02, rel=0.05)
     assert (encoder.token_embeddings[0] == 0).all()
     assert (encoder.layers[0].output.bias == 0).all()
-    again = TransformerEncoder(config)
+    again = PackedBackbone(config)
     again.initialise(torch.Generator().manual_seed(3))
     assert torch.equal(again.layers[0].query_key_value.weight, encoder.layers[0].query_key_value.weight)

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replicse.data.sts import load_sts
-from replicse.encoder.baselines.word_vectors import CHOICES, AverageWordVectors, read_word_vectors
+from replicse.encoder.baselines.word_vectors import AverageWordVectors, read_word_vectors
 from replicse.errors import BadInput, MissingData
+from replicse.registry.encoders import WordVectors
 
 WORDS = ["dog", "Dog", "cat", "dog!", "the", "n't"]
 MATRIX = np.arange(12, dtype=np.float32).reshape(6, 2) ** 2
@@ -61,9 +62,8 @@ def test_spellings_that_are_looked_up(word, options, place):
 
 def test_real_word_vectors_on_real_sentences(real_data):
     """As written, else stripped, else stripped and lower-cased; no stop words in any of these forms."""
-    encoder = AverageWordVectors.open(
-        real_data / "models" / "glove.6B.50d-head" / "glove.6B.50d.first2445.txt", stop_words=("the", "of")
-    )
+    glove = {"file": "models/glove.6B.50d-head/glove.6B.50d.first2445.txt", "stop_words": ["the", "of"]}
+    encoder = AverageWordVectors.open(real_data, WordVectors.of(glove, "--vectors"))
     assert encoder.matrix.shape == (2445, 50)
     sentences = load_sts(real_data, "SICK-R", "dev")[0].first
     for vector, sentence in zip(encoder(sentences), sentences, strict=True):
@@ -90,14 +90,6 @@ def test_files_are_read(tmp_path):
     assert read_word_vectors(packed)[0] == words
 
 
-def test_only_wanted_words_are_kept(tmp_path):
-    file = write(tmp_path / "glove.txt", ["the 1 2", "dog 3 4", "cat 5 6"])
-    encoder = AverageWordVectors.open(file, only={"cat", "cow"})
-    assert list(encoder.places) == ["cat"]
-    assert encoder(["the cat", "cow"]).tolist() == [[5, 6], [0, 0]]
-    assert AverageWordVectors.open(file, only=())(["the"]).tolist() == [[0, 0]]
-
-
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
@@ -117,7 +109,6 @@ def test_malformed_lines_are_named(tmp_path, lines, message):
 
 def test_absent_files_and_unknown_choices_are_named(tmp_path):
     with pytest.raises(MissingData, match=r"nowhere\.txt"):
-        AverageWordVectors.open(tmp_path / "nowhere.txt")
-    assert CHOICES == ("always", "unknown", "never")
+        AverageWordVectors.open(tmp_path, WordVectors(file="nowhere.txt"))
     with pytest.raises(BadInput, match='lower_case is "alway"; did you mean "always"'):
-        AverageWordVectors(WORDS, MATRIX, lower_case="alway")
+        WordVectors.of({"file": "a", "lower_case": "alway"}, "--vectors")

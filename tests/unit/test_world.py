@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from replicse.errors import BadInput
 from replicse.world import grammar as world_grammar
 from replicse.world import words as world_words
 from replicse.world import world
@@ -55,18 +54,17 @@ def test_same_seed_same_bytes_other_seed_other_bytes(made, tmp_path):
     root, record = made
     again = world.write_world(tmp_path / "again", seed=0)
     assert again == record
-    for relative, entry in record["files"].items():
+    for relative, entry in record.items():
         data = (root / relative).read_bytes()
         assert hashlib.sha256(data).hexdigest() == entry["sha256"]
         assert (tmp_path / "again" / relative).read_bytes() == data
-    other = world.write_world(tmp_path / "other", seed=1, size="tiny")
-    assert all(other["files"][name] != entry for name, entry in record["files"].items())
+    other = world.write_world(tmp_path / "other", seed=1, sentences=1200)
+    assert all(other[name] != entry for name, entry in record.items())
 
 
 def test_record_names_every_file_and_counts_its_rows(made):
-    root, record = made
-    assert {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()} == set(record["files"])
-    files = record["files"]
+    root, files = made
+    assert {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()} == set(files)
     assert abs(files["wiki/wiki.txt"]["rows"] - 6000) < 12
     assert files["nli/nli_triples.csv"]["rows"] == 3000
     assert files["nli/nli.jsonl"]["rows"] == 9000
@@ -74,15 +72,10 @@ def test_record_names_every_file_and_counts_its_rows(made):
     assert files["SentEval/downstream/SICK/SICK_trial.txt"]["rows"] == 200
 
 
-def test_size_scales_and_bad_sizes_are_refused(tmp_path):
-    record = world.write_world(tmp_path, size=300)
-    assert 300 <= record["files"]["wiki/wiki.txt"]["rows"] < 312
-    assert record["files"]["nli/nli_triples.csv"]["rows"] == 150
-    with pytest.raises(BadInput, match='"micros"; did you mean "micro"'):
-        world.write_world(tmp_path, size="micros")
-    for size in (0, True):
-        with pytest.raises(BadInput, match="at least 100"):
-            world.write_world(tmp_path, size=size)
+def test_everything_grows_with_the_wiki_text(tmp_path):
+    files = world.write_world(tmp_path, sentences=300)
+    assert 300 <= files["wiki/wiki.txt"]["rows"] < 312
+    assert files["nli/nli_triples.csv"]["rows"] == 150
 
 
 # Vocabulary and grammar
@@ -189,9 +182,9 @@ def test_concept_vectors_do_better_than_common_words(root):
 
 
 def test_paraphrases_rate_above_changed_pairs_above_other_topics(monkeypatch):
-    means = {}
-    for kind in ("paraphrase", "detail", "one key", "two keys", "negated", "topic", "other"):
-        monkeypatch.setattr(world, "PAIR_KINDS", {kind: (1.0, 0.5)})
+    kinds, means = world.PAIR_KINDS, {}
+    for kind in kinds:
+        monkeypatch.setattr(world, "PAIR_KINDS", {kind: kinds[kind]._replace(change=0.5)})
         random = Random(7)
         pairs = [world._pair(random) for _ in range(200)]
         scores = [world_grammar.graded(first, second, random) for first, second, _, _ in pairs]

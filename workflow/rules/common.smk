@@ -9,7 +9,7 @@ from snakemake.exceptions import WorkflowError
 sys.path.insert(0, str(Path(workflow.basedir) / "src"))
 
 from replicse.errors import BadInput
-from replicse.study.results.manifest import manifest_of
+from replicse.provenance import source_digest
 from replicse.study.plan.planner import load_plan
 
 # A job runs with the Python of this Snakemake, unless Snakemake made it an environment of its own.
@@ -38,8 +38,15 @@ wildcard_constraints:
     item="[A-Za-z0-9-]+",
     run="[A-Za-z0-9.-]+",
     encoder="(?!data/)[A-Za-z0-9.-]+",
+    group="fast|transfer|mteb|heads",
     store="[A-Za-z0-9.-]+",
     name="[A-Za-z0-9._-]+",
+
+
+def code(*parts):
+    """Return the digest of the parts of the package that a stage's numbers come from: a change makes it run again."""
+    cache = Path(".snakemake") / "replicse-code.json"
+    return source_digest("registry", "files.py", *parts, cache=cache)[:16]
 
 
 def compact_json(value):
@@ -49,12 +56,21 @@ def compact_json(value):
 
 def data_options(wildcards):
     """Return the arguments of the data verb; the root of a local source comes from the config or the environment."""
-    words = ["--source", PLAN.study.source]
-    if PLAN.study.root:
-        words += ["--root", PLAN.study.root]
-    for file in PLAN.scale.files:
+    words = ["--source", PLAN.source]
+    if PLAN.root:
+        words += ["--root", PLAN.root]
+    for file in PLAN.scale.data.files:
         words += ["--file", file]
     return words
+
+
+def local_files(wildcards):
+    """Return the recorded files of a local source that are there: a change of one makes the record again."""
+    if PLAN.source != "local":
+        return []
+    root = Path(PLAN.root or os.environ.get("REPLICSE_DATA", ""))
+    files = [root / name for name in PLAN.scale.data.files]
+    return [str(file) for file in files if file.is_file()]
 
 
 def tokenizer_recipe(wildcards):
@@ -122,23 +138,22 @@ def encoder_weights(wildcards):
     encoder = PLAN.encoders[wildcards.encoder]
     return (
         []
-        if "vectors" in encoder.source
+        if encoder.source.vectors
         else f"{PLAN.encoder_folder(encoder)}/model.safetensors"
     )
 
 
 def encoder_options(wildcards):
-    """Return pooling and suites of an encoder."""
+    """Return pooling and the suites of one group of an encoder."""
     encoder = PLAN.encoders[wildcards.encoder]
     words = ["--pooling", encoder.pooling]
-    if "vectors" in encoder.source:
-        options = {
-            key: value for key, value in encoder.source.items() if key != "vectors"
-        }
-        words += ["--vectors", compact_json(options)]
+    if encoder.source.vectors:
+        words += ["--vectors", compact_json(encoder.source.words.plain())]
     else:
         words += ["--encoder", PLAN.encoder_folder(encoder)]
-    suites = sorted(PLAN.suites[wildcards.encoder] - {"trajectory"})
+    if encoder.engine != "auto":
+        words += ["--engine", encoder.engine]
+    suites = PLAN.groups(wildcards.encoder)[wildcards.group]
     for suite in suites:
         words += ["--suite", suite]
     options = {
@@ -149,7 +164,7 @@ def encoder_options(wildcards):
     if options:
         words += ["--options", compact_json(options)]
     if encoder.postprocess:
-        words += ["--postprocess", compact_json(encoder.postprocess)]
+        words += ["--postprocess", compact_json(encoder.postprocess.plain())]
     return words
 
 
@@ -160,19 +175,12 @@ def encoder_pooling(wildcards):
 
 def encoder_run(wildcards):
     """Return the folder of the run that an encoder comes from."""
-    return PATHS.run(PLAN.encoders[wildcards.encoder].source["run"])
+    return PATHS.run(PLAN.encoders[wildcards.encoder].source.run)
 
 
 def trajectory_list(wildcards):
     """Return the list of the checkpoints a run kept."""
     return f"{encoder_run(wildcards)}/trajectory.json"
-
-
-def item_manifest(wildcards):
-    """Return an item's manifest as JSON."""
-    return compact_json(
-        manifest_of(PLAN, PLAN.items[f"{wildcards.paper}/{wildcards.item}"])
-    )
 
 
 def item_evaluations(wildcards):
@@ -193,17 +201,29 @@ def item_files(item):
 def released_evaluations():
     """Return the evaluations of all encoders that are downloaded as they are."""
     return [
-        PATHS.encoder(name, "evaluation")
+        PATHS.evaluation(name, group)
         for name, encoder in PLAN.encoders.items()
-        if "hub" in encoder.source
+        if encoder.source.hub
+        for group in PLAN.groups(name)
     ]
 
 
-def list_papers(*names):
-    """Return the files of these names of all papers."""
-    folders = sorted((Path(workflow.basedir) / "workflow" / "papers").iterdir())
-    files = [folder / name for folder in folders for name in names]
-    return [str(file) for file in files if file.exists()]
+def paper_files(*keys):
+    """Return every file of some papers, or of all: what is printed, and how it is read."""
+    folders = [PLAN.papers[key].folder for key in keys or PLAN.papers]
+    files = [file for folder in folders for file in sorted(folder.rglob("*"))]
+    return [str(file) for file in files if file.suffix in (".yaml", ".csv", ".md")]
+
+
+def item_papers(wildcards):
+    """Return what an item's cells are judged by: its paper, and what other papers print."""
+    printed = [str(paper.folder / "reported.csv") for paper in PLAN.papers.values()]
+    return [*paper_files(wildcards.paper), *printed]
+
+
+def list_items(wildcards):
+    """Return the results of all items."""
+    return [PATHS.item(item) for item in PLAN.items]
 
 
 def list_tables(wildcards):
@@ -216,14 +236,9 @@ def list_figures(wildcards):
     return [PATHS.figure(item.id) for item in PLAN.items.values() if item.figure]
 
 
-def list_manifests(wildcards):
-    """Return the manifests of all items."""
-    return [PATHS.manifest(item) for item in PLAN.items]
-
-
 def study_config(wildcards):
     """Return the config of this study as JSON; the papers keep their order."""
-    return json.dumps(PLAN.study.config, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(PLAN.config.plain(), ensure_ascii=False, separators=(",", ":"))
 
 
 def study_record(wildcards):

@@ -1,11 +1,12 @@
+# One file per group of suites: a suite more runs only its own group again; within it each sentence is encoded once.
 rule evaluate:
     input:
         weights=encoder_weights,
         data=rules.data.output.record,
     output:
-        scores=PATHS.encoder("{encoder}", "evaluation"),
+        scores=PATHS.evaluation("{encoder}", "{group}"),
     log:
-        f"logs/{SCALE}/evaluate/{{encoder}}.log",
+        f"logs/{SCALE}/evaluate/{{encoder}}.{{group}}.log",
     conda:
         "../../environment.yml"
     threads: JOB_THREADS
@@ -14,6 +15,7 @@ rule evaluate:
         runtime="1h",
         gpu=GPUS,
     params:
+        code=code("evaluation", "encoder", "data"),
         options=encoder_options,
     shell:
         "python -m replicse evaluate {params.options:q} --data {input.data}"
@@ -25,15 +27,13 @@ rule count:
     input:
         data=rules.data.output.record,
     output:
-        scores=PATHS.encoder("data", "evaluation"),
+        scores=PATHS.evaluation("data", "counts"),
     log:
         f"logs/{SCALE}/count.log",
     conda:
         "../../environment.yml"
     params:
+        code=code("evaluation", "data"),
         options=count_options,
     shell:
         "python -m replicse count {params.options:q} --data {input.data} --out {output.scores} > {log} 2>&1"
-
-
-ruleorder: count > evaluate

@@ -1,7 +1,6 @@
 rule figures:
     input:
-        manifest=rules.manifest.output.manifest,
-        table=rules.tabulate.output.table,
+        result=rules.tabulate.output.result,
     output:
         svg=PATHS.figure("{paper}/{item}", "svg"),
         png=PATHS.figure("{paper}/{item}", "png"),
@@ -11,5 +10,7 @@ rule figures:
         f"logs/{SCALE}/figures/{{paper}}_{{item}}.log",
     conda:
         "../../environment.yml"
+    params:
+        code=code("report"),
     shell:
-        "python -m replicse figures --item {input.manifest} --table {input.table} --out {output.svg} > {log} 2>&1"
+        "python -m replicse figures --item {input.result} --out {output.svg} > {log} 2>&1"

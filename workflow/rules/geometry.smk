@@ -4,7 +4,7 @@ rule align_uniformity_checkpoints:
         kept=trajectory_list,
         data=rules.data.output.record,
     output:
-        scores=PATHS.encoder("{encoder}", "trajectory"),
+        scores=PATHS.evaluation("{encoder}", "trajectory"),
     log:
         f"logs/{SCALE}/geometry/{{encoder}}.log",
     conda:
@@ -15,6 +15,7 @@ rule align_uniformity_checkpoints:
         runtime="1h",
         gpu=GPUS,
     params:
+        code=code("evaluation", "encoder", "data"),
         run=encoder_run,
         pooling=encoder_pooling,
     shell:

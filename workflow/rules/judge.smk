@@ -1,56 +1,21 @@
-# What is drawn from all tables together. The jobs plan the same study again, from the config that this one writes down.
-rule config:
+# What is drawn from all items together, planned once: claims, adjudication, audit, and every value of every cell.
+rule judge:
+    input:
+        config=rules.config.output.config,
+        results=list_items,
+        papers=paper_files(),
+        datasets=str(PLAN.workflow / "datasets.yaml"),
     output:
-        config=PATHS.config,
+        claims=PATHS.judged("claims"),
+        adjudication=PATHS.judged("adjudication"),
+        audit=PATHS.judged("audit"),
+        cells=PATHS.cells,
     log:
-        f"logs/{SCALE}/config.log",
-    localrule: True
+        f"logs/{SCALE}/judge.log",
     conda:
         "../../environment.yml"
     params:
-        config=study_config,
+        code=code("study"),
+        folder=record_folder,
     shell:
-        "printf '%s\\n' {params.config:q} > {output.config} 2> {log}"
-
-
-rule claims:
-    input:
-        config=rules.config.output.config,
-        tables=list_tables,
-        papers=list_papers("claims.yaml", "reported.csv"),
-    output:
-        claims=PATHS.judged("claims"),
-    log:
-        f"logs/{SCALE}/claims.log",
-    conda:
-        "../../environment.yml"
-    shell:
-        "python -m replicse claims --config {input.config} --out {output.claims} > {log} 2>&1"
-
-
-rule adjudicate:
-    input:
-        config=rules.config.output.config,
-        tables=list_tables,
-        papers=list_papers("protocols.yaml", "reported.csv"),
-    output:
-        adjudication=PATHS.judged("adjudication"),
-    log:
-        f"logs/{SCALE}/adjudicate.log",
-    conda:
-        "../../environment.yml"
-    shell:
-        "python -m replicse adjudicate --config {input.config} --out {output.adjudication} > {log} 2>&1"
-
-
-rule audit:
-    input:
-        papers=list_papers("claims.yaml", "reported.csv"),
-    output:
-        audit=PATHS.judged("audit"),
-    log:
-        f"logs/{SCALE}/audit.log",
-    conda:
-        "../../environment.yml"
-    shell:
-        "python -m replicse audit --out {output.audit} > {log} 2>&1"
+        "python -m replicse judge --study {input.config} --out {params.folder} > {log} 2>&1"

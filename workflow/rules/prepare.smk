@@ -1,4 +1,6 @@
 rule data:
+    input:
+        files=local_files,
     output:
         record=PATHS.data,
     log:
@@ -6,6 +8,7 @@ rule data:
     conda:
         "../../environment.yml"
     params:
+        code=code("world") if PLAN.source == "embedded" else "",
         options=data_options,
     shell:
         "python -m replicse data {params.options:q} --out {output.record} > {log} 2>&1"
@@ -21,6 +24,7 @@ rule tokenizer:
     conda:
         "../../environment.yml"
     params:
+        code=code("data"),
         recipe=tokenizer_recipe,
     shell:
         "python -m replicse tokenizer --recipe {params.recipe:q} --data {input.data} --out {output.file} > {log} 2>&1"
@@ -59,6 +63,7 @@ rule store:
     conda:
         "../../environment.yml"
     params:
+        code=code("data", "augment"),
         spec=store_spec,
         folder=record_folder,
     shell:

@@ -16,12 +16,12 @@ rule report:
     input:
         study=rules.study.output.record,
         data=rules.data.output.record,
-        manifests=list_manifests,
+        results=list_items,
         tables=list_tables,
         figures=list_figures,
-        claims=rules.claims.output.claims,
-        adjudication=rules.adjudicate.output.adjudication,
-        audit=rules.audit.output.audit,
+        claims=rules.judge.output.claims,
+        adjudication=rules.judge.output.adjudication,
+        audit=rules.judge.output.audit,
     output:
         html=PATHS.report("html"),
         markdown=PATHS.report("md"),
@@ -30,5 +30,7 @@ rule report:
         f"logs/{SCALE}/report.log",
     conda:
         "../../environment.yml"
+    params:
+        code=code("report"),
     shell:
         "python -m replicse report --study {input.study} --data {input.data} --out {output.html} > {log} 2>&1"

@@ -1,26 +1,33 @@
-rule manifest:
+# The config as the study was started: the jobs that plan it again read it, and run again when it changes.
+rule config:
     output:
-        manifest=PATHS.manifest("{paper}/{item}"),
+        config=PATHS.config,
     log:
-        f"logs/{SCALE}/manifest/{{paper}}_{{item}}.log",
+        f"logs/{SCALE}/config.log",
     localrule: True
     conda:
         "../../environment.yml"
     params:
-        manifest=item_manifest,
+        config=study_config,
     shell:
-        "printf '%s\\n' {params.manifest:q} > {output.manifest} 2> {log}"
+        "printf '%s\\n' {params.config:q} > {output.config} 2> {log}"
 
 
 rule tabulate:
     input:
-        manifest=rules.manifest.output.manifest,
+        config=rules.config.output.config,
+        scale=str(PLAN.scale.file),
+        papers=item_papers,
         scores=item_evaluations,
     output:
+        result=PATHS.item("{paper}/{item}"),
         table=PATHS.table("{paper}/{item}"),
     log:
         f"logs/{SCALE}/tabulate/{{paper}}_{{item}}.log",
     conda:
         "../../environment.yml"
+    params:
+        code=code("study"),
     shell:
-        "python -m replicse tabulate --item {input.manifest} --out {output.table} > {log} 2>&1"
+        "python -m replicse tabulate --study {input.config} --item {wildcards.paper}/{wildcards.item}"
+        " --out {output.result} --table {output.table} > {log} 2>&1"

@@ -36,6 +36,7 @@ rule train:
         runtime="8h",
         gpu=GPUS,
     params:
+        code=code("training", "encoder", "objective", "data"),
         folder=run_folder,
         state=PATHS.state("{run}"),
     shell:

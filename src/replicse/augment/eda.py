@@ -3,12 +3,11 @@
 import functools
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from random import Random
-from typing import Any
 
 from replicse.augment.lines import each_words
-from replicse.augment.parameters import fraction
 from replicse.augment.synonyms import FUNCTION_WORDS, open_thesaurus
 
 MARKED = re.compile(r"(\W*)(.*?)(\W*)", re.DOTALL)  # marks before, word, marks after
@@ -18,24 +17,16 @@ Words = list[str]
 
 
 def easy_data_augmentation(
-    lines: Sequence[str],
-    *,
-    seed: int,
-    alpha: float,
-    source: str = "wordnet",
-    file: str | None = None,
-    resources: Mapping[str, Any],
+    lines: Sequence[str], *, seed: int, alpha: float, source: str, file: Path | None
 ) -> list[str]:
     """Return every line after one random operation: synonym replacement, insertion, swap or deletion.
 
     The first three act on max(1, floor(alpha * n)) words, deletion on each word with probability alpha (at
     least one word stays). Unlike the reference code, letter case and punctuation are kept: lower-casing
-    hurts cased encoders. `source` and `file` are those of `synonym`. Raises BadInput and MissingData as
-    `synonym` does.
+    hurts cased encoders. `source` and `file` are those of `synonym`, and so are the errors.
     """
-    alpha = fraction("eda", "alpha", alpha, above_zero=True)
     # Part-of-speech tags are not used here; `lexicon` asks for no tagger data.
-    thesaurus = open_thesaurus("eda", source, file, "lexicon", resources)
+    thesaurus = open_thesaurus(source, file, "lexicon")
 
     @functools.cache
     def synonyms(word: str) -> tuple[str, ...]:

@@ -7,9 +7,8 @@ import numpy as np
 import torch
 
 from replicse.data.tokenizer import load_tokenizer, special_ids
+from replicse.encoder.backbone import open_backbone
 from replicse.encoder.batch import TokenBatch
-from replicse.encoder.checkpoints import load_encoder
-from replicse.encoder.transformer import ALL_TOKENS
 from replicse.errors import BadInput
 
 BATCH_TOKENS = 4096
@@ -18,12 +17,11 @@ BATCH_TOKENS = 4096
 class Proposer:
     """An encoder folder with a masked-LM head, run without dropout."""
 
-    def __init__(self, folder: str, augmentation: str) -> None:
-        loaded = load_encoder(Path(folder))
-        if loaded.masked_lm is None:
-            raise BadInput(f"{folder}: holds no masked-LM head; {augmentation} needs one")
-        self.encoder, self.masked_lm = loaded.encoder.eval(), loaded.masked_lm
-        self.max_length = loaded.config.max_length
+    def __init__(self, folder: str) -> None:
+        self.backbone = open_backbone(Path(folder)).eval()
+        if not self.backbone.predicts_tokens:
+            raise BadInput(f"{folder}: holds no masked-LM head; augmentations by a masked-LM need one")
+        self.max_length = self.backbone.max_length
         self.tokenizer = load_tokenizer(Path(folder) / "tokenizer.json", self.max_length)
         special = special_ids(self.tokenizer)
         self.mask = special.mask
@@ -57,8 +55,8 @@ class Proposer:
                 line[places[row]] = self.mask
             batch = TokenBatch.from_rows(masked)
             packed = [places[row] + int(batch.offsets[number]) for number, row in enumerate(some)]
-            states = self.encoder(batch, ALL_TOKENS).last[torch.from_numpy(np.concatenate(packed))]
-            logits = self.masked_lm(states, self.encoder.token_embeddings)
+            states = self.backbone(batch).last[torch.from_numpy(np.concatenate(packed))]
+            logits = self.backbone.token_logits(states)
             logits[:, self.special] = -torch.inf
             if avoid is not None:
                 unwanted = torch.from_numpy(np.concatenate([avoid[row] for row in some]))

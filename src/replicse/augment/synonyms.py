@@ -6,7 +6,7 @@ import os
 import random as global_random
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from replicse.augment.parameters import choice, count, fraction
 from replicse.errors import BadInput, MissingData
 
-SOURCES = ("wordnet", "ppdb")
-TAGGERS = ("perceptron", "lexicon")
 PIECES = re.compile(r"\w+|\W")
 NO_SYNONYM = "DT"  # nlpaug leaves determiners alone
 TAGS = {"n": "NN", "v": "VB", "a": "JJ", "s": "JJ", "r": "RB"}
@@ -54,31 +51,24 @@ def synonym(
     lines: Sequence[str],
     *,
     seed: int,
-    source: str = "wordnet",
-    words: int | None = None,
-    rate: float | None = None,
-    file: str | None = None,
-    tagger: str | None = None,
-    resources: Mapping[str, Any],
+    source: str,
+    words: int | None,
+    rate: float | None,
+    file: Path | None,
+    tagger: str | None,
 ) -> list[str]:
     """Return every line with some words replaced by synonyms that nlpaug draws; all other characters stay.
 
-    `words: 1` replaces one word (SimCSE, Table 1); `rate: 0.3` replaces that share, 1 to 10 words, as
-    nlpaug does by default (what the reproducibility study ran). nlpaug draws among all words but
-    determiners; where the drawn word has no synonym, nothing changes. `source` is `wordnet`, or `ppdb` with
-    `file` below the data root. `tagger` is `perceptron` (NLTK's; the default for WordNet) or `lexicon` (the
-    part of speech with most entries in the thesaurus, words it lacks are never drawn; the default for
-    PPDB). Raises BadInput for bad parameters, MissingData where the thesaurus or the tagger is absent.
+    Either `words` or `rate` is given: `words: 1` replaces one word (SimCSE, Table 1); `rate: 0.3` replaces that
+    share, 1 to 10 words, as nlpaug does by default (what the reproducibility study ran). nlpaug draws among all
+    words but determiners; where the drawn word has no synonym, nothing changes. `source` is `wordnet`, or `ppdb`
+    with `file`. `tagger` is `perceptron` (NLTK's; the default for WordNet) or `lexicon` (the part of speech with
+    most entries in the thesaurus, words it lacks are never drawn; the default for PPDB). Raises BadInput for a
+    malformed file, MissingData where the thesaurus or the tagger is absent.
     """
-    if (words is None) == (rate is None):
-        raise BadInput(
-            f"augmentation synonym: words is {words!r} and rate is {rate!r}; expected one of the two: "
-            "a number of words or a share of them"
-        )
-    least, most = (1, 10) if words is None else (count("synonym", "words", words),) * 2
-    share = 0.3 if rate is None else fraction("synonym", "rate", rate, above_zero=True)
-    thesaurus = open_thesaurus("synonym", source, file, tagger, resources)
-    augmenter = _augmenter(thesaurus, source, least, most, share)
+    least, most = (1, 10) if words is None else (words, words)
+    thesaurus = open_thesaurus(source, file, tagger or ("perceptron" if source == "wordnet" else "lexicon"))
+    augmenter = _augmenter(thesaurus, source, least, most, rate or 0.3)
     result = []
     with _global_randomness_restored(seed):
         for index, line in enumerate(lines):
@@ -131,27 +121,12 @@ def _global_randomness_restored(seed: int) -> Iterator[None]:
 # Thesauri
 
 
-def open_thesaurus(
-    augmentation: str,
-    source: str,
-    file: str | None,
-    tagger: str | None,
-    resources: Mapping[str, Any],
-) -> Thesaurus:
-    """Return the thesaurus that the parameters `source`, `file` and `tagger` of an augmentation name.
+def open_thesaurus(source: str, file: Path | None, tagger: str) -> Thesaurus:
+    """Return WordNet, or the PPDB of a file, with parts of speech by a tagger.
 
-    Raises BadInput for bad parameters and files, MissingData where the data is absent.
+    Raises BadInput for a malformed file, MissingData where the data is absent.
     """
-    choice(augmentation, "source", source, SOURCES)
-    tagger = choice(
-        augmentation, "tagger", tagger or ("perceptron" if source == "wordnet" else "lexicon"), TAGGERS
-    )
-    if source == "wordnet":
-        if file is not None:
-            raise BadInput(f"augmentation {augmentation}: file is {file!r}; only source ppdb takes a file")
-        predict, senses = _wordnet()
-    else:
-        predict, senses = _ppdb(augmentation, file, resources)
+    predict, senses = _wordnet() if source == "wordnet" else _ppdb(file)
     return Thesaurus(predict, _perceptron_tags() if tagger == "perceptron" else _lexicon_tags(senses))
 
 
@@ -178,17 +153,12 @@ def _perceptron_tags() -> Callable[..., list[tuple[str, str]]]:
         ) from error
 
 
-def _ppdb(augmentation: str, file: str | None, resources: Mapping[str, Any]) -> tuple[Callable, Callable]:
-    if not file:
-        raise BadInput(
-            f"augmentation {augmentation}: source ppdb needs file, a PPDB text file below the data root"
-        )
-    path = Path(resources.get("root", ".")) / file
-    if not path.is_file():
+def _ppdb(file: Path) -> tuple[Callable, Callable]:
+    if not file.is_file():
         raise MissingData(
-            f"{path} is absent: put a PPDB text file there, or change the augmentation's `file`"
+            f"{file} is absent: put a PPDB text file there, or change the augmentation's `file`"
         )
-    entries = read_ppdb(path)
+    entries = read_ppdb(file)
 
     def predict(word: str, pos: str | None = None) -> list[str]:
         found = entries.get(word, {})

@@ -5,22 +5,14 @@ from collections.abc import Sequence
 from random import Random
 
 from replicse.augment.lines import each_line, each_words
-from replicse.augment.parameters import choice
-from replicse.augment.parameters import fraction as checked_fraction
 
 
-def crop(
-    lines: Sequence[str], *, seed: int, keep: float, unit: str = "word", position: str = "window"
-) -> list[str]:
+def crop(lines: Sequence[str], *, seed: int, keep: float, unit: str, position: str) -> list[str]:
     """Return a contiguous part of every line.
 
     SimCSE's crop keeps max(1, round(keep * n)) whole words, the window starting anywhere or (`prefix`) at the
     first word; the reproducibility study keeps the first floor(keep * n) characters (at least one).
-    Raises BadInput for `keep` outside (0, 1] and unknown `unit` or `position`.
     """
-    keep = checked_fraction("crop", "keep", keep, above_zero=True)
-    choice("crop", "unit", unit, ("word", "character"))
-    choice("crop", "position", position, ("window", "prefix"))
 
     def cut_words(words: list[str], random: Random) -> list[str]:
         kept = max(1, round(keep * len(words)))
@@ -39,15 +31,12 @@ def crop(
     return each_words(lines, seed, cut_words) if unit == "word" else each_line(lines, seed, cut_characters)
 
 
-def deletion(lines: Sequence[str], *, seed: int, rate: float, rounding: str = "round") -> list[str]:
+def deletion(lines: Sequence[str], *, seed: int, rate: float, rounding: str) -> list[str]:
     """Return every line without a random `rate` of its words, in order, at least one word left.
 
     `round` deletes round(rate * n) words (SimCSE); `keep-floor` keeps floor((1 - rate) * n), which deletes
-    slightly more (the reproducibility study). Raises BadInput for `rate` outside [0, 1] and unknown
-    `rounding`.
+    slightly more (the reproducibility study).
     """
-    rate = checked_fraction("deletion", "rate", rate)
-    choice("deletion", "rounding", rounding, ("round", "keep-floor"))
 
     def delete(words: list[str], random: Random) -> list[str]:
         n = len(words)
@@ -65,12 +54,11 @@ def delete_one_word(lines: Sequence[str], *, seed: int) -> list[str]:
 def shuffle(lines: Sequence[str], *, seed: int, fraction: float) -> list[str]:
     """Return every line with round(fraction * n) random words permuted among their own positions.
 
-    Raises BadInput for `fraction` outside [0, 1]. The permutation is uniform: it may move nothing.
+    The permutation is uniform: it may move nothing.
     """
-    share = checked_fraction("shuffle", "fraction", fraction)
 
     def move(words: list[str], random: Random) -> list[str]:
-        places = random.sample(range(len(words)), round(share * len(words)))
+        places = random.sample(range(len(words)), round(fraction * len(words)))
         moved = list(words)
         for place, source in zip(sorted(places), places, strict=True):
             moved[place] = words[source]

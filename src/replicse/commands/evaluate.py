@@ -11,7 +11,7 @@ from typing import Any
 from replicse.commands import Action
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json
-from replicse.study.plan.specs import POOLINGS
+from replicse.registry.encoders import POOLINGS, WordVectors, postprocessing_of
 from replicse.study.results.pairs import packed_pairs
 
 log = logging.getLogger(__name__)
@@ -50,21 +50,18 @@ def word_vectors(arguments: Namespace, root: Path) -> Any:
     """Return averaged word vectors from a text file below the data root."""
     from replicse.encoder.baselines.word_vectors import AverageWordVectors
 
-    options = {key: value for key, value in arguments.vectors.items() if key != "file"}
-    return AverageWordVectors.open(root / arguments.vectors["file"], **options)
+    return AverageWordVectors.open(root, WordVectors.of(arguments.vectors, "--vectors"))
 
 
 def postprocessed(vectors: Any, wanted: Mapping[str, Any], root: Path) -> Any:
     """Return vectors behind whitening or flow, fitted on all sentences of a corpus or on each target."""
-    from replicse.commands.prepare import corpus_recipe
     from replicse.data.corpora import read_corpus
     from replicse.encoder.baselines.fitted import FittedVectors
 
-    if wanted["fit"] == "target":
-        return FittedVectors(vectors, wanted["name"], None)
-    columns = read_corpus(root, corpus_recipe(wanted["fit"])).values()
+    postprocess = postprocessing_of(wanted)
+    columns = {} if postprocess.fit == "target" else read_corpus(root, postprocess.fit)
     return FittedVectors(
-        vectors, wanted["name"], list(dict.fromkeys(line for column in columns for line in column))
+        vectors, postprocess, list(dict.fromkeys(line for column in columns.values() for line in column))
     )
 
 
@@ -99,9 +96,9 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
         from replicse.provenance import provenance
 
         start, root = time.monotonic(), data_folder(arguments.data)
-        for name in arguments.suite:
-            suite(name)
         options = {**arguments.options, "training": {"folder": arguments.encoder}}
+        for name in (*arguments.suite, *arguments.options):
+            suite(name, options.get(name))
         vectors = word_vectors(arguments, root) if arguments.vectors else opened(arguments, arguments.encoder)
         if arguments.postprocess:
             vectors = postprocessed(vectors, arguments.postprocess, root)
@@ -143,7 +140,7 @@ def geometry_verb(parser: ArgumentParser) -> Action:
                 if vectors is None:
                     vectors = opened(arguments, str(folder))
                 else:
-                    replace_weights(vectors, folder)
+                    vectors.reload(folder)
                 found = run_suites(root, vectors, ["geometry"])
                 suites[str(step)] = found["suites"]["geometry"]
                 failures |= {
@@ -157,20 +154,6 @@ def geometry_verb(parser: ArgumentParser) -> Action:
         log.info("wrote=%s seconds=%.1f", arguments.out, time.monotonic() - start)
 
     return action
-
-
-def replace_weights(vectors: Any, folder: Path) -> None:
-    """Give a sentence encoder the weights of another checkpoint of the same run; its tokens are kept.
-
-    A head that no training has seen is none of the checkpoint's, so it stays as it is.
-    """
-    from replicse.encoder.checkpoints import load_encoder
-
-    loaded = load_encoder(folder)
-    vectors.encoder.load_state_dict(loaded.encoder.state_dict())
-    if vectors.pooling == "cls-head":
-        vectors.head.load_state_dict(loaded.head.state_dict())
-    vectors.forget()
 
 
 def trajectory_folders(run: Path) -> list[tuple[int, Path]]:
@@ -194,11 +177,10 @@ def count_verb(parser: ArgumentParser) -> Action:
     parser.add_argument("--out", type=Path, required=True, help="the JSON to write")
 
     def action(arguments: Namespace) -> None:
-        from replicse.commands.prepare import corpus_recipe, data_folder
+        from replicse.commands.prepare import data_folder
         from replicse.evaluation.counts import count
 
-        recipes = {name: corpus_recipe(recipe) for name, recipe in arguments.corpora.items()}
-        write_json(arguments.out, count(data_folder(arguments.data), arguments.read, recipes))
+        write_json(arguments.out, count(data_folder(arguments.data), arguments.read, arguments.corpora))
         log.info("wrote=%s numbers=%d", arguments.out, len(arguments.read))
 
     return action

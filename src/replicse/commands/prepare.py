@@ -3,20 +3,24 @@
 import json
 import logging
 import os
-import shutil
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from replicse.commands import Action
 from replicse.errors import BadInput, MissingData
-from replicse.files import read_json, sha256_of, write_json, written_aside
+from replicse.files import copy_file, read_json, sha256_of, write_json, written_aside
 
 log = logging.getLogger(__name__)
 
 
 def data_folder(place: Path) -> Path:
-    """Return the data root of a data record, or the folder itself."""
-    return Path(read_json(place)["root"]) if place.is_file() else place
+    """Return the data root of a data record, or the folder itself; BadInput for another file."""
+    if not place.is_file():
+        return place
+    record = read_json(place)
+    if not isinstance(record, dict) or "root" not in record:
+        raise BadInput(f"{place}: no data record; name one that `replicse data` wrote, or a folder")
+    return Path(record["root"])
 
 
 def data_verb(parser: ArgumentParser) -> Action:
@@ -34,8 +38,7 @@ def data_verb(parser: ArgumentParser) -> Action:
         if arguments.source == "embedded":
             from replicse.world.world import write_world
 
-            written = write_world(own)["files"]
-            files = [{"name": name, **facts} for name, facts in sorted(written.items())]
+            files = [{"name": name, **facts} for name, facts in sorted(write_world(own).items())]
             record = {"root": str(own), "files": files}
         elif arguments.source == "hub":
             from replicse.data.hub import materialise
@@ -81,18 +84,13 @@ def tokenizer_verb(parser: ArgumentParser) -> Action:
         if "vocabulary" in recipe:
             made = tokenizer_from_vocabulary(root / recipe["vocabulary"], recipe.get("lowercase", True))
         else:
-            lines = read_corpus(root, corpus_recipe(recipe["corpus"]))["text"]
+            lines = read_corpus(root, recipe["corpus"])["text"]
             made = train_tokenizer(recipe["train"], lines, recipe["size"], recipe.get("lowercase", True))
         with written_aside(arguments.out) as temporary:
             made.save(str(temporary))
         log.info("wrote=%s vocabulary=%d", arguments.out, made.get_vocab_size())
 
     return action
-
-
-def corpus_recipe(recipe: dict) -> dict:
-    """Return a corpus recipe without the symbolic name the plan gave it."""
-    return {key: value for key, value in recipe.items() if key != "name"}
 
 
 def backbone_verb(parser: ArgumentParser) -> Action:
@@ -121,8 +119,7 @@ def copy_encoder(source: Path, out: Path) -> None:
     for name in ("config.json", "tokenizer.json", "model.safetensors"):
         if not (source / name).exists():
             raise MissingData(f"{source / name}: no such file; an encoder folder needs it")
-        with written_aside(out / name) as temporary:
-            shutil.copyfile(source / name, temporary)
+        copy_file(source / name, out / name)
 
 
 def prepare_verb(parser: ArgumentParser) -> Action:
@@ -140,7 +137,7 @@ def prepare_verb(parser: ArgumentParser) -> Action:
         from replicse.data.store import write_store
 
         spec, root = arguments.store, data_folder(arguments.data)
-        columns = read_corpus(root, corpus_recipe(spec["corpus"]))
+        columns = read_corpus(root, spec["corpus"])
         view = spec["view"]
         if view["column"] not in columns:
             raise BadInput(

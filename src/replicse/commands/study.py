@@ -1,52 +1,66 @@
-"""Verbs on the study as a whole: plan, validate, status, show, why. None of them imports torch."""
+"""Verbs on the study as a whole: plan, validate, status, show, schemas. None of them imports torch."""
 
 import json
 import os
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from replicse.commands import Action
 from replicse.errors import BadInput
+from replicse.files import write_json
+from replicse.study.judge.audit import load_datasets
 from replicse.study.judge.claims import study_claims
-from replicse.study.paper.papers import Item
+from replicse.study.paper.config import Config, read_config
+from replicse.study.paper.papers import load_papers
+from replicse.study.paper.protocols import AS_DESCRIBED
 from replicse.study.plan.plan import Plan
-from replicse.study.plan.planner import load_plan, read_config
-from replicse.study.results.manifest import manifest_of
-from replicse.study.results.tabulate import Evaluations, tabulate
+from replicse.study.plan.planner import load_plan, load_scales, plan_of
+from replicse.study.results.tabulate import item_result, table_rows
+from replicse.study.results.values import Evaluations
+
+CONFIG = Path("config.yaml")
 
 
 def add_study_arguments(parser: ArgumentParser, example: str) -> None:
     """Add the arguments that choose a study."""
     parser.epilog = f"example:\n  {example}"
-    parser.add_argument("--config", type=Path, default=Path("config.yaml"), help="default: config.yaml")
+    parser.add_argument(
+        "--config", type=Path, action="append", default=[], help="laid over config.yaml; repeatable"
+    )
+    parser.add_argument("--study", type=Path, help="the config.json of a study that was started, instead")
     parser.add_argument("--scale", help="use this scale instead of the config's")
+    parser.add_argument("--seeds", type=int, help="so many seeds, from 0, instead of the config's")
     add_workflow_argument(parser)
     parser.add_argument("--json", action="store_true", help="machine-readable output")
 
 
 def add_workflow_argument(parser: ArgumentParser) -> None:
-    """Add the argument that names the folder of papers, scales and schemas; a job is told it by the workflow."""
+    """Add the argument that names the folder of papers and scales; a job is told it by the workflow."""
     default = Path(os.environ.get("REPLICSE_WORKFLOW", "workflow"))
     parser.add_argument(
         "--workflow", type=Path, default=default, help="default: $REPLICSE_WORKFLOW, else workflow"
     )
 
 
-def chosen_config(arguments: Namespace) -> dict[str, Any]:
-    """Return the chosen config, with the scale of the command line where one is given."""
-    config = read_config(arguments.config)
-    return {**config, "scale": arguments.scale} if arguments.scale else config
+def chosen_config(arguments: Namespace) -> tuple[dict[str, Any], str]:
+    """Return the chosen config and the file that a mistake in it stands in."""
+    if arguments.seeds is not None and arguments.seeds < 1:
+        raise BadInput(f"--seeds is {arguments.seeds}; expected at least 1")
+    files = [arguments.study] if arguments.study else [CONFIG, *(file for file in arguments.config if file != CONFIG)]
+    return read_config(files, arguments.scale, arguments.seeds), str(files[-1])
 
 
-def chosen_plan(arguments: Namespace) -> Plan:
-    """Return the plan of the chosen config and scale."""
-    return load_plan(chosen_config(arguments), arguments.workflow, str(arguments.config))
+def chosen_plan(arguments: Namespace, only: str = "") -> Plan:
+    """Return the plan of the chosen study, or of one of its items alone."""
+    config, file = chosen_config(arguments)
+    return load_plan(config, arguments.workflow, file, only)
 
 
 def plan_verb(parser: ArgumentParser) -> Action:
     """List items with their cells, runs and evaluations."""
-    add_study_arguments(parser, "replicse plan --scale paper")
+    add_study_arguments(parser, "replicse plan --scale paper --seeds 5")
 
     def action(arguments: Namespace) -> None:
         plan = chosen_plan(arguments)
@@ -54,8 +68,8 @@ def plan_verb(parser: ArgumentParser) -> Action:
             {
                 "item": item.id,
                 "cells": len(plan.cells[item.id]),
-                "runs": len(plan.runs_of(item)),
-                "hours": plan.hours(plan.runs_of(item)),
+                "runs": len(runs := plan.runs_of(item)),
+                "hours": plan.hours(runs),
                 "evaluations": len(plan.evaluation_files(item)),
                 "title": item.title,
             }
@@ -67,12 +81,12 @@ def plan_verb(parser: ArgumentParser) -> Action:
             "encoders": len(plan.encoders),
             "stores": len(plan.stores),
         }
-        device = plan.scale.cost["device"]
+        device = plan.scale.cost.device
         if arguments.json:
-            document = {"scale": plan.scale.name, "seeds": plan.study.seeds, "device": device}
+            document = {"scale": plan.scale.name, "seeds": plan.seeds, "device": device}
             print(json.dumps({**document, "items": rows, **totals}, indent=1))
             return
-        print(f"scale {plan.scale.name}: {plan.scale.title}; seeds {', '.join(map(str, plan.study.seeds))}")
+        print(f"scale {plan.scale.name}: {plan.scale.title}; seeds {', '.join(map(str, plan.seeds))}")
         print(f"{'item':<18}{'cells':>6}{'runs':>6}{'hours':>8}{'eval':>6}  title")
         for row in rows:
             numbers = f"{row['cells']:>6}{row['runs']:>6}{hours_text(row['hours']):>8}{row['evaluations']:>6}"
@@ -83,6 +97,7 @@ def plan_verb(parser: ArgumentParser) -> Action:
             f" columns, evaluated as {totals['encoders']} encoders"
         )
         print(f"estimated training time of the distinct runs: {hours_text(totals['hours'])} h on {device}")
+        print("\n".join(notes(plan)), end="\n" if plan.unpinned else "")
 
     return action
 
@@ -92,41 +107,57 @@ def hours_text(hours: float | None) -> str:
     return "?" if hours is None else f"{hours:.2f}" if hours < 10 else f"{hours:,.0f}"
 
 
+def notes(plan: Plan) -> Iterator[str]:
+    """Yield what a person should know of a plan: hub artefacts that no commit is known of."""
+    if plan.unpinned:
+        names = ", ".join(sorted(plan.unpinned))
+        yield f"not pinned to a commit (run replicse lock --write): {names}"
+
+
 def validate_verb(parser: ArgumentParser) -> Action:
-    """Check the config and all paper files, at every scale."""
+    """Check the config, all papers and all scales, and plan everything at every scale."""
     add_study_arguments(parser, "replicse validate")
 
     def action(arguments: Namespace) -> None:
+        workflow = arguments.workflow
+        papers = load_papers(workflow)
+        load_datasets(workflow)
+        for name in load_scales(workflow):
+            everything = Config(scale=name, papers="all", seeds=(0,), adjudicate="all")
+            plan = plan_of(everything, papers, workflow)
+            claims = study_claims(plan)
+            if plan.scale.comparable:
+                problem = next(unchanged_variants(plan), None)
+                if problem:
+                    raise BadInput(problem)
         plan = chosen_plan(arguments)
-        findings = [line for item in plan.items.values() for line in unprinted(plan, item)]
-        if findings:
-            raise BadInput("; ".join(findings[:5]))
         counts = {
-            "items": len(plan.items),
+            "papers": len(papers),
+            "items": sum(len(paper.items) for paper in papers.values()),
             "cells": sum(map(len, plan.cells.values())),
             "runs": len(plan.runs),
-            "claims": len(study_claims(plan)),
+            "claims": len(claims),
         }
         if arguments.json:
             print(json.dumps({"scale": plan.scale.name, **counts}))
         else:
-            print("ok: " + ", ".join(f"{count} {what}" for what, count in counts.items()))
+            print("\n".join(["ok: " + ", ".join(f"{count} {what}" for what, count in counts.items()), *notes(plan)]))
 
     return action
 
 
-def unprinted(plan: Plan, item: Item) -> list[str]:
-    """Return a sentence for each reported number of an item that no cell shows: a row or column id is misspelt."""
-    shown = {(cell.row.id, cell.column.id, cell.column.metric) for cell in plan.cells[item.id]}
-    left_out = {row.id for row in plan.papers[item.paper].items[item.name].rows} - {
-        row.id for row in item.rows
-    }
-    file = plan.papers[item.paper].folder / "reported.csv"
-    return [
-        f"{file}: {item.name} has a number for {'/'.join(key[1:])}, but {item.file} shows no such cell"
-        for key in plan.papers[item.paper].reported
-        if key[0] == item.name and key[1] not in left_out and key[1:] not in shown
-    ]
+def unchanged_variants(plan: Plan) -> Iterator[str]:
+    """Yield a sentence for each protocol that changes nothing in a row: its runs are those of the text."""
+    for item, cells in plan.cells.items():
+        described = {cell.key: cell for cell in cells if cell.protocol == AS_DESCRIBED}
+        paper = plan.papers[plan.items[item].paper]
+        for protocol in paper.protocols:
+            own = [cell for cell in cells if cell.protocol == protocol.id and cell.jobs]
+            for row in dict.fromkeys(cell.row.id for cell in own):
+                same = [cell.jobs == described[cell.key].jobs for cell in own if cell.row.id == row]
+                if all(same):
+                    file = paper.folder / "protocols.yaml"
+                    yield f"{file}: {protocol.id} changes nothing in row {row} of {item}; mend its change or its cells"
 
 
 def status_verb(parser: ArgumentParser) -> Action:
@@ -159,16 +190,66 @@ def show_verb(parser: ArgumentParser) -> Action:
 
     def action(arguments: Namespace) -> None:
         plan = chosen_plan(arguments)
-        item = plan.item(arguments.item)
-        manifest = manifest_of(plan, item)
-        cells = list(tabulate(manifest, Evaluations(plan.paths)))
+        result = item_result(plan, plan.item(arguments.item), Evaluations(plan.paths))
         if arguments.json:
-            print(json.dumps({"manifest": manifest, "cells": cells}, indent=1, ensure_ascii=False))
+            rows = list(table_rows(result))
+            print(json.dumps({"item": result.plain(), "cells": rows}, indent=1, ensure_ascii=False))
             return
-        from replicse.report.content.items import make_item, result_of
         from replicse.report.document import render_item_text
 
-        results = tuple(result_of(cell, item.id) for cell in cells)
-        print(render_item_text(make_item(manifest, results, scale=plan.scale.name)))
+        print(render_item_text(result))
 
     return action
+
+
+def schemas_verb(parser: ArgumentParser) -> Action:
+    """Write a JSON Schema of every kind of file, for editors: they are made from the models that check the files."""
+    parser.epilog = "example:\n  replicse schemas .schemas"
+    parser.add_argument("out", type=Path, help="the folder to write to")
+
+    def action(arguments: Namespace) -> None:
+        from pydantic import TypeAdapter
+
+        from replicse.study.judge.audit import Datasets
+        from replicse.study.paper.claims import Claim
+        from replicse.study.paper.papers import About
+        from replicse.study.paper.protocols import Protocol
+        from replicse.study.paper.recipes import Recipe
+        from replicse.study.paper.scales import Scale
+        from replicse.study.paper.tables import Item
+
+        kinds = {
+            "config": Config, "paper": About, "table": Item, "recipes": dict[str, Recipe], "protocols": list[Protocol],
+            "claims": list[Claim], "scale": Scale, "datasets": Datasets,
+        }  # fmt: skip
+        for name, kind in kinds.items():
+            write_json(arguments.out / f"{name}.schema.json", TypeAdapter(kind).json_schema())
+        print(f"wrote {len(kinds)} schemas to {arguments.out}")
+
+    return action
+
+
+def tabulate_verb(parser: ArgumentParser) -> Action:
+    """Write the result of one item as JSON, and its judged cells as CSV."""
+    add_study_arguments(
+        parser,
+        "replicse tabulate --study results/micro/config.json --item simcse/table3"
+        " --out results/micro/items/simcse/table3.json --table results/micro/tables/simcse/table3.csv",
+    )
+    parser.add_argument("--item", required=True, help="paper/item")
+    parser.add_argument("--out", type=Path, required=True, help="the item's result, JSON")
+    parser.add_argument("--table", type=Path, required=True, help="the item's cells, CSV")
+
+    def action(arguments: Namespace) -> None:
+        from replicse.files import write_rows
+        from replicse.study.results.tabulate import FIELDS
+
+        plan = chosen_plan(arguments, only=arguments.item)
+        result = item_result(plan, plan.item(arguments.item), Evaluations(plan.paths))
+        write_json(arguments.out, result.plain())
+        cells = write_rows(arguments.table, FIELDS, table_rows(result))
+        print(f"wrote={arguments.table} cells={cells}")
+
+    return action
+
+

@@ -17,7 +17,7 @@ from replicse.data.corpora import csv_records
 from replicse.data.sts import read_lines
 from replicse.data.tokenizer import tokenizer_from_merges, tokenizer_from_vocabulary
 from replicse.errors import BadInput, MissingData, nearest
-from replicse.files import read_json, sha256_of, write_json, written_aside
+from replicse.files import copy_file, read_json, sha256_of, write_json, written_aside
 
 RECORD = "hub.json"
 WAITS = (5.0, 20.0)  # seconds between tries, on top of the retries of huggingface_hub itself
@@ -63,7 +63,7 @@ def materialise(root: Path, wanted: Iterable[str], waits: Sequence[float] = WAIT
         if source.suffix == ".tar":
             _unpack(source, root / name / "downstream")
         else:
-            _copy(source, root / name)
+            copy_file(source, root / name)
         records.append(
             {"name": name, "sha256": sha256_of(source), "revision": commit, "rows": _rows(root / name)}
         )
@@ -86,14 +86,14 @@ def download_encoder(
     def fetch(path: str) -> Path:
         return _fetch(Artefact(repository, path, commit, "model"), folder, waits)[0]
 
-    _copy(config, folder / "config.json")
+    copy_file(config, folder / "config.json")
     _first_of(
-        lambda: _copy(fetch("model.safetensors"), folder / "model.safetensors"),
+        lambda: copy_file(fetch("model.safetensors"), folder / "model.safetensors"),
         lambda: _convert_weights(fetch("pytorch_model.bin"), folder / "model.safetensors"),
     )
     tokenizer = folder / "tokenizer.json"
     _first_of(
-        lambda: _copy(fetch("tokenizer.json"), tokenizer),
+        lambda: copy_file(fetch("tokenizer.json"), tokenizer),
         lambda: _save(tokenizer_from_merges(fetch("vocab.json"), fetch("merges.txt")), tokenizer),
         lambda: _save(tokenizer_from_vocabulary(fetch("vocab.txt"), _is_uncased(fetch)), tokenizer),
     )
@@ -171,11 +171,6 @@ def _first_of(*attempts: Callable[[], None]) -> None:
         except MissingData as problem:
             problems.append(problem)
     raise problems[0]
-
-
-def _copy(source: Path, target: Path) -> None:
-    with written_aside(target) as temporary:
-        shutil.copyfile(source, temporary)
 
 
 def _unpack(archive: Path, target: Path) -> None:

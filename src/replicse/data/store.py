@@ -1,9 +1,10 @@
 """Tokenised store: one column of text, tokenised once and memory-mapped by every run that reads it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer
@@ -56,13 +57,14 @@ def write_store(
         raise BadInput(f"{folder}: the corpus has no rows; check the files and filters of {dict(spec)}")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / RECORD).unlink(missing_ok=True)
-    with written_aside(folder / TOKENS) as tokens, written_aside(folder / OFFSETS) as offsets:
-        lengths = _stream_tokens(tokens, tokenizer, texts)
-        with offsets.open("wb") as stream:
-            np.save(stream, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
+    tokens, lengths = _tokenised(tokenizer, texts)
+    offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    for name, values in ((TOKENS, tokens), (OFFSETS, offsets)):
+        with written_aside(folder / name) as temporary, temporary.open("wb") as stream:
+            np.save(stream, values)
     record = {
         "rows": len(texts),
-        "tokens": int(lengths.sum()),
+        "tokens": len(tokens),
         "max_length": max_length,
         "sha256": {name: sha256_of(folder / name) for name in (TOKENS, OFFSETS)},
         "tokenizer": sha256_of(tokenizer_file),
@@ -97,30 +99,13 @@ def _broken(folder: Path, why: str) -> BadInput:
     return BadInput(f"{folder}: broken store ({why}); delete the folder and run the prepare stage again")
 
 
-def _stream_tokens(path: Path, tokenizer: Tokenizer, texts: Sequence[str]) -> np.ndarray:
-    """Write the ids of all texts as one int32 `.npy` file and return the length of each row, int64."""
-    lengths = np.empty(len(texts), dtype=np.int64)
-    row = 0
-    with path.open("wb") as stream:
-        _write_header(stream, 0)
-        for ids in _rows(tokenizer, texts):
-            stream.write(np.asarray(ids, dtype=np.int32).tobytes())
-            lengths[row] = len(ids)
-            row += 1
-        start = stream.tell()
-        stream.seek(0)
-        _write_header(stream, int(lengths.sum()))
-        stream.seek(start)
-    return lengths
-
-
-def _rows(tokenizer: Tokenizer, texts: Sequence[str]) -> Iterator[list[int]]:
+def _tokenised(tokenizer: Tokenizer, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ids of all texts, int32, and the length of each row, int64."""
+    tokens, lengths = array("i"), np.empty(len(texts), dtype=np.int64)
     for start in range(0, len(texts), BATCH):
-        for encoding in tokenizer.encode_batch_fast(list(texts[start : start + BATCH])):
-            yield encoding.ids
-
-
-def _write_header(stream: BinaryIO, count: int) -> None:
-    # numpy pads this header for any count, so that the final one fits over the first.
-    header = {"descr": np.dtype(np.int32).str, "fortran_order": False, "shape": (count,)}
-    np.lib.format.write_array_header_1_0(stream, header)
+        for row, encoding in enumerate(
+            tokenizer.encode_batch_fast(list(texts[start : start + BATCH])), start
+        ):
+            tokens.extend(encoding.ids)
+            lengths[row] = len(encoding.ids)
+    return np.frombuffer(tokens, dtype=np.int32), lengths

@@ -11,8 +11,7 @@ from typing import BinaryIO
 import numpy as np
 
 from replicse.errors import BadInput, MissingData, nearest
-
-STS_TASKS = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")
+from replicse.registry.corpora import STS_TASKS
 
 # SMT is absent from STS13, as in SentEval: its licence forbids redistribution (methods section 2.2).
 STS_SUBSETS = {
@@ -38,6 +37,11 @@ class StsSubset:
     first: tuple[str, ...]
     second: tuple[str, ...]
     gold: np.ndarray
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Return the sentences of both sides, repetitions included."""
+        return self.first + self.second
 
 
 def senteval_root(folder: Path) -> Path:
@@ -85,20 +89,25 @@ def read_lines(path: Path, fallback: str | None = None, keep_ends: bool = False)
             yield number, text if keep_ends else text.removesuffix("\n").removesuffix("\r")
 
 
+def filled_lines(path: Path, fallback: str | None = None) -> Iterator[tuple[int, str]]:
+    """Yield number and text of the lines that `read_lines` yields and that are not blank."""
+    return ((number, line) for number, line in read_lines(path, fallback) if line.strip())
+
+
 def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
     """Yield line number and the named columns of a tab-separated file with a header line and no quoting."""
-    positions: list[int] = []
-    width = 0
+    header: list[str] = []
     for number, line in read_lines(path):
         cells = line.split("\t")
         if number == 1:
-            width = len(cells)
-            positions = [_position(path, cells, name) for name in columns]
+            header = cells
+            for name in (name for name in columns if name not in header):
+                raise BadInput(f'{path}:1: the header has no column "{name}"{nearest(name, header)}')
         elif line.strip():
-            if len(cells) != width:
-                problem = f"{len(cells)} tab-separated columns, but the header has {width}"
+            if len(cells) != len(header):
+                problem = f"{len(cells)} tab-separated columns, but the header has {len(header)}"
                 raise BadInput(f"{path}:{number}: {problem}; mend the line")
-            yield number, [cells[position] for position in positions]
+            yield number, [cells[header.index(name)] for name in columns]
 
 
 def one_spaced(text: str) -> str:
@@ -133,12 +142,6 @@ def _decoded(raw: bytes, path: Path, number: int, fallback: str | None) -> str:
         raise BadInput(f"{path}:{number}: not UTF-8; convert the file to UTF-8") from None
 
 
-def _position(path: Path, header: list[str], name: str) -> int:
-    if name not in header:
-        raise BadInput(f'{path}:1: the header has no column "{name}"{nearest(name, header)}')
-    return header.index(name)
-
-
 def _subset(name: str, pairs: list[tuple[str, str, float]], path: Path) -> StsSubset:
     if not pairs:
         raise BadInput(f"{path}: no scored pair; fetch the file again")
@@ -154,29 +157,26 @@ def _year_subset(folder: Path, name: str) -> StsSubset:
     """Return a subset of STS12 to STS16; a pair whose gold line is empty was never scored and is skipped."""
     sentences, scores = folder / f"STS.input.{name}.txt", folder / f"STS.gs.{name}.txt"
     gold = [line.strip() for _, line in read_lines(scores)]
-    pairs = []
-    count = 0
-    for number, line in read_lines(sentences):
-        count = number
-        score = gold[number - 1] if number <= len(gold) else ""
-        if not score:
-            continue
-        cells = line.split("\t")
-        if len(cells) < 2:
-            raise BadInput(f"{sentences}:{number}: no tab; expected sentence, tab, sentence; mend the line")
-        pairs.append((cells[0], cells[1], score_of(score, scores, number)))
-    if count != len(gold):
-        problem = f"{len(gold)} lines, but {sentences.name} has {count}"
+    lines = list(read_lines(sentences))
+    if len(lines) != len(gold):
+        problem = f"{len(gold)} lines, but {sentences.name} has {len(lines)}"
         raise BadInput(f"{scores}: {problem}; fetch both files again")
+    pairs = []
+    for (number, line), score in zip(lines, gold, strict=True):
+        if score:
+            first, tab, rest = line.partition("\t")
+            if not tab:
+                raise BadInput(
+                    f"{sentences}:{number}: no tab; expected sentence, tab, sentence; mend the line"
+                )
+            pairs.append((first, rest.partition("\t")[0], score_of(score, scores, number)))
     return _subset(name, pairs, sentences)
 
 
 def _stsb(path: Path) -> StsSubset:
     """Return a split of STS-B: tabs, no header, no quoting; score and sentences in columns 5 to 7."""
     pairs = []
-    for number, line in read_lines(path):
-        if not line.strip():
-            continue
+    for number, line in filled_lines(path):
         cells = line.split("\t")
         if len(cells) < 7:
             problem = f"{len(cells)} tab-separated columns, expected 7 or more"

@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
-from replicse.data.sts import one_spaced, read_lines, read_table, senteval_root
+from replicse.data.sts import filled_lines, one_spaced, read_lines, read_table, senteval_root
 from replicse.errors import BadInput, nearest
+from replicse.registry.suites import TRANSFER_TASKS
 
 Row = tuple[int, *tuple[str, ...]]  # label, sentence and, for pairs, second sentence
-
-TRANSFER_TASKS = ("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC")
 
 # Files of class 1 and class 0. For SUBJ the objective sentences are class 1, as in SentEval.
 POLARITY_FILES = {
@@ -49,25 +47,35 @@ class TransferTask:
 def load_transfer(root: Path, task: str) -> TransferTask:
     """Return a transfer set (methods section 2.3), rows in file order, class 1 before class 0.
 
-    Raises BadInput for an unknown task and for a malformed line, MissingData for an absent file.
+    Raises BadInput for an unknown task, a malformed line and a class without any sentence to learn from,
+    MissingData for an absent file.
     """
     if task not in TRANSFER_TASKS:
         raise BadInput(f'"{task}" is no transfer task{nearest(task, TRANSFER_TASKS)}')
     downstream = senteval_root(root)
     if task in POLARITY_FILES:
-        positive, negative = (downstream / file for file in POLARITY_FILES[task])
-        return TransferTask(task, {"all": _split(chain(_class(positive, 1), _class(negative, 0)), positive)})
+        paths = [downstream / file for file in POLARITY_FILES[task]]
+        both = [_filled(_class(path, label), path) for path, label in zip(paths, (1, 0), strict=True)]
+        return TransferTask(task, {"all": _split(both[0] + both[1])})
     read = {"SST2": _sst2, "TREC": _trec, "MRPC": _mrpc}[task]
     paths = {split: downstream / file for split, file in SPLIT_FILES[task].items()}
-    return TransferTask(task, {split: _split(read(path), path) for split, path in paths.items()})
+    splits = {split: _split(_filled(read(path), path)) for split, path in paths.items()}
+    classes = TREC_CLASSES if task == "TREC" else ("0", "1")
+    for label in set(range(len(classes))) - set(splits["train"].labels.tolist()):
+        raise BadInput(f"{paths['train']}: no row of class {classes[label]}; fetch the file again")
+    return TransferTask(task, splits)
 
 
-def _split(rows: Iterator[Row], path: Path) -> TransferSplit:
-    """Return rows as a split; BadInput where the file has none."""
-    columns = list(zip(*rows, strict=True))
-    if not columns:
+def _filled(rows: Iterator[Row], path: Path) -> list[Row]:
+    """Return the rows of a file; BadInput where it has none."""
+    found = list(rows)
+    if not found:
         raise BadInput(f"{path}: no rows; fetch the file again")
-    labels, first, *second = columns
+    return found
+
+
+def _split(rows: list[Row]) -> TransferSplit:
+    labels, first, *second = zip(*rows, strict=True)
     return TransferSplit(first, second[0] if second else None, np.array(labels, dtype=np.int64))
 
 
@@ -78,9 +86,7 @@ def _class(path: Path, label: int) -> Iterator[Row]:
 
 
 def _sst2(path: Path) -> Iterator[Row]:
-    for number, line in read_lines(path):
-        if not line.strip():
-            continue
+    for number, line in filled_lines(path):
         sentence, tab, label = line.rpartition("\t")
         if not tab:
             raise BadInput(f"{path}:{number}: no tab; expected sentence, tab, 0 or 1; mend the line")
@@ -89,9 +95,7 @@ def _sst2(path: Path) -> Iterator[Row]:
 
 def _trec(path: Path) -> Iterator[Row]:
     """Yield questions with their coarse class, the part of the label before the colon; may be Latin-1."""
-    for number, line in read_lines(path, fallback="latin-1"):
-        if not line.strip():
-            continue
+    for number, line in filled_lines(path, fallback="latin-1"):
         label, _, question = line.partition(" ")
         coarse = label.partition(":")[0]
         if coarse not in TREC_CLASSES:

@@ -8,16 +8,17 @@ from pathlib import Path
 import numpy as np
 import torch
 from tokenizers import Tokenizer
-from torch import Tensor, nn
+from torch import Tensor
 
 from replicse.data.tokenizer import load_tokenizer, tokenizer_from_vocabulary
+from replicse.encoder.backbone import Backbone, device_of, open_backbone
 from replicse.encoder.batch import TokenBatch
-from replicse.encoder.checkpoints import load_encoder, read_config
-from replicse.encoder.foreign import ForeignEncoder, backend_tokenizer, open_foreign
-from replicse.encoder.pooling import need_of, pool, random_head
-from replicse.encoder.transformer import CONFIG_KEYS, TransformerEncoder
+from replicse.encoder.heads import SentenceHead, random_head, stored_head
+from replicse.encoder.pooling import need_of, pool
+from replicse.encoder.stored import read_config
 from replicse.errors import BadInput, MissingData
 from replicse.files import read_json
+from replicse.registry.encoders import Engine
 
 # Padded tokens of one batch: a CPU wants its working set in the cache, a GPU wants to be full.
 BATCH_TOKENS = {"cpu": 2048, "cuda": 65536}
@@ -34,25 +35,25 @@ class SentenceEncoder:
 
     def __init__(
         self,
-        encoder: TransformerEncoder | ForeignEncoder,
-        head: nn.Module | None,
+        backbone: Backbone,
+        head: SentenceHead | None,
         tokenizer: Path | Tokenizer,
         pooling: str,
         max_length: int = 512,
         batch_tokens: int | None = None,
     ) -> None:
-        self.encoder, self.head, self.pooling = encoder, head, pooling
+        self.backbone, self.head, self.pooling = backbone, head, pooling
         self.need = need_of(pooling)
-        length = min(max_length, encoder.max_length)
+        length = min(max_length, backbone.max_length)
         self.tokenizer = tokenizer if isinstance(tokenizer, Tokenizer) else load_tokenizer(tokenizer, length)
         self.tokenizer.no_padding()
         self.tokenizer.enable_truncation(length)
-        if self.tokenizer.get_vocab_size() > encoder.vocabulary:
+        if self.tokenizer.get_vocab_size() > backbone.vocabulary:
             raise BadInput(
                 f"the tokenizer has {self.tokenizer.get_vocab_size()} tokens, but the encoder knows "
-                f"{encoder.vocabulary}; use the tokenizer that belongs to the encoder"
+                f"{backbone.vocabulary}; use the tokenizer that belongs to the encoder"
             )
-        self.device = next(encoder.parameters()).device
+        self.device = device_of(backbone)
         self.batch_tokens = batch_tokens or BATCH_TOKENS.get(self.device.type, BATCH_TOKENS["cpu"])
         self._tokens: dict[str, bytes] = {}
         self._vectors: dict[bytes, np.ndarray] = {}
@@ -65,6 +66,7 @@ class SentenceEncoder:
         max_length: int = 512,
         device: str | None = None,
         batch_tokens: int | None = None,
+        engine: Engine = "auto",
     ) -> "SentenceEncoder":
         """Open a Hugging Face or sentence-transformers folder, or a hub id (`name/model[@revision]`).
 
@@ -73,21 +75,22 @@ class SentenceEncoder:
         """
         need_of(pooling)
         folder = _transformer_folder(_local_folder(str(folder_or_hub_id)))
-        family = read_config(folder).get("model_type")
-        if family in CONFIG_KEYS:
-            loaded = load_encoder(folder)
-            encoder, head = loaded.encoder, loaded.head
-        else:
-            encoder, head = open_foreign(folder)
-        if pooling == "random-head":
-            head = random_head(encoder.hidden)
-        if pooling == "cls-head" and head is None:
-            raise BadInput(f"{folder}: no head (pooler.dense) is stored there; choose pooling cls")
+        backbone = open_backbone(folder, engine)
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        encoder.to(device)
+        head = _head_for(pooling, folder, backbone.hidden)
         if head is not None:
             head.to(device)
-        return cls(encoder, head, _open_tokenizer(folder, family), pooling, max_length, batch_tokens)
+        return cls(backbone.to(device), head, _open_tokenizer(folder), pooling, max_length, batch_tokens)
+
+    def reload(self, folder: Path) -> None:
+        """Take the weights of another checkpoint of the same run; tokens are kept.
+
+        A head that no training has seen is none of the checkpoint's, so it stays as it is.
+        """
+        self.backbone.load_state_dict(open_backbone(folder, self.backbone.engine).state_dict())
+        if self.pooling == "cls-head":
+            self.head.load_state_dict(_head_for(self.pooling, folder, self.backbone.hidden).state_dict())
+        self.forget()
 
     def __call__(self, sentences: Sequence[str]) -> np.ndarray:
         """Return float32 vectors (n, hidden) in the order of the sentences."""
@@ -115,7 +118,7 @@ class SentenceEncoder:
     def _encode(self, keys: list[bytes]) -> None:
         if not keys:
             return
-        parts = [part for part in (self.encoder, self.head) if part is not None]
+        parts = [part for part in (self.backbone, self.head) if part is not None]
         training = [part.training for part in parts]
         for part in parts:
             part.eval()
@@ -142,7 +145,7 @@ class SentenceEncoder:
 
     def _encode_batch(self, rows: list[np.ndarray]) -> Tensor:
         batch = TokenBatch.from_rows(rows).to(self.device)
-        return pool(self.encoder(batch, self.need), batch, self.pooling, self.head).float()
+        return pool(self.backbone(batch, self.need), batch, self.pooling, self.head).float()
 
 
 def _local_folder(name: str) -> Path:
@@ -163,12 +166,26 @@ def _transformer_folder(folder: Path) -> Path:
     return folder / read_json(modules)[0]["path"] if modules.is_file() else folder
 
 
-def _open_tokenizer(folder: Path, family: str | None) -> Tokenizer:
+def _head_for(pooling: str, folder: Path, hidden: int) -> SentenceHead | None:
+    """Return the head that a pooling applies; BadInput where it is not stored."""
+    if pooling == "random-head":
+        return random_head(hidden)
+    if pooling != "cls-head":
+        return None
+    head = stored_head(folder)
+    if head is None:
+        raise BadInput(f"{folder}: no head (pooler.dense) is stored there; choose pooling cls")
+    return head
+
+
+def _open_tokenizer(folder: Path) -> Tokenizer:
     file, vocabulary = folder / "tokenizer.json", folder / "vocab.txt"
     if file.is_file():
         return load_tokenizer(file, None)
-    if family in ("bert", "distilbert") and vocabulary.is_file():
+    if read_config(folder).get("model_type") in ("bert", "distilbert") and vocabulary.is_file():
         settings = folder / "tokenizer_config.json"
         lowercase = read_json(settings).get("do_lower_case", True) if settings.is_file() else True
         return tokenizer_from_vocabulary(vocabulary, lowercase)
+    from replicse.encoder.huggingface import backend_tokenizer
+
     return backend_tokenizer(folder)

@@ -1,25 +1,20 @@
 """The distribution of cosines of STS-B pairs by human rating (SimCSE Figure G.1, DiffCSE Figure 2)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from replicse.data.sts import load_sts
+from replicse.evaluation import geometry
 from replicse.evaluation.correlation import cosines
 from replicse.evaluation.geometry import SPLITS
-from replicse.evaluation.spectrum import sentences as stsb_sentences
 from replicse.evaluation.suites import Vectors
+from replicse.registry.suites import QUANTILES, RATINGS
 
-GROUPS = ("0-1", "1-2", "2-3", "3-4", "4-5")
-QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
 BINS = 100
-
-
-def sentences(root: Path, splits: Sequence[str] = SPLITS, bins: int = BINS) -> Iterator[str]:
-    """Yield every sentence that `evaluate` asks for with these options."""
-    return stsb_sentences(root, splits)
+sentences = geometry.sentences
 
 
 def evaluate(
@@ -38,15 +33,15 @@ def evaluate(
     groups = rating_groups(gold)
     found: dict[str, Any] = {"edges": edges.tolist()}
     failures: dict[str, str] = {}
-    for number, name in enumerate(GROUPS):
+    for number, name in enumerate(RATINGS):
         found[name], reason = describe(similarities[groups == number], edges)
         failures |= {f"{name}/{key}": reason for key in found[name] if reason and key != "n"}
     return {**found, "failures": failures} if failures else found
 
 
 def rating_groups(gold: np.ndarray) -> np.ndarray:
-    """Return the place in GROUPS of each rating."""
-    return np.clip(np.floor(gold), 0, len(GROUPS) - 1).astype(np.int64)
+    """Return the place in RATINGS of each rating."""
+    return np.clip(np.floor(gold), 0, len(RATINGS) - 1).astype(np.int64)
 
 
 def describe(similarities: np.ndarray, edges: np.ndarray) -> tuple[dict[str, Any], str]:

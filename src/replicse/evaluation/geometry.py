@@ -1,6 +1,6 @@
 """Alignment and uniformity of sentence vectors on STS-B (methods 2.4; Wang and Isola 2020)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,11 @@ _BLOCK = 1024
 _NORM_TOLERANCE = 1e-3
 
 
-def sentences(root: Path) -> Iterator[str]:
-    """Yield every sentence of STS-B, duplicates included."""
-    for split in SPLITS:
+def sentences(root: Path, splits: Sequence[str] = SPLITS) -> Iterator[str]:
+    """Yield every sentence of these splits of STS-B, duplicates included."""
+    for split in splits:
         for subset in load_sts(root, "STS-B", split):
-            yield from subset.first
-            yield from subset.second
+            yield from subset.sentences
 
 
 def evaluate(root: Path, vectors: Vectors) -> dict[str, Any]:

@@ -164,7 +164,6 @@ def _train_round(
     decay = l2.repeat_interleave(targets.shape[1], dim=1)[..., None]
     shares = _shares_of_rows(bundle, setting).to(weights.dtype)
     gradient, scratch = torch.empty_like(weights), torch.empty_like(weights)
-    update = {"adam": _adam, "rmsprop": _rmsprop}[setting.optimiser]
     step = passes_made * len(shares)
     for _ in range(setting.epoch_size):
         for rows, share in zip(_orders(bundle, setting), shares, strict=True):
@@ -176,7 +175,7 @@ def _train_round(
             residual *= share
             torch.bmm(residual.view_as(logits).transpose(1, 2), batch, out=gradient)
             gradient.addcmul_(weights, decay)
-            update(weights, first, second, gradient, scratch, step, setting.learning_rate)
+            _update(weights, (first, second), gradient, scratch, step, setting)
     for run, parts in zip(bundle, zip(weights, first, second, strict=True), strict=True):
         pieces = zip(*(part.split(targets.shape[1]) for part in parts), strict=True)
         for problem, piece in zip(run.problems, pieces, strict=True):
@@ -205,35 +204,26 @@ def _shares_of_rows(bundle: Sequence[_Run], setting: Setting) -> torch.Tensor:
     return torch.from_numpy(by_step / by_step.sum(axis=2, keepdims=True))[..., None, None]
 
 
-def _adam(
+def _update(
     weights: torch.Tensor,
-    first: torch.Tensor,
-    second: torch.Tensor,
+    moments: Sequence[torch.Tensor],
     gradient: torch.Tensor,
     scratch: torch.Tensor,
     step: int,
-    learning_rate: float,
+    setting: Setting,
 ) -> None:
-    """Take a step of Adam with PyTorch's defaults, in place."""
+    """Take a step of Adam or RMSprop with PyTorch's defaults, in place; RMSprop has no first moment or step count."""
+    first, second = moments
+    adam = setting.optimiser == "adam"
+    kept, new = (0.999, 0.001) if adam else (0.99, 0.01)
+    second.mul_(kept).addcmul_(gradient, gradient, value=new)
+    torch.sqrt(second, out=scratch)
+    if not adam:
+        weights.addcdiv_(gradient, scratch.add_(1e-8), value=-setting.learning_rate)
+        return
     first.lerp_(gradient, 0.1)
-    second.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
-    torch.sqrt(second, out=scratch).div_((1 - 0.999**step) ** 0.5).add_(1e-8)
-    weights.addcdiv_(first, scratch, value=-learning_rate / (1 - 0.9**step))
-
-
-def _rmsprop(
-    weights: torch.Tensor,
-    first: torch.Tensor,
-    second: torch.Tensor,
-    gradient: torch.Tensor,
-    scratch: torch.Tensor,
-    step: int,
-    learning_rate: float,
-) -> None:
-    """Take a step of RMSprop with PyTorch's defaults, in place; it has no first moment or step count."""
-    second.mul_(0.99).addcmul_(gradient, gradient, value=0.01)
-    torch.sqrt(second, out=scratch).add_(1e-8)
-    weights.addcdiv_(gradient, scratch, value=-learning_rate)
+    scratch.div_((1 - 0.999**step) ** 0.5).add_(1e-8)
+    weights.addcdiv_(first, scratch, value=-setting.learning_rate / (1 - 0.9**step))
 
 
 def _check(features: torch.Tensor, labels: np.ndarray, run: _Run) -> None:

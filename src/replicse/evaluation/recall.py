@@ -14,9 +14,9 @@ import numpy as np
 from replicse.data.sts import load_sts
 from replicse.evaluation.neighbours import cosine_matrix, unit_rows
 from replicse.evaluation.suites import Vectors
+from replicse.registry.suites import CUTOFFS
 
 PERFECT = 5.0
-CUTOFFS = {"at1": 1, "at5": 5, "at10": 10}
 
 
 def sentences(root: Path) -> Iterator[str]:

@@ -1,23 +1,17 @@
 """The singular values of the matrix of STS-B sentence vectors (SimCSE, Figure F.1)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from replicse.data.sts import load_sts
+from replicse.evaluation import geometry
 from replicse.evaluation.geometry import SPLITS
 from replicse.evaluation.neighbours import unit_rows
 from replicse.evaluation.suites import Vectors
 
-
-def sentences(root: Path, splits: Sequence[str] = SPLITS) -> Iterator[str]:
-    """Yield every sentence of these splits of STS-B, repetitions included."""
-    for split in splits:
-        for subset in load_sts(root, "STS-B", split):
-            yield from subset.first
-            yield from subset.second
+sentences = geometry.sentences
 
 
 def evaluate(root: Path, vectors: Vectors, splits: Sequence[str] = SPLITS) -> dict[str, Any]:

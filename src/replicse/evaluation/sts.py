@@ -6,23 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from replicse.data.sts import STS_SPLITS, STS_TASKS, StsSubset, load_sts
-from replicse.errors import BadInput, nearest
+from replicse.data.sts import STS_SPLITS, StsSubset, load_sts
 from replicse.evaluation.correlation import cosines, spearman
 from replicse.evaluation.suites import Vectors, focused
+from replicse.registry.suites import AGGREGATIONS, AVERAGES, STS_DEV_TASKS, STS_TASKS
 from replicse.study.results.statistics import spearman_interval
 
-TASKS = {"test": STS_TASKS, "dev": ("STS-B", "SICK-R")}
-AGGREGATIONS = ("all", "mean", "wmean")
-AVERAGES = {"avg": "all", "avg-mean": "mean", "avg-wmean": "wmean"}
+TASKS = {"test": STS_TASKS, "dev": STS_DEV_TASKS}
 
 
 def sentences(root: Path, split: str = "test", tasks: Sequence[str] | None = None) -> Iterator[str]:
     """Yield every sentence that `evaluate` asks for with these options."""
-    for task in _tasks(split, tasks):
+    for task in tasks or TASKS[split]:
         for subset in load_sts(root, task, split):
-            yield from subset.first
-            yield from subset.second
+            yield from subset.sentences
 
 
 def evaluate(
@@ -39,7 +36,7 @@ def evaluate(
     scores: dict[str, Any] = {}
     failures: dict[str, str] = {}
     pairs: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-    for task in _tasks(split, tasks):
+    for task in tasks or TASKS[split]:
         # "Target" post-processing is fitted on the task's own sentences, of all its splits (methods 2.5).
         own = focused(vectors, _all_splits(root, task))
         subsets = load_sts(root, task, split)
@@ -60,7 +57,7 @@ def evaluate(
 def _all_splits(root: Path, task: str) -> Iterator[str]:
     for split in STS_SPLITS.get(task, ("test",)):
         for subset in load_sts(root, task, split):
-            yield from (*subset.first, *subset.second)
+            yield from subset.sentences
 
 
 def _average(scores: dict[str, Any], aggregation: str) -> float | None:
@@ -106,12 +103,3 @@ def _reason(predicted: np.ndarray, gold: np.ndarray) -> str:
     if not np.isfinite(predicted).all():
         return "a sentence vector is not finite"
     return "all cosines are equal" if np.ptp(predicted) == 0 else "all gold scores are equal"
-
-
-def _tasks(split: str, tasks: Sequence[str] | None) -> Sequence[str]:
-    if split not in TASKS:
-        raise BadInput(f'STS split "{split}" is unknown{nearest(split, TASKS)}')
-    for task in tasks or ():
-        if task not in TASKS[split]:
-            raise BadInput(f'STS task "{task}" is unknown{nearest(task, TASKS[split])}')
-    return tasks or TASKS[split]

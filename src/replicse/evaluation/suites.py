@@ -1,35 +1,18 @@
-"""The evaluation suites by name, and what a metric path such as `sts-dev/STS-B/all` means."""
+"""The evaluation suites at work: `replicse.registry.suites` names their modules, options and metric paths.
 
-import importlib
-import inspect
+A suite is a module with `sentences(root, **options)` and `evaluate(root, vectors, **options)`.
+"""
+
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 from types import ModuleType
 from typing import Any, Protocol
 
 import numpy as np
 
 from replicse.errors import BadInput, nearest
-
-# A suite is a module with `sentences(root, **options)` and `evaluate(root, vectors, **options)`.
-SUITES: dict[str, tuple[str, dict[str, Any]]] = {
-    "sts": ("replicse.evaluation.sts", {"split": "test"}),
-    "sts-dev": ("replicse.evaluation.sts", {"split": "dev"}),
-    "geometry": ("replicse.evaluation.geometry", {}),
-    "transfer": ("replicse.evaluation.transfer", {"setting": "test"}),
-    "transfer-dev": ("replicse.evaluation.transfer", {"setting": "fast"}),
-    "spectrum": ("replicse.evaluation.spectrum", {}),
-    "density": ("replicse.evaluation.density", {}),
-    "density-test": ("replicse.evaluation.density", {"splits": ("test",)}),
-    "retrieval": ("replicse.evaluation.retrieval", {}),
-    "retrieval-stsb": (
-        "replicse.evaluation.retrieval",
-        {"corpus": {"format": "sts-sentences", "task": "STS-B", "split": "test"}},
-    ),
-    "recall": ("replicse.evaluation.recall", {}),
-    "model": ("replicse.evaluation.model", {}),
-    "training": ("replicse.evaluation.training", {}),
-}
+from replicse.registry.suites import SUITES
 
 
 class Vectors(Protocol):
@@ -42,12 +25,16 @@ class Vectors(Protocol):
         """Encode all sentences now, sorted by length."""
 
 
-def suite(name: str) -> tuple[ModuleType, dict[str, Any]]:
-    """Return a suite's module and its fixed options; BadInput names the nearest known suite."""
+def suite(name: str, options: Mapping[str, Any] | None = None) -> tuple[ModuleType, dict[str, Any]]:
+    """Return a suite's module and what it is called with; BadInput for an unknown suite and for bad options."""
     if name not in SUITES:
         raise BadInput(f'suite "{name}" is unknown{nearest(name, SUITES)}')
-    module, options = SUITES[name]
-    return importlib.import_module(module), options
+    entry = SUITES[name]
+    given = entry.options.of(options or {}, f"suite {name}")
+    return resolve_name(entry.module), {
+        **entry.fixed,
+        **{key: getattr(given, key) for key in given.model_fields_set},
+    }
 
 
 def run_suites(
@@ -58,11 +45,8 @@ def run_suites(
     `pairs` holds the (cosines, gold scores) of `suite/task`, where a suite rates pairs. `options` holds further
     keyword arguments by suite, such as the queries of a retrieval.
     """
-    chosen = {}
-    for name in names:
-        module, fixed = suite(name)
-        chosen[name] = module, {**fixed, **(options or {}).get(name, {})}
-    asked = {name: list(_asked(module, root, given)) for name, (module, given) in chosen.items()}
+    chosen = {name: suite(name, (options or {}).get(name)) for name in names}
+    asked = {name: list(module.sentences(root, **given)) for name, (module, given) in chosen.items()}
     prepare_all(vectors, asked.values())
     found: dict[str, Any] = {}
     failures: dict[str, str] = {}
@@ -74,11 +58,6 @@ def run_suites(
         pairs |= {f"{name}/{task}": sides for task, sides in numbers.pop("pairs", {}).items()}
         found[name] = numbers
     return {"suites": found, "failures": failures, "pairs": pairs}
-
-
-def _asked(module: ModuleType, root: Path, options: Mapping[str, Any]) -> Iterable[str]:
-    known = inspect.signature(module.sentences).parameters
-    return module.sentences(root, **{key: value for key, value in options.items() if key in known})
 
 
 def focused(vectors: Vectors, sentences: Iterable[str]) -> Vectors:

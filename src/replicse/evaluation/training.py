@@ -11,7 +11,7 @@ from replicse.evaluation.suites import Vectors
 from replicse.files import read_json
 
 
-def sentences(root: Path) -> Iterator[str]:
+def sentences(root: Path, folder: str = "") -> Iterator[str]:
     """Yield nothing: no sentence is encoded."""
     return iter(())
 

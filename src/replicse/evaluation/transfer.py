@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from replicse.data.transfer import TRANSFER_TASKS, TransferSplit, TransferTask, load_transfer
-from replicse.errors import BadInput, nearest
+from replicse.data.transfer import TransferSplit, TransferTask, load_transfer
+from replicse.errors import BadInput
 from replicse.evaluation.linear_probe import Fit, Setting, Trained, correct_shares, train_together, with_bias
 from replicse.evaluation.suites import Vectors
+from replicse.registry.suites import TRANSFER_TASKS
 
 SEED = 1111
 L2_GRID = (1e-5, 1e-4, 1e-3, 1e-2)
@@ -30,19 +31,16 @@ SETTINGS = {
 }
 
 
-def sentences(root: Path, setting: str = "test", tasks: Sequence[str] = TRANSFER_TASKS) -> Iterator[str]:
+def sentences(root: Path, setting: str = "test", tasks: Sequence[str] | None = None) -> Iterator[str]:
     """Yield every sentence that `evaluate` asks for with these options; the setting makes no difference."""
-    for name in tasks:
+    for name in tasks or TRANSFER_TASKS:
         for split in load_transfer(root, name).splits.values():
             yield from split.first
             yield from split.second or ()
 
 
 def evaluate(
-    root: Path,
-    vectors: Vectors,
-    setting: str = "test",
-    tasks: Sequence[str] = TRANSFER_TASKS,
+    root: Path, vectors: Vectors, setting: str = "test", tasks: Sequence[str] | None = None
 ) -> dict[str, Any]:
     """Return `accuracy` and `dev_accuracy` (x 100) of each task, and their means `avg` and `dev_avg`.
 
@@ -50,11 +48,9 @@ def evaluate(
     what SimCSE Table D.2 and DiffCSE's ablations report. A score is None where vectors are not
     finite, with its reason under `failures`; so is a mean where one of the seven tasks lacks its score.
     """
-    if setting not in SETTINGS:
-        raise BadInput(f'transfer setting "{setting}" is unknown{nearest(setting, SETTINGS)}')
     scores: dict[str, Any] = {}
     failures: dict[str, str] = {}
-    for name in tasks:
+    for name in tasks or TRANSFER_TASKS:
         found = run_task(load_transfer(root, name), vectors, SETTINGS[setting])
         scores[name] = dict.fromkeys(METRICS) if found is None else dict(zip(METRICS, found, strict=True))
         if found is None:

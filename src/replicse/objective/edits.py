@@ -5,12 +5,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
 from replicse.objective.generator import Generator
 from replicse.objective.mlm import masked_copy
-from replicse.objective.terms import Model
-
-PLACES = ("all", "masked")
+from replicse.registry.terms import Rewriting
 
 
 @dataclass(frozen=True)
@@ -22,26 +21,25 @@ class Edited:
 
 
 def replace(
-    batch: TokenBatch, ratio: float, places: str, generator: Generator, model: Model, random: torch.Generator
+    batch: TokenBatch, given: Rewriting, generator: Generator, backbone: Backbone, random: torch.Generator
 ) -> Edited:
     """Mask a share of the tokens and let the generator rewrite them; label 1 where another token stands then.
 
-    With `places` "all" every token is rewritten, masked or not, as the released code does; so unmasked tokens,
+    With places "all" every token is rewritten, masked or not, as the released code does; so unmasked tokens,
     and even [SEP], can be replaced. Position 0 is always the original's (methods 4.1).
     """
-    masked = masked_copy(batch, model, ratio, random)
-    if places == "all":
+    masked = masked_copy(batch, backbone, given.ratio, random)
+    if given.places == "all":
         tokens = generator(masked.batch, None, random)
     else:
-        tokens = batch.tokens.index_copy(
-            0, masked.positions, generator(masked.batch, masked.positions, random)
-        )
-    tokens = tokens.index_fill(0, batch.first, model.special.cls)
+        written = generator(masked.batch, masked.positions, random)
+        tokens = batch.tokens.index_copy(0, masked.positions, written)
+    tokens = tokens.index_fill(0, batch.first, backbone.special.cls)
     return Edited(TokenBatch(tokens, batch.offsets), (tokens != batch.tokens).long())
 
 
 def insert(
-    batch: TokenBatch, ratio: float, generator: Generator, model: Model, random: torch.Generator
+    batch: TokenBatch, ratio: float, generator: Generator, backbone: Backbone, random: torch.Generator
 ) -> Edited:
     """Insert tokens of the generator that amount to a share of a sentence's length; label 1 at these.
 
@@ -60,7 +58,7 @@ def insert(
     positions = torch.cat(chosen).sort().values.to(batch.tokens.device)
     new = torch.ones(int(offsets[-1]), dtype=torch.bool, device=batch.tokens.device)
     new[positions] = False
-    tokens = batch.tokens.new_full((len(new),), model.special.mask)
+    tokens = batch.tokens.new_full((len(new),), backbone.special.mask)
     tokens[new] = batch.tokens
     filled = generator(TokenBatch(tokens, offsets), positions, random)
     return Edited(TokenBatch(tokens.index_copy(0, positions, filled), offsets), (~new).long())

@@ -1,16 +1,17 @@
 """Masked language modelling: an auxiliary term (SimCSE appendix D) and the pre-training of compact encoders."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
-from replicse.errors import BadInput
 from replicse.objective.terms import Model, Step, Term
+from replicse.registry import terms as parameters
 
 MASKED, RANDOM = 0.8, 0.1  # the rest of the chosen tokens stays as it is (Devlin et al. 2019)
 
@@ -45,25 +46,16 @@ class Masked:
     targets: Tensor
 
 
-def masked_copy(batch: TokenBatch, model: Model, ratio: float, generator: torch.Generator) -> Masked:
+def masked_copy(batch: TokenBatch, backbone: Backbone, ratio: float, generator: torch.Generator) -> Masked:
     """Return a copy in which a share of the non-special tokens is masked by the 80/10/10 rule."""
-    special = model.special
-    special_ids = torch.tensor([special.pad, special.unk, special.cls, special.sep, special.mask])
-    positions = choose_positions(batch, special_ids, ratio, generator)
-    vocabulary = model.encoder.config.vocabulary
+    special, vocabulary = backbone.special, backbone.vocabulary
+    positions = choose_positions(batch, torch.tensor(astuple(special)), ratio, generator)
     edited = mask_tokens(batch.tokens, positions, special.mask, vocabulary, generator)
     positions = positions.to(batch.tokens.device)
     return Masked(TokenBatch(edited, batch.offsets), positions, batch.tokens[positions])
 
 
-def checked_ratio(ratio: float, where: str) -> float:
-    """Return a share of tokens; BadInput unless it lies between 0 and 1."""
-    if isinstance(ratio, bool) or not isinstance(ratio, int | float) or not 0 < ratio < 1:
-        raise BadInput(f"{where} is {ratio}; expected a share between 0 and 1")
-    return float(ratio)
-
-
-class MaskedLanguageModelling(Term):
+class MaskedLanguageModelling(Term[parameters.MaskedLanguageModelling]):
     """Mean cross-entropy at the masked positions of masked copies of all views (methods 1.6).
 
     `candidates` > 0 replaces the full softmax by one over the batch's own targets and that many random tokens:
@@ -71,21 +63,20 @@ class MaskedLanguageModelling(Term):
     bug of SimCSE's code before November 2021: the contrastive inputs are the masked ones too.
     """
 
-    def __init__(self, ratio: float = 0.15, candidates: int = 0, in_place: bool = False) -> None:
-        super().__init__()
-        self.ratio = checked_ratio(ratio, "mlm.ratio")
-        self.candidates, self.in_place = int(candidates), bool(in_place)
+    def __init__(self, parameters: parameters.MaskedLanguageModelling) -> None:
+        super().__init__(parameters)
         self._masked: Masked | None = None
 
-    def vector_views(self, count: int) -> Sequence[int]:
-        """Return no view: tokens are read, not vectors."""
-        return ()
+    def prepare(self, model: Model) -> None:
+        """Draw a masked-LM head where the run starts from an encoder without one."""
+        if not model.backbone.predicts_tokens:
+            model.backbone.new_token_head()
 
     def edit(
         self, columns: Sequence[TokenBatch], model: Model, generator: torch.Generator
     ) -> Sequence[TokenBatch]:
         """Return the masked views where masking is in place; else the views as they are."""
-        if not self.in_place:
+        if not self.given.in_place:
             return columns
         self._masked = self._mask(columns, model, generator)
         ends = np.cumsum([column.rows for column in columns]).tolist()
@@ -96,18 +87,19 @@ class MaskedLanguageModelling(Term):
 
     def forward(self, step: Step) -> Tensor:
         """Return the mean cross-entropy over the chosen positions of all views."""
-        masked = self._masked if self.in_place else self._mask(step.columns, step.model, step.generator)
+        masked = self._masked if self.given.in_place else self._mask(step.columns, step.model, step.generator)
         assert masked is not None
         if len(masked.positions) == 0:
             return masked.batch.tokens.new_zeros((), dtype=torch.float32)
-        states = step.model.token_states(masked.batch)[masked.positions]
-        targets = masked.targets
-        if self.candidates:
-            vocabulary = step.model.encoder.config.vocabulary
-            drawn = torch.randint(vocabulary, (self.candidates,), generator=step.generator).to(targets.device)
-            shortlist, places = torch.unique(torch.cat([targets, drawn]), return_inverse=True)
-            return F.cross_entropy(step.model.token_logits(states, shortlist).float(), places[: len(targets)])
-        return F.cross_entropy(step.model.token_logits(states, None).float(), targets)
+        backbone, targets, shortlist = step.model.backbone, masked.targets, None
+        states = backbone(masked.batch).last[masked.positions]
+        if self.given.candidates:
+            drawn = torch.randint(backbone.vocabulary, (self.given.candidates,), generator=step.generator)
+            shortlist, places = torch.unique(
+                torch.cat([targets, drawn.to(targets.device)]), return_inverse=True
+            )
+            targets = places[: len(targets)]
+        return F.cross_entropy(backbone.token_logits(states, shortlist).float(), targets)
 
     def _mask(self, columns: Sequence[TokenBatch], model: Model, generator: torch.Generator) -> Masked:
-        return masked_copy(TokenBatch.concatenate(columns), model, self.ratio, generator)
+        return masked_copy(TokenBatch.concatenate(columns), model.backbone, self.given.ratio, generator)

@@ -1,41 +1,24 @@
 """What every loss term sees and how an objective is composed of them."""
 
-import importlib
+import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Generic, Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from replicse.data.tokenizer import SpecialIds
+from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
-from replicse.encoder.checkpoints import MaskedLmHead
-from replicse.encoder.transformer import TransformerEncoder
-from replicse.errors import BadInput, nearest
+from replicse.registry.terms import TermParameters
 
-# One file per term: the name in a spec, the module and its class.
-TERMS = {
-    "infonce": ("replicse.objective.infonce", "InfoNCE"),
-    "mlm": ("replicse.objective.mlm", "MaskedLanguageModelling"),
-    "rtd": ("replicse.objective.rtd", "ReplacedTokenDetection"),
-    "conditional-mlm": ("replicse.objective.conditional_mlm", "ConditionalMaskedLanguageModelling"),
-    "corrective-lm": ("replicse.objective.corrective_lm", "CorrectiveLanguageModelling"),
-}
+Parameters = TypeVar("Parameters", bound=TermParameters)
 
 
 class Model(Protocol):
     """What a term may ask of the model in training."""
 
-    encoder: TransformerEncoder
-    masked_lm: MaskedLmHead | None
-    special: SpecialIds
-
-    def token_states(self, batch: TokenBatch) -> Tensor:
-        """Return the last hidden states of all packed tokens, (total, hidden)."""
-
-    def token_logits(self, states: Tensor, shortlist: Tensor | None) -> Tensor:
-        """Return masked-LM logits over the vocabulary or over a shortlist of token ids."""
+    backbone: Backbone
 
 
 @dataclass(frozen=True)
@@ -43,27 +26,29 @@ class Step:
     """One training step: what a term may look at.
 
     `vectors` holds one (rows, hidden) tensor per view, float32, or None where no term reads it; `columns` the
-    packed tokens of the views; `generator` draws every random choice a term makes.
+    packed tokens of the views; `generator` draws every random choice a term makes; `labels` the (rows,) labels of
+    the batch by name, None where the corpus has none.
     """
 
     vectors: Sequence[Tensor | None]
     columns: Sequence[TokenBatch]
     model: Model
     generator: torch.Generator
+    labels: Mapping[str, Tensor] | None = None
 
 
-class Term(nn.Module):
-    """A loss term: returns a scalar for a step.
+class Term(nn.Module, Generic[Parameters]):
+    """A loss term, made from its checked parameters: returns a scalar for a step.
 
-    It may hold parameters of its own: they are trained with the encoder and forgotten with the run.
+    It may hold weights of its own: they are trained with the encoder and forgotten with the run.
     """
+
+    def __init__(self, parameters: Parameters) -> None:
+        super().__init__()
+        self.given = parameters
 
     def prepare(self, model: Model) -> None:
         """Take from the untrained model what the term starts from; most terms need nothing."""
-
-    def vector_views(self, count: int) -> Sequence[int]:
-        """Return which of `count` views the term reads as vectors; all, unless it says otherwise."""
-        return range(count)
 
     def edit(
         self, columns: Sequence[TokenBatch], model: Model, generator: torch.Generator
@@ -79,10 +64,9 @@ class Term(nn.Module):
 class Objective(nn.Module):
     """A weighted sum of terms."""
 
-    def __init__(self, specs: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, terms: Sequence[TermParameters]) -> None:
         super().__init__()
-        self.weights = [float(spec.get("weight", 1)) for spec in specs]
-        self.terms = nn.ModuleList(make_term(spec) for spec in specs)
+        self.terms: Sequence[Term] = nn.ModuleList(make_term(term) for term in terms)
 
     def prepare(self, model: Model) -> None:
         """Let every term take from the untrained model what it starts from."""
@@ -91,7 +75,7 @@ class Objective(nn.Module):
 
     def vector_views(self, count: int) -> list[int]:
         """Return which of `count` views some term reads as vectors, in order."""
-        return sorted({view for term in self.terms for view in term.vector_views(count)})
+        return sorted({view for term in self.terms for view in term.given.vector_views(count)})
 
     def edit(
         self, columns: Sequence[TokenBatch], model: Model, generator: torch.Generator
@@ -103,25 +87,9 @@ class Objective(nn.Module):
 
     def forward(self, step: Step) -> Tensor:
         """Return the weighted sum of the terms' losses."""
-        return sum(weight * term(step) for weight, term in zip(self.weights, self.terms, strict=True))
+        return sum(float(term.given.weight) * term(step) for term in self.terms)
 
 
-def checked_views(views: Sequence[int], count: int, where: str) -> Sequence[int]:
-    """Return `views` if all are places among `count` views; BadInput names the first that is not."""
-    for view in views:
-        if isinstance(view, bool) or not isinstance(view, int) or not 0 <= view < count:
-            raise BadInput(f"{where} names view {view}, but the run has views 0 to {count - 1}")
-    return views
-
-
-def make_term(spec: Mapping[str, Any]) -> Term:
-    """Return the term a spec names; BadInput names an unknown term or parameter."""
-    name = str(spec.get("term", ""))
-    if name not in TERMS:
-        raise BadInput(f'objective: term "{name}" is unknown{nearest(name, TERMS)}')
-    module, kind = TERMS[name]
-    parameters = {key: value for key, value in spec.items() if key not in ("term", "weight")}
-    try:
-        return getattr(importlib.import_module(module), kind)(**parameters)
-    except TypeError as error:
-        raise BadInput(f'objective: term "{name}" does not take {sorted(parameters)}: {error}') from None
+def make_term(parameters: TermParameters) -> Term:
+    """Return the loss that parameters describe."""
+    return pkgutil.resolve_name(parameters.implementation)(parameters)

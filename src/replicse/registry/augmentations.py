@@ -1,8 +1,9 @@
 """Text augmentations and their parameters; each turns the lines of a corpus into the lines of one more view."""
 
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from replicse.checked import Checked, Count, Id, Number, Share, Text, Whole
 from replicse.registry.corpora import DataFile
@@ -52,29 +53,45 @@ class Shuffle(AugmentationParameters):
     fraction: Share
 
 
-class Thesaurus(AugmentationParameters):
+class FromThesaurus(AugmentationParameters):
     """What augmentations with synonyms share: WordNet, or a paraphrase file below the data root."""
 
     source: Literal["wordnet", "ppdb"] = "wordnet"
     file: DataFile | None = None
 
+    @model_validator(mode="after")
+    def _has_its_file(self) -> Self:
+        if (self.source == "ppdb") != (self.file is not None):
+            raise ValueError("a file below the data root with source ppdb, and with no other source")
+        return self
 
-class Synonym(Thesaurus):
-    """Words replaced by synonyms: a number of them, or a rate (nlpaug)."""
+
+class Synonym(FromThesaurus):
+    """Words replaced by synonyms: a number of them, or a rate (nlpaug).
+
+    `tagger` is NLTK's perceptron (where it is not given: with WordNet), or the part of speech with most entries in
+    the thesaurus (with PPDB).
+    """
 
     implementation: ClassVar[str] = "replicse.augment.synonyms:synonym"
     name: Literal["synonym"]
     words: Count | None = None
-    rate: Share | None = None
-    tagger: Literal["lexicon", "nltk"] | None = None
+    rate: Part | None = None
+    tagger: Literal["perceptron", "lexicon"] | None = None
+
+    @model_validator(mode="after")
+    def _is_one_amount(self) -> Self:
+        if (self.words is None) == (self.rate is None):
+            raise ValueError("one of words (a number of them) and rate (a share of them)")
+        return self
 
 
-class EasyDataAugmentation(Thesaurus):
+class EasyDataAugmentation(FromThesaurus):
     """One random operation of EDA, letter case and punctuation kept."""
 
     implementation: ClassVar[str] = "replicse.augment.eda:easy_data_augmentation"
     name: Literal["eda"]
-    alpha: Share
+    alpha: Part
 
 
 class NextSentence(AugmentationParameters):
@@ -91,6 +108,12 @@ class Proposing(AugmentationParameters):
     ratio: Part
     backbone: Id | None = None
     encoder: Text | None = None
+
+    @model_validator(mode="after")
+    def _is_one_model(self) -> Self:
+        if (self.backbone is None) == (self.encoder is None):
+            raise ValueError("one of backbone (a name in a scale) and encoder (a folder)")
+        return self
 
 
 class MaskedLm(Proposing):
@@ -120,3 +143,12 @@ Augmentation = Annotated[
     | Insertion,
     Field(discriminator="name"),
 ]
+
+
+class _AugmentationEntry(Checked):
+    augmentation: Augmentation
+
+
+def augmentation_of(values: Augmentation | Mapping[str, Any]) -> Augmentation:
+    """Return the augmentation that plain data names; BadInput says what is wrong with it."""
+    return _AugmentationEntry.of({"augmentation": values}, "view").augmentation

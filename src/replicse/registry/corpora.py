@@ -1,13 +1,18 @@
 """Formats of training corpora, the keys of each, and the columns they give."""
 
+from collections.abc import Mapping
 from pathlib import PurePosixPath
-from typing import Annotated, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from replicse.checked import Checked, Count, Id, Text, Whole
 
+StsName = Literal["STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R"]
+STS_TASKS: tuple[str, ...] = StsName.__args__
+STS_DEV_TASKS = ("STS-B", "SICK-R")  # the others have a test split only
 NliLabel = Literal["entailment", "neutral", "contradiction"]
+NLI_LABELS: tuple[str, ...] = NliLabel.__args__
 
 
 def _below(file: str) -> str:
@@ -28,13 +33,23 @@ class Sample(Checked):
 
 
 class CorpusFormat(Checked):
-    """What every corpus may have: its symbolic name, the rows that are kept, and how many are expected."""
+    """What every corpus may have: its symbolic name, the rows that are kept, and how many are expected.
 
+    `implementation` names module and function of the reader.
+    """
+
+    implementation: ClassVar[str]
     format: str
     name: Id | None = None
     limit: Count | None = None
     sample: Sample | None = None
     rows: Count | None = None
+
+    @model_validator(mode="after")
+    def _is_kept_one_way(self) -> Self:
+        if self.limit and self.sample:
+            raise ValueError("one of limit and sample")
+        return self
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -51,6 +66,7 @@ class OneFile(CorpusFormat):
 class Lines(OneFile):
     """One sentence a line; those outside `min_words` to `max_words` are dropped."""
 
+    implementation: ClassVar[str] = "replicse.data.corpora:lines"
     format: Literal["lines"]
     min_words: Count | None = None
     max_words: Count | None = None
@@ -64,6 +80,7 @@ class Lines(OneFile):
 class Triples(OneFile):
     """CSV of anchor, positive and hard negative (SimCSE's NLI file)."""
 
+    implementation: ClassVar[str] = "replicse.data.corpora:triples"
     format: Literal["triples"]
 
     @property
@@ -75,10 +92,11 @@ class Triples(OneFile):
 class Nli(CorpusFormat):
     """JSON lines of labelled pairs, by premise: the first hypothesis of each wanted class."""
 
+    implementation: ClassVar[str] = "replicse.data.corpora:nli"
     format: Literal["nli"]
     files: Annotated[tuple[DataFile, ...], Field(min_length=1)]
-    positive: NliLabel | None = None
-    negative: NliLabel | None = None
+    positive: NliLabel = "entailment"
+    negative: NliLabel = "contradiction"
     neutral: NliLabel | None = None
 
     @property
@@ -90,6 +108,7 @@ class Nli(CorpusFormat):
 class NliPairs(CorpusFormat):
     """JSON lines of labelled pairs: premise and hypothesis of every line with one of the labels."""
 
+    implementation: ClassVar[str] = "replicse.data.corpora:nli_pairs"
     format: Literal["nli-pairs"]
     files: Annotated[tuple[DataFile, ...], Field(min_length=1)]
     labels: Annotated[tuple[NliLabel, ...], Field(min_length=1)]
@@ -98,24 +117,28 @@ class NliPairs(CorpusFormat):
 class Qqp(OneFile):
     """The duplicate pairs of Quora Question Pairs."""
 
+    implementation: ClassVar[str] = "replicse.data.corpora:qqp"
     format: Literal["qqp"]
 
 
 class Pairs(OneFile):
     """Two sentences a line, a tab between them."""
 
+    implementation: ClassVar[str] = "replicse.data.corpora:pairs"
     format: Literal["pairs"]
 
 
 class Captions(OneFile):
     """All pairs of captions of one image."""
 
+    implementation: ClassVar[str] = "replicse.data.corpora:captions"
     format: Literal["captions"]
 
 
 class CaptionLines(OneFile):
     """Every caption by itself."""
 
+    implementation: ClassVar[str] = "replicse.data.corpora:caption_lines"
     format: Literal["caption-lines"]
 
     @property
@@ -127,9 +150,16 @@ class CaptionLines(OneFile):
 class StsSentences(CorpusFormat):
     """The sentences of a similarity set."""
 
+    implementation: ClassVar[str] = "replicse.data.corpora:sts_sentences"
     format: Literal["sts-sentences"]
-    task: Text
+    task: StsName
     split: Literal["train", "dev", "test"]
+
+    @model_validator(mode="after")
+    def _has_the_split(self) -> Self:
+        if self.split != "test" and self.task not in STS_DEV_TASKS:
+            raise ValueError(f"split test; {self.task} has no other")
+        return self
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -137,8 +167,17 @@ class StsSentences(CorpusFormat):
         return ("text",)
 
 
-# The registry: every format, told apart by `format`; `replicse.data.corpora` reads them.
+# The registry: every format, told apart by `format`.
 Corpus = Annotated[
     Lines | Triples | Nli | NliPairs | Qqp | Pairs | Captions | CaptionLines | StsSentences,
     Field(discriminator="format"),
 ]
+
+
+class _CorpusEntry(Checked):
+    corpus: Corpus
+
+
+def corpus_of(values: Corpus | Mapping[str, Any]) -> Corpus:
+    """Return the corpus that plain data describes; BadInput says what is wrong with it."""
+    return _CorpusEntry.of({"corpus": values}, "data").corpus

@@ -1,10 +1,11 @@
 """Poolings, heads, engines, architectures and post-processings: what turns a sentence into a vector."""
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from replicse.checked import Checked, Count, Id, Positive, Text
+from replicse.checked import Checked, Count, Id, Positive, Text, Whole
 from replicse.registry.corpora import DataFile
 
 Pooling = Literal["cls", "cls-head", "random-head", "mean", "first-last", "first-last-0", "last2"]
@@ -55,11 +56,54 @@ class Architecture(Checked):
     activation: Literal["gelu", "gelu_new", "relu"] | None = None
 
 
-class Postprocessing(Checked):
-    """Whitening or flow behind an encoder, fitted on a corpus of the scale or on each task's own sentences."""
+class PostprocessingParameters(Checked):
+    """What every post-processing has: what it is fitted on, and the parameters of its fit that may change a number.
 
-    name: Literal["whitening", "flow"]
+    `fit` is a corpus, by its name in a scale or as its recipe, or "target": each task's own sentences.
+    `implementation` names module and class.
+    """
+
+    implementation: ClassVar[str]
+    name: str
     fit: Id | dict[str, Any]
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of the fit."""
+        return {key: value for key, value in self if key not in ("name", "fit")}
+
+
+class WhiteningParameters(PostprocessingParameters):
+    """Whitening (Su et al. 2021), a closed form."""
+
+    implementation: ClassVar[str] = "replicse.encoder.baselines.postprocess:Whitening"
+    name: Literal["whitening"]
+
+
+class FlowParameters(PostprocessingParameters):
+    """BERT-flow (Li et al. 2020), trained by likelihood."""
+
+    implementation: ClassVar[str] = "replicse.encoder.baselines.postprocess:Flow"
+    name: Literal["flow"]
+    seed: Annotated[Whole, Field(ge=0)] = 42
+    epochs: Count = 1
+    learning_rate: Positive = 1e-3
+    batch_size: Count = 32
+    steps: Count = 9
+    width: Count = 32
+
+
+# The registry: every post-processing of sentence vectors, told apart by `name`.
+Postprocessing = Annotated[WhiteningParameters | FlowParameters, Field(discriminator="name")]
+
+
+class _PostprocessingEntry(Checked):
+    postprocess: Postprocessing
+
+
+def postprocessing_of(values: Postprocessing | Mapping[str, Any]) -> Postprocessing:
+    """Return the post-processing that plain data names; BadInput says what is wrong with it."""
+    return _PostprocessingEntry.of({"postprocess": values}, "encoder").postprocess
 
 
 class WordVectors(Checked):

@@ -8,11 +8,16 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from replicse.checked import Checked, Id, Text
-from replicse.registry.corpora import Corpus
+from replicse.registry.corpora import STS_DEV_TASKS, STS_TASKS, Corpus, StsName
 
-STS_TASKS = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")
-STS_DEV_TASKS = ("STS-B", "SICK-R")
-TRANSFER_TASKS = ("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC")
+TransferName = Literal["MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC"]
+TRANSFER_TASKS: tuple[str, ...] = TransferName.__args__
+# What SentEval cross-validates has one split; TREC and MRPC have no development set.
+TRANSFER_SPLITS = {
+    **dict.fromkeys(("MR", "CR", "SUBJ", "MPQA"), ("all",)),
+    "SST2": ("train", "dev", "test"),
+    **dict.fromkeys(("TREC", "MRPC"), ("train", "test")),
+}
 AGGREGATIONS = ("all", "mean", "wmean")
 NEIGHBOURS = 3  # ranks that a retrieval shows (SimCSE Table 8, DiffCSE Table 9)
 # The groups: one evaluation file each, so that one suite more runs no other group again.
@@ -20,15 +25,38 @@ Group = Literal["fast", "transfer", "mteb", "heads"]
 GROUPS: tuple[str, ...] = Group.__args__
 
 
-class RetrievalOptions(Checked):
-    """Queries by name, and the corpus that is searched where the suite has none of its own."""
-
-    queries: Annotated[dict[Id, Text], Field(min_length=1)]
-    corpus: Corpus | None = None
-
-
 class NoOptions(Checked):
     """A suite that takes no options."""
+
+
+class StsOptions(Checked):
+    """The similarity tasks to run; all of the split where none are named."""
+
+    tasks: Annotated[tuple[StsName, ...], Field(min_length=1)] | None = None
+
+
+class TransferOptions(Checked):
+    """The transfer tasks to run; all seven where none are named."""
+
+    tasks: Annotated[tuple[TransferName, ...], Field(min_length=1)] | None = None
+
+
+class QueryOptions(Checked):
+    """Queries by name, for a suite that has a corpus of its own."""
+
+    queries: Annotated[dict[Id, Text], Field(min_length=1)]
+
+
+class RetrievalOptions(QueryOptions):
+    """Queries by name, and the corpus that is searched."""
+
+    corpus: Corpus
+
+
+class TrainingOptions(Checked):
+    """The folder of the checkpoint whose run is asked; blank where the encoder is no checkpoint."""
+
+    folder: str = ""
 
 
 def _names(*parts: tuple[str, ...]) -> tuple[str, ...]:
@@ -39,10 +67,11 @@ def _names(*parts: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-_AVERAGES = ("avg", "avg-mean", "avg-wmean")
+AVERAGES = {"avg": "all", "avg-mean": "mean", "avg-wmean": "wmean"}  # of the seven tasks
 _SCORES = (*AGGREGATIONS, "n", "low", "high")
-_RATINGS = ("0-1", "1-2", "2-3", "3-4", "4-5")
-_COSINES = ("n", "mean", "q05", "q25", "q50", "q75", "q95")
+RATINGS = ("0-1", "1-2", "2-3", "3-4", "4-5")
+QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
+CUTOFFS = {"at1": 1, "at5": 5, "at10": 10}
 
 
 @dataclass(frozen=True)
@@ -62,18 +91,28 @@ class Suite:
 
 
 _TRANSFER = (*_names(TRANSFER_TASKS, ("accuracy", "dev_accuracy")), "avg", "dev_avg")
-_RETRIEVED = ("neighbours/*/query", *_names(("neighbours/*",), tuple("123"), ("sentence", "cosine")))
-_DENSITY = _names(_RATINGS, _COSINES)
+_RANKS = tuple(str(rank) for rank in range(1, NEIGHBOURS + 1))
+_RETRIEVED = ("neighbours/*/query", *_names(("neighbours/*",), _RANKS, ("sentence", "cosine")))
+_DENSITY = _names(RATINGS, ("n", "mean", *QUANTILES))
 _GEOMETRY = ("alignment", "uniformity", "n_positive", "n_sentences")
 _STSB_TEST = {"format": "sts-sentences", "task": "STS-B", "split": "test"}
 
 # The registry.
 SUITES: dict[str, Suite] = {
     "sts": Suite(
-        "replicse.evaluation.sts", "fast", (*_names(STS_TASKS, _SCORES), *_AVERAGES), {"split": "test"}
+        "replicse.evaluation.sts",
+        "fast",
+        (*_names(STS_TASKS, _SCORES), *AVERAGES),
+        {"split": "test"},
+        StsOptions,
     ),
     "sts-dev": Suite(
-        "replicse.evaluation.sts", "fast", _names(STS_DEV_TASKS, _SCORES), {"split": "dev"}, development=True
+        "replicse.evaluation.sts",
+        "fast",
+        _names(STS_DEV_TASKS, _SCORES),
+        {"split": "dev"},
+        StsOptions,
+        development=True,
     ),
     "geometry": Suite("replicse.evaluation.geometry", "fast", _GEOMETRY),
     "spectrum": Suite(
@@ -83,25 +122,32 @@ SUITES: dict[str, Suite] = {
     "density-test": Suite("replicse.evaluation.density", "fast", _DENSITY, {"splits": ("test",)}),
     "retrieval": Suite("replicse.evaluation.retrieval", "fast", _RETRIEVED, options=RetrievalOptions),
     "retrieval-stsb": Suite(
-        "replicse.evaluation.retrieval", "fast", _RETRIEVED, {"corpus": _STSB_TEST}, RetrievalOptions
+        "replicse.evaluation.retrieval", "fast", _RETRIEVED, {"corpus": _STSB_TEST}, QueryOptions
     ),
     "recall": Suite(
         "replicse.evaluation.recall",
         "fast",
-        _names(("all", "distinct"), ("forward", "backward", "both"), ("at1", "at5", "at10", "n", "corpus")),
+        _names(("all", "distinct"), ("forward", "backward", "both"), (*CUTOFFS, "n", "corpus")),
     ),
     "model": Suite("replicse.evaluation.model", "fast", ("parameters",)),
     "training": Suite(
-        "replicse.evaluation.training", "fast", ("hours", "steps", "sentences_per_second", "parameters")
+        "replicse.evaluation.training",
+        "fast",
+        ("hours", "steps", "sentences_per_second", "parameters"),
+        options=TrainingOptions,
     ),
-    "transfer": Suite("replicse.evaluation.transfer", "transfer", _TRANSFER, {"setting": "test"}),
-    "transfer-dev": Suite("replicse.evaluation.transfer", "transfer", _TRANSFER, {"setting": "fast"}),
+    "transfer": Suite(
+        "replicse.evaluation.transfer", "transfer", _TRANSFER, {"setting": "test"}, TransferOptions
+    ),
+    "transfer-dev": Suite(
+        "replicse.evaluation.transfer", "transfer", _TRANSFER, {"setting": "fast"}, TransferOptions
+    ),
 }
 # What is no suite of an encoder: numbers counted from the data, and the checkpoints along a training.
 COUNTED = (
     *_names(("sts",), STS_TASKS, ("test",)),
     *_names(("sts",), STS_DEV_TASKS, ("train", "dev")),
-    *_names(("transfer",), TRANSFER_TASKS, ("all", "train", "dev", "test")),
+    *(f"transfer/{task}/{split}" for task, splits in TRANSFER_SPLITS.items() for split in splits),
     "corpus/*/rows",
     "overlap/*",
 )

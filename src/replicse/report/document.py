@@ -7,17 +7,17 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from replicse.errors import Failed, MissingData
 from replicse.files import write_text, written_aside
 from replicse.report.content.contents import Page, make_report
-from replicse.report.content.items import Item
 from replicse.report.formats import html, latex, markdown
-from replicse.report.formats.terminal import item_text
+from replicse.study.results.table import ItemResult
 
 ENGINES = ("pdflatex", "xelatex", "lualatex", "tectonic")
 PASSES, TIMEOUT = 4, 600
@@ -29,36 +29,40 @@ class LatexError(Failed):
 
 
 def write_report(
-    folder: Path, study: Mapping[str, Any], items: Sequence[Item], pages: Sequence[Page] = ()
+    folder: Path,
+    study: Mapping[str, Any],
+    items: Sequence[ItemResult],
+    pages: Sequence[Page] = (),
+    drawings: Mapping[str, Path] | None = None,
 ) -> list[Path]:
     """Write report.md, report.tex, report.html and, with a TeX engine, report.pdf; return what was written.
 
-    Items keep their order within their paper; `pages` hold what is drawn from all of them (claims, audit).
-    Raises MissingData for a figure that is not there and LatexError where the PDF cannot be set.
+    Items keep their order within their paper; `pages` hold what is drawn from all of them (claims, audit);
+    `drawings` the paths of drawn figures by item id, without a suffix. Raises MissingData for a figure that is
+    not there and LatexError where the PDF cannot be set.
     """
     start = time.monotonic()
     report = make_report(study, items, pages)
-    for item in items:
-        _check_pictures(item)
-    pictures = {item.id: html.data_address(item.picture) if item.picture else "" for item in items}
-    write_text(folder / "report.html", html.document(report, pictures))
-    write_text(folder / "report.md", markdown.document(report, _paths(items, folder, "svg")))
-    write_text(folder / "report.tex", latex.document(report, _paths(items, folder, "pdf")))
+    drawings = drawings or {}
+    for item, stem in drawings.items():
+        _check_drawing(item, stem)
+
+    def pictures(address: Callable[[Path], str]) -> dict[str, str]:
+        return {item.item: address(drawings[item.item]) if item.item in drawings else "" for item in items}
+
+    write_text(folder / "report.html", html.document(report, pictures(html.data_address)))
+    write_text(folder / "report.md", markdown.document(report, pictures(partial(_relative, folder, "svg"))))
+    write_text(folder / "report.tex", latex.document(report, pictures(partial(_relative, folder, "pdf"))))
     written = [folder / f"report.{kind}" for kind in ("md", "tex", "html")]
     engine = find_engine()
     if engine:
-        compile_latex(folder / "report.tex", engine, str(study.get("generated") or ""))
+        compile_latex(folder / "report.tex", engine, study.get("generated", ""))
         written.append(folder / "report.pdf")
     else:
         log.warning("event=no-pdf reason=no-engine looked_for=%s", ",".join(ENGINES))
     seconds = time.monotonic() - start
     log.info("event=report items=%d files=%s seconds=%.1f", len(items), ",".join(map(str, written)), seconds)
     return written
-
-
-def render_item_text(item: Item, width: int = 100) -> str:
-    """Return an item as aligned text for a terminal."""
-    return item_text(item, width)
 
 
 def find_engine() -> str | None:
@@ -118,16 +122,12 @@ def _first_error(output: str) -> str:
     return next((line for line in lines if wrong.match(line)), lines[-1] if lines else "no message")
 
 
-def _check_pictures(item: Item) -> None:
-    for suffix in ("svg", "png", "pdf") if item.picture else ():
-        path = item.picture.with_name(f"{item.picture.name}.{suffix}")
+def _check_drawing(item: str, stem: Path) -> None:
+    for suffix in ("svg", "png", "pdf"):
+        path = stem.with_name(f"{stem.name}.{suffix}")
         if not path.exists():
-            raise MissingData(f"{path}: no such file; draw the figure of {item.id} first")
+            raise MissingData(f"{path}: no such file; draw the figure of {item} first")
 
 
-def _paths(items: Sequence[Item], folder: Path, suffix: str) -> dict[str, str]:
-    """Return each item's picture as a path relative to the report's folder; blank without one."""
-    return {
-        item.id: Path(os.path.relpath(f"{item.picture}.{suffix}", folder)).as_posix() if item.picture else ""
-        for item in items
-    }
+def _relative(folder: Path, suffix: str, stem: Path) -> str:
+    return Path(os.path.relpath(f"{stem}.{suffix}", folder)).as_posix()

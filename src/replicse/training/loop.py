@@ -4,7 +4,7 @@ import logging
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,12 @@ from torch import Tensor
 from replicse.data.store import open_store
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.sentence import SentenceEncoder
+from replicse.errors import Failed
 from replicse.files import write_json
 from replicse.objective import Objective, Step
-from replicse.study.plan.specs import RunSpec, build
+from replicse.study.plan.specs import RunSpec
 from replicse.training.data import TrainingData
-from replicse.training.model import SentenceModel, device_for, fresh_model, open_model
+from replicse.training.model import device_for, open_model
 from replicse.training.optimiser import AdamW
 from replicse.training.ppmi import ppmi_embeddings
 from replicse.training.selection import Selection
@@ -28,6 +29,7 @@ log = logging.getLogger(__name__)
 
 SAVE_EVERY_SECONDS = 120.0
 REPORT_EVERY_SECONDS = 60.0
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 @dataclass
@@ -44,7 +46,7 @@ class TrainJob:
     def read(cls, job: Mapping[str, Any]) -> "TrainJob":
         """Return the job of a spec file's content."""
         return cls(
-            spec=build(RunSpec, job["run"], "run"),
+            spec=RunSpec.of(job["run"], "run"),
             run_id=job["run_id"],
             init=Path(job["init"]) if job["init"] else None,
             tokenizer=Path(job["tokenizer"]),
@@ -66,58 +68,34 @@ class Trainer:
     def __post_init__(self) -> None:
         spec = self.job.spec
         torch.manual_seed(spec.seed)
-        self.model = self._model().to(self.device)
+        if spec.precision == "fp16" and self.device.type == "cpu":
+            raise Failed(f"{self.job.run_id}: precision fp16 needs a GPU; choose bf16 or fp32 on a CPU")
+        self.model = open_model(spec, self.job.init, self.job.tokenizer)
+        if spec.init.fresh and spec.init.fresh.embeddings == "ppmi":
+            self._set_embeddings()
+        self.model.to(self.device)
         self.objective = Objective(spec.objective)
         self.encoded = self.objective.vector_views(len(spec.views))
         self.objective.prepare(self.model)
         self.objective.to(self.device)
         self.data = TrainingData(self.job.stores, spec.optimisation.batch_size, spec.seed)
         self.steps = self.data.steps(spec.optimisation.epochs, spec.optimisation.steps)
-        parameters = [*self.model.parameters(), *self.objective.parameters()]
+        parameters = [*self.model.trained(), *self.objective.parameters()]
         self.optimiser = AdamW(parameters, spec.optimisation.weight_decay)
         self.generator = torch.Generator().manual_seed(spec.seed)
-        # bf16 needs no loss scaling; only GPUs without it fall back to fp16 (methods 1.4). A CPU stays in fp32.
-        self.half = (
-            None
-            if self.device.type == "cpu"
-            else torch.bfloat16
-            if torch.cuda.is_bf16_supported()
-            else torch.float16
-        )
-        self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.half is torch.float16)
+        # Only fp16 needs loss scaling: bf16 has the range of fp32 (methods 1.4).
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=spec.precision == "fp16")
         self.repeated = len(spec.views) > 1 and spec.views[0] == spec.views[1]
         self.history: list[dict[str, Any]] = []
         self.best: dict[str, Any] | None = None
         self.state = RunState(self.state_folder)
         self.selection: Selection | None = None
 
-    def _model(self) -> SentenceModel:
-        spec = self.job.spec
-        two = spec.encoders == "two"
-        if self.job.init is not None:
-            return open_model(
-                self.job.init, self.job.tokenizer, two, spec.dropout, spec.head, keep_head="run" in spec.init
-            )
-        fresh = spec.init["fresh"]
-        model = fresh_model(fresh["architecture"], self.job.tokenizer, two, spec.dropout, spec.head)
-        if fresh.get("embeddings", "random") == "ppmi":
-            self._set_embeddings(model)
-        return model
-
-    def _set_embeddings(self, model: SentenceModel) -> None:
-        special = {
-            model.special.pad,
-            model.special.unk,
-            model.special.cls,
-            model.special.sep,
-            model.special.mask,
-        }
-        table = model.encoder.token_embeddings
-        found = torch.from_numpy(
-            ppmi_embeddings(
-                open_store(self.job.stores[0]), table.shape[0], table.shape[1], special, self.job.spec.seed
-            )
-        )
+    def _set_embeddings(self) -> None:
+        """Start token embeddings from co-occurrence counts of the first view, where a token occurs in it."""
+        backbone, seed = self.model.backbone, self.job.spec.seed
+        special, table = set(astuple(backbone.special)), backbone.input_embeddings
+        found = torch.from_numpy(ppmi_embeddings(open_store(self.job.stores[0]), *table.shape, special, seed))
         with torch.no_grad():
             table.copy_(torch.where(found.isnan(), table, found))
 
@@ -132,15 +110,20 @@ class Trainer:
             for columns in self.data.batches(step, self.steps):
                 loss = self._update(step, columns)
                 step += 1
+                if self.device.type == "cpu":
+                    self._check(step, loss)
                 self._visit(step, loss)
                 now = time.monotonic()
                 if stop.asked or now - saved > self.save_every_seconds:
+                    self._check(step, loss)
                     self._save(step)
                     saved = now
                     stop.leave_if_asked(step, self.steps)
                 if now - spoken > REPORT_EVERY_SECONDS:
                     spoken = now
                     self._report(step, loss, (step - first) / (now - start))
+            if step > first:
+                self._check(step, loss)
         self._finish(step, time.monotonic() - start, step - first)
 
     def _update(self, step: int, columns: list[TokenBatch]) -> Tensor:
@@ -148,7 +131,8 @@ class Trainer:
         rate = options.learning_rate * schedule(step, self.steps, options.warmup)
         self.model.train()
         columns = self.objective.edit(self._moved(columns), self.model, self.generator)
-        with torch.autocast(self.device.type, self.half, enabled=self.half is not None):
+        precision = self.job.spec.precision
+        with torch.autocast(self.device.type, DTYPES[precision], enabled=precision != "fp32"):
             pooling = self.job.spec.pooling.train
             vectors = self.model.vectors(columns, pooling, self.repeated, self.encoded)
             loss = self.objective(Step(vectors, columns, self.model, self.generator))
@@ -159,6 +143,11 @@ class Trainer:
         self.scaler.step(self.optimiser, rate)
         self.scaler.update()
         return loss.detach()
+
+    def _check(self, step: int, loss: Tensor) -> None:
+        """Stop a run whose loss is no number any more; reading it stalls a GPU, so not after each step there."""
+        if not math.isfinite(loss):
+            raise Failed(f"{self.job.run_id}: loss {float(loss)} at step {step}; lower the learning rate")
 
     def _moved(self, columns: list[TokenBatch]) -> list[TokenBatch]:
         moved = {id(column): column.to(self.device) for column in columns}
@@ -172,8 +161,9 @@ class Trainer:
         every = spec.selection.every
         if not every or step == 0 or (step % every and step != self.steps):
             return
+        self._check(step, loss)
         value = self._dev_score()
-        self.history.append({"step": step, "dev": value, "loss": None if loss is None else float(loss)})
+        self.history.append({"step": step, "dev": value, "loss": float(loss)})
         log.info("step=%d dev=%s loss=%.4f", step, value, float(loss))
         if value is not None and (self.best is None or value > self.best["dev"]):
             self.best = {"step": step, "dev": value}
@@ -182,15 +172,14 @@ class Trainer:
     def _save_encoder(self, name: str) -> None:
         # A head that no objective trained is noise: the next run of a chain must draw its own.
         trained = bool(self.encoded) and self.job.spec.pooling.train == "cls-head"
-        self.model.save(self.out / name, self.job.tokenizer, with_head=trained)
+        self.model.backbone.save(self.out / name, self.model.head if trained else None)
 
     def _dev_score(self) -> float | None:
         if self.selection is None:
             spec = self.job.spec
             self.selection = Selection(self.data_root, spec.selection.metric)
-            self.vectors = SentenceEncoder(
-                self.model.encoder, self.model.head, self.job.tokenizer, spec.pooling.test
-            )
+            model = self.model
+            self.vectors = SentenceEncoder(model.backbone, model.head, self.job.tokenizer, spec.pooling.test)
         return self.selection(self.vectors)
 
     def _save(self, step: int) -> None:
@@ -244,7 +233,7 @@ class Trainer:
                 "seconds": round(seconds, 3),
                 "sentences_per_second": rate and round(rate, 1),
                 "device": str(self.device),
-                "precision": str(self.half or torch.float32).removeprefix("torch."),
+                "precision": spec.precision,
                 "threads": torch.get_num_threads(),
             },
         )

@@ -1,22 +1,19 @@
-"""The model a run trains: one or two encoders, their heads and the masked-LM head."""
+"""The model a run trains: one or two encoders and their heads."""
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from replicse.data.tokenizer import SpecialIds, load_tokenizer, special_ids
+from replicse.data.tokenizer import load_tokenizer, special_ids
+from replicse.encoder.backbone import Backbone, open_backbone
 from replicse.encoder.batch import TokenBatch
-from replicse.encoder.checkpoints import Loaded, MaskedLmHead, load_encoder, save_encoder
-from replicse.encoder.pooling import HEADS, need_of, pool
-from replicse.encoder.transformer import ALL_TOKENS, EncoderConfig, TransformerEncoder
-from replicse.errors import BadInput
-from replicse.study.plan.specs import Dropout
-
-TOKEN_TYPES = {"bert": 2, "roberta": 1, "distilbert": 0}
+from replicse.encoder.heads import SentenceHead, make_head, stored_head
+from replicse.encoder.pooling import need_of, pool
+from replicse.registry.encoders import Architecture
+from replicse.study.plan.specs import Dropout, RunSpec
 
 
 class SentenceModel(nn.Module):
@@ -26,19 +23,22 @@ class SentenceModel(nn.Module):
     time the first encodes all sentences (methods 8.5).
     """
 
-    def __init__(
-        self, loaded: Loaded, special: SpecialIds, two: bool, dropout: Dropout, head: str = "mlp"
-    ) -> None:
+    def __init__(self, backbone: Backbone, head: SentenceHead, two: bool, dropout: Dropout) -> None:
         super().__init__()
-        self.encoder = loaded.encoder
-        self.encoder.set_dropout(dropout.hidden, dropout.attention)
-        # The head starts at random on purpose: the pretrained next-sentence pooler did not help (methods 1.2).
-        kept = isinstance(loaded.head, HEADS[head])
-        self.head = loaded.head if kept else HEADS[head](self.encoder.config.hidden)
-        self.masked_lm = loaded.masked_lm
-        self.second = nn.ModuleList([copy.deepcopy(self.encoder), copy.deepcopy(self.head)]) if two else None
-        self.special = special
-        self.dropout = dropout
+        self.backbone, self.head, self.dropout = backbone, head, dropout
+        self.backbone.set_dropout(dropout.hidden, dropout.attention)
+        self.second: nn.ModuleList | None = None
+        if two:
+            self.second = nn.ModuleList([copy.deepcopy(backbone), copy.deepcopy(head)])
+            self.second[0].drop_token_head()
+
+    def trained(self) -> list[nn.Parameter]:
+        """Return all parameters, in the order in which the norms of their gradients are summed."""
+        token_head = self.backbone.token_head_parameters()
+        apart = {id(parameter) for parameter in token_head}
+        encoder = [parameter for parameter in self.backbone.parameters() if id(parameter) not in apart]
+        second = [] if self.second is None else self.second.parameters()
+        return [*encoder, *self.head.parameters(), *token_head, *second]
 
     def vectors(
         self,
@@ -47,7 +47,7 @@ class SentenceModel(nn.Module):
         repeated: bool,
         views: Sequence[int] | None = None,
     ) -> list[Tensor | None]:
-        """Return one (rows, hidden) tensor per view; None for a view that is not among `views` (default: all).
+        """Return one (rows, width) tensor per view; None for a view that is not among `views` (default: all).
 
         `repeated` says that the first two views hold the same text. Where the dropout masks of the two are the
         same too (fixed masks, or no dropout at all), the second vector is the first: encoded once (methods 1.7).
@@ -57,76 +57,55 @@ class SentenceModel(nn.Module):
         once = repeated and same_masks and {0, 1} <= set(views)
         encoded = [view for view in views if not (once and view == 1)]
         if self.second is None:
-            found = self._encode(self.encoder, self.head, columns, encoded, pooling)
+            found = _encode(self.backbone, self.head, columns, encoded, pooling)
         else:
-            found = self._encode(self.encoder, self.head, columns, [v for v in encoded if v == 0], pooling)
-            found |= self._encode(*self.second, columns, [v for v in encoded if v > 0], pooling)
+            found = _encode(self.backbone, self.head, columns, [v for v in encoded if v == 0], pooling)
+            found |= _encode(*self.second, columns, [v for v in encoded if v > 0], pooling)
         if once:
             found[1] = found[0]
         return [found.get(view) for view in range(len(columns))]
 
-    @staticmethod
-    def _encode(
-        encoder: TransformerEncoder,
-        head: nn.Module,
-        columns: Sequence[TokenBatch],
-        views: Sequence[int],
-        pooling: str,
-    ) -> dict[int, Tensor]:
-        """Return the vectors of some views, all encoded in one batch."""
-        if not views:
-            return {}
-        columns = [columns[view] for view in views]
-        batch = TokenBatch.concatenate(columns)
-        vectors = pool(encoder(batch, need_of(pooling)), batch, pooling, head)
-        parts = vectors.float().split([column.rows for column in columns])
-        return dict(zip(views, parts, strict=True))
 
-    def token_states(self, batch: TokenBatch) -> Tensor:
-        """Return the last hidden states of all packed tokens, (total, hidden)."""
-        return self.encoder(batch, ALL_TOKENS).last
-
-    def token_logits(self, states: Tensor, shortlist: Tensor | None) -> Tensor:
-        """Return masked-LM logits over the vocabulary or over a shortlist of token ids."""
-        assert self.masked_lm is not None
-        return self.masked_lm(states, self.encoder.token_embeddings, shortlist)
-
-    def save(self, folder: Path, tokenizer: Path, with_head: bool) -> None:
-        """Write the first encoder and its masked-LM head as a Hugging Face folder; the head only if it was trained."""
-        save_encoder(folder, self.encoder, self.head if with_head else None, self.masked_lm, tokenizer)
+def _encode(
+    backbone: Backbone, head: nn.Module, columns: Sequence[TokenBatch], views: Sequence[int], pooling: str
+) -> dict[int, Tensor]:
+    """Return the vectors of some views, all encoded in one batch."""
+    if not views:
+        return {}
+    columns = [columns[view] for view in views]
+    batch = TokenBatch.concatenate(columns)
+    vectors = pool(backbone(batch, need_of(pooling)), batch, pooling, head)
+    parts = vectors.float().split([column.rows for column in columns])
+    return dict(zip(views, parts, strict=True))
 
 
-def open_model(
-    init: Path, tokenizer: Path, two: bool, dropout: Dropout, head: str, keep_head: bool
-) -> SentenceModel:
-    """Return the model that starts from an encoder folder.
+def open_model(spec: RunSpec, init: Path | None, tokenizer: Path) -> SentenceModel:
+    """Return the model a run starts with: the encoder of a folder, or random weights where `init` is None.
 
-    Its head is new unless `keep_head` is set and the folder holds one of the kind that is wanted.
+    The head starts at random on purpose: the pretrained next-sentence pooler did not help (methods 1.2). One that
+    was trained before goes on only where the run asks for that and it is of the kind that is wanted.
     """
-    loaded = load_encoder(init)
-    if not keep_head:
-        loaded.head = None
-    return SentenceModel(loaded, special_ids(load_tokenizer(tokenizer, 512)), two, dropout, head)
+    head = None
+    if init is None:
+        backbone = fresh_backbone(spec.init.fresh.architecture, tokenizer)
+    else:
+        backbone = open_backbone(init, spec.engine, tokenizer)
+        head = stored_head(init) if spec.init.keep_head else None
+    if head is None or head.settings != spec.head:
+        head = make_head(spec.head, backbone.hidden)
+    return SentenceModel(backbone, head, spec.encoders == "two", spec.dropout)
 
 
-def fresh_model(
-    architecture: Mapping[str, Any], tokenizer: Path, two: bool, dropout: Dropout, head: str
-) -> SentenceModel:
-    """Return a model with random weights of the given architecture, masked-LM head included."""
-    loaded_tokenizer = load_tokenizer(tokenizer, 512)
-    special = special_ids(loaded_tokenizer)
-    family = architecture.get("family", "bert")
-    try:
-        config = EncoderConfig(
-            vocabulary=loaded_tokenizer.get_vocab_size(),
-            pad_id=special.pad,
-            token_types=TOKEN_TYPES[family],
-            **architecture,
-        )
-    except (KeyError, TypeError) as error:
-        raise BadInput(f"init.fresh.architecture is {architecture}: {error}; give family and sizes") from None
-    encoder = TransformerEncoder(config)
-    return SentenceModel(Loaded(encoder, None, MaskedLmHead(config), config), special, two, dropout, head)
+def fresh_backbone(architecture: Architecture, tokenizer: Path) -> Backbone:
+    """Return an encoder with random weights of the given architecture, masked-LM head included."""
+    from replicse.encoder.packed.transformer import EncoderConfig, PackedBackbone
+
+    loaded = load_tokenizer(tokenizer, None)
+    config = EncoderConfig.fresh(architecture, loaded.get_vocab_size(), special_ids(loaded).pad)
+    backbone = PackedBackbone(config)
+    backbone.new_token_head()
+    backbone.tokenizer_file = tokenizer
+    return backbone
 
 
 def device_for(name: str | None = None) -> torch.device:

@@ -6,13 +6,14 @@ import io
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from replicse.errors import BadInput, nearest
+from replicse.data.sts import STS_SUBSETS
 from replicse.files import sha256_of, written_aside
 from replicse.world.grammar import (
     Event,
@@ -47,17 +48,11 @@ from replicse.world.words import (
     progressive,
 )
 
-SIZES = {"tiny": 1200, "micro": 6000}  # sentences of wiki text; everything else grows with them
-FULL = SIZES["micro"]
+FULL = 6000  # sentences of wiki text; everything else grows with them
 GLOVE_WIDTH = 50
 
-STS_SUBSETS = {
-    "STS12": ("MSRpar", "MSRvid", "SMTeuroparl", "surprise.OnWN", "surprise.SMTnews"),
-    "STS13": ("FNWN", "headlines", "OnWN"),
-    "STS14": ("deft-forum", "deft-news", "headlines", "OnWN", "images", "tweet-news"),
-    "STS15": ("answers-forums", "answers-students", "belief", "headlines", "images"),
-    "STS16": ("answer-answer", "headlines", "plagiarism", "postediting", "question-question"),
-}
+# In an order of its own, which the streams of random numbers follow.
+SUBSETS = STS_SUBSETS | {"STS14": ("deft-forum", "deft-news", "headlines", "OnWN", "images", "tweet-news")}
 PARTLY_RATED = ("STS15", "STS16")
 CAPTION_SUBSETS = ("MSRvid", "images")
 HEADLINE_SUBSETS = ("headlines", "deft-news", "surprise.SMTnews")
@@ -73,19 +68,16 @@ Files = dict[str, Lines]
 Count = Callable[[int], int]  # rows at full size -> rows at this size
 
 
-def write_world(root: Path | str, seed: int = 0, size: str | int = "micro") -> dict[str, Any]:
-    """Write the world below `root` in the layout of a data root and return what was written.
+def write_world(root: Path | str, seed: int = 0, sentences: int = FULL) -> dict[str, dict[str, Any]]:
+    """Write the world below `root` in the layout of a data root and return `rows` and `sha256` of each file.
 
-    `size` is a name of `SIZES` or a number of wiki sentences (at least 100). The record holds `seed`,
-    `size` and, by relative path under `files`, `rows` (lines with content, no header) and `sha256`. Raises
-    BadInput for a bad size.
+    `rows` counts lines with content, no header. `sentences` is about how many the wiki text has.
     """
-    sentences = _sentences(size)
 
     def count(rows: int) -> int:
         return max(24, round(rows * sentences / FULL))
 
-    record: dict[str, Any] = {"seed": seed, "size": sentences, "files": {}}
+    record = {}
     for section in SECTIONS:
         # One stream per section: a change in one leaves the bytes of the others alone.
         for relative, lines in section(Random(f"{seed}/{section.__name__}"), count).items():
@@ -93,18 +85,8 @@ def write_world(root: Path | str, seed: int = 0, size: str | int = "micro") -> d
             with written_aside(path) as temporary:
                 temporary.write_bytes(_encoded(relative, lines))
             rows = sum(1 for line in lines if line) - _header_lines(relative)
-            record["files"][relative] = {"rows": rows, "sha256": sha256_of(path)}
+            record[relative] = {"rows": rows, "sha256": sha256_of(path)}
     return record
-
-
-def _sentences(size: str | int) -> int:
-    if isinstance(size, str):
-        if size not in SIZES:
-            raise BadInput(f'unknown world size "{size}"{nearest(size, SIZES)}')
-        return SIZES[size]
-    if isinstance(size, bool) or size < 100:
-        raise BadInput(f"world size is {size}; expected a name of {sorted(SIZES)} or at least 100 sentences")
-    return size
 
 
 def _header_lines(relative: str) -> int:
@@ -174,67 +156,54 @@ def _article(noun: str) -> str:
 
 # Rated pairs: STS, STS-B, SICK
 
-# Kinds of pairs with their share and how often a word gives way to a synonym. Paraphrases share few words and
-# changed pairs many, so that counting common words cannot order them.
-PAIR_KINDS = {
-    "paraphrase": (0.22, 0.6),
-    "detail": (0.15, 0.45),
-    "one key": (0.16, 0.25),
-    "two keys": (0.13, 0.25),
-    "negated": (0.06, 0.25),
-    "topic": (0.12, 0.5),
-    "other": (0.16, 0.5),
-}
 
+class PairKind(NamedTuple):
+    """How the second sentence of a pair follows from the first.
 
-def _pair(random: Random, style: str = "story") -> tuple[Event, Event, Lines, Lines]:
-    kinds = list(PAIR_KINDS)
-    kind = random.choices(kinds, [PAIR_KINDS[name][0] for name in kinds])[0]
-    first = random_event(random)
-    second = _related(first, kind, random)
-    wording = word(first, random)
-    changed = reword(second, wording, random, PAIR_KINDS[kind][1])
-    orders = random.choices(("active", "passive", "fronted"), (5, 3, 3), k=2)
-    if kind in ("one key", "two keys", "negated"):
-        orders[1] = orders[0]
-    return (
-        first,
-        second,
-        tell(first, wording, random, style, orders[0]),
-        tell(second, changed, random, style, orders[1]),
-    )
+    `share` is that of all pairs, `change` how often a word gives way to a synonym. Paraphrases share few words and
+    changed pairs many, so that counting common words cannot order them.
+    """
 
-
-def _related(event: Event, kind: str, random: Random) -> Event:
-    if kind == "detail":
-        return change_detail(event, random)
-    if kind == "one key":
-        return change_key(event, random)
-    if kind == "two keys":
-        return change_key(event, random, 2)
-    if kind == "negated":
-        return replace(event, negated=True)
-    if kind == "topic":
-        return random_event(random, event.topic)
-    return _elsewhere(event, random) if kind == "other" else event
+    share: float
+    change: float
+    related: Callable[[Event, Random], Event]
+    same_order: bool = False
 
 
 def _elsewhere(event: Event, random: Random) -> Event:
     """Return an event of another topic with the same time, number, manner and name."""
     topic = random.choice([topic for topic in TOPICS if topic != event.topic])
-    return replace(
-        random_event(random, topic),
-        time=event.time,
-        number=event.number,
-        manner=event.manner,
-        name=event.name,
-    )
+    kept = {slot: getattr(event, slot) for slot in ("time", "number", "manner", "name")}
+    return replace(random_event(random, topic), **kept)
+
+
+PAIR_KINDS = {
+    "paraphrase": PairKind(0.22, 0.6, lambda event, random: event),
+    "detail": PairKind(0.15, 0.45, change_detail),
+    "one key": PairKind(0.16, 0.25, change_key, same_order=True),
+    "two keys": PairKind(0.13, 0.25, lambda event, random: change_key(event, random, 2), same_order=True),
+    "negated": PairKind(0.06, 0.25, lambda event, random: replace(event, negated=True), same_order=True),
+    "topic": PairKind(0.12, 0.5, lambda event, random: random_event(random, event.topic)),
+    "other": PairKind(0.16, 0.5, _elsewhere),
+}
+
+
+def _pair(random: Random, style: str = "story") -> tuple[Event, Event, Lines, Lines]:
+    kinds = list(PAIR_KINDS.values())
+    kind = random.choices(kinds, [kind.share for kind in kinds])[0]
+    first = random_event(random)
+    second = kind.related(first, random)
+    wording = word(first, random)
+    changed = reword(second, wording, random, kind.change)
+    one, other = random.choices(("active", "passive", "fronted"), (5, 3, 3), k=2)
+    told = tell(first, wording, random, style, one)
+    return first, second, told, tell(second, changed, random, style, one if kind.same_order else other)
 
 
 def sts(random: Random, count: Count) -> Files:
     """Return input and gold files of STS12 to STS16; STS15 and STS16 have unrated pairs between."""
     files: Files = {}
-    for task, subsets in STS_SUBSETS.items():
+    for task, subsets in SUBSETS.items():
         for index, subset in enumerate(subsets):
             inputs, gold = [], []
             for _ in range(count(70 + 10 * index)):
@@ -518,33 +487,23 @@ def _garbled(words: Lines, random: Random) -> Lines:
 # Word resources
 
 
+# Forms by part-of-speech tag.
+FORMS = {"NN": {"NN": str, "NNS": plural}, "VB": {"VB": str, "VBZ": present, "VBD": past, "VBG": progressive}}
+TAGS = {"people": "NN", "actions": "VB", "things": "NN", "qualities": "JJ", "places": "NN"}
+OTHERS = {"JJ": PERSONAL_QUALITIES + PRAISE + BLAME, "RB": MANNERS, "CD": NUMBERS, "NNP": NAMES}
+
+
 def _inflected(concept: Concept, tag: str) -> dict[str, Concept]:
     """Return the concept's forms by part-of-speech tag."""
-    if tag == "NN":
-        return {"NN": concept, "NNS": tuple(map(plural, concept))}
-    if tag == "VB":
-        forms = {"VB": str, "VBZ": present, "VBD": past, "VBG": progressive}
-        return {name: tuple(map(form, concept)) for name, form in forms.items()}
-    return {tag: concept}
+    return {name: tuple(map(form, concept)) for name, form in FORMS.get(tag, {tag: str}).items()}
 
 
 def _tagged_concepts() -> Iterator[tuple[str, str, Concept]]:
     """Yield (topic or "", tag, concept) for every concept of single words."""
     for topic in TOPICS:
-        for tag, group in (
-            ("NN", topic.people),
-            ("VB", topic.actions),
-            ("NN", topic.things),
-            ("JJ", topic.qualities),
-            ("NN", topic.places),
-        ):
-            yield from ((topic.name, tag, concept) for concept in group)
-    for tag, group in (
-        ("JJ", PERSONAL_QUALITIES + PRAISE + BLAME),
-        ("RB", MANNERS),
-        ("CD", NUMBERS),
-        ("NNP", NAMES),
-    ):
+        for role, tag in TAGS.items():
+            yield from ((topic.name, tag, concept) for concept in getattr(topic, role))
+    for tag, group in OTHERS.items():
         yield from (("", tag, concept) for concept in group)
 
 
@@ -555,11 +514,9 @@ def synonyms(random: Random, count: Count) -> Files:
         if tag in ("CD", "NNP"):
             continue
         for name, forms in _inflected(concept, tag).items():
-            for one in forms:
-                for other in forms:
-                    if one != other:
-                        score = f"AGigaSim={random.uniform(0.65, 0.95):.5f}"
-                        lines.append(f"[{name}] ||| {one} ||| {other} ||| {score} ||| 0-0 ||| Equivalence")
+            for one, other in permutations(forms, 2):
+                score = f"AGigaSim={random.uniform(0.65, 0.95):.5f}"
+                lines.append(f"[{name}] ||| {one} ||| {other} ||| {score} ||| 0-0 ||| Equivalence")
     return {"synonyms/ppdb.txt": lines}
 
 

@@ -1,8 +1,7 @@
 """Transformations of finished sentence vectors: whitening and a normalising flow (methods 2.5)."""
 
 from collections.abc import Callable
-from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -23,8 +22,8 @@ class Whitening:
     dimensions, say) become 0 instead of infinite.
     """
 
-    def __init__(self, mean: np.ndarray, matrix: np.ndarray, rows: int) -> None:
-        self.mean, self.matrix, self.rows = mean, matrix, rows
+    def __init__(self, mean: np.ndarray, matrix: np.ndarray) -> None:
+        self.mean, self.matrix = mean, matrix
 
     @classmethod
     def fit(cls, vectors: np.ndarray) -> Self:
@@ -35,16 +34,11 @@ class Whitening:
         directions, variances, _ = np.linalg.svd(centred.T @ centred / len(vectors), hermitian=True)
         varies = variances > variances[0] * len(variances) * np.finfo(np.float64).eps
         scales = np.divide(1, np.sqrt(variances), out=np.zeros_like(variances), where=varies)
-        return cls(mean, directions * scales, len(vectors))
+        return cls(mean, directions * scales)
 
     def transform(self, vectors: np.ndarray) -> np.ndarray:
         """Return whitened float32 vectors (n, d)."""
         return ((vectors - self.mean) @ self.matrix).astype(np.float32)
-
-    def describe(self) -> dict[str, Any]:
-        """Return what a result must say of this post-processing."""
-        rank = int(np.count_nonzero(self.matrix.any(axis=0)))
-        return {"name": "whitening", "rows": self.rows, "dimensions": len(self.mean), "rank": rank}
 
 
 class Flow:
@@ -56,8 +50,8 @@ class Flow:
     sentence vector is made of all of them.
     """
 
-    def __init__(self, model: "zuko.lazy.Flow", description: dict[str, Any]) -> None:
-        self.model, self.description = model, description
+    def __init__(self, model: "zuko.lazy.Flow") -> None:
+        self.model = model
 
     @classmethod
     def fit(
@@ -88,40 +82,18 @@ class Flow:
                     optimiser.zero_grad()
                     loss.backward()
                     optimiser.step()
-        description = {
-            "name": "flow",
-            "library": f"zuko {version('zuko')}",
-            "rows": data.shape[0],
-            "dimensions": data.shape[1],
-            "seed": seed,
-            "epochs": epochs,
-            "learning_rate": learning_rate,
-            "batch_size": batch_size,
-            "steps": steps,
-            "width": width,
-        }
-        flow = cls(model, description)
-        density = flow.log_density(vectors).mean()
-        if not np.isfinite(density):
+        flow = cls(model)
+        if not np.isfinite(flow.log_density(vectors).mean()):
             raise BadInput(f"flow: training diverged at learning rate {learning_rate}; lower it")
-        description["log_density"] = float(density)
         return flow
 
     def transform(self, vectors: np.ndarray) -> np.ndarray:
         """Return float32 vectors (n, d) on the side of the normal distribution."""
         return self._on_rows(vectors, lambda rows: self.model().transform(rows))
 
-    def inverse(self, latent: np.ndarray) -> np.ndarray:
-        """Return the float32 vectors (n, d) that `transform` takes to `latent`."""
-        return self._on_rows(latent, lambda rows: self.model().transform.inv(rows))
-
     def log_density(self, vectors: np.ndarray) -> np.ndarray:
         """Return the natural logarithm of the density of each vector, (n,)."""
         return self._on_rows(vectors, lambda rows: self.model().log_prob(rows))
-
-    def describe(self) -> dict[str, Any]:
-        """Return what a result must say of this post-processing; `log_density` is the fitted rows' mean."""
-        return dict(self.description)
 
     @staticmethod
     def _on_rows(vectors: np.ndarray, function: Callable[["torch.Tensor"], "torch.Tensor"]) -> np.ndarray:

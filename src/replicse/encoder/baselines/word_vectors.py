@@ -3,13 +3,13 @@
 import string
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
 from replicse.data.sts import read_lines
-from replicse.errors import BadInput, nearest
-
-CHOICES = ("always", "unknown", "never")
+from replicse.errors import BadInput
+from replicse.registry.encoders import WordVectors
 
 
 class AverageWordVectors:
@@ -30,26 +30,16 @@ class AverageWordVectors:
         strip_punctuation: str = "unknown",
         stop_words: Collection[str] = (),
     ) -> None:
-        for name, choice in (("lower_case", lower_case), ("strip_punctuation", strip_punctuation)):
-            if choice not in CHOICES:
-                raise BadInput(f'word vectors: {name} is "{choice}"{nearest(choice, CHOICES)}')
         self.places = {word: place for place, word in enumerate(words)}
         self.matrix = matrix
         self.lower_case, self.strip_punctuation = lower_case, strip_punctuation
         self.stop_words = frozenset(stop_words)
 
     @classmethod
-    def open(
-        cls,
-        file: Path,
-        lower_case: str = "unknown",
-        strip_punctuation: str = "unknown",
-        stop_words: Collection[str] = (),
-        only: Collection[str] | None = None,
-    ) -> "AverageWordVectors":
-        """Read a file of word vectors; with `only`, keep no others, which saves most of the memory."""
-        words, matrix = read_word_vectors(file, only)
-        return cls(words, matrix, lower_case, strip_punctuation, stop_words)
+    def open(cls, root: Path, wanted: WordVectors) -> Self:
+        """Read a file of word vectors below a data root."""
+        words, matrix = read_word_vectors(root / wanted.file)
+        return cls(words, matrix, wanted.lower_case, wanted.strip_punctuation, wanted.stop_words)
 
     def __call__(self, sentences: Sequence[str]) -> np.ndarray:
         """Return float32 vectors (n, d) in the order of the sentences."""
@@ -90,14 +80,13 @@ class AverageWordVectors:
             yield word.lower()
 
 
-def read_word_vectors(file: Path, only: Collection[str] | None = None) -> tuple[list[str], np.ndarray]:
+def read_word_vectors(file: Path) -> tuple[list[str], np.ndarray]:
     """Return the words of a GloVe text file and their vectors, float32 (words, d); `.gz` is transparent.
 
     A line is a word and d numbers with single spaces between; d is that of the first line, so that a word may
     itself hold spaces (GloVe 840B has some). Of a repeated word the first line counts. Raises BadInput with
     the line for anything else, MissingData for an absent file.
     """
-    wanted = None if only is None else frozenset(only)
     vectors: dict[str, np.ndarray] = {}
     width = 0
     # Copies of GloVe are about whose few words beyond ASCII were re-encoded; such a word is just not found.
@@ -107,12 +96,11 @@ def read_word_vectors(file: Path, only: Collection[str] | None = None) -> tuple[
         if len(numbers) < width or not word:
             problem = f"{len(numbers)} numbers after the word, but line 1 has {width}"
             raise BadInput(f"{file}:{number}: {problem}; mend or remove the line")
-        if word not in vectors and (wanted is None or word in wanted):
+        if word not in vectors:
             vectors[word] = _vector(file, number, numbers)
     if not width:
         raise BadInput(f"{file}: no lines; expected a word and its numbers on each")
-    rows = list(vectors.values())
-    return list(vectors), np.stack(rows) if rows else np.zeros((0, width), dtype=np.float32)
+    return list(vectors), np.stack(list(vectors.values()))
 
 
 def _width(file: Path, line: str) -> int:

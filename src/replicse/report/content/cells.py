@@ -5,9 +5,11 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from replicse.report.content.items import Result
-from replicse.study.results.verdict import PRINTED, UNITS
+from replicse.study.paper.printed import PRINTED, UNITS
+from replicse.study.results.table import CellResult
 
+# Decimals where no number is printed to copy the rounding from.
+DECIMALS = 2
 ARROW = "→"
 MINUS = "−"
 QUOTED = "quoted"
@@ -81,41 +83,38 @@ class Shown:
         return _joined(self.text, self.verdict)
 
 
-def show(result: Result | None, *, scale: str, decimals: int = 2, quoted: bool = False) -> Shown:
-    """Return a tabulated cell as text; `decimals` counts where the paper prints no number.
+def show(cell: CellResult | None, *, comparable: bool, quoted: bool = False) -> Shown:
+    """Return a judged cell as text; a scale that is not `comparable` never shows a verdict.
 
-    A scale other than `paper` never shows a verdict. A quoted cell shows the printed number only.
+    A quoted cell shows the printed number only.
     """
-    if result is None:
+    if cell is None:
         return Shown()
-    reported = result.reported.strip()
-    if _printed(reported):
-        reported = reported.replace("-", MINUS)
+    printed = cell.reported.value.strip() if cell.reported else ""
+    reported = printed.replace("-", MINUS) if _printed(printed) else printed
     if quoted:
         return Shown(reported=reported, verdict=QUOTED if reported else "")
-    rounding = rounding_of(result.reported, decimals)
-    spread = half_width(result.low, result.high)
+    rounding = rounding_of(printed)
+    spread = half_width(cell.low, cell.high)
     return Shown(
         reported=reported,
-        reproduced=result.text if result.reproduced is None else rounded(result.reproduced, rounding),
-        spread="" if spread is None else f"±{_small(spread, rounding)}{'*' if result.borrowed else ''}",
-        delta="" if result.delta is None else f"({signed(result.delta, rounding)})",
-        verdict=shown_verdict(result.verdict, scale),
+        reproduced=cell.text if cell.reproduced is None else rounded(cell.reproduced, rounding),
+        spread="" if spread is None else f"±{_small(spread, rounding)}{'*' if cell.borrowed else ''}",
+        delta="" if cell.delta is None else f"({signed(cell.delta, rounding)})",
+        verdict=shown_verdict(cell.verdict, comparable),
     )
 
 
-def shown_verdict(verdict: str, scale: str) -> str:
+def shown_verdict(verdict: str, comparable: bool) -> str:
     """Return the verdict that may be shown at a scale."""
-    if scale == "paper" or not verdict or verdict in FACTS:
-        return verdict
-    return "not comparable"
+    return verdict if comparable or not verdict or verdict in FACTS else "not comparable"
 
 
-def rounding_of(printed: str, decimals: int) -> Rounding:
-    """Return the rounding of a printed number; `decimals` where none is printed (`-`, `N/A`)."""
+def rounding_of(printed: str) -> Rounding:
+    """Return the rounding of a printed number; two decimals where none is printed (`-`, `N/A`)."""
     match = _printed(printed.strip())
     if match is None:
-        return Rounding(decimals)
+        return Rounding(DECIMALS)
     return Rounding(
         decimals=len(match["fraction"] or ""),
         unit=match["unit"],

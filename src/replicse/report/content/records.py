@@ -1,119 +1,125 @@
-"""The tidy data of the figures that are drawn from an item's own cells."""
+"""The tidy data behind every figure, from an item's result."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from replicse.errors import BadInput
-from replicse.report.content.items import Column, Item, Result
-from replicse.study.paper.protocols import AS_DESCRIBED
-from replicse.study.results.verdict import printed_number
+from replicse.study.results.table import CellResult, ColumnHead, ItemResult
 
 SOURCES = ("reported", "reproduced")
 PLANE = ("alignment", "uniformity")
+Record = dict[str, Any]
 
 
-def records_of(item: Item) -> list[dict[str, Any]]:
-    """Return the tidy records of an item whose figure is drawn from its own cells.
+def records_of(item: ItemResult) -> list[Record]:
+    """Return the tidy records of an item's figure; cells without a number give none.
 
-    These are trajectory, scatter, profile and bars (of the first column); a spectrum and a density come from
-    evaluations. Cells without a number give no record.
+    A profile and bars are of the first column; a spectrum and a density come from the item's curves.
     """
-    if item.figure in ("trajectory", "scatter"):
-        return _plane_records(item)
-    if item.figure in ("profile", "bars"):
-        return _profile_records(item)
-    raise BadInput(f'{item.id}: figure "{item.figure}" is not drawn from cells but from evaluations')
+    makers = {"trajectory": _trajectory, "scatter": _scatter, "spectrum": _spectrum, "density": _density}
+    return list(makers.get(item.figure, _profile)(item))
 
 
-def _plane_records(item: Item) -> list[dict[str, Any]]:
-    """Return alignment and uniformity (and a score) by row, place in training and source."""
-    ids = list(dict.fromkeys(column.id for column in item.columns))
-    steps = [[column for column in item.columns if column.id == name] for name in ids]
-    if item.figure == "scatter":
-        steps = [list(item.columns)]
-    records = []
-    # A variant of the protocol is one more panel of a trajectory: the same runs, measured otherwise.
-    variants = item.variants if item.figure == "trajectory" else {}
-    for source in (*SOURCES, *variants.values()):
+def _trajectory(item: ItemResult) -> Iterator[Record]:
+    """Yield alignment and uniformity by source, method and step of training.
+
+    A variant of the protocol is one more source: the same runs, measured otherwise.
+    """
+    steps: dict[int, list[ColumnHead]] = {}
+    for column in item.columns:
+        if column.step is not None:
+            steps.setdefault(column.step, []).append(column)
+    values = _values(item)
+    for source in (*SOURCES, *item.variants.values()):
         for row in item.rows:
-            for step in steps:
-                values = {_short(column): _value(item, row.id, column, source) for column in step}
-                plane = {name: values.get(name) for name in PLANE}
-                if None in plane.values():
-                    continue
-                if item.figure == "trajectory":
-                    records.append({"method": row.label, "step": step[0].id, **plane, "source": source})
-                    continue
-                metric = next((name for name in values if name not in PLANE), "")
-                score = {"score": values.get(metric), "metric": metric}
-                records.append({"label": row.label, **plane, **score, "source": source})
-    return records
+            for columns in steps.values():
+                plane = {
+                    _metric(column): values.get((source, row.id, column.id, column.metric))
+                    for column in columns
+                }
+                if None not in [plane.get(name) for name in PLANE]:
+                    yield {
+                        "method": row.label,
+                        "step": columns[0].id,
+                        **{name: plane[name] for name in PLANE},
+                        "source": source,
+                    }
 
 
-def _profile_records(item: Item) -> list[dict[str, Any]]:
-    column = item.columns[0]
-    records = []
+def _scatter(item: ItemResult) -> Iterator[Record]:
+    """Yield alignment, uniformity and a score by source and row."""
+    values = _values(item)
+    metric = next((_metric(column) for column in item.columns if _metric(column) not in PLANE), "")
+    for source in SOURCES:
+        for row in item.rows:
+            found = {
+                _metric(column): values.get((source, row.id, column.id, column.metric))
+                for column in item.columns
+            }
+            if None not in [found.get(name) for name in PLANE]:
+                yield {
+                    "label": row.label,
+                    **{name: found[name] for name in PLANE},
+                    "score": found.get(metric),
+                    "metric": metric,
+                    "source": source,
+                }
+
+
+def _profile(item: ItemResult) -> Iterator[Record]:
+    """Yield the reported and the reproduced number of the first column, and the interval, by row."""
+    column, cells = item.columns[0], _cells(item)
+    metric = _metric(column)
+    axis = column.label if metric.lower() in ("", column.label.lower()) else f"{column.label} ({metric})"
     for row in item.rows:
-        result = _result(item, row.id, column)
-        values = {source: _value(item, row.id, column, source) for source in SOURCES}
-        if result is not None and any(value is not None for value in values.values()):
-            bounds = {"low": result.low, "high": result.high}
-            records.append({"row": row.label, **values, **bounds, "metric": _axis(column)})
-    return records
+        cell = cells.get(("", row.id, column.id, column.metric))
+        if cell is None:
+            continue
+        numbers = {"reported": _printed(cell), "reproduced": cell.reproduced}
+        if set(numbers.values()) != {None}:
+            yield {"row": row.label, **numbers, "low": cell.low, "high": cell.high, "metric": axis}
 
 
-def _result(item: Item, row: str, column: Column, variant: str = "") -> Result | None:
-    """Return the cell under a variant, else under the first protocol, the paper's text where that was run."""
-    found = [
-        entry
-        for entry in item.results
-        if (entry.row, entry.column, entry.metric) == (row, column.id, column.metric)
-        and (item.variants.get(entry.protocol, "") == variant)
-    ]
-    return min(found, key=lambda entry: entry.protocol != AS_DESCRIBED, default=None)
+def _spectrum(item: ItemResult) -> Iterator[Record]:
+    """Yield the singular values by encoder."""
+    for encoder, found in item.curves.items():
+        for index, value in enumerate(found["singular_values"] or (), start=1):
+            yield {"encoder": encoder, "index": index, "value": value}
 
 
-def _value(item: Item, row: str, column: Column, source: str) -> float | None:
-    result = _result(item, row, column, "" if source in SOURCES else source)
-    if result is None:
-        return None
-    if source != "reported":
-        return result.reproduced
-    number = printed_number(result.reported)
+def _density(item: ItemResult) -> Iterator[Record]:
+    """Yield the density of the cosine at the middle of each bin by encoder and rating group."""
+    for encoder, found in item.curves.items():
+        middles = [(low + high) / 2 for low, high in pairwise(found["edges"])]
+        for group, part in found.items():
+            if isinstance(part, Mapping) and "density" in part:
+                for cosine, height in zip(middles, part["density"] or (), strict=False):
+                    yield {"encoder": encoder, "group": group, "cosine": cosine, "density": height}
+
+
+def _cells(item: ItemResult) -> dict[tuple[str, str, str, str], CellResult]:
+    """Return the cells by variant (blank for none), row, column and metric.
+
+    Of several protocols that are no variants, the paper's text stands first.
+    """
+    found = {(item.variants.get(cell.protocol, ""), *cell.key): cell for cell in reversed(item.cells)}
+    return found | {("", *key): cell for key, cell in item.described.items()}
+
+
+def _values(item: ItemResult) -> dict[tuple[str, str, str, str], float | None]:
+    """Return the number of each cell by source, row, column and metric."""
+    values = {}
+    for (variant, *key), cell in _cells(item).items():
+        values[variant or "reproduced", *key] = cell.reproduced
+        if not variant:
+            values["reported", *key] = _printed(cell)
+    return values
+
+
+def _printed(cell: CellResult) -> float | None:
+    number = cell.reported.number if cell.reported else None
     return number.value if number else None
 
 
-def _axis(column: Column) -> str:
-    metric = _short(column)
-    return column.label if metric.lower() in ("", column.label.lower()) else f"{column.label} ({metric})"
-
-
-def _short(column: Column) -> str:
+def _metric(column: ColumnHead) -> str:
     return column.metric.rpartition("/")[2]
-
-
-def spectrum_records(spectra: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the records of a spectrum figure; `spectra` holds `suites.spectrum` by encoder label."""
-    return [
-        {"encoder": encoder, "index": index, "value": value}
-        for encoder, found in spectra.items()
-        for index, value in enumerate(found["singular_values"] or (), start=1)
-    ]
-
-
-def density_records(densities: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the records of a density figure; `densities` holds `suites.density` by encoder label."""
-    records = []
-    for encoder, found in densities.items():
-        middles = [(low + high) / 2 for low, high in pairwise(found["edges"])]
-        groups = {
-            name: part for name, part in found.items() if isinstance(part, Mapping) and "density" in part
-        }
-        for group, part in groups.items():
-            curve = zip(middles, part["density"] or (), strict=False)
-            records += [
-                {"encoder": encoder, "group": group, "cosine": cosine, "density": height}
-                for cosine, height in curve
-            ]
-    return records

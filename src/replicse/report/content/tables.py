@@ -3,15 +3,17 @@
 import math
 import string
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from replicse.report.content.cells import MEANINGS, SYMBOLS, Shown, show
-from replicse.report.content.items import TEXT, Column, Item, Result, Row
+from replicse.report.content.cells import MEANINGS, QUOTED, SYMBOLS, Shown, show
+from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import AS_DESCRIBED
+from replicse.study.results.table import CellResult, ColumnHead, ItemResult, RowHead
 
 # Beyond this many columns a cell is stacked on two lines instead of written out with its verdict in words.
 WRITTEN_OUT = 2
+STATISTICS = {"max": "maximum", "min": "minimum", "sd": "standard deviation"}
 
 
 @dataclass(frozen=True)
@@ -44,15 +46,15 @@ class Heading:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table ready for any format: `header` holds a label per column, `corner` names the rows.
+    """A table ready for any format: `header` holds a label per column.
 
-    `prose` holds the places of the columns whose cells are sentences, which wrap.
+    `footnotes` belong to the lines with a mark, in their order; `prose` holds the places of the columns whose
+    cells are sentences, which wrap.
     """
 
     header: tuple[str, ...]
     body: tuple[Line | Heading, ...]
     footnotes: tuple[str, ...] = ()
-    corner: str = ""
     prose: frozenset[int] = frozenset()
 
     @property
@@ -93,12 +95,14 @@ class Sheet:
         object.__setattr__(self, "numeric", frozenset(numeric))
 
 
-def grid_of(item: Item) -> Grid:
-    """Return the grid of an item; a trajectory keeps its first and last step, its figure shows the rest."""
-    columns = _columns(item)
-    found = {(entry.row, entry.column, entry.metric, entry.protocol): entry for entry in item.results}
-    protocols = [name for name in _protocols(item.results) if name not in item.variants]
-    marks = _marks(item.rows)
+def grid_of(item: ItemResult, whole: bool = False) -> Grid:
+    """Return the grid of an item; a trajectory keeps its ends, its figure shows the rest, unless `whole`."""
+    columns = item.columns if whole else _columns(item)
+    found = {(*cell.key, cell.protocol): cell for cell in item.cells}
+    protocols = dict.fromkeys([AS_DESCRIBED, *(cell.protocol for cell in item.cells)])
+    shown = [name for name in protocols if name not in item.variants]
+    notes = _row_notes(item)
+    marks = dict(zip(notes, map(_letter, range(len(notes))), strict=True))
     body: list[Line | Heading] = []
     group = ""
     for row in item.rows:
@@ -106,15 +110,20 @@ def grid_of(item: Item) -> Grid:
             body.append(Heading(row.group, rule=bool(body)))
         ends_group = bool(group) and not row.group
         group = row.group
-        for line in _lines(item, row, columns, protocols, found):
-            mark = "" if line.indent else marks.get(row.id, "")
-            body.append(replace(line, rule=line.rule or (ends_group and not line.indent), mark=mark))
+        first, *further = _lines(item, row, columns, shown, found)
+        body += [replace(first, rule=ends_group, mark=marks.get(row.id, "")), *further]
     return Grid(
         header=tuple(_heading(item, column) for column in columns),
         body=tuple(body),
-        footnotes=tuple(row.note for row in item.rows if row.note),
-        prose=frozenset(place for place, column in enumerate(columns) if column.metric == TEXT),
+        footnotes=tuple(notes.values()),
+        prose=frozenset(place for place, column in enumerate(columns) if column.kind == "text"),
     )
+
+
+def remarks(item: ItemResult) -> tuple[str, ...]:
+    """Return the item's notes, and a sentence for every column that shows another statistic than the mean."""
+    other = {column.label: column.statistic for column in item.columns if column.statistic != "mean"}
+    return (*item.notes, *(f"{label}: ours is the {_over_seeds(name)}." for label, name in other.items()))
 
 
 def panels(grid: Grid, most: int) -> list[Grid]:
@@ -124,23 +133,18 @@ def panels(grid: Grid, most: int) -> list[Grid]:
     return [_slice(grid, start, start + size) for start in range(0, max(1, len(grid.header)), max(1, size))]
 
 
-def verdict_counts(items: Iterable[Item]) -> Counter[str]:
+def verdict_counts(items: Iterable[ItemResult]) -> Counter[str]:
     """Return how many cells show each verdict; quoted cells are counted as such."""
     return Counter(
         cell.shown.verdict
         for item in items
-        for line in full_grid(item).lines
+        for line in grid_of(item, whole=True).lines
         for cell in line.cells
         if cell.shown.verdict
     )
 
 
-def full_grid(item: Item) -> Grid:
-    """Return the grid with every column, also where `grid_of` would leave steps of a trajectory out."""
-    return grid_of(replace(item, figure=""))
-
-
-def counts_sheet(papers: Sequence[tuple[str, Sequence[Item]]]) -> Sheet:
+def counts_sheet(papers: Sequence[tuple[str, Sequence[ItemResult]]]) -> Sheet:
     """Return the number of cells by verdict, one column per (paper, items) and one for all."""
     counts = [verdict_counts(items) for _, items in papers]
     columns = [*counts, sum(counts, Counter())]
@@ -158,27 +162,28 @@ def legend() -> Sheet:
     return Sheet("Symbols", ("", "Verdict", "Meaning"), (*rows, star))
 
 
-def _columns(item: Item) -> tuple[Column, ...]:
-    if item.figure != "trajectory" or not item.columns:
+def _columns(item: ItemResult) -> tuple[ColumnHead, ...]:
+    steps = [column.step for column in item.columns if column.step is not None]
+    if item.figure != "trajectory" or not steps:
         return item.columns
-    ends = (item.columns[0].id, item.columns[-1].id)
-    return tuple(column for column in item.columns if column.id in ends)
+    return tuple(column for column in item.columns if column.step in (steps[0], -1, None))
 
 
-def _heading(item: Item, column: Column) -> str:
+def _heading(item: ItemResult, column: ColumnHead) -> str:
     twice = sum(other.id == column.id for other in item.columns) > 1
     label = f"{column.metric.rpartition('/')[2]}, {column.label}" if twice else column.label
     return f"{label} ↓" if column.better == "lower" else label
 
 
-def _protocols(results: Iterable[Result]) -> list[str]:
-    names = list(dict.fromkeys(result.protocol for result in results))
-    return sorted(names, key=lambda name: name != AS_DESCRIBED)
-
-
-def _marks(rows: Iterable[Row]) -> dict[str, str]:
-    noted = [row.id for row in rows if row.note]
-    return {row: _letter(place) for place, row in enumerate(noted)}
+def _row_notes(item: ItemResult) -> dict[str, str]:
+    """Return the footnotes by row: what the paper's folder says of it, and which rows it shares its runs with."""
+    names = item.row_names
+    notes = {}
+    for row in item.rows:
+        merged = " and ".join(names[other] for other in row.merged)
+        parts = [row.note, f"Shares its runs with {merged} at this scale." if merged else ""]
+        notes[row.id] = " ".join(part for part in parts if part)
+    return {row: text for row, text in notes.items() if text}
 
 
 def _letter(place: int) -> str:
@@ -193,53 +198,82 @@ def marks_of(grid: Grid) -> list[tuple[str, str]]:
 
 
 def _lines(
-    item: Item,
-    row: Row,
-    columns: Sequence[Column],
+    item: ItemResult,
+    row: RowHead,
+    columns: Sequence[ColumnHead],
     protocols: Sequence[str],
-    found: dict[tuple[str, str, str, str], Result],
+    found: Mapping[tuple[str, str, str, str], CellResult],
 ) -> list[Line]:
     """Return the row under every protocol that has a cell of it; an empty row keeps one line."""
     lines: list[Line] = []
     for protocol in protocols:
-        results = [found.get((row.id, column.id, column.metric, protocol)) for column in columns]
-        if any(results):
-            cells = tuple(
-                _cell(item, row, column, result) for column, result in zip(columns, results, strict=True)
-            )
-            named = bool(lines) or protocol != AS_DESCRIBED
-            label = protocol if lines else f"{row.label} ({protocol})" if named else row.label
-            lines.append(Line(label, cells, row.rule and not lines, bool(lines), row.quoted))
-    empty = Line(row.label, tuple(GridCell(Shown()) for _ in columns), row.rule, False, row.quoted)
-    return lines or [empty]
+        cells = [found.get((row.id, column.id, column.metric, protocol)) for column in columns]
+        if any(cells):
+            shown = tuple(_cell(item, row, column, cell) for column, cell in zip(columns, cells, strict=True))
+            alone = row.label if protocol == AS_DESCRIBED else f"{row.label} ({protocol})"
+            lines.append(Line(protocol if lines else alone, shown, indent=bool(lines), quoted=row.quoted))
+    empty = tuple(GridCell(Shown()) for _ in columns)
+    return lines or [Line(row.label, empty, quoted=row.quoted)]
 
 
-def _cell(item: Item, row: Row, column: Column, result: Result | None) -> GridCell:
-    shown = show(result, scale=item.scale, decimals=column.decimals, quoted=row.quoted)
-    return GridCell(shown, _facts(item, shown, result) if result and shown.text else ())
+def _cell(item: ItemResult, row: RowHead, column: ColumnHead, cell: CellResult | None) -> GridCell:
+    shown = show(cell, comparable=item.comparable, quoted=row.quoted)
+    return GridCell(shown, _facts(item, column, shown, cell) if cell and shown.text else ())
 
 
-def _facts(item: Item, shown: Shown, result: Result) -> tuple[tuple[str, str], ...]:
-    place = result.source or item.place
+def _facts(
+    item: ItemResult, column: ColumnHead, shown: Shown, cell: CellResult
+) -> tuple[tuple[str, str], ...]:
+    """Return what a reader may ask about a cell, as (name, value); what there is nothing to say of is left out."""
+    printed = cell.reported
+    source = printed.source if printed and printed.source else item.place
     facts = {
         "verdict": shown.verdict,
-        "because": result.reason if shown.verdict == result.verdict else "",
-        "reported": f"{shown.reported} ({place})" if shown.reported and place else shown.reported,
+        "because": cell.reason if shown.verdict == cell.verdict else "",
+        "reported": f"{shown.reported} ({source})" if shown.reported and source else shown.reported,
+        "printed as": _statistic(printed) if printed and shown.reported else "",
     }
-    if shown.verdict != "quoted":
-        bounded = result.low is not None and result.high is not None
+    if shown.verdict != QUOTED:
         facts |= {
-            "reproduced": "" if result.reproduced is None else f"{result.reproduced:.6g}",
-            "interval": f"{result.low:.6g} to {result.high:.6g}" if bounded else "",
-            "over pairs": ""
-            if result.pairs_low is None or result.pairs_high is None
-            else f"{result.pairs_low:.2f} to {result.pairs_high:.2f}",
-            "spread": "borrowed from a publication" if result.borrowed else "",
-            "seeds": "" if result.n_seeds is None else str(result.n_seeds),
-            "protocol": result.protocol,
-            "encoders": ", ".join(result.encoders),
+            "reproduced": "" if cell.reproduced is None else f"{cell.reproduced:.6g}",
+            "ours is": "" if column.statistic == "mean" else _over_seeds(column.statistic),
+            "interval": _between(cell.low, cell.high, ".6g"),
+            "over pairs": _between(cell.pairs_low, cell.pairs_high, ".2f"),
+            "spread": "borrowed from a publication" if cell.borrowed else "",
+            "seeds": str(cell.n_seeds),
+            "by seed": _by_seed(cell),
+            "precision": cell.precision,
+            "protocol": cell.protocol,
+            "encoders": ", ".join(cell.encoders),
         }
     return tuple((name, value) for name, value in facts.items() if value)
+
+
+def _statistic(printed: Reported) -> str:
+    """Return `mean of 50 runs, sd 0.84`; nothing for a single run without a spread."""
+    name = STATISTICS.get(printed.statistic, printed.statistic)
+    if printed.q is not None:
+        name = f"{printed.q:g}th {name}"
+    runs = f"{name} of {printed.seeds} runs" if printed.seeds else name
+    spread = "" if printed.sd is None else f"sd {printed.sd:g}"
+    return ", ".join(part for part in ("" if runs == "single" else runs, spread) if part)
+
+
+def _over_seeds(statistic: str) -> str:
+    return f"{STATISTICS.get(statistic, statistic)} over seeds"
+
+
+def _by_seed(cell: CellResult) -> str:
+    """Return `0: 75.21, 1: 75.9`; nothing where no encoder has a seed, or where they gave sentences."""
+    numbers = [entry for entry in cell.values if entry.seed is not None and not isinstance(entry.value, str)]
+    return ", ".join(
+        f"{entry.seed}: {'missing' if entry.value is None else format(entry.value, '.6g')}"
+        for entry in numbers
+    )
+
+
+def _between(low: float | None, high: float | None, how: str) -> str:
+    return "" if low is None or high is None else f"{low:{how}} to {high:{how}}"
 
 
 def _slice(grid: Grid, start: int, stop: int) -> Grid:

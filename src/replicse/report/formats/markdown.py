@@ -18,7 +18,7 @@ def escape(text: str) -> str:
 
 def grid(table: Grid) -> str:
     """Return a grid as a Markdown table with its notes on rows; headings become bold rows."""
-    header = [table.corner, *table.header]
+    header = ["", *table.header]
     rule = [":--", *["--:"] * len(table.header)]
     rows = [[_cell(cell, table.stacked) for cell in line.cells] for line in table.lines]
     body, remaining = [], iter(rows)

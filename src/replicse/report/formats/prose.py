@@ -1,4 +1,4 @@
-"""Text written by people (captions, notes, deviations): Markdown to HTML and to LaTeX."""
+"""Text written by people (notes, deviations): Markdown to HTML and to LaTeX."""
 
 import re
 import unicodedata
@@ -7,94 +7,39 @@ from functools import cache
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from pylatexenc.latexencode import UnicodeToLatexEncoder
 
-SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
+# What the library leaves as it is, or writes with macros that not every engine has.
+SYMBOLS = {
     "|": r"\textbar{}",
-    '"': "''",
-    "\u00a0": "~",
-    "–": r"\textendash{}",
-    "—": r"\textemdash{}",
-    "“": "``",
-    "”": "''",
-    "‘": "`",
-    "’": "'",
-    "…": r"\ldots{}",
-    "†": r"\dag{}",
-    "‡": r"\ddag{}",
-    "§": r"\S{}",
-    "ß": r"\ss{}",
-    "ø": r"\o{}",
-    "Ø": r"\O{}",
-    "æ": r"\ae{}",
-    "Æ": r"\AE{}",
-    "œ": r"\oe{}",
-    "ł": r"\l{}",
-    "Ł": r"\L{}",
-    "ı": r"\i{}",
-    "©": r"\copyright{}",
+    "ℓ": r"$\ell$",
+    "°": r"$^\circ$",
+    "→": r"$\rightarrow$",
+    "←": r"$\leftarrow$",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
+    "▲": r"$\blacktriangle$",
+    "▼": r"$\blacktriangledown$",
+    "◇": r"$\Diamond$",
+    "○": r"$\circ$",
+    "✗": r"$\boldsymbol{\times}$",
+    "✓": r"$\checkmark$",
+    "★": r"$\bigstar$",
+    "♣": r"$\clubsuit$",
+    "♡": r"$\heartsuit$",
+    "♥": r"$\heartsuit$",
+    "♠": r"$\spadesuit$",
+    "♢": r"$\diamondsuit$",
+    "♦": r"$\diamondsuit$",
 }
-# Written in mathematics, so that every engine and every font has them.
-MATHEMATICS = {
-    "→": r"\rightarrow",
-    "←": r"\leftarrow",
-    "↑": r"\uparrow",
-    "↓": r"\downarrow",
-    "−": "-",
-    "±": r"\pm",
-    "×": r"\times",
-    "·": r"\cdot",
-    "≈": r"\approx",
-    "≠": r"\neq",
-    "≤": r"\leq",
-    "≥": r"\geq",
-    "∞": r"\infty",
-    "∈": r"\in",
-    "√": r"\surd",
-    "∥": r"\Vert",
-    "ℓ": r"\ell",
-    "°": r"^\circ",
-    "▲": r"\blacktriangle",
-    "▼": r"\blacktriangledown",
-    "◇": r"\Diamond",
-    "○": r"\circ",
-    "✗": r"\boldsymbol{\times}",
-    "✓": r"\checkmark",
-    "★": r"\bigstar",
-    "♣": r"\clubsuit",
-    "♡": r"\heartsuit",
-    "♥": r"\heartsuit",
-    "♠": r"\spadesuit",
-    "♢": r"\diamondsuit",
-    "♦": r"\diamondsuit",
-    "ϵ": r"\epsilon",
-}
-LOOKALIKES = str.maketrans("ΑΒΕΖΗΙΚΜΝΟΡΤΧο", "ABEZHIKMNOPTXo")
-ACCENTS = {
-    "\u0300": "`",
-    "\u0301": "'",
-    "\u0302": "^",
-    "\u0303": "~",
-    "\u0304": "=",
-    "\u0306": "u",
-    "\u0307": ".",
-    "\u0308": '"',
-    "\u030a": "r",
-    "\u030b": "H",
-    "\u030c": "v",
-    "\u0327": "c",
-}
+# Latin, Greek, punctuation, arrows and operators whose macros need no package beyond the report's.
+COVERED = re.compile(
+    "[\u0020-\u007e\u00a0-\u017f\u0391-\u03c9\u03f5\u2010-\u2026\u2200-\u220b\u2211-\u221e\u2223-\u222b\u2248\u2260-\u2265]"
+)
+# Letters and quotation marks of an encoding of fonts that is loaded only where its fonts are installed.
+OTHER_FONTS = re.compile(
+    r"\\(DH|dh|TH|th|DJ|dj|IJ|ij|NG|ng|k|nument|textsc|guil\w+|quote(sing|dbl)l?base)(?![A-Za-z])"
+)
 
 
 @cache
@@ -125,9 +70,12 @@ def latex_inline(text: str) -> str:
 
 def latex_text(text: str) -> str:
     """Return plain text as LaTeX that compiles in every engine; a character none knows becomes its number."""
-    characters = unicodedata.normalize("NFC", text).translate(LOOKALIKES)
+    visible = "".join(
+        character if character.isprintable() or character == "\u00a0" else " " * character.isspace()
+        for character in unicodedata.normalize("NFC", text)
+    )
     # TeX would join hyphens to a dash, and `--option` must stay what is typed.
-    return re.sub("-(?=-)", "-{}", "".join(_latex_character(character) for character in characters))
+    return re.sub("-(?=-)", "-{}", "".join(map(_character, visible)))
 
 
 def latex_code(text: str) -> str:
@@ -136,35 +84,31 @@ def latex_code(text: str) -> str:
     return r"\texttt{" + r"\allowbreak{}".join(pieces) + "}"
 
 
-def _latex_character(character: str) -> str:
-    if character in SPECIAL:
-        return SPECIAL[character]
-    if character in MATHEMATICS:
-        return f"${MATHEMATICS[character]}$"
-    if character.isspace():
-        return " "
-    if character.isascii() or not character.isprintable():
-        return character if character.isprintable() else ""
-    greek = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (FINAL )?(\w+)", unicodedata.name(character, ""))
-    if greek:
-        name = greek[3].lower().replace("lamda", "lambda")
-        return rf"$\{'var' if greek[2] else ''}{name if greek[1] == 'SMALL' else name.capitalize()}$"
-    return _decomposed(character)
+@cache
+def _library() -> UnicodeToLatexEncoder:
+    return UnicodeToLatexEncoder(
+        replacement_latex_protection="braces-after-macro",
+        unknown_char_policy="keep",
+        unknown_char_warning=False,
+    )
 
 
-def _decomposed(character: str) -> str:
-    """Return an accented letter, a superscript or a subscript from its parts."""
-    kind, *codes = unicodedata.decomposition(character).split() or [""]
-    if kind in ("<super>", "<sub>"):
-        base = latex_text("".join(chr(int(code, 16)) for code in codes))
-        return rf"\text{'super' if kind == '<super>' else 'sub'}script{{{base}}}"
-    parts = unicodedata.normalize("NFD", character)
-    if len(parts) == 2 and parts[0].isascii() and parts[1] in ACCENTS:
-        return rf"\{ACCENTS[parts[1]]}{{{parts[0]}}}"
-    compatible = unicodedata.normalize("NFKD", character)
-    if compatible == character:
+@cache
+def _character(character: str) -> str:
+    """Return one character as LaTeX: by the library, else from its parts, else as its number."""
+    if character in SYMBOLS:
+        return SYMBOLS[character]
+    if COVERED.match(character):
+        latex = _library().unicode_to_latex(character)
+        if latex.isascii() and not OTHER_FONTS.search(latex):
+            return latex
+    parts = unicodedata.normalize("NFKD", character)
+    base = "".join(part for part in parts if not unicodedata.combining(part))
+    if base == character or not base:
         return rf"\texttt{{U+{ord(character):04X}}}"
-    return "".join(_latex_character(part) for part in compatible if not unicodedata.combining(part))
+    kind = unicodedata.decomposition(character).partition(" ")[0]
+    latex = "".join(map(_character, base))
+    return rf"\text{kind[1:-1]}script{{{latex}}}" if kind in ("<super>", "<sub>") else latex
 
 
 def _inline(tokens: Sequence[Token]) -> Iterator[str]:
@@ -185,8 +129,6 @@ def _inline(tokens: Sequence[Token]) -> Iterator[str]:
             yield latex_code(token.content)
         elif token.type == "link_open":
             yield rf"\href{{{_address(str(token.attrs['href']))}}}{{"
-        elif token.type == "image":
-            yield latex_text(token.content)
         else:
             yield latex_text(token.content)
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import Any
 
 from replicse.report.content.cells import MINUS, Rounding, rounded, rounding_of, signed
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import Sheet
+from replicse.study.results.shape import shape_columns
+from replicse.study.results.table import ColumnHead, ItemResult
 
 TITLE = "Adjudication"
 TEXT = (
@@ -20,36 +21,35 @@ SMALLER = (
     "This scale is not the papers': its encoders are smaller, so a share only says whether an effect has the direction"
     " and the order of size of the printed gap. It is no verdict."
 )
-DECIMALS = 2  # where no paper prints a number
 HEADER = ("Gap", "As described", "Variant", "Ours", "Effect", "Share of the gap")
 
 
 def adjudication_page(
-    rows: Sequence[Mapping[str, str]], manifests: Mapping[str, Mapping[str, Any]], comparable: bool
+    rows: Sequence[Mapping[str, str]], items: Mapping[str, ItemResult], comparable: bool
 ) -> Page | None:
-    """Return the page, a sheet per item; None where nothing is adjudicated."""
+    """Return the page from the rows of adjudication.csv, a sheet per item; None where nothing is adjudicated."""
     sheets = tuple(
-        _sheet(manifests[item], list(part)) for item, part in groupby(rows, key=lambda entry: entry["item"])
+        _sheet(items[item], list(part)) for item, part in groupby(rows, key=lambda entry: entry["item"])
     )
     return Page(TITLE, TEXT if comparable else (*TEXT, SMALLER), sheets) if sheets else None
 
 
-def _sheet(manifest: Mapping[str, Any], rows: Sequence[Mapping[str, str]]) -> Sheet:
-    shown = _chosen(manifest, rows)
-    labels = {row["id"]: row["label"] for row in manifest["rows"]}
-    columns = {column["id"]: column["label"] for column in manifest["columns"]}
+def _sheet(item: ItemResult, rows: Sequence[Mapping[str, str]]) -> Sheet:
+    shown = _chosen(item, rows)
+    labels = {row.id: row.label for row in item.rows}
+    names = {(column.id, column.metric): _column_name(item, column) for column in item.columns}
     others = list(dict.fromkeys(_paper(entry) for entry in shown if entry["other"]))
     several = len({_cell(entry)[1:] for entry in shown}) > 1
     # A column that says the same in every line is said once, in the title.
-    papers = (*others, manifest["item"].partition("/")[0])
+    papers = (*others, item.paper)
     header = ("Row", *(("Column",) if several else ()), *(f"Printed by {name}" for name in papers), *HEADER)
     lines: list[tuple[str, ...]] = []
-    for (row, column, metric), part in groupby(shown, key=_cell):
-        name = columns[column] if _alone(manifest, column) else f"{columns[column]}, {metric}"
+    for (row, *column), part in groupby(shown, key=_cell):
+        name = names[tuple(column)]
         for place, entry in enumerate(part):
             # As many decimals as the most exact of the printed numbers.
-            printed = [entry[name] for name in ("reported", "reported_other") if entry[name]]
-            rounding = max((rounding_of(text, DECIMALS) for text in printed), default=Rounding(DECIMALS))
+            printed = [entry[field] for field in ("reported", "reported_other") if entry[field]]
+            rounding = max(map(rounding_of, printed), default=rounding_of(""))
             known = (
                 entry["reported"].replace("-", MINUS),
                 _signed(entry["gap"], rounding),
@@ -57,27 +57,29 @@ def _sheet(manifest: Mapping[str, Any], rows: Sequence[Mapping[str, str]]) -> Sh
             )
             second = tuple(entry["reported_other"] if _paper(entry) == other else "" for other in others)
             own = (labels[row], *((name,) if several else ()), *second, *known)
-            variant = manifest["variants"].get(entry["protocol"], entry["protocol"])
+            variant = item.variants.get(entry["protocol"], entry["protocol"])
             ours = _number(entry["ours"], rounding) or "not run"
             found = (variant, ours, _effect(entry, rounding), _share(entry))
             lines.append((*(own if place == 0 else [""] * len(own)), *found))
     left_out = len({_cell(entry) for entry in rows}) - len({_cell(entry) for entry in shown})
     note = f"Further cells of the item in adjudication.csv: {left_out}." if left_out else ""
-    title = f"{manifest['item']}: {manifest['title']}" + ("" if several or not shown else f", {name}")
+    title = f"{item.item}: {item.title}" + ("" if several or not shown else f", {name}")
     return Sheet(title, header, tuple(lines), note)
 
 
-def _chosen(manifest: Mapping[str, Any], rows: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
+def _chosen(item: ItemResult, rows: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
     """Return the cells that are shown: averages stand for their parts, the end for a trajectory.
 
     Of what is left, cells that another paper prints too; all where no cell has such a counterpart.
     """
-    reads = {column["id"]: column["read"] for column in manifest["columns"]}
-    averages = [name for name, read in reads.items() if read.endswith("/avg")]
-    final = [name for name, read in reads.items() if not read.startswith("trajectory/")]
-    columns = averages or final
-    shown = [entry for entry in rows if entry["column"] in columns]
+    columns = {(column.id, column.metric) for column in shape_columns(item)}
+    shown = [entry for entry in rows if (entry["column"], entry["metric"]) in columns]
     return [entry for entry in shown if entry["other"]] or shown
+
+
+def _column_name(item: ItemResult, column: ColumnHead) -> str:
+    alone = sum(other.id == column.id for other in item.columns) == 1
+    return column.label if alone else f"{column.label}, {column.metric}"
 
 
 def _cell(entry: Mapping[str, str]) -> tuple[str, str, str]:
@@ -87,10 +89,6 @@ def _cell(entry: Mapping[str, str]) -> tuple[str, str, str]:
 def _paper(entry: Mapping[str, str]) -> str:
     """Return the other paper that prints a cell; blank where none does."""
     return entry["other"].partition("/")[0]
-
-
-def _alone(manifest: Mapping[str, Any], column: str) -> bool:
-    return sum(other["id"] == column for other in manifest["columns"]) == 1
 
 
 def _number(text: str, rounding: Rounding) -> str:

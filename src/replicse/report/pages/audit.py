@@ -5,7 +5,6 @@ from itertools import groupby
 
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import Sheet
-from replicse.study.judge.audit import CERTAIN, Finding
 
 TITLE = "Audit"
 TEXT = (
@@ -39,14 +38,18 @@ def audit_sheet(rows: Sequence[Mapping[str, str]], title: str = TITLE) -> Sheet:
     return Sheet(title, HEADER, lines)
 
 
-def audit_text(findings: Sequence[Finding]) -> str:
+def audit_text(rows: Sequence[Mapping[str, str]]) -> str:
     """Return the findings as paragraphs under the key of their paper."""
     lines = []
-    for paper in dict.fromkeys(one.paper for one in findings):
-        own = [one for one in findings if one.paper == paper]
-        certain = sum(one.certainty == CERTAIN for one in own)
+    for paper, part in groupby(rows, key=lambda row: row["paper"]):
+        own = list(part)
+        certain = sum(row["certainty"] == "certain" for row in own)
         lines += [f"{paper}: {len(own)} finding{'s' * (len(own) > 1)}, {certain} certain", ""]
-        lines += [line for one in own for line in _paragraph(one)]
+        for row in own:
+            lines.append(f"  {row['place']}: {subject(row['cells'].split('; ')[0])} ({row['rule']})")
+            told = {name: row[name] for name in ("printed", "follows", "certainty", "note")}
+            lines += [f"    {name:<11}{text}" for name, text in told.items() if text]
+            lines.append("")
     return "\n".join(lines).rstrip() or "nothing found"
 
 
@@ -54,14 +57,3 @@ def subject(name: str) -> str:
     """Return `row / column` of a cell's name, or the id of a claim's."""
     parts = name.split("/")
     return " / ".join(parts[2:4] or parts[1:])
-
-
-def _paragraph(finding: Finding) -> list[str]:
-    heading = f"  {finding.place}: {subject(finding.cells[0])} ({finding.rule})"
-    body = {
-        "printed": finding.printed,
-        "follows": finding.follows,
-        "certainty": finding.certainty,
-        "note": finding.note,
-    }
-    return [heading, *(f"    {name:<11}{text}" for name, text in body.items() if text), ""]

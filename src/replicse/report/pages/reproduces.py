@@ -4,9 +4,11 @@ from collections.abc import Iterable, Sequence
 
 from replicse.report.content.cells import MINUS, SYMBOLS
 from replicse.report.content.contents import Page
-from replicse.report.content.items import Item
 from replicse.report.content.tables import Sheet, verdict_counts
-from replicse.study.results.aggregate import RowAggregate
+from replicse.report.pages.shape import shape_sheet
+from replicse.study.results.aggregate import RowAggregate, aggregates
+from replicse.study.results.shape import shapes
+from replicse.study.results.table import ItemResult
 
 TITLE = "What reproduces"
 JUDGED = (
@@ -24,22 +26,24 @@ AGGREGATES = (
 )
 
 
-def reproduces_page(
-    items: Sequence[Item], shape: Sheet, aggregates: Iterable[RowAggregate], comparable: bool, orders: bool
-) -> Page:
+def reproduces_page(items: Sequence[ItemResult], comparable: bool, orders: bool) -> Page:
     """Return the page; sheets without rows are left out."""
+    sheets = (
+        verdict_sheet(items),
+        shape_sheet(shape for item in items for shape in shapes(item)),
+        aggregate_sheet(entry for item in items for entry in aggregates(item)),
+    )
     text = (JUDGED,) if comparable else (JUDGED, SMALLER[orders])
-    sheets = (verdict_sheet(items), shape, aggregate_sheet(aggregates))
     return Page(TITLE, text, tuple(sheet for sheet in sheets if sheet.rows))
 
 
-def verdict_sheet(items: Sequence[Item]) -> Sheet:
+def verdict_sheet(items: Sequence[ItemResult]) -> Sheet:
     """Return the number of cells of each verdict by item; verdicts that occur nowhere have no column."""
     counts = [verdict_counts([item]) for item in items]
     used = [name for name in SYMBOLS if any(count[name] for count in counts)]
     header = ("Item", *(f"{SYMBOLS[name]} {name}" for name in used), "cells")
     rows = tuple(
-        (item.id, *(str(count[name]) for name in used), str(count.total()))
+        (item.item, *(str(count[name]) for name in used), str(count.total()))
         for item, count in zip(items, counts, strict=True)
         if count.total()
     )

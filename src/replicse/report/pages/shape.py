@@ -23,14 +23,13 @@ def shape_sheet(shapes: Iterable[ColumnShape]) -> Sheet:
         (
             shape.item,
             shape.label,
-            str(shape.agreement.rank.n_rows),
-            _rank(shape.agreement.rank),
-            f"{shape.agreement.rank.p:.2g}",
-            *_best(shape.agreement.best),
-            _signs(shape.agreement.signs),
+            str(shape.rank.n_rows),
+            _rank(shape.rank),
+            f"{shape.rank.p:.2g}",
+            *_best(shape.best),
+            _signs(shape.signs),
         )
         for shape in shapes
-        if shape.agreement.rank is not None
     )
     return Sheet("Agreement with the papers' orders and signs", HEADER, rows, NOTE)
 
@@ -57,6 +56,6 @@ def _signs(signs: Iterable[SignAgreement]) -> str:
     judged = [sign for sign in signs if sign.agrees is not None]
     if not judged:
         return ""
-    resolved = sum(sign.resolved and bool(sign.agrees) for sign in judged)
+    resolved = sum(sign.ours.resolved and bool(sign.agrees) for sign in judged)
     agreeing = sum(bool(sign.agrees) for sign in judged)
     return f"{agreeing} of {len(judged)} ({resolved} resolved)"

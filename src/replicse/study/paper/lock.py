@@ -1,20 +1,47 @@
-"""The commits at which hub artefacts are read: one file, so that a name always means the same weights."""
+"""The lock file `workflow/hub.lock.yaml`: the commit of every hub artefact that a scale or the data source names."""
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Annotated
 
-from replicse.checked import Checked
+from pydantic import AfterValidator, Field
+
+from replicse.checked import Checked, Text, read_yaml
+
+LOCK = "hub.lock.yaml"
+
+
+def _full(commit: str) -> str:
+    if not re.fullmatch("[0-9a-f]{40}", commit):
+        raise ValueError("a commit of 40 hexadecimal digits, or null")
+    return commit
+
+
+class Pin(Checked):
+    """The commit of an artefact, None where it is not known yet, and where that commit is documented."""
+
+    commit: Annotated[Text, AfterValidator(_full)] | None
+    seen: Text
 
 
 class Lock(Checked):
-    """Placeholder until the lock file is there."""
+    """All pins, by the name that the hub has for the repository."""
 
-    models: dict[str, dict] = {}
+    models: dict[str, Pin] = Field(default_factory=dict)
+    datasets: dict[str, Pin] = Field(default_factory=dict)
 
     def revision(self, hub_id: str) -> str | None:
-        """Return the commit of an artefact; None where none is known."""
-        return None
+        """Return the commit of a model or a data set, or None where it is not pinned."""
+        pin = self.models.get(hub_id) or self.datasets.get(hub_id)
+        return pin.commit if pin else None
+
+    def unpinned(self, hub_ids: Iterable[str]) -> list[str]:
+        """Return which of these artefacts have no commit, each once, in their order."""
+        return [name for name in dict.fromkeys(hub_ids) if self.revision(name) is None]
 
 
 def load_lock(workflow: Path) -> Lock:
-    """Return the lock of a workflow."""
-    return Lock()
+    """Return the lock of a workflow folder, an empty one where it has none; BadInput names a mistake in it."""
+    path = Path(workflow) / LOCK
+    return Lock.of(read_yaml(path), str(path)) if path.exists() else Lock()

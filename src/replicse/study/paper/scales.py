@@ -121,6 +121,11 @@ class Scale(Checked):
     grids: dict[Text, Annotated[tuple[Any, ...], Field(min_length=1)]] = {}
     _file: Path = PrivateAttr(default=Path())
 
+    @property
+    def file(self) -> Path:
+        """Return the file that the scale was read from."""
+        return self._file
+
     @field_validator("options")
     @classmethod
     def _are_options(cls, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -264,6 +264,7 @@ def tokenizer_id(recipe: Mapping[str, Any]) -> str:
     return f"{recipe['name']}-{digest(recipe, 8)}"
 
 
+@cache
 def backbone_id(source: EncoderSource | Init) -> str:
     """Return the name of a released encoder and 8 hexadecimal digits of its source."""
     name = source.hub or source.folder or getattr(source, "vectors", None) or ""

@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +85,7 @@ class Planner:
         self._published = list(published_spreads(plan.papers)) if plan.scale.comparable else []
         self._memo: dict[str, tuple[tuple[tuple[str, ...], ...], tuple[int | None, ...]]] = {}
         self._backbones: dict[str, dict[str, Any]] = {}
+        self._stores: dict[tuple[str, Any, str, int], str] = {}
 
     def add(self, item: Item) -> None:
         """Plan all cells of an item."""
@@ -219,18 +220,21 @@ class Planner:
         if memo not in self._memo:
             # A grid search is run with one seed, as the papers ran theirs.
             seeds = self.plan.seeds[:1] if grid else self.plan.seeds
-            choices = list(_choices(self.plan.scale.tried(grid or {}, where)))
-            jobs = tuple(
-                tuple(self._encoder(item, merged(request, choice), seed, where) for choice in choices)
-                for seed in seeds
-            )
-            # An encoder that no seed changes (released, a baseline, a backbone of the scale) is a lone value.
-            trained = any(self.plan.encoders[encoder].source.run for group in jobs for encoder in group)
-            seedless = not trained or len(set(jobs)) == 1 < len(seeds)
-            self._memo[memo] = (jobs[:1], (None,)) if seedless else (jobs, seeds)
+            choices = _choices(self.plan.scale.tried(grid or {}, where))
+            each = [self._encoders(item, merged(request, choice), seeds, where) for choice in choices]
+            jobs = tuple(zip(*each, strict=True))
+            self._memo[memo] = jobs, tuple(self._seed(group[0]) for group in jobs)
         return self._memo[memo]
 
-    def _encoder(self, item: Item, request: Mapping[str, Any], seed: int, where: str) -> str:
+    def _seed(self, encoder: str) -> int | None:
+        """Return the seed that an encoder was trained with; None where it was not trained here."""
+        run = self.plan.encoders[encoder].source.run
+        return self.plan.runs[run].seed if run else None
+
+    def _encoders(
+        self, item: Item, request: Mapping[str, Any], seeds: Sequence[int], where: str
+    ) -> list[str]:
+        """Return the encoder of each seed, or a lone one where no seed of the study changes it."""
         scale = self.plan.scale
         engine = {"engine": request["engine"]} if "engine" in request else {}
         if "released" in request:
@@ -238,26 +242,21 @@ class Planner:
             if released.stand_in is None:
                 source = self._artefact(EncoderSource(hub=released.hub))
                 request = {"pooling": released.pooling, **request}
-                return self._added(request, {"source": source, **engine}, where)
+                return [self._added(request, {"source": source, **engine}, where)]
             own = {key: entry for key, entry in request.items() if key not in ("released", "run", "grid")}
             request = layered(released.stand_in.given(), own)
         if "vectors" in request:
             words = scale.named("vectors", request["vectors"], where)
             source = {"vectors": request["vectors"], "words": words.plain()}
-            return self._added(request, {"source": source}, where)
+            return [self._added(request, {"source": source}, where)]
         if "use" in request:
-            run_id = self._trained(item, request, seed, where)
-            run = self.plan.runs[run_id]
-            values = {
-                "pooling": run.pooling.test,
-                "checkpoint": self.plan.kept_checkpoint(run),
-                "engine": run.engine,
-            }
-            return self._added({**values, **request}, {"source": {"run": run_id}}, where)
+            trained = self._trained(item, request, seeds, where)
+            return [self._added({**_as_trained(self.plan.runs[run]), **request}, {"source": {"run": run}}, where)
+                    for run in trained]  # fmt: skip
         if "backbone" in request:
             found = self._backbone(request["backbone"], where)
             values = {key: found[key] for key in ("checkpoint", "engine") if key in found}
-            return self._added({**values, **request}, {"source": found["source"]}, where)
+            return [self._added({**values, **request}, {"source": found["source"]}, where)]
         raise BadInput(f"{where}: the encoder names none of use, backbone, released, vectors")
 
     def _added(self, request: Mapping[str, Any], values: Mapping[str, Any], where: str) -> str:
@@ -275,14 +274,15 @@ class Planner:
         self.plan.encoders[spec.encoder_id] = spec
         return spec.encoder_id
 
-    def _trained(self, item: Item, request: Mapping[str, Any], seed: int, where: str) -> str:
-        """Return the run that a recipe describes, with what the request changes in it."""
+    def _trained(self, item: Item, request: Mapping[str, Any], seeds: Sequence[int], where: str) -> list[str]:
+        """Return the runs that a recipe describes, with what the request changes in it, one per seed."""
         values = run_values(self.plan.papers, self.plan.scale, item.paper, request, where)
-        run_id = self._run(item.paper, values, seed, where, adjust=True)
+        runs = self._runs(item.paper, values, seeds, where)
         for recipe, spreads in self._published:
             if values == recipe:
-                self.plan.measured[run_id] = {**self.plan.measured.get(run_id, {}), **spreads}
-        return run_id
+                for run in runs:
+                    self.plan.measured[run] = {**self.plan.measured.get(run, {}), **spreads}
+        return runs
 
     def _keep(self, encoder: str, item: Item) -> None:
         """Ask the run of an encoder to keep the checkpoints of an item's trajectory."""
@@ -301,10 +301,10 @@ class Planner:
             found: dict[str, Any] = {"engine": entry.engine}
             if entry.run is not None:
                 values = entry.run.given()
-                run_id = self._run("", values, values.pop("seed", 0), where, adjust=False)
+                (run,) = self._runs("", values, [values.pop("seed", 0)], where, adjust=False)
                 found |= {
-                    "source": {"run": run_id},
-                    "checkpoint": self.plan.kept_checkpoint(self.plan.runs[run_id]),
+                    "source": {"run": run},
+                    "checkpoint": self.plan.kept_checkpoint(self.plan.runs[run]),
                 }
             else:
                 found["source"] = self._artefact(EncoderSource(hub=entry.hub, folder=entry.folder))
@@ -321,36 +321,38 @@ class Planner:
         self.plan.backbones[backbone_id(source)] = source.plain()
         return source.plain()
 
-    def _run(self, paper: str, values: dict[str, Any], seed: int, where: str, adjust: bool) -> str:
-        scale = self.plan.scale
+    def _runs(
+        self, paper: str, values: dict[str, Any], seeds: Sequence[int], where: str, adjust: bool = True
+    ) -> list[str]:
+        """Add the run of some plain values under each seed to the plan, and return their ids."""
         for part in ("init", "corpus", "views", "objective"):
             if part not in values:
                 raise BadInput(f"{where}: the run has no {part}; its recipe must give one")
-        init, engine = self._init(paper, values["init"], seed, where)
-        if adjust:
-            values = scale.adjusted(values)
-        corpus = scale.corpus(values["corpus"], where)
         self._check_columns(values["views"], values["corpus"], where)
+        scale = self.plan.scale
         chosen = {
-            "init": init,
-            "corpus": corpus,
+            "corpus": scale.corpus(values["corpus"], where),
             "views": [self._view(view, where) for view in values["views"]],
             "objective": [self._term(term, where) for term in values["objective"]],
-            "seed": seed,
         }
-        spec = RunSpec.of({"engine": engine, "precision": scale.precision, **values, **chosen}, where)
-        if spec.run_id not in self.plan.runs:
-            self.plan.runs[spec.run_id] = spec
-            self.plan.run_stores[spec.run_id] = [self._store(spec, view) for view in spec.views]
-        return spec.run_id
+        values = {"precision": scale.precision, **(scale.adjusted(values) if adjust else values), **chosen}
+        found = []
+        for seed in seeds:
+            init, engine = self._init(paper, values["init"], seed, where)
+            spec = RunSpec.of({"engine": engine, **values, "init": init, "seed": seed}, where)
+            if spec.run_id not in self.plan.runs:
+                self.plan.runs[spec.run_id] = spec
+                self.plan.run_stores[spec.run_id] = self._run_stores(spec)
+            found.append(spec.run_id)
+        return found
 
     def _init(self, paper: str, init: Mapping[str, Any], seed: int, where: str) -> tuple[dict[str, Any], str]:
         """Return where a run starts, and the engine of that encoder; the run of another recipe has the same seed."""
         if "use" in init:
             values = run_values(self.plan.papers, self.plan.scale, paper, init, where)
-            run_id = self._run(paper, values, seed, where, adjust=True)
+            (run,) = self._runs(paper, values, [seed], where)
             kept = {key: init[key] for key in ("checkpoint", "keep_head") if key in init}
-            return {"run": run_id, **kept}, self.plan.runs[run_id].engine
+            return {"run": run, **kept}, self.plan.runs[run].engine
         if "fresh" in init:
             tokenizer = self.plan.scale.tokenizer(init["fresh"]["tokenizer"], where)
             self.plan.tokenizers[tokenizer_id(tokenizer)] = tokenizer
@@ -389,16 +391,30 @@ class Planner:
         )
         return self.plan.encoder_folder(spec)
 
-    def _store(self, run: RunSpec, view: Any) -> str:
-        spec = {
-            "corpus": run.corpus,
-            "view": view.plain(),
-            "tokenizer": self.plan.tokenizer_file(run.init),
-            "max_length": run.optimisation.max_length,
-        }
-        store = f"{run.corpus['name']}-{view.augment.name if view.augment else view.column}-{digest(spec)}"
-        self.plan.stores[store] = spec
-        return store
+    def _run_stores(self, run: RunSpec) -> list[str]:
+        """Return the stores of a run's views, in their order."""
+        tokenizer, length = self.plan.tokenizer_file(run.init), run.optimisation.max_length
+        found = []
+        for view in run.views:
+            key = run.corpus["name"], view, tokenizer, length
+            if key not in self._stores:
+                spec = {
+                    "corpus": run.corpus,
+                    "view": view.plain(),
+                    "tokenizer": tokenizer,
+                    "max_length": length,
+                }
+                name = view.augment.name if view.augment else view.column
+                self._stores[key] = f"{run.corpus['name']}-{name}-{digest(spec)}"
+                self.plan.stores[self._stores[key]] = spec
+            found.append(self._stores[key])
+        return found
+
+
+def _as_trained(run: RunSpec) -> dict[str, Any]:
+    """Return how the encoder of a run is read where nothing else is asked for."""
+    kept = Plan.kept_checkpoint(run)
+    return {"pooling": run.pooling.test, "checkpoint": kept, "engine": run.engine}
 
 
 def run_values(

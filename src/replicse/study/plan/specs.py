@@ -7,7 +7,6 @@ and a field that is added later with a default renames nothing.
 import hashlib
 import json
 import re
-from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
@@ -38,7 +37,7 @@ def digest(value: Any, length: int = 12) -> str:
 
 def tidy(value: Any) -> Any:
     """Return plain data with numbers in one spelling: 1.0 -> 1, 3e-5 times 10 -> 3e-4, tuples -> lists."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {str(key): tidy(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [tidy(entry) for entry in value]

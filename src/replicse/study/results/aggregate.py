@@ -4,16 +4,14 @@ After Agarwal et al. 2021 (rliable): a mean follows its outliers, a median forge
 interquartile mean does neither. One run is measured on all tasks, so whole runs are redrawn.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from replicse.study.results.shape import is_average
+from replicse.study.results.shape import is_score, seed_values
 from replicse.study.results.statistics import Estimate, aggregate_interval, interquartile_mean
-from replicse.study.results.tabulate import Evaluations, described_cell
-from replicse.study.results.verdict import printed_number
+from replicse.study.results.table import CellResult, ColumnHead, ItemResult
 
 FEWEST_TASKS = 4  # a quarter is cut at each end
 
@@ -34,43 +32,42 @@ class RowAggregate:
     ours: Estimate
 
 
-def aggregates(manifest: Mapping[str, Any], evaluations: Evaluations) -> Iterator[RowAggregate]:
+def aggregates(item: ItemResult) -> Iterator[RowAggregate]:
     """Yield the aggregate of every row of an item that prints an average over tasks."""
-    tasks = task_columns(manifest["columns"])
+    tasks = task_columns(item)
     if len(tasks) < FEWEST_TASKS:
         return
-    labels = [row["label"] for row in manifest["rows"]]
-    for row in manifest["rows"]:
-        cells = [described_cell(manifest, row, column, evaluations) for column in tasks]
-        scores = _scores([values for _, values in cells])
-        if scores is None:
-            continue
-        reported = [printed_number(text) for text, _ in cells]
-        known = None not in reported
-        yield RowAggregate(
-            item=manifest["item"],
-            row=row["id"],
-            label=row["label"] if labels.count(row["label"]) == 1 else f"{row['label']} ({row['group']})",
-            n_tasks=len(tasks),
-            n_seeds=len(scores),
-            reported=float(interquartile_mean(np.array([each.value for each in reported])))
-            if known
-            else None,
-            ours=aggregate_interval(scores, joint=True),
+    described, names = item.described, item.row_names
+    for row in item.rows:
+        cells = [described.get((row.id, column.id, column.metric)) for column in tasks]
+        scores = _scores(
+            [seed_values(cell, column) if cell else [] for cell, column in zip(cells, tasks, strict=True)]
         )
+        if scores is not None:
+            yield RowAggregate(
+                item=item.item,
+                row=row.id,
+                label=names[row.id],
+                n_tasks=len(tasks),
+                n_seeds=len(scores),
+                reported=_printed(cells),
+                ours=aggregate_interval(scores, joint=True),
+            )
 
 
-def task_columns(columns: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def task_columns(item: ItemResult) -> list[ColumnHead]:
     """Return the columns that an average of the same suite is taken over; none where no average stands."""
-    suites = {column["read"].partition("/")[0] for column in columns if is_average(column)}
-    return [
-        column
-        for column in columns
-        if column["read"].partition("/")[0] in suites and not is_average(column) and not column["minus"]
-    ]
+    return [column for column in item.columns if column.task and is_score(column)]
 
 
-def _scores(table: Sequence[Sequence[Any]]) -> np.ndarray | None:
+def _printed(cells: Sequence[CellResult | None]) -> float | None:
+    numbers = [cell.reported.number if cell and cell.reported else None for cell in cells]
+    if None in numbers:
+        return None
+    return float(interquartile_mean(np.array([number.value for number in numbers])))
+
+
+def _scores(table: Sequence[Sequence[float | None]]) -> np.ndarray | None:
     """Return (seeds, tasks) scores from the values of each task; None while one is missing."""
     sizes = {len(values) for values in table}
     if sizes == {0} or len(sizes) != 1 or any(value is None for values in table for value in values):

@@ -1,66 +1,82 @@
 """The shape of each tabulated column beside the paper's: what is judged at every scale, and all that compact judges."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from replicse.study.results.agreement import TableAgreement, table_agreement
-from replicse.study.results.tabulate import Evaluations, described_cell
-from replicse.study.results.verdict import printed_number
+from replicse.study.results.agreement import (
+    BestRow,
+    RankAgreement,
+    SignAgreement,
+    best_row,
+    rank_agreement,
+    sign_agreements,
+)
+from replicse.study.results.table import CellResult, ColumnHead, ItemResult
 
 FEWEST_ROWS = 3  # an order of two rows is one sign
 
 
 @dataclass(frozen=True)
 class ColumnShape:
-    """The agreement of one column of an item with the numbers it prints."""
+    """What one column of an item keeps of the order, the best row and the signs that it prints."""
 
     item: str
     column: str
     label: str
-    agreement: TableAgreement
+    rank: RankAgreement
+    best: BestRow | None
+    signs: tuple[SignAgreement, ...]
 
 
-def shapes(manifest: Mapping[str, Any], evaluations: Evaluations) -> Iterator[ColumnShape]:
+def shapes(item: ItemResult) -> Iterator[ColumnShape]:
     """Yield the agreement of every column that has printed numbers and ours in at least three rows."""
-    columns = shape_columns(manifest["columns"])
+    columns = shape_columns(item)
+    labels = [column.label for column in columns]
     for column in columns:
-        reported, ours = column_values(manifest, column, evaluations)
-        if len(reported) < FEWEST_ROWS:
-            continue
-        baseline = manifest["baseline"] if manifest["baseline"] in reported else None
-        agreement = table_agreement(reported, ours, baseline=baseline, better=column["better"])
-        if agreement.rank is not None:
-            alone = sum(other["label"] == column["label"] for other in columns) == 1
-            label = column["label"] if alone else f"{column['label']}, {column['metric']}"
-            yield ColumnShape(manifest["item"], column["id"], label, agreement)
+        reported, ours = column_values(item, column)
+        rank = rank_agreement(reported, ours) if len(reported) >= FEWEST_ROWS else None
+        if rank is not None:
+            alone = labels.count(column.label) == 1
+            yield ColumnShape(
+                item=item.item,
+                column=column.id,
+                label=column.label if alone else f"{column.label}, {column.metric}",
+                rank=rank,
+                best=best_row(reported, ours, better=column.better),
+                signs=sign_agreements(reported, ours, item.baseline),
+            )
 
 
-def is_average(column: Mapping[str, Any]) -> bool:
-    """Return whether a column reads an average over tasks, and no difference of one."""
-    return column["read"].rpartition("/")[2].startswith("avg") and not column["minus"]
-
-
-def shape_columns(columns: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def shape_columns(item: ItemResult) -> list[ColumnHead]:
     """Return the columns whose shape is judged: an average stands for its parts, the end for a trajectory."""
-    numbers = [
-        column
-        for column in columns
-        if column["metric"] != "text" and not column["choose"] and not column["minus"]
-    ]
-    averages = [column for column in numbers if is_average(column)]
-    return averages or [column for column in numbers if not column["read"].startswith("trajectory/")]
+    numbers = [column for column in item.columns if is_score(column) and not column.chosen]
+    averages = [column for column in numbers if column.average]
+    return averages or [column for column in numbers if column.step in (None, -1)]
+
+
+def is_score(column: ColumnHead) -> bool:
+    """Return whether a column's numbers have an order of their own, which texts and differences have not."""
+    return column.kind in ("score", "derived")
 
 
 def column_values(
-    manifest: Mapping[str, Any], column: Mapping[str, Any], evaluations: Evaluations
-) -> tuple[dict[str, str], dict[str, list[float | None]]]:
-    """Return printed text and our value per seed by row, for rows that have both and are not quoted."""
-    reported: dict[str, str] = {}
+    item: ItemResult, column: ColumnHead
+) -> tuple[dict[str, float], dict[str, list[float | None]]]:
+    """Return the printed number and our value per seed by row, for rows that have both and are not quoted."""
+    reported: dict[str, float] = {}
     ours: dict[str, list[float | None]] = {}
-    for row in manifest["rows"]:
-        printed, values = described_cell(manifest, row, column, evaluations)
-        if printed_number(printed) and any(value is not None for value in values):
-            reported[row["id"]] = printed
-            ours[row["id"]] = values
+    described = item.described
+    for row in item.rows:
+        cell = described.get((row.id, column.id, column.metric))
+        number = cell.reported.number if cell and cell.reported else None
+        values = seed_values(cell, column) if cell else []
+        if number and any(value is not None for value in values):
+            reported[row.id], ours[row.id] = number.value, values
     return reported, ours
+
+
+def seed_values(cell: CellResult, column: ColumnHead) -> list[float | None]:
+    """Return one number per seed; a cell that shows another statistic than their mean has that one alone."""
+    if column.statistic != "mean":
+        return [cell.reproduced]
+    return [None if isinstance(entry.value, str) else entry.value for entry in cell.values]

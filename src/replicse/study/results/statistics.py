@@ -64,13 +64,13 @@ def order_statistic_interval(
     The k-th of m draws has a beta distribution below the distribution of one more draw, which is Student's t with our
     standard deviation, or normal with a `spread` known beforehand. None when one value stands alone without one.
     """
-    from scipy.special import btdtri, ndtri, stdtrit
+    from scipy.special import betaincinv, ndtri, stdtrit
 
     mean, own = mean_and_spread(values)
     if spread is None and own is None:
         return None
     place = 1 + share * (count - 1)
-    shares = [float(btdtri(place, count + 1 - place, p)) for p in ((1 - level) / 2, (1 + level) / 2)]
+    shares = [float(betaincinv(place, count + 1 - place, p)) for p in ((1 - level) / 2, (1 + level) / 2)]
     scale = (own if spread is None else spread) * math.sqrt(1 + 1 / len(values))
     quantile = (lambda p: stdtrit(len(values) - 1, p)) if spread is None else ndtri
     low, high = (mean + scale * float(quantile(p)) for p in shares)

@@ -1,9 +1,11 @@
 """One item's result: everything that tables, figures, claims, adjudication, `why` and the report know of it."""
 
+from collections import Counter
 from typing import Any, Literal
 
 from replicse.checked import Checked
 from replicse.study.paper.printed import Reported
+from replicse.study.paper.protocols import AS_DESCRIBED
 
 Kind = Literal["score", "difference", "text", "derived"]
 Verdict = Literal[
@@ -113,3 +115,16 @@ class ItemResult(Checked):
     notes: tuple[str, ...] = ()
     deviations: str = ""
     curves: dict[str, Any] = {}
+
+    @property
+    def described(self) -> dict[tuple[str, str, str], CellResult]:
+        """Return the cells as the paper's text describes them, by row, column and metric."""
+        return {cell.key: cell for cell in self.cells if cell.protocol == AS_DESCRIBED}
+
+    @property
+    def row_names(self) -> dict[str, str]:
+        """Return the label of each row, with its group where another row has the same label."""
+        labels = Counter(row.label for row in self.rows)
+        return {
+            row.id: row.label if labels[row.label] == 1 else f"{row.label} ({row.group})" for row in self.rows
+        }

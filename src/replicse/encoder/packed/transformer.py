@@ -2,15 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from replicse.encoder.backbone import ALL_TOKENS, Backbone, Hidden, Need
 from replicse.encoder.batch import TokenBatch
-from replicse.encoder.linear import Linear, linear
+from replicse.encoder.packed.linear import Linear, draw_normal, linear
 from replicse.errors import BadInput, nearest
+from replicse.registry.encoders import Architecture
 
 ACTIVATIONS = {
     "gelu": F.gelu,
@@ -87,12 +90,11 @@ class EncoderConfig:
         return self.positions - self.position_offset
 
     @staticmethod
-    def for_size(family: str, **sizes: Any) -> "EncoderConfig":
-        """Return a configuration of a family whose other values are the usual ones of that family."""
-        if family not in CONFIG_KEYS:
-            raise BadInput(f'family "{family}" is not supported{nearest(family, CONFIG_KEYS)}')
-        usual = {"roberta": {"token_types": 1, "layer_norm_epsilon": 1e-5}}.get(family, {})
-        return EncoderConfig(family=family, **{**_DEFAULTS[family], **usual, **sizes})
+    def fresh(architecture: Architecture, vocabulary: int, pad_id: int) -> "EncoderConfig":
+        """Return the configuration of an encoder that is to be drawn at random."""
+        sizes = architecture.model_dump(exclude_none=True)
+        types = {"bert": 2, "roberta": 1, "distilbert": 0}[architecture.family]
+        return EncoderConfig(vocabulary=vocabulary, pad_id=pad_id, token_types=types, **sizes)
 
     @staticmethod
     def from_huggingface(config: Mapping[str, Any]) -> "EncoderConfig":
@@ -117,41 +119,6 @@ class EncoderConfig:
         """Return the content of a config.json."""
         sizes = {theirs: getattr(self, ours) for ours, theirs in CONFIG_KEYS[self.family].items()}
         return {"model_type": self.family, **sizes}
-
-
-@dataclass(frozen=True)
-class Need:
-    """What is read from an encoder, so that nothing more is computed.
-
-    `states` are hidden states: 0 is the embedding output, i the output of layer i; negative ones count from
-    the last. `tokens` tells whether all tokens are read or only position 0.
-    """
-
-    states: tuple[int, ...] = (-1,)
-    tokens: bool = True
-
-
-ALL_TOKENS = Need((-1,), tokens=True)
-FIRST_TOKEN = Need((-1,), tokens=False)
-
-
-@dataclass
-class Hidden:
-    """The hidden states asked for, in that order: (total, hidden) each, or (rows, hidden) of position 0."""
-
-    states: list[Tensor]
-    first_only: bool
-
-    @property
-    def last(self) -> Tensor:
-        """Return the last of the states asked for."""
-        return self.states[-1]
-
-
-def draw_normal(weight: Tensor, deviation: float, generator: torch.Generator | None = None) -> None:
-    """Fill a weight from N(0, deviation), or do nothing on the meta device, where it would cost 1.5 s."""
-    if not weight.is_meta:
-        nn.init.normal_(weight, std=deviation, generator=generator)
 
 
 def dropout(values: Tensor, probability: float) -> Tensor:
@@ -241,14 +208,39 @@ class Layer(nn.Module):
         return self.output_norm(values + self.hidden_dropout(transformed))
 
 
-class TransformerEncoder(nn.Module):
+class MaskedLmHead(nn.Module):
+    """Dense layer, activation, LayerNorm and a decoder that is the token embeddings plus a bias."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        # RoBERTa's head ignores the configured activation.
+        self.activation = ACTIVATIONS["gelu" if config.family == "roberta" else config.activation]
+        self.dense = Linear(config.hidden, config.hidden)
+        self.norm = nn.LayerNorm(config.hidden, config.layer_norm_epsilon)
+        self.bias = nn.Parameter(torch.zeros(config.vocabulary))
+        draw_normal(self.dense.weight, config.initializer_range)
+        nn.init.zeros_(self.dense.bias)
+
+    def forward(self, states: Tensor, token_embeddings: Tensor, shortlist: Tensor | None = None) -> Tensor:
+        """Return logits (n, vocabulary) of (n, hidden) states, or only those of a shortlist of token ids."""
+        states = self.norm(self.activation(self.dense(states)))
+        if shortlist is None:
+            return linear(states, token_embeddings, self.bias)
+        return linear(states, F.embedding(shortlist, token_embeddings), self.bias[shortlist])
+
+
+class PackedBackbone(Backbone):
     """Embeddings and layers of BERT, RoBERTa or DistilBERT; linear layers never see padding."""
+
+    engine = "packed"
 
     def __init__(
         self, config: EncoderConfig, hidden_dropout: float = 0.1, attention_dropout: float = 0.1
     ) -> None:
         super().__init__()
         self.config = config
+        self.hidden, self.vocabulary = config.hidden, config.vocabulary
+        self.max_length, self.layer_count = config.max_length, config.layers
         self.token_embeddings = nn.Parameter(torch.empty(config.vocabulary, config.hidden))
         self.position_embeddings = nn.Parameter(torch.empty(config.positions, config.hidden))
         self.type_embeddings = (
@@ -260,6 +252,7 @@ class TransformerEncoder(nn.Module):
             Layer(config, hidden_dropout, attention_dropout) for _ in range(config.layers)
         )
         self.initialise()
+        self.masked_lm: MaskedLmHead | None = None
 
     def initialise(self, generator: torch.Generator | None = None) -> None:
         """Draw fresh weights as BERT does: normal ones, zero biases, a zero vector for the padding token."""
@@ -275,19 +268,37 @@ class TransformerEncoder(nn.Module):
             self.token_embeddings[self.config.pad_id].zero_()
 
     @property
-    def max_length(self) -> int:
-        """Return the number of tokens of the longest row the encoder takes."""
-        return self.config.max_length
+    def input_embeddings(self) -> nn.Parameter:
+        """Return the token embeddings, (vocabulary, hidden)."""
+        return self.token_embeddings
 
     @property
-    def vocabulary(self) -> int:
-        """Return the number of token ids the encoder knows."""
-        return self.config.vocabulary
+    def predicts_tokens(self) -> bool:
+        """Return whether it has a masked-LM head."""
+        return self.masked_lm is not None
 
-    @property
-    def hidden(self) -> int:
-        """Return the width of the hidden states."""
-        return self.config.hidden
+    def token_logits(self, states: Tensor, shortlist: Tensor | None = None) -> Tensor:
+        """Return masked-LM logits (n, vocabulary) of (n, hidden) states, or only those of a shortlist of token ids."""
+        assert self.masked_lm is not None
+        return self.masked_lm(states, self.token_embeddings, shortlist)
+
+    def token_head_parameters(self) -> list[nn.Parameter]:
+        """Return the parameters of the masked-LM head alone."""
+        return [] if self.masked_lm is None else list(self.masked_lm.parameters())
+
+    def new_token_head(self) -> None:
+        """Draw a masked-LM head."""
+        self.masked_lm = MaskedLmHead(self.config).to(self.token_embeddings.device)
+
+    def drop_token_head(self) -> None:
+        """Forget the masked-LM head."""
+        self.masked_lm = None
+
+    def save(self, folder: Path, head: nn.Module | None = None, tokenizer: Path | None = None) -> None:
+        """Write a folder that this engine and `transformers` read."""
+        from replicse.encoder.packed.checkpoints import save_packed
+
+        save_packed(Path(folder), self, head, Path(tokenizer or self.tokenizer_file))
 
     def set_dropout(self, hidden: float, attention: float) -> None:
         """Change the dropout rates of the hidden values and of the attention weights."""
@@ -302,12 +313,9 @@ class TransformerEncoder(nn.Module):
         """Return the hidden states that `need` names.
 
         Where only position 0 of the last layer is needed, that layer computes keys and values of all tokens
-        and the rest for position 0. `first_vector` (rows, hidden) takes the place of position 0 behind the
-        embedding layer, its LayerNorm and its dropout (DiffCSE as coded, methods 4.1).
+        and the rest for position 0.
         """
-        if batch.longest > self.config.max_length:
-            raise ValueError(f"a row of {batch.longest} tokens; the encoder takes {self.config.max_length}")
-        wanted = [state % (self.config.layers + 1) for state in need.states]
+        wanted = self.checked_states(batch, need, first_vector)
         values = self._embed(batch)
         if first_vector is not None:
             values = values.index_copy(0, batch.first, first_vector.to(values.dtype))

@@ -29,6 +29,12 @@ class Linear(nn.Linear):
         return linear(values, self.weight, self.bias)
 
 
+def draw_normal(weight: Tensor, deviation: float, generator: torch.Generator | None = None) -> None:
+    """Fill a weight from N(0, deviation), or do nothing on the meta device, where it would cost 1.5 s."""
+    if not weight.is_meta:
+        nn.init.normal_(weight, std=deviation, generator=generator)
+
+
 def _product(left: Tensor, right: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return left right^T + bias."""
     return torch.ops.mkldnn._linear_pointwise(left, right, bias, "none", [], "")

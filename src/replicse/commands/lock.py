@@ -1,0 +1,109 @@
+"""The verb `lock`: the commits of all hub artefacts, resolved at the hub and compared with the lock file."""
+
+import os
+from argparse import ArgumentParser, Namespace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import yaml
+from huggingface_hub import HfApi
+
+from replicse.checked import read_yaml
+from replicse.commands import Action
+from replicse.data.hub import ABBREVIATED, ARTEFACTS, FAILURES, WAITS, retried
+from replicse.errors import BadInput, MissingData, nearest
+from replicse.files import write_text
+from replicse.study.paper.lock import LOCK, Lock, Pin, load_lock
+
+HEAD = "# Every hub artefact at its commit; `replicse lock` compares with the hub, with --write it pins.\n"
+
+
+def lock_verb(parser: ArgumentParser) -> Action:
+    """Resolve the commit of every hub artefact and show how the lock file differs, or write it."""
+    parser.epilog = "example:\n  replicse lock --write voidism/diffcse-roberta-base-sts"
+    parser.add_argument(
+        "names", nargs="*", metavar="REPOSITORY", help="default: all that scales and data name"
+    )
+    parser.add_argument("--write", action="store_true", help="write the lock file")
+    default = Path(os.environ.get("REPLICSE_WORKFLOW", "workflow"))
+    parser.add_argument(
+        "--workflow", type=Path, default=default, help="default: $REPLICSE_WORKFLOW, else workflow"
+    )
+
+    def action(arguments: Namespace) -> None:
+        wanted, old = artefacts(arguments.workflow), load_lock(arguments.workflow)
+        unknown = set(arguments.names) - {name for _, name in wanted}
+        if unknown:
+            name = min(unknown)
+            known = nearest(name, (name for _, name in wanted))
+            raise BadInput(f'no scale and no data source names the repository "{name}"{known}')
+        new = resolved(wanted, old, arguments.names or [name for _, name in wanted])
+        for line in differences(old, new):
+            print(line)
+        if arguments.write:
+            text = yaml.safe_dump(new.model_dump(), sort_keys=False, width=120)
+            write_text(arguments.workflow / LOCK, HEAD + text)
+
+    return action
+
+
+def artefacts(workflow: Path) -> dict[tuple[str, str], str]:
+    """Return the branch, tag or abbreviated commit of all artefacts, by (kind, repository); kind is model or dataset.
+
+    Raises BadInput where a repository is wanted at two revisions: the lock has one commit of each.
+    """
+    named = [(("dataset", one.repository), one.revision) for one in ARTEFACTS.values()]
+    for path in sorted((workflow / "scales").glob("*.yaml")):
+        scale = read_yaml(path)
+        for section in ("backbones", "released"):
+            entries = [entry for entry in scale.get(section, {}).values() if "hub" in entry]
+            named += [(("model", entry["hub"]), entry.get("revision") or "main") for entry in entries]
+    wanted: dict[tuple[str, str], str] = {}
+    for key, revision in named:
+        if wanted.setdefault(key, revision) != revision:
+            raise BadInput(f"{key[1]} is named at {wanted[key]} and at {revision}; keep one revision")
+    return wanted
+
+
+def resolved(wanted: dict[tuple[str, str], str], old: Lock, names: list[str]) -> Lock:
+    """Return the lock with the commits that the hub has now for `names`; other artefacts keep their pin."""
+    today = f"resolved at the hub, {datetime.now(UTC):%Y-%m-%d}"
+    pins: dict[str, dict[str, Pin]] = {"model": {}, "dataset": {}}
+    for (kind, name), revision in wanted.items():
+        pin = (old.models if kind == "model" else old.datasets).get(name)
+        if name in names:
+            commit = commit_of(kind, name, revision)
+            pin = pin if pin and pin.commit == commit else Pin(commit=commit, seen=today)
+        pins[kind][name] = pin or Pin(commit=None, seen="not resolved yet; run replicse lock --write")
+    return Lock(models=pins["model"], datasets=pins["dataset"])
+
+
+def commit_of(kind: str, name: str, revision: str) -> str:
+    """Return the full commit of a repository at a branch, tag or abbreviated commit; MissingData without the hub."""
+
+    def ask() -> str | None:
+        if not ABBREVIATED.fullmatch(revision):
+            return HfApi().repo_info(name, repo_type=kind, revision=revision).sha
+        commits = (found.commit_id for found in HfApi().list_repo_commits(name, repo_type=kind))
+        return next((commit for commit in commits if commit.startswith(revision)), None)
+
+    try:
+        commit = retried(ask, WAITS)
+    except FAILURES as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        problem = f"the commit of {name} at {revision} cannot be resolved ({reason})"
+        raise MissingData(f"{problem}; connect to the hub and run replicse lock again") from error
+    if commit is None:
+        raise MissingData(f"{name} has no commit {revision}; name one that it has")
+    return commit
+
+
+def differences(old: Lock, new: Lock) -> list[str]:
+    """Return a line for each pin that is new, changed or gone, or one that says that there is none."""
+    lines = []
+    for before, after in ((old.models, new.models), (old.datasets, new.datasets)):
+        for name in after | before:
+            ends = [pins[name].commit or "unpinned" if name in pins else "absent" for pins in (before, after)]
+            if ends[0] != ends[1]:
+                lines.append(f"{name}: {ends[0]} -> {ends[1]}")
+    return lines or ["the lock file says what the hub says"]

@@ -1,0 +1,149 @@
+"""One interface for encoders: packed tokens in, hidden states out; two engines stand behind it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from replicse.data.tokenizer import SpecialIds, load_tokenizer, special_ids
+from replicse.encoder.batch import TokenBatch
+from replicse.encoder.stored import read_config
+from replicse.errors import BadInput
+from replicse.registry.encoders import Engine
+
+# Families of the packed engine; all others go through `transformers`.
+PACKED = ("bert", "roberta", "distilbert")
+
+
+@dataclass(frozen=True)
+class Need:
+    """What is read from an encoder, so that nothing more is computed.
+
+    `states` are hidden states: 0 is the embedding output, i the output of layer i; negative ones count from
+    the last. `tokens` tells whether all tokens are read or only position 0.
+    """
+
+    states: tuple[int, ...] = (-1,)
+    tokens: bool = True
+
+
+ALL_TOKENS = Need((-1,), tokens=True)
+FIRST_TOKEN = Need((-1,), tokens=False)
+
+
+@dataclass
+class Hidden:
+    """The hidden states asked for, in that order: (total, hidden) each, or (rows, hidden) of position 0."""
+
+    states: list[Tensor]
+    first_only: bool
+
+    @property
+    def last(self) -> Tensor:
+        """Return the last of the states asked for."""
+        return self.states[-1]
+
+
+class Backbone(nn.Module, ABC):
+    """An encoder, with the masked-LM head that was stored with it, if any.
+
+    `engine` reads it. `hidden` is the width of its states, `vocabulary` the number of token ids it knows,
+    `max_length` the tokens of the longest row it takes, `tokenizer_file` the tokenizer.json it works with.
+    """
+
+    engine: ClassVar[Engine]
+    hidden: int
+    vocabulary: int
+    max_length: int
+    layer_count: int
+    tokenizer_file: Path
+
+    @cached_property
+    def special(self) -> SpecialIds:
+        """Return the ids of its tokenizer's special tokens."""
+        return special_ids(load_tokenizer(self.tokenizer_file, None))
+
+    @property
+    @abstractmethod
+    def input_embeddings(self) -> nn.Parameter:
+        """Return the token embeddings, (vocabulary, width)."""
+
+    @property
+    @abstractmethod
+    def predicts_tokens(self) -> bool:
+        """Return whether it has a masked-LM head."""
+
+    @abstractmethod
+    def forward(
+        self, batch: TokenBatch, need: Need = ALL_TOKENS, first_vector: Tensor | None = None
+    ) -> Hidden:
+        """Return the hidden states that `need` names.
+
+        `first_vector` (rows, hidden) takes the place of position 0 behind the embedding layer, its LayerNorm and its
+        dropout (DiffCSE as coded, methods 4.1).
+        """
+
+    @abstractmethod
+    def set_dropout(self, hidden: float, attention: float) -> None:
+        """Change the dropout rates of the hidden values and of the attention weights."""
+
+    @abstractmethod
+    def token_logits(self, states: Tensor, shortlist: Tensor | None = None) -> Tensor:
+        """Return masked-LM logits (n, vocabulary) of (n, hidden) states, or only those of a shortlist of token ids."""
+
+    @abstractmethod
+    def token_head_parameters(self) -> list[nn.Parameter]:
+        """Return the parameters of the masked-LM head alone, without the embeddings that it shares."""
+
+    @abstractmethod
+    def new_token_head(self) -> None:
+        """Draw a masked-LM head; BadInput where the family has none."""
+
+    @abstractmethod
+    def drop_token_head(self) -> None:
+        """Forget the masked-LM head."""
+
+    @abstractmethod
+    def save(self, folder: Path, head: nn.Module | None = None, tokenizer: Path | None = None) -> None:
+        """Write a folder that `open_backbone` and `transformers` read, the sentence head in it.
+
+        `tokenizer` is a tokenizer.json; the encoder's own where none is given.
+        """
+
+    def checked_states(self, batch: TokenBatch, need: Need, first_vector: Tensor | None) -> Sequence[int]:
+        """Return the numbers of the needed states, counted from 0; refuse rows and vectors that do not fit."""
+        if batch.longest > self.max_length:
+            raise ValueError(f"a row of {batch.longest} tokens; the encoder takes {self.max_length}")
+        if first_vector is not None and first_vector.shape[1] != self.hidden:
+            raise BadInput(
+                f"a sentence vector of {first_vector.shape[1]} numbers cannot take the place of a token's"
+                f" {self.hidden}; let the head put out as many"
+            )
+        return [state % (self.layer_count + 1) for state in need.states]
+
+
+def open_backbone(folder: Path, engine: Engine = "auto", tokenizer: Path | None = None) -> Backbone:
+    """Return the encoder of a Hugging Face folder: fp32, on the CPU, in training mode.
+
+    `tokenizer` is its tokenizer.json, if that is not in the folder. Raises MissingData where a file is absent and
+    BadInput where the engine cannot read the encoder.
+    """
+    folder = Path(folder)
+    packed = read_config(folder).get("model_type") in PACKED if engine == "auto" else engine == "packed"
+    if packed:
+        from replicse.encoder.packed.checkpoints import load_packed as load
+    else:
+        from replicse.encoder.huggingface import load_transformers as load
+    backbone = load(folder)
+    backbone.tokenizer_file = tokenizer or folder / "tokenizer.json"
+    return backbone
+
+
+def device_of(backbone: Backbone) -> torch.device:
+    """Return where an encoder's weights are."""
+    return backbone.input_embeddings.device

@@ -1,0 +1,152 @@
+"""What a sentence vector passes through behind its pooling: heads made from their parameters, saved and read back."""
+
+import itertools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import TypeAdapter, ValidationError
+from torch import Tensor, nn
+
+from replicse.encoder.packed.linear import Linear, draw_normal
+from replicse.encoder.stored import both_parts, fill, named, read_config, read_weights
+from replicse.errors import BadInput
+from replicse.registry.encoders import Head as HeadParameters
+from replicse.registry.encoders import MlpHead, ProjectorHead
+
+_PROJECTOR = "projector"
+
+
+class SentenceHead(nn.Module):
+    """A head: `settings` are the parameters it was made from, `width` is that of the vectors it puts out."""
+
+    settings: HeadParameters
+    width: int
+
+
+class Mlp(SentenceHead):
+    """Linear layer and tanh on the vector of position 0; freshly drawn on purpose (SimCSE, methods 1.2)."""
+
+    def __init__(self, settings: MlpHead, hidden: int, generator: torch.Generator | None = None) -> None:
+        super().__init__()
+        self.settings, self.width = settings, hidden
+        self.dense = Linear(hidden, hidden)
+        draw_normal(self.dense.weight, 0.02, generator)
+        nn.init.zeros_(self.dense.bias)
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """Return (rows, hidden) vectors in (-1, 1)."""
+        return self.dense(vectors).tanh()
+
+
+class Projector(SentenceHead):
+    """Linear layers with batch normalisation behind each and ReLU between (DiffCSE, appendix A; methods 4.1).
+
+    In training the statistics are those of all rows given at once, which are all rows of all views. The last
+    normalisation has no weights of its own.
+    """
+
+    def __init__(
+        self, settings: ProjectorHead, hidden: int, generator: torch.Generator | None = None
+    ) -> None:
+        super().__init__()
+        self.settings, self.width = settings, settings.output or hidden
+        between = settings.width or 2 * hidden
+        widths = [hidden, *[between] * (settings.layers - 1), self.width]
+        linears = [Linear(*pair, bias=False) for pair in itertools.pairwise(widths)]
+        for linear in linears:
+            draw_normal(linear.weight, 0.02, generator)
+        parts: list[nn.Module] = []
+        for linear in linears[:-1]:
+            parts += [linear, nn.BatchNorm1d(between), nn.ReLU()]
+        last = [nn.BatchNorm1d(self.width, affine=False)] if settings.final_norm else []
+        self.layers = nn.Sequential(*parts, linears[-1], *last)
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """Return (rows, width) vectors; in training, normalised ones have mean 0 and variance 1 over the rows."""
+        return self.layers(vectors)
+
+
+def make_head(
+    settings: HeadParameters, hidden: int, generator: torch.Generator | None = None
+) -> SentenceHead:
+    """Return a freshly drawn head for vectors of a width."""
+    kind = Mlp if isinstance(settings, MlpHead) else Projector
+    return kind(settings, hidden, generator)
+
+
+def random_head(hidden: int) -> SentenceHead:
+    """Return a head that no training has seen, the same one at every call.
+
+    Loading a checkpoint without a pooler puts such a head on it; the reproducibility study measured alignment
+    and uniformity through one (methods 1.8).
+    """
+    return make_head(MlpHead(kind="mlp"), hidden, torch.Generator().manual_seed(0))
+
+
+def head_config(head: SentenceHead | None) -> dict[str, Any]:
+    """Return what config.json says about a head: its parameters."""
+    return {} if head is None else {"sentence_head": head.settings.plain()}
+
+
+def head_weights(head: SentenceHead | None, base: str) -> dict[str, Tensor]:
+    """Return a head's weights under the names of a checkpoint whose encoder's names begin with `base`.
+
+    A dense head takes the place of the pooler, which `transformers` reads; it passes over a projector.
+    """
+    return {} if head is None else named(head, _names(head, base))
+
+
+def _names(head: SentenceHead, base: str) -> dict[str, tuple[str, ...]]:
+    if isinstance(head, Mlp):
+        return both_parts("dense", f"{base}pooler.dense")
+    # Weights and running statistics; a normalisation's count of batches is no part of any number.
+    kept = (name for name, value in head.state_dict().items() if value.is_floating_point())
+    return {name: (f"{base}{_PROJECTOR}.{name}",) for name in kept}
+
+
+def stored_head(folder: Path) -> SentenceHead | None:
+    """Return the head that an encoder folder holds, on the CPU; None where it holds none."""
+    file, stored = read_weights(folder)
+    settings = _stored_settings(folder)
+    if isinstance(settings, ProjectorHead):
+        first = f"{_PROJECTOR}.layers.0.weight"
+        place = next((name for name in stored if name == first or name.endswith(f".{first}")), None)
+        if place is None:
+            raise BadInput(f'{file}: no weight "{first}", but config.json names a projector; fetch it again')
+        with torch.device("meta"):
+            head = make_head(settings, stored[place].shape[1])
+        fill(head, _names(head, place.removesuffix(first)), stored, file)
+        return head
+    dense = _stored_dense(stored, read_config(folder))
+    if dense is None:
+        return None
+    with torch.device("meta"):
+        head = make_head(settings, stored[f"{dense}.weight"].shape[1])
+    fill(head, both_parts("dense", dense), stored, file)
+    return head
+
+
+def _stored_dense(stored: Mapping[str, Tensor], config: Mapping[str, Any]) -> str | None:
+    """Return the name of a stored dense layer: `transformers` calls it pooler, unconverted SimCSE mlp (methods 2.1).
+
+    Others' files may hold more models than the encoder, whose poolers are not meant.
+    """
+    family = config["model_type"]
+    stems = ("", *(f"{part}." for part in (family, *family.split("-"))))
+    usual = {outer + stem for outer in ("", "model.") for stem in stems}
+    for name in ("pooler.dense", "mlp.dense"):
+        for full in (key.removesuffix(".weight") for key in stored if key.endswith(f"{name}.weight")):
+            base = full.removesuffix(name)
+            if base in usual or ("sentence_head" in config and base.count(".") == 1):
+                return full
+    return None
+
+
+def _stored_settings(folder: Path) -> HeadParameters:
+    """Return the parameters that config.json gives; those of a dense head where it says nothing."""
+    try:
+        return TypeAdapter(HeadParameters).validate_python(read_config(folder).get("sentence_head", "mlp"))
+    except ValidationError as error:
+        raise BadInput(f"{folder / 'config.json'}: sentence_head: {error.errors()[0]['msg']}") from None

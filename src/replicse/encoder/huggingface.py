@@ -1,0 +1,239 @@
+"""The engine for every other family (ELECTRA, MPNet, DeBERTa, ModernBERT, ...): `transformers`, imported only then."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+
+from replicse.data.tokenizer import SpecialIds, load_tokenizer
+from replicse.encoder.backbone import ALL_TOKENS, Backbone, Hidden, Need
+from replicse.encoder.batch import TokenBatch
+from replicse.encoder.heads import head_config, head_weights
+from replicse.encoder.stored import read_config, write_folder
+from replicse.errors import BadInput
+from replicse.files import read_json
+
+# Rates that no configuration holds: where one of them turns up in a model is where that rate belongs.
+_HIDDEN_MARK, _ATTENTION_MARK = 0.28125, 0.40625
+
+
+class TransformersBackbone(Backbone):
+    """A model of `transformers`: `network` is the encoder alone, or the encoder with its masked-LM head."""
+
+    engine = "transformers"
+
+    def __init__(self, network: nn.Module, longest: int) -> None:
+        super().__init__()
+        self.network = network
+        config = network.config
+        self.rates = {key: value for key, value in config.to_dict().items() if _is_rate(key, value)}
+        self.hidden, self.layer_count = config.hidden_size, config.num_hidden_layers
+        self.vocabulary = len(self.input_embeddings)
+        self.max_length = min(longest, _positions(self.model))
+
+    @property
+    def model(self) -> Any:
+        """Return the encoder without its masked-LM head."""
+        return self.network.base_model
+
+    @property
+    def input_embeddings(self) -> nn.Parameter:
+        """Return the token embeddings, (vocabulary, width)."""
+        return self.model.get_input_embeddings().weight
+
+    @property
+    def predicts_tokens(self) -> bool:
+        """Return whether it has a masked-LM head."""
+        return self.network is not self.model
+
+    @cached_property
+    def special(self) -> SpecialIds:
+        """Return the ids of its tokenizer's special tokens, by the names in tokenizer_config.json where it has them."""
+        settings = self.tokenizer_file.with_name("tokenizer_config.json")
+        names = read_json(settings) if settings.is_file() else {}
+        tokenizer = load_tokenizer(self.tokenizer_file, None)
+        ids = {}
+        for role in SpecialIds.__dataclass_fields__:
+            name = names.get(f"{role}_token")
+            ids[role] = tokenizer.token_to_id(name["content"] if isinstance(name, dict) else str(name))
+        return SpecialIds(**ids) if None not in ids.values() else super().special
+
+    def forward(
+        self, batch: TokenBatch, need: Need = ALL_TOKENS, first_vector: Tensor | None = None
+    ) -> Hidden:
+        """Return the hidden states that `need` names; all tokens of all layers are computed."""
+        wanted = self.checked_states(batch, need, first_vector)
+        tokens = batch.tokens.new_full((batch.rows * batch.longest,), self.model.config.pad_token_id or 0)
+        tokens = tokens.index_copy(0, batch.padded_places, batch.tokens).view(batch.rows, -1)
+        mask = batch.padded_mask if batch.attention_mask is None else batch.attention_mask
+        every = any(state != self.layer_count for state in wanted)
+        with self._first_replaced(first_vector):
+            found = self.model(input_ids=tokens, attention_mask=mask.long(), output_hidden_states=every)
+        states = found.hidden_states if every else [None] * (self.layer_count + 1)
+        if len(states) != self.layer_count + 1:
+            family = self.model.config.model_type
+            raise BadInput(
+                f"{family}: {len(states)} hidden states for {self.layer_count} layers; pool the last"
+            )
+        # An encoder may treat its last state once more (a final LayerNorm) behind its list of hidden states.
+        states = [*states[:-1], found.last_hidden_state]
+        if need.tokens:
+            return Hidden([batch.unpad(states[state]) for state in wanted], first_only=False)
+        return Hidden([states[state][:, 0] for state in wanted], first_only=True)
+
+    @contextmanager
+    def _first_replaced(self, vectors: Tensor | None) -> Iterator[None]:
+        """Put sentence vectors at position 0 of what the embedding layer puts out, while the block runs."""
+        if vectors is None:
+            yield
+            return
+
+        def replace(module: nn.Module, inputs: Any, output: Tensor) -> Tensor:
+            return torch.cat([vectors[:, None].to(output.dtype), output[:, 1:]], dim=1)
+
+        hook = self._embedding_layer().register_forward_hook(replace)
+        try:
+            yield
+        finally:
+            hook.remove()
+
+    def _embedding_layer(self) -> nn.Module:
+        """Return the module whose output is hidden state 0: a projection of narrow embeddings where there is one."""
+        if hasattr(self.model, "embeddings_project"):
+            return self.model.embeddings_project
+        table = self.model.get_input_embeddings()
+        for part in self.model.children():
+            if part is not table and table in set(part.modules()):
+                return part
+        raise BadInput(
+            f"{self.model.config.model_type} has no embedding layer that a vector could be put behind"
+        )
+
+    def set_dropout(self, hidden: float, attention: float) -> None:
+        """Change the dropout rates, at every place where the configuration's rates would stand."""
+        rates = {_HIDDEN_MARK: hidden, _ATTENTION_MARK: attention}
+        config = self.network.config
+        marks = {key: _ATTENTION_MARK if "att" in key else _HIDDEN_MARK for key in self.rates}
+        marked = type(config).from_dict({**config.to_dict(), **marks})
+        with torch.device("meta"):
+            probe = type(self.network)(marked)
+        for name, module in probe.named_modules():
+            if isinstance(module, nn.Dropout) and module.p in rates:
+                # Where the rate was 0, a family may have put another module in its place.
+                self.network.set_submodule(name, nn.Dropout(rates[module.p]).train(self.training))
+            for key, value in vars(module).items():
+                if isinstance(value, float) and value in rates and not isinstance(module, nn.Dropout):
+                    setattr(self.network.get_submodule(name), key, rates[value])
+        for key, mark in marks.items():
+            setattr(config, key, rates[mark])
+
+    def token_logits(self, states: Tensor, shortlist: Tensor | None = None) -> Tensor:
+        """Return masked-LM logits (n, vocabulary) of (n, hidden) states, or only those of a shortlist of token ids."""
+        from transformers.modeling_outputs import BaseModelOutput
+
+        assert self.predicts_tokens
+        model = self.model
+        # The head has another name and shape in every family; behind an encoder that gives these states it is one call.
+        model.forward = lambda *_, **__: BaseModelOutput(last_hidden_state=states[None])
+        try:
+            logits = self.network(input_ids=None).logits[0]
+        finally:
+            del model.forward
+        return logits if shortlist is None else logits[:, shortlist]
+
+    def token_head_parameters(self) -> list[nn.Parameter]:
+        """Return the parameters of the masked-LM head alone, without the embeddings that it shares."""
+        shared = {id(parameter) for parameter in self.model.parameters()}
+        return [parameter for parameter in self.network.parameters() if id(parameter) not in shared]
+
+    def new_token_head(self) -> None:
+        """Draw a masked-LM head; BadInput where the family has none."""
+        from transformers import AutoModelForMaskedLM
+
+        model = self.model
+        try:
+            network = AutoModelForMaskedLM.from_config(model.config)
+        except ValueError:
+            raise BadInput(f"{model.config.model_type} has no masked-LM head in transformers") from None
+        setattr(network, network.base_model_prefix, model)
+        network.tie_weights()
+        self.network = network.to(self.input_embeddings.device).train(self.training)
+
+    def drop_token_head(self) -> None:
+        """Forget the masked-LM head."""
+        self.network = self.model
+
+    def save(self, folder: Path, head: nn.Module | None = None, tokenizer: Path | None = None) -> None:
+        """Write a folder that both `open_backbone` and `transformers` read."""
+        base = f"{self.network.base_model_prefix}." if self.predicts_tokens else ""
+        with tempfile.TemporaryDirectory() as temporary:
+            self.network.save_pretrained(temporary, max_shard_size="1TB")
+            weights = load_file(Path(temporary) / "model.safetensors")
+            # A run's dropout is no property of its encoder.
+            config = {**read_json(Path(temporary) / "config.json"), **self.rates}
+        config.pop("sentence_head", None)
+        tokenizer_file = Path(tokenizer or self.tokenizer_file)
+        weights |= head_weights(head, base)
+        write_folder(Path(folder), weights, config | head_config(head), tokenizer_file, self.max_length)
+
+
+def load_transformers(folder: Path) -> TransformersBackbone:
+    """Return the encoder of any Hugging Face folder, with its masked-LM head where that is stored."""
+    from transformers import AutoModel, AutoModelForMaskedLM
+    from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    family = read_config(folder).get("model_type")
+    with_head = family in MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    opened = AutoModelForMaskedLM if with_head else AutoModel
+    try:
+        network, found = opened.from_pretrained(folder, dtype=torch.float32, output_loading_info=True)
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        raise BadInput(f"{folder}: transformers cannot open the encoder ({error})") from None
+    base = f"{network.base_model_prefix}." if with_head else ""
+    absent = sorted(name for name in found["missing_keys"] if "pooler" not in name)
+    inside = [name for name in absent if name.startswith(base)]
+    if inside:
+        raise BadInput(f'{folder}: no weight "{inside[0]}"; fetch the encoder again')
+    backbone = TransformersBackbone(network.base_model if absent else network, _longest(folder))
+    if hasattr(backbone.model, "pooler"):
+        backbone.model.pooler = None  # a stored head is read apart, and nothing else reads a pooler
+    return backbone.train()
+
+
+def _is_rate(key: str, value: Any) -> bool:
+    return ("dropout" in key or key.endswith("pdrop")) and isinstance(value, float | int)
+
+
+def _positions(model: Any) -> int:
+    """Return how many tokens a row may have; RoBERTa's kin begin to count behind the padding id."""
+    limit = getattr(model.config, "max_position_embeddings", 512)
+    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
+    padding = getattr(table, "padding_idx", None)
+    return limit if padding is None else limit - padding - 1
+
+
+def _longest(folder: Path) -> int:
+    settings = folder / "tokenizer_config.json"
+    return int(read_json(settings).get("model_max_length", 1e9)) if settings.is_file() else 10**9
+
+
+def backend_tokenizer(folder: Path) -> Tokenizer:
+    """Return the fast tokenizer that `transformers` makes of a folder without a tokenizer.json."""
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        raise BadInput(f"{folder}: transformers cannot open the tokenizer ({error})") from None
+    if not tokenizer.is_fast:
+        raise BadInput(f"{folder}: only a slow tokenizer is there; add its tokenizer.json")
+    return tokenizer.backend_tokenizer

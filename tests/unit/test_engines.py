@@ -1,0 +1,319 @@
+"""Two engines behind one interface: equal numbers where both read a family, and training on the families of one."""
+
+import json
+from dataclasses import replace
+
+import micro
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from tiny_encoders import FAMILIES, batch_of, huggingface, other_family
+
+from replicse.data.tokenizer import load_tokenizer
+from replicse.encoder.backbone import ALL_TOKENS, FIRST_TOKEN, Need, open_backbone
+from replicse.encoder.heads import make_head, stored_head
+from replicse.encoder.huggingface import TransformersBackbone
+from replicse.encoder.packed.transformer import PackedBackbone
+from replicse.encoder.sentence import SentenceEncoder
+from replicse.errors import BadInput
+from replicse.objective import Objective, Step
+from replicse.registry.encoders import MlpHead, ProjectorHead
+from replicse.study.plan.specs import Dropout, RunSpec
+from replicse.training.loop import Trainer
+from replicse.training.model import SentenceModel
+
+OTHERS = ("Electra", "MPNet", "DebertaV2", "ModernBert")
+TERMS = [{"term": "infonce"}, {"term": "mlm", "weight": 0.3}, {"term": "conditional-mlm", "weight": 0.2}]
+
+
+@pytest.fixture(autouse=True)
+def quiet_and_seeded():
+    transformers = pytest.importorskip("transformers")
+    transformers.utils.logging.set_verbosity_error()
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    yield
+    torch.set_num_threads(before)
+
+
+def saved(model, home, with_tokenizer=True):
+    """Write a model of `transformers` and a small tokenizer as a folder."""
+    folder = home / "init"
+    model.save_pretrained(folder)
+    if with_tokenizer:
+        micro.tokenizer_file(folder)
+    return folder
+
+
+def after_one_step(folder, engine, home, terms):
+    """Return the loss of a fixed batch, and all weights as saved after a step against their gradient."""
+    torch.manual_seed(0)
+    backbone = open_backbone(folder, engine)
+    head = make_head(MlpHead(kind="mlp"), backbone.hidden, torch.Generator().manual_seed(1))
+    model = SentenceModel(backbone, head, False, Dropout(hidden=0, attention=0))
+    objective = Objective(terms)
+    objective.prepare(model)
+    columns = [batch_of((7, 3, 9, 5), seed) for seed in (1, 2)]
+    vectors = model.vectors(columns, "cls-head", False)
+    loss = objective(Step(vectors, columns, model, torch.Generator().manual_seed(4)))
+    loss.backward()
+    with torch.no_grad():
+        for parameter in model.trained():
+            if parameter.grad is not None:
+                parameter -= parameter.grad
+    backbone.save(home, head)
+    return float(loss.detach()), load_file(home / "model.safetensors")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("kind", ["infonce", "mlm", "conditional-mlm"])
+def test_both_engines_give_equal_losses_and_gradients(tmp_path, family, kind):
+    folder = saved(huggingface(family), tmp_path)
+    terms = RunSpec.of(
+        {
+            "init": {"folder": "x"},
+            "corpus": {},
+            "views": [{"column": "a"}] * 2,
+            "objective": [{"term": kind}],
+        },
+        "run",
+    ).objective
+    losses, weights = zip(
+        *(after_one_step(folder, engine, tmp_path / engine, terms) for engine in ("packed", "transformers")),
+        strict=True,
+    )
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+    before = load_file(folder / "model.safetensors")
+    moved = 0
+    for name, value in weights[0].items():
+        torch.testing.assert_close(weights[1][name], value, rtol=1e-5, atol=1e-5)
+        moved += name in before and not torch.equal(before[name], value)
+    assert moved > 30
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_hidden_states_mean_the_same_in_both_engines(tmp_path, family):
+    folder = saved(huggingface(family), tmp_path)
+    ours, theirs = (open_backbone(folder, engine).eval() for engine in ("packed", "transformers"))
+    assert isinstance(ours, PackedBackbone) and isinstance(theirs, TransformersBackbone)
+    assert isinstance(open_backbone(folder), PackedBackbone)
+    for name in ("hidden", "vocabulary", "max_length", "special", "predicts_tokens"):
+        assert getattr(ours, name) == getattr(theirs, name), name
+    batch, vector = batch_of(), torch.randn(5, 32)
+    shortlist = torch.tensor([3, 90, 3])
+    with torch.no_grad():
+        for need in (Need((0, 1, -1)), Need((-2, 3)), ALL_TOKENS, FIRST_TOKEN, Need((0, 2), tokens=False)):
+            for first in (None, vector):
+                found = [engine(batch, need, first_vector=first) for engine in (ours, theirs)]
+                torch.testing.assert_close(found[0].states, found[1].states, rtol=1e-5, atol=1e-5)
+                assert found[0].first_only == found[1].first_only
+        filled = [engine(batch.filled(0), ALL_TOKENS, vector).last for engine in (ours, theirs)]
+        real = batch.padded_mask.flatten()
+        torch.testing.assert_close(filled[0][real], filled[1][real], rtol=1e-5, atol=1e-5)
+        for only in (None, shortlist):
+            logits = [engine.token_logits(found[0].last, only) for engine in (ours, theirs)]
+            torch.testing.assert_close(*logits, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("family", ["bert", *OTHERS])
+def test_dropout_is_what_the_configuration_would_have_made_it(tmp_path, family):
+    import transformers
+
+    model = huggingface(family) if family in FAMILIES else other_family(family, 97)
+    backbone = open_backbone(saved(model, tmp_path), "transformers")
+    backbone.set_dropout(0.2, 0.35)
+    rates = {
+        key: 0.35 if "att" in key else 0.2
+        for key, value in backbone.network.config.to_dict().items()
+        if "dropout" in key and isinstance(value, float | int)
+    }
+    assert len(rates) >= 2
+    config = transformers.AutoConfig.from_pretrained(tmp_path / "init", **rates)
+    expected = type(model)(config)
+    expected.load_state_dict(backbone.network.state_dict(), strict=False)
+    found = []
+    ids = batch_of((6, 6, 6)).tokens.view(3, 6)
+    for network in (backbone.network.train(), expected.train()):
+        torch.manual_seed(3)
+        found.append(network(input_ids=ids).logits)
+    torch.testing.assert_close(*found)
+    assert not torch.allclose(found[0], model(input_ids=ids).logits, atol=1e-2)
+    backbone.set_dropout(0, 0)
+    torch.testing.assert_close(backbone.network(input_ids=ids).logits, model(input_ids=ids).logits)
+    backbone.save(tmp_path / "out")
+    written = json.loads((tmp_path / "out" / "config.json").read_text())
+    before = json.loads((tmp_path / "init" / "config.json").read_text())
+    assert {key: written[key] for key in rates} == {key: before[key] for key in rates}
+
+
+def run(home, family, **changes):
+    """Train a small random encoder of a family and return the run's folder."""
+    tokenizer = micro.tokenizer_file(home)
+    folder = saved(other_family(family, load_tokenizer(tokenizer, None).get_vocab_size()), home)
+    job = micro.job(home, init={"folder": "x"}, **{"objective": TERMS, **changes})
+    job = replace(job, init=folder, tokenizer=folder / "tokenizer.json")
+    root = micro.dev_root(home / "data")
+    Trainer(job, root, home / "out", home / "state", torch.device("cpu")).run()
+    return home / "out"
+
+
+@pytest.mark.parametrize("family", OTHERS)
+def test_another_family_is_trained_kept_and_read_back(tmp_path, family):
+    import transformers
+
+    out = run(
+        tmp_path, family, optimisation={"batch_size": 16, "learning_rate": 1e-3, "epochs": 2, "steps": 10}
+    )
+    history = micro.metrics(out)["history"]
+    assert [entry["step"] for entry in history] == [5, 10]
+    assert micro.metrics(out)["best"]["dev"] == max(entry["dev"] for entry in history)
+    assert not micro.equal_weights(out / "last", tmp_path / "init")
+    with_head = transformers.AutoModelForMaskedLM.from_pretrained(out / "best").eval()
+    plain = transformers.AutoModel.from_pretrained(out / "best").eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(out / "best")
+    ours = open_backbone(out / "best").eval()
+    sentences = micro.sentences(6, 9)
+    vectors = SentenceEncoder.open(out / "best", "cls", device="cpu")(sentences)
+    headed = SentenceEncoder.open(out / "best", "cls-head", device="cpu")(sentences)
+    head = stored_head(out / "best")
+    for sentence, vector, other in zip(sentences, vectors, headed, strict=True):
+        ids = torch.tensor([tokenizer(sentence)["input_ids"]])
+        with torch.no_grad():
+            state = plain(input_ids=ids).last_hidden_state[0]
+            logits = with_head(input_ids=ids).logits[0]
+            torch.testing.assert_close(ours.token_logits(state), logits, rtol=1e-4, atol=1e-4)
+            np.testing.assert_allclose(vector, state[0].numpy(), rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(other, head(state[:1])[0].numpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("family", OTHERS)
+def test_a_vector_takes_the_place_of_position_0_in_another_family(tmp_path, family):
+    """ELECTRA's narrow embeddings are projected first: the vector stands behind the projection."""
+    backbone = open_backbone(saved(other_family(family, 97), tmp_path)).eval()
+    batch = batch_of((6, 3, 6))
+    own = backbone(batch, Need((0, -1)))
+    again = backbone(batch, Need((0, -1)), first_vector=own.states[0][batch.first])
+    torch.testing.assert_close(again.states, own.states)
+    vector = torch.randn(3, 16, requires_grad=True)
+    replaced = backbone(batch, Need((0, -1)), first_vector=vector)
+    assert torch.equal(replaced.states[0][batch.first], vector)
+    (replaced.last[1] * torch.randn(16)).sum().backward()
+    assert vector.grad[0].abs().sum() > 0 and vector.grad[1:].abs().sum() == 0
+    torch.testing.assert_close(backbone(batch, Need((0, -1))).states, own.states)
+    with pytest.raises(BadInput, match="12 numbers"):
+        backbone(batch, first_vector=torch.randn(3, 12))
+
+
+def test_an_encoder_without_a_masked_lm_head_draws_one_for_a_term_that_predicts_tokens(tmp_path):
+    base = other_family("Electra", 120).base_model
+    folder = saved(base, tmp_path)
+    backbone = open_backbone(folder)
+    assert not backbone.predicts_tokens and backbone.token_head_parameters() == []
+    backbone.new_token_head()
+    assert backbone.token_logits(torch.randn(4, 16)).shape == (4, 120)
+    table = backbone.network.get_output_embeddings().weight
+    assert table is backbone.input_embeddings, "the decoder is the token embeddings"
+    head = backbone.token_head_parameters()
+    assert head and not any(parameter is table for parameter in head)
+    backbone.save(tmp_path / "out")
+    assert open_backbone(tmp_path / "out").predicts_tokens
+    backbone.drop_token_head()
+    backbone.save(tmp_path / "out")
+    assert not open_backbone(tmp_path / "out").predicts_tokens
+
+
+def test_diffcse_trains_with_discriminator_and_generator_of_another_family(tmp_path):
+    tokenizer = micro.tokenizer_file(tmp_path)
+    size = load_tokenizer(tokenizer, None).get_vocab_size()
+    generator = saved(other_family("MPNet", size), tmp_path / "g")
+    rtd = {"term": "rtd", "weight": 0.1, "generator": str(generator)}
+    out = run(tmp_path, "Electra", objective=[{"term": "infonce"}, rtd], head="projector")
+    history = micro.metrics(out)["history"]
+    assert np.isfinite([entry["loss"] for entry in history]).all()
+    assert stored_head(out / "best").settings == ProjectorHead(kind="projector")
+    names = micro.weights(out / "best")
+    assert not any("discriminator" in name for name in names)
+    vectors = SentenceEncoder.open(out / "best", "cls-head", device="cpu")(micro.sentences(3))
+    assert vectors.shape == (3, 16)
+
+
+def test_a_packed_family_trains_alike_in_both_engines(tmp_path):
+    steps = {"batch_size": 16, "learning_rate": 1e-3, "steps": 6}
+    quiet = {"hidden": 0, "attention": 0}
+    mlm = [{"term": "mlm"}]
+    start = micro.job(tmp_path, objective=mlm, views=[{"column": "text"}], selection={"every": 0})
+    Trainer(start, tmp_path, tmp_path / "start", tmp_path / "state", torch.device("cpu")).run()
+    init = tmp_path / "start" / "last"
+    for engine in ("packed", "transformers"):
+        job = micro.job(
+            tmp_path,
+            engine=engine,
+            init={"folder": "x"},
+            dropout=quiet,
+            optimisation=steps,
+            selection={"every": 0},
+        )
+        job = replace(job, init=init, tokenizer=init / "tokenizer.json")
+        Trainer(job, tmp_path, tmp_path / engine, tmp_path / "state", torch.device("cpu")).run()
+    left, right = (micro.weights(tmp_path / engine / "last") for engine in ("packed", "transformers"))
+    assert left.keys() == right.keys()
+    before = micro.weights(init)
+    trained = [name for name in left if name in before]
+    moved = sum(np.abs(left[name] - before[name]).sum() for name in trained)
+    apart = sum(np.abs(left[name] - right[name]).sum() for name in trained)
+    # Adam makes whole steps of gradients that are rounding only, so single numbers may differ.
+    assert 0 < apart < 0.01 * moved
+
+
+def test_the_best_checkpoint_of_another_family_is_read_by_the_evaluate_verb(tmp_path):
+    from replicse.cli import main
+
+    out = run(tmp_path, "ModernBert", objective=[{"term": "infonce"}])
+    arguments = ["--suite", "sts-dev", "--options", '{"sts-dev": {"tasks": ["STS-B"]}}', "--pooling", "cls"]
+    places = ["--data", str(tmp_path / "data"), "--out", str(tmp_path / "scores.json")]
+    assert main(["evaluate", "--encoder", str(out / "best"), *arguments, *places]) == 0
+    scores = json.loads((tmp_path / "scores.json").read_text())["suites"]["sts-dev"]
+    assert scores["STS-B"]["all"] == pytest.approx(micro.metrics(out)["best"]["dev"], abs=0.01)
+
+
+def test_what_an_engine_cannot_read_is_said(tmp_path):
+    folder = saved(other_family("Electra", 97), tmp_path)
+    with pytest.raises(BadInput, match='model_type "electra" is not supported'):
+        open_backbone(folder, "packed")
+    weights = load_file(folder / "model.safetensors")
+    from safetensors.torch import save_file
+
+    gone = next(name for name in weights if "encoder.layer.1" in name)
+    save_file({name: value for name, value in weights.items() if name != gone}, folder / "model.safetensors")
+    with pytest.raises(BadInput, match=f'no weight "{gone}"'):
+        open_backbone(folder)
+    with pytest.raises(ValueError, match="41 tokens"):
+        open_backbone(saved(other_family("Electra", 97), tmp_path / "b"))(batch_of((41,)))
+
+
+def test_special_tokens_are_those_that_the_tokenizers_settings_name(tmp_path):
+    """MPNet's vocabulary holds BERT's special tokens too, but uses RoBERTa's."""
+    folder = saved(other_family("MPNet", 97), tmp_path)
+    assert open_backbone(folder).special.cls == 2
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "<s>", "<pad>", "</s>", "<mask>", "a"]
+    from tokenizers import Tokenizer, models
+
+    tokenizer = Tokenizer(models.WordLevel({word: place for place, word in enumerate(words)}, "[UNK]"))
+    tokenizer.save(str(folder / "tokenizer.json"))
+    settings = {"cls_token": "<s>", "sep_token": "</s>", "unk_token": "[UNK]", "pad_token": "<pad>"}
+    settings["mask_token"] = {"content": "<mask>", "lstrip": True}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    special = open_backbone(folder).special
+    assert (special.cls, special.pad, special.sep, special.unk, special.mask) == (5, 6, 7, 1, 8)
+
+
+def test_the_next_checkpoint_is_read_by_the_same_engine(tmp_path):
+    folders = [saved(other_family("Electra", 130), tmp_path / name) for name in "ab"]
+    vectors = SentenceEncoder.open(folders[0], "mean", device="cpu")
+    before = vectors(micro.sentences(3))
+    vectors.reload(folders[1])
+    after = SentenceEncoder.open(folders[1], "mean", device="cpu")(micro.sentences(3))
+    np.testing.assert_allclose(vectors(micro.sentences(3)), after, atol=1e-6)
+    assert not np.allclose(before, after, atol=1e-2)

@@ -1,0 +1,46 @@
+"""Files that a step reads back: what is broken or absent is one sentence that names the file."""
+
+import pytest
+
+from replicse.errors import BadInput, MissingData
+from replicse.files import read_json, read_rows, write_json, write_rows
+
+
+def test_what_is_written_is_read_back(tmp_path):
+    write_json(tmp_path / "a.json", {"b": [1, None, "ö"]})
+    assert read_json(tmp_path / "a.json") == {"b": [1, None, "ö"]}
+    rows = [{"x": "1", "y": 'a "b",\nc'}, {"x": "2", "y": None}]
+    assert write_rows(tmp_path / "a.csv", ("x", "y"), rows) == 2
+    assert read_rows(tmp_path / "a.csv") == [rows[0], {"x": "2", "y": ""}]
+
+
+@pytest.mark.parametrize("read", [read_json, read_rows])
+def test_what_cannot_be_read_is_named(tmp_path, read):
+    with pytest.raises(MissingData, match=r"gone: no such file"):
+        read(tmp_path / "gone")
+    with pytest.raises(BadInput, match=r"cannot be read \(Is a directory\)"):
+        read(tmp_path)
+    (tmp_path / "latin").write_bytes(b'"caf\xe9"')
+    with pytest.raises(BadInput, match=r"latin: byte 5 is not UTF-8"):
+        read(tmp_path / "latin")
+
+
+@pytest.mark.parametrize("text", ["", '{"suites": {"sts": ', "[" * 100_000, "{'a': 1}"])
+def test_broken_json_is_named(tmp_path, text):
+    (tmp_path / "cut.json").write_text(text)
+    with pytest.raises(BadInput, match=r"cut\.json: not JSON \(.*mend it or make it again"):
+        read_json(tmp_path / "cut.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('a,b\n1,2\n3,"4', "cut.csv:2: not CSV"),
+        ("a,b\n1,2\n3\n", "row 2 has not"),
+        ("a\n1,2\n", "row 1 has not"),
+    ],
+)
+def test_broken_rows_are_named(tmp_path, text, problem):
+    (tmp_path / "cut.csv").write_text(text)
+    with pytest.raises(BadInput, match=problem):
+        read_rows(tmp_path / "cut.csv")

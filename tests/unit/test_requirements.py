@@ -1,0 +1,84 @@
+"""Requirements: each pin stands once, what is imported is declared, and environment.yml is made of the pins."""
+
+import ast
+import re
+import runpy
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from replicse.provenance import PACKAGES
+
+ROOT = Path(__file__).parents[2]
+FILES = {name: ROOT / "requirements" / f"{name}.txt" for name in ("run", "bench", "dev")}
+# Import name -> distribution, where they differ.
+DISTRIBUTIONS = {
+    "markdown_it": "markdown-it-py",
+    "markupsafe": "jinja2",
+    "pydantic_core": "pydantic",
+    "yaml": "pyyaml",
+}
+# What turns numbers into documents: no number depends on it.
+PRESENTATION = {"jinja2", "markdown-it-py", "matplotlib", "pylatexenc", "rich"}
+# What is run by its own command, and what is there for the corpora of the hub.
+NOT_IMPORTED = {"snakemake", "datasets"}
+
+
+def normal(name):
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def pins(name):
+    lines = FILES[name].read_text().splitlines()
+    return [line for line in lines if line and not line.startswith(("#", "-r "))]
+
+
+def declared():
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    return {normal(re.match(r"[\w.-]+", text)[0]) for text in listed}
+
+
+def imported():
+    """Return the distributions that the package imports, the standard library's and its own modules apart."""
+    found = set()
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                found.add(node.module.partition(".")[0])
+    names = found - set(sys.stdlib_module_names) - {"replicse"}
+    return {normal(DISTRIBUTIONS.get(name, name)) for name in names}
+
+
+def test_every_pin_is_exact_and_stands_once():
+    stated = [line for name in FILES for line in pins(name)]
+    assert all(re.fullmatch(r"[\w.-]+==[\w.+]+", line) for line in stated)
+    names = [normal(line.partition("==")[0]) for line in stated]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(("name", "below"), [("bench", "run"), ("dev", "bench")])
+def test_a_larger_environment_is_the_smaller_one_and_more(name, below):
+    assert f"-r {below}.txt" in FILES[name].read_text().splitlines()
+
+
+def test_what_is_declared_is_pinned_for_a_study():
+    assert declared() <= {normal(line.partition("==")[0]) for line in pins("run")}
+
+
+def test_what_the_package_imports_is_declared_and_nothing_else():
+    assert imported() <= declared()
+    assert declared() - imported() <= NOT_IMPORTED | PRESENTATION
+
+
+def test_provenance_names_every_package_that_can_change_a_number():
+    assert {normal(name) for name in PACKAGES} >= declared() - PRESENTATION
+
+
+def test_the_conda_environment_is_made_of_the_pins():
+    made = runpy.run_path(str(ROOT / "workflow" / "environment.py"))["environment"](FILES["run"])
+    assert (ROOT / "environment.yml").read_text() == made, "run make environment"
+    assert "      - torch==2.13.0\n" in made and "pytest" not in made
