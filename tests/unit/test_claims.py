@@ -382,6 +382,13 @@ def test_our_cells_are_read_per_seed_and_a_failure_is_no_number():
     assert cells.cell(("p/t", "a1", "c", "m"), "as-run") is None
 
 
+def test_a_lone_encoder_beside_several_seeds_is_no_draw_of_them():
+    result, key = item_result(a1=(1.0,), b1=(1.0, 2.0)), ("p/t", "a1", "c", "m")
+    assert OurCells([result], seeds=3).reading(key).seedless
+    assert not OurCells([result], seeds=1).reading(key).seedless
+    assert not OurCells([result], seeds=3).reading(("p/t", "b1", "c", "m")).seedless
+
+
 def test_cells_are_one_run_where_encoder_path_and_numbers_are():
     cells = OurCells([item_result(a1=(1.0, 2.0), a2=(1.0, 2.0), a3=(1.0, 2.5), b1=(1.0, 2.0))])
     runs = {row: cells.reading(("p/t", row, "c", "m")).runs for row in ("a1", "a2", "a3", "b1")}

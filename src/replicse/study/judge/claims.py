@@ -238,7 +238,10 @@ def items_read(claims: Iterable[Claim], papers: Mapping[str, Paper]) -> set[str]
 def claim_rows(plan: Plan, claims: Iterable[Claim], results: Iterable[ItemResult]) -> list[dict[str, str]]:
     """Return a row of text per claim: its outcome in print, in the reproduction study's numbers and in ours."""
     names = CellNames(plan.papers)
-    counterpart, ours = _Counterpart(plan.papers, names), _Ours(plan, names, OurCells(results))
+    counterpart, ours = (
+        _Counterpart(plan.papers, names),
+        _Ours(plan, names, OurCells(results, len(plan.seeds))),
+    )
     rows = []
     for claim in claims:
         reported = judge_claim(claim, lambda name: printed_reading(names.reported(name)))
