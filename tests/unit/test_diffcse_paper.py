@@ -10,11 +10,8 @@ from functools import cache
 import pytest
 from places import ROOT
 
-from replicse.augment import AUGMENTATIONS
-from replicse.commands.study import unprinted
 from replicse.study.paper.papers import recipe_of
 from replicse.study.plan.planner import load_plan
-from replicse.study.plan.specs import plain
 
 WORKFLOW = ROOT / "workflow"
 PAPER = WORKFLOW / "papers" / "diffcse"
@@ -89,11 +86,11 @@ def numbers_of(paper):
 
 
 def trained(plan):
-    return [run for run in plan.runs.values() if "fresh" not in run.init]
+    return [run for run in plan.runs.values() if not run.init.fresh]
 
 
 def terms_of(run):
-    return [term["term"] for term in run.objective]
+    return [term.term for term in run.objective]
 
 
 def the_run(plan, item, row, column):
@@ -104,11 +101,11 @@ def the_run(plan, item, row, column):
         if (cell.row.id, cell.column.id) == (row, column) and cell.protocol == "as-described"
     )
     (encoder,) = cell.encoders
-    return plan.runs[plan.encoders[encoder].source["run"]]
+    return plan.runs[plan.encoders[encoder].source.run]
 
 
 def rtd_of(run):
-    (term,) = [term for term in run.objective if term["term"] == "rtd"]
+    (term,) = [term for term in run.objective if term.term == "rtd"]
     return term
 
 
@@ -238,7 +235,9 @@ def test_every_printed_number_has_its_cell_with_all_protocols_run(scale):
     papers = dict.fromkeys(("simcse", "repro", "diffcse"), "all")
     config = {"scale": scale, "papers": papers, "adjudicate": "all", "seeds": [0]}
     plan = load_plan(config, WORKFLOW)
-    assert [line for item in plan.items.values() for line in unprinted(plan, item)] == []
+    shown = {cell.key for cells in plan.cells.values() for cell in cells}
+    printed = {(f"diffcse/{item}", *place) for item, *place in plan.papers["diffcse"].reported}
+    assert {key for key in printed - shown if key[0] in plan.items} == set()
     assert {protocol.id for protocol in plan.papers["diffcse"].protocols} <= {
         cell.protocol for cell in plan.cells["diffcse/table3"]
     }
@@ -247,7 +246,7 @@ def test_every_printed_number_has_its_cell_with_all_protocols_run(scale):
 def test_the_embedded_study_stays_small():
     plan, others = plan_at("micro", "simcse", "repro", "diffcse"), plan_at("micro", "simcse", "repro")
     new = [run for name, run in plan.runs.items() if name not in others.runs]
-    assert sum("fresh" in run.init for run in new) == 6, "pre-trained generators"
+    assert sum(run.init.fresh is not None for run in new) == 6, "pre-trained generators"
     assert len(new) == 48
     assert len(plan.encoders) - len(others.encoders) == 42
 
@@ -285,16 +284,16 @@ def test_the_chosen_settings_are_those_that_tables_12_and_13_print():
 
 def test_the_settings_of_the_script_are_those_of_the_recipe():
     script = {r["column"]: r["value"] for r in rows_of("diffcse") if r["item"] == "script"}
-    run = plain(the_run(plan_at("paper"), "table1", "diffcse-bert-base", "avg"), drop_defaults=False)
-    options, (contrastive, rtd) = run["optimisation"], run["objective"]
-    assert run["init"]["hub"] == script["model"]
-    assert script["generator"] in rtd["generator"]
-    assert (run["head"], run["pooling"]) == ("projector", {"train": "cls-head", "test": "cls"})
-    assert options["epochs"] == int(script["epochs"])
-    assert options["batch_size"] == int(script["batch-size"])
-    assert options["max_length"] == int(script["max-length"])
-    assert run["selection"]["every"] == int(script["evaluation-interval"])
-    assert contrastive["temperature"] == float(script["temperature"])
+    run = the_run(plan_at("paper"), "table1", "diffcse-bert-base", "avg")
+    options, (contrastive, rtd) = run.optimisation, run.objective
+    assert run.init.hub == script["model"]
+    assert script["generator"] in rtd.generator
+    assert (run.head.kind, run.pooling.train, run.pooling.test) == ("projector", "cls-head", "cls")
+    assert options.epochs == int(script["epochs"])
+    assert options.batch_size == int(script["batch-size"])
+    assert options.max_length == int(script["max-length"])
+    assert run.selection.every == int(script["evaluation-interval"])
+    assert contrastive.temperature == float(script["temperature"])
 
 
 def test_both_columns_of_an_ablation_share_a_run_in_the_embedded_world_only():
@@ -309,8 +308,8 @@ def test_both_columns_of_an_ablation_share_a_run_in_the_embedded_world_only():
         rates = [run.optimisation.learning_rate for run in paper]
         assert rates == [7e-6, 2e-6]
         for run, weight, ratio in zip(paper, (0.005, 0.05), (0.3, 0.15), strict=True):
-            second = [term for term in run.objective if term["term"] != "infonce"]
-            assert {(term["weight"], term["ratio"]) for term in second} == {(weight, ratio)}
+            second = [term for term in run.objective if term.term != "infonce"]
+            assert {(term.weight, term.ratio) for term in second} == {(weight, ratio)}
 
 
 def test_rows_differ_from_diffcse_in_what_they_name_alone():
@@ -333,18 +332,18 @@ def test_rows_differ_from_diffcse_in_what_they_name_alone():
 def test_ratios_weights_edits_and_generators_are_those_of_their_rows():
     plan = plan_at("paper")
     for percent in (15, 20, 25, 30, 40, 50):
-        assert rtd_of(the_run(plan, "table7", f"ratio-{percent}", "stsb-dev"))["ratio"] == percent / 100
+        assert rtd_of(the_run(plan, "table7", f"ratio-{percent}", "stsb-dev")).ratio == percent / 100
     for weight in ("0.0001", "0.0005", "0.001", "0.005", "0.01", "0.05", "0.1"):
         run = the_run(plan, "table8", f"lambda-{weight}", "stsb-dev")
-        assert rtd_of(run)["weight"] == float(weight)
+        assert rtd_of(run).weight == float(weight)
     assert terms_of(the_run(plan, "table8", "lambda-0", "stsb-dev")) == ["infonce"]
     for edit in ("insert", "delete"):
         for column in ("stsb-dev", "transfer-dev"):
             term = rtd_of(the_run(plan, "table4", f"{edit}-15", column))
-            assert (term["edit"], term["ratio"]) == (edit, 0.15)
+            assert (term.edit, term.ratio) == (edit, 0.15)
     edits = the_run(plan, "table4", "all", "stsb-dev").objective[1:]
-    assert [term.get("edit", "replace") for term in edits] == ["replace", "insert", "delete"]
-    assert len({term["weight"] for term in edits}) == 1
+    assert [term.edit for term in edits] == ["replace", "insert", "delete"]
+    assert len({term.weight for term in edits}) == 1
     rows = (
         "bert-large",
         "bert-base",
@@ -354,17 +353,17 @@ def test_ratios_weights_edits_and_generators_are_those_of_their_rows():
         "bert-mini",
         "bert-tiny",
     )
-    folders = [rtd_of(the_run(plan, "table6", row, "stsb-dev"))["generator"] for row in rows]
+    folders = [rtd_of(the_run(plan, "table6", row, "stsb-dev")).generator for row in rows]
     assert len(set(folders)) == len(rows)
 
 
 def test_the_next_sentence_is_edited_but_not_contrasted():
     run = the_run(plan_at("paper"), "table3", "same-next", "stsb-dev")
     contrastive, same, following = run.objective
-    assert run.views[2]["augment"]["name"] == "next-sentence"
-    assert contrastive["views"] == [0, 1]
-    assert same.get("views", [0, 1]) == [0, 1]
-    assert (following["views"], following["condition"]) == ([2, 2], [0, 1])
+    assert run.views[2].augment.name == "next-sentence"
+    assert contrastive.views == (0, 1)
+    assert same.views == (0, 1)
+    assert (following.views, following.condition) == ((2, 2), (0, 1))
 
 
 def test_extra_positives_and_negatives_keep_simcse_settings():
@@ -377,32 +376,32 @@ def test_extra_positives_and_negatives_keep_simcse_settings():
             assert run == the_run(plan, "table15", f"{kind}-{edit}-15", "stsb-dev")
             assert run.optimisation == base.optimisation
             assert run.views[:2] == base.views
-            assert run.views[2]["augment"]["name"] == augmentation
+            assert run.views[2].augment.name == augmentation
             assert terms_of(run) == ["infonce"] * terms
 
 
 def test_the_runs_of_an_item_hold_the_generators_it_needs():
     plan = plan_at("micro")
     runs = plan.runs_of(plan.item("diffcse/table10"))
-    pretrained = {name for name in runs if "fresh" in plan.runs[name].init}
-    families = {plan.runs[name].init["fresh"]["architecture"]["family"] for name in pretrained}
+    pretrained = {name for name in runs if plan.runs[name].init.fresh}
+    families = {plan.runs[name].init.fresh.architecture.family for name in pretrained}
     assert (len(runs), len(pretrained), families) == (4, 2, {"bert", "distilbert"})
     generators = plan.runs_of(plan.item("diffcse/table6"))
-    assert sum("fresh" in plan.runs[name].init for name in generators) == 7
+    assert sum(plan.runs[name].init.fresh is not None for name in generators) == 7
     # Rows of Table 15 only need the generator to edit their corpus.
     (cell,) = [
         cell
         for cell in plan.cells["diffcse/table15"]
         if (cell.row.id, cell.column.id) == ("negatives-replace-15", "stsb-dev")
     ]
-    item = replace(plan.item("diffcse/table15"), rows=(cell.row,))
+    item = plan.item("diffcse/table15").with_rows([cell.row.id])
     alone = replace(plan, cells={item.id: [cell]})
     assert pretrained < alone.runs_of(item)
 
 
 def test_all_rows_of_table_10_read_one_evaluation_a_model():
     cells = [cell for cell in plan_at("micro").cells["diffcse/table10"] if cell.protocol == "as-described"]
-    reads = Counter(cell.read for cell in cells)
+    reads = Counter(cell.metric_path for cell in cells)
     assert set(reads.values()) == {2}, "SimCSE and DiffCSE are read alike"
     assert set(reads) == {
         f"recall/{corpus}/{direction}/at{cutoff}"
@@ -410,13 +409,13 @@ def test_all_rows_of_table_10_read_one_evaluation_a_model():
         for direction in ("forward", "backward", "both")
         for cutoff in (1, 5, 10)
     }
-    assert all(cell.read.startswith("recall/all/both/") for cell in cells if cell.reported)
+    assert all(cell.metric_path.startswith("recall/all/both/") for cell in cells if cell.reported)
 
 
 def test_released_checkpoints_stand_beside_retrained_ones():
     plan = plan_at("paper")
     hubs = {
-        (cell.item.name, plan.encoders[encoder].source["hub"])
+        (cell.item.name, plan.encoders[encoder].source.hub)
         for cells in plan.cells.values()
         for cell in cells
         if cell.protocol == "released"
@@ -434,16 +433,8 @@ def test_released_checkpoints_stand_beside_retrained_ones():
     assert {item for item, hub in hubs if hub.endswith("uncased-sts")} == {"table1", "table10", "table11"}
 
 
-def test_every_term_and_augmentation_that_the_paper_names_exists():
-    from replicse.objective.terms import make_term
-
-    made = set()
-    for run in trained(plan_at("paper")):
-        for spec in run.objective:
-            make_term(spec)
-            made.add(spec["term"])
-        for view in run.views:
-            assert "augment" not in view or view["augment"]["name"] in AUGMENTATIONS
+def test_every_term_that_the_paper_names_is_trained():
+    made = {term for run in trained(plan_at("paper")) for term in terms_of(run)}
     assert made == {"infonce", "mlm", "rtd", "conditional-mlm", "corrective-lm"}
 
 
@@ -458,9 +449,10 @@ def test_protocols_change_the_second_loss_of_the_main_runs():
     found = {}
     for cell in plan.cells["diffcse/table3"]:
         if cell.row.id == "diffcse" and cell.column.id == "stsb-dev":
-            run = plan.runs[plan.encoders[cell.encoders[0]].source["run"]]
+            run = plan.runs[plan.encoders[cell.encoders[0]].source.run]
             term = rtd_of(run)
-            changed = {key: term[key] for key in ("choice", "places", "average") if key in term}
+            given = term.plain()
+            changed = {key: given[key] for key in ("choice", "places", "average") if key in given}
             found[cell.protocol] = (changed, run.optimisation.epochs)
     assert found == {
         "as-described": ({}, 2),
