@@ -10,9 +10,9 @@ from typing import Any
 from replicse.commands import Action
 from replicse.errors import BadInput
 from replicse.files import write_json
-from replicse.study.judge.audit import load_datasets
 from replicse.study.judge.claims import study_claims
 from replicse.study.paper.config import Config, read_config
+from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.protocols import AS_DESCRIBED
 from replicse.study.plan.plan import Plan
@@ -218,8 +218,8 @@ def schemas_verb(parser: ArgumentParser) -> Action:
     def action(arguments: Namespace) -> None:
         from pydantic import TypeAdapter
 
-        from replicse.study.judge.audit import Datasets
         from replicse.study.paper.claims import Claim
+        from replicse.study.paper.datasets import Datasets
         from replicse.study.paper.papers import About
         from replicse.study.paper.protocols import Protocol
         from replicse.study.paper.recipes import Recipe

@@ -114,6 +114,58 @@ def spread_interval(
     return low, high
 
 
+# Differences over seeds that both sides share
+
+
+@dataclass(frozen=True)
+class Paired:
+    """The mean of a difference over the seeds that both sides have, its 95% bounds (None with one seed), how many."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    n: int
+
+    @property
+    def resolved(self) -> bool:
+        """Return whether the interval excludes zero."""
+        return self.low is not None and (self.low > 0 or self.high < 0)
+
+
+def paired_values(
+    first: Sequence[float | None], second: Sequence[float | None]
+) -> tuple[list[float], list[float]]:
+    """Return both sides in the seeds where both have a finite number.
+
+    A lone value (an encoder without seeds) stands beside every seed of the other side. Raises ValueError for other
+    unequal lengths: those seeds are not the same.
+    """
+    count = max(len(first), len(second))
+    sides = [list(side) * count if len(side) == 1 else side for side in (first, second)]
+    if len(sides[0]) != len(sides[1]):
+        raise ValueError(f"{len(first)} and {len(second)} seeds cannot be paired")
+    pairs = [pair for pair in zip(*sides, strict=True) if None not in pair and np.isfinite(pair).all()]
+    return [float(one) for one, _ in pairs], [float(other) for _, other in pairs]
+
+
+def paired_difference(
+    first: Sequence[float | None], second: Sequence[float | None], *, level: float = LEVEL
+) -> Paired | None:
+    """Return first - second, paired by seed, with Student's t interval; None where no seed has both.
+
+    The two sides share seed, data order and initial weights, so what a seed does to both cancels.
+    """
+    differences = [one - other for one, other in zip(*paired_values(first, second), strict=True)]
+    if not differences:
+        return None
+    count = len(differences)
+    mean, spread = mean_and_spread(differences)
+    if spread is None:
+        return Paired(mean, None, None, count)
+    half = t_quantile(count - 1, level) * spread / math.sqrt(count)
+    return Paired(mean, mean - half, mean + half, count)
+
+
 # Rank correlations over pairs
 
 
