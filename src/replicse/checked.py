@@ -1,5 +1,6 @@
 """Checked data: the base of every model, YAML read safely, and a mistake told in one sentence."""
 
+import difflib
 import re
 import types
 import typing
@@ -34,6 +35,10 @@ Text = Annotated[str, Field(min_length=1, strict=True)]
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.@_-]*$", max_length=80, strict=True)]
 
 
+class Told(ValueError):
+    """A mistake that a validator tells in a whole sentence; of any other ValueError, the text is what was expected."""
+
+
 class Checked(BaseModel):
     """Frozen data without unknown keys; `of` turns every mistake into BadInput."""
 
@@ -47,7 +52,19 @@ class Checked(BaseModel):
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            raise BadInput(f"{where}: {sentence(error, values, cls)}") from None
+            raise BadInput(f"{where}: {sentence(error.errors(include_url=False), values, cls)}") from None
+
+    @classmethod
+    def problem(cls, values: object, partly: bool = False) -> str:
+        """Return the first mistake of plain data, blank where there is none; `partly` lets keys be left out."""
+        try:
+            cls.model_validate(values)
+        except ValidationError as error:
+            errors = error.errors(include_url=False)
+            left_out = [found for found in errors if found["type"] == "missing" and len(found["loc"]) == 1]
+            found = [each for each in errors if not partly or each not in left_out]
+            return sentence(found, values, cls) if found else ""
+        return ""
 
     def plain(self) -> dict[str, Any]:
         """Return plain data (mappings, lists, text, numbers) without what equals its default."""
@@ -64,10 +81,10 @@ Model = TypeVar("Model", bound=Checked)
 # Mistakes as sentences
 
 
-def sentence(error: ValidationError, values: object, model: type["Checked"]) -> str:
+def sentence(errors: Sequence[ErrorDetails], values: object, model: type["Checked"]) -> str:
     """Return the first mistake of a validation: its place, its value, what was expected, the nearest known name."""
-    found = min(error.errors(include_url=False), key=_rank)
-    place, given = _place(found["loc"], values), found["input"]
+    found = min(errors, key=_rank)
+    place, given = _place(found["loc"], values) or "the document", found["input"]
     match found["type"]:
         case "extra_forbidden":
             key, inside = str(found["loc"][-1]), _place(found["loc"][:-1], values)
@@ -77,20 +94,32 @@ def sentence(error: ValidationError, values: object, model: type["Checked"]) -> 
                 + nearest(key, _known(model, found["loc"][:-1]))
             )
         case "missing":
-            inside = _place(found["loc"][:-1], values)
-            return f'{inside or "the document"} lacks the key "{found["loc"][-1]}"'
+            return f'{_place(found["loc"][:-1], values) or "the document"} lacks the key "{found["loc"][-1]}"'
         case "literal_error" | "enum":
-            known = re.findall(r"'((?:[^'\\]|\\.)*)'", found["ctx"]["expected"])
-            return f"{place} is {shown(given)}{nearest(given, known)}"
+            return f"{place} is {shown(given)}{nearest(given, _quoted(found['ctx']['expected']))}"
         case "union_tag_invalid":
             key = found["ctx"]["discriminator"].strip("'\"")
-            known = re.findall(r"'((?:[^'\\]|\\.)*)'", found["ctx"]["expected_tags"])
-            return f'{place}.{key} is "{found["ctx"]["tag"]}"{nearest(found["ctx"]["tag"], known)}'
+            tag, known = given[key], _quoted(found["ctx"]["expected_tags"])
+            return f"{place}.{key} is {shown(tag)}{nearest(tag, known)}"
         case "union_tag_not_found":
-            return f"{place or 'the document'} lacks the key {found['ctx']['discriminator']}"
+            key = found["ctx"]["discriminator"].strip("'\"")
+            if not isinstance(given, Mapping):
+                return f"{place} is {shown(given)}; expected a mapping"
+            close = difflib.get_close_matches(key, map(str, given), n=1)
+            return f'{place} lacks the key "{key}"' + (f'; is it meant by "{close[0]}"?' if close else "")
         case "value_error":
-            return f"{place or 'the document'} is {shown(given)}; expected {found['ctx']['error']}"
-    return f"{place or 'the document'} is {shown(given)}; expected {_expected(found)}"
+            problem = found["ctx"]["error"]
+            if isinstance(problem, Told):
+                return f"{place}: {problem}" if found["loc"] else str(problem)
+            if isinstance(given, Mapping | list | tuple | BaseModel):
+                return f"{place}: expected {problem}" if found["loc"] else f"expected {problem}"
+            return f"{place} is {shown(given)}; expected {problem}"
+    return f"{place} is {shown(given)}; expected {_expected(found)}"
+
+
+def _quoted(text: str) -> list[str]:
+    """Return the names that stand in quotes in a message of the checking library."""
+    return re.findall(r"'((?:[^'\\]|\\.)*)'", text)
 
 
 def _rank(found: ErrorDetails) -> tuple[bool, int]:
@@ -100,6 +129,8 @@ def _rank(found: ErrorDetails) -> tuple[bool, int]:
 
 def shown(value: object) -> str:
     """Return a value as an error prints it: short, on one line."""
+    if isinstance(value, Mapping):
+        return f"a mapping with the keys {', '.join(map(str, value))}"[:80] if value else "an empty mapping"
     text = f'"{value}"' if isinstance(value, str) else repr(value)
     text = " ".join(text.split())
     return text if len(text) <= 80 else f"{text[:77]}..."
@@ -142,7 +173,7 @@ def _place(location: Sequence[str | int], values: object) -> str:
         if isinstance(part, int):
             node = node[part] if isinstance(node, list | tuple) and part < len(node) else None
             name = node.get("id", node.get("term")) if isinstance(node, Mapping) else None
-            text += f"[{part}]" + (f" ({name})" if name else "")
+            text += f"[{part}]" + (f" ({name})" if isinstance(name, str) else "")
         elif isinstance(node, Mapping) and part in node:
             node = node[part]
             text += f".{part}" if text else part
@@ -245,7 +276,8 @@ def read_yaml(path: Path) -> Any:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
-        raise BadInput(f"{path}{line}: {getattr(error, 'problem', error)}; mend the YAML") from None
+        problem = " ".join(str(getattr(error, "problem", error)).split())
+        raise BadInput(f"{path}{line}: {problem}; mend the YAML") from None
     except (ValueError, RecursionError) as error:
         what = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise BadInput(f"{path}: {what}; mend the YAML") from None

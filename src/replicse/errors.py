@@ -1,6 +1,7 @@
 """Errors that a user can mend: one sentence with the place, the value and the remedy."""
 
 import difflib
+import textwrap
 from collections.abc import Iterable
 
 
@@ -19,7 +20,7 @@ class Failed(Exception):
 def nearest(name: object, known: Iterable[str]) -> str:
     """Return '; did you mean "x"?' for the closest known name, or the list of known names."""
     names = sorted(known)
-    close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5) if isinstance(name, str) else []
     if close:
         return f'; did you mean "{close[0]}"?'
-    return f"; known: {', '.join(names)}" if names else ""
+    return f"; known: {textwrap.shorten(', '.join(names), 200, placeholder=' ...')}" if names else ""

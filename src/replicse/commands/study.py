@@ -11,12 +11,21 @@ from replicse.commands import Action
 from replicse.errors import BadInput
 from replicse.files import write_json
 from replicse.study.judge.claims import study_claims
-from replicse.study.paper.config import Config, read_config
+from replicse.study.paper.cell_names import CellNames
+from replicse.study.paper.config import Config, checked_config, read_config
 from replicse.study.paper.datasets import load_datasets
-from replicse.study.paper.papers import load_papers
+from replicse.study.paper.papers import Paper, load_papers
 from replicse.study.paper.protocols import AS_DESCRIBED
+from replicse.study.paper.scales import load_scale
 from replicse.study.plan.plan import Plan
-from replicse.study.plan.planner import load_plan, load_scales, plan_of
+from replicse.study.plan.planner import (
+    check_parts,
+    chosen_items,
+    chosen_scale,
+    load_plan,
+    load_scales,
+    plan_of,
+)
 from replicse.study.results.tabulate import item_result, table_rows
 from replicse.study.results.values import Evaluations
 
@@ -46,14 +55,17 @@ def add_workflow_argument(parser: ArgumentParser) -> None:
 
 def chosen_config(arguments: Namespace) -> tuple[dict[str, Any], str]:
     """Return the chosen config and the file that a mistake in it stands in."""
+    files = config_files(arguments)
+    return read_config(files, arguments.scale, arguments.seeds), str(files[-1])
+
+
+def config_files(arguments: Namespace) -> list[Path]:
+    """Return the files of the chosen config, each laid over the one before."""
     if arguments.seeds is not None and arguments.seeds < 1:
         raise BadInput(f"--seeds is {arguments.seeds}; expected at least 1")
-    files = (
-        [arguments.study]
-        if arguments.study
-        else [CONFIG, *(file for file in arguments.config if file != CONFIG)]
-    )
-    return read_config(files, arguments.scale, arguments.seeds), str(files[-1])
+    if arguments.study:
+        return [arguments.study]
+    return [CONFIG, *(file for file in arguments.config if file != CONFIG)]
 
 
 def chosen_plan(arguments: Namespace, only: str = "") -> Plan:
@@ -126,11 +138,16 @@ def validate_verb(parser: ArgumentParser) -> Action:
         workflow = arguments.workflow
         papers = load_papers(workflow)
         load_datasets(workflow)
-        for name in load_scales(workflow):
-            everything = Config(scale=name, papers="all", seeds=(0,), adjudicate="all")
+        check_configs(arguments, papers)
+        check_claims(papers)
+        scales = [load_scale(file) for file in load_scales(workflow).values()]
+        for scale in scales:
+            check_parts(scale, papers, workflow)
+        for scale in scales:
+            everything = Config(scale=scale.name, papers="all", seeds=(0,), adjudicate="all")
             plan = plan_of(everything, papers, workflow)
             claims = study_claims(plan)
-            if plan.scale.comparable:
+            if scale.comparable:
                 problem = next(unchanged_variants(plan), None)
                 if problem:
                     raise BadInput(problem)
@@ -152,6 +169,24 @@ def validate_verb(parser: ArgumentParser) -> Action:
             )
 
     return action
+
+
+def check_configs(arguments: Namespace, papers: dict[str, Paper]) -> None:
+    """Check the config as each of its files leaves it, so that a mistake is told of the file it stands in."""
+    files = config_files(arguments)
+    for count, file in enumerate(files, 1):
+        config = checked_config(read_config(files[:count], arguments.scale, arguments.seeds), str(file))
+        chosen_scale(config, arguments.workflow, str(file))
+        list(chosen_items(config, papers, str(file)))
+
+
+def check_claims(papers: dict[str, Paper]) -> None:
+    """Raise BadInput where a claim names a cell that is not there."""
+    names = CellNames(papers)
+    for paper in papers.values():
+        for claim in paper.claims:
+            for cell in claim.cells:
+                names.found(cell, paper.key, claim.where)
 
 
 def unchanged_variants(plan: Plan) -> Iterator[str]:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from replicse.checked import Checked, Count, Number, Positive, Rate, Share, Whole
+from replicse.checked import Checked, Count, Number, Positive, Rate, Share, Told, Whole
 from replicse.errors import BadInput, nearest
 from replicse.registry.encoders import Pooling
 from replicse.registry.suites import SUITES
@@ -50,7 +50,7 @@ class Selection(Checked):
             f"{name}/{path}" for name, suite in SUITES.items() if suite.development for path in suite.metrics
         ]
         if self.metric not in known:
-            raise ValueError(f"a metric on development data{nearest(self.metric, known)}")
+            raise Told(f'metric is "{self.metric}", none on development data{nearest(self.metric, known)}')
         return self
 
 

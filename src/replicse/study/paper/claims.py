@@ -98,6 +98,8 @@ def _side(entry: object) -> object:
     if isinstance(entry, Mapping) and len(entry) == 1:
         ((form, cells),) = entry.items()
         if form == "pareto" and isinstance(cells, Mapping) and set(cells) == {"item", "column"}:
+            if not all(isinstance(name, str) for name in cells.values()):
+                raise ValueError("{pareto: {item: NAME, column: NAME}}")
             metrics = ("alignment", "uniformity")
             cells = [f"{cells['item']}/*/{cells['column']}/{metric}" for metric in metrics]
         return {"form": form, "cells": cells}

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from replicse.checked import Checked, Id, Text, Whole, read_yaml
+from replicse.checked import Checked, Id, Text, Whole, read_text, read_yaml
 from replicse.errors import BadInput
 from replicse.study.paper.layers import merged
 
@@ -44,6 +44,13 @@ def checked_config(values: object, file: str) -> Config:
     return config
 
 
+def _read_json(file: Path) -> Any:
+    try:
+        return json.loads(read_text(file))
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{file}: no JSON ({error}); start the study anew") from None
+
+
 def read_config(files: Sequence[Path], scale: str | None = None, seeds: int | None = None) -> dict[str, Any]:
     """Return the plain config of files, each laid over the one before, as Snakemake lays config files.
 
@@ -51,9 +58,7 @@ def read_config(files: Sequence[Path], scale: str | None = None, seeds: int | No
     """
     found: dict[str, Any] = {}
     for file in files:
-        document = (
-            json.loads(file.read_text()) if file.suffix == ".json" and file.exists() else read_yaml(file)
-        )
+        document = _read_json(file) if file.suffix == ".json" else read_yaml(file)
         if not isinstance(document, dict):
             raise BadInput(f"{file}: the document is no mapping; see config.yaml")
         found = merged(found, document)

@@ -1,5 +1,6 @@
 """Papers as data: tables and figures, recipes for runs, claims, protocols, and the numbers the paper prints."""
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from replicse.errors import BadInput, nearest
 from replicse.study.paper.claims import Claim, load_claims
 from replicse.study.paper.layers import merged
 from replicse.study.paper.printed import Reported, read_reported
-from replicse.study.paper.protocols import Protocol, load_protocols
+from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN, Protocol, load_protocols
 from replicse.study.paper.recipes import Recipe
 from replicse.study.paper.tables import AnyColumn, Item, Reducer, load_item
 
@@ -80,6 +81,8 @@ def load_paper(folder: Path) -> Paper:
     for name in about.order:
         if name not in items:
             raise BadInput(f'{folder / "paper.yaml"}: order names "{name}"{nearest(name, items)}')
+        if about.order.count(name) > 1:
+            raise BadInput(f'{folder / "paper.yaml"}: order names "{name}" twice; keep one')
     ordered = {name: items[name] for name in dict.fromkeys([*about.order, *items])}
     paper = Paper(
         key=folder.name,
@@ -91,7 +94,8 @@ def load_paper(folder: Path) -> Paper:
         claims=load_claims(folder / "claims.yaml"),
         reported=read_reported(folder / "reported.csv"),
     )
-    problem = next(_misplaced(paper), None)
+    _ = paper.deviations  # read, so that a file that is no text is told of here
+    problem = next(itertools.chain(_reserved(paper), _misplaced(paper)), None)
     if problem:
         raise BadInput(problem)
     return paper
@@ -115,6 +119,16 @@ def _recipes(file: Path) -> dict[str, Recipe]:
     return {name: Recipe.of(entry, f"{file}: {name}") for name, entry in document.items()}
 
 
+def _reserved(paper: Paper) -> Iterator[str]:
+    """Yield a sentence for each further encoder of a row whose name is that of a protocol."""
+    names = (AS_DESCRIBED, AS_RUN, *(protocol.id for protocol in paper.protocols))
+    for item in paper.items.values():
+        for row in item.rows:
+            for name in row.also:
+                if name in names:
+                    yield f'{item.file}: row {row.id}: also names "{name}", which is a protocol; choose another name'
+
+
 def _misplaced(paper: Paper) -> Iterator[str]:
     """Yield a sentence for each reported number that no cell shows: an item, row or column id is misspelt."""
     file = paper.folder / "reported.csv"
@@ -123,6 +137,10 @@ def _misplaced(paper: Paper) -> Iterator[str]:
         for name, item in paper.items.items()
     }
     others = (TEXT_ITEM, *paper.about.elsewhere)
+    named = {item for item, *_ in paper.reported}
+    for name in paper.about.elsewhere:
+        if name not in named:
+            yield f'{paper.folder / "paper.yaml"}: elsewhere names "{name}", but {file} has no number of it'
     for (item, *place), printed in paper.reported.items():
         if item in others:
             continue
@@ -153,6 +171,8 @@ def recipe_of(
     home = papers.get(owner or paper)
     if home is None or short not in home.recipes:
         known = [f"{key}/{entry}" for key, value in papers.items() for entry in value.recipes]
+        if not owner and home is not None:
+            known = [*home.recipes]
         raise BadInput(f'{where}: recipe "{name}" is unknown{nearest(name, known)}')
     full = f"{home.key}/{short}"
     if full in below:
@@ -165,4 +185,7 @@ def recipe_of(
         # A name without its paper is of the paper that says it, not of the one that asks for the recipe.
         recipe["init"] = {**start, "use": f"{home.key}/{start['use']}"}
     parent = recipe.pop("like", None)
-    return merged(recipe_of(papers, home.key, parent, where, (*below, full)), recipe) if parent else recipe
+    if parent is None:
+        return recipe
+    where = f"{home.folder / 'recipes.yaml'}: {short}.like"
+    return merged(recipe_of(papers, home.key, parent, where, (*below, full)), recipe)

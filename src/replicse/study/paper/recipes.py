@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from replicse.checked import Checked, Id, Text
+from replicse.checked import Checked, Id, Text, Told
 from replicse.errors import nearest
 from replicse.registry.augmentations import Augmentation
 from replicse.registry.encoders import (
@@ -114,46 +114,31 @@ class Vary(Checked):
     def _are_parameters(cls, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         for name, parameters in value.items():
             if name not in TERMS:
-                raise ValueError(f"the name of a term{nearest(name, TERMS)}")
-            _partly(TERMS[name], {"term": name}, parameters)
-            if isinstance(parameters.get("generator"), str):
-                raise ValueError(f"the generator of {name} by name: {{backbone: NAME}}")
+                raise Told(f'no term is named "{name}"{nearest(name, TERMS)}')
+            problem = _term_problem(name, parameters)
+            if problem:
+                raise Told(f"{name}: {problem}")
         return value
 
     @field_validator("augment")
     @classmethod
     def _are_known(cls, value: dict[str, Any]) -> dict[str, Any]:
+        known = {key for kind in AUGMENTATIONS.values() for key in kind.model_fields}
+        unknown = next((key for key in value if key not in known), None)
+        if unknown:
+            raise Told(f'no augmentation has "{unknown}"{nearest(unknown, known)}')
         fitting = [kind for kind in AUGMENTATIONS.values() if set(value) <= set(kind.model_fields)]
-        if not fitting:
-            known = {key for kind in AUGMENTATIONS.values() for key in kind.model_fields}
-            unknown = next((key for key in value if key not in known), None)
-            raise ValueError(f"parameters of one augmentation{nearest(unknown, known) if unknown else ''}")
-        for kind in fitting:
-            try:
-                _partly(kind, {}, value)
-                return value
-            except ValueError as error:
-                problem = error
-        raise problem
+        problems = [kind.problem(value, partly=True) for kind in fitting]
+        if all(problems):
+            raise Told(problems[0] if problems else f"no one augmentation has {', '.join(value)}")
+        return value
 
 
-def _partly(model: type[Checked], fixed: dict[str, Any], parameters: dict[str, Any]) -> None:
-    """Raise ValueError where a parameter is unknown to a model or has a value that it cannot have."""
-    from pydantic import ValidationError
-
-    try:
-        model.model_validate({**fixed, **parameters})
-    except ValidationError as error:
-        for found in error.errors():
-            key = str(found["loc"][0]) if found["loc"] else ""
-            if found["type"] == "extra_forbidden":
-                raise ValueError(
-                    f"parameters of {model.__name__}{nearest(key, model.model_fields)}"
-                ) from None
-            if found["type"] != "missing" and key in parameters:
-                raise ValueError(
-                    f"for {key}: {found['msg'].removeprefix('Input should be ').lower()}"
-                ) from None
+def _term_problem(name: str, parameters: dict[str, Any]) -> str:
+    """Return what is wrong with some parameters of a term; blank where nothing is."""
+    if isinstance(parameters.get("generator"), str):
+        return f'generator is "{parameters["generator"]}"; name it as {{backbone: NAME}}'
+    return TERMS[name].problem({"term": name, **parameters}, partly=True)
 
 
 SECTIONS: dict[str, type[Checked]] = {
@@ -179,6 +164,28 @@ def run_path_problem(path: str) -> str:
     return "" if path in known else f"section.key or terms.TERM.key of a run{nearest(path, known)}"
 
 
+def run_value_problem(path: str, value: Any) -> str:
+    """Return what is wrong with a path into a run, or with a value there; blank where nothing is."""
+    wrong = run_path_problem(path)
+    if wrong:
+        return f"expected {wrong}"
+    *section, key = path.split(".")
+    if section[0] == "terms":
+        return _term_problem(section[1], {key: value})
+    return SECTIONS[section[0]].problem({key: value}, partly=True)
+
+
+def grid_problem(grid: typing.Mapping[str, typing.Iterable[Any]]) -> str:
+    """Return the first mistake in the paths and values of a grid; blank where there is none."""
+    found = (
+        f'"{path}": {problem}'
+        for path, values in grid.items()
+        for value in values
+        if (problem := run_value_problem(path, value))
+    )
+    return next(found, "")
+
+
 class EncoderRequest(Checked):
     """Any part of what a cell evaluates: a run of a recipe, a backbone, a released checkpoint, or word vectors.
 
@@ -202,10 +209,11 @@ class EncoderRequest(Checked):
         named = [key for key in SOURCES if getattr(self, key) is not None]
         if len(named) > 1:
             raise ValueError(f"one of {', '.join(SOURCES)}, not {' and '.join(named)}")
-        for path in self.grid or ():
-            problem = run_path_problem(path)
-            if problem:
-                raise ValueError(f'for the grid\'s "{path}": {problem}')
+        problem = grid_problem(self.grid or {})
+        if problem:
+            raise Told(f"grid: {problem}")
+        if self.postprocess and not isinstance(self.postprocess.fit, str):
+            raise Told('postprocess.fit is a mapping; expected the name of a corpus, or "target"')
         return self
 
 

@@ -6,12 +6,19 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
-from replicse.checked import Checked, Count, Id, Positive, Text, Whole, checked_yaml
+from replicse.checked import Checked, Count, Id, Positive, Text, Told, Whole, checked_yaml
 from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import Corpus, DataFile
 from replicse.registry.encoders import Engine, Pooling, Precision, WordVectors
 from replicse.registry.suites import SUITES
-from replicse.study.paper.recipes import AUGMENTATIONS, EncoderRequest, RunRequest, Vary, run_path_problem
+from replicse.study.paper.recipes import (
+    AUGMENTATIONS,
+    EncoderRequest,
+    RunRequest,
+    grid_problem,
+    run_path_problem,
+    run_value_problem,
+)
 
 
 class Pretraining(RunRequest):
@@ -81,6 +88,8 @@ class Adjust(Checked):
             raise ValueError(f'for the path "{self.path}": {problem}')
         if len(self.model_fields_set & {"factor", "at_most", "set"}) != 1:
             raise ValueError("exactly one of factor, at_most, set")
+        if "set" in self.model_fields_set and (problem := run_value_problem(self.path, self.set)):
+            raise Told(f"set: {problem}")
         return self
 
 
@@ -131,8 +140,10 @@ class Scale(Checked):
     def _are_options(cls, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         for name, given in value.items():
             if name not in SUITES:
-                raise ValueError(f"the name of a suite{nearest(name, SUITES)}")
-            SUITES[name].options.model_validate(given)
+                raise Told(f'no suite is named "{name}"{nearest(name, SUITES)}')
+            problem = SUITES[name].options.problem(given)
+            if problem:
+                raise Told(f"{name}: {problem}")
         return value
 
     @field_validator("augmentations")
@@ -140,21 +151,18 @@ class Scale(Checked):
     def _are_parameters(cls, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         for name, given in value.items():
             if name not in AUGMENTATIONS:
-                raise ValueError(f"the name of an augmentation{nearest(name, AUGMENTATIONS)}")
-            unknown = next((key for key in given if key not in AUGMENTATIONS[name].model_fields), None)
-            if unknown:
-                raise ValueError(
-                    f'parameters of {name}, not "{unknown}"{nearest(unknown, AUGMENTATIONS[name].model_fields)}'
-                )
-            Vary(augment=given)
+                raise Told(f'no augmentation is named "{name}"{nearest(name, AUGMENTATIONS)}')
+            problem = AUGMENTATIONS[name].problem({"name": name, **given}, partly=True)
+            if problem:
+                raise Told(f"{name}: {problem}")
         return value
 
     @field_validator("grids")
     @classmethod
     def _are_paths(cls, value: dict[str, Any]) -> dict[str, Any]:
-        for path in value:
-            if run_path_problem(path):
-                raise ValueError(f'for the path "{path}": {run_path_problem(path)}')
+        problem = grid_problem(value)
+        if problem:
+            raise Told(problem)
         return value
 
     @model_validator(mode="after")
@@ -187,7 +195,7 @@ class Scale(Checked):
         """Return an entry of backbones, corpora, tokenizers, released or vectors; BadInput names the nearest one."""
         known = getattr(self, kind)
         if name not in known:
-            raise BadInput(f'{where}: {kind} of scale {self.name} hold no "{name}"{nearest(name, known)}')
+            raise BadInput(f'{where}: {kind} of {self.file} hold no "{name}"{nearest(name, known)}')
         return known[name]
 
     def recipe(self, paper: str, name: str) -> str:
@@ -202,7 +210,7 @@ class Scale(Checked):
             found[name] = [value for value in values if value in wanted]
             if not found[name]:
                 raise BadInput(
-                    f"{where}: scale {self.name} tries {list(wanted)} of the grid {name}, but it has {list(values)}"
+                    f"{where}: {self.file} tries {list(wanted)} of the grid {name}, but it has {list(values)}"
                 )
         return found
 

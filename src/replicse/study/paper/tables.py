@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
 
-from replicse.checked import Checked, Count, Id, Number, Text, Whole, read_yaml
+from replicse.checked import Checked, Count, Id, Number, Text, Told, Whole, read_yaml
 from replicse.errors import BadInput, nearest
 from replicse.registry.encoders import Pooling
 from replicse.registry.suites import is_metric, known_paths
@@ -40,8 +40,8 @@ class Reducer(Checked):
             raise ValueError("{percentile: 0 to 100}, or another statistic without a number")
         if (self.statistic == "argmax") != (self.shows is not None):
             raise ValueError("{argmax: section.key of the run}, or another statistic without one")
-        if self.shows is not None and run_path_problem(self.shows):
-            raise ValueError(run_path_problem(self.shows))
+        if self.shows is not None and (problem := run_path_problem(self.shows)):
+            raise Told(f'argmax is "{self.shows}"; expected {problem}')
         return self
 
     @property
@@ -363,6 +363,10 @@ def load_item(path: Path, paper: str) -> Item:
         if path_ and not is_metric(path_):
             raise BadInput(
                 f'{path}: {where} is "{path_}", which no suite yields{nearest(path_, known_paths())}'
+            )
+        if path_.startswith("trajectory/"):
+            raise BadInput(
+                f'{path}: {where} is "{path_}"; steps stand in figures with a trajectory, without columns'
             )
     item._file = path
     return item

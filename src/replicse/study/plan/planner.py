@@ -20,6 +20,8 @@ from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Cell, Plan, backbone_id, tokenizer_id
 from replicse.study.plan.specs import EncoderSource, EncoderSpec, RunSpec, Trajectory, digest
 
+PARTS = ("init", "corpus", "views", "objective")  # what no run can do without
+
 
 def load_scales(workflow: Path) -> dict[str, Path]:
     """Return the file of every scale by name."""
@@ -35,10 +37,7 @@ def plan_of(
     config: Config, papers: dict[str, Paper], workflow: Path, file: str = "config.yaml", only: str = ""
 ) -> Plan:
     """Return the plan of a checked config over papers that are loaded."""
-    scales = load_scales(workflow)
-    if config.scale not in scales:
-        raise BadInput(f'{file}: scale is "{config.scale}"{nearest(config.scale, scales)}')
-    scale = load_scale(scales[config.scale])
+    scale = chosen_scale(config, workflow, file)
     plan = Plan(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
     planner = Planner(plan, load_lock(workflow))
     items = list(chosen_items(config, papers, file))
@@ -48,6 +47,52 @@ def plan_of(
     if not plan.items:
         raise BadInput(f'{file}: the study has no item "{only}"{nearest(only, [item.id for item in items])}')
     return plan
+
+
+def chosen_scale(config: Config, workflow: Path, file: str) -> Scale:
+    """Return the scale of a config; BadInput names the nearest one where it is not known."""
+    scales = load_scales(workflow)
+    if config.scale not in scales:
+        raise BadInput(f'{file}: scale is "{config.scale}"{nearest(config.scale, scales)}')
+    return load_scale(scales[config.scale])
+
+
+def check_parts(scale: Scale, papers: dict[str, Paper], workflow: Path) -> None:
+    """Raise BadInput where a backbone, a stand-in or a recipe cannot be planned at a scale, whoever asks for it."""
+    config = Config(scale=scale.name, papers="all", seeds=(0,))
+    plan = Plan(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
+    planner = Planner(plan, load_lock(workflow))
+    for name in scale.backbones:
+        planner.backbone(name, f"{scale.file}: backbones.{name}")
+    for pair in scale.recipes.items():
+        for name in pair:
+            recipe_of(papers, "", name, f"{scale.file}: recipes.{pair[0]}")
+    for paper, name in recipes_in_order(papers):
+        where = f"{paper.folder / 'recipes.yaml'}: {name}"
+        values = recipe_of(papers, paper.key, name, where)
+        # A template leaves parts to those that are like it; another recipe may stand in for one at this scale.
+        if values.keys() >= set(PARTS) and scale.recipe(paper.key, name) == name:
+            planner.runs(paper.key, values, [0], where)
+    for name, released in scale.released.items():
+        if released.stand_in is not None:
+            planner.encoders("", released.stand_in.given(), [0], f"{scale.file}: released.{name}.stand_in")
+
+
+def recipes_in_order(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]:
+    """Yield every recipe behind the one that it is like, so that a mistake is told where it stands."""
+    pending = [
+        (paper, name, recipe.like) for paper in papers.values() for name, recipe in paper.recipes.items()
+    ]
+    while pending:
+        waiting = {f"{paper.key}/{name}" for paper, name, _ in pending}
+        parents = [
+            like if like is None or "/" in like else f"{paper.key}/{like}" for paper, _, like in pending
+        ]
+        ready = [parent not in waiting for parent in parents]
+        # In a circle nobody is ready; the first one is then told of it.
+        ready = ready if any(ready) else [True] * len(pending)
+        yield from (entry[:2] for entry, now in zip(pending, ready, strict=True) if now)
+        pending = [entry for entry, now in zip(pending, ready, strict=True) if not now]
 
 
 def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iterator[Item]:
@@ -67,6 +112,8 @@ def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iter
             if row not in ids:
                 raise BadInput(f'{file}: rows.{name} names "{row}"{nearest(row, ids)}')
     chosen = dict.fromkeys(papers, "all") if config.papers == "all" else config.papers
+    if not any(chosen.values()):
+        raise BadInput(f"{file}: papers asks for no item; name one, or all")
     for key, wanted in chosen.items():
         if key not in papers:
             raise BadInput(f'{file}: papers names "{key}"{nearest(key, papers)}')
@@ -160,7 +207,7 @@ class Planner:
                 queries = self.plan.scale.options.get(suite, {}).get("queries", {})
                 name = path.split("/")[2]
                 if name not in queries:
-                    where = f"{item.file}: column {column.id}: scale {self.plan.scale.name}"
+                    where = f"{item.file}: column {column.id}: {self.plan.scale.file}"
                     raise BadInput(f'{where} has no query "{name}" for {suite}{nearest(name, queries)}')
 
     def _check_corpus(self, item: Item, path: str) -> None:
@@ -207,7 +254,14 @@ class Planner:
         """Return the encoders of each seed, and the seeds."""
         cell = row.cells[column.id].given() if column.id in row.cells else {}
         request = layered(item.encoder.given(), column.encoder.given(), own, cell)
-        where = f"{item.file}: row {row.id}" + ("" if protocol == AS_DESCRIBED else f" under {protocol}")
+        where = f"{item.file}: row {row.id}"
+        if cell or column.encoder.given():
+            where += f", column {column.id}"
+        if protocol in row.also:
+            where += f": also.{protocol}"
+        elif protocol != AS_DESCRIBED:
+            file = self.plan.papers[item.paper].folder / "protocols.yaml"
+            where = f"{file}: {protocol}: row {row.id} of {item.id}"
         grid = request.get("grid")
         over = getattr(column, "over", None)
         if grid and (over is None or over.jobs is None):
@@ -223,7 +277,7 @@ class Planner:
             # A grid search is run with one seed, as the papers ran theirs.
             seeds = self.plan.seeds[:1] if grid else self.plan.seeds
             choices = _choices(self.plan.scale.tried(grid or {}, where))
-            each = [self._encoders(item, merged(request, choice), seeds, where) for choice in choices]
+            each = [self.encoders(item.paper, merged(request, choice), seeds, where) for choice in choices]
             jobs = tuple(zip(*each, strict=True))
             self._memo[memo] = jobs, tuple(self._seed(group[0]) for group in jobs)
         return self._memo[memo]
@@ -233,10 +287,8 @@ class Planner:
         run = self.plan.encoders[encoder].source.run
         return self.plan.runs[run].seed if run else None
 
-    def _encoders(
-        self, item: Item, request: Mapping[str, Any], seeds: Sequence[int], where: str
-    ) -> list[str]:
-        """Return the encoder of each seed, or a lone one where no seed of the study changes it."""
+    def encoders(self, paper: str, request: Mapping[str, Any], seeds: Sequence[int], where: str) -> list[str]:
+        """Add the encoder of each seed, with all it stands on, and return their ids; a lone one where no seed changes it."""
         scale = self.plan.scale
         engine = {"engine": request["engine"]} if "engine" in request else {}
         if "released" in request:
@@ -252,11 +304,11 @@ class Planner:
             source = {"vectors": request["vectors"], "words": words.plain()}
             return [self._added(request, {"source": source}, where)]
         if "use" in request:
-            trained = self._trained(item, request, seeds, where)
+            trained = self._trained(paper, request, seeds, where)
             return [self._added({**_as_trained(self.plan.runs[run]), **request}, {"source": {"run": run}}, where)
                     for run in trained]  # fmt: skip
         if "backbone" in request:
-            found = self._backbone(request["backbone"], where)
+            found = self.backbone(request["backbone"], where)
             values = {key: found[key] for key in ("checkpoint", "engine") if key in found}
             return [self._added({**values, **request}, {"source": found["source"]}, where)]
         raise BadInput(f"{where}: the encoder names none of use, backbone, released, vectors")
@@ -276,10 +328,10 @@ class Planner:
         self.plan.encoders[spec.encoder_id] = spec
         return spec.encoder_id
 
-    def _trained(self, item: Item, request: Mapping[str, Any], seeds: Sequence[int], where: str) -> list[str]:
+    def _trained(self, paper: str, request: Mapping[str, Any], seeds: Sequence[int], where: str) -> list[str]:
         """Return the runs that a recipe describes, with what the request changes in it, one per seed."""
-        values = run_values(self.plan.papers, self.plan.scale, item.paper, request, where)
-        runs = self._runs(item.paper, values, seeds, where)
+        values = run_values(self.plan.papers, self.plan.scale, paper, request, where)
+        runs = self.runs(paper, values, seeds, where)
         for recipe, spreads in self._published:
             if values == recipe:
                 for run in runs:
@@ -296,7 +348,7 @@ class Planner:
         if asked.steps() and not set(asked.steps()) <= set(run.trajectory.steps()):
             self.plan.runs[run_id] = run.model_copy(update={"trajectory": run.trajectory.joined(asked)})
 
-    def _backbone(self, name: str, where: str) -> dict[str, Any]:
+    def backbone(self, name: str, where: str) -> dict[str, Any]:
         """Return source, checkpoint and engine of a backbone by its name in the scale."""
         if name not in self._backbones:
             entry = self.plan.scale.named("backbones", name, where)
@@ -304,7 +356,7 @@ class Planner:
             if entry.run is not None:
                 values = entry.run.given()
                 with self._not_from_itself({"backbone": name}, where):
-                    (run,) = self._runs("", values, [values.pop("seed", 0)], where, adjust=False)
+                    (run,) = self.runs("", values, [values.pop("seed", 0)], where, adjust=False)
                 found |= {
                     "source": {"run": run},
                     "checkpoint": self.plan.kept_checkpoint(self.plan.runs[run]),
@@ -324,11 +376,11 @@ class Planner:
         self.plan.backbones[backbone_id(source)] = source.plain()
         return source.plain()
 
-    def _runs(
+    def runs(
         self, paper: str, values: dict[str, Any], seeds: Sequence[int], where: str, adjust: bool = True
     ) -> list[str]:
         """Add the run of some plain values under each seed to the plan, and return their ids."""
-        for part in ("init", "corpus", "views", "objective"):
+        for part in PARTS:
             if part not in values:
                 raise BadInput(f"{where}: the run has no {part}; its recipe must give one")
         self._check_columns(values["views"], values["corpus"], where)
@@ -354,14 +406,14 @@ class Planner:
         if "use" in init:
             with self._not_from_itself(init, where):
                 values = run_values(self.plan.papers, self.plan.scale, paper, init, where)
-                (run,) = self._runs(paper, values, [seed], where)
+                (run,) = self.runs(paper, values, [seed], where)
             kept = {key: init[key] for key in ("checkpoint", "keep_head") if key in init}
             return {"run": run, **kept}, self.plan.runs[run].engine
         if "fresh" in init:
             tokenizer = self.plan.scale.tokenizer(init["fresh"]["tokenizer"], where)
             self.plan.tokenizers[tokenizer_id(tokenizer)] = tokenizer
             return {"fresh": {**init["fresh"], "tokenizer": tokenizer}}, "auto"
-        found = self._backbone(init["backbone"], where)
+        found = self.backbone(init["backbone"], where)
         return found["source"], found["engine"]
 
     @contextmanager
@@ -398,7 +450,7 @@ class Planner:
         return {**term, "generator": self._backbone_folder(term["generator"]["backbone"], where)}
 
     def _backbone_folder(self, name: str, where: str) -> str:
-        found = self._backbone(name, where)
+        found = self.backbone(name, where)
         spec = EncoderSpec(
             source=EncoderSource(**found["source"]), checkpoint=found.get("checkpoint", "best")
         )
