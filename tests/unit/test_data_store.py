@@ -69,7 +69,7 @@ def test_arrays_are_ordinary_npy_files(tmp_path, tokenizer_file):
     write_store(tmp_path, TEXTS, tokenizer_file, 8, SPEC)
     tokens, offsets = np.load(tmp_path / "tokens.npy"), np.load(tmp_path / "offsets.npy")
     assert tokens.shape == (offsets[-1],)
-    assert offsets.tolist() == [0, *np.cumsum(open_store(tmp_path).lengths).tolist()]
+    assert (tokens.dtype, offsets.dtype) == (np.int32, np.int64)
 
 
 def test_a_store_can_be_written_again(tmp_path, tokenizer_file):
