@@ -18,10 +18,10 @@ BATCH_TOKENS = 4096
 class Proposer:
     """An encoder folder with a masked-LM head, run without dropout."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, augmentation: str) -> None:
         loaded = load_encoder(Path(folder))
         if loaded.masked_lm is None:
-            raise BadInput(f"{folder}: holds no masked-LM head; augmentations by a masked-LM need one")
+            raise BadInput(f"{folder}: holds no masked-LM head; {augmentation} needs one")
         self.encoder, self.masked_lm = loaded.encoder.eval(), loaded.masked_lm
         self.max_length = loaded.config.max_length
         self.tokenizer = load_tokenizer(Path(folder) / "tokenizer.json", self.max_length)
