@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import yaml
@@ -84,3 +85,31 @@ def made_plan(folder, key="made", **config):
 
 def _write_yaml(path, document):
     path.write_text(yaml.safe_dump(document, sort_keys=False, allow_unicode=True), encoding="utf-8")
+
+
+def write_workflow(folder):
+    """Write a copy of the shipped workflow with the papers of tests/papers, and their backbones at scale micro."""
+    shutil.copytree(ROOT / "workflow", folder)
+    for paper in (ROOT / "tests" / "papers").glob("*/"):
+        shutil.copytree(paper, Path(folder) / "papers" / paper.name)
+    file = Path(folder) / "scales" / "micro.yaml"
+    scale = yaml.safe_load(file.read_text(encoding="utf-8"))
+    more = yaml.safe_load((ROOT / "tests" / "papers" / "backbones.yaml").read_text(encoding="utf-8"))
+    _write_yaml(file, {**scale, "backbones": {**scale["backbones"], **more}})
+
+
+def write_electra(folder, lines):
+    """Write a small random ELECTRA, whose tokenizer knows the words of some lines, as an encoder's folder."""
+    import torch
+    import transformers
+
+    from replicse.data.tokenizer import train_tokenizer
+
+    tokenizer = train_tokenizer("wordpiece", lines, 500, True)
+    config = transformers.ElectraConfig(
+        vocab_size=tokenizer.get_vocab_size(), embedding_size=16, hidden_size=32, num_hidden_layers=2,
+        num_attention_heads=2, intermediate_size=64, max_position_embeddings=64, pad_token_id=0,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    transformers.ElectraModel(config).save_pretrained(folder)
+    tokenizer.save(str(Path(folder) / "tokenizer.json"))

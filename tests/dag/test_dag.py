@@ -42,7 +42,8 @@ def test_a_dry_run_plans_each_shared_run_once(checkout):
     assert found["align_uniformity_checkpoints"] == 8 + 4
     assert found["store"] == 2
     assert found["tabulate"] == 4
-    assert found["claims"] == found["adjudicate"] == found["audit"] == found["report"] == 1
+    assert found["config"] == found["judge"] == found["report"] == 1
+    assert found["figures"] == 3, "all but the table"
 
 
 def test_an_item_alone_brings_in_only_what_it_needs(checkout):
@@ -52,6 +53,33 @@ def test_an_item_alone_brings_in_only_what_it_needs(checkout):
     assert jobs(by_file.stdout)["train"] == 5, "four methods, one seed, one backbone"
     assert "report" not in jobs(by_file.stdout)
     assert jobs(by_name.stdout)["figures"] == 1
+
+
+def test_suites_of_two_groups_are_two_jobs_of_one_encoder(checkout):
+    """A suite more must run only its own group again."""
+    done = snakemake(
+        checkout, "-n", "simcse_tableE1", "simcse_table5", "--config", "seeds=[0]", "scale=paper"
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    files = re.findall(r"output: results/paper/encoders/(\S+)/(fast|transfer)\.json", done.stdout)
+    assert len(files) == len(set(files)) == jobs(done.stdout)["evaluate"]
+    groups = {name: {group for other, group in files if other == name} for name, _ in files}
+    assert {"fast", "transfer"} in groups.values() and {"fast"} in groups.values()
+
+
+def test_what_judges_declares_all_that_it_reads(checkout):
+    """Claims, adjudication and audit are stale where a result or a paper's file changed and no input said so."""
+    done = snakemake(checkout, "-n", "-p", "--configfile", str(ROOT / "tests/e2e/reduced.yaml"))
+    (judge,) = re.findall(r"^rule judge:\n    input: (.*)$", done.stdout, re.MULTILINE)
+    for item in ("simcse/table3", "simcse/figure2", "repro/table5", "repro/figure1"):
+        assert f"results/micro/items/{item}.json" in judge
+    for name in ("papers/simcse/claims.yaml", "papers/diffcse/reported.csv", "datasets.yaml", "config.json"):
+        assert name in judge
+    (table,) = re.findall(
+        r"^rule tabulate:\n    input: (.*simcse/tables/table3\.yaml.*)$", done.stdout, re.MULTILINE
+    )[:1]
+    for name in ("results/micro/config.json", "scales/micro.yaml", "simple/reported.csv", "/fast.json"):
+        assert name in table
 
 
 @pytest.mark.parametrize("scale", ["compact", "paper"])

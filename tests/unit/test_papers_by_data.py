@@ -1,0 +1,109 @@
+"""Papers that are written by data alone: a search table, a derived column, an encoder of another family."""
+
+import numpy as np
+import pytest
+from made_up import write_evaluation, write_workflow
+
+from replicse.errors import BadInput
+from replicse.registry.suites import file_of
+from replicse.study.plan.planner import load_plan
+from replicse.study.results.tabulate import item_result
+from replicse.study.results.values import Evaluations
+
+KEYS = ("search", "overall", "electra")
+
+
+@pytest.fixture(scope="module")
+def workflow(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("papers") / "workflow"
+    write_workflow(folder)
+    return folder
+
+
+@pytest.fixture
+def result(workflow, tmp_path, monkeypatch):
+    """Return the result of a paper's table where the encoders have some numbers, in the order of their cells."""
+    monkeypatch.chdir(tmp_path)
+
+    def made(key, numbers, seeds=(0, 1)):
+        plan = load_plan({"scale": "micro", "papers": {key: "all"}, "seeds": list(seeds)}, workflow)
+        encoders = dict.fromkeys(name for cell in plan.cells[f"{key}/table1"] for name in cell.encoders)
+        for encoder, values in zip(encoders, numbers, strict=True):
+            for group in {file_of(path) for path in values}:
+                own = {path: value for path, value in values.items() if file_of(path) == group}
+                write_evaluation(plan.paths.evaluation(encoder, group), own)
+        return plan, item_result(plan, plan.item(f"{key}/table1"), Evaluations(plan.paths))
+
+    return made
+
+
+def by_cell(result):
+    return {(cell.row, cell.column): cell.reproduced for cell in result.cells}
+
+
+def test_a_search_over_sixteen_jobs(result):
+    scores = np.random.default_rng(0).permutation(32) + 50.0
+    plan, found = result("search", [{"sts-dev/STS-B/all": float(score)} for score in scores])
+    assert {len(group) for cell in plan.cells["search/table1"] for group in cell.jobs} == {16}
+    cells = by_cell(found)
+    for row, own in (("one-view", scores[:16]), ("delete-one-word", scores[16:])):
+        ordered = sorted(own)
+        assert cells[row, "best"] == ordered[-1]
+        assert cells[row, "upper"] == ordered[11] + 0.25 * (ordered[12] - ordered[11])
+        assert cells[row, "median"] == (ordered[7] + ordered[8]) / 2
+        place = int(np.argmax(own))
+        assert cells[row, "dropout"] == (0.0, 0.1, 0.2, 0.3)[place // 4]
+        assert cells[row, "temperature"] == (0.01, 0.05, 0.1, 0.5)[place % 4]
+    assert {cell.n_seeds for cell in found.cells} == {1}
+
+
+def test_a_column_that_is_made_of_other_columns(result):
+    """By hand: (70 + 80 + (60 + 100) / 2) / 3 = 76.67, and so on for each seed."""
+    numbers = [{"sts/avg": sts, "transfer/MR/accuracy": mr, "transfer/CR/accuracy": cr}
+               for sts, mr, cr in ((40.0, 60.0, 65.0), (60.0, 70.0, 80.0), (66.0, 73.0, 80.0))]  # fmt: skip
+    _, found = result("overall", numbers)
+    cells = by_cell(found)
+    assert cells["bert", "overall"] == pytest.approx((60 + 65 + 70) / 3)
+    assert cells["simcse", "overall"] == pytest.approx(((70 + 80 + 80) / 3 + (73 + 80 + 83) / 3) / 2)
+    derived = next(cell for cell in found.cells if (cell.row, cell.column) == ("simcse", "overall"))
+    assert [value.value for value in derived.values] == pytest.approx([230 / 3, 236 / 3])
+    assert derived.delta == pytest.approx(233 / 3 - 85.3)
+
+
+def test_a_table_on_an_electra_encoder(result):
+    numbers = [{"sts-dev/STS-B/all": score, "sts/avg": score} for score in (30.0, 68.0, 72.0)]
+    plan, found = result("electra", numbers)
+    rows = {"before": 30.0, "after": 70.0}
+    assert by_cell(found) == {(row, column): rows[row] for row in rows for column in ("stsb-dev", "avg")}
+    assert {spec.engine for spec in (*plan.runs.values(), *plan.encoders.values())} == {"transformers"}
+    (source,) = plan.backbones.values()
+    assert source == {"folder": "electra-tiny"}
+    for run in plan.runs:
+        assert f"{plan.init_folder(plan.runs[run])}/model.safetensors" in plan.train_needs(run)
+
+
+SCORE = dict.fromkeys(("sts-dev/STS-B/all", "sts/avg", "transfer/MR/accuracy", "transfer/CR/accuracy"), 81.25)
+SHOWN = {"search": "82.5", "overall": "84.4", "electra": "70.1"}  # (81.25 + 81.25 + 90.625) / 3 = 84.375
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_they_render(result, key):
+    from replicse.report.content.tables import grid_of
+    from replicse.report.formats import markdown
+
+    _, found = result(key, [SCORE] * {"search": 32, "overall": 3, "electra": 3}[key])
+    text = markdown.grid(grid_of(found))
+    for head in (*found.rows, *found.columns):
+        assert head.label in text
+    assert SHOWN[key] in text and "81." in text
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("scale", ["compact", "paper"])
+def test_what_a_scale_does_not_have_is_told(workflow, key, scale):
+    config = {"scale": scale, "papers": {key: "all"}, "seeds": [0]}
+    if key == "electra":
+        with pytest.raises(BadInput, match=f'backbones of scale {scale} hold no "electra-tiny"'):
+            load_plan(config, workflow)
+    else:
+        assert load_plan(config, workflow).runs
