@@ -61,7 +61,9 @@ class Checked(BaseModel):
             cls.model_validate(values)
         except ValidationError as error:
             errors = error.errors(include_url=False)
-            left_out = [found for found in errors if found["type"] == "missing" and len(found["loc"]) == 1]
+            # What a part lacks, and what only the whole can be held to, is no mistake of the part.
+            left_out = [each for each in errors if each["type"] == "missing" and len(each["loc"]) == 1]
+            left_out += [each for each in errors if not each["loc"]]
             found = [each for each in errors if not partly or each not in left_out]
             return sentence(found, values, cls) if found else ""
         return ""
