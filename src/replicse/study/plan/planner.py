@@ -288,7 +288,7 @@ class Planner:
         return self.plan.runs[run].seed if run else None
 
     def encoders(self, paper: str, request: Mapping[str, Any], seeds: Sequence[int], where: str) -> list[str]:
-        """Add the encoder of each seed, with all it stands on, and return their ids; a lone one where no seed changes it."""
+        """Add the encoder of each seed (a lone one where no seed changes it), with all it stands on; return the ids."""
         scale = self.plan.scale
         engine = {"engine": request["engine"]} if "engine" in request else {}
         if "released" in request:
