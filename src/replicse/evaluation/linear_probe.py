@@ -19,7 +19,7 @@ BUNDLE_BYTES = 1 << 21
 
 
 @dataclass(frozen=True)
-class Setting:
+class ProbeSetting:
     """How the classifiers are trained; a check follows every `epoch_size` passes over the training rows."""
 
     folds: int
@@ -78,7 +78,7 @@ def with_bias(parts: Sequence[np.ndarray]) -> torch.Tensor:
 
 
 def train_together(
-    features: torch.Tensor, labels: np.ndarray, fits: Sequence[Fit], setting: Setting
+    features: torch.Tensor, labels: np.ndarray, fits: Sequence[Fit], setting: ProbeSetting
 ) -> list[list[Trained]]:
     """Train a softmax classifier for each fit and each of its L2 values; return each at its best check.
 
@@ -121,12 +121,12 @@ def _first_state(fit: Fit, classes: int, features: torch.Tensor) -> _Run:
     return _Run(fit, generator, [Trained(l2, weights, nought, nought) for l2 in fit.l2])
 
 
-def _steps(fit: Fit, setting: Setting) -> int:
+def _steps(fit: Fit, setting: ProbeSetting) -> int:
     """Return the minibatches of one pass; the last one may be short."""
     return -(-len(fit.train) // setting.batch_size)
 
 
-def _bundles(runs: Sequence[_Run], features: torch.Tensor, setting: Setting) -> Iterator[list[_Run]]:
+def _bundles(runs: Sequence[_Run], features: torch.Tensor, setting: ProbeSetting) -> Iterator[list[_Run]]:
     """Yield groups of runs that have equally many problems and equally many steps in a pass."""
     alike = defaultdict(list)
     for run in runs:
@@ -142,7 +142,7 @@ def _train_round(
     bundle: Sequence[_Run],
     features: torch.Tensor,
     targets: torch.Tensor,
-    setting: Setting,
+    setting: ProbeSetting,
     passes_made: int,
 ) -> None:
     """Make `epoch_size` passes over the training rows of each run and replace its problems' tensors.
@@ -178,7 +178,7 @@ def _stacked(bundle: Sequence[_Run], name: str) -> torch.Tensor:
     return torch.stack([torch.cat([getattr(one, name) for one in run.problems]) for run in bundle])
 
 
-def _orders(bundle: Sequence[_Run], setting: Setting) -> torch.Tensor:
+def _orders(bundle: Sequence[_Run], setting: ProbeSetting) -> torch.Tensor:
     """Return the rows of each step of a pass, (steps, runs * batch): an order per run, padded with row 0."""
     width = _steps(bundle[0].fit, setting) * setting.batch_size
     orders = np.zeros((len(bundle), width), dtype=np.int64)
@@ -188,7 +188,7 @@ def _orders(bundle: Sequence[_Run], setting: Setting) -> torch.Tensor:
     return torch.from_numpy(by_step.reshape(by_step.shape[0], -1))
 
 
-def _shares_of_rows(bundle: Sequence[_Run], setting: Setting) -> torch.Tensor:
+def _shares_of_rows(bundle: Sequence[_Run], setting: ProbeSetting) -> torch.Tensor:
     """Return each row's share of its minibatch's mean loss, 0 for padding: (steps, runs, batch, 1, 1)."""
     sizes = np.array([len(run.fit.train) for run in bundle])
     real = np.arange(_steps(bundle[0].fit, setting) * setting.batch_size) < sizes[:, None]
@@ -202,7 +202,7 @@ def _update(
     gradient: torch.Tensor,
     scratch: torch.Tensor,
     step: int,
-    setting: Setting,
+    setting: ProbeSetting,
 ) -> None:
     """Take a step of Adam or RMSprop with PyTorch's defaults, in place; RMSprop has no first moment or step count."""
     first, second = moments
