@@ -138,9 +138,9 @@ def validate_verb(parser: ArgumentParser) -> Action:
         workflow = arguments.workflow
         papers = load_papers(workflow)
         load_datasets(workflow)
+        scales = [load_scale(file) for file in load_scales(workflow).values()]
         check_configs(arguments, papers)
         check_claims(papers)
-        scales = [load_scale(file) for file in load_scales(workflow).values()]
         for scale in scales:
             check_parts(scale, papers, workflow)
         for scale in scales:
