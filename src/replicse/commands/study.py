@@ -137,6 +137,7 @@ def validate_verb(parser: ArgumentParser) -> Action:
         workflow = arguments.workflow
         papers = load_papers(workflow)
         load_datasets(workflow)
+        scales = [load_scale(file) for file in load_scales(workflow).values()]
         check_configs(arguments, papers)
         claims = study_claims(papers, papers)
         scales = [load_scale(file) for file in load_scales(workflow).values()]
