@@ -140,7 +140,6 @@ def validate_verb(parser: ArgumentParser) -> Action:
         scales = [load_scale(file) for file in load_scales(workflow).values()]
         check_configs(arguments, papers)
         claims = study_claims(papers, papers)
-        scales = [load_scale(file) for file in load_scales(workflow).values()]
         for scale in scales:
             check_parts(scale, papers, workflow)
         for scale in scales:
