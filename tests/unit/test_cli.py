@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from places import ROOT
 from replicse.cli import VERBS, main
 
 CONFIG = ROOT / "tests" / "e2e" / "reduced.yaml"
-STUDY = ["--config", str(CONFIG), "--workflow", str(ROOT / "workflow")]
+STUDY = ["--study", str(CONFIG), "--workflow", str(ROOT / "workflow")]
 
 
 def test_every_verb_has_help_with_an_example(capsys):
@@ -38,10 +39,10 @@ def test_the_plan_lists_items_and_distinct_runs(capsys):
 
 def test_validate_says_ok_or_one_sentence(capsys, tmp_path):
     assert main(["validate", *STUDY]) == 0
-    assert capsys.readouterr().out.startswith("ok: 4 items")
+    assert re.match(r"ok: 5 papers, \d+ items, \d+ cells, 19 runs, \d+ claims", capsys.readouterr().out)
     broken = tmp_path / "config.yaml"
     broken.write_text("scale: micro\npapers: {simcse: [table33]}\nseeds: [0]\n")
-    assert main(["validate", "--config", str(broken), "--workflow", str(ROOT / "workflow")]) == 2
+    assert main(["validate", "--study", str(broken), "--workflow", str(ROOT / "workflow")]) == 2
     error = capsys.readouterr().err
     assert 'papers.simcse names "table33"; did you mean "table3"?' in error
     assert error.count("\n") == 1
@@ -51,10 +52,30 @@ def test_validate_reads_the_claims_too(capsys, tmp_path):
     shutil.copytree(ROOT / "workflow", tmp_path / "workflow")
     file = tmp_path / "workflow" / "papers" / "simcse" / "claims.yaml"
     file.write_text(file.read_text().replace("table3/p0.1/", "table3/p1.0/"))
-    assert main(["validate", "--config", str(CONFIG), "--workflow", str(tmp_path / "workflow")]) == 2
+    assert main(["validate", "--study", str(CONFIG), "--workflow", str(tmp_path / "workflow")]) == 2
     error = capsys.readouterr().err
     assert "simcse/claims.yaml: claim " in error and "did you mean" in error
     assert error.count("\n") == 1
+
+
+def test_config_files_are_laid_over_each_other_as_snakemake_lays_them(capsys, tmp_path, monkeypatch):
+    """`--config` once stood instead of config.yaml, and `--configfile` over it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.yaml").write_text("scale: micro\npapers: {simcse: [table3]}\nseeds: [0]\n")
+    (tmp_path / "more.yaml").write_text("papers: {repro: [table5]}\n")
+    (tmp_path / "seeds.yaml").write_text("seeds: [0, 1]\n")
+    words = ["--workflow", str(ROOT / "workflow"), "--json"]
+
+    def planned(*more):
+        assert main(["plan", *words, *more]) == 0
+        plan = json.loads(capsys.readouterr().out)
+        return plan["scale"], plan["seeds"], [item["item"] for item in plan["items"]]
+
+    assert planned() == ("micro", [0], ["simcse/table3"])
+    assert planned("--config", "more.yaml") == ("micro", [0], ["simcse/table3", "repro/table5"])
+    layers = ["--config", "more.yaml", "--config", "seeds.yaml"]
+    assert planned(*layers)[1] == [0, 1] and len(planned(*layers)[2]) == 2
+    assert planned(*layers, "--scale", "paper", "--seeds", "3")[:2] == ("paper", [0, 1, 2])
 
 
 def test_status_show_and_why_work_before_anything_has_run(capsys, tmp_path, monkeypatch):
@@ -79,7 +100,8 @@ def test_status_show_and_why_work_before_anything_has_run(capsys, tmp_path, monk
         (["show", "simcse/tabel3", *STUDY], 'did you mean "simcse/table3"'),
         (["why", "simcse/table3/p0.1", *STUDY], "expected paper/item/row/column"),
         (["why", "simcse/table3/p0.11/stsb-dev", *STUDY], 'did you mean "simcse/table3/p0.1/stsb-dev"'),
-        (["plan", "--config", "absent.yaml"], "absent.yaml: no such file"),
+        (["plan", "--study", "absent.yaml"], "absent.yaml: no such file"),
+        (["plan", "--config", "more.yaml"], "config.yaml: no such file"),
         (["plan", *STUDY, "--scale", "big"], 'scale is "big"'),
         (
             ["evaluate", "--encoder", "nowhere/at/all/", "--suite", "stss", "--data", ".", "--out", "x"],
