@@ -5,11 +5,11 @@ import copy
 import numpy as np
 import torch
 
-from replicse.evaluation.linear_probe import MAX_PASSES, Fit, Setting
+from replicse.evaluation.linear_probe import MAX_PASSES, Fit, ProbeSetting
 from replicse.evaluation.transfer import HELD_OUT, L2_GRID, SEED, stratified_folds
 
 
-def plain_train(vectors: np.ndarray, labels: np.ndarray, fit: Fit, l2: float, setting: Setting):
+def plain_train(vectors: np.ndarray, labels: np.ndarray, fit: Fit, l2: float, setting: ProbeSetting):
     """Train one classifier; return its best accuracy on the check rows and the model."""
     generator = np.random.default_rng(fit.seed)
     features, targets = torch.from_numpy(vectors), torch.from_numpy(labels)

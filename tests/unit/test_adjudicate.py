@@ -1,19 +1,24 @@
 """Adjudication: gaps, paired effects, shares, and the cells that stand for one another."""
 
-import itertools
 import math
 import statistics
+from dataclasses import asdict
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from places import ROOT
-from replicse.study.plan.counterparts import counterparts
 from scipy import stats
 
-from replicse.files import read_rows
-from replicse.study.judge.adjudicate import adjudicate, adjudicated, paired_effect, write_adjudication
+from replicse.files import read_rows, write_rows
+from replicse.study.judge.adjudicate import FIELDS, SAME_RUN, adjudicate, adjudicated, explained
+from replicse.study.paper.counterparts import counterparts
+from replicse.study.paper.printed import Reported
 from replicse.study.plan.planner import load_plan
+from replicse.study.results.statistics import paired_difference
+from replicse.study.results.table import CellResult, ItemResult, SeedValue
+from replicse.study.results.tabulate import item_result
+from replicse.study.results.values import Evaluations
 
 CONFIG = {"scale": "micro", "papers": {"simcse": "all", "repro": "all"}, "seeds": [0, 1, 2]}
 numbers = st.floats(-100, 100, allow_nan=False).map(lambda value: round(value, 3))
@@ -34,13 +39,19 @@ class Scores:
     def __init__(self, plan, missing=()):
         self.plan, self.missing = plan, missing
 
-    def value(self, encoder, read):
+    def value(self, encoder, metric_path):
         spec = self.plan.encoders[encoder]
-        run = self.plan.runs[spec.source["run"]]
-        if run.seed in self.missing:
+        run = self.plan.runs[spec.source.run]
+        if run.seed in self.missing or not metric_path.endswith("/all"):
             return None, ""
         loss = 2 + 0.1 * run.seed if run.dropout.hidden < 0.1 else 0
         return 70 + run.seed - loss - (5 if spec.pooling == "cls-head" else 0), ""
+
+
+def rows_of(plan, item, missing=()):
+    """Return the rows of one item where the seeds `missing` gave nothing."""
+    result = item_result(plan, plan.items[item], Scores(plan, missing))
+    return list(adjudicate(plan.papers, result))
 
 
 def test_cells_that_a_difference_joins_are_counterparts(plan):
@@ -57,9 +68,7 @@ def test_cells_that_a_difference_joins_are_counterparts(plan):
 
 
 def test_an_effect_is_paired_by_seed_and_set_against_the_printed_gap(plan):
-    rows = {
-        (row.row, row.column, row.protocol): row for row in adjudicate(plan, "repro/table4", Scores(plan))
-    }
+    rows = {(row.row, row.column, row.protocol): row for row in rows_of(plan, "repro/table4")}
     found = rows["crop-10", "stsb-dev", "low-dropout"]
     assert (found.reported_other, found.reported, found.gap) == ("77.8", "64.60", pytest.approx(-13.2))
     assert found.described == pytest.approx(71) and found.n_seeds == 3
@@ -75,66 +84,142 @@ def test_an_effect_is_paired_by_seed_and_set_against_the_printed_gap(plan):
 
 
 def test_a_share_may_be_negative_and_its_bounds_stay_in_order(plan):
-    rows = adjudicate(plan, "repro/table4", Scores(plan))
+    rows = rows_of(plan, "repro/table4")
     found = next(row for row in rows if (row.row, row.protocol) == ("deletion-10", "low-dropout"))
     assert found.gap > 0 > found.effect and found.share < 0
     assert found.share_low < found.share < found.share_high
 
 
 def test_where_no_other_paper_prints_a_number_a_smaller_scale_has_no_gap(plan):
-    rows = list(adjudicate(plan, "repro/table4", Scores(plan)))
+    rows = rows_of(plan, "repro/table4")
     sick = [row for row in rows if row.column == "sick-dev"]
     assert sick and all(row.gap is None and row.share is None and row.effect is not None for row in sick)
 
 
 def test_the_papers_own_scale_sets_its_text_against_its_code():
     plan = plan_of(scale="paper", adjudicate=["repro/table4"])
-    found = next(row for row in adjudicate(plan, "repro/table4", Scores(plan)) if row.column == "sick-dev")
+    found = next(row for row in rows_of(plan, "repro/table4") if row.column == "sick-dev")
     assert found.gap == pytest.approx(float(found.reported) - found.described)
 
 
 def test_missing_runs_leave_blanks_and_only_pairs_count(plan):
-    rows = list(adjudicate(plan, "repro/table4", Scores(plan, missing=(0, 1, 2))))
+    rows = rows_of(plan, "repro/table4", missing=(0, 1, 2))
     assert all(row.effect is row.described is row.share is None and row.n_seeds == 0 for row in rows)
-    found = next(iter(adjudicate(plan, "repro/table4", Scores(plan, missing=(1,)))))
+    found = rows_of(plan, "repro/table4", missing=(1,))[0]
     assert found.n_seeds == 2 and found.described is None
 
 
 def test_every_adjudicated_item_has_rows_and_the_file_keeps_them(plan, tmp_path):
     names = adjudicated(plan)
     assert {"repro/table4", "repro/table6", "repro/figure1", "simcse/table1"} <= set(names)
-    rows = list(adjudicate(plan, "repro/table4", Scores(plan)))
-    write_adjudication(rows, tmp_path / "adjudication.csv")
+    rows = rows_of(plan, "repro/table4")
+    write_rows(tmp_path / "adjudication.csv", FIELDS, map(asdict, rows))
     written = read_rows(tmp_path / "adjudication.csv")
     assert len(written) == len(rows)
     assert [float(row["effect"]) for row in written] == [row.effect for row in rows]
     assert {row["gap"] for row in written if row["column"] == "sick-dev"} == {""}
 
 
+# One cell under one variant
+
+
+def cell(*values, seeds=None, encoders=None, protocol="as-described", printed=None):
+    """Return a cell with these values, of encoders e0, e1, ... unless named."""
+    seeds = range(len(values)) if seeds is None else seeds
+    names = encoders or tuple(f"{protocol}-{seed}" for seed in seeds)
+    return CellResult(
+        row="r", column="c", metric="m", protocol=protocol, metric_path="sts/avg", encoders=names,
+        reported=Reported(value=printed, source="Table 1") if printed else None,
+        values=tuple(SeedValue(seed=seed, value=value) for seed, value in zip(seeds, values, strict=True)),
+    )  # fmt: skip
+
+
+ITEM = ItemResult(
+    item="p/t", paper="p", scale="paper", comparable=True, kind="table", title="T", place="Table 1", columns=(),
+    rows=(), cells=(),
+)  # fmt: skip
+
+
+def of(base, variant):
+    return explained(ITEM, base, variant, None, None)
+
+
+def test_a_lone_value_stands_beside_every_seed():
+    found = of(cell(70.0, seeds=[None]), cell(71.0, 72.0, 73.0, protocol="v"))
+    assert (found.effect, found.n_seeds) == (pytest.approx(2.0), 3)
+    assert found.low < 2 < found.high
+
+
+def test_unequal_numbers_of_seeds_are_refused():
+    with pytest.raises(ValueError, match="3 and 2 seeds cannot be paired"):
+        of(cell(70.0, 71.0), cell(71.0, 72.0, 73.0, protocol="v"))
+
+
+def test_a_variant_whose_encoders_are_those_of_the_text_is_marked():
+    same, other = ("a", "b"), ("a", "c")
+    base = cell(70.0, 71.0, encoders=same)
+    found = of(base, cell(70.0, 71.0, encoders=same, protocol="v"))
+    assert (found.note, found.ours, found.effect) == (SAME_RUN, 70.5, 0.0)
+    assert of(base, cell(70.0, 71.0, encoders=other, protocol="v")).note == ""
+    assert FIELDS[-1] == "note"
+
+
+def test_a_variant_that_a_scale_does_not_change_is_marked(plan):
+    """At the embedded scale every backbone is one layer wide: some variants have nothing left to change."""
+    rows = [row for item in adjudicated(plan) for row in same_runs(plan, item)]
+    assert rows and all(row.note == SAME_RUN for row in rows)
+
+
+def same_runs(plan, item):
+    """Return the rows whose variant stands on the encoders of the text."""
+    described = {cell.key: cell for cell in plan.described(item)}
+    pairs = {
+        (*cell.key[1:], cell.protocol): cell.encoders == described[cell.key].encoders
+        for cell in plan.cells[item]
+    }
+    result = item_result(plan, plan.items[item], Nothing(plan.paths))
+    rows = adjudicate(plan.papers, result)
+    return [row for row in rows if pairs[row.row, row.column, row.metric, row.protocol]]
+
+
+class Nothing(Evaluations):
+    """Evaluations of which none is there."""
+
+    def _load(self, path):
+        return None
+
+
+def test_a_cell_that_failed_has_no_mean_but_its_other_seeds_are_paired():
+    found = of(cell(70.0, None, 71.0), cell(71.0, 99.0, 72.0, protocol="v"))
+    assert (found.described, found.effect, found.n_seeds) == (None, 1.0, 2)
+
+
+# Paired differences
+
+
 @given(st.lists(st.tuples(numbers, numbers), min_size=2, max_size=6), numbers)
 def test_an_effect_ignores_what_a_seed_does_to_both(pairs, shift):
     base, changed = zip(*pairs, strict=True)
-    effect, low, high, count = paired_effect(base, changed)
-    shifted = paired_effect([value + shift for value in base], [value + shift for value in changed])
-    assert count == len(pairs) and low <= effect <= high
-    assert shifted[0] == pytest.approx(effect, abs=1e-9)
-    backwards = paired_effect(changed, base)
-    assert backwards[0] == pytest.approx(-effect) and backwards[1] == pytest.approx(-high)
+    found = paired_difference(changed, base)
+    shifted = paired_difference([value + shift for value in changed], [value + shift for value in base])
+    assert found.n == len(pairs) and found.low <= found.mean <= found.high
+    assert shifted.mean == pytest.approx(found.mean, abs=1e-9)
+    backwards = paired_difference(base, changed)
+    assert backwards.mean == pytest.approx(-found.mean) and backwards.high == pytest.approx(-found.low)
 
 
 @given(st.lists(st.tuples(numbers, numbers), min_size=2, max_size=5))
 def test_an_effect_agrees_with_a_paired_t_interval(pairs):
     base, changed = zip(*pairs, strict=True)
     differences = [new - old for old, new in pairs]
-    effect, low, high, _ = paired_effect(base, changed)
-    assert effect == pytest.approx(statistics.fmean(differences), abs=1e-9)
+    found = paired_difference(changed, base)
+    assert found.mean == pytest.approx(statistics.fmean(differences), abs=1e-9)
     if len(set(differences)) > 1:
         interval = stats.ttest_rel(changed, base).confidence_interval(0.95)
-        assert (low, high) == (pytest.approx(interval.low, abs=1e-6), pytest.approx(interval.high, abs=1e-6))
+        assert (found.low, found.high) == pytest.approx((interval.low, interval.high), abs=1e-6)
 
 
 def test_one_seed_has_no_interval_and_none_no_effect():
-    assert paired_effect([70.0], [68.0]) == (-2.0, None, None, 1)
-    assert paired_effect([None], [68.0]) == (None, None, None, 0)
-    for missing in itertools.product([None, 1.0], repeat=2):
-        assert paired_effect(missing, [2.0, 2.0])[3] == sum(value is not None for value in missing)
+    found = paired_difference([68.0], [70.0])
+    assert (found.mean, found.low, found.high, found.n) == (-2.0, None, None, 1)
+    assert paired_difference([None], [68.0]) is None

@@ -9,8 +9,8 @@ from safetensors.torch import load_file, save_file
 from tiny_encoders import FAMILIES, PAD, batch_of, huggingface, mlp, tiny
 
 from replicse.data.tokenizer import train_tokenizer
-from replicse.encoder.backbone import open_backbone
 from replicse.encoder.heads import stored_head
+from replicse.encoder.opening import open_backbone
 from replicse.encoder.packed.checkpoints import load_packed
 from replicse.errors import BadInput, MissingData
 

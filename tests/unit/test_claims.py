@@ -1,7 +1,5 @@
 """Claims: relations by hand and against slow loops, names, rounding, and every shipped claim's outcome in print."""
 
-import argparse
-import csv
 import json
 import math
 
@@ -9,31 +7,32 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_up import write_scores
 from places import ROOT
-from replicse.commands.claims import claims_verb
-from replicse.study.judge.relations import Relation, Side
 from scipy import stats
 
+from replicse.cli import main
 from replicse.errors import BadInput
+from replicse.files import read_rows, write_rows
 from replicse.report.pages.claims import cells_text, claims_page, claims_sheet
 from replicse.study.judge.claims import (
     FIELDS,
-    Claim,
-    Reading,
+    SAME_RUN,
     claim_rows,
     contradicted_in_print,
     judge_claim,
-    load_claims,
     resolved,
     study_claims,
-    write_claims,
 )
+from replicse.study.judge.readings import OurCells, Reading
+from replicse.study.judge.study import results_of
 from replicse.study.paper.cell_names import CellNames
+from replicse.study.paper.claims import Claim, Relation, Side, load_claims
 from replicse.study.plan.planner import load_plan
-from replicse.study.results.tabulate import Evaluations
+from replicse.study.results.table import CellResult, ColumnHead, ItemResult, RowHead, SeedValue
+from replicse.study.results.values import Evaluations
 
 WORKFLOW = ROOT / "workflow"
-SCHEMAS = WORKFLOW / "schemas"
 ALL = {"simcse": "all", "repro": "all", "diffcse": "all"}
 
 
@@ -46,16 +45,22 @@ def plan():
     return study()
 
 
+def judged(plan):
+    """Return the rows of a study's claims on the evaluations that are there."""
+    results = results_of(plan, plan.items, Evaluations(plan.paths))
+    return claim_rows(plan, study_claims(plan.papers, plan.studied), results)
+
+
 def cell(name):
-    return Side("each", (name,))
+    return Side(form="each", cells=(name,))
 
 
 def claim(*relations):
-    return Claim("paper", "id", "A sentence.", "Section 1", relations)
+    return Claim(id="id", text="A sentence.", place="Section 1", relations=relations)
 
 
 def above(left, right, op=">", margin=0.0):
-    return Relation(cell(left), op, cell(right), margin)
+    return Relation(left=cell(left), op=op, right=cell(right), margin=margin)
 
 
 def seeded(table):
@@ -168,7 +173,10 @@ def test_the_order_of_rows_does_not_matter(rows, random):
     shuffled = others.copy()
     random.shuffle(shuffled)
     found = [
-        judge_claim(claim(Relation(cell(first), ">", Side("each", tuple(order)))), seeded(table))
+        judge_claim(
+            claim(Relation(left=cell(first), op=">", right=Side(form="each", cells=tuple(order)))),
+            seeded(table),
+        )
         for order in (others, shuffled)
     ]
     assert (found[0].outcome, found[0].probability) == (found[1].outcome, found[1].probability)
@@ -178,7 +186,7 @@ def test_the_order_of_rows_does_not_matter(rows, random):
 @given(lists, st.floats(0, 50))
 def test_a_better_left_side_is_never_less_probable(rows, shift):
     table = {f"r{place}": row for place, row in enumerate(rows)}
-    relation = Relation(cell("r0"), ">", Side("each", tuple(table)[1:]))
+    relation = Relation(left=cell("r0"), op=">", right=Side(form="each", cells=tuple(table)[1:]))
     before = judge_claim(claim(relation), seeded(table)).probability
     table["r0"] = [value + round(shift, 3) for value in table["r0"]]
     assert judge_claim(claim(relation), seeded(table)).probability >= before - 1e-9
@@ -192,7 +200,7 @@ def test_a_conjunction_is_as_probable_as_its_weakest_part(rows):
     together = judge_claim(claim(*relations), seeded(table)).probability
     apart = [judge_claim(claim(relation), seeded(table)).probability for relation in relations]
     assert together == min(apart)
-    listed = Relation(cell("r0"), ">", Side("each", tuple(table)[1:]))
+    listed = Relation(left=cell("r0"), op=">", right=Side(form="each", cells=tuple(table)[1:]))
     assert judge_claim(claim(listed), seeded(table)).probability == together
 
 
@@ -242,12 +250,12 @@ def test_a_margin_is_asked_for_in_full():
 @pytest.mark.parametrize(
     ("side", "values", "value", "half"),
     [
-        (Side("difference", ("a", "b")), (76.25, 72.05), 4.2, 0.1),
-        (Side("mean", ("a", "b", "c")), (1.0, 2.0, 6.0), 3.0, 0.05),
-        (Side("share", ("a", "b")), (5.0, 50.0), 10.0, 100 * (5.05 / 49.95) - 10),
-        (Side("number", number=7.0), (), 7.0, 0.0),
+        (Side(form="difference", cells=("a", "b")), (76.25, 72.05), 4.2, 0.1),
+        (Side(form="mean", cells=("a", "b", "c")), (1.0, 2.0, 6.0), 3.0, 0.05),
+        (Side(form="share", cells=("a", "b")), (5.0, 50.0), 10.0, 100 * (5.05 / 49.95) - 10),
+        (Side(form="number", number=7.0), (), 7.0, 0.0),
         # (1, 4), (2, 3), (3, 1) are on the front; (3, 3) lies behind (2, 3), and (1, 4) is there twice.
-        (Side("pareto", tuple("abcdefghij")), (1, 2, 3, 3, 1, 4, 3, 1, 3, 4), 4.0, 0.0),
+        (Side(form="pareto", cells=tuple("abcdefghij")), (1, 2, 3, 3, 1, 4, 3, 1, 3, 4), 4.0, 0.0),
     ],
 )
 def test_sides_made_of_several_cells(side, values, value, half):
@@ -269,7 +277,7 @@ def test_the_pareto_front_against_a_slow_loop(found):
                 beaten = True
         front += not beaten
     values = [first for first, _ in found] + [second for _, second in found]
-    assert Side("pareto", ("",) * len(values)).value(values) == front
+    assert Side(form="pareto", cells=("x",) * len(values)).value(values) == front
 
 
 # Missing values
@@ -297,6 +305,96 @@ def test_a_value_that_is_not_finite_is_missing():
     assert (found.outcome, found.reason) == ("not run", "missing: a")
 
 
+def test_a_cell_that_failed_is_missing_and_says_why():
+    table = {"a": Reading((3.0, 3.1)), "b": Reading(failure="all cosines are equal")}
+    found = judge_claim(claim(above("a", "b")), table.__getitem__)
+    assert (found.outcome, found.reason) == ("not run", "missing: b (all cosines are equal)")
+
+
+# One run on both sides
+
+
+def same(values, *more):
+    """Readings of which a and b are one run, c another one."""
+    return {
+        "a": Reading(values, runs=("encoder", "sts/avg")),
+        "b": Reading(values, runs=("encoder", "sts/avg")),
+        "c": Reading(*more or ((60.0, 60.1),), runs=("other", "sts/avg")),
+    }
+
+
+@pytest.mark.parametrize("op", [">", ">=", "<", "<=", "within"])
+@pytest.mark.parametrize("values", [(70.0,), (70.0, 70.4)])
+def test_one_run_on_both_sides_supports_nothing(op, values):
+    found = judge_claim(claim(above("a", "b", op, 1.0)), same(values).__getitem__)
+    assert (found.outcome, found.probability) == ("undetermined", None)
+    assert found.reason.startswith(SAME_RUN)
+
+
+def test_one_run_inside_a_difference_or_a_mean_supports_nothing():
+    table = same((70.0, 70.4), (70.0, 70.2))
+    pair = Side(form="difference", cells=("a", "b"))
+    less_than_one = Relation(left=pair, op="<", right=Side(form="number", number=1.0))
+    assert judge_claim(claim(less_than_one), table.__getitem__).reason.startswith(SAME_RUN)
+    means = [Side(form="mean", cells=cells) for cells in (("a", "c"), ("c", "b"))]
+    one = Relation(left=means[0], op=">=", right=means[1])
+    assert judge_claim(claim(one), table.__getitem__).reason.startswith(SAME_RUN)
+    one = Relation(left=means[0], op=">=", right=Side(form="mean", cells=("a", "b")))
+    assert SAME_RUN not in judge_claim(claim(one), table.__getitem__).reason
+
+
+def test_a_merged_row_among_others_keeps_a_claim_from_support_but_not_from_contradiction():
+    table = same((70.0, 70.4))
+    assert judge_claim(claim(above("a", "c")), table.__getitem__).outcome == "supported"
+    found = judge_claim(claim(above("a", "c"), above("a", "b", ">=")), table.__getitem__)
+    assert found.outcome == "undetermined" and found.reason.startswith(SAME_RUN)
+    found = judge_claim(claim(above("c", "a"), above("a", "b", ">=")), table.__getitem__)
+    assert found.outcome == "contradicted"
+
+
+# Our cells
+
+
+def item_result(**cells):
+    """Return a result with one column; a cell is its values per seed, or its failure."""
+    return ItemResult(
+        item="p/t", paper="p", scale="paper", comparable=True, kind="table", title="T", place="Table 1",
+        columns=(ColumnHead(id="c", label="c", metric="m"),),
+        rows=tuple(RowHead(id=row, label=row) for row in cells),
+        cells=tuple(
+            CellResult(
+                row=row, column="c", metric="m", protocol="as-described", metric_path="sts/avg", encoders=(row[0],),
+                **{"verdict": "failed", "reason": given} if isinstance(given, str)
+                else {"values": [SeedValue(seed=seed, value=one) for seed, one in enumerate(given)]},
+            )
+            for row, given in cells.items()
+        ),
+    )  # fmt: skip
+
+
+def test_our_cells_are_read_per_seed_and_a_failure_is_no_number():
+    cells = OurCells([item_result(a1=(1.0, None, 2.5), b1="all cosines are equal")])
+    assert cells.reading(("p/t", "a1", "c", "m")).values == (1.0, None, 2.5)
+    failed = cells.reading(("p/t", "b1", "c", "m"))
+    assert failed.missing and failed.failure == "all cosines are equal"
+    absent = cells.reading(("p/t", "c1", "c", "m"))
+    assert absent.missing and absent.failure == ""
+    assert cells.cell(("p/t", "a1", "c", "m"), "as-run") is None
+
+
+def test_a_lone_encoder_beside_several_seeds_is_no_draw_of_them():
+    result, key = item_result(a1=(1.0,), b1=(1.0, 2.0)), ("p/t", "a1", "c", "m")
+    assert OurCells([result], seeds=3).reading(key).seedless
+    assert not OurCells([result], seeds=1).reading(key).seedless
+    assert not OurCells([result], seeds=3).reading(("p/t", "b1", "c", "m")).seedless
+
+
+def test_cells_are_one_run_where_encoder_path_and_numbers_are():
+    cells = OurCells([item_result(a1=(1.0, 2.0), a2=(1.0, 2.0), a3=(1.0, 2.5), b1=(1.0, 2.0))])
+    runs = {row: cells.reading(("p/t", row, "c", "m")).runs for row in ("a1", "a2", "a3", "b1")}
+    assert runs["a1"] == runs["a2"] and runs["a1"] not in (runs["a3"], runs["b1"])
+
+
 # Files and names
 
 
@@ -306,7 +404,7 @@ def test_over_and_lists_expand_into_all_parts(tmp_path, plan):
         "right": ["table5/glove/{}", "table5/ct-bert-base/{}"],
         "over": ["STS12", "avg"],
     }
-    (loaded,) = load_claims(written(tmp_path, [entry(**relation)]), SCHEMAS)
+    (loaded,) = load_claims(written(tmp_path, [entry(**relation)]))
     parts = [str(part) for part in resolved(loaded, CellNames(plan.papers)).parts()]
     assert len(parts) == len(set(parts)) == 8
     assert "simcse/table5/unsup-simcse-roberta-base/avg > simcse/table5/glove/avg" in parts
@@ -315,7 +413,7 @@ def test_over_and_lists_expand_into_all_parts(tmp_path, plan):
 def test_a_star_stands_for_the_other_rows_with_a_printed_number(tmp_path, plan):
     names = CellNames(plan.papers)
     (loaded,) = load_claims(
-        written(tmp_path, [entry(left="table4/entailment/sample", right="table4/*/sample")]), SCHEMAS
+        written(tmp_path, [entry(left="table4/entailment/sample", right="table4/*/sample")])
     )
     rows = [names.key(name)[1] for name in resolved(loaded, names).relations[0].right.cells]
     assert rows == ["qqp", "flickr30k", "paranmt", "neutral", "contradiction", "all"]
@@ -323,7 +421,7 @@ def test_a_star_stands_for_the_other_rows_with_a_printed_number(tmp_path, plan):
 
 def test_a_pareto_front_takes_the_rows_with_both_numbers(tmp_path, plan):
     relation = {"left": {"pareto": {"item": "repro/figure1", "column": "step 10"}}, "op": ">=", "right": 1}
-    (loaded,) = load_claims(written(tmp_path, [entry(**relation)]), SCHEMAS)
+    (loaded,) = load_claims(written(tmp_path, [entry(**relation)]))
     names = CellNames(plan.papers)
     keys = [names.key(name) for name in resolved(loaded, names).relations[0].left.cells]
     rows = ["unsup-simcse", "delete-one-word", "no-dropout"]
@@ -360,7 +458,7 @@ def test_names_may_leave_out_paper_and_a_lone_metric(tmp_path, plan):
     ],
 )  # fmt: skip
 def test_an_unknown_name_is_told_with_file_claim_and_the_nearest(tmp_path, plan, changed, message):
-    (loaded,) = load_claims(written(tmp_path, [entry(**changed)]), SCHEMAS)
+    (loaded,) = load_claims(written(tmp_path, [entry(**changed)]))
     with pytest.raises(BadInput, match=message):
         resolved(loaded, CellNames(plan.papers))
 
@@ -369,22 +467,22 @@ def test_an_unknown_name_is_told_with_file_claim_and_the_nearest(tmp_path, plan,
     ("changed", "message"),
     [
         ({"op": "=="}, r'op is "=="'),
-        ({"margin": -1}, r"margin is -1; expected a number >= 0"),
+        ({"margin": -1}, r"claims.yaml: c: relations\[0\].margin is -1; expected a number at least 0"),
         ({"margins": 1}, r'unknown key "margins".*did you mean "margin"'),
-        ({"left": {"diference": ["a", "b"]}}, r'unknown key "diference".*did you mean "difference"'),
-        ({"left": {"difference": ["a"]}}, "expected two cell names"),
-        ({"left": []}, "expected a list of cell names"),
+        ({"left": {"diference": ["a", "b"]}}, r'left is "diference"; did you mean "difference"'),
+        ({"left": {"difference": ["a"]}}, "expected 2 cells for difference"),
+        ({"left": []}, "expected some cells for each"),
     ],
 )
 def test_a_malformed_relation_is_refused(tmp_path, changed, message):
     with pytest.raises(BadInput, match=message):
-        load_claims(written(tmp_path, [entry(**changed)]), SCHEMAS)
+        load_claims(written(tmp_path, [entry(**changed)]))
 
 
 def test_ids_must_differ_and_no_file_is_no_claim(tmp_path):
     with pytest.raises(BadInput, match='"c" is given twice'):
-        load_claims(written(tmp_path, [entry(), entry()]), SCHEMAS)
-    assert load_claims(tmp_path / "other" / "claims.yaml", SCHEMAS) == ()
+        load_claims(written(tmp_path, [entry(), entry()]))
+    assert load_claims(tmp_path / "other" / "claims.yaml") == ()
 
 
 # Every shipped claim: its outcome in print and in the reproduction study's numbers, each worked out by hand
@@ -490,7 +588,7 @@ SHIPPED = {
 
 def test_outcomes_of_all_shipped_claims_on_paper(plan, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rows = claim_rows(plan, Evaluations(plan.paths))
+    rows = judged(plan)
     found = {row["claim"]: (row["reported"], row["reproduction"]) for row in rows}
     assert found == SHIPPED
     assert {row["ours"] for row in rows} == {"not run"}
@@ -498,13 +596,13 @@ def test_outcomes_of_all_shipped_claims_on_paper(plan, tmp_path, monkeypatch):
 
 def test_the_share_of_the_text_on_sts12_is_kept(plan):
     """10.65% is told for `almost 10%`; the numbers of the relation come from two papers."""
-    named = {claim.name: claim for claim in study_claims(plan)}
+    named = {claim.name: claim for claim in study_claims(plan.papers, plan.studied)}
     (part,) = named["repro/roberta-large-sts12"].parts()
     assert part.left.value([-7.76, 72.86]) == pytest.approx(-10.6506, abs=1e-4)
 
 
 def test_what_print_contradicts_is_listed_with_the_cells_that_decide(plan):
-    found = {claim.name: outcome for claim, outcome in contradicted_in_print(plan)}
+    found = {claim.name: outcome for claim, outcome in contradicted_in_print(plan.papers)}
     assert set(found) == {name for name, outcomes in SHIPPED.items() if outcomes[0] == "contradicted"}
     assert found["simcse/all-datasets-roberta"].decided_by == (
         "simcse/table5/unsup-simcse-roberta-base/SICK-R",
@@ -520,16 +618,8 @@ def filled(folder, monkeypatch, scale, scores, seeds=(0, 1, 2)):
     """Return the rows of the claims where `scores(row, seed)` stands in every cell of table 3."""
     monkeypatch.chdir(folder)
     plan = study(scale, {"simcse": ["table3"], "repro": ["table5"]}, seeds)
-    for item in plan.items:
-        for cell in plan.cells[item]:
-            for seed, encoder in enumerate(cell.encoders):
-                value = scores(cell.row.id, seed)
-                if value is not None:
-                    path = folder / plan.paths.encoder(encoder, "evaluation")
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    suites = {"sts-dev": {task: {"all": value} for task in ("STS-B", "SICK-R")}}
-                    path.write_text(json.dumps({"suites": suites, "failures": {}}))
-    return {row["claim"]: row for row in claim_rows(plan, Evaluations(plan.paths))}
+    write_scores(plan, plan.items, lambda cell, seed: scores(cell.row.id, seed))
+    return {row["claim"]: row for row in judged(plan)}
 
 
 def peaked(row, seed):
@@ -602,12 +692,9 @@ def test_the_embedded_scale_judges_no_claim_but_shows_what_it_found(tmp_path, mo
 
 def test_csv_and_sheet_hold_one_row_per_claim(tmp_path, monkeypatch):
     rows = list(filled(tmp_path, monkeypatch, "paper", peaked).values())
-    write_claims(rows, tmp_path / "claims.csv")
-    with (tmp_path / "claims.csv").open(encoding="utf-8", newline="") as stream:
-        reader = csv.DictReader(stream)
-        assert reader.fieldnames == FIELDS
-        read = list(reader)
-    assert read == rows
+    write_rows(tmp_path / "claims.csv", FIELDS, rows)
+    read = read_rows(tmp_path / "claims.csv")
+    assert read == rows and tuple(read[0]) == FIELDS
     sheet = claims_sheet(read)
     assert len(sheet.rows) == len(rows)
     best = next(
@@ -622,7 +709,7 @@ def test_csv_and_sheet_hold_one_row_per_claim(tmp_path, monkeypatch):
 
 def test_the_page_has_a_sheet_per_paper_and_says_what_the_scale_cannot(plan, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rows = claim_rows(plan, Evaluations(plan.paths))
+    rows = judged(plan)
     page = claims_page(rows, judges_orders=True)
     assert [(sheet.title, len(sheet.rows)) for sheet in page.sheets] == [
         (paper, sum(name.startswith(f"{paper}/") for name in SHIPPED))
@@ -632,22 +719,16 @@ def test_the_page_has_a_sheet_per_paper_and_says_what_the_scale_cannot(plan, tmp
     assert claims_page([], judges_orders=True) is None
 
 
-def test_the_verb_prints_writes_and_speaks_json(tmp_path, monkeypatch, capsys):
+def test_the_verb_prints_and_speaks_json(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     config = {"scale": "micro", "papers": {"simcse": ["table1"]}, "seeds": [0]}
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
-    parser = argparse.ArgumentParser()
-    action = claims_verb(parser)
-    common = ["--workflow", str(WORKFLOW)]
-    action(parser.parse_args(common))
+    assert main(["claims", "--workflow", str(WORKFLOW)]) == 0
     page = capsys.readouterr().out
     assert "simcse/one-encoder" in page
     assert "repro/" not in page
     assert all(len(line) <= 110 for line in page.splitlines())
-    action(parser.parse_args([*common, "--json"]))
+    assert main(["claims", "--workflow", str(WORKFLOW), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["scale"] == "micro"
     assert document["claims"][0]["claim"] == "simcse/dropout-beats-augmentation"
-    action(parser.parse_args([*common, "--out", "claims.csv"]))
-    assert capsys.readouterr().out == ""
-    assert (tmp_path / "claims.csv").read_text().startswith(",".join(FIELDS))

@@ -10,7 +10,7 @@ from tiny_encoders import tiny
 
 from replicse.data.tokenizer import load_tokenizer
 from replicse.objective import Objective, Step
-from replicse.registry.terms import InfoNCE
+from replicse.registry.terms import InfoNCEParameters
 from replicse.study.plan.specs import RunSpec
 from replicse.training.loop import Trainer
 
@@ -142,7 +142,7 @@ def test_the_next_sentence_is_edited_but_not_encoded(tmp_path, root, generator):
     step = Step(vectors, columns, trainer.model, trainer.generator)
     assert torch.equal(trainer.objective.terms[1].originals(step).tokens, columns[2].tokens.repeat(2))
     two = Step(vectors[:2], columns[:2], trainer.model, trainer.generator)
-    assert torch.equal(trainer.objective.terms[0](step), Objective([InfoNCE(term="infonce")])(two))
+    assert torch.equal(trainer.objective.terms[0](step), Objective([InfoNCEParameters(term="infonce")])(two))
     trainer.run()
     assert micro.metrics(tmp_path / "out")["history"][-1]["loss"] > 0
 
@@ -177,7 +177,7 @@ def test_extra_positives_are_a_second_contrastive_term(tmp_path, root, generator
     vectors = trainer.model.vectors(columns, "cls-head", True, trainer.encoded)
     found = trainer.objective(Step(vectors, columns, trainer.model, trainer.generator))
     each = [
-        Objective([InfoNCE(term="infonce")])(Step([vectors[0], other], [], None, trainer.generator))
+        Objective([InfoNCEParameters(term="infonce")])(Step([vectors[0], other], [], None, trainer.generator))
         for other in vectors[1:]
     ]
     assert float(found.detach()) == pytest.approx(float(sum(each).detach()), rel=1e-6)

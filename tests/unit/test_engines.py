@@ -11,15 +11,16 @@ from safetensors.torch import load_file
 from tiny_encoders import FAMILIES, batch_of, huggingface, other_family
 
 from replicse.data.tokenizer import load_tokenizer
-from replicse.encoder.backbone import ALL_TOKENS, FIRST_TOKEN, Need, open_backbone
+from replicse.encoder.backbone import ALL_TOKENS, FIRST_TOKEN, Need
 from replicse.encoder.heads import make_head, stored_head
 from replicse.encoder.huggingface import TransformersBackbone
+from replicse.encoder.opening import open_backbone
 from replicse.encoder.packed.transformer import PackedBackbone
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput
 from replicse.objective import Objective, Step
 from replicse.registry.encoders import MlpHead, ProjectorHead
-from replicse.study.plan.specs import Dropout, RunSpec
+from replicse.study.plan.specs import DropoutRates, RunSpec
 from replicse.training.loop import Trainer
 from replicse.training.model import SentenceModel
 
@@ -50,7 +51,7 @@ def after_one_step(folder, engine, home, terms):
     torch.manual_seed(0)
     backbone = open_backbone(folder, engine)
     head = make_head(MlpHead(kind="mlp"), backbone.hidden, torch.Generator().manual_seed(1))
-    model = SentenceModel(backbone, head, False, Dropout(hidden=0, attention=0))
+    model = SentenceModel(backbone, head, False, DropoutRates(hidden=0, attention=0))
     objective = Objective(terms)
     objective.prepare(model)
     columns = [batch_of((7, 3, 9, 5), seed) for seed in (1, 2)]

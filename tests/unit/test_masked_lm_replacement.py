@@ -7,8 +7,8 @@ from tiny_encoders import mlp, tiny
 
 from replicse.augment import augment
 from replicse.data.tokenizer import load_tokenizer
-from replicse.encoder.backbone import open_backbone
 from replicse.encoder.batch import TokenBatch
+from replicse.encoder.opening import open_backbone
 from replicse.errors import BadInput
 
 

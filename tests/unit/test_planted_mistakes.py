@@ -1049,22 +1049,26 @@ def study(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def papers_read_once(monkeypatch) -> None:
-    """Let a paper be read again only where a file of it changed."""
-    monkeypatch.setattr(papers_module, "load_paper", once_per_content)
+    """Let a paper, and a table, be read again only where a file of it changed."""
+    for name, load in READ_ONCE.items():
+        monkeypatch.setattr(papers_module, name, load)
 
 
-LOAD_PAPER, READ = papers_module.load_paper, {}
+def once_per_content(load: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a reader of a file or folder that reads again only where its bytes changed; mistakes are not kept."""
+    known: dict[Path, tuple] = {}
+
+    def read(path: Path, *more: str) -> Any:
+        files = sorted(path.rglob("*")) if path.suffix != ".yaml" else [path]
+        state = [(file, file.read_bytes()) for file in files if file.is_file()]
+        if known.get(path, (None,))[0] != state:
+            known[path] = state, load(path, *more)
+        return known[path][1]
+
+    return read
 
 
-def once_per_content(folder: Path) -> Any:
-    """Return the paper of a folder, read again only where a file in it changed; mistakes are not kept."""
-    try:
-        state = tuple((path, path.read_bytes()) for path in sorted(folder.rglob("*")) if path.is_file())
-    except OSError:
-        return LOAD_PAPER(folder)
-    if READ.get(folder, (None,))[0] != state:
-        READ[folder] = state, LOAD_PAPER(folder)
-    return READ[folder][1]
+READ_ONCE = {name: once_per_content(getattr(papers_module, name)) for name in ("load_paper", "load_item")}
 
 
 @contextlib.contextmanager

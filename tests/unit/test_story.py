@@ -2,23 +2,29 @@
 
 import json
 import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
 from made_up import write_evaluation
 from places import ROOT
-from replicse.commands.why import told
 from scipy import stats
 
 from replicse.cli import main
+from replicse.commands.judge import told
 from replicse.errors import BadInput
 from replicse.study.judge.audit import Finding
-from replicse.study.judge.claims import claim_rows
+from replicse.study.judge.claims import claim_rows, study_claims
 from replicse.study.judge.story import cell_story, find_cell
+from replicse.study.judge.study import plan_further, results_of
+from replicse.study.paper.printed import Reported
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.pairs import packed_pairs
-from replicse.study.results.tabulate import Evaluations
+from replicse.study.results.tabulate import item_result
+from replicse.study.results.values import Evaluations
 
 WORKFLOW = ROOT / "workflow"
 CONFIG = {
@@ -57,7 +63,7 @@ def results(plan, tmp_path, monkeypatch):
                 value = score(cell, place)
                 bounds = {"all": value, "low": value - 2, "high": value + 1.5}
                 write_evaluation(
-                    plan.paths.encoder(encoder, "evaluation"),
+                    plan.paths.evaluation(encoder, "fast"),
                     {
                         f"sts-dev/{task}/{key}": one
                         for task in ("STS-B", "SICK-R")
@@ -69,7 +75,8 @@ def results(plan, tmp_path, monkeypatch):
 
 
 def story_of(plan, name, evaluations=None, claims=(), findings=()):
-    return cell_story(plan, find_cell(plan, name), evaluations or Evaluations(plan.paths), claims, findings)
+    evaluations, cell = evaluations or Evaluations(plan.paths), find_cell(plan, name)
+    return cell_story(plan, cell, item_result(plan, cell.item, evaluations), evaluations, claims, findings)
 
 
 # Names
@@ -117,7 +124,7 @@ def test_both_papers_numbers_and_ours_by_seed(plan, results):
     assert story["read"] == ["sts-dev/STS-B/all"]
     assert [line.split()[0] for line in story["seeds"]] == ["75.0000", "75.5000", "76.0000"]
     assert [line.split()[1] for line in story["seeds"]] == list(find_cell(plan, CELL).encoders)
-    assert story["files"] == [plan.paths.encoder(find_cell(plan, CELL).encoders[0], "evaluation")]
+    assert story["files"] == [plan.paths.evaluation(find_cell(plan, CELL).encoders[0], "fast")]
 
 
 def test_intervals_over_seeds_and_over_pairs(plan, results):
@@ -197,13 +204,14 @@ def test_a_choice_shows_its_hyper_parameter_and_no_bounds_of_a_correlation(plan,
     for place, encoder in enumerate(cell.encoders):
         bounds = {"all": 80.0 - place, "low": 78.0, "high": 82.0}
         write_evaluation(
-            plan.paths.encoder(encoder, "evaluation"),
+            plan.paths.evaluation(encoder, "fast"),
             {f"sts-dev/STS-B/{key}": value for key, value in bounds.items()},
         )
     story = story_of(plan, "simcse/tableA1/unsup-simcse-bert-base/batch-size")
     assert len(cell.encoders) == 12
+    assert story["read"] == ["sts-dev/STS-B/all, argmax of optimisation.batch_size over 12 jobs"]
     assert story["reproduced"] == ["64.0000, +0.0000 to the printed number"]
-    assert len(story["seeds"]) == 6 and story["seeds"][-1] == "and 7 more"
+    assert story["seeds"] == ["64.0000  seed 0, 12 encoders"]
 
 
 def test_claims_and_findings_that_name_the_cell(plan, results):
@@ -243,7 +251,9 @@ def test_claims_and_findings_that_name_the_cell(plan, results):
 
 
 def test_the_shipped_claims_name_the_cell(plan, results):
-    lines = story_of(plan, "simcse/table1/crop-10/stsb-dev", results, claim_rows(plan, results))["claims"]
+    ours = results_of(plan, plan.items, results)
+    claims = claim_rows(plan, study_claims(plan.papers, plan.studied), ours)
+    lines = story_of(plan, "simcse/table1/crop-10/stsb-dev", results, claims)["claims"]
     assert any(line.startswith("repro/c1: in print supported") for line in lines)
 
 
@@ -251,9 +261,9 @@ def test_the_run_and_what_it_starts_from():
     micro = load_plan({**CONFIG, "scale": "micro"}, WORKFLOW)
     story = story_of(micro, CELL)
     encoder = micro.encoders[find_cell(micro, CELL).encoders[0]]
-    run = micro.runs[encoder.source["run"]]
-    assert story["run"][0] == micro.paths.run(encoder.source["run"])
-    assert story["run"][-1] == f"starts from {micro.paths.run(run.init['run'])}"
+    run = micro.runs[encoder.source.run]
+    assert story["run"][0] == micro.paths.run(encoder.source.run)
+    assert story["run"][-1] == f"starts from {micro.paths.run(run.init.run)}"
     told_of = dict(line.split(": ", 1) for line in story["run"][1:-1])
     assert {key: json.loads(text) for key, text in told_of.items()} == run.canonical()
     assert story["seeds"][0].startswith("not run  infonce")
@@ -278,7 +288,7 @@ def test_a_sentence_is_told_as_it_stands(plan, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     cell = find_cell(plan, "simcse/table8/boat-1/sbert-base")
     for encoder in cell.encoders:
-        write_evaluation(plan.paths.encoder(encoder, "evaluation"), {cell.read: "Some men sail at sea."})
+        write_evaluation(plan.paths.evaluation(encoder, "fast"), {cell.metric_path: "Some men sail at sea."})
     story = story_of(plan, "simcse/table8/boat-1/sbert-base")
     assert story["printed"][0].startswith("A group of men traveling over the ocean")
     assert story["reproduced"] == ["Some men sail at sea."]
@@ -290,14 +300,67 @@ def test_a_failure_is_told_in_place_of_a_number(plan, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     cell = find_cell(plan, CELL)
     write_evaluation(
-        plan.paths.encoder(cell.encoders[1], "evaluation"),
-        {cell.read: None},
-        failures={cell.read: "all cosines are equal"},
+        plan.paths.evaluation(cell.encoders[1], "fast"),
+        {cell.metric_path: None},
+        failures={cell.metric_path: "all cosines are equal"},
     )
     story = story_of(plan, CELL)
-    assert story["seeds"][1] == f"all cosines are equal  {cell.encoders[1]}"
+    assert story["seeds"][1] == f"no value  {cell.encoders[1]}"
     assert story["verdict"] == ["failed: all cosines are equal"]
     assert story["reproduced"] == ["nothing yet"]
+
+
+def test_precision_and_machine_of_the_run_are_told(plan, results):
+    assert story_of(plan, CELL, results)["made"] == ["fp32"]
+    run = plan.encoders[find_cell(plan, CELL).encoders[0]].source.run
+    record = Path(plan.paths.run(run, "provenance.json"))
+    record.parent.mkdir(parents=True)
+    record.write_text(
+        json.dumps({"device": "cuda", "accelerator": "", "hardware": {"processor": "A processor"}})
+    )
+    assert story_of(plan, CELL, results)["made"] == ["fp32, cuda, A processor"]
+    assert "made" not in story_of(plan, "simcse/table5/bert-base-first-last/avg", results)
+
+
+def test_a_printed_statistic_and_ours_are_told(plan, results):
+    cell = find_cell(plan, CELL)
+    mean = Reported(value="75.0 ± 0.5", source="Table 4", statistic="mean", seeds=50, sd=0.5)
+    cell = replace(cell, reported=mean)
+    changed = replace(plan, cells={**plan.cells, cell.item.id: [cell]})
+    result = item_result(changed, cell.item, results)
+    story = cell_story(changed, cell, result, results, (), ())
+    assert (
+        story["printed"][0] == "75.0 ± 0.5  (Table 4, mean of 50 runs, standard deviation 0.5 over 50 runs)"
+    )
+    assert story["reproduced"][1].startswith("the mean of 50 more runs is expected in ")
+
+
+def test_a_row_that_a_scale_merges_with_others_is_told(plan, results):
+    cell = find_cell(plan, CELL)
+    result = item_result(plan, cell.item, results)
+    rows = tuple(
+        row.model_copy(update={"merged": ("none", "crop-20")}) if row.id == cell.row.id else row
+        for row in result.rows
+    )
+    story = cell_story(plan, cell, result.model_copy(update={"rows": rows}), results, (), ())
+    assert story["cell"][1:] == ["at scale paper the very runs of none, crop-20"]
+
+
+def test_a_variant_that_a_scale_does_not_change_is_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    micro = load_plan(
+        {**CONFIG, "scale": "micro", "papers": {"simcse": "all"}, "adjudicate": "all"}, WORKFLOW
+    )
+    variant = next(
+        variant
+        for item, cells in micro.cells.items()
+        for variant in cells
+        for cell in micro.described(item)
+        if (variant.key, variant.encoders) == (cell.key, cell.encoders)
+        and variant.protocol in {protocol.id for protocol in micro.papers["simcse"].protocols}
+    )
+    lines = story_of(micro, "/".join(variant.key))["variants"]
+    assert f"{variant.protocol}: not run, same run" in lines
 
 
 # The verb
@@ -309,7 +372,7 @@ def verb(plan, results, tmp_path, capsys):
     config.write_text(yaml.safe_dump(CONFIG))
 
     def call(name, *more):
-        assert main(["why", name, "--config", str(config), "--workflow", str(WORKFLOW), *more]) == 0
+        assert main(["why", name, "--study", str(config), "--workflow", str(WORKFLOW), *more]) == 0
         return capsys.readouterr().out
 
     return call
@@ -329,14 +392,43 @@ def test_every_heading_stands_in_the_printed_story_and_in_json(verb):
     name = "repro/table4/crop-20/stsb-dev"
     headings = [line.split()[0] for line in verb(name).splitlines() if not line.startswith(" ")]
     assert headings == [
-        "cell", "printed", "read", "seeds", "reproduced", "verdict", "baseline", "variants", "claims", "run", "files",
+        "cell", "printed", "read", "seeds", "reproduced", "verdict", "baseline", "variants", "claims", "run", "made",
+        "files",
     ]  # fmt: skip
     assert list(json.loads(verb(name, "--json"))) == headings
 
 
+def test_a_mistake_in_another_paper_leaves_the_story_of_a_cell(results, tmp_path, capsys, caplog):
+    workflow = tmp_path / "workflow"
+    shutil.copytree(WORKFLOW, workflow)
+    table = workflow / "papers" / "repro" / "tables" / "table4.yaml"
+    table.write_text(table.read_text().replace("use: simcse/crop-10", "use: simcse/corp-10"))
+    config = tmp_path / "study.yaml"
+    config.write_text(yaml.safe_dump(CONFIG))
+    words = ["--study", str(config), "--workflow", str(workflow), "--json"]
+    assert main(["why", CELL, *words]) == 2
+    assert "simcse/corp-10" in capsys.readouterr().err
+    assert main(["why", "simcse/table1/crop-10/stsb-dev", *words]) == 0
+    story = json.loads(capsys.readouterr().out)
+    assert any(line.startswith("repro/c1: in print supported") for line in story["claims"])
+    assert "the audit is left out: " in caplog.text
+
+
+def test_an_item_that_cannot_be_planned_is_left_out_of_what_a_claim_reads(tmp_path, caplog):
+    workflow = tmp_path / "workflow"
+    shutil.copytree(WORKFLOW, workflow)
+    table = workflow / "papers" / "simcse" / "tables" / "table3.yaml"
+    table.write_text(table.read_text().replace("use: unsup", "use: unsupp"))
+    study = {**CONFIG, "papers": {"simcse": ["table1", "table3", "table6"]}, "adjudicate": []}
+    plan = load_plan(study, workflow, only="simcse/table1")
+    plan_further(plan, ["simcse/table3", "simcse/table6", "simcse/table7"])
+    assert list(plan.items) == ["simcse/table1", "simcse/table6"], "the study does not ask for Table 7"
+    assert "simcse/table3 is left out: " in caplog.text
+
+
 def test_lines_stand_below_their_heading_and_wrap():
-    text = told("printed", ["82.5  (Table 3)", "word " * 40])
+    text = told("printed", ["82.5  (Table 3)", "word " * 36])
     first, second, third = text.splitlines()
     assert first == "printed     82.5  (Table 3)"
-    assert second.startswith(" " * 12 + "word") and len(second) <= 116
+    assert second.startswith(" " * 12 + "word") and len(second) <= 110
     assert third.startswith(" " * 14 + "word")

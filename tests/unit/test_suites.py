@@ -2,6 +2,7 @@
 
 import json
 from numbers import Number
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -80,13 +81,15 @@ def world(tmp_path_factory):
     return folder
 
 
-class Trained(RandomVectors):
-    """Vectors of something that counts as a neural network."""
+HEAD = torch.zeros(5)
 
-    class encoder:  # noqa: N801
-        @staticmethod
-        def parameters():
-            return [torch.zeros(2, 3)]
+
+class Trained(RandomVectors):
+    """Vectors of a neural network of six parameters, and five of a masked-LM head."""
+
+    backbone = SimpleNamespace(
+        parameters=lambda: [torch.zeros(2, 3), HEAD], token_head_parameters=lambda: [HEAD]
+    )
 
 
 def leaves(node, path=""):
@@ -125,6 +128,7 @@ def test_every_path_of_the_registry_is_yielded(yielded):
     assert sorted(exact - yielded.keys()) == []
     numbers = {path for path, value in yielded.items() if isinstance(value, Number)}
     assert exact <= numbers
+    assert yielded["model/parameters"] == 6
     for query in ("first", "second"):
         for suite in ("retrieval", "retrieval-stsb"):
             for rank in "123":

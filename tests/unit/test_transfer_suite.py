@@ -14,12 +14,14 @@ from small_stsb import RandomVectors
 from replicse.data.transfer import TransferSplit, TransferTask, load_transfer
 from replicse.errors import BadInput
 from replicse.evaluation import linear_probe, transfer
-from replicse.evaluation.linear_probe import Fit, Setting, train_together, with_bias
+from replicse.evaluation.linear_probe import Fit, ProbeSetting, train_together, with_bias
 from replicse.registry.suites import TRANSFER_TASKS
 
 SMALL = {
-    "adam": Setting(folds=3, optimiser="adam", learning_rate=0.1, batch_size=8, tenacity=2, epoch_size=2),
-    "rmsprop": Setting(
+    "adam": ProbeSetting(
+        folds=3, optimiser="adam", learning_rate=0.1, batch_size=8, tenacity=2, epoch_size=2
+    ),
+    "rmsprop": ProbeSetting(
         folds=3, optimiser="rmsprop", learning_rate=0.02, batch_size=16, tenacity=1, epoch_size=1
     ),
 }
@@ -125,8 +127,8 @@ def test_training_ends_with_the_round_that_begins_after_200_passes(monkeypatch):
 
 
 def test_settings_are_those_of_senteval():
-    assert transfer.SETTINGS["test"] == Setting(10, "adam", 1e-3, 64, 5, 4)
-    assert transfer.SETTINGS["fast"] == Setting(5, "rmsprop", 1e-2, 128, 3, 2)
+    assert transfer.SETTINGS["test"] == ProbeSetting(10, "adam", 1e-3, 64, 5, 4)
+    assert transfer.SETTINGS["fast"] == ProbeSetting(5, "rmsprop", 1e-2, 128, 3, 2)
     assert transfer.L2_GRID == (1e-5, 1e-4, 1e-3, 1e-2)
 
 
@@ -205,7 +207,7 @@ def test_too_few_sentences_for_the_folds_are_named(monkeypatch):
 @given(st.integers(20, 30))
 def test_twice_as_many_rows_as_folds_suffice(rows):
     vectors, labels = problem(rows, 2, 2)
-    setting = Setting(10, "adam", 0.01, 64, 0, 1)
+    setting = ProbeSetting(10, "adam", 0.01, 64, 0, 1)
     accuracy, dev_accuracy = transfer.nested_folds(with_bias([vectors]), labels, setting)
     assert 0 <= accuracy <= 1 and 0 <= dev_accuracy <= 1
 

@@ -24,7 +24,9 @@ def write(path, lines):
 
 @given(st.lists(st.lists(st.sampled_from([*WORDS, "unheard"]), max_size=6), min_size=1, max_size=5))
 def test_a_sentence_is_the_mean_of_its_known_words(sentences):
-    found = AverageWordVectors(WORDS, MATRIX)([" ".join(words) for words in sentences])
+    found = AverageWordVectors(WORDS, MATRIX, WordVectors(file="made up"))(
+        [" ".join(words) for words in sentences]
+    )
     assert found.dtype == np.float32 and found.shape == (len(sentences), 2)
     for vector, words in zip(found, sentences, strict=True):
         total, count = np.zeros(2), 0
@@ -55,7 +57,7 @@ def test_a_sentence_is_the_mean_of_its_known_words(sentences):
     ],
 )
 def test_spellings_that_are_looked_up(word, options, place):
-    encoder = AverageWordVectors(WORDS, MATRIX + 1, **options)
+    encoder = AverageWordVectors(WORDS, MATRIX + 1, WordVectors(file="made up", **options))
     expected = np.zeros(2) if place is None else MATRIX[place] + 1
     assert encoder([word])[0] == pytest.approx(expected)
 

@@ -7,8 +7,8 @@ import numpy as np
 import torch
 
 from replicse.data.tokenizer import load_tokenizer, special_ids
-from replicse.encoder.backbone import open_backbone
 from replicse.encoder.batch import TokenBatch
+from replicse.encoder.opening import open_backbone
 from replicse.errors import BadInput
 
 BATCH_TOKENS = 4096

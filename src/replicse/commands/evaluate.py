@@ -1,6 +1,5 @@
 """Verbs that evaluate an encoder: any suite, or alignment and uniformity along a trajectory."""
 
-import json
 import logging
 import time
 from argparse import ArgumentParser, Namespace
@@ -8,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from replicse.commands import Action
+from replicse.commands import Action, json_mapping
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json
 from replicse.registry.encoders import POOLINGS, WordVectors, postprocessing_of
@@ -77,16 +76,18 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
     )
     parser.add_argument(
         "--options",
-        type=json.loads,
+        type=json_mapping,
         default={},
         help="JSON: suite to its further options, as retrieval's queries",
     )
     parser.add_argument(
-        "--vectors", type=json.loads, help='JSON: instead of --encoder, word vectors: {"file": ..., options}'
+        "--vectors",
+        type=json_mapping,
+        help='JSON: instead of --encoder, word vectors: {"file": ..., options}',
     )
     parser.add_argument(
         "--postprocess",
-        type=json.loads,
+        type=json_mapping,
         help='JSON: {"name": "whitening" or "flow", "fit": corpus or "target"}',
     )
 
@@ -172,7 +173,7 @@ def count_verb(parser: ArgumentParser) -> Action:
     parser.add_argument(
         "--read", action="append", default=[], help="a path such as data/sts/STS12/test; repeatable"
     )
-    parser.add_argument("--corpora", type=json.loads, default={}, help="JSON: corpus name to recipe")
+    parser.add_argument("--corpora", type=json_mapping, default={}, help="JSON: corpus name to recipe")
     parser.add_argument("--data", type=Path, required=True, help="data root, SentEval folder or data record")
     parser.add_argument("--out", type=Path, required=True, help="the JSON to write")
 

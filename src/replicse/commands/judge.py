@@ -11,11 +11,12 @@ from pathlib import Path
 from replicse.commands import Action
 from replicse.commands.study import add_study_arguments, add_workflow_argument, chosen_plan, hours_text
 from replicse.errors import BadInput
+from replicse.files import write_rows
 from replicse.study.judge.adjudicate import adjudicate, adjudicated
 from replicse.study.judge.audit import audit, audit_plan, chosen
 from replicse.study.judge.claims import claim_rows, items_read, study_claims
 from replicse.study.judge.story import cell_story, find_cell, item_of
-from replicse.study.judge.study import judge_study, plan_further, read_results, results_of, write_judged
+from replicse.study.judge.study import judge_study, plan_further, read_results, results_of
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN
 from replicse.study.paper.tables import Item
@@ -36,11 +37,8 @@ def judge_verb(parser: ArgumentParser) -> Action:
 
     def action(arguments: Namespace) -> None:
         plan = chosen_plan(arguments)
-        results = read_results(plan)
-        judged = judge_study(plan, results)
-        write_judged(judged, results, arguments.out)
-        counts = len(judged.claims), len(judged.adjudication), len(judged.findings)
-        LOG.info("items=%d claims=%d adjudicated=%d findings=%d", len(results), *counts)
+        for name, (fields, rows) in judge_study(plan, read_results(plan)).items():
+            LOG.info("%s=%d", name, write_rows(arguments.out / f"{name}.csv", fields, rows))
 
     return action
 
@@ -148,7 +146,7 @@ def audit_verb(parser: ArgumentParser) -> Action:
         else:
             from replicse.report.pages.audit import audit_text
 
-            print(audit_text(findings))
+            print(audit_text([one.row() for one in findings]))
 
     return action
 

@@ -1,12 +1,11 @@
 """Verbs that prepare what runs stand on: the data root, tokenizers, released encoders, tokenised stores."""
 
-import json
 import logging
 import os
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from replicse.commands import Action
+from replicse.commands import Action, json_mapping
 from replicse.errors import BadInput, MissingData
 from replicse.files import copy_file, read_json, sha256_of, write_json, written_aside
 
@@ -71,7 +70,7 @@ def tokenizer_verb(parser: ArgumentParser) -> Action:
     parser.epilog = """example:
   replicse tokenizer --recipe '{"vocabulary": "vocab.txt"}' --data DIR --out FILE"""
     parser.add_argument(
-        "--recipe", type=json.loads, required=True, help="JSON: train or vocabulary, and options"
+        "--recipe", type=json_mapping, required=True, help="JSON: train or vocabulary, and options"
     )
     parser.add_argument("--data", type=Path, required=True, help="data root or data record")
     parser.add_argument("--out", type=Path, required=True)
@@ -97,7 +96,9 @@ def backbone_verb(parser: ArgumentParser) -> Action:
     """Bring a released encoder, from the hub or from the data root, into one folder."""
     parser.epilog = """example:
   replicse backbone --source '{"folder": "models/bert"}' --data DIR --out FOLDER"""
-    parser.add_argument("--source", type=json.loads, required=True, help="JSON: hub and revision, or folder")
+    parser.add_argument(
+        "--source", type=json_mapping, required=True, help="JSON: hub and revision, or folder"
+    )
     parser.add_argument("--data", type=Path, required=True, help="data root or data record")
     parser.add_argument("--out", type=Path, required=True)
 
@@ -127,7 +128,7 @@ def prepare_verb(parser: ArgumentParser) -> Action:
     parser.epilog = """example:
   replicse prepare --store "$(cat store.json)" --data DIR --out FOLDER"""
     parser.add_argument(
-        "--store", type=json.loads, required=True, help="JSON: corpus, view, tokenizer, max_length"
+        "--store", type=json_mapping, required=True, help="JSON: corpus, view, tokenizer, max_length"
     )
     parser.add_argument("--data", type=Path, required=True, help="data root or data record")
     parser.add_argument("--out", type=Path, required=True)

@@ -10,10 +10,9 @@ from typing import Any
 from replicse.commands import Action
 from replicse.errors import BadInput
 from replicse.files import write_json
-from replicse.study.judge.audit import load_datasets
 from replicse.study.judge.claims import study_claims
-from replicse.study.paper.cell_names import CellNames
 from replicse.study.paper.config import Config, checked_config, read_config
+from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.papers import Paper, load_papers
 from replicse.study.paper.protocols import AS_DESCRIBED
 from replicse.study.paper.scales import load_scale
@@ -138,10 +137,9 @@ def validate_verb(parser: ArgumentParser) -> Action:
         workflow = arguments.workflow
         papers = load_papers(workflow)
         load_datasets(workflow)
-        check_configs(arguments, papers)
-        check_claims(papers)
-        claims = study_claims(papers, papers)
         scales = [load_scale(file) for file in load_scales(workflow).values()]
+        check_configs(arguments, papers)
+        claims = study_claims(papers, papers)
         for scale in scales:
             check_parts(scale, papers, workflow)
         for scale in scales:
@@ -162,11 +160,8 @@ def validate_verb(parser: ArgumentParser) -> Action:
         if arguments.json:
             print(json.dumps({"scale": plan.scale.name, **counts}))
         else:
-            print(
-                "\n".join(
-                    ["ok: " + ", ".join(f"{count} {what}" for what, count in counts.items()), *notes(plan)]
-                )
-            )
+            told = ", ".join(f"{count} {what}" for what, count in counts.items())
+            print("\n".join([f"ok: {told}", *notes(plan)]))
 
     return action
 
@@ -178,15 +173,6 @@ def check_configs(arguments: Namespace, papers: dict[str, Paper]) -> None:
         config = checked_config(read_config(files[:count], arguments.scale, arguments.seeds), str(file))
         chosen_scale(config, arguments.workflow, str(file))
         list(chosen_items(config, papers, str(file)))
-
-
-def check_claims(papers: dict[str, Paper]) -> None:
-    """Raise BadInput where a claim names a cell that is not there."""
-    names = CellNames(papers)
-    for paper in papers.values():
-        for claim in paper.claims:
-            for cell in claim.cells:
-                names.found(cell, paper.key, claim.where)
 
 
 def unchanged_variants(plan: Plan) -> Iterator[str]:
@@ -253,8 +239,8 @@ def schemas_verb(parser: ArgumentParser) -> Action:
     def action(arguments: Namespace) -> None:
         from pydantic import TypeAdapter
 
-        from replicse.study.judge.audit import Datasets
         from replicse.study.paper.claims import Claim
+        from replicse.study.paper.datasets import Datasets
         from replicse.study.paper.papers import About
         from replicse.study.paper.protocols import Protocol
         from replicse.study.paper.recipes import Recipe

@@ -37,11 +37,6 @@ class TokenColumn:
             raise IndexError(f"row {i} of a column of {len(self)} rows")
         return self.tokens[self.offsets[i] : self.offsets[i + 1]]
 
-    @property
-    def lengths(self) -> np.ndarray:
-        """Return the number of tokens of each row, int64 of shape (rows,)."""
-        return np.diff(self.offsets)
-
 
 def write_store(
     folder: Path, texts: Sequence[str], tokenizer_file: Path, max_length: int, spec: Mapping[str, Any]
@@ -73,8 +68,8 @@ def write_store(
     write_json(folder / RECORD, record)
 
 
-def open_store(folder: Path, verify: bool = False) -> TokenColumn:
-    """Return the memory-mapped column of a folder; `verify` also compares the sha256 of both arrays.
+def open_store(folder: Path) -> TokenColumn:
+    """Return the memory-mapped column of a folder whose arrays are those that were written.
 
     Raises MissingData where the folder holds no store and BadInput where it is broken.
     """
@@ -89,7 +84,7 @@ def open_store(folder: Path, verify: bool = False) -> TokenColumn:
         raise _broken(folder, str(error)) from None
     if len(offsets) != record["rows"] + 1 or len(tokens) != record["tokens"] or offsets[-1] != len(tokens):
         raise _broken(folder, f"{len(offsets) - 1} rows and {len(tokens)} tokens do not fit {RECORD}")
-    for name in (TOKENS, OFFSETS) if verify else ():
+    for name in (TOKENS, OFFSETS):
         if sha256_of(folder / name) != record["sha256"][name]:
             raise _broken(folder, f"{name} has another sha256 than {RECORD} says")
     return TokenColumn(tokens, offsets)

@@ -11,12 +11,8 @@ from torch import Tensor, nn
 
 from replicse.data.tokenizer import SpecialIds, load_tokenizer, special_ids
 from replicse.encoder.batch import TokenBatch
-from replicse.encoder.stored import read_config
 from replicse.errors import BadInput
 from replicse.registry.encoders import Engine
-
-# Families of the packed engine; all others go through `transformers`.
-PACKED = ("bert", "roberta", "distilbert")
 
 
 @dataclass(frozen=True)
@@ -124,20 +120,3 @@ class Backbone(nn.Module, ABC):
                 f" {self.hidden}; let the head put out as many"
             )
         return [state % (self.layer_count + 1) for state in need.states]
-
-
-def open_backbone(folder: Path, engine: Engine = "auto", tokenizer: Path | None = None) -> Backbone:
-    """Return the encoder of a Hugging Face folder: fp32, on the CPU, in training mode.
-
-    `tokenizer` is its tokenizer.json, if that is not in the folder. Raises MissingData where a file is absent and
-    BadInput where the engine cannot read the encoder.
-    """
-    folder = Path(folder)
-    packed = read_config(folder).get("model_type") in PACKED if engine == "auto" else engine == "packed"
-    if packed:
-        from replicse.encoder.packed.checkpoints import load_packed as load
-    else:
-        from replicse.encoder.huggingface import load_transformers as load
-    backbone = load(folder)
-    backbone.tokenizer_file = tokenizer or folder / "tokenizer.json"
-    return backbone

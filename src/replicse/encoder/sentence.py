@@ -11,9 +11,10 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from replicse.data.tokenizer import load_tokenizer, tokenizer_from_vocabulary
-from replicse.encoder.backbone import Backbone, open_backbone
+from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead, random_head, stored_head
+from replicse.encoder.opening import open_backbone
 from replicse.encoder.pooling import need_of, pool
 from replicse.encoder.stored import read_config
 from replicse.errors import BadInput, MissingData

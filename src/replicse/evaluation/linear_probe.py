@@ -19,7 +19,7 @@ BUNDLE_BYTES = 1 << 21
 
 
 @dataclass(frozen=True)
-class Setting:
+class ProbeSetting:
     """How the classifiers are trained; a check follows every `epoch_size` passes over the training rows."""
 
     folds: int
@@ -44,27 +44,19 @@ class Fit:
     seed: tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Trained:
-    """The best classifier of a fit and an L2 value.
+    """The classifier of one fit and one L2 value: `accuracy` in [0, 1] on the check rows and `weights` at its best.
 
-    `accuracy` is in [0, 1] on the check rows; `weights` are (classes, features), the bias last.
+    The rest is its state. Tensors are (classes, features), the bias last.
     """
 
-    accuracy: float
-    weights: torch.Tensor
-
-
-@dataclass(eq=False)
-class _Problem:
-    """The state of one fit and one L2 value; the tensors are (classes, features)."""
-
     l2: float
-    weights: torch.Tensor
+    current: torch.Tensor
     first_moment: torch.Tensor
     second_moment: torch.Tensor
-    best_accuracy: float = -1.0
-    best_weights: torch.Tensor | None = None
+    accuracy: float = -1.0
+    weights: torch.Tensor | None = None
     misses: int = 0
 
 
@@ -74,7 +66,7 @@ class _Run:
 
     fit: Fit
     generator: np.random.Generator
-    problems: list[_Problem]
+    problems: list[Trained]
 
 
 def with_bias(parts: Sequence[np.ndarray]) -> torch.Tensor:
@@ -86,7 +78,7 @@ def with_bias(parts: Sequence[np.ndarray]) -> torch.Tensor:
 
 
 def train_together(
-    features: torch.Tensor, labels: np.ndarray, fits: Sequence[Fit], setting: Setting
+    features: torch.Tensor, labels: np.ndarray, fits: Sequence[Fit], setting: ProbeSetting
 ) -> list[list[Trained]]:
     """Train a softmax classifier for each fit and each of its L2 values; return each at its best check.
 
@@ -106,7 +98,7 @@ def train_together(
             _check(features, labels, run)
             run.problems = [problem for problem in run.problems if problem.misses <= setting.tenacity]
         runs = [run for run in runs if run.problems]
-    return [[Trained(one.best_accuracy, one.best_weights) for one in problems] for problems in every_problem]
+    return every_problem
 
 
 def correct_shares(
@@ -126,15 +118,15 @@ def _first_state(fit: Fit, classes: int, features: torch.Tensor) -> _Run:
     bound = 1 / np.sqrt(width - 1)
     weights = torch.from_numpy(generator.uniform(-bound, bound, (classes, width))).to(features.dtype)
     nought = torch.zeros_like(weights)
-    return _Run(fit, generator, [_Problem(l2, weights, nought, nought) for l2 in fit.l2])
+    return _Run(fit, generator, [Trained(l2, weights, nought, nought) for l2 in fit.l2])
 
 
-def _steps(fit: Fit, setting: Setting) -> int:
+def _steps(fit: Fit, setting: ProbeSetting) -> int:
     """Return the minibatches of one pass; the last one may be short."""
     return -(-len(fit.train) // setting.batch_size)
 
 
-def _bundles(runs: Sequence[_Run], features: torch.Tensor, setting: Setting) -> Iterator[list[_Run]]:
+def _bundles(runs: Sequence[_Run], features: torch.Tensor, setting: ProbeSetting) -> Iterator[list[_Run]]:
     """Yield groups of runs that have equally many problems and equally many steps in a pass."""
     alike = defaultdict(list)
     for run in runs:
@@ -150,7 +142,7 @@ def _train_round(
     bundle: Sequence[_Run],
     features: torch.Tensor,
     targets: torch.Tensor,
-    setting: Setting,
+    setting: ProbeSetting,
     passes_made: int,
 ) -> None:
     """Make `epoch_size` passes over the training rows of each run and replace its problems' tensors.
@@ -159,7 +151,7 @@ def _train_round(
     (runs, problems * classes, features), a minibatch is (runs, batch, features).
     """
     shape = (len(bundle), setting.batch_size, len(bundle[0].problems), targets.shape[1])
-    weights, first, second = (_stacked(bundle, name) for name in ("weights", "first_moment", "second_moment"))
+    weights, first, second = (_stacked(bundle, name) for name in ("current", "first_moment", "second_moment"))
     l2 = torch.tensor([[problem.l2 for problem in run.problems] for run in bundle], dtype=weights.dtype)
     decay = l2.repeat_interleave(targets.shape[1], dim=1)[..., None]
     shares = _shares_of_rows(bundle, setting).to(weights.dtype)
@@ -179,14 +171,14 @@ def _train_round(
     for run, parts in zip(bundle, zip(weights, first, second, strict=True), strict=True):
         pieces = zip(*(part.split(targets.shape[1]) for part in parts), strict=True)
         for problem, piece in zip(run.problems, pieces, strict=True):
-            problem.weights, problem.first_moment, problem.second_moment = piece
+            problem.current, problem.first_moment, problem.second_moment = piece
 
 
 def _stacked(bundle: Sequence[_Run], name: str) -> torch.Tensor:
     return torch.stack([torch.cat([getattr(one, name) for one in run.problems]) for run in bundle])
 
 
-def _orders(bundle: Sequence[_Run], setting: Setting) -> torch.Tensor:
+def _orders(bundle: Sequence[_Run], setting: ProbeSetting) -> torch.Tensor:
     """Return the rows of each step of a pass, (steps, runs * batch): an order per run, padded with row 0."""
     width = _steps(bundle[0].fit, setting) * setting.batch_size
     orders = np.zeros((len(bundle), width), dtype=np.int64)
@@ -196,7 +188,7 @@ def _orders(bundle: Sequence[_Run], setting: Setting) -> torch.Tensor:
     return torch.from_numpy(by_step.reshape(by_step.shape[0], -1))
 
 
-def _shares_of_rows(bundle: Sequence[_Run], setting: Setting) -> torch.Tensor:
+def _shares_of_rows(bundle: Sequence[_Run], setting: ProbeSetting) -> torch.Tensor:
     """Return each row's share of its minibatch's mean loss, 0 for padding: (steps, runs, batch, 1, 1)."""
     sizes = np.array([len(run.fit.train) for run in bundle])
     real = np.arange(_steps(bundle[0].fit, setting) * setting.batch_size) < sizes[:, None]
@@ -210,7 +202,7 @@ def _update(
     gradient: torch.Tensor,
     scratch: torch.Tensor,
     step: int,
-    setting: Setting,
+    setting: ProbeSetting,
 ) -> None:
     """Take a step of Adam or RMSprop with PyTorch's defaults, in place; RMSprop has no first moment or step count."""
     first, second = moments
@@ -228,10 +220,10 @@ def _update(
 
 def _check(features: torch.Tensor, labels: np.ndarray, run: _Run) -> None:
     """Keep the weights of problems better than ever on the check rows; count a miss for the others."""
-    weights = torch.stack([problem.weights for problem in run.problems])
+    weights = torch.stack([problem.current for problem in run.problems])
     shares = correct_shares(features, labels, run.fit.check, weights)
     for problem, accuracy in zip(run.problems, shares, strict=True):
-        if accuracy > problem.best_accuracy:
-            problem.best_accuracy, problem.best_weights = accuracy, problem.weights.clone()
+        if accuracy > problem.accuracy:
+            problem.accuracy, problem.weights = accuracy, problem.current.clone()
         else:
             problem.misses += 1

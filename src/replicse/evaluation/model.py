@@ -14,6 +14,9 @@ def sentences(root: Path) -> Iterator[str]:
 
 def evaluate(root: Path, vectors: Vectors) -> dict[str, Any]:
     """Return the number of the encoder's parameters, without heads; None where it is not a neural network."""
-    encoder = getattr(vectors, "encoder", None)
-    count = None if encoder is None else sum(parameter.numel() for parameter in encoder.parameters())
-    return {"parameters": count}
+    backbone = getattr(vectors, "backbone", None)
+    if backbone is None:
+        return {"parameters": None}
+    heads = {id(parameter) for parameter in backbone.token_head_parameters()}
+    counted = [parameter.numel() for parameter in backbone.parameters() if id(parameter) not in heads]
+    return {"parameters": sum(counted)}

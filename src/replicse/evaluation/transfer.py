@@ -14,7 +14,14 @@ import torch
 
 from replicse.data.transfer import TransferSplit, TransferTask, load_transfer
 from replicse.errors import BadInput
-from replicse.evaluation.linear_probe import Fit, Setting, Trained, correct_shares, train_together, with_bias
+from replicse.evaluation.linear_probe import (
+    Fit,
+    ProbeSetting,
+    Trained,
+    correct_shares,
+    train_together,
+    with_bias,
+)
 from replicse.evaluation.suites import Vectors
 from replicse.registry.suites import TRANSFER_TASKS
 
@@ -24,8 +31,10 @@ HELD_OUT = 0.05
 METRICS = ("accuracy", "dev_accuracy")
 
 SETTINGS = {
-    "test": Setting(folds=10, optimiser="adam", learning_rate=1e-3, batch_size=64, tenacity=5, epoch_size=4),
-    "fast": Setting(
+    "test": ProbeSetting(
+        folds=10, optimiser="adam", learning_rate=1e-3, batch_size=64, tenacity=5, epoch_size=4
+    ),
+    "fast": ProbeSetting(
         folds=5, optimiser="rmsprop", learning_rate=1e-2, batch_size=128, tenacity=3, epoch_size=2
     ),
 }
@@ -61,7 +70,7 @@ def evaluate(
     return {**scores, "failures": failures} if failures else scores
 
 
-def run_task(task: TransferTask, vectors: Vectors, setting: Setting) -> tuple[float, float] | None:
+def run_task(task: TransferTask, vectors: Vectors, setting: ProbeSetting) -> tuple[float, float] | None:
     """Return test and dev accuracy (x 100), or None where vectors are not finite.
 
     The splits that a task comes with decide its protocol.
@@ -94,7 +103,7 @@ def _features(split: TransferSplit, vectors: Vectors) -> np.ndarray:
     return np.concatenate([np.abs(first - second), first * second], axis=1)
 
 
-def nested_folds(features: torch.Tensor, labels: np.ndarray, setting: Setting) -> tuple[float, float]:
+def nested_folds(features: torch.Tensor, labels: np.ndarray, setting: ProbeSetting) -> tuple[float, float]:
     """Return test and dev accuracy in [0, 1] by nested cross-validation (MR, CR, SUBJ, MPQA).
 
     Inner folds choose the L2 value of each outer fold; the dev accuracy is the mean over outer folds of the
@@ -115,7 +124,7 @@ def nested_folds(features: torch.Tensor, labels: np.ndarray, setting: Setting) -
 
 
 def folds_then_test(
-    features: torch.Tensor, labels: np.ndarray, train: np.ndarray, test: np.ndarray, setting: Setting
+    features: torch.Tensor, labels: np.ndarray, train: np.ndarray, test: np.ndarray, setting: ProbeSetting
 ) -> tuple[float, float]:
     """Return test and dev accuracy in [0, 1] where training folds choose the L2 value (TREC, MRPC)."""
     scores = _accuracies(train_together(features, labels, _grid(labels, train, setting, (SEED,)), setting))
@@ -131,7 +140,7 @@ def given_splits(
     train: np.ndarray,
     dev: np.ndarray,
     test: np.ndarray,
-    setting: Setting,
+    setting: ProbeSetting,
 ) -> tuple[float, float]:
     """Return test and dev accuracy in [0, 1] where a dev split stops training and chooses the L2 (SST2).
 
@@ -150,7 +159,7 @@ def stratified_folds(labels: np.ndarray, folds: int, seed: tuple[int, ...]) -> l
     return [np.sort(by_class[start::folds]) for start in range(folds)]
 
 
-def _grid(labels: np.ndarray, rows: np.ndarray, setting: Setting, seed: tuple[int, ...]) -> list[Fit]:
+def _grid(labels: np.ndarray, rows: np.ndarray, setting: ProbeSetting, seed: tuple[int, ...]) -> list[Fit]:
     """Return a fit for each fold of `rows`, which stops training; all of them try every L2 value."""
     folds = stratified_folds(labels[rows], setting.folds, seed)
     return [

@@ -9,7 +9,9 @@ from replicse.objective.terms import Step
 from replicse.registry import terms as parameters
 
 
-class ConditionalMaskedLanguageModelling(ConditionalTerm[parameters.ConditionalMaskedLanguageModelling]):
+class ConditionalMaskedLanguageModelling(
+    ConditionalTerm[parameters.ConditionalMaskedLanguageModellingParameters]
+):
     """Mean cross-entropy of masked tokens, predicted from the rest of a sentence and a sentence vector."""
 
     predicts_tokens = True

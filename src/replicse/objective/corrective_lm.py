@@ -11,7 +11,7 @@ from replicse.objective.terms import Model, Step
 from replicse.registry import terms as parameters
 
 
-class CorrectiveLanguageModelling(ConditionalTerm[parameters.CorrectiveLanguageModelling]):
+class CorrectiveLanguageModelling(ConditionalTerm[parameters.CorrectiveLanguageModellingParameters]):
     """Mean cross-entropy of the original token at every position of a rewritten sentence, given its vector.
 
     After COCO-LM, without its copy mechanism: the paper does not say whether it had one (methods 4.3).

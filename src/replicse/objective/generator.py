@@ -5,8 +5,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from replicse.encoder.backbone import Backbone, open_backbone
+from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
+from replicse.encoder.opening import open_backbone
 from replicse.errors import BadInput
 from replicse.registry.terms import Rewriting
 

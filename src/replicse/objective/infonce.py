@@ -10,7 +10,7 @@ from replicse.objective.terms import Step, Term
 from replicse.registry import terms as parameters
 
 
-class InfoNCE(Term[parameters.InfoNCE]):
+class InfoNCE(Term[parameters.InfoNCEParameters]):
     """Cross-entropy of each anchor against all second views and all hard negatives of the batch.
 
     Of `views` (all of the run by default) the first is the anchor, the second its positive; further ones are

@@ -55,7 +55,7 @@ def masked_copy(batch: TokenBatch, backbone: Backbone, ratio: float, generator: 
     return Masked(TokenBatch(edited, batch.offsets), positions, batch.tokens[positions])
 
 
-class MaskedLanguageModelling(Term[parameters.MaskedLanguageModelling]):
+class MaskedLanguageModelling(Term[parameters.MaskedLanguageModellingParameters]):
     """Mean cross-entropy at the masked positions of masked copies of all views (methods 1.6).
 
     `candidates` > 0 replaces the full softmax by one over the batch's own targets and that many random tokens:
@@ -63,7 +63,7 @@ class MaskedLanguageModelling(Term[parameters.MaskedLanguageModelling]):
     bug of SimCSE's code before November 2021: the contrastive inputs are the masked ones too.
     """
 
-    def __init__(self, parameters: parameters.MaskedLanguageModelling) -> None:
+    def __init__(self, parameters: parameters.MaskedLanguageModellingParameters) -> None:
         super().__init__(parameters)
         self._masked: Masked | None = None
 

@@ -15,7 +15,7 @@ from replicse.registry import terms as parameters
 PADDING = 0
 
 
-class ReplacedTokenDetection(ConditionalTerm[parameters.ReplacedTokenDetection]):
+class ReplacedTokenDetection(ConditionalTerm[parameters.ReplacedTokenDetectionParameters]):
     """Cross-entropy of telling edited from original tokens, given the sentence's vector.
 
     `average` is over all positions of the padded batch, padding with label 0 (`padded`, as the released code does it:

@@ -10,7 +10,7 @@ from replicse.registry.encoders import Pooling
 from replicse.registry.suites import SUITES
 
 
-class Dropout(Checked):
+class DropoutRates(Checked):
     """Dropout of a run. SimCSE Table 3 sets both rates to p (methods 1.7)."""
 
     hidden: Rate = 0.1
@@ -38,7 +38,7 @@ class Optimisation(Checked):
     max_length: Annotated[Count, Field(ge=3)] = 32
 
 
-class Selection(Checked):
+class SelectionRule(Checked):
     """Which checkpoint is best: the metric on a development set, read every `every` steps (0: never)."""
 
     metric: str = "sts-dev/STS-B/all"

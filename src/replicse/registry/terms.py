@@ -52,7 +52,7 @@ class TermParameters(Checked):
         return ""
 
 
-class InfoNCE(TermParameters):
+class InfoNCEParameters(TermParameters):
     """InfoNCE with in-batch and hard negatives (SimCSE Eq. 1, 5 and 8)."""
 
     implementation: ClassVar[str] = "replicse.objective.infonce:InfoNCE"
@@ -71,7 +71,7 @@ class InfoNCE(TermParameters):
         return self.views or ()
 
 
-class MaskedLanguageModelling(TermParameters):
+class MaskedLanguageModellingParameters(TermParameters):
     """Masked language modelling: SimCSE's auxiliary loss (appendix D) and the pre-training of compact encoders."""
 
     implementation: ClassVar[str] = "replicse.objective.mlm:MaskedLanguageModelling"
@@ -141,7 +141,7 @@ class Rewriting(ConditionalParameters):
         )
 
 
-class ReplacedTokenDetection(Rewriting):
+class ReplacedTokenDetectionParameters(Rewriting):
     """Conditional replaced-token detection (DiffCSE section 3); `average` as coded, or as the paper's formula."""
 
     implementation: ClassVar[str] = "replicse.objective.rtd:ReplacedTokenDetection"
@@ -154,14 +154,14 @@ class ReplacedTokenDetection(Rewriting):
         return ConditionalParameters.lacks(self) if self.edit == "delete" else super().lacks()
 
 
-class ConditionalMaskedLanguageModelling(ConditionalParameters):
+class ConditionalMaskedLanguageModellingParameters(ConditionalParameters):
     """Conditional masked language modelling in the place of replaced-token detection (DiffCSE, Table 3)."""
 
     implementation: ClassVar[str] = "replicse.objective.conditional_mlm:ConditionalMaskedLanguageModelling"
     term: Literal["conditional-mlm"]
 
 
-class CorrectiveLanguageModelling(Rewriting):
+class CorrectiveLanguageModellingParameters(Rewriting):
     """Corrective language modelling in the place of replaced-token detection (DiffCSE, Table 3)."""
 
     implementation: ClassVar[str] = "replicse.objective.corrective_lm:CorrectiveLanguageModelling"
@@ -170,10 +170,10 @@ class CorrectiveLanguageModelling(Rewriting):
 
 # The registry: every term of an objective, told apart by `term`.
 Term = Annotated[
-    InfoNCE
-    | MaskedLanguageModelling
-    | ReplacedTokenDetection
-    | ConditionalMaskedLanguageModelling
-    | CorrectiveLanguageModelling,
+    InfoNCEParameters
+    | MaskedLanguageModellingParameters
+    | ReplacedTokenDetectionParameters
+    | ConditionalMaskedLanguageModellingParameters
+    | CorrectiveLanguageModellingParameters,
     Field(discriminator="term"),
 ]

@@ -8,12 +8,13 @@ import torch
 from torch import Tensor, nn
 
 from replicse.data.tokenizer import load_tokenizer, special_ids
-from replicse.encoder.backbone import Backbone, open_backbone
+from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead, make_head, stored_head
+from replicse.encoder.opening import open_backbone
 from replicse.encoder.pooling import need_of, pool
 from replicse.registry.encoders import Architecture
-from replicse.study.plan.specs import Dropout, RunSpec
+from replicse.study.plan.specs import DropoutRates, RunSpec
 
 
 class SentenceModel(nn.Module):
@@ -23,7 +24,7 @@ class SentenceModel(nn.Module):
     time the first encodes all sentences (methods 8.5).
     """
 
-    def __init__(self, backbone: Backbone, head: SentenceHead, two: bool, dropout: Dropout) -> None:
+    def __init__(self, backbone: Backbone, head: SentenceHead, two: bool, dropout: DropoutRates) -> None:
         super().__init__()
         self.backbone, self.head, self.dropout = backbone, head, dropout
         self.backbone.set_dropout(dropout.hidden, dropout.attention)

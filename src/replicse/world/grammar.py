@@ -136,11 +136,11 @@ def _concept_likeness(one: Concept | None, other: Concept | None) -> float:
     return SHARED_TOPIC if one in TOPIC_OF and TOPIC_OF[one] == TOPIC_OF.get(other) else 0.0
 
 
-def graded(first: Event, second: Event, random: Random, top: float = 5.0, bottom: float = 0.0) -> float:
-    """Return a rating from `bottom` to `top`: convex in the likeness, with noise, in steps of 0.2."""
-    ideal = bottom + (top - bottom) * similarity(first, second) ** 2.2
+def graded(first: Event, second: Event, random: Random, bottom: float = 0.0) -> float:
+    """Return a rating from `bottom` to 5: convex in the likeness, with noise, in steps of 0.2."""
+    ideal = bottom + (5.0 - bottom) * similarity(first, second) ** 2.2
     noisy = ideal + random.gauss(0.0, 0.25)
-    return min(top, max(bottom, round(noisy * 5) / 5))
+    return min(5.0, max(bottom, round(noisy * 5) / 5))
 
 
 def change_key(event: Event, random: Random, count: int = 1) -> Event:

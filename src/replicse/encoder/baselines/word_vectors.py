@@ -1,7 +1,7 @@
 """Sentence vectors as averages of word vectors in the text format of GloVe."""
 
 import string
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -22,24 +22,14 @@ class AverageWordVectors:
     cosine counts as 0.
     """
 
-    def __init__(
-        self,
-        words: Sequence[str],
-        matrix: np.ndarray,
-        lower_case: str = "unknown",
-        strip_punctuation: str = "unknown",
-        stop_words: Collection[str] = (),
-    ) -> None:
+    def __init__(self, words: Sequence[str], matrix: np.ndarray, wanted: WordVectors) -> None:
         self.places = {word: place for place, word in enumerate(words)}
-        self.matrix = matrix
-        self.lower_case, self.strip_punctuation = lower_case, strip_punctuation
-        self.stop_words = frozenset(stop_words)
+        self.matrix, self.wanted, self.stop_words = matrix, wanted, frozenset(wanted.stop_words)
 
     @classmethod
     def open(cls, root: Path, wanted: WordVectors) -> Self:
         """Read a file of word vectors below a data root."""
-        words, matrix = read_word_vectors(root / wanted.file)
-        return cls(words, matrix, wanted.lower_case, wanted.strip_punctuation, wanted.stop_words)
+        return cls(*read_word_vectors(root / wanted.file), wanted)
 
     def __call__(self, sentences: Sequence[str]) -> np.ndarray:
         """Return float32 vectors (n, d) in the order of the sentences."""
@@ -68,15 +58,15 @@ class AverageWordVectors:
 
     def _spellings(self, word: str) -> Iterator[str]:
         """Yield the ways to write a word that are looked up, in this order."""
-        if self.strip_punctuation == "always":
+        if self.wanted.strip_punctuation == "always":
             word = word.strip(string.punctuation)
-        if self.lower_case == "always":
+        if self.wanted.lower_case == "always":
             word = word.lower()
         yield word
-        if self.strip_punctuation == "unknown":
+        if self.wanted.strip_punctuation == "unknown":
             word = word.strip(string.punctuation)
             yield word
-        if self.lower_case == "unknown":
+        if self.wanted.lower_case == "unknown":
             yield word.lower()
 
 

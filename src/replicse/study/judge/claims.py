@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from replicse.errors import BadInput
 from replicse.study.judge.readings import OurCells, Reading, printed_reading
 from replicse.study.paper.cell_names import ROWS, CellNames
-from replicse.study.paper.claims import SIZES, STRICT, Claim, Relation, Side
+from replicse.study.paper.claims import STRICT, Claim, Relation, Side
 from replicse.study.paper.counterparts import CellKey, counterparts
 from replicse.study.paper.papers import Paper
 from replicse.study.plan.plan import Plan
@@ -171,16 +171,11 @@ def _judged(relation: Relation, values: Readings) -> _Part:
 
 def _same_run(relation: Relation, readings: Mapping[str, Reading]) -> bool:
     """Return whether what is compared is one number read twice: rows that a scale merges say nothing of each other."""
-
-    def runs(side: Side) -> list[tuple[str, ...]]:
-        return [readings[name].runs for name in side.cells]
-
-    def equal(first: Sequence[tuple[str, ...]], second: Sequence[tuple[str, ...]]) -> bool:
-        return all(first) and sorted(first) == sorted(second)
-
-    sides = (relation.left, relation.right)
-    inside = any(side.form in SIZES and equal(runs(side)[:1], runs(side)[1:]) for side in sides if side.cells)
-    return inside or (all(side.cells for side in sides) and equal(*map(runs, sides)))
+    left, right = ([readings[name].runs for name in side.cells] for side in (relation.left, relation.right))
+    compared = [(left, right)]
+    for side, runs in ((relation.left, left), (relation.right, right)):
+        compared += [(runs[:1], runs[1:])] if side.form in ("difference", "share") else []
+    return any(one and all(one) and sorted(one) == sorted(other) for one, other in compared)
 
 
 def _half_digit(side: Side, readings: Mapping[str, Reading]) -> float:
@@ -243,7 +238,10 @@ def items_read(claims: Iterable[Claim], papers: Mapping[str, Paper]) -> set[str]
 def claim_rows(plan: Plan, claims: Iterable[Claim], results: Iterable[ItemResult]) -> list[dict[str, str]]:
     """Return a row of text per claim: its outcome in print, in the reproduction study's numbers and in ours."""
     names = CellNames(plan.papers)
-    counterpart, ours = _Counterpart(plan.papers, names), _Ours(plan, names, OurCells(results))
+    counterpart, ours = (
+        _Counterpart(plan.papers, names),
+        _Ours(plan, names, OurCells(results, len(plan.seeds))),
+    )
     rows = []
     for claim in claims:
         reported = judge_claim(claim, lambda name: printed_reading(names.reported(name)))

@@ -37,9 +37,13 @@ def printed_reading(reported: Reported | None) -> Reading:
 
 
 class OurCells:
-    """The cells of items' results by their names; what no result holds is missing."""
+    """The cells of items' results by their names; what no result holds is missing.
 
-    def __init__(self, results: Iterable[ItemResult]) -> None:
+    `seeds` is how many seeds the study has: a lone encoder beside several is no draw of them.
+    """
+
+    def __init__(self, results: Iterable[ItemResult], seeds: int = 1) -> None:
+        self._seeds = seeds
         self._cells = {
             (result.item, *cell.key, cell.protocol): cell for result in results for cell in result.cells
         }
@@ -55,7 +59,8 @@ class OurCells:
             return Reading()
         if cell.verdict == "failed":
             return Reading(failure=cell.reason)
-        return Reading(numbers(cell), cell.seedless, runs=runs_read(cell))
+        lone = len(cell.encoders) == len(cell.values) == 1 < self._seeds
+        return Reading(numbers(cell), cell.seedless or lone, runs=runs_read(cell))
 
 
 def numbers(cell: CellResult) -> tuple[float | None, ...]:

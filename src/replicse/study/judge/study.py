@@ -2,15 +2,16 @@
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from replicse.errors import BadInput
-from replicse.files import read_json, write_rows
+from replicse.files import read_json
 from replicse.study.judge.adjudicate import FIELDS as ADJUDICATION_FIELDS
-from replicse.study.judge.adjudicate import Explained, adjudicate
+from replicse.study.judge.adjudicate import adjudicate
 from replicse.study.judge.audit import FIELDS as AUDIT_FIELDS
-from replicse.study.judge.audit import Finding, audit, audit_plan
+from replicse.study.judge.audit import audit, audit_plan
 from replicse.study.judge.claims import FIELDS as CLAIM_FIELDS
 from replicse.study.judge.claims import claim_rows, study_claims
 from replicse.study.paper.lock import load_lock
@@ -21,24 +22,22 @@ from replicse.study.results.tabulate import TIDY, item_result, tidy_rows
 from replicse.study.results.values import Evaluations
 
 LOG = logging.getLogger(__name__)
+Table = tuple[Sequence[str], list[dict[str, Any]]]
 
 
-@dataclass(frozen=True)
-class Judged:
-    """What is drawn from all items of a study together: rows of claims, adjudicated cells, findings in print."""
+def judge_study(plan: Plan, results: Sequence[ItemResult]) -> dict[str, Table]:
+    """Return claims, adjudication, audit and the tidy cells as fields and rows by name.
 
-    claims: list[dict[str, str]]
-    adjudication: list[Explained]
-    findings: list[Finding]
-
-
-def judge_study(plan: Plan, results: Sequence[ItemResult]) -> Judged:
-    """Return what the items' results say together; the cells of an item without a result are missing."""
-    return Judged(
-        claims=claim_rows(plan, study_claims(plan.papers, plan.studied), results),
-        adjudication=[row for result in results for row in adjudicate(plan.papers, result)],
-        findings=audit(audit_plan(plan.papers, plan.workflow)),
-    )
+    Nothing but the items' results is read; the cells of an item without a result are missing.
+    """
+    explained = (asdict(row) for result in results for row in adjudicate(plan.papers, result))
+    findings = audit(audit_plan(plan.papers, plan.workflow))
+    return {
+        "claims": (CLAIM_FIELDS, claim_rows(plan, study_claims(plan.papers, plan.studied), results)),
+        "adjudication": (ADJUDICATION_FIELDS, list(explained)),
+        "audit": (AUDIT_FIELDS, [finding.row() for finding in findings]),
+        "cells": (TIDY, list(tidy_rows(results))),
+    }
 
 
 def read_results(plan: Plan) -> list[ItemResult]:
@@ -48,14 +47,6 @@ def read_results(plan: Plan) -> list[ItemResult]:
     if absent:
         LOG.warning("not tabulated: %s", ", ".join(absent))
     return [ItemResult.of(read_json(file), str(file)) for item, file in files.items() if item not in absent]
-
-
-def write_judged(judged: Judged, results: Sequence[ItemResult], out: Path) -> None:
-    """Write claims.csv, adjudication.csv, audit.csv and cells.csv below a folder; what is missing is blank."""
-    write_rows(out / "claims.csv", CLAIM_FIELDS, judged.claims)
-    write_rows(out / "adjudication.csv", ADJUDICATION_FIELDS, map(asdict, judged.adjudication))
-    write_rows(out / "audit.csv", AUDIT_FIELDS, (finding.row() for finding in judged.findings))
-    write_rows(out / "cells.csv", TIDY, tidy_rows(results))
 
 
 def results_of(plan: Plan, items: Iterable[str], evaluations: Evaluations) -> list[ItemResult]:

@@ -112,13 +112,11 @@ class Relation(Checked):
     left: Annotated[Side, BeforeValidator(_side)]
     op: Literal[">", ">=", "<", "<=", "within"]
     right: Annotated[Side, BeforeValidator(_side)]
-    margin: Number = 0.0
+    margin: Annotated[Number, Field(ge=0)] = 0.0
     over: tuple[Text, ...] = ()
 
     @model_validator(mode="after")
     def _is_sound(self) -> Self:
-        if self.op == "within" and self.margin < 0:
-            raise ValueError("a margin of at least 0 for within")
         if not self.cells:
             raise ValueError("a cell on one side at least")
         if bool(self.over) != any("{}" in cell for cell in self.cells):

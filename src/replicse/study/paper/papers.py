@@ -71,6 +71,8 @@ def load_paper(folder: Path) -> Paper:
             f'{folder}: the key "{folder.name}" is a folder\'s name; use small letters and digits only'
         )
     about = checked_yaml(folder / "paper.yaml", About)
+    recipes, claims = _recipes(folder / "recipes.yaml"), load_claims(folder / "claims.yaml")
+    reported = read_reported(folder / "reported.csv")
     items = {}
     for path in sorted((folder / "tables").glob("*.yaml")):
         if not ITEM_NAME.fullmatch(path.stem) or path.stem == TEXT_ITEM:
@@ -88,11 +90,11 @@ def load_paper(folder: Path) -> Paper:
         key=folder.name,
         folder=folder,
         about=about,
-        recipes=_recipes(folder / "recipes.yaml"),
+        recipes=recipes,
         items=ordered,
         protocols=load_protocols(folder / "protocols.yaml", ordered),
-        claims=load_claims(folder / "claims.yaml"),
-        reported=read_reported(folder / "reported.csv"),
+        claims=claims,
+        reported=reported,
     )
     _ = paper.deviations  # read, so that a file that is no text is told of here
     problem = next(itertools.chain(_reserved(paper), _misplaced(paper)), None)
@@ -137,9 +139,9 @@ def _misplaced(paper: Paper) -> Iterator[str]:
         for name, item in paper.items.items()
     }
     others = (TEXT_ITEM, *paper.about.elsewhere)
-    items = {item for item, *_ in paper.reported}
+    named = {item for item, *_ in paper.reported}
     for name in paper.about.elsewhere:
-        if name not in items:
+        if name not in named:
             yield f'{paper.folder / "paper.yaml"}: elsewhere names "{name}", but {file} has no number of it'
     for (item, *place), printed in paper.reported.items():
         if item in others:

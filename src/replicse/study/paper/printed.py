@@ -110,9 +110,9 @@ def _reported(entry: dict[str, str], where: str) -> Reported:
     given = {name: entry[name] for name in SPREAD_FIELDS if entry.get(name)}
     inside = PRINTED.fullmatch(entry["value"].strip()) if number else None
     if inside and inside["sd"]:
-        given = {"sd": inside["sd"], "statistic": "mean", **given}
-        if given["sd"] != inside["sd"]:
+        if given.setdefault("sd", inside["sd"]) != inside["sd"]:
             raise BadInput(f'{where}: value is "{entry["value"]}", but sd is "{given["sd"]}"; keep one')
+        given.setdefault("statistic", "mean")
         if "seeds" not in given:
             raise BadInput(
                 f'{where}: value is "{entry["value"]}"; say in the column seeds over how many runs ± is'
@@ -121,9 +121,8 @@ def _reported(entry: dict[str, str], where: str) -> Reported:
         {"value": entry["value"], "source": entry["source"], "note": entry["note"], **given}, where
     )
     if (found.statistic == "percentile") != (found.q is not None):
-        given_q = entry.get("q", "")
         raise BadInput(
-            f'{where}: statistic is "{found.statistic}", q "{given_q}"; a percentile has q, 0 to 100'
+            f'{where}: statistic is "{found.statistic}", q "{entry.get("q", "")}"; a percentile has q, 0 to 100'
         )
     if found.statistic == "single" and (found.seeds or 1) > 1:
         raise BadInput(

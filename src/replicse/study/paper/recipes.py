@@ -17,7 +17,7 @@ from replicse.registry.encoders import (
     Postprocessing,
     Precision,
 )
-from replicse.registry.runs import Dropout, Optimisation, PoolingChoice, Selection
+from replicse.registry.runs import DropoutRates, Optimisation, PoolingChoice, SelectionRule
 from replicse.registry.terms import Term, TermParameters
 from replicse.study.paper.layers import SOURCES
 
@@ -77,10 +77,10 @@ class RunRequest(Checked):
     views: Annotated[tuple[ViewRequest, ...], Field(min_length=1)] | None = None
     objective: Annotated[tuple[Term, ...], Field(min_length=1)] | None = None
     encoders: typing.Literal["shared", "two"] | None = None
-    dropout: Dropout | None = None
+    dropout: DropoutRates | None = None
     pooling: PoolingChoice | None = None
     optimisation: Optimisation | None = None
-    selection: Selection | None = None
+    selection: SelectionRule | None = None
     head: Head | None = None
     engine: Engine | None = None
     precision: Precision | None = None
@@ -142,10 +142,10 @@ def _term_problem(name: str, parameters: dict[str, Any]) -> str:
 
 
 SECTIONS: dict[str, type[Checked]] = {
-    "dropout": Dropout,
+    "dropout": DropoutRates,
     "pooling": PoolingChoice,
     "optimisation": Optimisation,
-    "selection": Selection,
+    "selection": SelectionRule,
 }
 
 

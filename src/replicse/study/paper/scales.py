@@ -27,7 +27,7 @@ class Pretraining(RunRequest):
     seed: Annotated[Whole, Field(ge=0)] = 0
 
 
-class Backbone(Checked):
+class BackboneSource(Checked):
     """A backbone: a hub artefact, a folder below the data root, or the run that pre-trains it."""
 
     hub: Text | None = None
@@ -118,7 +118,7 @@ class Scale(Checked):
     cost: Cost
     data: DataSource
     precision: Precision = "fp32"
-    backbones: dict[Id, Backbone]
+    backbones: dict[Id, BackboneSource]
     corpora: dict[Id, Corpus]
     tokenizers: dict[Id, TokenizerRecipe] = {}
     released: dict[Id, Released] = {}

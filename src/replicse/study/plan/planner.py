@@ -72,10 +72,10 @@ def check_parts(scale: Scale, papers: dict[str, Paper], workflow: Path) -> None:
         values = recipe_of(papers, paper.key, name, where)
         # A template leaves parts to those that are like it; another recipe may stand in for one at this scale.
         if values.keys() >= set(PARTS) and scale.recipe(paper.key, name) == name:
-            planner.runs(paper.key, values, (0,), where)
+            planner.runs(paper.key, values, [0], where)
     for name, released in scale.released.items():
         if released.stand_in is not None:
-            planner.encoders("", released.stand_in.given(), (0,), f"{scale.file}: released.{name}.stand_in")
+            planner.encoders("", released.stand_in.given(), [0], f"{scale.file}: released.{name}.stand_in")
 
 
 def recipes_in_order(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]:
@@ -288,7 +288,7 @@ class Planner:
         return self.plan.runs[run].seed if run else None
 
     def encoders(self, paper: str, request: Mapping[str, Any], seeds: Sequence[int], where: str) -> list[str]:
-        """Add the encoder of each seed to the plan and return their ids: a lone one where no seed changes it."""
+        """Add the encoder of each seed (a lone one where no seed changes it), with all it stands on; return the ids."""
         scale = self.plan.scale
         engine = {"engine": request["engine"]} if "engine" in request else {}
         if "released" in request:

@@ -25,7 +25,7 @@ from replicse.registry.encoders import (
     Precision,
     WordVectors,
 )  # fmt: skip
-from replicse.registry.runs import Dropout, Optimisation, PoolingChoice, Selection, Trajectory
+from replicse.registry.runs import DropoutRates, Optimisation, PoolingChoice, SelectionRule, Trajectory
 from replicse.registry.terms import Term
 
 
@@ -96,10 +96,10 @@ class RunSpec(Checked):
     views: Annotated[tuple[ViewSpec, ...], Field(min_length=1)]
     objective: Annotated[tuple[Term, ...], Field(min_length=1)]
     encoders: Literal["shared", "two"] = "shared"
-    dropout: Dropout = Dropout()
+    dropout: DropoutRates = DropoutRates()
     pooling: PoolingChoice = PoolingChoice()
     optimisation: Optimisation = Optimisation()
-    selection: Selection = Selection()
+    selection: SelectionRule = SelectionRule()
     trajectory: Trajectory = Trajectory()
     seed: Annotated[Whole, Field(ge=0)] = 42
     head: Head = MlpHead(kind="mlp")

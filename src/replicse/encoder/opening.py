@@ -1,0 +1,27 @@
+"""Encoders opened from disk, each by the engine that is asked for or that its family has."""
+
+from pathlib import Path
+
+from replicse.encoder.backbone import Backbone
+from replicse.encoder.stored import read_config
+from replicse.registry.encoders import Engine
+
+# Families of the packed engine; all others go through `transformers`.
+PACKED = ("bert", "roberta", "distilbert")
+
+
+def open_backbone(folder: Path, engine: Engine = "auto", tokenizer: Path | None = None) -> Backbone:
+    """Return the encoder of a Hugging Face folder: fp32, on the CPU, in training mode.
+
+    `tokenizer` is its tokenizer.json, if that is not in the folder. Raises MissingData where a file is absent and
+    BadInput where the engine cannot read the encoder.
+    """
+    folder = Path(folder)
+    packed = read_config(folder).get("model_type") in PACKED if engine == "auto" else engine == "packed"
+    if packed:
+        from replicse.encoder.packed.checkpoints import load_packed as load
+    else:
+        from replicse.encoder.huggingface import load_transformers as load
+    backbone = load(folder)
+    backbone.tokenizer_file = tokenizer or folder / "tokenizer.json"
+    return backbone
