@@ -5,7 +5,8 @@ import torch
 
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import make_head
-from replicse.encoder.packed.transformer import EncoderConfig, PackedBackbone
+from replicse.encoder.packed.config import EncoderConfig
+from replicse.encoder.packed.transformer import PackedBackbone
 from replicse.registry.encoders import MlpHead
 
 FAMILIES = ("bert", "roberta", "distilbert")

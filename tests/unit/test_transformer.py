@@ -5,7 +5,8 @@ from tiny_encoders import FAMILIES, PAD, batch_of, config_of, huggingface, tiny
 from replicse.encoder.backbone import ALL_TOKENS, FIRST_TOKEN, Need
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.packed.checkpoints import load_packed
-from replicse.encoder.packed.transformer import Dropout, EncoderConfig, PackedBackbone, attention, dropout
+from replicse.encoder.packed.config import EncoderConfig
+from replicse.encoder.packed.transformer import Dropout, PackedBackbone, attention, dropout
 from replicse.errors import BadInput
 from replicse.registry.encoders import Architecture
 

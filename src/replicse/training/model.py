@@ -99,7 +99,8 @@ def open_model(spec: RunSpec, init: Path | None, tokenizer: Path) -> SentenceMod
 
 def fresh_backbone(architecture: Architecture, tokenizer: Path) -> Backbone:
     """Return an encoder with random weights of the given architecture, masked-LM head included."""
-    from replicse.encoder.packed.transformer import EncoderConfig, PackedBackbone
+    from replicse.encoder.packed.config import EncoderConfig
+    from replicse.encoder.packed.transformer import PackedBackbone
 
     loaded = load_tokenizer(tokenizer, None)
     config = EncoderConfig.fresh(architecture, loaded.get_vocab_size(), special_ids(loaded).pad)

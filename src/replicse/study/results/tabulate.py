@@ -23,7 +23,9 @@ TIDY = ("paper", "item", "row", "column", "protocol", "seed", "metric", "value",
 
 def item_result(plan: Plan, item: Item, evaluations: Evaluations) -> ItemResult:
     """Return everything that is known of an item: its heads, and a judged cell per row, protocol and column."""
-    cells = plan.cells[item.id]
+    # The protocols of a row stand by name, so that adjudicating one more item moves no other line.
+    order = {row.id: place for place, row in enumerate(item.rows)}
+    cells = sorted(plan.cells[item.id], key=lambda cell: (order[cell.row.id], cell.protocol))
     merged = _merged_rows(plan, item)
     return ItemResult(
         item=item.id,
