@@ -13,7 +13,7 @@ def masked_lm(lines: Sequence[str], *, seed: int, ratio: float, encoder: str) ->
     The pieces are masked together, the encoder runs without dropout, and the most likely piece that differs from
     the original is taken (methods 8.3). `encoder` is a folder with a masked-LM head.
     """
-    proposer = Proposer(encoder, "masked-lm")
+    proposer = Proposer(encoder)
     rows = proposer.pieces(lines)
     chosen = [_chosen(row, proposer.special, ratio, (seed, place)) for place, row in enumerate(rows)]
     originals = [row[places] for row, places in zip(rows, chosen, strict=True)]
@@ -26,7 +26,7 @@ def insertion(lines: Sequence[str], *, seed: int, ratio: float, encoder: str) ->
     Masks are inserted, at least one where a line has any piece, and the best proposals of a frozen masked-LM
     take their places (DiffCSE, section 5). `encoder` is a folder with a masked-LM head.
     """
-    proposer = Proposer(encoder, "insertion")
+    proposer = Proposer(encoder)
     # Room for what is inserted, one by rounding included.
     rows = proposer.pieces(lines, at_most=int((proposer.max_length - 1) / (1 + ratio)))
     places = [_inserted(len(row) - 2, ratio, (seed, place)) for place, row in enumerate(rows)]
