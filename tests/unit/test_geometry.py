@@ -136,3 +136,11 @@ def test_counts_on_the_real_data(real_data):
     )
     assert len(slots) == found["n_sentences"] == 17256
     assert found["n_positive"] == 1491
+
+
+def test_one_split_is_measured_where_it_is_asked_for(stand_in):
+    vectors = Table({name: [np.cos(place), np.sin(place)] for place, name in enumerate("abcd")})
+    whole, dev = geometry.evaluate(None, vectors), geometry.evaluate(None, vectors, splits=("dev",))
+    assert (whole["n_sentences"], dev["n_sentences"], dev["n_positive"]) == (8, 2, 1)
+    assert dev["alignment"] == pytest.approx(2 - 2 * np.cos(3), abs=1e-6)
+    assert dev["uniformity"] == pytest.approx(-2 * dev["alignment"], abs=1e-5)

@@ -234,6 +234,25 @@ def test_a_sentence_is_shown_and_never_judged(study):
     assert nothing["verdict"] == "not run"
 
 
+@pytest.mark.parametrize(
+    ("printed", "reason"),
+    [
+        ("a  DOG runs .", "kept: the printed sentence"),
+        ("A cat sleeps!", "another rank: the printed sentence is ours elsewhere"),
+        ("A cow.", "absent"),
+    ],
+)
+def test_a_printed_sentence_is_kept_or_of_another_rank_or_absent(study, printed, reason):
+    first, second = (f"retrieval/neighbours/first/{rank}/sentence" for rank in (1, 2))
+    rows = [row("r", metric_paths={"a": first}), row("s", metric_paths={"a": second})]
+    texts = [("r", "a", printed, {"metric": "text"})]
+    plan = study.plan([{"id": "a", "kind": "text"}], rows, printed=texts)
+    cell, other = study.cells(plan, [{first: "A dog runs.", second: "A cat sleeps."}] * 2)
+    assert (cell["reason"], cell["verdict"], other["reason"]) == (reason, "", "")
+    smaller = study.plan([{"id": "a", "kind": "text"}], rows, printed=texts, scale="compact")
+    assert study.cells(smaller, [{first: "A dog runs.", second: "A cat sleeps."}] * 2)[0]["reason"] == ""
+
+
 # What is taken over jobs and over seeds
 
 

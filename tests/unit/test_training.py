@@ -307,3 +307,18 @@ def test_a_loss_that_is_no_number_stops_the_run(tmp_path, root, monkeypatch):
     with pytest.raises(Failed, match=f"{job.run_id}: loss nan at step 3"):
         trained(job, root, tmp_path / "run")
     assert not (tmp_path / "run" / "out" / "last").exists()
+
+
+@pytest.mark.parametrize(("at_end", "steps"), [(False, [8, 16]), (True, [8, 16, 20])])
+def test_the_last_step_is_evaluated_between_intervals_only_where_it_is_asked_for(tmp_path, at_end, steps):
+    job = micro.job(tmp_path, selection={"every": 8, "at_end": at_end})
+    Trainer(job, micro.dev_root(tmp_path), tmp_path / "out", tmp_path / "state").run()
+    found = micro.metrics(tmp_path / "out")
+    assert [entry["step"] for entry in found["history"]] == steps and found["steps"] == 20
+
+
+def test_a_run_shorter_than_the_interval_keeps_its_last_checkpoint(tmp_path):
+    job = micro.job(tmp_path, selection={"every": 50})
+    Trainer(job, micro.dev_root(tmp_path), tmp_path / "out", tmp_path / "state").run()
+    assert micro.metrics(tmp_path / "out")["best"] is None
+    assert micro.equal_weights(tmp_path / "out" / "best", tmp_path / "out" / "last")

@@ -138,10 +138,9 @@ def geometry_verb(parser: ArgumentParser) -> Action:
             suites, failures = {}, {}
             vectors = None
             for step, folder in trajectory_folders(Path(arguments.encoder)):
-                if vectors is None:
-                    vectors = opened(arguments, str(folder))
-                else:
-                    vectors.reload(folder)
+                vectors = vectors or opened(arguments, str(folder))
+                # The notebook of the reproducibility study draws a head whenever it loads a checkpoint (methods 1.8).
+                vectors.reload(folder, head_seed=step)
                 found = run_suites(root, vectors, ["geometry"])
                 suites[str(step)] = found["suites"]["geometry"]
                 failures |= {

@@ -76,13 +76,13 @@ def make_head(
     return kind(settings, hidden, generator)
 
 
-def random_head(hidden: int) -> SentenceHead:
-    """Return a head that no training has seen, the same one at every call.
+def random_head(hidden: int, seed: int = 0) -> SentenceHead:
+    """Return a head that no training has seen, the same one at every call with one seed.
 
     Loading a checkpoint without a pooler puts such a head on it; the reproducibility study measured alignment
-    and uniformity through one (methods 1.8).
+    and uniformity through one, drawn anew for every checkpoint (methods 1.8).
     """
-    return make_head(MlpHead(kind="mlp"), hidden, torch.Generator().manual_seed(0))
+    return make_head(MlpHead(kind="mlp"), hidden, torch.Generator().manual_seed(seed))
 
 
 def head_config(head: SentenceHead | None) -> dict[str, Any]:

@@ -83,14 +83,16 @@ class SentenceEncoder:
             head.to(device)
         return cls(backbone.to(device), head, _open_tokenizer(folder), pooling, max_length, batch_tokens)
 
-    def reload(self, folder: Path) -> None:
+    def reload(self, folder: Path, head_seed: int = 0) -> None:
         """Take the weights of another checkpoint of the same run; tokens are kept.
 
-        A head that no training has seen is none of the checkpoint's, so it stays as it is.
+        A random head is none of the checkpoint's: it is drawn anew from `head_seed`.
         """
         self.backbone.load_state_dict(open_backbone(folder, self.backbone.engine).state_dict())
         if self.pooling == "cls-head":
             self.head.load_state_dict(_head_for(self.pooling, folder, self.backbone.hidden).state_dict())
+        elif self.pooling == "random-head":
+            self.head = random_head(self.backbone.hidden, head_seed).to(self.device)
         self.forget()
 
     def __call__(self, sentences: Sequence[str]) -> np.ndarray:

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from replicse.checked import Checked, Count, Number, Positive, Rate, Share, Told, Whole
 from replicse.errors import BadInput, nearest
 from replicse.registry.encoders import Pooling
-from replicse.registry.suites import SUITES
+from replicse.registry.suites import AGGREGATIONS, SUITES
 
 
 class DropoutRates(Checked):
@@ -39,15 +39,24 @@ class Optimisation(Checked):
 
 
 class SelectionRule(Checked):
-    """Which checkpoint is best: the metric on a development set, read every `every` steps (0: never)."""
+    """Which checkpoint is best: the metric on a development set, read every `every` steps (0: never).
+
+    As in the released code of SimCSE the last step is read only where it is a multiple of `every`; `at_end` reads it
+    in any case. Where nothing was read, the last checkpoint is the best.
+    """
 
     metric: str = "sts-dev/STS-B/all"
     every: Annotated[Whole, Field(ge=0)] = 125
+    at_end: bool = False
 
     @model_validator(mode="after")
     def _is_selectable(self) -> Self:
         known = [
-            f"{name}/{path}" for name, suite in SUITES.items() if suite.development for path in suite.metrics
+            f"{name}/{path}"
+            for name, suite in SUITES.items()
+            if suite.development
+            for path in suite.metrics
+            if path.rpartition("/")[2] in AGGREGATIONS
         ]
         if self.metric not in known:
             raise Told(f'metric is "{self.metric}", none on development data{nearest(self.metric, known)}')

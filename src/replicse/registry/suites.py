@@ -115,6 +115,7 @@ SUITES: dict[str, Suite] = {
         development=True,
     ),
     "geometry": Suite("replicse.evaluation.geometry", "fast", _GEOMETRY),
+    "geometry-test": Suite("replicse.evaluation.geometry", "fast", _GEOMETRY, {"splits": ("test",)}),
     "spectrum": Suite(
         "replicse.evaluation.spectrum", "fast", ("effective_rank", "n_sentences", "dimensions")
     ),

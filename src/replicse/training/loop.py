@@ -161,7 +161,8 @@ class Trainer:
         if step in spec.trajectory.steps():
             self._save_encoder(f"trajectory/step-{step}")
         every = spec.selection.every
-        if not every or step == 0 or (step % every and step != self.steps):
+        at_end = spec.selection.at_end and step == self.steps
+        if not every or step == 0 or (step % every and not at_end):
             return
         self._check(step, loss)
         value = self._dev_score()

@@ -1,6 +1,7 @@
 """Tabulate: from the plan of an item and the evaluations of its encoders to its result, and its rows as CSV."""
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -160,7 +161,13 @@ def _outcome(plan: Plan, cell: Cell, found: Values, evaluations: Evaluations) ->
         return {"reason": quoted}
     if cell.column.kind == "text":
         texts = list(dict.fromkeys(value for value in found.per_seed if value is not None))
-        return {"text": " / ".join(texts), "n_seeds": len(texts), "verdict": "" if texts else "not run"}
+        reason = _rank_kept(plan, cell, texts, evaluations) if texts else ""
+        return {
+            "text": " / ".join(texts),
+            "n_seeds": len(texts),
+            "verdict": "" if texts else "not run",
+            "reason": reason,
+        }
     why_not = why_not_comparable(plan, cell)
     over = cell.column.over
     judgement = judge(
@@ -175,6 +182,35 @@ def _outcome(plan: Plan, cell: Cell, found: Values, evaluations: Evaluations) ->
     )
     pairs = _over_pairs(cell, evaluations) if judgement.verdict != "failed" else {}
     return {**vars(judgement), **pairs}
+
+
+def _rank_kept(plan: Plan, cell: Cell, texts: Sequence[str], evaluations: Evaluations) -> str:
+    """Return whether a printed sentence is ours in its cell, in another one of its column and group, or nowhere.
+
+    Sentences are the same where their words are: case, spaces and punctuation do not count. Blank where nothing is
+    printed, and at a scale that is not the paper's.
+    """
+    if cell.reported is None or not plan.scale.comparable:
+        return ""
+    wanted = _words(cell.reported.value)
+    if wanted in map(_words, texts):
+        return "kept: the printed sentence"
+    others = [
+        other
+        for other in plan.cells[cell.item.id]
+        if (other.column.id, other.protocol, other.row.group)
+        == (cell.column.id, cell.protocol, cell.row.group)
+    ]
+    found = [
+        value for other in others for value in values(plan, other, evaluations).per_seed if value is not None
+    ]
+    return (
+        "another rank: the printed sentence is ours elsewhere" if wanted in map(_words, found) else "absent"
+    )
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
 
 
 def why_not_comparable(plan: Plan, cell: Cell) -> str:
