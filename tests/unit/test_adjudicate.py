@@ -174,7 +174,7 @@ def same_runs(plan, item):
     """Return the rows whose variant stands on the encoders of the text."""
     described = {cell.key: cell for cell in plan.described(item)}
     pairs = {
-        (*cell.key[1:], cell.protocol): cell.encoders == described[cell.key].encoders
+        (*cell.key[1:], cell.protocol): bool(cell.encoders) and cell.encoders == described[cell.key].encoders
         for cell in plan.cells[item]
     }
     result = item_result(plan, plan.items[item], Nothing(plan.paths))

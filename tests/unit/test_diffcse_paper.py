@@ -25,7 +25,7 @@ COUNTS = {
     "table6": 16,
     "table7": 6,
     "table8": 8,
-    "table9": 3,
+    "table9": 21,
     "table10": 6,
     "table11": 9,
     "table12": 6,

@@ -293,7 +293,7 @@ def test_a_sentence_is_told_as_it_stands(plan, tmp_path, monkeypatch):
     assert story["printed"][0].startswith("A group of men traveling over the ocean")
     assert story["reproduced"] == ["Some men sail at sea."]
     assert story["seeds"][0].startswith("Some men sail at sea.  ")
-    assert story["verdict"] == ["none"]
+    assert story["verdict"] == ["none: absent"]
 
 
 def test_a_failure_is_told_in_place_of_a_number(plan, tmp_path, monkeypatch):
