@@ -173,6 +173,11 @@ def encoder_pooling(wildcards):
     return PLAN.encoders[wildcards.encoder].pooling
 
 
+def encoder_engine(wildcards):
+    """Return the engine that reads an encoder."""
+    return PLAN.encoders[wildcards.encoder].engine
+
+
 def encoder_run(wildcards):
     """Return the folder of the run that an encoder comes from."""
     return PATHS.run(PLAN.encoders[wildcards.encoder].source.run)

@@ -18,6 +18,7 @@ rule align_uniformity_checkpoints:
         code=code("evaluation", "encoder", "data"),
         run=encoder_run,
         pooling=encoder_pooling,
+        engine=encoder_engine,
     shell:
-        "python -m replicse geometry --trajectory --encoder {params.run} --pooling {params.pooling} --data {input.data}"
+        "python -m replicse geometry --trajectory --encoder {params.run} --pooling {params.pooling} --engine {params.engine} --data {input.data}"
         " --threads {threads} --out {output.scores} > {log} 2>&1"

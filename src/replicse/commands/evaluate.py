@@ -10,7 +10,7 @@ from typing import Any
 from replicse.commands import Action, json_mapping
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json
-from replicse.registry.encoders import POOLINGS, WordVectors, postprocessing_of
+from replicse.registry.encoders import ENGINES, POOLINGS, WordVectors, postprocessing_of
 from replicse.study.results.pairs import packed_pairs
 
 log = logging.getLogger(__name__)
@@ -21,6 +21,9 @@ def add_encoder_arguments(parser: ArgumentParser) -> None:
     """Add the arguments that name an encoder and how it is read."""
     parser.add_argument("--encoder", default="", help="a Hugging Face encoder folder, or a hub id")
     parser.add_argument("--pooling", choices=POOLINGS, default="cls")
+    parser.add_argument(
+        "--engine", choices=ENGINES, default="auto", help="default: packed for BERT, RoBERTa, DistilBERT"
+    )
     parser.add_argument(
         "--max-length", type=int, default=MAX_LENGTH, help=f"default: {MAX_LENGTH} word pieces"
     )
@@ -41,7 +44,11 @@ def opened(arguments: Namespace, folder: str) -> Any:
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     return SentenceEncoder.open(
-        folder, arguments.pooling, max_length=arguments.max_length, device=arguments.device
+        folder,
+        arguments.pooling,
+        max_length=arguments.max_length,
+        device=arguments.device,
+        engine=arguments.engine,
     )
 
 

@@ -11,6 +11,7 @@ from replicse.registry.corpora import DataFile
 Pooling = Literal["cls", "cls-head", "random-head", "mean", "first-last", "first-last-0", "last2"]
 POOLINGS: tuple[str, ...] = Pooling.__args__
 Engine = Literal["auto", "packed", "transformers"]
+ENGINES: tuple[str, ...] = Engine.__args__
 Precision = Literal["fp32", "bf16", "fp16"]
 Checkpoint = Literal["best", "last"]
 
