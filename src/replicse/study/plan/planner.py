@@ -96,7 +96,7 @@ def recipes_in_order(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]
 
 
 def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iterator[Item]:
-    """Yield the items of a config in the papers' order, each with the rows that are asked for."""
+    """Yield the items of a config, each with the rows that are asked for; all papers stand by their years."""
     known = [item.id for paper in papers.values() for item in paper.items.values()]
     rows = config.rows or {}
     for key, names in (
@@ -111,7 +111,8 @@ def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iter
         for row in wanted or [""]:
             if row not in ids:
                 raise BadInput(f'{file}: rows.{name} names "{row}"{nearest(row, ids)}')
-    chosen = dict.fromkeys(papers, "all") if config.papers == "all" else config.papers
+    by_year = sorted(papers, key=lambda key: (papers[key].about.year, key))
+    chosen = dict.fromkeys(by_year, "all") if config.papers == "all" else config.papers
     if not any(chosen.values()):
         raise BadInput(f"{file}: papers asks for no item; name one, or all")
     for key, wanted in chosen.items():
