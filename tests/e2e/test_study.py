@@ -97,7 +97,7 @@ def test_a_second_run_does_nothing(study):
 def test_a_trained_encoder_is_evaluated_outside_the_study(study, tmp_path):
     from replicse.cli import main
 
-    record = json.loads(next((study / "results/micro/encoders").glob("*/evaluation.json")).read_text())
+    record = json.loads(next((study / "results/micro/encoders").glob("*/fast.json")).read_text())
     out = tmp_path / "again.json"
     words = [
         "--encoder",

@@ -1,4 +1,4 @@
-"""Intervals: one more draw of a training run, rank correlations over pairs, aggregates over tasks; priors."""
+"""Intervals: one more draw of a run, correlations over pairs, differences over seeds, aggregates over tasks."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
