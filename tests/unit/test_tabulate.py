@@ -423,6 +423,15 @@ def test_what_is_no_number_is_a_failure_that_names_it(study, value):
     assert f'is "{value}"; expected a number' in cell["reason"] and PATH in cell["reason"]
 
 
+@pytest.mark.parametrize("value", [150.0, -100.5])
+def test_a_correlation_beyond_100_is_a_failure_that_names_it(study, value):
+    (cell,) = study.cells(study.plan(seeds=1), each(value))
+    assert (cell["verdict"], cell["reproduced"]) == ("failed", "")
+    assert f"{PATH} of " in cell["reason"] and f"is {value}; expected at most 100" in cell["reason"]
+    (highest,) = study.cells(study.plan(seeds=1), each(100.0))
+    assert highest["reproduced"] == "100.0"
+
+
 @pytest.mark.parametrize("text", ["[]", "{}", '{"suites": []}', '{"suites": null}'])
 def test_an_evaluation_without_suites_is_refused_by_name(study, text):
     plan = study.plan(seeds=1)

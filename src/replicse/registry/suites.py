@@ -174,6 +174,14 @@ def is_metric(path: str) -> bool:
     )
 
 
+def is_percentage(path: str) -> bool:
+    """Return whether what stands at a metric path is a correlation, an accuracy or a recall x 100."""
+    suite, _, rest = path.partition("/")
+    return suite in ("sts", "sts-dev", "transfer", "transfer-dev", "recall") and rest.rpartition("/")[
+        2
+    ] not in ("n", "corpus")
+
+
 def file_of(path: str) -> str:
     """Return the name of the evaluation file that holds a metric path: a group, `trajectory` or `counts`."""
     suite = path.partition("/")[0]

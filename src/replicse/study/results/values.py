@@ -10,7 +10,7 @@ import numpy as np
 
 from replicse.errors import BadInput
 from replicse.files import read_json
-from replicse.registry.suites import file_of
+from replicse.registry.suites import file_of, is_percentage
 from replicse.study.paper.tables import Reducer
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Cell, Plan
@@ -102,6 +102,11 @@ def _number(value: object, encoder: str, path: str, failures: list[str]) -> floa
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
         failures.append(f'{path} of {encoder} is "{value}"; expected a number')
+        return None
+    if is_percentage(path) and abs(value) > 100:
+        failures.append(
+            f"{path} of {encoder} is {value}; expected at most 100, delete the file and evaluate again"
+        )
         return None
     return float(value)
 
