@@ -138,17 +138,18 @@ class Plan:
         """Return the run behind each folder of weights that another run may stand on."""
         return {self.paths.checkpoint(run, which): run for run in self.runs for which in ("best", "last")}
 
-    def hours(self, runs: Iterable[str]) -> float | None:
-        """Return the estimated hours of some runs on the scale's device; None where one cannot be estimated."""
+    @cached_property
+    def _sources(self) -> dict[str, Init]:
+        """Return what every run, and every folder of weights, was made from."""
         folders = {folder: Init(run=run) for folder, run in self.checkpoints.items()}
         released = {self.paths.backbone(name): Init(**source) for name, source in self.backbones.items()}
-        sources = {run: spec.init for run, spec in self.runs.items()} | folders | released
-        each = [
-            run_hours(
-                self.runs[run], self.scale.rows(self.runs[run].corpus["name"]), self.scale.cost.flops, sources
-            )
-            for run in runs
-        ]
+        return {run: spec.init for run, spec in self.runs.items()} | folders | released
+
+    def hours(self, runs: Iterable[str]) -> float | None:
+        """Return the estimated hours of some runs on the scale's device; None where one cannot be estimated."""
+        speed = self.scale.cost.flops
+        specs = [self.runs[run] for run in runs]
+        each = [run_hours(run, self.scale.rows(run.corpus["name"]), speed, self._sources) for run in specs]
         return None if None in each else sum(each)
 
     def evaluation_files(self, item: Item) -> list[str]:
