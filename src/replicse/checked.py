@@ -12,7 +12,8 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from replicse.errors import BadInput, MissingData, nearest
+from replicse import files
+from replicse.errors import BadInput, nearest
 
 MOST_BYTES, MOST_NODES, DEEPEST, LONGEST_LINE = 2 << 20, 100_000, 60, 4000
 
@@ -253,17 +254,8 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
 
 
 def read_text(path: Path) -> str:
-    """Return a file's text; MissingData where it is absent, BadInput where it is a folder, too large or no UTF-8."""
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise BadInput(f"{path}: {path.stat().st_size:,} bytes; expected at most {MOST_BYTES:,}")
-        return path.read_bytes().decode("utf-8")
-    except FileNotFoundError:
-        raise MissingData(f"{path}: no such file") from None
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{path}: byte {error.start + 1} is not UTF-8; save the file as UTF-8") from None
+    """Return the text of a file that a person wrote; MissingData or BadInput as `files.read_text` raises them."""
+    return files.read_text(path, "save the file as UTF-8", MOST_BYTES)
 
 
 def read_yaml(path: Path) -> Any:

@@ -45,7 +45,7 @@ def write_json(path: Path | str, value: Any) -> None:
 def read_json(path: Path | str) -> Any:
     """Return the value of a JSON file; MissingData where it is absent, BadInput where it is broken."""
     try:
-        return json.loads(_text(Path(path)))
+        return json.loads(read_text(Path(path)))
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{path}: not JSON ({error}); mend it or make it again") from None
 
@@ -65,7 +65,7 @@ def write_rows(path: Path | str, fields: Sequence[str], rows: Iterable[Mapping[s
 
 def read_rows(path: Path | str) -> list[dict[str, str]]:
     """Return the rows of a CSV file as text by field; MissingData where it is absent, BadInput where it is broken."""
-    reader = csv.DictReader(io.StringIO(_text(Path(path)), newline=""), strict=True)
+    reader = csv.DictReader(io.StringIO(read_text(Path(path)), newline=""), strict=True)
     try:
         rows = list(reader)
     except csv.Error as error:
@@ -78,16 +78,21 @@ def read_rows(path: Path | str) -> list[dict[str, str]]:
     return rows
 
 
-def _text(path: Path) -> str:
-    """Return the UTF-8 text of a file, line ends as they are."""
+def read_text(path: Path, remedy: str = "mend it or make it again", most: int | None = None) -> str:
+    """Return the UTF-8 text of a file, line ends as they are.
+
+    Raises MissingData where it is absent, BadInput where it is a folder, no UTF-8, or larger than `most` bytes.
+    """
     try:
+        if most is not None and path.stat().st_size > most:
+            raise BadInput(f"{path}: {path.stat().st_size:,} bytes; expected at most {most:,}")
         return path.read_bytes().decode("utf-8")
     except FileNotFoundError:
         raise MissingData(f"{path}: no such file") from None
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError as error:
-        raise BadInput(f"{path}: byte {error.start + 1} is not UTF-8; mend it or make it again") from None
+        raise BadInput(f"{path}: byte {error.start + 1} is not UTF-8; {remedy}") from None
 
 
 def copy_file(source: Path | str, target: Path | str) -> None:
