@@ -68,9 +68,8 @@ def claim_lines(rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
         outcomes = f"{row['reported']:<15}{row['reproduction'] or '-':<15}{row['ours']:<16}"
         probability = f"{float(row['probability']):.2f}" if row["probability"] else ""
         yield f"{row['claim']:<{width}}{outcomes}{probability}".rstrip()
-        yield textwrap.fill(
-            f"{row['text']} ({row['place']})", WIDTH, initial_indent="  ", subsequent_indent="  "
-        )
+        for line in (f"{row['text']} ({row['place']})", row["remark"]):
+            yield from textwrap.wrap(line, WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
 def adjudicate_verb(parser: ArgumentParser) -> Action:

@@ -10,7 +10,8 @@ from replicse.report.content.tables import Sheet
 TITLE = "Claims"
 TEXT = (
     "A claim is a sentence that a paper states as a result, written as relations between cells, all of which must"
-    " hold. *In print* judges it by the paper's own numbers, *reproduction study* by the numbers that the study which"
+    " hold; a sentence that can be read in several ways needs one reading under which all of it holds, and the outcome"
+    " of each stands behind it. *In print* judges it by the paper's own numbers, *reproduction study* by the numbers that the study which"
     " repeated the paper prints for the same cells, and *ours* by our paired seeds.",
     "The probability is that of the claim's weakest part (Student's t over the paired seeds): supported from 0.95,"
     " contradicted up to 0.05, undetermined between them and with one seed. Printed numbers decide outright, except"
@@ -40,7 +41,7 @@ def claims_sheet(rows: Iterable[Mapping[str, str]], title: str = TITLE) -> Sheet
     """Return one row per claim, as `claim_rows` or claims.csv has them."""
     cells = tuple(
         (
-            f"{row['claim']}: {row['text']}",
+            f"{row['claim']}: {row['text']}" + (f" ({row['remark']})" if row["remark"] else ""),
             row["place"],
             cells_text(row["cells"].split("; ")),
             *(marked(row[view]) for view in ("reported", "reproduction", "ours")),

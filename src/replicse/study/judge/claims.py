@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from replicse.errors import BadInput
 from replicse.study.judge.readings import OurCells, Reading, printed_reading
 from replicse.study.paper.cell_names import ROWS, CellNames
-from replicse.study.paper.claims import STRICT, Claim, Relation, Side
+from replicse.study.paper.claims import SIZES, STRICT, Claim, Relation, Side
 from replicse.study.paper.counterparts import CellKey, counterparts
 from replicse.study.paper.papers import Paper
 from replicse.study.plan.plan import Plan
@@ -16,10 +16,12 @@ from replicse.study.results.table import ItemResult
 from replicse.study.results.values import paired
 
 SURE = 0.95
+BEST = ("supported", "undetermined", "not comparable", "contradicted", "not run")
+BY_ROWS = ("pareto", "dominance")  # sides that compare rows with each other, at whatever scale
 NAMED = 3  # cells that a reason names before it only counts them
 SAME_RUN = "both sides are the same run"
 FIELDS = (
-    "claim", "text", "place", "cells", "reported", "reproduction", "ours", "probability", "n_seeds", "reason",
+    "claim", "text", "place", "cells", "reported", "reproduction", "ours", "probability", "n_seeds", "remark", "reason",
 )  # fmt: skip
 Readings = Callable[[str], Reading]
 
@@ -29,9 +31,7 @@ Readings = Callable[[str], Reading]
 
 def resolved(claim: Claim, names: CellNames) -> Claim:
     """Return the claim with full names and with `*` replaced by rows; BadInput names an unknown cell."""
-    return claim.model_copy(
-        update={"relations": tuple(_resolved(claim, relation, names) for relation in claim.relations)}
-    )
+    return claim.changed(lambda relation: [_resolved(claim, relation, names)])
 
 
 def _resolved(claim: Claim, relation: Relation, names: CellNames) -> Relation:
@@ -43,7 +43,7 @@ def _resolved(claim: Claim, relation: Relation, names: CellNames) -> Relation:
         lists = [
             [full for full in found[name] if ROWS not in name or full not in named] for name in old.cells
         ]
-        if old.form == "pareto":
+        if old.form in BY_ROWS:
             lists = _same_rows(lists, names)
         if old.cells and not all(lists):
             raise BadInput(f'{claim.where}: "{old.cells[0]}" leaves no row to compare')
@@ -66,7 +66,8 @@ class ClaimOutcome:
     """What the numbers say of a claim: supported, contradicted, undetermined, not comparable or not run.
 
     `probability` is that of the weakest part, None where a part has none; `n_seeds` the fewest paired seeds of a
-    part that has seeds, else 0; `decided_by` holds the cells of the part that decides.
+    part that has seeds, else 0; `decided_by` holds the cells of the part that decides. `readings` holds the outcome
+    of each reading of the claim, where there are several.
     """
 
     outcome: str
@@ -74,6 +75,7 @@ class ClaimOutcome:
     n_seeds: int
     reason: str
     decided_by: tuple[str, ...] = ()
+    readings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -90,12 +92,42 @@ class _Part:
 
 
 def judge_claim(claim: Claim, values: Readings) -> ClaimOutcome:
-    """Judge a claim, whose names are resolved, on what `values` returns for a cell.
+    """Judge a claim, whose names are resolved, on what `values` returns for a cell."""
+    return _one_of(claim, {name: judge_parts(parts, values) for name, parts in claim.parts().items()})
 
-    An intersection-union test: the claim is as probable as its weakest part. A part that is contradicted decides
-    even where others are missing; support asks for all of them. Not run: no part can be judged.
+
+def _one_of(claim: Claim, found: Mapping[str, ClaimOutcome]) -> ClaimOutcome:
+    """Return the outcome of a claim from those of its readings: supported where one reading supports all of it.
+
+    It is contradicted where every reading is, and open where one is open. What the claim names and no cell holds
+    keeps it from support, not from contradiction.
     """
-    parts = [_judged(relation, values) for relation in claim.parts()]
+    if claim.untested:
+        found = {name: _in_part(outcome, claim.untested) for name, outcome in found.items()}
+    if len(found) == 1:
+        return next(iter(found.values()))
+    outcomes = {name: outcome.outcome for name, outcome in found.items()}
+    most = min(found.values(), key=lambda one: (BEST.index(one.outcome), -(one.probability or 0.0)))
+    if most.outcome == "contradicted" and "not run" in outcomes.values():
+        most = replace(most, outcome="undetermined", probability=None)
+    reason = "; ".join(f"in {name}: {outcome.reason}" for name, outcome in found.items())
+    return replace(most, reason=reason, readings=outcomes)
+
+
+def _in_part(found: ClaimOutcome, untested: str) -> ClaimOutcome:
+    reason = f"not tested: {untested}; {found.reason}".removesuffix("; ")
+    if found.outcome == "supported":
+        return replace(found, outcome="undetermined", probability=None, reason=reason)
+    return replace(found, reason=reason) if found.outcome != "contradicted" else found
+
+
+def judge_parts(relations: Sequence[Relation], values: Readings) -> ClaimOutcome:
+    """Judge relations between single cells, all of which must hold.
+
+    An intersection-union test: together they are as probable as the weakest. One that is contradicted decides
+    even where others are missing; support asks for all of them. Not run: none can be judged.
+    """
+    parts = [_judged(relation, values) for relation in relations]
     judged = [part for part in parts if not part.missing]
     known = [part for part in judged if part.probability is not None]
     weakest = min(known, key=lambda part: (part.probability, part.slack), default=None)
@@ -105,7 +137,7 @@ def judge_claim(claim: Claim, values: Readings) -> ClaimOutcome:
         reason = f"{failing} of {_counting(parts)} fail{'s' if failing == 1 else ''}: {weakest.shown}"
         return ClaimOutcome("contradicted", weakest.probability, n_seeds, reason, weakest.relation.cells)
     if not judged:
-        return ClaimOutcome("not run", None, 0, _missing(parts))
+        return ClaimOutcome("not run", None, 0, _missing(parts) if parts else "")
     if len(known) < len(parts):
         return _undecided(parts, n_seeds)
     outcome = "supported" if weakest.probability >= SURE else "undetermined"
@@ -143,10 +175,7 @@ def _judged(relation: Relation, values: Readings) -> _Part:
         return _Part(relation, str(relation), missing=missing)
     columns = paired([reading.values for reading in readings.values()], str(relation))
     by_seed = [dict(zip(readings, numbers, strict=True)) for numbers in zip(*columns, strict=True)]
-    left, right = (
-        [side.value([numbers[name] for name in side.cells]) for numbers in by_seed]
-        for side in (relation.left, relation.right)
-    )
+    left, right = zip(*(relation.numbers(numbers) for numbers in by_seed), strict=True)
     slacks = [relation.slack(*pair) for pair in zip(left, right, strict=True)]
     slack = mean_and_spread(slacks)[0]
     shown = f"{relation} ({_shown(relation.left, left)}{_shown(relation.right, right, ' and ')})"
@@ -158,7 +187,8 @@ def _judged(relation: Relation, values: Readings) -> _Part:
     if _same_run(relation, readings):
         return replace(part, n_seeds=seeds, doubt=SAME_RUN)
     if seedless:
-        half = sum(_half_digit(side, readings) for side in (relation.left, relation.right))
+        half = max(_half_digit(side, readings) for side in relation.lefts())
+        half += _half_digit(relation.right, readings)
         tied = slack == 0 and relation.op not in STRICT
         if abs(slack) < round(half, 10) and not tied:
             return replace(part, doubt="within rounding")
@@ -174,7 +204,7 @@ def _same_run(relation: Relation, readings: Mapping[str, Reading]) -> bool:
     left, right = ([readings[name].runs for name in side.cells] for side in (relation.left, relation.right))
     compared = [(left, right)]
     for side, runs in ((relation.left, left), (relation.right, right)):
-        compared += [(runs[:1], runs[1:])] if side.form in ("difference", "share") else []
+        compared += [(runs[:1], runs[1:])] if SIZES.get(side.form) == 2 else []
     return any(one and all(one) and sorted(one) == sorted(other) for one, other in compared)
 
 
@@ -259,6 +289,7 @@ def claim_rows(plan: Plan, claims: Iterable[Claim], results: Iterable[ItemResult
                 "ours": own.outcome,
                 "probability": "" if own.probability is None else repr(own.probability),
                 "n_seeds": str(own.n_seeds),
+                "remark": _remark(claim, views),
                 "reason": ". ".join(f"{view}: {found.reason}" for view, found in views.items() if found),
             }
         )
@@ -267,6 +298,16 @@ def claim_rows(plan: Plan, claims: Iterable[Claim], results: Iterable[ItemResult
 
 def _on_paper(outcome: ClaimOutcome) -> str:
     return "not printed" if outcome.outcome == "not run" else outcome.outcome
+
+
+def _remark(claim: Claim, views: Mapping[str, ClaimOutcome | None]) -> str:
+    """Return what each reading of a claim came to, where one could be judged, and what of it is not tested."""
+    told = [
+        f"{view}: {', '.join(f'{name} {outcome}' for name, outcome in found.readings.items())}"
+        for view, found in views.items()
+        if found and set(found.readings.values()) - {"not run"}
+    ]
+    return "; ".join([*told, *([f"not tested: {claim.untested}"] if claim.untested else [])])
 
 
 class _Counterpart:
@@ -301,15 +342,17 @@ class _Ours:
 
     def judge(self, claim: Claim) -> ClaimOutcome:
         """Judge what is comparable of a claim; the outcome says so where that is not all of it."""
+        return _one_of(claim, {name: self._judged(parts) for name, parts in claim.parts().items()})
+
+    def _judged(self, parts: Sequence[Relation]) -> ClaimOutcome:
         scale = self._plan.scale
-        parts = claim.parts()
         kept = tuple(part for part in parts if scale.comparable or not self._absolute(part))
-        if not kept:
+        if parts and not kept:
             reason = (
                 f"every part holds a printed number or a margin, and {scale.name} is not the paper's setting"
             )
             return ClaimOutcome("not comparable", None, 0, reason)
-        found = judge_claim(claim.model_copy(update={"relations": kept}), self)
+        found = judge_parts(kept, self)
         if found.outcome == "not run":
             return found
         if not scale.judges_orders:
@@ -331,8 +374,9 @@ class _Ours:
         return known is None or next(row.quoted for row in known.rows if row.id == key[1])
 
     def _absolute(self, part: Relation) -> bool:
-        """Return whether a part holds a number of the paper's own setting."""
-        if part.margin != 0 or "number" in (part.left.form, part.right.form):
+        """Return whether a part holds a number of the paper's own setting; how many rows are ordered so is none."""
+        ordinal = part.op != "within" and part.left.form in BY_ROWS
+        if part.margin != 0 or ("number" in (part.left.form, part.right.form) and not ordinal):
             return True
         keys = [self._names.key(name) for name in part.cells]
         cells = [cell for cell in map(self._cells.cell, keys) if cell is not None]

@@ -50,13 +50,14 @@ class CellNames:
         """Return the full names that a name stands for; BadInput names the nearest one where there is none.
 
         A name may leave out its paper, which is then `home`. A `*` in the place of the row stands for every row
-        with a printed number.
+        with a printed number, or for every row where the column has none in print (a figure without numbers).
         """
         full = name if name.partition("/")[0] in self._papers else f"{home}/{name}"
         item, starred, rest = full.partition(ROWS)
         if starred:
             same = [key for key in self._names if key[0] == item and rest in (key[2], "/".join(key[2:]))]
-            names = tuple(known for known in map(self.name, same) if self._printed(known))
+            every = tuple(map(self.name, same))
+            names = tuple(filter(self._printed, every)) or every
         else:
             names = (self.name(self._keys[full]),) if full in self._keys else ()
         if not names:

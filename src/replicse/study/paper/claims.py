@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -13,17 +13,20 @@ from replicse.errors import BadInput
 from replicse.study.paper.protocols import listed
 
 STRICT = (">", "<")
-SIZES = {"number": 0, "difference": 2, "share": 2}
+SIZES = {"number": 0, "difference": 2, "share": 2, "change": 2}
 
 
 class Side(Checked):
     """One side of a relation: a number, each of some cells in turn, or one number made of several cells.
 
-    `form` is number, each, difference (first - second), mean, share (100 * first / second) or pareto: the number
-    of rows that no other row dominates, its cells being all alignments and then all uniformities, lower better.
+    `form` is number, each, difference (first - second), mean, share (100 * first / second), change (their difference
+    in percent of the second), or one of two that compare rows by their alignments and their uniformities, lower
+    better. pareto: how many rows no other row dominates. dominance: of the pairs in which one row dominates the
+    other, the percentage in which it has the higher score too, scores being the last third of the cells (SimCSE
+    section 7).
     """
 
-    form: Literal["number", "each", "difference", "mean", "share", "pareto"]
+    form: Literal["number", "each", "difference", "mean", "share", "change", "pareto", "dominance"]
     cells: tuple[Text, ...] = ()
     number: Number = 0.0
 
@@ -43,23 +46,29 @@ class Side(Checked):
                 return values[0] - values[1]
             case "mean":
                 return math.fsum(values) / len(values)
-            case "share":
-                return 100 * values[0] / values[1] if values[1] else math.nan
+            case "share" | "change":
+                share = 100 * values[0] / values[1] if values[1] else math.nan
+                return share if self.form == "share" else share - 100
             case "pareto":
-                half = len(values) // 2
-                return float(_undominated(list(zip(values[:half], values[half:], strict=True))))
+                return float(_undominated(_columns(values, 2)))
+            case "dominance":
+                return _concordant(_columns(values, 3))
             case _:
                 return values[0]
+
+    def of_cells(self, values: Mapping[str, float]) -> float:
+        """Return the side's number for values by cell."""
+        return self.value([values[cell] for cell in self.cells])
 
     def half_digit(self, values: Sequence[float], halves: Sequence[float]) -> float:
         """Return how far rounding of the cells can have moved the number, at most."""
         match self.form:
             case "mean":
                 return math.fsum(halves) / len(halves)
-            case "share":
+            case "share" | "change":
                 moved = halves[0] + abs(values[0] / values[1]) * halves[1] if values[1] else math.nan
                 return 100 * moved / abs(values[1]) if values[1] else math.nan
-            case "number" | "pareto":
+            case "number" | "pareto" | "dominance":
                 return 0.0
             case _:
                 return math.fsum(halves)
@@ -72,21 +81,38 @@ class Side(Checked):
                 return f"({self.cells[0]} - {self.cells[1]})"
             case "share":
                 return f"(100 * {self.cells[0]} / {self.cells[1]})"
+            case "change":
+                return f"(100 * {self.cells[0]} / {self.cells[1]} - 100)"
             case "mean":
                 return f"mean({', '.join(self.cells)})"
             case "pareto":
                 paper, item, _, column, *_ = self.cells[0].split("/")
                 return f"rows on the Pareto front of {paper}/{item}, {column}"
+            case "dominance":
+                paper, item, *_ = self.cells[0].split("/")
+                return f"% of pairs of {paper}/{item} whose better row in both scores higher"
             case _:
                 return ", ".join(self.cells)
 
 
-def _undominated(points: Sequence[tuple[float, float]]) -> int:
-    """Return how many points no other point dominates; lower is better on both axes."""
-    return sum(
-        not any(other != point and other[0] <= point[0] and other[1] <= point[1] for other in points)
-        for point in points
-    )
+def _columns(values: Sequence[float], count: int) -> list[tuple[float, ...]]:
+    """Return the rows of as many columns as `count`, which stand one behind the other."""
+    height = len(values) // count
+    return list(zip(*(values[place * height :][:height] for place in range(count)), strict=True))
+
+
+def _dominates(one: Sequence[float], other: Sequence[float]) -> bool:
+    """Return whether a row is at least as good in alignment and uniformity, and better in one; lower is better."""
+    return one[:2] != other[:2] and one[0] <= other[0] and one[1] <= other[1]
+
+
+def _undominated(rows: Sequence[Sequence[float]]) -> int:
+    return sum(not any(_dominates(other, row) for other in rows) for row in rows)
+
+
+def _concordant(rows: Sequence[Sequence[float]]) -> float:
+    higher = [one[2] > other[2] for one, other in itertools.permutations(rows, 2) if _dominates(one, other)]
+    return 100 * sum(higher) / len(higher) if higher else math.nan
 
 
 def _side(entry: object) -> object:
@@ -102,15 +128,21 @@ def _side(entry: object) -> object:
                 raise ValueError("{pareto: {item: NAME, column: NAME}}")
             metrics = ("alignment", "uniformity")
             cells = [f"{cells['item']}/*/{cells['column']}/{metric}" for metric in metrics]
+        if form == "dominance" and not (isinstance(cells, list) and len(cells) == 3):
+            raise ValueError("{dominance: [ALIGNMENTS, UNIFORMITIES, SCORES]}")
         return {"form": form, "cells": cells}
     return entry
 
 
 class Relation(Checked):
-    """`left op right`, where `>` asks for more than `margin` and `within` for at most `margin` in either direction."""
+    """`left op right`, where `>` asks for more than `margin` and `within` for at most `margin` in either direction.
+
+    `up to` is what "by up to 14%" says, and means one thing wherever it stands: nothing on the left lies beyond the
+    number, and the farthest of them reaches it, both to the rounding of the printed number, which is the margin.
+    """
 
     left: Annotated[Side, BeforeValidator(_side)]
-    op: Literal[">", ">=", "<", "<=", "within"]
+    op: Literal[">", ">=", "<", "<=", "within", "up to"]
     right: Annotated[Side, BeforeValidator(_side)]
     margin: Annotated[Number, Field(ge=0)] = 0.0
     over: tuple[Text, ...] = ()
@@ -121,14 +153,17 @@ class Relation(Checked):
             raise ValueError("a cell on one side at least")
         if bool(self.over) != any("{}" in cell for cell in self.cells):
             raise ValueError("{} in a name where over is given, and only there")
+        if self.op == "up to" and (self.right.form != "number" or not self.margin):
+            raise ValueError("a number on the right of up to, and half a unit of its last digit as margin")
         return self
 
     def each(self) -> Iterator["Relation"]:
-        """Yield the relation for each word of `over`, which stands for `{}` in the names."""
-        for word in self.over or ("",):
+        """Yield the relation for each word of `over`, which stands for `{}` in the names; `up to` speaks of all at once."""
+        words = self.over or ("",)
+        for some in [words] if self.op == "up to" else [(word,) for word in words]:
             sides = {
                 name: side.model_copy(
-                    update={"cells": tuple(cell.replace("{}", word) for cell in side.cells)}
+                    update={"cells": tuple(cell.replace("{}", word) for word in some for cell in side.cells)}
                 )
                 for name, side in (("left", self.left), ("right", self.right))
             }
@@ -141,17 +176,39 @@ class Relation(Checked):
 
     def pairs(self) -> Iterator["Relation"]:
         """Yield the relation for every cell of its lists: all of them must hold."""
+        if self.op == "up to":
+            yield self
+            return
         for left, right in itertools.product(_singles(self.left), _singles(self.right)):
             yield self.model_copy(update={"left": left, "right": right})
+
+    def lefts(self) -> list[Side]:
+        """Return the left side, or the several that `up to` takes the farthest of."""
+        if self.op != "up to":
+            return [self.left]
+        size, cells = SIZES.get(self.left.form, 1), self.left.cells
+        return [
+            self.left.model_copy(update={"cells": cells[start : start + size]})
+            for start in range(0, len(cells), size)
+        ]
+
+    def numbers(self, values: Mapping[str, float]) -> tuple[float, float]:
+        """Return the number of either side for values by cell."""
+        lefts, right = ([side.of_cells(values) for side in sides] for sides in (self.lefts(), [self.right]))
+        return (max if right[0] >= 0 else min)(lefts), right[0]
 
     def slack(self, left: float, right: float) -> float:
         """Return by how much the relation holds, negative where it fails, without binary noise."""
         gap = {">": left - right, "<": right - left}.get(self.op[0], -abs(left - right))
-        return round(gap + self.margin if self.op == "within" else gap - self.margin, 10)
+        return round(gap - self.margin if self.op[0] in STRICT else gap + self.margin, 10)
 
     def __str__(self) -> str:
         if self.op == "within":
             return f"{self.left} within {self.margin:g} of {self.right}"
+        if self.op == "up to":
+            first, *others = self.lefts()
+            more = f" and {len(others)} more" if others else ""
+            return f"{first}{more} up to {self.right} ± {self.margin:g}"
         sign = "+" if self.op[0] == ">" else "-"
         return f"{self.left} {self.op} {self.right}" + (f" {sign} {self.margin:g}" if self.margin else "")
 
@@ -161,14 +218,29 @@ def _singles(side: Side) -> list[Side]:
 
 
 class Claim(Checked):
-    """A sentence of a paper and the relations it comes to, all of which must hold."""
+    """A sentence of a paper and the relations it comes to, all of which must hold.
+
+    A sentence that can be read in several ways (a "%" that is percent or points) has `readings`, each with its own
+    relations beside the common ones; it needs one reading under which all of it holds. `untested` says what of the
+    sentence no cell holds, so that nothing supports all of it.
+    """
 
     id: Id
     text: Text
     place: Text
-    relations: Annotated[tuple[Relation, ...], Field(min_length=1)]
+    relations: tuple[Relation, ...] = ()
+    readings: dict[Id, Annotated[tuple[Relation, ...], Field(min_length=1)]] = {}
+    untested: str = ""
     note: str = ""
     _file: Path = PrivateAttr(default=Path())
+
+    @model_validator(mode="after")
+    def _is_testable(self) -> Self:
+        if not (self.relations or self.readings or self.untested):
+            raise ValueError("relations, readings, or untested")
+        if len(self.readings) == 1:
+            raise ValueError("two readings, or relations alone")
+        return self
 
     @property
     def paper(self) -> str:
@@ -188,19 +260,31 @@ class Claim(Checked):
     @property
     def cells(self) -> tuple[str, ...]:
         """Return the names of all cells, each once, in order."""
-        return tuple(dict.fromkeys(cell for relation in self.relations for cell in relation.cells))
+        groups = (self.relations, *self.readings.values())
+        return tuple(dict.fromkeys(cell for group in groups for each in group for cell in each.cells))
 
-    def parts(self) -> tuple[Relation, ...]:
-        """Return the relations between single cells that the claim consists of."""
-        return tuple(part for relation in self.relations for part in relation.pairs())
+    def parts(self) -> dict[str, tuple[Relation, ...]]:
+        """Return by reading the relations between single cells that it consists of; one without a name if alone."""
+        return {
+            name: tuple(part for each in (*self.relations, *own) for part in each.pairs())
+            for name, own in (self.readings or {"": ()}).items()
+        }
+
+    def changed(self, change: Callable[[Relation], Iterable[Relation]]) -> "Claim":
+        """Return the claim with each relation replaced by what `change` makes of it."""
+
+        def new(relations: Iterable[Relation]) -> tuple[Relation, ...]:
+            return tuple(made for each in relations for made in change(each))
+
+        readings = {name: new(own) for name, own in self.readings.items()}
+        return self.model_copy(update={"relations": new(self.relations), "readings": readings})
 
 
 def load_claims(file: Path) -> tuple[Claim, ...]:
     """Return the claims of `papers/<paper>/claims.yaml`, names as written; none where there is no such file."""
     claims = []
     for claim in listed(file, Claim):
-        written = tuple(each for relation in claim.relations for each in relation.each())
-        claims.append(claim.model_copy(update={"relations": written}))
+        claims.append(claim.changed(Relation.each))
         claims[-1]._file = file
     ids = [claim.id for claim in claims]
     twice = next((name for name in ids if ids.count(name) > 1), None)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from replicse.study.paper.papers import Paper
+from replicse.study.paper.papers import TEXT_ITEM, Paper
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.tables import Item, Row
 
@@ -10,9 +10,16 @@ CellKey = tuple[str, str, str, str]  # paper/item, row, column, metric
 
 
 def printed_in(papers: Mapping[str, Paper], key: CellKey) -> Reported | None:
-    """Return what is printed in a cell of a table, a figure or the running text; None where nothing is."""
-    paper, _, item = key[0].partition("/")
-    return papers[paper].reported.get((item, *key[1:]))
+    """Return what is printed in a cell of a table, a figure or the running text; None where nothing is.
+
+    A row may say that the running text prints the number of a cell.
+    """
+    paper, _, name = key[0].partition("/")
+    item = papers[paper].items.get(name)
+    row = next((row for row in item.rows if row.id == key[1]), None) if item else None
+    if row and key[2] in row.printed:
+        return papers[paper].reported.get((TEXT_ITEM, *row.printed[key[2]].split("/"), key[3]))
+    return papers[paper].reported.get((name, *key[1:]))
 
 
 def counterparts(papers: Mapping[str, Paper]) -> dict[CellKey, CellKey]:
