@@ -199,7 +199,13 @@ def test_a_protocol_on_a_table_of_chosen_hyper_parameters_is_chosen_alike(tmp_pa
     plan = load_plan({"scale": "paper", "papers": {"simcse": ["tableA1"]}, "seeds": [0],
                       "adjudicate": ["simcse/tableA1"]}, folder)  # fmt: skip
     best = {AS_DESCRIBED: 3, changed["id"]: 7}
-    write_scores(plan, ["simcse/tableA1"], lambda cell, place: 80 + (place == best[cell.protocol]))
+    # The twelve jobs are three learning rates at each of four batch sizes, which have a column of their own.
+    first = {"best-128": 3, "best-256": 6, "best-512": 9}
+    write_scores(
+        plan,
+        ["simcse/tableA1"],
+        lambda cell, place: 80 + (first.get(cell.column.id, 0) + place == best[cell.protocol]),
+    )
     cells = {
         (cell.column, cell.protocol): cell.reproduced
         for cell in item_result(plan, plan.item("simcse/tableA1"), Evaluations(plan.paths)).cells
@@ -210,6 +216,11 @@ def test_a_protocol_on_a_table_of_chosen_hyper_parameters_is_chosen_alike(tmp_pa
         ("learning-rate", AS_DESCRIBED): 1e-5,
         ("batch-size", changed["id"]): 256.0,
         ("learning-rate", changed["id"]): 3e-5,
+        **{
+            (f"best-{batch}", protocol): 81.0 if batch == chosen else 80.0
+            for protocol, chosen in ((AS_DESCRIBED, 128), (changed["id"], 256))
+            for batch in (64, 128, 256, 512)
+        },
     }
 
 

@@ -10,9 +10,11 @@ from replicse.report.content.tables import Sheet
 TITLE = "Claims"
 TEXT = (
     "A claim is a sentence that a paper states as a result, written as relations between cells, all of which must"
-    " hold; a sentence that can be read in several ways needs one reading under which all of it holds, and the outcome"
-    " of each stands behind it. *In print* judges it by the paper's own numbers, *reproduction study* by the numbers that the study which"
+    " hold. *In print* judges it by the paper's own numbers, *reproduction study* by the numbers that the study which"
     " repeated the paper prints for the same cells, and *ours* by our paired seeds.",
+    "A sentence that can be read in several ways, such as a % that may be percent or points, is supported only if one"
+    " reading supports all of it and contradicted only if every reading is; the outcome of each stands behind the"
+    " sentence, and so does what of it no cell holds, which keeps it from support.",
     "The probability is that of the claim's weakest part (Student's t over the paired seeds): supported from 0.95,"
     " contradicted up to 0.05, undetermined between them and with one seed. Printed numbers decide outright, except"
     " where their rounding could turn the relation. Blank: the study repeated none of the cells.",
@@ -41,7 +43,7 @@ def claims_sheet(rows: Iterable[Mapping[str, str]], title: str = TITLE) -> Sheet
     """Return one row per claim, as `claim_rows` or claims.csv has them."""
     cells = tuple(
         (
-            f"{row['claim']}: {row['text']}" + (f" ({row['remark']})" if row["remark"] else ""),
+            f"{row['claim']}: {row['text']}" + (f" ({row['remark']})" if row.get("remark") else ""),
             row["place"],
             cells_text(row["cells"].split("; ")),
             *(marked(row[view]) for view in ("reported", "reproduction", "ours")),

@@ -158,7 +158,7 @@ class Relation(Checked):
         return self
 
     def each(self) -> Iterator["Relation"]:
-        """Yield the relation for each word of `over`, which stands for `{}` in the names; `up to` speaks of all at once."""
+        """Yield the relation for each word of `over`, in the place of `{}`; `up to` speaks of all words at once."""
         words = self.over or ("",)
         for some in [words] if self.op == "up to" else [(word,) for word in words]:
             sides = {
