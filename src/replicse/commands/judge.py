@@ -147,9 +147,9 @@ def audit_verb(parser: ArgumentParser) -> Action:
             from replicse.report.pages.audit import audit_text
 
             counts = spoken_counts(plan)
-            told = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
+            told = [f"  {count:>3} {kind}" for kind, count in counts.most_common()]
             print(audit_text([one.row() for one in findings]))
-            print(f"\n{counts.total()} numbers of the running texts: {told}")
+            print("\n".join(["", f"{counts.total()} numbers of the running texts:", *told]))
 
     return action
 

@@ -368,10 +368,14 @@ def computed(formula: Formula, operands: Mapping[str, Reported]) -> Printed:
 
 def spoken_counts(plan: Plan) -> Counter[str]:
     """Return how many numbers of the running texts are compared, judged with a sentence, searched, or alone."""
+    said = {
+        "formula": "compared with other numbers",
+        "claim": "judged with their sentence",
+        "searched": "the values of a search",
+        "alone": "alone, for the reason in text.yaml",
+    }
     spoken = spoken_numbers(plan.papers, load_datasets(plan.workflow)).values()
-    kinds = {"compared": "formula", "judged with their sentence": "claim", "of a search": "searched"}
-    of = (next((kind for kind, name in kinds.items() if getattr(one, name)), "alone") for one in spoken)
-    return Counter(of)
+    return Counter(next(told for name, told in said.items() if getattr(one, name)) for one in spoken)
 
 
 def searched(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
