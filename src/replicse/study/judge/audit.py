@@ -467,9 +467,7 @@ def claims(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
     names = CellNames(plan.papers)
     items = {item.id: item for paper in plan.papers.values() for item in paper.items.values()}
     for claim, outcome in contradicted_in_print(plan.papers):
-        reason = outcome.reason
-        for name in sorted(outcome.decided_by, key=len, reverse=True):
-            reason = reason.replace(name, f"[{names.words(names.key(name), claim.paper)}]")
+        reason = names.spelt_out(outcome.reason, claim.paper)
         for name, item in items.items():
             reason = re.sub(rf"{re.escape(name)}\b", item.place.partition(",")[0], reason)
         yield Finding(

@@ -65,6 +65,12 @@ class CellNames:
         said.append(column.label + (f" {column.metric}" if len(columns) > 1 else ""))
         return ", ".join(said)
 
+    def spelt_out(self, text: str, home: str) -> str:
+        """Return a text with every name of a cell in a reader's words, in brackets."""
+        for name in sorted(filter(text.__contains__, self._keys), key=len, reverse=True):
+            text = text.replace(name, f"[{self.words(self._keys[name], home)}]")
+        return text
+
     def found(self, name: str, home: str, where: str) -> tuple[str, ...]:
         """Return the full names that a name stands for; BadInput names the nearest one where there is none.
 

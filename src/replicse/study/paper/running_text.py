@@ -1,5 +1,6 @@
 """Numbers of the running text: what each of them speaks of, so that it can be held against it."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Self
 
@@ -103,7 +104,8 @@ def _check_sentence(entry: Spoken, number: str, printed: Reported, paper: Paper,
     texts = {claim.id: claim.text for claim in paper.claims}
     if entry.claim not in texts:
         raise BadInput(f'{where}: no claim "{entry.claim}"{nearest(entry.claim, texts)}')
-    if printed.value.lstrip("+-−") not in texts[entry.claim]:
+    value = re.escape(printed.value.lstrip("+-−"))
+    if not re.search(rf"(?<![\d.]){value}(?!\.?\d)", texts[entry.claim]):
         raise BadInput(
             f"{where}: claim {entry.claim} does not say {printed.value}, which {number} is; name another"
         )
