@@ -32,7 +32,7 @@ COUNTS = {
     "table13": 6,
     "table14": 6,
     "table15": 20,
-    "text": 54,
+    "text": 55,
     "script": 13,
     "readme": 1,
     "notebook": 76,
@@ -150,7 +150,7 @@ def test_printed_averages_are_the_means_of_their_rows():
 
 def test_rows_copied_from_simcse_agree_with_simcse():
     ours, theirs, seen = numbers_of("diffcse"), numbers_of("simcse"), 0
-    marked = {(r["item"], r["row"]) for r in rows_of("diffcse") if r["note"].startswith("quoted: Gao")}
+    marked = {(r["item"], r["row"]) for r in rows_of("diffcse") if "Gao et al. (2021), Table" in r["note"]}
     for item, row in marked:
         source = {"table1": "table5", "table2": "tableE1"}[item]
         original = row if (source, row, "avg") in theirs else f"unsup-{row}"
@@ -158,6 +158,23 @@ def test_rows_copied_from_simcse_agree_with_simcse():
             assert ours[item, row, column] == theirs[source, original, column], (item, row, column)
             seen += 1
     assert seen == (11 + 9) * 8
+
+
+def test_what_simcse_itself_quotes_is_named_by_its_first_source():
+    """SimCSE marks rows of Reimers and Gurevych and of Zhang et al.; a copy of them is still theirs."""
+    first = {
+        (r["item"], r["row"]): r["note"].partition(",")[0]
+        for r in rows_of("simcse")
+        if r["note"].startswith("quoted: ")
+    }
+    seen = 0
+    for row in rows_of("diffcse"):
+        source = {"table1": "table5", "table2": "tableE1"}.get(row["item"])
+        if "Gao et al. (2021), Table" in row["note"]:
+            wanted = first.get((source, row["row"]), "quoted: Gao et al. (2021)")
+            assert row["note"].partition(",")[0] == wanted, row
+            seen += "as in Gao" in row["note"]
+    assert seen == 7 * 8
 
 
 def test_rows_marked_as_quoted_are_quoted_or_run_again():

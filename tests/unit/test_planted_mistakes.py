@@ -1009,7 +1009,8 @@ def _in_configs_and_papers() -> Iterator[Mistake]:
     yield edited(about, ("[table1, table2,", "[table1, tabel2,"), "order", "tabel2")
     yield edited(about, ("[table1, table2,", "[table1, table1,"), "order", "table1")
     yield edited(about, ("venue: EMNLP 2021\n", ""), "venue")
-    yield edited(about, ("elsewhere: [readme]", "elsewhere: [raedme]"), "raedme")
+    diffcse = f"{PAPERS}/diffcse/paper.yaml"
+    yield edited(diffcse, ("elsewhere: [notebook, readme,", "elsewhere: [notebook, raedme,"), "raedme")
     text = (ROOT / about).read_bytes()
     for key in ("simple-simcse", "under_score", "Upper", "dot.ted", "blank key"):
         name = f"{PAPERS}/{key}/paper.yaml"

@@ -233,7 +233,7 @@ def test_findings_have_a_sheet_per_paper_and_none_is_said():
     }
     page = audit_page([finding | {"paper": "simcse"}, finding | {"paper": "repro"}])
     assert [sheet.title for sheet in page.sheets] == ["simcse", "repro"]
-    assert page.sheets[1].rows == (("Table 6", "x / avg", "74.10", "74.20", "certain", ""),)
+    assert page.sheets[1].rows == (("Table 6", "74.10", "74.20", "certain", ""),)
     assert audit_page([]).text[-1] == "Nothing was found." and audit_page([]).sheets == ()
 
 

@@ -13,7 +13,7 @@ from replicse.commands.study import add_study_arguments, add_workflow_argument, 
 from replicse.errors import BadInput
 from replicse.files import write_rows
 from replicse.study.judge.adjudicate import adjudicate, adjudicated
-from replicse.study.judge.audit import audit, audit_plan, chosen
+from replicse.study.judge.audit import audit, audit_plan, chosen, spoken_counts
 from replicse.study.judge.claims import claim_rows, items_read, study_claims
 from replicse.study.judge.story import cell_story, find_cell, item_of
 from replicse.study.judge.study import judge_study, plan_further, read_results, results_of
@@ -145,7 +145,10 @@ def audit_verb(parser: ArgumentParser) -> Action:
         else:
             from replicse.report.pages.audit import audit_text
 
+            counts = spoken_counts(plan)
+            told = [f"  {count:>3} {kind}" for kind, count in counts.most_common()]
             print(audit_text([one.row() for one in findings]))
+            print("\n".join(["", f"{counts.total()} numbers of the running texts:", *told]))
 
     return action
 

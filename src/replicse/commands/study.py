@@ -15,6 +15,7 @@ from replicse.study.paper.config import Config, checked_config, read_config
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.papers import Paper, load_papers
 from replicse.study.paper.protocols import AS_DESCRIBED
+from replicse.study.paper.running_text import spoken_numbers
 from replicse.study.paper.scales import load_scale
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import (
@@ -136,7 +137,7 @@ def validate_verb(parser: ArgumentParser) -> Action:
     def action(arguments: Namespace) -> None:
         workflow = arguments.workflow
         papers = load_papers(workflow)
-        load_datasets(workflow)
+        spoken_numbers(papers, load_datasets(workflow))
         scales = [load_scale(file) for file in load_scales(workflow).values()]
         check_configs(arguments, papers)
         claims = study_claims(papers, papers)

@@ -1,5 +1,6 @@
 """The audit of the printed numbers, as a page of the report and as text for a terminal."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
@@ -9,11 +10,15 @@ from replicse.report.content.tables import Sheet
 TITLE = "Audit"
 TEXT = (
     "What the printed numbers contradict by themselves: averages against their rows, differences against two papers,"
-    " one number printed twice, percentages that no count of test items gives, sizes against the data sets, sentences"
-    " against tables. Nothing was trained for it. *Certain* is what no rounding explains; else the column says what"
-    " would. A number marked as quoted is the paper's quotation of somebody else, and so may be the mistake.",
+    " one number printed twice, percentages that no count of test items gives, sizes against the data sets, numbers of"
+    " the running text and sentences against tables, values against the search that they come from, single runs against"
+    " published seeds. Nothing was trained for it. *Certain* is what no rounding explains; else the column says what"
+    " would. A number marked as quoted is the paper's quotation of somebody else, and so may be the mistake. A paper's"
+    " own findings stand before those on quotations, certain ones before others.",
 )
-HEADER = ("Place", "Cell", "Printed", "What follows", "How certain", "Note")
+HEADER = ("Where", "Printed", "What follows", "How certain", "Note")
+SHOWN = ("printed", "follows", "certainty", "note")
+WIDTH, BEHIND = 100, 15
 
 
 def audit_page(rows: Sequence[Mapping[str, str]]) -> Page:
@@ -24,18 +29,7 @@ def audit_page(rows: Sequence[Mapping[str, str]]) -> Page:
 
 def audit_sheet(rows: Sequence[Mapping[str, str]], title: str = TITLE) -> Sheet:
     """Return one line per finding."""
-    lines = tuple(
-        (
-            row["place"],
-            subject(row["cells"].split("; ")[0]),
-            row["printed"],
-            row["follows"],
-            row["certainty"],
-            row["note"],
-        )
-        for row in rows
-    )
-    return Sheet(title, HEADER, lines)
+    return Sheet(title, HEADER, tuple((row["place"], *(row[name] for name in SHOWN)) for row in rows))
 
 
 def audit_text(rows: Sequence[Mapping[str, str]]) -> str:
@@ -46,14 +40,12 @@ def audit_text(rows: Sequence[Mapping[str, str]]) -> str:
         certain = sum(row["certainty"] == "certain" for row in own)
         lines += [f"{paper}: {len(own)} finding{'s' * (len(own) > 1)}, {certain} certain", ""]
         for row in own:
-            lines.append(f"  {row['place']}: {subject(row['cells'].split('; ')[0])} ({row['rule']})")
-            told = {name: row[name] for name in ("printed", "follows", "certainty", "note")}
-            lines += [f"    {name:<11}{text}" for name, text in told.items() if text]
+            lines.append(f"  {row['place']} ({row['rule']})")
+            lines += [_told(name, row[name]) for name in SHOWN if row[name]]
             lines.append("")
     return "\n".join(lines).rstrip() or "nothing found"
 
 
-def subject(name: str) -> str:
-    """Return `row / column` of a cell's name, or the id of a claim's."""
-    parts = name.split("/")
-    return " / ".join(parts[2:4] or parts[1:])
+def _told(name: str, text: str) -> str:
+    first = f"    {name:<{BEHIND - 4}}"
+    return textwrap.fill(text, WIDTH, initial_indent=first, subsequent_indent=" " * BEHIND)

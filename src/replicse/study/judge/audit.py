@@ -6,6 +6,8 @@ last digit says what rounding can explain. What a set holds is in `workflow/data
 
 import itertools
 import math
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from fnmatch import fnmatchcase
@@ -15,26 +17,32 @@ from typing import Any
 
 from replicse.errors import BadInput, nearest
 from replicse.study.judge.claims import contradicted_in_print
-from replicse.study.paper.cell_names import is_measured
+from replicse.study.paper.cell_names import CellNames, is_measured
 from replicse.study.paper.config import checked_config
-from replicse.study.paper.counterparts import differences
+from replicse.study.paper.counterparts import differences, printed_in
 from replicse.study.paper.datasets import Datasets, load_datasets
-from replicse.study.paper.papers import TEXT_ITEM, Paper
+from replicse.study.paper.papers import Paper
 from replicse.study.paper.printed import Reported
-from replicse.study.paper.tables import Over
+from replicse.study.paper.running_text import COUNTED, spoken_numbers
+from replicse.study.paper.tables import Formula, Over
 from replicse.study.plan.plan import Cell, Plan
 from replicse.study.plan.planner import plan_of
+from replicse.study.results.values import run_value
 
 CERTAIN = "certain"
+QUOTED = "quoted:"
+UNROUNDED = "unless computed before rounding"
 LINEAR = ("single", "mean")
+# A run lies outside of n others of its kind by chance in 2 of n + 1 cases; above this share that says nothing.
+CHANCE = Fraction(1, 20)
 
 
 @dataclass(frozen=True)
 class Finding:
     """One mistake in print: what stands where, and what follows instead.
 
-    `cells` are names `paper/item/row/column/metric`, the one in question first; a claim's `paper/id` stands first.
-    `certainty` is "certain" where no rounding explains it, else it says what would.
+    `place` is in a reader's words. `cells` are names `paper/item/row/column/metric`, the one in question first; a
+    claim's `paper/id` stands first. `certainty` is "certain" where no rounding explains it, else it says what would.
     """
 
     paper: str
@@ -89,17 +97,13 @@ def audit_plan(papers: dict[str, Paper], workflow: Path, cell: Cell | None = Non
 
 
 def _beside(papers: Mapping[str, Paper], cell: Cell, datasets: Datasets) -> dict[str, list[str]]:
-    """Return by paper a cell's item, those that print differences to it, and those of its paper that read the same.
-
-    Columns of one name count as the same too: a number of the running text is held against all of them.
-    """
+    """Return by paper a cell's item, those that print differences to it, and those that read the same."""
     wanted = {cell.item.id} | {key[0] for keys in differences(papers) if cell.key in keys for key in keys[:2]}
     path = datasets.one_name(cell.metric_path)
-    for item in papers[cell.item.paper].items.values():
-        named = any((column.id, column.metric) == cell.key[2:] for column in item.columns)
+    for item in (item for paper in papers.values() for item in paper.items.values()):
         paths = [getattr(column, "metric_path", "") for column in item.columns]
         paths += [path for row in item.rows for path in row.metric_paths.values()]
-        if named or path in map(datasets.one_name, filter(None, paths)):
+        if path in map(datasets.one_name, filter(None, paths)):
             wanted.add(item.id)
     found = {
         key: [name for name, item in paper.items.items() if item.id in wanted]
@@ -109,10 +113,14 @@ def _beside(papers: Mapping[str, Paper], cell: Cell, datasets: Datasets) -> dict
 
 
 def audit(plan: Plan) -> list[Finding]:
-    """Return all findings on the items of a plan, by paper and rule, in the papers' order."""
+    """Return all findings on the items of a plan, by paper: the paper's own before quoted, certain before others."""
     datasets = load_datasets(plan.workflow)
     found = [finding for rule in RULES for finding in rule(plan, datasets)]
-    return [finding for paper in plan.papers for finding in found if finding.paper == paper]
+    order = list(plan.papers)
+    return sorted(
+        found,
+        key=lambda one: (order.index(one.paper), one.note.startswith(QUOTED), one.certainty != CERTAIN),
+    )
 
 
 def chosen(findings: Sequence[Finding], name: str, plan: Plan) -> list[Finding]:
@@ -144,7 +152,7 @@ def exact(reported: Reported | None) -> Printed | None:
 
 def quotation(reported: Reported) -> str:
     """Return "quoted: whom" of a number that the paper takes from elsewhere, as its note says; else nothing."""
-    return reported.note.partition(";")[0] if reported.note.startswith("quoted:") else ""
+    return reported.note.partition(";")[0] if reported.note.startswith(QUOTED) else ""
 
 
 def statistic(cell: Cell) -> tuple[object, ...]:
@@ -152,12 +160,8 @@ def statistic(cell: Cell) -> tuple[object, ...]:
     return cell.reported.statistic, cell.reported.q, cell.reported.seeds, cell.column.over
 
 
-def place_of(cell: Cell) -> str:
-    """Return where a cell is printed, and its item."""
-    return f"{cell.reported.source} ({cell.item.id})"
-
-
 def finding(
+    plan: Plan,
     rule: str,
     cells: Sequence[Cell],
     follows: str,
@@ -173,7 +177,7 @@ def finding(
     return Finding(
         paper=first.item.paper,
         rule=rule,
-        place=place or place_of(first),
+        place=place or CellNames(plan.papers).words(first.key, first.item.paper),
         cells=(*("/".join(cell.key) for cell in cells), *further),
         printed=printed or first.reported.value,
         follows=follows,
@@ -210,8 +214,10 @@ def averages(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
             coarse = any(number.half > average.half for _, number in parts)
             if gap > (room if coarse else 0):
                 follows = f"{average.text(mean)}, the mean of the {len(parts)} printed parts"
-                certainty = CERTAIN if gap > room else "unless averaged before rounding"
-                yield finding("average", [cell, *(part for part, _ in parts)], follows, certainty)
+                certainty = (
+                    CERTAIN if gap > room else "unless the parts were averaged before they were rounded"
+                )
+                yield finding(plan, "average", [cell, *(part for part, _ in parts)], follows, certainty)
 
 
 def printed_differences(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
@@ -230,10 +236,11 @@ def printed_differences(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
             sign = "+" if follows > 0 else ""
             # The other paper's number is known as printed only, so its rounding explains nothing.
             yield finding(
+                plan,
                 "difference",
                 [cell, own],
                 f"{sign}{delta.text(follows)}, which is {own.reported.value} less {cell.subtracted.value}",
-                CERTAIN if gap > minuend.half else "unless subtracted before rounding",
+                CERTAIN if gap > minuend.half else UNROUNDED,
                 further=("/".join(other),),
             )
 
@@ -258,12 +265,12 @@ def equals(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
         low, high = numbers[0], numbers[-1]
         certain = high.value - low.value > high.half + low.half
         yield finding(
+            plan,
             "equal",
             [cell for cell, _ in group],
             "one number: the same encoder, read alike",
-            CERTAIN if certain else "unless rounded differently",
-            printed=", ".join(f"{cell.reported.value} ({cell.reported.source})" for cell, _ in group),
-            place="; ".join(dict.fromkeys(place_of(cell) for cell, _ in group)),
+            CERTAIN if certain else "unless one number was rounded in two ways",
+            printed=", ".join(f"{cell.reported.value} ({_source(cell)})" for cell, _ in group),
         )
 
 
@@ -279,24 +286,25 @@ def percentages(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
         shares = [number.text(Fraction(100 * count, items)) for count in (below, below + 1)]
         others = [f"{other.items} {other.what}" for other in readings[1:] if number.share_of(other.items)]
         yield finding(
+            plan,
             "percentage",
             [cell],
-            f"{shares[0]} or {shares[1]}: {below} or {below + 1} of {items} {what}",
+            f"{shares[0]} or {shares[1]}, which are {below} and {below + 1} of {items} {what}",
             _escape(number, items),
-            note=f"a share of {' or of '.join(others)}" if others else "",
+            note=f"possible for {' or '.join(others)}" if others else "",
         )
 
 
 def _escape(number: Printed, items: int) -> str:
-    """Return what could make an impossible percentage possible: a further zero, cutting off, several tests."""
+    """Return what could make an impossible percentage possible: a further zero, cutting off, several runs."""
     shorter = Printed(number.value, 10 * number.half)
     if number.value % (2 * shorter.half) == 0 and shorter.share_of(items):
-        return f"unless a zero was added to {shorter.text(number.value)}"
+        return f"unless {shorter.text(number.value)} was printed with a zero behind it"
     cut_off = Printed(number.value + number.half, number.half)
     if cut_off.share_of(items):
         return "unless cut off instead of rounded"
     runs = next(runs for runs in itertools.count(2) if number.share_of(items * runs))
-    return f"unless averaged over {runs} or more tests"
+    return f"unless it is the average of {runs} or more runs"
 
 
 def sizes(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
@@ -307,44 +315,182 @@ def sizes(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
         if parts and abs(number.value - counted) > number.half:
             alike = [name for name, size in parts.items() if name and size == number.value]
             note = f"the size of {' or '.join(alike)} alone" if alike else ""
-            yield finding("size", [cell], f"{counted:,}, counted on the data", CERTAIN, note=note)
+            yield finding(plan, "size", [cell], f"{counted:,}, counted on the data", CERTAIN, note=note)
 
 
 def running_text(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
-    """Yield numbers of the running text that have row, column and metric of cells but agree with none of them."""
-    tables: dict[tuple[str, ...], list[tuple[Cell, Printed]]] = {}
-    for cell, number in measured(plan):
-        _, *place = cell.key
-        tables.setdefault((cell.item.paper, *place), []).append((cell, number))
-    for key, paper in plan.papers.items():
-        for (item, *place), reported in paper.reported.items():
-            meant = tables.get((key, *place), []) if item == TEXT_ITEM else []
-            number = exact(reported) if meant else None
-            if number and not any(number.agrees(printed) for _, printed in meant):
+    """Yield numbers of the running text that are not what the numbers come to of which they speak (text.yaml)."""
+    names = CellNames(plan.papers, chosen=True)
+    for key, spoken in spoken_numbers(plan.papers, datasets).items():
+        if spoken.formula is None:
+            continue
+        paper, formula = key[0].partition("/")[0], Formula(spoken.formula)
+        cells = [name for name in formula.columns if not name.startswith(COUNTED)]
+        operands = {
+            name: names.reported(name) if name in cells else _counted(name, datasets)
+            for name in formula.columns
+        }
+        reported = printed_in(plan.papers, key)
+        number, result = exact(reported), computed(formula, operands)
+        gap = abs(number.value - result.value) - number.half
+        coarse = any(exact(operand).half > number.half for operand in operands.values())
+        if gap > (result.half if coarse else 0):
+            shown = spoken.formula
+            for name, operand in operands.items():
+                shown = shown.replace(f"{{{name}}}", operand.value)
+            alone = spoken.formula == f"{{{formula.columns[0]}}}"
+            where = "; ".join(names.words(names.key(name), paper) for name in cells) or "counted on the data"
+            yield Finding(
+                paper=paper,
+                rule="text",
+                place=reported.source,
+                cells=("/".join(key), *("/".join(names.key(name)) for name in cells)),
+                printed=reported.value,
+                follows=f"{shown if alone else f'{number.text(result.value)}, which is {shown}'} ({where})",
+                certainty=CERTAIN if gap > result.half else UNROUNDED,
+                note="; ".join(filter(None, [quotation(reported), spoken.note])),
+            )
+
+
+def _counted(path: str, datasets: Datasets) -> Reported:
+    return Reported(value=str(sum(datasets.parts(path).values())), source="counted on the data")
+
+
+def computed(formula: Formula, operands: Mapping[str, Reported]) -> Printed:
+    """Return what a formula comes to, and by how much rounding of its operands can have moved that at most."""
+    numbers = {name: exact(operand) for name, operand in operands.items()}
+    value = formula({name: float(number.value) for name, number in numbers.items()})
+    ends = [(float(each.value - each.half), float(each.value + each.half)) for each in numbers.values()]
+    corners = [formula(dict(zip(numbers, corner, strict=True))) for corner in itertools.product(*ends)]
+    room = max(abs(corner - value) for corner in corners)
+    return Printed(Fraction(f"{value:.12g}"), Fraction(f"{room:.12g}"))
+
+
+def spoken_counts(plan: Plan) -> Counter[str]:
+    """Return how many numbers of the running texts are compared, judged with a sentence, searched, or alone."""
+    said = {
+        "formula": "compared with other numbers",
+        "claim": "judged with their sentence",
+        "searched": "the values of a search",
+        "alone": "alone, for the reason in text.yaml",
+    }
+    spoken = spoken_numbers(plan.papers, load_datasets(plan.workflow)).values()
+    return Counter(next(told for name, told in said.items() if getattr(one, name)) for one in spoken)
+
+
+def searched(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
+    """Yield tables with values of a parameter that the printed search over it does not have.
+
+    A table shows values of a parameter where it is a profile over it, or where it prints the value that was best.
+    """
+    grids: dict[tuple[str, str], list[Reported]] = {}
+    for key, spoken in spoken_numbers(plan.papers, datasets).items():
+        if spoken.searched:
+            place = (key[0].partition("/")[0], spoken.searched)
+            grids.setdefault(place, []).append(printed_in(plan.papers, key))
+    for (paper, path), values in grids.items():
+        known = {reported.number.value for reported in values}
+        for item in plan.papers[paper].items:
+            shown = _values_shown(plan, f"{paper}/{item}", path)
+            outside = [cell for cell, value in shown if value not in known]
+            if outside:
                 yield finding(
-                    "text",
-                    [cell for cell, _ in meant],
-                    " or ".join(f"{cell.reported.value} ({cell.reported.source})" for cell, _ in meant),
+                    plan,
+                    "search",
+                    outside,
+                    f"none of the values searched: {', '.join(reported.value for reported in values)}"
+                    f" ({values[0].source})",
                     CERTAIN,
-                    printed=reported.value,
-                    place=f"{reported.source} ({key})",
+                    printed=", ".join(cell.row.label or cell.row.id for cell in outside),
+                    place=_source(outside[0]),
                 )
+
+
+def _values_shown(plan: Plan, item: str, path: str) -> list[tuple[Cell, object]]:
+    """Return the printed cells of an item and their values of a parameter, where it shows any."""
+    columns: dict[tuple[str, ...], list[tuple[Cell, object]]] = {}
+    chosen: list[tuple[Cell, object]] = []
+    for cell in plan.described(item):
+        jobs = getattr(getattr(cell.column, "over", None), "jobs", None)
+        number = exact(cell.reported) if cell.column.kind != "text" else None
+        if number and jobs and jobs.shows == path:
+            chosen.append((cell, float(number.value)))
+        elif number and not jobs and len(cell.encoders) == 1:
+            value = run_value(plan, cell.encoders[0], path)
+            # A loss that is left out is one of weight 0.
+            value = 0.0 if value is None and path.endswith(".weight") else value
+            columns.setdefault(cell.key[2:], []).append((cell, value))
+    profile = plan.papers[item.partition("/")[0]].items[item.partition("/")[2]].figure == "profile"
+    varied = (shown for shown in columns.values() if profile and len({value for _, value in shown}) > 2)
+    return chosen or next(varied, [])
+
+
+def _source(cell: Cell) -> str:
+    return cell.reported.source.partition(";")[0]
+
+
+def seeds(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
+    """Yield numbers of a single run that lie outside of all the seeds of the same training that are printed."""
+    names = CellNames(plan.papers)
+    groups: dict[tuple[Any, ...], list[tuple[Cell, Printed]]] = {}
+    for cell, number in measured(plan):
+        if cell.encoders and cell.metric_path and not quotation(cell.reported):
+            key = (cell.encoders, datasets.one_name(cell.metric_path), cell.column.metric)
+            groups.setdefault(key, []).append((cell, number))
+    for group in groups.values():
+        ends = {cell.reported.statistic: (cell, number) for cell, number in group}
+        if not {"min", "max"} <= set(ends) or Fraction(2, ends["min"][0].reported.seeds + 1) > CHANCE:
+            continue
+        (least, low), (most, high) = ends["min"], ends["max"]
+        singles = [(cell, number) for cell, number in group if cell.reported.statistic == "single"]
+        for cell, number in singles:
+            if low.value <= number.value <= high.value:
+                continue
+            others = [
+                f"{other.reported.value} is printed in {names.words(other.key, cell.item.paper)}"
+                for other, print_ in singles
+                if print_.value != number.value
+            ]
+            yield finding(
+                plan,
+                "seeds",
+                [cell, least, most],
+                f"{least.reported.value} to {most.reported.value} over {least.reported.seeds} seeds"
+                f" ({names.words(least.key, cell.item.paper).rpartition(', ')[0]})",
+                "unless more than the seed differs",
+                note="; ".join(others),
+            )
 
 
 def claims(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
     """Yield sentences of the papers that their own printed numbers contradict."""
+    names = CellNames(plan.papers)
+    items = {item.id: item for paper in plan.papers.values() for item in paper.items.values()}
     for claim, outcome in contradicted_in_print(plan.papers):
+        reason = names.spelt_out(outcome.reason, claim.paper)
+        for name, item in items.items():
+            reason = re.sub(rf"{re.escape(name)}\b", item.place.partition(",")[0], reason)
         yield Finding(
             paper=claim.paper,
             rule="claim",
-            place=f"{claim.place} ({claim.paper})",
+            place=claim.place,
             cells=(claim.name, *outcome.decided_by),
             printed=claim.text,
-            follows=outcome.reason,
+            follows=reason,
             certainty="unless the sentence is read otherwise",
             note=claim.note,
         )
 
 
 Rule = Callable[[Plan, Datasets], Iterator[Finding]]
-RULES: tuple[Rule, ...] = (averages, printed_differences, equals, percentages, sizes, running_text, claims)
+RULES: tuple[Rule, ...] = (
+    averages,
+    printed_differences,
+    equals,
+    percentages,
+    sizes,
+    running_text,
+    searched,
+    seeds,
+    claims,
+)

@@ -19,13 +19,16 @@ def is_measured(column: AnyColumn) -> bool:
 
 
 class CellNames:
-    """The cells of all papers by name: those of tables and figures, and numbers printed outside of both."""
+    """The cells of all papers by name: those of tables and figures, and numbers printed outside of both.
 
-    def __init__(self, papers: Mapping[str, Paper]) -> None:
+    With `chosen`, hyper-parameters that a score chose have names too.
+    """
+
+    def __init__(self, papers: Mapping[str, Paper], chosen: bool = False) -> None:
         self._papers = papers
         self._keys: dict[str, CellKey] = {}
         self._names: dict[CellKey, str] = {}
-        keys = [key for paper in papers.values() for key in _keys_of(paper)]
+        keys = [key for paper in papers.values() for key in _keys_of(paper, chosen)]
         metrics = Counter(key[:3] for key in keys)
         for key in keys:
             full, short = "/".join(key), "/".join(key[:3])
@@ -45,6 +48,28 @@ class CellNames:
     def reported(self, name: str) -> Reported | None:
         """Return what is printed in the cell of a full name."""
         return printed_in(self._papers, self._keys[name])
+
+    def words(self, key: CellKey, home: str = "") -> str:
+        """Return a cell in a reader's words: its paper unless that is `home`, its place, row and column."""
+        paper, _, name = key[0].partition("/")
+        item, printed = self._papers[paper].items.get(name), printed_in(self._papers, key)
+        said = [] if paper == home else [self._papers[paper].about.cited]
+        if item is None:
+            return ", ".join([*said, printed.source if printed else name])
+        row = next(row for row in item.rows if row.id == key[1])
+        columns = [column for column in item.columns if column.id == key[2]]
+        column = next(column for column in columns if column.metric == key[3])
+        said.append((printed.source if printed else item.place).partition(";")[0])
+        twice = sum(other.label == row.label for other in item.rows) > 1
+        said.append((row.label or row.id).lstrip("* ") + (f" ({row.group})" if twice and row.group else ""))
+        said.append(column.label + (f" {column.metric}" if len(columns) > 1 else ""))
+        return ", ".join(said)
+
+    def spelt_out(self, text: str, home: str) -> str:
+        """Return a text with every name of a cell in a reader's words, in brackets."""
+        for name in sorted(filter(text.__contains__, self._keys), key=len, reverse=True):
+            text = text.replace(name, f"[{self.words(self._keys[name], home)}]")
+        return text
 
     def found(self, name: str, home: str, where: str) -> tuple[str, ...]:
         """Return the full names that a name stands for; BadInput names the nearest one where there is none.
@@ -75,11 +100,11 @@ class CellNames:
         return nearest(name, cells) if cells else nearest(item, {key[0] for key in self._names})
 
 
-def _keys_of(paper: Paper) -> Iterator[CellKey]:
+def _keys_of(paper: Paper, chosen: bool) -> Iterator[CellKey]:
     for item in paper.items.values():
         for row in item.rows:
             for column in item.columns:
-                if is_measured(column):
+                if is_measured(column) or (chosen and column.kind != "text"):
                     yield item.id, row.id, column.id, column.metric
     for item, row, column, metric in paper.reported:
         if item not in paper.items and metric != "text":

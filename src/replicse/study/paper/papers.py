@@ -22,7 +22,6 @@ from replicse.study.paper.tables import AnyColumn, Item, Reducer, load_item
 # Keys are wildcards and folders; items are named as printed, without dots.
 PAPER_KEY, ITEM_NAME = re.compile(r"[a-z0-9]+"), re.compile(r"[A-Za-z0-9-]+")
 TEXT_ITEM = "text"  # the pseudo-item of numbers that are printed in the running text
-FILES = ("paper.yaml", "recipes.yaml", "protocols.yaml", "claims.yaml", "reported.csv", "deviations.md")
 
 
 class About(Checked):
@@ -35,6 +34,14 @@ class About(Checked):
     url: Annotated[str, Field(pattern=r"^https?://[^\s<>\"{}\\^`]+$", strict=True)]
     order: tuple[Id, ...] = ()
     elsewhere: tuple[Id, ...] = ()
+
+    @property
+    def cited(self) -> str:
+        """Return authors and year as a text cites them: `Gao et al. (2021)`; a lone author as given."""
+        names = [name.strip() for name in self.authors.split(",")]
+        surnames = [name.split()[-1] for name in names]
+        who = {1: names[0], 2: " and ".join(surnames)}.get(len(names), f"{surnames[0]} et al.")
+        return f"{who} ({self.year})"
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,17 @@ def _number(value: object, encoder: str, path: str, failures: list[str]) -> floa
     return float(value)
 
 
+def run_value(plan: Plan, encoder: str, path: str) -> object:
+    """Return what stands at `section.key`, or `terms.TERM.key`, of the run behind an encoder; None: nothing."""
+    section, *rest = path.split(".")
+    run = plan.runs.get(plan.encoders[encoder].source.run or "")
+    if section == "terms":
+        part = next((term for term in run.objective if term.term == rest[0]), None) if run else None
+    else:
+        part = getattr(run, section, None)
+    return getattr(part, rest[-1], None)
+
+
 def _over_jobs(
     plan: Plan, cell: Cell, numbers: Sequence[float | None], encoders: Sequence[str]
 ) -> float | None:
@@ -127,14 +138,8 @@ def _over_jobs(
 
 
 def _hyperparameter(plan: Plan, encoder: str, cell: Cell) -> float:
-    """Return what stands at `section.key`, or `terms.TERM.key`, of the run behind an encoder."""
-    section, *rest = cell.column.over.jobs.shows.split(".")
-    run = plan.runs[plan.encoders[encoder].source.run]
-    if section == "terms":
-        part = next((term for term in run.objective if term.term == rest[0]), None)
-    else:
-        part = getattr(run, section)
-    value = getattr(part, rest[-1], None)
+    """Return the number at the path that a column shows, of the run behind an encoder."""
+    value = run_value(plan, encoder, cell.column.over.jobs.shows)
     if isinstance(value, bool) or not isinstance(value, int | float):
         shows = cell.column.over.jobs.shows
         raise BadInput(
