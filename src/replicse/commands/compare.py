@@ -35,6 +35,8 @@ def comparison_lines(found: Comparison, a: Path, b: Path) -> Iterator[str]:
         mixed = f", mixed: {len(machines)} machines" if len(machines) > 1 else ""
         yield f"{name} is {folder}{mixed}"
         yield from (f"  {machine}" for machine in machines or ("its machine is not recorded",))
+    if set(found.packages_a) != set(found.packages_b):
+        yield "made by different versions of the package: not all that differs need be the machine's"
     counts = ", ".join(f"{count} {state}" for state, count in found.counts.items() if count)
     yield f"{len(found.cells)} cells in both: {counts}"
     yield "a spread is the standard deviation over seeds inside A and B; * a published one"
@@ -44,9 +46,9 @@ def comparison_lines(found: Comparison, a: Path, b: Path) -> Iterator[str]:
     listed.sort(key=lambda cell: (LISTED.index(cell.state), -abs(cell.spreads or 0)))
     if listed:
         width = max(len(cell.cell) for cell in listed[:SHOWN_CELLS]) + 2
-        yield f"{'cell':<{width}}{'A':>10}{'B':>10}{'B - A':>9}{'spreads':>9}  state"
+        yield f"{'cell':<{width}}{'A':>10}{'B':>10}{'B - A':>11}{'spreads':>9}  state"
     for cell in listed[:SHOWN_CELLS]:
-        numbers = f"{_text(cell.a):>10}{_text(cell.b):>10}{_text(cell.difference, '+'):>9}"
+        numbers = f"{_text(cell.a):>10}{_text(cell.b):>10}{_text(cell.difference, '+'):>11}"
         spreads = "" if cell.spreads is None else f"{cell.spreads:+.1f}{'*' if cell.borrowed else ''}"
         yield f"{cell.cell:<{width}}{numbers}{spreads:>9}  {cell.state}, {cell.metric}"
     if len(listed) > SHOWN_CELLS:

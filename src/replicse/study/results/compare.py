@@ -47,7 +47,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All cells that two folders share, how many others there are, and the runs and machines of both.
+    """All cells that two folders share, how many others there are, and runs, machines and packages of both.
 
     `other_runs` are cells of both folders that no seed's runs are the same of; `different` are the runs of both
     folders with a number that is not the same in both.
@@ -59,6 +59,8 @@ class Comparison:
     only_b: int
     machines_a: tuple[str, ...]
     machines_b: tuple[str, ...]
+    packages_a: tuple[str, ...]
+    packages_b: tuple[str, ...]
     runs: int
     different: tuple[str, ...]
     runs_only_a: tuple[str, ...]
@@ -98,8 +100,10 @@ def compare(a: Path, b: Path) -> Comparison:
         other_runs=tuple(_name(key) for key in common if not pairs[key]),
         only_a=len(first) - len(common),
         only_b=len(second) - len(common),
-        machines_a=_machines(first),
-        machines_b=_machines(second),
+        machines_a=_named(first, "machine"),
+        machines_b=_named(second, "machine"),
+        packages_a=_named(first, "package"),
+        packages_b=_named(second, "package"),
         runs=len(runs_a & runs_b),
         different=tuple(sorted(different)),
         runs_only_a=tuple(sorted(runs_a - runs_b)),
@@ -131,9 +135,9 @@ def _rows(cells: Mapping[tuple[str, ...], Rows]) -> Iterable[dict[str, str]]:
     return (row for seeds in cells.values() for row in seeds.values())
 
 
-def _machines(cells: Mapping[tuple[str, ...], Rows]) -> tuple[str, ...]:
-    """Return the machines of a folder, the one behind most numbers first."""
-    counts = Counter(name for row in _rows(cells) for name in row.get("machine", "").split(" | ") if name)
+def _named(cells: Mapping[tuple[str, ...], Rows], column: str) -> tuple[str, ...]:
+    """Return the machines or packages of a folder, the one behind most numbers first."""
+    counts = Counter(name for row in _rows(cells) for name in row.get(column, "").split(" | ") if name)
     return tuple(name for name, _ in counts.most_common())
 
 

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN
@@ -10,7 +10,7 @@ from replicse.study.paper.settings import setting_difference
 from replicse.study.paper.tables import TEXT, AnyColumn, Item, StepScore
 from replicse.study.plan.plan import Cell, Plan, item_curve
 from replicse.study.plan.specs import digest
-from replicse.study.results.machines import Machine, distinct, mixture, recorded
+from replicse.study.results.machines import distinct, mixture, recorded
 from replicse.study.results.statistics import mean_and_spread
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult, RowHead, SeedValue
 from replicse.study.results.values import Evaluations, Values, values
@@ -23,8 +23,9 @@ CONTRACT = (
 FIELDS = (*CONTRACT, "borrowed", "reason", "pairs_low", "pairs_high")
 TIDY = (
     "paper", "item", "row", "column", "protocol", "seed", "metric", "value", "encoder", "run",
-    "group", "machine", "reported", "published_sd",
+    "group", "machine", "package", "reported", "published_sd",
 )  # fmt: skip
+DIGITS = 12
 
 
 def item_result(plan: Plan, item: Item, evaluations: Evaluations) -> ItemResult:
@@ -134,7 +135,8 @@ def cell_result(plan: Plan, cell: Cell, evaluations: Evaluations) -> CellResult:
     precisions = {plan.runs[run].precision for run in runs if run}
     published_sd = borrowed_spread(plan, cell)
     outcome = _outcome(plan, cell, found, evaluations, published_sd)
-    machines = machines_behind(plan, cell, evaluations)
+    records = records_behind(plan, cell, evaluations)
+    machines = distinct(machine for record in records for machine in recorded(record))
     mixed = mixture(machines)
     if mixed:
         outcome["reason"] = "; ".join(filter(None, [outcome["reason"], mixed]))
@@ -151,23 +153,24 @@ def cell_result(plan: Plan, cell: Cell, evaluations: Evaluations) -> CellResult:
         seedless=found.seedless,
         failure=found.failure,
         precision=", ".join(sorted(precisions)),
-        machines=machines,
+        machines=tuple(machines),
+        packages=tuple(sorted({str(record.get("package_sha256", ""))[:DIGITS] for record in records} - {""})),
         published_sd=published_sd,
         encoders=cell.encoders,
         **outcome,
     )
 
 
-def machines_behind(plan: Plan, cell: Cell, evaluations: Evaluations) -> tuple[Machine, ...]:
-    """Return the machines that evaluated and trained what a cell reads, the runs that its runs stand on included."""
-    records = []
+def records_behind(plan: Plan, cell: Cell, evaluations: Evaluations) -> list[Mapping[str, Any]]:
+    """Return the provenance of what a cell reads: of its evaluations, its runs, and the runs that those stand on."""
+    records: list[Mapping[str, Any]] = []
     for operand in cell.operands or (cell,):
         # What is counted from the data is the same everywhere.
         for encoder in set(operand.encoders if operand.metric_path else ()) - {"data"}:
             run = plan.encoders[encoder].source.run
             records.append(evaluations.provenance(encoder, operand.metric_path))
             records += map(evaluations.trained, plan.chain([run] if run else []))
-    return tuple(distinct(machine for record in records for machine in recorded(record)))
+    return records
 
 
 def _seed_values(plan: Plan, cell: Cell, found: Values) -> Iterator[SeedValue]:
@@ -338,6 +341,7 @@ def tidy_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, Any]]:
                     "run": each.run,
                     "group": each.group,
                     "machine": " | ".join(map(str, cell.machines)),
+                    "package": " | ".join(cell.packages),
                     "reported": cell.reported.value if cell.reported else "",
                     "published_sd": _text(cell.published_sd),
                 }
