@@ -76,14 +76,16 @@ def recorded(record: Mapping[str, Any]) -> list[Machine]:
 
 
 def distinct(machines: Iterable[Machine]) -> Counter[Machine]:
-    """Return how often each machine occurs, the fullest descriptions first.
+    """Return how often each machine occurs, those first that name their device, and of them the fullest.
 
     One that says less than another and contradicts it in nothing is counted with it: word vectors know of no GPU, and
     records of earlier versions of no kernel.
     """
     counts = Counter(machines)
     found: Counter[Machine] = Counter()
-    for machine in sorted(counts, key=lambda one: (-sum(bool(text) for _, text in one), str(one))):
+    for machine in sorted(
+        counts, key=lambda one: (not one.device, -sum(bool(text) for _, text in one), str(one))
+    ):
         known = next(filter(machine.fits, found), machine)
         found[known] += counts[machine]
     return found
