@@ -242,10 +242,7 @@ def study(tmp_path, monkeypatch):
 def test_one_machine_is_named_and_nothing_is_marked(study):
     (cell,) = study.result.cells
     assert cell.machines == (machine_of(record()),) and "machines" not in cell.reason
-    assert study.why()["made"] == [
-        "fp16" if study.plan.scale.precision == "fp16" else "fp32",
-        str(cell.machines[0]),
-    ]
+    assert study.why()["made"] == [study.plan.runs[study.runs[0]].precision, str(cell.machines[0])]
     for line in tidy_rows([study.result]):
         assert line["machine"] == str(cell.machines[0]) and line["package"] == "abcdef012345"
     assert remarks(study.result) == () and ("mixed" not in dict(facts(study.result)))

@@ -20,6 +20,7 @@ State = Literal["identical", "equal to rounding", "within spread", "beyond sprea
 STATES: tuple[State, ...] = State.__args__
 NAMED = ("paper", "item", "row", "column", "protocol", "metric")
 HALF_DIGIT = 0.005  # two decimals are shown where no number is printed
+SLACK = 1e-12  # decimal fractions are inexact in binary
 Rows = dict[str, dict[str, str]]
 
 
@@ -168,7 +169,7 @@ def _compared(
         state = "missing"
     elif all(one["value"] == two["value"] for one, two in there):
         state = "identical"
-    elif largest <= _half_digit(there[0][0].get("reported", "")):
+    elif largest <= _half_digit(there[0][0].get("reported", "")) + SLACK * max(map(abs, (a, b))):
         state = "equal to rounding"
     elif spread is None:
         state = "no spread"
