@@ -19,6 +19,7 @@ VERBS = {
     "claims": ("judge", "test what the papers state, on their numbers and on ours"),
     "audit": ("judge", "check the papers' own arithmetic; nothing is run"),
     "adjudicate": ("judge", "say which difference of protocol explains a gap"),
+    "compare": ("compare", "hold two results folders of the same runs against each other"),
     "lock": ("lock", "resolve the commits of hub artefacts and show what differs from the lock file"),
     "schemas": ("study", "write JSON schemas of all kinds of files, for editors"),
     "data": ("prepare", "prepare the data root: embedded world, local folder or hub download"),

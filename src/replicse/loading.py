@@ -8,7 +8,17 @@ import pandas as pd
 from replicse.errors import BadInput, MissingData
 
 VALUES = ("paper", "item", "row", "column", "protocol", "seed", "metric", "value", "encoder", "run")
-NUMBERS = ("value", "reported", "reproduced", "delta", "low", "high", "pairs_low", "pairs_high")
+NUMBERS = (
+    "value",
+    "reported",
+    "reproduced",
+    "delta",
+    "low",
+    "high",
+    "pairs_low",
+    "pairs_high",
+    "published_sd",
+)
 COUNTS = ("seed", "n_seeds")
 
 
@@ -17,7 +27,9 @@ class Study:
     """The results of a scale. Numbers are floats, seeds whole numbers, blanks missing; everything else is text.
 
     `values` has one row per cell, protocol and seed: paper, item, row, column, protocol, seed, metric (the path that
-    is read), value, encoder, run. `cells` has one row per judged cell: paper, item and the fields of the item's table.
+    is read), value, encoder, run; group is a digest of the encoders where they are several, machine and package are
+    what made it (several between bars), reported and published_sd as the paper prints them. `cells` has one row per
+    judged cell: paper, item and the fields of the item's table.
     A text that stands where others have a number, such as a retrieved sentence, is in a column `value_text` beside it.
     """
 

@@ -1,4 +1,4 @@
-"""Provenance: what a number was made with, beyond its spec. Imports neither torch nor what it asks the version of."""
+"""Provenance: what a number was made with, beyond its spec. Only `computed` imports torch, for jobs that use it."""
 
 import ast
 import functools
@@ -11,10 +11,13 @@ import re
 import runpy
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json
+
+if TYPE_CHECKING:
+    import torch
 
 PACKAGE = Path(__file__).resolve().parent
 # All that the package imports, but for what only turns numbers into documents. mteb is there where it is installed.
@@ -31,9 +34,9 @@ SETTINGS = re.compile(
 
 @functools.cache
 def package_sha256() -> str:
-    """Return the sha256 over the package's own source files, names included."""
+    """Return the sha256 over the package's own files, names and data such as `world/words.yaml` included."""
     digest = hashlib.sha256()
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in _files(PACKAGE):
         digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
@@ -150,15 +153,40 @@ def numerics() -> dict[str, Any]:
     }
 
 
+def computed(device: "torch.device", precision: str) -> dict[str, Any]:
+    """Return what a job computes its numbers with: device, accelerator, precision, threads, kernels and hardware.
+
+    `kernel` names what the products of a matrix are left to: of two builds of torch on one processor, as of one build
+    on two, each sums in its own order (issue 10, point 23).
+    """
+    import torch
+
+    from replicse.encoder.packed.linear import LIBRARY
+
+    on_gpu = device.type == "cuda"
+    build = torch.__config__.show()
+    named = {
+        "oneDNN": r"MKL-DNN v([\d.]+)",
+        "BLAS": r"BLAS_INFO=(\w+)",
+        "MKL": r"Kernel Library Version ([\w.]+)",
+    }
+    found = {name: match[1] for name, pattern in named.items() if (match := re.search(pattern, build))}
+    cpu = {"instructions": torch.backends.cpu.get_cpu_capability(), "packed linear": LIBRARY, **found}
+    gpu = {"CUDA": torch.version.cuda, "HIP": torch.version.hip, "cuDNN": torch.backends.cudnn.version()}
+    kernel = {name: str(value) for name, value in (gpu if on_gpu else cpu).items() if value}
+    return {
+        "device": device.type,
+        "accelerator": torch.cuda.get_device_name(device) if on_gpu else "",
+        "precision": precision,
+        "threads": torch.get_num_threads(),
+        "kernel": kernel,
+        "hardware": hardware(),
+        "numerics": numerics(),
+    }
+
+
 def provenance(**facts: Any) -> dict[str, Any]:
     """Return the record that is written beside a result; `facts` are the job's own."""
     revision, dirty = commit()
-    return {
-        "commit": revision,
-        "dirty": dirty,
-        "package_sha256": package_sha256(),
-        "versions": versions(),
-        "hardware": hardware(),
-        "numerics": numerics(),
-        **facts,
-    }
+    made = {"commit": revision, "dirty": dirty, "package_sha256": package_sha256(), "versions": versions()}
+    return {**made, "hardware": hardware(), "numerics": numerics(), **facts}

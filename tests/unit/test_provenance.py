@@ -66,6 +66,21 @@ def test_a_data_file_and_a_name_are_part_of_it_and_other_folders_are_not(tmp_pat
     assert source_digest("part", root=tmp_path) != plain
 
 
+def test_data_files_and_names_are_part_of_the_digest_of_the_package(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "PACKAGE", tmp_path)
+    found = set()
+    for name, text in (("code.py", "x = 1"), ("words.yaml", "a"), ("words.yaml", "b"), ("other.yaml", "b")):
+        (tmp_path / name).write_text(text)
+        (tmp_path / "__pycache__").mkdir(exist_ok=True)
+        module.package_sha256.cache_clear()
+        found.add(module.package_sha256())
+    assert len(found) == 4
+    (tmp_path / "__pycache__" / "code.pyc").write_bytes(b"compiled")
+    module.package_sha256.cache_clear()
+    assert module.package_sha256() in found
+    module.package_sha256.cache_clear()
+
+
 def test_the_order_of_parts_does_not_matter_and_an_unknown_part_is_told():
     assert source_digest("encoder", "files.py") == source_digest("files.py", "encoder")
     with pytest.raises(FileNotFoundError, match="encodr"):

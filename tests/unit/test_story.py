@@ -318,7 +318,7 @@ def test_precision_and_machine_of_the_run_are_told(plan, results):
     record.write_text(
         json.dumps({"device": "cuda", "accelerator": "", "hardware": {"processor": "A processor"}})
     )
-    assert story_of(plan, CELL, results)["made"] == ["fp32, cuda, A processor"]
+    assert story_of(plan, CELL)["made"] == ["fp32", "A processor, cuda"]
     assert "made" not in story_of(plan, "simcse/table5/bert-base-first-last/avg", results)
 
 

@@ -455,14 +455,9 @@ def test_every_value_of_every_cell_is_a_row_of_the_tidy_table(study):
     tidy = list(tidy_rows([study.result(plan, each(70.0, None))]))
     (cell,) = [cell for cell in plan.cells["made/table1"] if cell.jobs]
     runs = [plan.encoders[encoder].source.run for encoder in cell.encoders]
-    assert tidy == [
-        dict(
-            zip(
-                TIDY,
-                ("made", "table1", "r", "a", "as-described", seed, PATH, value, encoder, run),
-                strict=True,
-            )
-        )
+    assert [tuple(line) for line in tidy] == [TIDY, TIDY]
+    assert [tuple(line.values())[:10] for line in tidy] == [
+        ("made", "table1", "r", "a", "as-described", seed, PATH, value, encoder, run)
         for seed, value, encoder, run in zip((0, 1), (70.0, ""), cell.encoders, runs, strict=True)
     ]
     seedless = study.plan(rows=[row(encoder={"backbone": "bert-base"})])
@@ -517,6 +512,12 @@ class Scores:
 
     def value(self, encoder, metric_path):
         return (self.values[encoder] if metric_path == PATH else None), ""
+
+    def provenance(self, encoder, metric_path):
+        return {}
+
+    def trained(self, run):
+        return {}
 
 
 @pytest.fixture(scope="module")

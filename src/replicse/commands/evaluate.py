@@ -33,16 +33,20 @@ def add_encoder_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
 
 
-def opened(arguments: Namespace, folder: str) -> Any:
-    """Return the sentence encoder of a folder or hub id with the chosen pooling."""
+def set_threads(arguments: Namespace) -> None:
+    """Compute with as many threads as were asked for."""
     import torch
 
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+
+
+def opened(arguments: Namespace, folder: str) -> Any:
+    """Return the sentence encoder of a folder or hub id with the chosen pooling."""
     from replicse.encoder.sentence import SentenceEncoder
 
     if not folder:
         raise BadInput("--encoder is empty; name an encoder folder or a hub id")
-    if arguments.threads:
-        torch.set_num_threads(arguments.threads)
     return SentenceEncoder.open(
         folder,
         arguments.pooling,
@@ -69,6 +73,21 @@ def postprocessed(vectors: Any, wanted: Mapping[str, Any], root: Path) -> Any:
     return FittedVectors(
         vectors, postprocess, list(dict.fromkeys(line for column in columns.values() for line in column))
     )
+
+
+def written(arguments: Namespace, result: Mapping[str, Any], vectors: Any, start: float) -> None:
+    """Write a result with its provenance; word vectors say no device: they need the CPU beside any."""
+    import torch
+
+    from replicse.provenance import computed, provenance
+
+    device = getattr(vectors, "device", None)
+    facts = provenance(
+        seconds=round(time.monotonic() - start, 3), **computed(device or torch.device("cpu"), "fp32")
+    )
+    facts["device"] = device.type if device else ""
+    write_json(arguments.out, {**result, "provenance": facts})
+    log.info("wrote=%s seconds=%.1f", arguments.out, facts["seconds"])
 
 
 def evaluate_verb(parser: ArgumentParser) -> Action:
@@ -101,15 +120,14 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
     def action(arguments: Namespace) -> None:
         from replicse.commands.prepare import data_folder
         from replicse.evaluation.suites import run_suites, suite
-        from replicse.provenance import provenance
 
         start, root = time.monotonic(), data_folder(arguments.data)
         options = {**arguments.options, "training": {"folder": arguments.encoder}}
         for name in (*arguments.suite, *arguments.options):
             suite(name, options.get(name))
-        vectors = word_vectors(arguments, root) if arguments.vectors else opened(arguments, arguments.encoder)
-        if arguments.postprocess:
-            vectors = postprocessed(vectors, arguments.postprocess, root)
+        set_threads(arguments)
+        source = word_vectors(arguments, root) if arguments.vectors else opened(arguments, arguments.encoder)
+        vectors = postprocessed(source, arguments.postprocess, root) if arguments.postprocess else source
         found = run_suites(root, vectors, arguments.suite, options)
         found["pairs"] = {task: packed_pairs(*sides) for task, sides in found["pairs"].items()}
         result = {
@@ -118,9 +136,7 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
             "max_length": arguments.max_length,
             "postprocess": arguments.postprocess,
         }
-        seconds = round(time.monotonic() - start, 3)
-        write_json(arguments.out, {**result, **found, "provenance": provenance(seconds=seconds)})
-        log.info("wrote=%s seconds=%.1f", arguments.out, seconds)
+        written(arguments, {**result, **found}, source, start)
 
     return action
 
@@ -140,6 +156,7 @@ def geometry_verb(parser: ArgumentParser) -> Action:
         from replicse.evaluation.suites import run_suites
 
         start, root = time.monotonic(), data_folder(arguments.data)
+        set_threads(arguments)
         result = {"encoder": arguments.encoder, "pooling": arguments.pooling}
         if arguments.trajectory:
             suites, failures = {}, {}
@@ -156,9 +173,9 @@ def geometry_verb(parser: ArgumentParser) -> Action:
                 }
             result |= {"suites": {"trajectory": suites}, "failures": failures}
         else:
-            result |= run_suites(root, opened(arguments, arguments.encoder), ["geometry"])
-        write_json(arguments.out, result)
-        log.info("wrote=%s seconds=%.1f", arguments.out, time.monotonic() - start)
+            vectors = opened(arguments, arguments.encoder)
+            result |= run_suites(root, vectors, ["geometry"])
+        written(arguments, result, vectors, start)
 
     return action
 
@@ -186,8 +203,10 @@ def count_verb(parser: ArgumentParser) -> Action:
     def action(arguments: Namespace) -> None:
         from replicse.commands.prepare import data_folder
         from replicse.evaluation.counts import count
+        from replicse.provenance import provenance
 
-        write_json(arguments.out, count(data_folder(arguments.data), arguments.read, arguments.corpora))
+        found = count(data_folder(arguments.data), arguments.read, arguments.corpora)
+        write_json(arguments.out, {**found, "provenance": provenance()})
         log.info("wrote=%s numbers=%d", arguments.out, len(arguments.read))
 
     return action

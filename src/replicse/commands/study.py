@@ -11,6 +11,7 @@ from replicse.commands import Action
 from replicse.errors import BadInput
 from replicse.files import write_json
 from replicse.study.judge.claims import study_claims
+from replicse.study.judge.study import study_machines
 from replicse.study.paper.config import Config, checked_config, read_config
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.papers import Paper, load_papers
@@ -202,13 +203,19 @@ def status_verb(parser: ArgumentParser) -> Action:
             done = sum(not plan.paths.missing(file) for file in files)
             table = not plan.paths.missing(plan.paths.table(item.id))
             rows.append({"item": item.id, "evaluations": len(files), "done": done, "tabulated": table})
+        machines = study_machines(plan, Evaluations(plan.paths))
         if arguments.json:
-            print(json.dumps({"scale": plan.scale.name, "items": rows}, indent=1))
+            made = [{"machine": str(machine), "records": count} for machine, count in machines.items()]
+            print(json.dumps({"scale": plan.scale.name, "items": rows, "machines": made}, indent=1))
             return
         print(f"scale {plan.scale.name}")
         for row in rows:
             state = "tabulated" if row["tabulated"] else "not tabulated"
             print(f"{row['item']:<18}{row['done']:>5} of {row['evaluations']:>4} evaluations, {state}")
+        if machines:
+            print(f"mixed: made on {len(machines)} machines" if len(machines) > 1 else "made on one machine")
+        for machine, count in machines.items():
+            print(f"{count:>6} runs and evaluations: {machine}")
 
     return action
 

@@ -30,7 +30,7 @@ def train_verb(parser: ArgumentParser) -> Action:
         import torch
 
         from replicse.commands.prepare import data_folder
-        from replicse.provenance import provenance
+        from replicse.provenance import computed, provenance
         from replicse.training.loop import Trainer, TrainJob
         from replicse.training.model import device_for
 
@@ -38,9 +38,10 @@ def train_verb(parser: ArgumentParser) -> Action:
         torch.set_num_threads(arguments.threads)
         job = TrainJob.read(read_json(arguments.spec))
         device = device_for(arguments.device)
-        Trainer(job, data_folder(arguments.data), arguments.out, arguments.state, device).run()
-        accelerator = torch.cuda.get_device_name(device) if device.type == "cuda" else ""
-        facts = {"threads": arguments.threads, "device": device.type, "accelerator": accelerator}
+        machine = computed(device, job.spec.precision)
+        trainer = Trainer(job, data_folder(arguments.data), arguments.out, arguments.state, device, machine)
+        trainer.run()
+        facts = {**machine, "resumed_from": [other for other in trainer.machines if other != machine]}
         stores = {store.name: read_json(store / "store.json")["sha256"] for store in job.stores}
         write_json(arguments.out / "provenance.json", provenance(run_id=job.run_id, stores=stores, **facts))
         log.info("wrote=%s seconds=%.1f", arguments.out, time.monotonic() - start)

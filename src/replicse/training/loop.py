@@ -56,13 +56,17 @@ class TrainJob:
 
 @dataclass
 class Trainer:
-    """One training run from its first step, or from its last saved state, to its checkpoints on disk."""
+    """One training run from its first step, or from its last saved state, to its checkpoints on disk.
+
+    `machine` is what `provenance.computed` says of this one; `machines` are all that the run was trained on.
+    """
 
     job: TrainJob
     data_root: Path
     out: Path
     state_folder: Path
     device: torch.device = field(default_factory=device_for)
+    machine: dict[str, Any] = field(default_factory=dict)
     save_every_seconds: float = SAVE_EVERY_SECONDS
 
     def __post_init__(self) -> None:
@@ -88,6 +92,7 @@ class Trainer:
         self.repeated = len(spec.views) > 1 and spec.views[0] == spec.views[1]
         self.history: list[dict[str, Any]] = []
         self.best: dict[str, Any] | None = None
+        self.machines = [self.machine]
         parts = {"model": self.model, "objective": self.objective}
         parts |= {"optimiser": self.optimiser, "scaler": self.scaler}
         self.state = RunState(self.state_folder, parts, self.generator)
@@ -118,7 +123,7 @@ class Trainer:
                 now = time.monotonic()
                 if stop.asked or now - saved > self.save_every_seconds:
                     self._check(step, loss)
-                    self.state.save(step=step, history=self.history, best=self.best)
+                    self.state.save(step=step, history=self.history, best=self.best, machines=self.machines)
                     saved = now
                     stop.leave_if_asked(step, self.steps)
                 if now - spoken > REPORT_EVERY_SECONDS:
@@ -190,6 +195,8 @@ class Trainer:
         if found is None:
             return 0
         self.history, self.best = found["history"], found["best"]
+        before = found.get("machines", [])
+        self.machines = before if self.machine in before else [*before, self.machine]
         log.info("resumed step=%d of=%d", found["step"], self.steps)
         return found["step"]
 

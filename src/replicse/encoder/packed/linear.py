@@ -6,6 +6,8 @@ from torch import Tensor, nn
 from torch.autograd.function import FunctionCtx, once_differentiable
 
 _ONEDNN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+# What computes fp32 products on a CPU, for the provenance of a result.
+LIBRARY = "oneDNN" if _ONEDNN else "torch"
 _ROWS = 64
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from replicse.report.content.tables import Grid, Sheet, counts_sheet, grid_of, legend, remarks
+from replicse.study.results.machines import distinct, mixture
 from replicse.study.results.table import ItemResult
 
 TITLE = "RepliCSE report"
@@ -93,14 +94,14 @@ def make_report(study: Mapping[str, Any], items: Sequence[ItemResult], pages: Se
     return Report(
         scale=study["scale"],
         statement=study["shows"],
-        facts=_facts(study),
+        facts=_facts(study, items),
         counts=counts_sheet(
             [(section.key, [entry.item for entry in section.entries]) for section in sections]
         ),
         symbols=legend(),
         sections=tuple(sections),
         pages=tuple(pages),
-        provenance=tuple(sheet for sheet in _provenance(study) if sheet.rows),
+        provenance=tuple(sheet for sheet in _provenance(study, items) if sheet.rows),
     )
 
 
@@ -123,11 +124,13 @@ def _entry(item: ItemResult) -> Entry:
     return Entry(item, grid_of(item), name or item.item.rpartition("/")[2], facts, remarks(item))
 
 
-def _facts(study: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _facts(study: Mapping[str, Any], items: Sequence[ItemResult]) -> tuple[tuple[str, str], ...]:
+    machines = distinct(machine for item in items for cell in item.cells for machine in cell.machines)
     commit = study.get("commit", "")[:12]
     facts = {
         "Scale": study["scale"],
         "Seeds": ", ".join(map(str, study["seeds"])),
+        "Mixed" if len(machines) > 1 else "Made on": mixture(machines) or " ".join(map(str, machines)),
         "Commit": f"{commit}, with uncommitted changes" if commit and study.get("dirty") else commit,
         "Package sha256": study.get("package_sha256", "")[:HASH],
         "Generated": study.get("generated", ""),
@@ -135,8 +138,8 @@ def _facts(study: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in facts.items() if value)
 
 
-def _provenance(study: Mapping[str, Any]) -> Iterable[Sheet]:
-    yield Sheet("Study", ("", "Value"), _facts(study))
+def _provenance(study: Mapping[str, Any], items: Sequence[ItemResult]) -> Iterable[Sheet]:
+    yield Sheet("Study", ("", "Value"), _facts(study, items))
     for key in ("versions", "hardware"):
         rows = tuple((name, str(value)) for name, value in study.get(key, {}).items())
         yield Sheet(key.capitalize(), ("", "Value"), rows)

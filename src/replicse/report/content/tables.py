@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from replicse.report.content.cells import MEANINGS, QUOTED, SYMBOLS, Shown, show
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import AS_DESCRIBED
+from replicse.study.results.machines import mixture
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult, RowHead
 
 # Beyond this many columns a cell is stacked on two lines instead of written out with its verdict in words.
@@ -120,9 +121,13 @@ def grid_of(item: ItemResult, whole: bool = False) -> Grid:
 
 
 def remarks(item: ItemResult) -> tuple[str, ...]:
-    """Return the item's notes, and a sentence for every column that shows another statistic than the mean."""
+    """Return the item's notes, which columns show another statistic than the mean, and a mark of mixed machines."""
     other = {column.label: column.statistic for column in item.columns if column.statistic != "mean"}
-    return (*item.notes, *(f"{label}: ours is the {_over_seeds(name)}." for label, name in other.items()))
+    mixed = [cell for cell in item.cells if len(cell.machines) > 1]
+    machines = mixture(machine for cell in mixed for machine in cell.machines)
+    said = [f"{label}: ours is the {_over_seeds(name)}." for label, name in other.items()]
+    said += [f"Cells that are {machines}: {len(mixed)} of {len(item.cells)}."] if mixed else []
+    return (*item.notes, *said)
 
 
 def panels(grid: Grid, most: int) -> list[Grid]:
@@ -242,6 +247,7 @@ def _facts(
             "seeds": str(cell.n_seeds),
             "by seed": _by_seed(cell),
             "precision": cell.precision,
+            "mixed": mixture(cell.machines),
             "protocol": cell.protocol,
             "encoders": ", ".join(cell.encoders),
         }

@@ -2,10 +2,8 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 from replicse.errors import BadInput, nearest
-from replicse.files import read_json
 from replicse.registry.suites import file_of
 from replicse.study.judge.adjudicate import adjudicate
 from replicse.study.judge.audit import Finding
@@ -76,7 +74,7 @@ def cell_story(
             if _names(finding.cells, "/".join(cell.key))
         ],
         "run": _runs(plan, cell),
-        "made": _made(plan, cell, own),
+        "made": _made(own),
         "files": [
             plan.paths.evaluation(operand.encoders[0], file_of(operand.metric_path))
             for operand in cell.operands or (cell,)
@@ -207,10 +205,8 @@ def _runs(plan: Plan, cell: Cell) -> list[str]:
     return lines
 
 
-def _made(plan: Plan, cell: Cell, own: CellResult) -> list[str]:
-    """Return the precision of a cell's runs, and the machine of the first one once it is trained."""
-    run = plan.encoders[cell.encoders[0]].source.run if cell.encoders else None
-    record = Path(plan.paths.run(run, "provenance.json")) if run else None
-    made = read_json(record) if record and record.exists() else {}
-    machine = made.get("accelerator") or made.get("hardware", {}).get("processor", "")
-    return [", ".join(filter(None, [own.precision, made.get("device"), machine]))] if own.precision else []
+def _made(own: CellResult) -> list[str]:
+    """Return the precision of a cell's runs, and each machine that trained or evaluated them."""
+    count = len(own.machines)
+    mixed = f"on {count} machines, so its numbers mix them:" if count > 1 else ""
+    return [line for line in (own.precision, mixed, *map(str, own.machines)) if line]

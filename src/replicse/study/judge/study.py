@@ -1,6 +1,7 @@
 """A whole study judged once: its claims, its adjudicated items and the audit, from the items' results and one plan."""
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -17,6 +18,7 @@ from replicse.study.judge.claims import claim_rows, study_claims
 from replicse.study.paper.lock import load_lock
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import Planner, chosen_items
+from replicse.study.results.machines import Machine, distinct, recorded
 from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import TIDY, item_result, tidy_rows
 from replicse.study.results.values import Evaluations
@@ -52,6 +54,25 @@ def read_results(plan: Plan) -> list[ItemResult]:
 def results_of(plan: Plan, items: Iterable[str], evaluations: Evaluations) -> list[ItemResult]:
     """Return the results of some items from the evaluations there are now; what the plan leaves out is left out."""
     return [item_result(plan, plan.items[name], evaluations) for name in items if name in plan.items]
+
+
+def study_machines(plan: Plan, evaluations: Evaluations) -> Counter[Machine]:
+    """Return how many runs and evaluations of a study each machine made, of those that are there.
+
+    A file that cannot be read is told and left out.
+    """
+    readings = [(evaluations.trained, run) for run in plan.runs]
+    for encoder in set(plan.suites) - {"data"}:
+        groups = [suites[0] for suites in plan.groups(encoder).values()]
+        groups += ["trajectory"] if "trajectory" in plan.suites[encoder] else []
+        readings += [(evaluations.provenance, encoder, suite) for suite in groups]
+    found: list[Machine] = []
+    for read, *names in readings:
+        try:
+            found += recorded(read(*names))
+        except BadInput as error:
+            LOG.warning("%s", error)
+    return distinct(found)
 
 
 def plan_further(plan: Plan, items: Iterable[str]) -> None:

@@ -113,8 +113,12 @@ class Plan:
 
     def runs_of(self, item: Item) -> set[str]:
         """Return the ids of all runs an item needs, chained ones included."""
+        return self.chain(self.trained(self.cells[item.id]))
+
+    def chain(self, runs: Iterable[str]) -> set[str]:
+        """Return some runs and all that they stand on."""
         found: set[str] = set()
-        pending = list(self.trained(self.cells[item.id]))
+        pending = list(runs)
         while pending:
             run = pending.pop()
             if run not in found:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from replicse.checked import Checked
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import AS_DESCRIBED
+from replicse.study.results.machines import Machine
 
 Kind = Literal["score", "difference", "text", "derived"]
 Verdict = Literal[
@@ -45,12 +46,16 @@ class RowHead(Checked):
 
 
 class SeedValue(Checked):
-    """What one seed gave in one cell: a number or a text, None where it is missing; `run` is blank without training."""
+    """What one seed gave in one cell: a number or a text, None where it is missing; `run` is blank without training.
+
+    Of several encoders `encoder` is blank, and `group` a digest of their names.
+    """
 
     seed: int | None = None
     value: float | str | None = None
     encoder: str = ""
     run: str = ""
+    group: str = ""
 
 
 class CellResult(Checked):
@@ -58,7 +63,9 @@ class CellResult(Checked):
 
     `reproduced` is the statistic over seeds; `low` and `high` bound where the printed number is expected, `pairs_low`
     and `pairs_high` a correlation over resampled test pairs. `text` is what was found in a column of sentences.
-    `borrowed` marks an interval from a published spread; `precision` is that of the runs behind the cell.
+    `borrowed` marks an interval from a published spread, `published_sd` is one that was measured in its setting;
+    `precision` is that of the runs behind the cell, `machines` are all that trained and evaluated them, `packages`
+    digests of the versions of this package that did.
     """
 
     row: str
@@ -83,6 +90,9 @@ class CellResult(Checked):
     pairs_low: float | None = None
     pairs_high: float | None = None
     precision: str = ""
+    machines: tuple[Machine, ...] = ()
+    packages: tuple[str, ...] = ()
+    published_sd: float | None = None
     encoders: tuple[str, ...] = ()
 
     @property

@@ -2,13 +2,15 @@
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN
 from replicse.study.paper.settings import setting_difference
 from replicse.study.paper.tables import TEXT, AnyColumn, Item, StepScore
 from replicse.study.plan.plan import Cell, Plan, item_curve
+from replicse.study.plan.specs import digest
+from replicse.study.results.machines import distinct, mixture, recorded
 from replicse.study.results.statistics import mean_and_spread
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult, RowHead, SeedValue
 from replicse.study.results.values import Evaluations, Values, values
@@ -19,7 +21,11 @@ CONTRACT = (
     "encoders",
 )  # fmt: skip
 FIELDS = (*CONTRACT, "borrowed", "reason", "pairs_low", "pairs_high")
-TIDY = ("paper", "item", "row", "column", "protocol", "seed", "metric", "value", "encoder", "run")
+TIDY = (
+    "paper", "item", "row", "column", "protocol", "seed", "metric", "value", "encoder", "run",
+    "group", "machine", "package", "reported", "published_sd",
+)  # fmt: skip
+DIGITS = 12
 
 
 def item_result(plan: Plan, item: Item, evaluations: Evaluations) -> ItemResult:
@@ -127,6 +133,13 @@ def cell_result(plan: Plan, cell: Cell, evaluations: Evaluations) -> CellResult:
     found = values(plan, cell, evaluations)
     runs = [plan.encoders[encoder].source.run or "" for encoder in cell.encoders]
     precisions = {plan.runs[run].precision for run in runs if run}
+    published_sd = borrowed_spread(plan, cell)
+    outcome = _outcome(plan, cell, found, evaluations, published_sd)
+    records = records_behind(plan, cell, evaluations)
+    machines = distinct(machine for record in records for machine in recorded(record))
+    mixed = mixture(machines)
+    if mixed:
+        outcome["reason"] = "; ".join(filter(None, [outcome["reason"], mixed]))
     return CellResult(
         row=cell.row.id,
         column=cell.column.id,
@@ -140,21 +153,41 @@ def cell_result(plan: Plan, cell: Cell, evaluations: Evaluations) -> CellResult:
         seedless=found.seedless,
         failure=found.failure,
         precision=", ".join(sorted(precisions)),
+        machines=tuple(machines),
+        packages=tuple(sorted({str(record.get("package_sha256", ""))[:DIGITS] for record in records} - {""})),
+        published_sd=published_sd,
         encoders=cell.encoders,
-        **_outcome(plan, cell, found, evaluations),
+        **outcome,
     )
 
 
+def records_behind(plan: Plan, cell: Cell, evaluations: Evaluations) -> list[Mapping[str, Any]]:
+    """Return the provenance of what a cell reads: of its evaluations, its runs, and the runs that those stand on."""
+    records: list[Mapping[str, Any]] = []
+    for operand in cell.operands or (cell,):
+        # What is counted from the data is the same everywhere.
+        for encoder in set(operand.encoders if operand.metric_path else ()) - {"data"}:
+            run = plan.encoders[encoder].source.run
+            records.append(evaluations.provenance(encoder, operand.metric_path))
+            records += map(evaluations.trained, plan.chain([run] if run else []))
+    return records
+
+
 def _seed_values(plan: Plan, cell: Cell, found: Values) -> Iterator[SeedValue]:
+    sides = [operand.jobs for operand in cell.operands or (cell,) if operand.jobs]
     for place, (seed, value) in enumerate(zip(cell.seeds, found.per_seed, strict=True)):
-        group = cell.jobs[place] if cell.jobs else ()
-        encoder = group[0] if len(group) == 1 else ""
+        # A lone encoder without seeds stands beside every seed of the others, as in `paired`.
+        behind = sorted({encoder for jobs in sides for encoder in jobs[place if len(jobs) > 1 else 0]})
+        encoder = behind[0] if len(behind) == 1 and cell.jobs else ""
         run = (plan.encoders[encoder].source.run or "") if encoder else ""
         kept = value if isinstance(value, str) or value is None or math.isfinite(value) else None
-        yield SeedValue(seed=seed, value=kept, encoder=encoder, run=run)
+        group = digest(behind) if behind and not encoder else ""
+        yield SeedValue(seed=seed, value=kept, encoder=encoder, run=run, group=group)
 
 
-def _outcome(plan: Plan, cell: Cell, found: Values, evaluations: Evaluations) -> dict[str, Any]:
+def _outcome(
+    plan: Plan, cell: Cell, found: Values, evaluations: Evaluations, published_sd: float | None
+) -> dict[str, Any]:
     """Return what depends on what was found: a quotation, a text or a judged number."""
     if not cell.encoders:
         quoted = "quoted by the paper from elsewhere" if cell.row.quoted else "nothing to run"
@@ -176,7 +209,7 @@ def _outcome(plan: Plan, cell: Cell, found: Values, evaluations: Evaluations) ->
         planned=len(cell.seeds),
         comparable=not why_not,
         why_not=why_not,
-        prior_sd=0.0 if found.seedless else borrowed_spread(plan, cell),
+        prior_sd=0.0 if found.seedless else published_sd,
         failures=[found.failure] if found.failure else [],
         reducer=over.seeds if over else MEAN,
     )
@@ -306,6 +339,11 @@ def tidy_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, Any]]:
                     "value": "" if each.value is None else each.value,
                     "encoder": each.encoder,
                     "run": each.run,
+                    "group": each.group,
+                    "machine": " | ".join(map(str, cell.machines)),
+                    "package": " | ".join(cell.packages),
+                    "reported": cell.reported.value if cell.reported else "",
+                    "published_sd": _text(cell.published_sd),
                 }
 
 

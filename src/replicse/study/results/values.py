@@ -37,6 +37,7 @@ class Evaluations:
     def __init__(self, paths: Paths) -> None:
         self.paths = paths
         self._read: dict[str, dict[str, Any] | None] = {}
+        self._trained: dict[str, Mapping[str, Any]] = {}
 
     def value(self, encoder: str, metric_path: str) -> tuple[Any, str]:
         """Return what stands at a metric path and, where it is undefined, the reason; (None, "") if not run."""
@@ -60,6 +61,21 @@ class Evaluations:
             return None
         found = self._load(self.paths.evaluation(encoder, file_of(metric_path))) or {}
         return found.get("pairs", {}).get(task)
+
+    def provenance(self, encoder: str, metric_path: str) -> Mapping[str, Any]:
+        """Return what the file of a metric path was made with; nothing where it is absent or does not say it."""
+        found = self._load(self.paths.evaluation(encoder, file_of(metric_path))) or {}
+        return found.get("provenance", {})
+
+    def trained(self, run: str) -> Mapping[str, Any]:
+        """Return what a run was trained with; nothing where its record is absent."""
+        if run not in self._trained:
+            path = self.paths.run(run, "provenance.json")
+            found = read_json(path) if Path(path).exists() else {}
+            if not isinstance(found, Mapping):
+                raise BadInput(f"{path}: holds no record; delete it and train again")
+            self._trained[run] = found
+        return self._trained[run]
 
     def _load(self, path: str) -> dict[str, Any] | None:
         if path not in self._read:

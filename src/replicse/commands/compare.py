@@ -1,0 +1,68 @@
+"""The verb that holds two results folders against each other."""
+
+import json
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from replicse.commands import Action
+from replicse.study.results.compare import Comparison, compare
+
+SHOWN_CELLS, SHOWN_RUNS = 40, 12
+LISTED = ("beyond spread", "no spread", "missing", "within spread")
+
+
+def compare_verb(parser: ArgumentParser) -> Action:
+    """Say what differs between the numbers of the same runs in two results folders, and on which machines."""
+    parser.epilog = "example:\n  replicse compare results/compact ../other/results/compact"
+    parser.add_argument("a", type=Path, help="a results folder, with its cells.csv")
+    parser.add_argument("b", type=Path, help="another one of the same runs")
+    parser.add_argument("--json", action="store_true", help="machine-readable output, with every cell")
+
+    def action(arguments: Namespace) -> None:
+        found = compare(arguments.a, arguments.b)
+        if arguments.json:
+            print(json.dumps(found.plain(), indent=1, ensure_ascii=False))
+        else:
+            print("\n".join(comparison_lines(found, arguments.a, arguments.b)))
+
+    return action
+
+
+def comparison_lines(found: Comparison, a: Path, b: Path) -> Iterator[str]:
+    """Yield machines, summary, the cells that differ by more than rounding, and the runs that differ."""
+    for name, folder, machines in (("A", a, found.machines_a), ("B", b, found.machines_b)):
+        mixed = f", mixed: {len(machines)} machines" if len(machines) > 1 else ""
+        yield f"{name} is {folder}{mixed}"
+        yield from (f"  {machine}" for machine in machines or ("its machine is not recorded",))
+    if set(found.packages_a) != set(found.packages_b):
+        yield "made by different versions of the package: not all that differs need be the machine's"
+    counts = ", ".join(f"{count} {state}" for state, count in found.counts.items() if count)
+    yield f"{len(found.cells)} cells in both: {counts}"
+    yield "a spread is the standard deviation over seeds inside A and B; * a published one"
+    if found.only_a or found.only_b or found.other_runs:
+        yield f"{found.only_a} only in A, {found.only_b} only in B, {len(found.other_runs)} of other runs in B"
+    listed = [cell for cell in found.cells if cell.state in LISTED]
+    listed.sort(key=lambda cell: (LISTED.index(cell.state), -abs(cell.spreads or 0)))
+    if listed:
+        width = max(len(cell.cell) for cell in listed[:SHOWN_CELLS]) + 2
+        yield f"{'cell':<{width}}{'A':>10}{'B':>10}{'B - A':>11}{'spreads':>9}  state"
+    for cell in listed[:SHOWN_CELLS]:
+        numbers = f"{_text(cell.a):>10}{_text(cell.b):>10}{_text(cell.difference, '+'):>11}"
+        spreads = "" if cell.spreads is None else f"{cell.spreads:+.1f}{'*' if cell.borrowed else ''}"
+        yield f"{cell.cell:<{width}}{numbers}{spreads:>9}  {cell.state}, {cell.metric}"
+    if len(listed) > SHOWN_CELLS:
+        yield f"and {len(listed) - SHOWN_CELLS} more; --json holds all"
+    yield f"{found.runs} runs in both, of which {len(found.different)} gave another number{_some(found.different)}"
+    for name, runs in (("A", found.runs_only_a), ("B", found.runs_only_b)):
+        if runs:
+            yield f"{len(runs)} runs only in {name}{_some(runs)}"
+
+
+def _text(number: float | None, sign: str = "") -> str:
+    return "" if number is None else f"{number:{sign}.4g}" if abs(number) < 1 else f"{number:{sign}.2f}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f", and {len(names) - SHOWN_RUNS} more (--json)" if len(names) > SHOWN_RUNS else ""
+    return f": {', '.join(names[:SHOWN_RUNS])}{more}" if names else ""

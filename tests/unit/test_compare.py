@@ -1,0 +1,170 @@
+"""Two results folders of the same runs: what differs, by how many seed spreads, and which runs and machines."""
+
+import json
+import math
+import statistics
+
+import pytest
+
+from replicse.cli import main
+from replicse.errors import BadInput, MissingData
+from replicse.files import write_rows
+from replicse.study.results.compare import STATES, compare
+from replicse.study.results.tabulate import TIDY
+
+ONE, TWO = "One (avx2), cpu, 1 thread", "Two (avx512), cpu, 1 thread"
+
+
+def rows(row, *values, machine=ONE, **more):
+    """Return the tidy rows of a cell, a value per seed, each of a run of its own."""
+    return [
+        {
+            "paper": "made", "item": "table1", "row": row, "column": "a", "protocol": "as-described",
+            "metric": "sts/STS12/all", "seed": seed, "value": value, "encoder": f"{row}-s{seed}-cls",
+            "run": f"{row}-s{seed}", "group": "", "machine": machine, "package": "aa", "reported": "70.0",
+            "published_sd": "", **more,
+        }
+        for seed, value in enumerate(values)
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def folders(tmp_path):
+    """Return a function that writes the rows of folders A and B and returns both."""
+
+    def write(first, second):
+        for name, held in (("a", first), ("b", second)):
+            write_rows(tmp_path / name / "cells.csv", TIDY, held)
+        return tmp_path / "a", tmp_path / "b"
+
+    return write
+
+
+def held(folders, first, second):
+    """Return the one cell of a comparison."""
+    (cell,) = compare(*folders(first, second)).cells
+    return cell
+
+
+def test_a_difference_is_told_in_units_of_the_spread_over_seeds(folders):
+    cell = held(folders, rows("r", 70.0, 71.0, 72.5), rows("r", 73.0, 74.5, 74.0))
+    pooled = math.sqrt((statistics.variance([70, 71, 72.5]) + statistics.variance([73, 74.5, 74])) / 2)
+    assert (cell.cell, cell.seeds, cell.borrowed) == ("made/table1/r/a", 3, False)
+    assert (cell.a, cell.b) == pytest.approx((213.5 / 3, 221.5 / 3))
+    assert cell.difference == pytest.approx(8 / 3) and cell.largest == 3.5
+    assert cell.spread == pytest.approx(pooled) and cell.spreads == pytest.approx(8 / 3 / pooled)
+    assert cell.state == "beyond spread"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "state"),
+    [
+        ((70.0, 71.0), (70.0, 71.0), "identical"),
+        ((70.0, 71.0), (70.0, 71.05), "equal to rounding"),  # printed is 70.0
+        ((70.0, 71.0), (70.0, 71.06), "within spread"),
+        ((70.0, 71.0), (70.7, 71.7), "within spread"),
+        ((70.0, 71.0), (70.8, 71.8), "beyond spread"),
+        ((70.0, 70.0), (70.2, 70.2), "beyond spread"),
+        ((70.0,), (70.2,), "no spread"),
+        (("A man sails.",), ("A man sails.",), "identical"),
+        (("A man sails.",), ("A dog runs.",), "no spread"),
+        ((70.0, 71.0), (70.0, ""), "missing"),
+        ((70.0, ""), (70.0, ""), "missing"),
+    ],
+)
+def test_every_state(folders, first, second, state):
+    assert held(folders, rows("r", *first), rows("r", *second)).state == state
+
+
+def test_where_no_number_is_printed_two_decimals_are_its_rounding(folders):
+    for other, state in ((0.505, "equal to rounding"), (0.506, "no spread")):
+        assert held(folders, rows("r", 0.5, reported=""), rows("r", other, reported="-")).state == state
+
+
+def test_one_seed_borrows_the_published_spread_and_two_do_not(folders):
+    cell = held(folders, rows("r", 70.0, published_sd="0.5"), rows("r", 71.0, published_sd="0.5"))
+    assert (cell.spread, cell.borrowed, cell.spreads) == (0.5, True, 2.0)
+    cell = held(folders, rows("r", 70.0, 71.0, published_sd="9"), rows("r", 71.0))
+    assert (cell.spread, cell.borrowed, cell.seeds) == (pytest.approx(math.sqrt(0.5)), False, 1)
+    cell = held(folders, rows("r", 70.0), rows("r", 71.0))
+    assert (cell.spread, cell.borrowed, cell.spreads) == (None, False, None)
+
+
+def test_only_the_same_runs_are_held_against_each_other(folders):
+    other = [{**row, "encoder": "x", "run": "x"} for row in rows("q", 70.0)]
+    group = {"encoder": "", "run": ""}
+    found = compare(
+        *folders(
+            [*rows("r", 70.0, 71.0), *rows("q", 70.0), *rows("p", 1.0), *rows("d", 5.0, group="1", **group)],
+            [*rows("r", 70.0, 72.0), *other, *rows("d", 5.0, group="2", **group)],
+        )
+    )
+    assert [cell.cell for cell in found.cells] == ["made/table1/r/a"]
+    assert found.other_runs == ("made/table1/q/a", "made/table1/d/a")
+    assert (found.only_a, found.only_b) == (1, 0)
+    assert (found.runs, found.different) == (2, ("r-s1",))
+    assert (found.runs_only_a, found.runs_only_b) == (("p-s0", "q-s0"), ("x",))
+
+
+def test_every_cell_is_counted_once_in_json(folders, capsys):
+    a, b = folders(
+        [*rows("r", 70.0), *rows("q", 70.0), *rows("q", 1.0, protocol="as-run")],
+        [*rows("r", 70.0), *rows("q", 75.0), *rows("q", 1.0, protocol="as-run")],
+    )
+    assert main(["compare", str(a), str(b), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert list(found["counts"]) == list(STATES) and sum(found["counts"].values()) == len(found["cells"]) == 3
+    assert found["counts"]["identical"] == 2
+    assert found["cells"][2]["cell"] == "made/table1/q/a@as-run"
+
+
+def test_the_page_names_machines_cells_and_runs(folders, capsys):
+    a, b = folders(
+        [*rows("r", 70.0, 71.0), *rows("q", 70.0, published_sd="0.5"), *rows("p", 1.0)],
+        [
+            *rows("r", 74.0, 75.0, machine=TWO, package="bb"),
+            *rows("q", 72.0, published_sd="0.5", machine=f"{ONE} | {TWO}"),
+        ],
+    )
+    assert main(["compare", str(a), str(b)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:5] == [f"A is {a}", f"  {ONE}", f"B is {b}, mixed: 2 machines", f"  {TWO}", f"  {ONE}"]
+    assert lines[5].startswith("made by different versions of the package")
+    assert "2 cells in both: 2 beyond spread" in lines
+    assert "1 only in A, 0 only in B, 0 of other runs in B" in lines
+    table = [line.split() for line in lines if line.startswith("made/table1/")]
+    assert [line[:5] for line in table] == [
+        ["made/table1/r/a", "70.50", "74.50", "+4.00", "+5.7"],
+        ["made/table1/q/a", "70.00", "72.00", "+2.00", "+4.0*"],
+    ]
+    assert "3 runs in both, of which 3 gave another number: q-s0, r-s0, r-s1" in lines
+    assert "1 runs only in A: p-s0" in lines
+
+
+def test_folders_of_an_earlier_version_say_no_machine(folders, capsys, tmp_path):
+    for name in "ab":
+        old = [{field: row[field] for field in TIDY[:10]} for row in rows("r", 70.0)]
+        write_rows(tmp_path / name / "cells.csv", TIDY[:10], old)
+    assert main(["compare", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    assert capsys.readouterr().out.count("  its machine is not recorded") == 2
+
+
+def test_folders_without_a_common_cell_are_refused_in_one_sentence(folders, capsys):
+    for second in (rows("q", 70.0), [{**row, "encoder": "x"} for row in rows("r", 70.0)], rows("r", "")):
+        a, b = folders(rows("r", 70.0) if second[0]["value"] else rows("r", ""), second)
+        assert main(["compare", str(a), str(b)]) == 2
+        error = capsys.readouterr().err
+        assert f"{a} and {b} share no cell of the same runs; name two results folders" in error
+        assert error.count("\n") == 1
+
+
+def test_a_broken_folder_is_refused_by_name(folders, tmp_path):
+    a, b = folders(rows("r", 70.0), rows("r", 70.0))
+    with pytest.raises(MissingData, match=r"none/cells\.csv: no such file"):
+        compare(a, tmp_path / "none")
+    folders(rows("r", 70.0), rows("r", 70.0) * 2)
+    with pytest.raises(BadInput, match=r"b/cells\.csv: made/table1/r/a/.* has seed '0' twice"):
+        compare(a, b)
+    write_rows(b / "cells.csv", ("paper", "item"), [{"paper": "made", "item": "table1"}])
+    with pytest.raises(BadInput, match=r"b/cells\.csv: lacks the column row; make it again"):
+        compare(a, b)
