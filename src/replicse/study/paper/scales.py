@@ -108,7 +108,10 @@ class Cost(Checked):
 
 
 class Scale(Checked):
-    """One scale: backbones, tokenizers, corpora, and how runs are adjusted to its size."""
+    """One scale: backbones, tokenizers, corpora, and how runs are adjusted to its size.
+
+    `precision: papers` trains each paper's runs in the precision of that paper, fp32 where it tells none.
+    """
 
     name: Id
     title: Text
@@ -117,7 +120,7 @@ class Scale(Checked):
     judges_orders: bool
     cost: Cost
     data: DataSource
-    precision: Precision = "fp32"
+    precision: Precision | Literal["papers"] = "fp32"
     backbones: dict[Id, BackboneSource]
     corpora: dict[Id, Corpus]
     tokenizers: dict[Id, TokenizerRecipe] = {}

@@ -58,7 +58,8 @@ class CellResult(Checked):
 
     `reproduced` is the statistic over seeds; `low` and `high` bound where the printed number is expected, `pairs_low`
     and `pairs_high` a correlation over resampled test pairs. `text` is what was found in a column of sentences.
-    `borrowed` marks an interval from a published spread; `precision` is that of the runs behind the cell.
+    `borrowed` marks an interval from a published spread; `precision` is that of the runs behind the cell,
+    and the paper's where that is another.
     """
 
     row: str

@@ -126,7 +126,8 @@ def cell_result(plan: Plan, cell: Cell, evaluations: Evaluations) -> CellResult:
     """Return one cell with its values per seed and its judgement."""
     found = values(plan, cell, evaluations)
     runs = [plan.encoders[encoder].source.run or "" for encoder in cell.encoders]
-    precisions = {plan.runs[run].precision for run in runs if run}
+    precisions = ", ".join(sorted({plan.runs[run].precision for run in runs if run}))
+    theirs = plan.told_precision(cell.item.paper)
     return CellResult(
         row=cell.row.id,
         column=cell.column.id,
@@ -139,7 +140,7 @@ def cell_result(plan: Plan, cell: Cell, evaluations: Evaluations) -> CellResult:
         values=tuple(_seed_values(plan, cell, found)),
         seedless=found.seedless,
         failure=found.failure,
-        precision=", ".join(sorted(precisions)),
+        precision=f"{precisions}; the paper: {theirs}" if precisions and theirs not in (None, precisions) else precisions,
         encoders=cell.encoders,
         **_outcome(plan, cell, found, evaluations),
     )
