@@ -291,7 +291,7 @@ def test_precision_is_what_the_spec_says(tmp_path, root):
     assert not micro.equal_weights(outs["fp32"] / "last", outs["bf16"] / "last")
     left, right = (micro.metrics(out)["history"][0]["loss"] for out in outs.values())
     assert left == pytest.approx(right, rel=0.05)
-    with pytest.raises(Failed, match="fp16 needs a GPU; say precision: bf16 or fp32 in config.yaml"):
+    with pytest.raises(Failed, match=r"fp16 needs a GPU; say precision: bf16 or fp32 in config\.yaml"):
         trained(micro.job(tmp_path, precision="fp16"), root, tmp_path / "fp16")
 
 

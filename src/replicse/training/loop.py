@@ -69,7 +69,9 @@ class Trainer:
         spec = self.job.spec
         torch.manual_seed(spec.seed)
         if spec.precision == "fp16" and self.device.type == "cpu":
-            raise Failed(f"{self.job.run_id}: precision fp16 needs a GPU; say precision: bf16 or fp32 in config.yaml")
+            raise Failed(
+                f"{self.job.run_id}: precision fp16 needs a GPU; say precision: bf16 or fp32 in config.yaml"
+            )
         self.model = open_model(spec, self.job.init, self.job.tokenizer)
         if spec.init.fresh and spec.init.fresh.embeddings == "ppmi":
             self._set_embeddings()

@@ -391,7 +391,11 @@ class Planner:
             "views": [self._view(view, where) for view in values["views"]],
             "objective": [self._term(term, where) for term in values["objective"]],
         }
-        values = {"precision": self.plan.precision(paper), **(scale.adjusted(values) if adjust else values), **chosen}
+        values = {
+            "precision": self.plan.precision(paper),
+            **(scale.adjusted(values) if adjust else values),
+            **chosen,
+        }
         found = []
         for seed in seeds:
             init, engine = self._init(paper, values["init"], seed, where)

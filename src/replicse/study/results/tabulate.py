@@ -126,8 +126,10 @@ def cell_result(plan: Plan, cell: Cell, evaluations: Evaluations) -> CellResult:
     """Return one cell with its values per seed and its judgement."""
     found = values(plan, cell, evaluations)
     runs = [plan.encoders[encoder].source.run or "" for encoder in cell.encoders]
-    precisions = ", ".join(sorted({plan.runs[run].precision for run in runs if run}))
+    precision = ", ".join(sorted({plan.runs[run].precision for run in runs if run}))
     theirs = plan.told_precision(cell.item.paper)
+    if precision and theirs not in (None, precision):
+        precision += f"; the paper: {theirs}"
     return CellResult(
         row=cell.row.id,
         column=cell.column.id,
@@ -140,7 +142,7 @@ def cell_result(plan: Plan, cell: Cell, evaluations: Evaluations) -> CellResult:
         values=tuple(_seed_values(plan, cell, found)),
         seedless=found.seedless,
         failure=found.failure,
-        precision=f"{precisions}; the paper: {theirs}" if precisions and theirs not in (None, precisions) else precisions,
+        precision=precision,
         encoders=cell.encoders,
         **_outcome(plan, cell, found, evaluations),
     )
