@@ -180,8 +180,11 @@ class Scale(Checked):
     def corpus(self, name: str, where: str) -> dict[str, Any]:
         """Return the recipe of a corpus under its symbolic name; its expected rows are no part of it."""
         recipe = self.named("corpora", name, where).plain()
-        recipe.pop("rows", None)
-        return {"name": name, **recipe}
+        return {"name": name, **{key: entry for key, entry in recipe.items() if key not in ("rows", "about")}}
+
+    def expected(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the recipe of a corpus with the rows that a job is to find: they are part of no name."""
+        return {**recipe, **self.corpora[recipe["name"]].plain()}
 
     def rows(self, name: str) -> int | None:
         """Return the rows a corpus is expected to have, where the scale says so."""
