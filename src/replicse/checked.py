@@ -18,15 +18,25 @@ from replicse.errors import BadInput, nearest
 MOST_BYTES, MOST_NODES, DEEPEST, LONGEST_LINE = 2 << 20, 100_000, 60, 4000
 
 
+SCIENTIFIC = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
+
+
 def _number(value: object) -> object:
-    """Return what may become a number; YAML's yes and no are none."""
-    if isinstance(value, bool):
+    """Return what may become a number: neither yes nor no, and of texts only 1e-5, which is text to YAML 1.1."""
+    if isinstance(value, bool) or (isinstance(value, str) and not SCIENTIFIC.fullmatch(value)):
         raise ValueError("a number")
-    return value
+    return float(value) if isinstance(value, str) else value
+
+
+def _whole(value: object) -> object:
+    try:
+        return _number(value)
+    except ValueError:
+        raise ValueError("a whole number") from None
 
 
 Number = Annotated[float, BeforeValidator(_number), Field(allow_inf_nan=False)]
-Whole = Annotated[int, BeforeValidator(_number)]
+Whole = Annotated[int, BeforeValidator(_whole)]
 Positive = Annotated[Number, Field(gt=0)]
 Count = Annotated[Whole, Field(ge=1)]
 Share = Annotated[Number, Field(ge=0, le=1)]

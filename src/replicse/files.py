@@ -14,6 +14,8 @@ from typing import Any
 
 from replicse.errors import BadInput, MissingData
 
+POINTER = b"version https://git-lfs.github.com/spec/"
+
 
 @contextmanager
 def written_aside(path: Path | str) -> Iterator[Path]:
@@ -95,8 +97,16 @@ def read_text(path: Path, remedy: str = "mend it or make it again", most: int | 
         raise BadInput(f"{path}: byte {error.start + 1} is not UTF-8; {remedy}") from None
 
 
+def check_fetched(path: Path | str) -> None:
+    """Raise BadInput where git-lfs left a pointer in the place of a file that was not fetched."""
+    with Path(path).open("rb") as stream:
+        if stream.read(len(POINTER)) == POINTER:
+            raise BadInput(f"{path}: a git-lfs pointer, not the file itself; fetch it, as by git lfs pull")
+
+
 def copy_file(source: Path | str, target: Path | str) -> None:
-    """Copy the bytes of a file atomically."""
+    """Copy the bytes of a file atomically; BadInput for a pointer of git-lfs."""
+    check_fetched(source)
     with written_aside(target) as temporary:
         shutil.copyfile(source, temporary)
 

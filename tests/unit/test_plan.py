@@ -442,7 +442,6 @@ def test_the_precision_of_a_scale_is_part_of_the_names_of_its_runs(tmp_path):
     (tmp_path / "scales").mkdir()
     text = (WORKFLOW / "scales" / "paper.yaml").read_text(encoding="utf-8")
     (tmp_path / "scales" / "paper.yaml").write_text(text, encoding="utf-8")
-    given = yaml.safe_load(text).get("precision", "fp32")
     names = {}
     for precision in ("fp32", "bf16", "fp16"):
         edit(
@@ -454,7 +453,30 @@ def test_the_precision_of_a_scale_is_part_of_the_names_of_its_runs(tmp_path):
         assert run.precision == precision
         assert plan.train_job(run.run_id)["run"].get("precision", "fp32") == precision
         names[precision] = run.run_id
-    assert len(set(names.values())) == 3 and given in names
+    assert len(set(names.values())) == 3
+
+
+def test_at_the_scale_of_the_papers_each_trains_in_its_own_precision_unless_the_config_says_another():
+    tables = {"simcse": ["table3"], "simple": ["table1"]}
+    plan = load_plan({"scale": "paper", "papers": tables, "seeds": [0]}, WORKFLOW)
+    found = {
+        item: {plan.runs[run].precision for run in plan.runs_of(plan.item(item))}
+        for item in ("simcse/table3", "simple/table1")
+    }
+    assert found == {"simcse/table3": {"fp16"}, "simple/table1": {"fp32"}}
+    chosen = load_plan({"scale": "paper", "papers": tables, "seeds": [0], "precision": "bf16"}, WORKFLOW)
+    assert {run.precision for run in chosen.runs.values()} == {"bf16"}
+    assert chosen.record["precision"] == "bf16" and plan.record["precision"] == "papers"
+
+
+def test_another_precision_than_the_papers_is_told_beside_the_cell():
+    told = {}
+    for precision in ("fp16", "bf16"):
+        values = {"scale": "paper", "papers": {"simcse": ["table3"]}, "seeds": [0], "precision": precision}
+        plan = load_plan(values, WORKFLOW)
+        result = item_result(plan, plan.item("simcse/table3"), Evaluations(plan.paths))
+        (told[precision],) = {cell.precision for cell in result.cells}
+    assert told == {"fp16": "fp16", "bf16": "bf16; the paper: fp16"}
 
 
 def test_an_encoder_that_no_seed_of_the_study_changes_is_a_lone_value():

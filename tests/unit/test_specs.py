@@ -30,7 +30,7 @@ def test_one_name_of_each_kind_is_frozen():
     assert encoder(pooling="mean").encoder_id == "sup-simcse-mean-74f93904"
 
 
-@pytest.mark.parametrize("text", ["3e-5", "3E-05", "0.00003", 3e-5, 3.0e-05])
+@pytest.mark.parametrize("text", ["3e-5", "3E-05", "3.0e-5", 3e-5, 0.00003])
 def test_spelling_of_a_number_does_not_change_the_run(text):
     assert run(optimisation={"learning_rate": text}).run_id == run().run_id
 
@@ -83,13 +83,13 @@ def test_keeping_checkpoints_does_not_change_the_name():
 @pytest.mark.parametrize(
     "change",
     [
-        {"dropout": {"hidden": 0.1, "attention": "0.10"}, "encoders": "shared"},
+        {"dropout": {"hidden": 0.1, "attention": 0.10}, "encoders": "shared"},
         {"head": "mlp"},
         {"head": {"kind": "mlp"}},
         {"precision": "fp32", "engine": "auto"},
         {"views": [{"column": "text", "augment": None}, {"column": "text"}]},
         {"objective": [{"term": "infonce", "weight": 1, "similarity": "cosine"}]},
-        {"optimisation": {"steps": None, "clip": 1.0, "batch_size": "64"}},
+        {"optimisation": {"steps": None, "clip": 1.0, "batch_size": 64.0}},
         {"init": {**BASE["init"], "keep_head": False}},
     ],
 )
@@ -108,6 +108,8 @@ def test_a_spec_survives_its_own_plain_data():
         ({"dropuot": {}}, ['unknown key "dropuot"', 'did you mean "dropout"']),
         ({"dropout": {"hiden": 0.1}}, ['unknown key "hiden" in dropout', '"hidden"']),
         ({"dropout": {"hidden": "much"}}, ['dropout.hidden is "much"', "expected a number"]),
+        ({"dropout": {"hidden": "0.9"}}, ['dropout.hidden is "0.9"', "expected a number"]),
+        ({"optimisation": {"batch_size": "64"}}, ['batch_size is "64"', "expected a whole number"]),
         ({"dropout": {"hidden": 1.5}}, ["1.5", "below 1"]),
         ({"optimisation": {"batch_size": 6.5}}, ["6.5", "whole number"]),
         ({"optimisation": {"batch_size": 0}}, ["batch_size is 0", "at least 1"]),

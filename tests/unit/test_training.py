@@ -291,8 +291,46 @@ def test_precision_is_what_the_spec_says(tmp_path, root):
     assert not micro.equal_weights(outs["fp32"] / "last", outs["bf16"] / "last")
     left, right = (micro.metrics(out)["history"][0]["loss"] for out in outs.values())
     assert left == pytest.approx(right, rel=0.05)
-    with pytest.raises(Failed, match="fp16 needs a GPU"):
+    with pytest.raises(Failed, match=r"fp16 needs a GPU; say precision: bf16 or fp32 in config\.yaml"):
         trained(micro.job(tmp_path, precision="fp16"), root, tmp_path / "fp16")
+
+
+def scaled(monkeypatch, scale):
+    """Let runs scale their losses as fp16 does on a GPU; scaling by a power of two is exact in fp32."""
+    scaler = torch.amp.GradScaler("cpu", init_scale=scale, growth_interval=1000)
+    monkeypatch.setattr(torch.amp, "GradScaler", lambda device, enabled: scaler)
+
+
+def test_a_scaled_loss_gives_the_same_weights_because_gradients_are_unscaled_before_they_are_clipped(
+    tmp_path, root, monkeypatch
+):
+    job = micro.job(tmp_path)
+    plain = trained(job, root, tmp_path / "plain")
+    scaled(monkeypatch, 2.0**12)
+    assert micro.equal_weights(plain / "last", trained(job, root, tmp_path / "scaled") / "last")
+
+
+def test_a_step_whose_gradients_overflow_is_left_out_and_counted(tmp_path, root, monkeypatch):
+    scaled(monkeypatch, 2.0**12)
+    trainer = Trainer(micro.job(tmp_path), root, tmp_path / "out", tmp_path / "state", torch.device("cpu"))
+    update, scales, moved = Trainer._update, [], []
+    weight = trainer.model.backbone.input_embeddings
+
+    def overflowing(self, step, columns):
+        before = weight.detach().clone()
+        hook = weight.register_hook(lambda gradient: gradient * float("inf")) if step == 2 else None
+        loss = update(self, step, columns)
+        if hook:
+            hook.remove()
+        scales.append(self.scaler.get_scale())
+        moved.append(not torch.equal(before, weight))
+        return loss
+
+    monkeypatch.setattr(Trainer, "_update", overflowing)
+    trainer.run()
+    assert moved[:5] == [True, True, False, True, True]
+    assert scales[:4] == [2.0**12, 2.0**12, 2.0**11, 2.0**11]
+    assert micro.metrics(tmp_path / "out")["skipped"] == 1
 
 
 def test_a_loss_that_is_no_number_stops_the_run(tmp_path, root, monkeypatch):

@@ -8,8 +8,11 @@ from snakemake.exceptions import WorkflowError
 
 sys.path.insert(0, str(Path(workflow.basedir) / "src"))
 
+from replicse.data.sets import evaluation_files
 from replicse.errors import BadInput
 from replicse.provenance import source_digest
+from replicse.study.paper.datasets import load_datasets
+from replicse.study.paper.lock import SIMCSE_DATA, load_lock
 from replicse.study.plan.planner import load_plan
 
 # A job runs with the Python of this Snakemake, unless Snakemake made it an environment of its own.
@@ -61,6 +64,12 @@ def data_options(wildcards):
         words += ["--root", PLAN.root]
     for file in PLAN.scale.data.files:
         words += ["--file", file]
+    if PLAN.source == "hub":
+        commit = load_lock(PLAN.workflow).revision(SIMCSE_DATA)
+        words += ["--revision", commit] if commit else []
+    if PLAN.source != "embedded":
+        sizes = load_datasets(PLAN.workflow).plain()["sizes"]
+        words += ["--sizes", compact_json(sizes)]
     return words
 
 
@@ -70,6 +79,8 @@ def local_files(wildcards):
         return []
     root = Path(PLAN.root or os.environ.get("REPLICSE_DATA", ""))
     files = [root / name for name in PLAN.scale.data.files]
+    for parts in evaluation_files(root).values():
+        files += [file for several in parts.values() for file in several]
     return [str(file) for file in files if file.is_file()]
 
 
@@ -85,7 +96,8 @@ def backbone_source(wildcards):
 
 def store_spec(wildcards):
     """Return a store's spec as JSON."""
-    return compact_json(PLAN.stores[wildcards.store])
+    spec = PLAN.stores[wildcards.store]
+    return compact_json({**spec, "corpus": PLAN.scale.expected(spec["corpus"])})
 
 
 def store_tokenizer(wildcards):
@@ -164,7 +176,10 @@ def encoder_options(wildcards):
     if options:
         words += ["--options", compact_json(options)]
     if encoder.postprocess:
-        words += ["--postprocess", compact_json(encoder.postprocess.plain())]
+        wanted = encoder.postprocess.plain()
+        if wanted["fit"] != "target":
+            wanted["fit"] = PLAN.scale.expected(wanted["fit"])
+        words += ["--postprocess", compact_json(wanted)]
     return words
 
 

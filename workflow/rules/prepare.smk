@@ -8,7 +8,7 @@ rule data:
     conda:
         "../../environment.yml"
     params:
-        code=code("world") if PLAN.source == "embedded" else "",
+        code=code("data", *(["world"] if PLAN.source == "embedded" else [])),
         options=data_options,
     shell:
         "python -m replicse data {params.options:q} --out {output.record} > {log} 2>&1"

@@ -5,21 +5,30 @@ import os
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from replicse.checked import shown
 from replicse.commands import Action, json_mapping
 from replicse.errors import BadInput, MissingData
 from replicse.files import copy_file, read_json, sha256_of, write_json, written_aside
+from replicse.study.paper.lock import LOCK, SIMCSE_DATA
 
 log = logging.getLogger(__name__)
 
 
 def data_folder(place: Path) -> Path:
-    """Return the data root of a data record, or the folder itself; BadInput for another file."""
+    """Return the data root of a data record, or the folder itself.
+
+    Raises BadInput for another file, and where an evaluation set has changed since it was recorded.
+    """
     if not place.is_file():
         return place
+    from replicse.data.sets import check_sets
+
     record = read_json(place)
-    if not isinstance(record, dict) or "root" not in record:
+    if not isinstance(record, dict) or not {"root", "sets"} <= record.keys():
         raise BadInput(f"{place}: no data record; name one that `replicse data` wrote, or a folder")
-    return Path(record["root"])
+    root = Path(record["root"])
+    check_sets(root, record["sets"], place)
+    return root
 
 
 def data_verb(parser: ArgumentParser) -> Action:
@@ -30,9 +39,15 @@ def data_verb(parser: ArgumentParser) -> Action:
     parser.add_argument(
         "--file", action="append", default=[], help="a file of the root to record, repeatable"
     )
+    parser.add_argument("--revision", help="of a hub source: the commit in workflow/hub.lock.yaml")
+    parser.add_argument(
+        "--sizes", type=json_mapping, default={}, help="JSON: rows that each evaluation set must have"
+    )
     parser.add_argument("--out", type=Path, required=True, help="the data record")
 
     def action(arguments: Namespace) -> None:
+        from replicse.data.sets import recorded_sets
+
         own = arguments.out.parent / "data"
         if arguments.source == "embedded":
             from replicse.world.world import write_world
@@ -42,7 +57,11 @@ def data_verb(parser: ArgumentParser) -> Action:
         elif arguments.source == "hub":
             from replicse.data.hub import materialise
 
-            record = {"root": str(own), "files": materialise(own, arguments.file)}
+            if not arguments.revision:
+                raise BadInput(
+                    f"workflow/{LOCK}: no commit of {SIMCSE_DATA}; run replicse lock --write {SIMCSE_DATA}"
+                )
+            record = {"root": str(own), "files": materialise(own, arguments.file, arguments.revision)}
         else:
             root = arguments.root or Path(os.environ.get("REPLICSE_DATA", ""))
             if not str(root) or str(root) == "." or not root.is_dir():
@@ -51,7 +70,8 @@ def data_verb(parser: ArgumentParser) -> Action:
                     " in the SentEval layout, or set data.source to hub"
                 )
             record = {"root": str(root.resolve()), "files": [recorded(root, name) for name in arguments.file]}
-        write_json(arguments.out, {"source": arguments.source, **record})
+        sets = recorded_sets(Path(record["root"]), arguments.sizes)
+        write_json(arguments.out, {"source": arguments.source, **record, "sets": sets})
         log.info("wrote=%s files=%d", arguments.out, len(record["files"]))
 
     return action
@@ -80,6 +100,8 @@ def tokenizer_verb(parser: ArgumentParser) -> Action:
         from replicse.data.tokenizer import tokenizer_from_vocabulary, train_tokenizer
 
         root, recipe = data_folder(arguments.data), arguments.recipe
+        if not ({"vocabulary"} <= recipe.keys() or {"train", "size", "corpus"} <= recipe.keys()):
+            raise BadInput(f"--recipe is {shown(recipe)}; expected vocabulary, or train with size and corpus")
         if "vocabulary" in recipe:
             made = tokenizer_from_vocabulary(root / recipe["vocabulary"], recipe.get("lowercase", True))
         else:
@@ -104,6 +126,8 @@ def backbone_verb(parser: ArgumentParser) -> Action:
 
     def action(arguments: Namespace) -> None:
         source = arguments.source
+        if not ({"hub", "revision"} <= source.keys() or "folder" in source):
+            raise BadInput(f"--source is {shown(source)}; expected hub with revision, or folder")
         if "hub" in source:
             from replicse.data.hub import download_encoder
 
@@ -138,6 +162,8 @@ def prepare_verb(parser: ArgumentParser) -> Action:
         from replicse.data.store import write_store
 
         spec, root = arguments.store, data_folder(arguments.data)
+        if not {"corpus", "view", "tokenizer", "max_length"} <= spec.keys():
+            raise BadInput(f"--store is {shown(spec)}; expected corpus, view, tokenizer and max_length")
         columns = read_corpus(root, spec["corpus"])
         view = spec["view"]
         if view["column"] not in columns:

@@ -27,14 +27,27 @@ def read_corpus(root: Path, corpus: registry.Corpus | Mapping[str, Any]) -> dict
     """Return the columns of a corpus, all of the same length, in file order.
 
     `corpus` is a model of the registry, or plain data of one; its files are named below `root`. `limit` keeps the
-    first rows, `sample` random ones. Raises BadInput for what the registry refuses and for malformed lines,
-    MissingData for an absent file.
+    first rows, `sample` random ones. Raises BadInput for what the registry refuses, for malformed lines and for other
+    `rows` than the recipe expects, MissingData for an absent file.
     """
     corpus = registry.corpus_of(corpus)
     rows = list(_selected(resolve_name(corpus.implementation)(Path(root), corpus), corpus))
+    _check_rows(len(rows), Path(root), corpus)
     # A file of triples may leave the last column out.
     columns = corpus.columns[: len(rows[0])] if rows else corpus.columns
     return {name: [row[i] for row in rows] for i, name in enumerate(columns)}
+
+
+def _check_rows(count: int, root: Path, corpus: registry.Corpus) -> None:
+    """Raise BadInput where a corpus has not the rows that its recipe expects."""
+    if corpus.rows is None or abs(count - corpus.rows) <= (0.1 * corpus.rows if corpus.about else 0):
+        return
+    named = getattr(corpus, "files", None) or [getattr(corpus, "file", corpus.format)]
+    files = " and ".join(str(root / file) for file in named)
+    expected = f"{'about ' if corpus.about else ''}{corpus.rows:,}"
+    raise BadInput(
+        f"{files}: {count:,} rows of corpus {corpus.name}; expected {expected}, fetch again what was cut"
+    )
 
 
 def _selected(rows: Iterator[Row], corpus: registry.Corpus) -> Iterable[Row]:

@@ -7,17 +7,18 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
-from huggingface_hub import HfApi, constants, errors, hf_hub_download, scan_cache_dir
+from huggingface_hub import constants, errors, hf_hub_download
 
 from replicse.data.corpora import csv_records
 from replicse.data.sts import read_lines
 from replicse.data.tokenizer import tokenizer_from_merges, tokenizer_from_vocabulary
 from replicse.errors import BadInput, MissingData, nearest
 from replicse.files import copy_file, read_json, sha256_of, write_json, written_aside
+from replicse.study.paper.lock import SIMCSE_DATA
 
 RECORD = "hub.json"
 WAITS = (5.0, 20.0)  # seconds between tries, on top of the retries of huggingface_hub itself
@@ -28,7 +29,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Artefact:
-    """A file of a hub repository; `revision` is a commit (seven digits or more), a tag or a branch."""
+    """A file of a hub repository; `revision` is a commit, a tag or a branch."""
 
     repository: str
     path: str
@@ -36,8 +37,8 @@ class Artefact:
     kind: str = "dataset"
 
 
-SIMCSE_DATA = "princeton-nlp/datasets-for-simcse"
-# SentEval archives before this revision lack data: SUBJ had 20 subjective sentences (methods 6, pitfall 9).
+# The revision that `replicse lock` looks for and pins in full. SentEval archives before it lack data: SUBJ had 20
+# subjective sentences (methods 6, pitfall 9).
 SIMCSE_REVISION = "e145e8b"
 
 # What a data root holds -> where it comes from (methods section 7).
@@ -48,10 +49,12 @@ ARTEFACTS = {
 }
 
 
-def materialise(root: Path, wanted: Iterable[str], waits: Sequence[float] = WAITS) -> list[dict[str, Any]]:
-    """Download the wanted ARTEFACTS into a data root and return `{name, sha256, revision, rows}` of each.
+def materialise(
+    root: Path, wanted: Iterable[str], commit: str, waits: Sequence[float] = WAITS
+) -> list[dict[str, Any]]:
+    """Download the wanted ARTEFACTS at a commit into a data root and return `{name, sha256, revision, rows}` of each.
 
-    `revision` is the full commit; the sha256 of SentEval is that of its archive, its `rows` are None. The
+    `revision` is the commit; the sha256 of SentEval is that of its archive, its `rows` are None. The
     records are also kept in `hub.json` in the root. Raises BadInput for an unknown name and a broken archive,
     MissingData where the hub does not answer or does not have the file.
     """
@@ -59,7 +62,7 @@ def materialise(root: Path, wanted: Iterable[str], waits: Sequence[float] = WAIT
     for name in wanted:
         if name not in ARTEFACTS:
             raise BadInput(f'the hub source has no "{name}"{nearest(name, ARTEFACTS)}')
-        source, commit = _fetch(ARTEFACTS[name], root / name, waits)
+        source, commit = _fetch(replace(ARTEFACTS[name], revision=commit), root / name, waits)
         if source.suffix == ".tar":
             _unpack(source, root / name / "downstream")
         else:
@@ -122,9 +125,11 @@ def _may_recover(error: BaseException) -> bool:
 
 def _fetch(artefact: Artefact, target: Path, waits: Sequence[float]) -> tuple[Path, str]:
     """Return the path of an artefact in the hub's cache and its full commit; MissingData where it fails."""
+    if ABBREVIATED.fullmatch(artefact.revision):
+        what = f"{artefact.repository} at {artefact.revision}: an abbreviated commit"
+        raise BadInput(f"{what}; name all of its 40 digits, which replicse lock finds")
     try:
-        revision = retried(lambda: _full_revision(artefact), waits)
-        cached = retried(lambda: _download(artefact, revision), waits)
+        cached = retried(lambda: _download(artefact), waits)
     except FAILURES as error:
         what = f"{artefact.path} of {artefact.repository} at {artefact.revision}"
         reason = " ".join(str(error.__cause__ or error).split()) or type(error).__name__
@@ -134,32 +139,9 @@ def _fetch(artefact: Artefact, target: Path, waits: Sequence[float]) -> tuple[Pa
     return cached, cached.parents[len(PurePosixPath(artefact.path).parts) - 1].name
 
 
-def _download(artefact: Artefact, revision: str) -> Path:
-    return Path(
-        hf_hub_download(artefact.repository, artefact.path, repo_type=artefact.kind, revision=revision)
-    )
-
-
-def _full_revision(artefact: Artefact) -> str:
-    """Return the revision with an abbreviated commit written in full, as the hub's downloads require."""
-    if not ABBREVIATED.fullmatch(artefact.revision):
-        return artefact.revision
-    cached = [commit for commit in _cached_commits(artefact) if commit.startswith(artefact.revision)]
-    if cached:
-        return cached[0]
-    for commit in HfApi().list_repo_commits(artefact.repository, repo_type=artefact.kind):
-        if commit.commit_id.startswith(artefact.revision):
-            return commit.commit_id
-    problem = f"{artefact.repository} has no commit {artefact.revision}"
-    raise MissingData(f"{problem}, so {artefact.path} cannot be downloaded; name a commit that it has")
-
-
-def _cached_commits(artefact: Artefact) -> list[str]:
-    cache = Path(constants.HF_HUB_CACHE)
-    repositories = scan_cache_dir(cache).repos if cache.is_dir() else ()
-    wanted = (artefact.repository, artefact.kind)
-    found = [held for held in repositories if (held.repo_id, held.repo_type) == wanted]
-    return sorted(revision.commit_hash for held in found for revision in held.revisions)
+def _download(artefact: Artefact) -> Path:
+    where = {"repo_type": artefact.kind, "revision": artefact.revision}
+    return Path(hf_hub_download(artefact.repository, artefact.path, **where))
 
 
 def _first_of(*attempts: Callable[[], None]) -> None:

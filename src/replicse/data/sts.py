@@ -11,6 +11,7 @@ from typing import BinaryIO
 import numpy as np
 
 from replicse.errors import BadInput, MissingData, nearest
+from replicse.files import check_fetched
 from replicse.registry.corpora import STS_TASKS
 
 # SMT is absent from STS13, as in SentEval: its licence forbids redistribution (methods section 2.2).
@@ -67,22 +68,33 @@ def load_sts(root: Path, task: str, split: str = "test") -> tuple[StsSubset, ...
     if split not in known:
         raise BadInput(f'{task} has no split "{split}"{nearest(split, known)}')
     downstream = senteval_root(root)
-    if task == "STS-B":
-        return (_stsb(downstream / "STS" / "STSBenchmark" / STS_SPLITS[task][split]),)
-    if task == "SICK-R":
-        return (_sick(downstream / "SICK" / STS_SPLITS[task][split]),)
-    folder = downstream / "STS" / f"{task}-en-test"
-    return tuple(_year_subset(folder, name) for name in STS_SUBSETS[task])
+    read = {"STS-B": _stsb, "SICK-R": _sick}.get(task, _year_subset)
+    files = sts_files(task, split).items()
+    return tuple(read(name, *(downstream / file for file in own)) for name, own in files)
+
+
+def sts_files(task: str, split: str) -> dict[str, tuple[str, ...]]:
+    """Return the files of each subset of a similarity task, below `senteval_root`."""
+    if task in STS_SUBSETS:
+        kinds = ("input", "gs")
+        return {
+            name: tuple(f"STS/{task}-en-test/STS.{kind}.{name}.txt" for kind in kinds)
+            for name in STS_SUBSETS[task]
+        }
+    folder = "STS/STSBenchmark" if task == "STS-B" else "SICK"
+    return {task: (f"{folder}/{STS_SPLITS[task][split]}",)}
 
 
 def read_lines(path: Path, fallback: str | None = None, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
     r"""Yield the line number (from 1) and text of each line of a UTF-8 file; `.gz` is transparent.
 
     Only `\n` and `\r\n` end a line: other separators of Unicode occur inside sentences. A byte-order mark
-    is dropped. A line that is not UTF-8 is read as `fallback`, or is BadInput where there is none.
+    is dropped. A line that is not UTF-8 is read as `fallback`, or is BadInput where there is none; so are UTF-16 and
+    a pointer of git-lfs.
     """
     if not path.is_file():
         raise MissingData(f"{path}: no such file; {REMEDY}")
+    check_fetched(path)
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
         for number, raw in _numbered(stream, path):
             text = _decoded(raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw, path, number, fallback)
@@ -134,6 +146,9 @@ def _numbered(stream: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _decoded(raw: bytes, path: Path, number: int, fallback: str | None) -> str:
+    # Latin-1 would read UTF-16 without complaint, a NUL behind every letter.
+    if b"\0" in raw or (number == 1 and raw.startswith((b"\xff\xfe", b"\xfe\xff"))):
+        raise BadInput(f"{path}:{number}: UTF-16, or bytes that are no text; convert the file to UTF-8")
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -153,9 +168,8 @@ def _subset(name: str, pairs: list[tuple[str, str, float]], path: Path) -> StsSu
     )
 
 
-def _year_subset(folder: Path, name: str) -> StsSubset:
+def _year_subset(name: str, sentences: Path, scores: Path) -> StsSubset:
     """Return a subset of STS12 to STS16; a pair whose gold line is empty was never scored and is skipped."""
-    sentences, scores = folder / f"STS.input.{name}.txt", folder / f"STS.gs.{name}.txt"
     gold = [line.strip() for _, line in read_lines(scores)]
     lines = list(read_lines(sentences))
     if len(lines) != len(gold):
@@ -173,7 +187,7 @@ def _year_subset(folder: Path, name: str) -> StsSubset:
     return _subset(name, pairs, sentences)
 
 
-def _stsb(path: Path) -> StsSubset:
+def _stsb(name: str, path: Path) -> StsSubset:
     """Return a split of STS-B: tabs, no header, no quoting; score and sentences in columns 5 to 7."""
     pairs = []
     for number, line in filled_lines(path):
@@ -182,10 +196,10 @@ def _stsb(path: Path) -> StsSubset:
             problem = f"{len(cells)} tab-separated columns, expected 7 or more"
             raise BadInput(f"{path}:{number}: {problem}; mend the line")
         pairs.append((cells[5], cells[6], score_of(cells[4], path, number)))
-    return _subset("STS-B", pairs, path)
+    return _subset(name, pairs, path)
 
 
-def _sick(path: Path) -> StsSubset:
+def _sick(name: str, path: Path) -> StsSubset:
     rows = read_table(path, ("sentence_A", "sentence_B", "relatedness_score"))
     pairs = [(first, second, score_of(score, path, number)) for number, (first, second, score) in rows]
-    return _subset("SICK-R", pairs, path)
+    return _subset(name, pairs, path)

@@ -17,6 +17,7 @@ from tokenizers import (
 
 from replicse.data.sts import read_lines
 from replicse.errors import BadInput, MissingData, nearest
+from replicse.files import check_fetched
 
 WORDPIECE_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 BYTE_BPE_SPECIAL = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
@@ -49,6 +50,7 @@ def load_tokenizer(file: Path, max_length: int | None) -> Tokenizer:
     file = Path(file)
     if not file.is_file():
         raise MissingData(f"{file}: no such tokenizer; name a tokenizer.json or run the prepare stage first")
+    check_fetched(file)
     try:
         tokenizer = Tokenizer.from_file(str(file))
     except Exception as error:  # the library raises nothing narrower

@@ -53,17 +53,25 @@ def load_transfer(root: Path, task: str) -> TransferTask:
     if task not in TRANSFER_TASKS:
         raise BadInput(f'"{task}" is no transfer task{nearest(task, TRANSFER_TASKS)}')
     downstream = senteval_root(root)
+    files = transfer_files(task)
     if task in POLARITY_FILES:
-        paths = [downstream / file for file in POLARITY_FILES[task]]
+        paths = [downstream / file for file in files["all"]]
         both = [_filled(_class(path, label), path) for path, label in zip(paths, (1, 0), strict=True)]
         return TransferTask(task, {"all": _split(both[0] + both[1])})
     read = {"SST2": _sst2, "TREC": _trec, "MRPC": _mrpc}[task]
-    paths = {split: downstream / file for split, file in SPLIT_FILES[task].items()}
+    paths = {split: downstream / file for split, (file,) in files.items()}
     splits = {split: _split(_filled(read(path), path)) for split, path in paths.items()}
     classes = TREC_CLASSES if task == "TREC" else ("0", "1")
     for label in set(range(len(classes))) - set(splits["train"].labels.tolist()):
         raise BadInput(f"{paths['train']}: no row of class {classes[label]}; fetch the file again")
     return TransferTask(task, splits)
+
+
+def transfer_files(task: str) -> dict[str, tuple[str, ...]]:
+    """Return the files of each split of a transfer set, below `senteval_root`."""
+    if task in POLARITY_FILES:
+        return {"all": POLARITY_FILES[task]}
+    return {split: (file,) for split, file in SPLIT_FILES[task].items()}
 
 
 def _filled(rows: Iterator[Row], path: Path) -> list[Row]:

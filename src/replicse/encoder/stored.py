@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from replicse.data.tokenizer import load_tokenizer, special_ids
 from replicse.errors import BadInput, MissingData
-from replicse.files import read_json, write_json, written_aside
+from replicse.files import check_fetched, read_json, write_json, written_aside
 
 # Our names -> those of a checkpoint, several where one matrix here holds what they hold apart.
 Names = Mapping[str, tuple[str, ...]]
@@ -37,11 +37,13 @@ def read_weights(folder: Path) -> tuple[Path, dict[str, Tensor]]:
     file = folder / "model.safetensors"
     try:
         if file.is_file():
+            check_fetched(file)
             stored = load_file(file)
         else:
             file = folder / "pytorch_model.bin"
             if not file.is_file():
                 raise MissingData(f"{folder}: neither model.safetensors nor pytorch_model.bin is there")
+            check_fetched(file)
             stored = torch.load(file, map_location="cpu", weights_only=True)
     except (SafetensorError, pickle.UnpicklingError, RuntimeError, EOFError) as error:
         raise BadInput(f"{file}: cannot be read ({error}); fetch the encoder again") from None

@@ -8,7 +8,7 @@ import numpy as np
 
 from replicse.data.sts import STS_SPLITS, StsSubset, load_sts
 from replicse.evaluation.correlation import cosines, spearman
-from replicse.evaluation.suites import Vectors, focused
+from replicse.evaluation.suites import Vectors, average, focused
 from replicse.registry.suites import AGGREGATIONS, AVERAGES, STS_DEV_TASKS, STS_TASKS
 from replicse.study.results.statistics import spearman_interval
 
@@ -27,8 +27,8 @@ def evaluate(
 ) -> dict[str, Any]:
     """Return all, mean, wmean (x 100) and n of each task; of the test split also avg.
 
-    `low` and `high` bound `all` over resampled pairs (95%). avg is the mean of the seven `all`; avg-mean and
-    avg-wmean stand beside it.
+    `low` and `high` bound `all` over resampled pairs (95%). avg is the `average` of the seven `all`; avg-mean
+    and avg-wmean stand beside it.
 
     The split "dev" has STS-B and SICK-R only. An undefined score is None, with its reason under `failures`;
     avg is None where one of its parts is undefined or was not asked for. `pairs` holds (cosines, gold) by task.
@@ -46,7 +46,8 @@ def evaluate(
         scores[task] |= _bounds(*pairs[task])
         failures |= {f"{task}/{key}": reason for key in AGGREGATIONS if scores[task][key] is None}
     if split == "test":
-        scores |= {name: _average(scores, key) for name, key in AVERAGES.items()}
+        for name, key in AVERAGES.items():
+            scores[name] = average([scores.get(task, {}).get(key) for task in STS_TASKS])
         for name, key in AVERAGES.items():
             undefined = [task for task in TASKS[split] if f"{task}/{key}" in failures]
             if undefined:
@@ -58,11 +59,6 @@ def _all_splits(root: Path, task: str) -> Iterator[str]:
     for split in STS_SPLITS.get(task, ("test",)):
         for subset in load_sts(root, task, split):
             yield from subset.sentences
-
-
-def _average(scores: dict[str, Any], aggregation: str) -> float | None:
-    parts = [scores.get(task, {}).get(aggregation) for task in STS_TASKS]
-    return None if None in parts else float(np.mean(parts))
 
 
 def predict(subsets: Sequence[StsSubset], vectors: Vectors) -> list[np.ndarray]:

@@ -60,6 +60,14 @@ def run_suites(
     return {"suites": found, "failures": failures, "pairs": pairs}
 
 
+def average(scores: Sequence[float | None]) -> float | None:
+    """Return the mean of scores rounded to two decimals, as the official code averages what it prints (methods 2.2).
+
+    None where a score is missing.
+    """
+    return None if None in scores else float(np.mean([round(score, 2) for score in scores]))
+
+
 def focused(vectors: Vectors, sentences: Iterable[str]) -> Vectors:
     """Return the vectors that are fitted on a task's sentences, where they are post-processed so; else the same."""
     focus = getattr(vectors, "focused", None)

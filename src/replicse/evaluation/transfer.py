@@ -22,7 +22,7 @@ from replicse.evaluation.linear_probe import (
     train_together,
     with_bias,
 )
-from replicse.evaluation.suites import Vectors
+from replicse.evaluation.suites import Vectors, average
 from replicse.registry.suites import TRANSFER_TASKS
 
 SEED = 1111
@@ -51,7 +51,7 @@ def sentences(root: Path, setting: str = "test", tasks: Sequence[str] | None = N
 def evaluate(
     root: Path, vectors: Vectors, setting: str = "test", tasks: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """Return `accuracy` and `dev_accuracy` (x 100) of each task, and their means `avg` and `dev_avg`.
+    """Return `accuracy` and `dev_accuracy` (x 100) of each task, and their averages `avg` and `dev_avg`.
 
     `setting` is "test" (SimCSE Table E.1) or "fast", SentEval's prototyping settings, whose `dev_accuracy` is
     what SimCSE Table D.2 and DiffCSE's ablations report. A score is None where vectors are not
@@ -65,8 +65,7 @@ def evaluate(
         if found is None:
             failures |= {f"{name}/{metric}": "a sentence vector is not finite" for metric in METRICS}
     for mean, metric in (("avg", "accuracy"), ("dev_avg", "dev_accuracy")):
-        parts = [scores.get(name, {}).get(metric) for name in TRANSFER_TASKS]
-        scores[mean] = None if None in parts else float(np.mean(parts))
+        scores[mean] = average([scores.get(name, {}).get(metric) for name in TRANSFER_TASKS])
     return {**scores, "failures": failures} if failures else scores
 
 

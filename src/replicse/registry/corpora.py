@@ -35,6 +35,7 @@ class Sample(Checked):
 class CorpusFormat(Checked):
     """What every corpus may have: its symbolic name, the rows that are kept, and how many are expected.
 
+    `about` says that `rows` is known roughly: a tenth more or less will do.
     `implementation` names module and function of the reader.
     """
 
@@ -44,11 +45,14 @@ class CorpusFormat(Checked):
     limit: Count | None = None
     sample: Sample | None = None
     rows: Count | None = None
+    about: bool = False
 
     @model_validator(mode="after")
     def _is_kept_one_way(self) -> Self:
         if self.limit and self.sample:
             raise ValueError("one of limit and sample")
+        if self.about and self.rows is None:
+            raise ValueError("about beside rows")
         return self
 
     @property

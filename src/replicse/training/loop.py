@@ -73,7 +73,9 @@ class Trainer:
         spec = self.job.spec
         torch.manual_seed(spec.seed)
         if spec.precision == "fp16" and self.device.type == "cpu":
-            raise Failed(f"{self.job.run_id}: precision fp16 needs a GPU; choose bf16 or fp32 on a CPU")
+            raise Failed(
+                f"{self.job.run_id}: precision fp16 needs a GPU; say precision: bf16 or fp32 in config.yaml"
+            )
         self.model = open_model(spec, self.job.init, self.job.tokenizer)
         if spec.init.fresh and spec.init.fresh.embeddings == "ppmi":
             self._set_embeddings()
@@ -227,6 +229,7 @@ class Trainer:
                 "steps": step,
                 "rows": self.data.rows,
                 "parameters": self.optimiser.moved,
+                "skipped": step - self.optimiser.taken,
                 "history": self.history,
                 "best": self.best,
                 "seconds": round(seconds, 3),

@@ -28,6 +28,11 @@ class AdamW:
         """Return how many numbers it has moved so far: those of all parameters that ever had a gradient."""
         return sum(self.parameters[place].numel() for place in self.state)
 
+    @property
+    def taken(self) -> int:
+        """Return how many updates it has made: a gradient scaler leaves out those that overflow in fp16."""
+        return int(max((steps for _, _, steps in self.state.values()), default=0))
+
     def zero_grad(self) -> None:
         """Forget all gradients."""
         for parameter in self.parameters:

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from replicse.checked import Checked, Id, Text, Whole, checked_yaml, read_text, read_yaml
 from replicse.errors import BadInput, nearest
+from replicse.registry.encoders import Precision
 from replicse.study.paper.claims import Claim, load_claims
 from replicse.study.paper.layers import merged
 from replicse.study.paper.printed import Reported, read_reported
@@ -25,13 +26,17 @@ TEXT_ITEM = "text"  # the pseudo-item of numbers that are printed in the running
 
 
 class About(Checked):
-    """What a paper is, the order in which it prints its items, and where else than in its text it prints numbers."""
+    """What a paper is, the order in which it prints its items, and where else than in its text it prints numbers.
+
+    `precision` is that of its training, where its code or text says so.
+    """
 
     title: Text
     authors: Text
     year: Annotated[Whole, Field(ge=1900, le=2100)]
     venue: Text
     url: Annotated[str, Field(pattern=r"^https?://[^\s<>\"{}\\^`]+$", strict=True)]
+    precision: Precision | None = None
     order: tuple[Id, ...] = ()
     elsewhere: tuple[Id, ...] = ()
 

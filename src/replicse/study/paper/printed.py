@@ -117,8 +117,9 @@ def _reported(entry: dict[str, str], where: str) -> Reported:
             raise BadInput(
                 f'{where}: value is "{entry["value"]}"; say in the column seeds over how many runs ± is'
             )
+    numbers = {name: text if name == "statistic" else _plain(text) for name, text in given.items()}
     found = Reported.of(
-        {"value": entry["value"], "source": entry["source"], "note": entry["note"], **given}, where
+        {"value": entry["value"], "source": entry["source"], "note": entry["note"], **numbers}, where
     )
     if (found.statistic == "percentile") != (found.q is not None):
         raise BadInput(
@@ -131,3 +132,11 @@ def _reported(entry: dict[str, str], where: str) -> Reported:
     if found.statistic != "single" and found.seeds is None:
         raise BadInput(f'{where}: statistic is "{found.statistic}"; say in the column seeds of how many runs')
     return found
+
+
+def _plain(text: str) -> float | str:
+    """Return the number that a field says, or the field itself, which is then refused."""
+    try:
+        return int(text) if text.isdecimal() else float(text)
+    except ValueError:
+        return text

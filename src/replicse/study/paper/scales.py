@@ -108,7 +108,10 @@ class Cost(Checked):
 
 
 class Scale(Checked):
-    """One scale: backbones, tokenizers, corpora, and how runs are adjusted to its size."""
+    """One scale: backbones, tokenizers, corpora, and how runs are adjusted to its size.
+
+    `precision: papers` trains each paper's runs in the precision of that paper, fp32 where it tells none.
+    """
 
     name: Id
     title: Text
@@ -117,7 +120,7 @@ class Scale(Checked):
     judges_orders: bool
     cost: Cost
     data: DataSource
-    precision: Precision = "fp32"
+    precision: Precision | Literal["papers"] = "fp32"
     backbones: dict[Id, BackboneSource]
     corpora: dict[Id, Corpus]
     tokenizers: dict[Id, TokenizerRecipe] = {}
@@ -177,8 +180,11 @@ class Scale(Checked):
     def corpus(self, name: str, where: str) -> dict[str, Any]:
         """Return the recipe of a corpus under its symbolic name; its expected rows are no part of it."""
         recipe = self.named("corpora", name, where).plain()
-        recipe.pop("rows", None)
-        return {"name": name, **recipe}
+        return {"name": name, **{key: entry for key, entry in recipe.items() if key not in ("rows", "about")}}
+
+    def expected(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the recipe of a corpus with the rows that a job is to find: they are part of no name."""
+        return {**recipe, **self.corpora[recipe["name"]].plain()}
 
     def rows(self, name: str) -> int | None:
         """Return the rows a corpus is expected to have, where the scale says so."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from replicse.errors import BadInput, nearest
+from replicse.registry.encoders import Precision
 from replicse.registry.suites import file_of
 from replicse.study.paper.config import Config
 from replicse.study.paper.counterparts import CellKey
@@ -89,6 +90,15 @@ class Plan:
     def root(self) -> str:
         """Return the root of a local source; blank where the environment names it."""
         return (self.config.data and self.config.data.root) or ""
+
+    def precision(self, paper: str) -> Precision:
+        """Return the precision that a paper's runs are trained in; a run's own stands above it."""
+        chosen = self.config.precision or self.scale.precision
+        return chosen if chosen != "papers" else self.told_precision(paper) or "fp32"
+
+    def told_precision(self, paper: str) -> Precision | None:
+        """Return the precision that a paper trained in; None where it tells none."""
+        return self.papers[paper].about.precision if paper in self.papers else None
 
     @property
     def studied(self) -> list[str]:
@@ -239,7 +249,7 @@ class Plan:
             "judges_orders": self.scale.judges_orders,
             "seeds": list(self.seeds),
             "source": self.source,
-            "precision": self.scale.precision,
+            "precision": self.config.precision or self.scale.precision,
             "unpinned": sorted(self.unpinned),
             "protocols": self._protocols_run(),
             "papers": {key: paper.about.plain() for key, paper in papers.items()},

@@ -10,7 +10,7 @@ from typing import Any
 from replicse.errors import BadInput, nearest
 from replicse.study.paper.config import Config, checked_config
 from replicse.study.paper.layers import layered, merged
-from replicse.study.paper.lock import Lock, load_lock
+from replicse.study.paper.lock import SIMCSE_DATA, Lock, load_lock
 from replicse.study.paper.papers import Paper, load_papers, recipe_of
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import AS_DESCRIBED, changed, variants, varied
@@ -40,6 +40,7 @@ def plan_of(
     scale = chosen_scale(config, workflow, file)
     plan = Plan(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
     planner = Planner(plan, load_lock(workflow))
+    plan.unpinned |= set(planner.lock.unpinned([SIMCSE_DATA] if plan.source == "hub" else []))
     items = list(chosen_items(config, papers, file))
     for item in items:
         if only in ("", item.id):
@@ -391,7 +392,11 @@ class Planner:
             "views": [self._view(view, where) for view in values["views"]],
             "objective": [self._term(term, where) for term in values["objective"]],
         }
-        values = {"precision": scale.precision, **(scale.adjusted(values) if adjust else values), **chosen}
+        values = {
+            "precision": self.plan.precision(paper),
+            **(scale.adjusted(values) if adjust else values),
+            **chosen,
+        }
         found = []
         for seed in seeds:
             init, engine = self._init(paper, values["init"], seed, where)

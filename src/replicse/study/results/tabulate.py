@@ -132,7 +132,10 @@ def cell_result(plan: Plan, cell: Cell, evaluations: Evaluations) -> CellResult:
     """Return one cell with its values per seed and its judgement."""
     found = values(plan, cell, evaluations)
     runs = [plan.encoders[encoder].source.run or "" for encoder in cell.encoders]
-    precisions = {plan.runs[run].precision for run in runs if run}
+    precision = ", ".join(sorted({plan.runs[run].precision for run in runs if run}))
+    theirs = plan.told_precision(cell.item.paper)
+    if precision and theirs not in (None, precision):
+        precision += f"; the paper: {theirs}"
     published_sd = borrowed_spread(plan, cell)
     outcome = _outcome(plan, cell, found, evaluations, published_sd)
     records = records_behind(plan, cell, evaluations)
@@ -152,7 +155,7 @@ def cell_result(plan: Plan, cell: Cell, evaluations: Evaluations) -> CellResult:
         values=tuple(_seed_values(plan, cell, found)),
         seedless=found.seedless,
         failure=found.failure,
-        precision=", ".join(sorted(precisions)),
+        precision=precision,
         machines=tuple(machines),
         packages=tuple(sorted({str(record.get("package_sha256", ""))[:DIGITS] for record in records} - {""})),
         published_sd=published_sd,
