@@ -22,7 +22,10 @@ class DataChoice(Checked):
 
 
 class Config(Checked):
-    """What to reproduce: `adjudicate` names items whose protocols are all run, `rows` the rows of others."""
+    """What to reproduce: `adjudicate` names items whose protocols are all run, `rows` the rows of others.
+
+    `crossed` names rows of items that are run under every seed on the backbone of every seed as well.
+    """
 
     scale: Id
     papers: Literal["all"] | dict[Id, Names]
@@ -30,6 +33,7 @@ class Config(Checked):
     adjudicate: Names | None = ()
     data: DataChoice | None = None
     rows: dict[Text, tuple[Text, ...]] | None = None
+    crossed: dict[Text, tuple[Text, ...]] | None = None
 
     def adjudicates(self, item: str) -> bool:
         """Return whether the protocols of an item are run."""
