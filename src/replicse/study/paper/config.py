@@ -9,6 +9,7 @@ from pydantic import Field
 
 from replicse.checked import Checked, Id, Text, Whole, read_text, read_yaml
 from replicse.errors import BadInput
+from replicse.registry.encoders import Precision
 from replicse.study.paper.layers import merged
 
 Names = Literal["all"] | tuple[Text, ...]
@@ -24,7 +25,8 @@ class DataChoice(Checked):
 class Config(Checked):
     """What to reproduce: `adjudicate` names items whose protocols are all run, `rows` the rows of others.
 
-    `crossed` names rows of items that are run under every seed on the backbone of every seed as well.
+    `crossed` names rows of items that are run under every seed on the backbone of every seed as well; `precision` is
+    that of all training, instead of the scale's.
     """
 
     scale: Id
@@ -32,6 +34,7 @@ class Config(Checked):
     seeds: Annotated[tuple[Annotated[Whole, Field(ge=0)], ...], Field(min_length=1)]
     adjudicate: Names | None = ()
     data: DataChoice | None = None
+    precision: Precision | None = None
     rows: dict[Text, tuple[Text, ...]] | None = None
     crossed: dict[Text, tuple[Text, ...]] | None = None
 

@@ -235,7 +235,7 @@ class Plan:
             "judges_orders": self.scale.judges_orders,
             "seeds": list(self.seeds),
             "source": self.source,
-            "precision": self.scale.precision,
+            "precision": self.config.precision or self.scale.precision,
             "unpinned": sorted(self.unpinned),
             "protocols": self._protocols_run(),
             "papers": {key: paper.about.plain() for key, paper in papers.items()},

@@ -85,7 +85,9 @@ def check_parts(scale: Scale, papers: dict[str, Paper], workflow: Path) -> None:
             planner.runs(paper.key, values, [FIRST], where)
     for name, released in scale.released.items():
         if released.stand_in is not None:
-            planner.encoders("", released.stand_in.given(), [FIRST], f"{scale.file}: released.{name}.stand_in")
+            planner.encoders(
+                "", released.stand_in.given(), [FIRST], f"{scale.file}: released.{name}.stand_in"
+            )
 
 
 def recipes_in_order(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]:
@@ -171,9 +173,7 @@ class Planner:
         """Return the cells of a row under one protocol."""
         cells = [self._cell(item, row, column, protocol, request, quoted) for column in item.columns]
         by_id = {cell.column.id: cell for cell in cells}
-        return [
-            self._with_operands(cell, by_id) if cell.column.kind == "derived" else cell for cell in cells
-        ]
+        return [self._with_operands(cell, by_id) if cell.column.kind == "derived" else cell for cell in cells]
 
     def _crossed(self, item: Item, row: Row) -> list[Cell]:
         """Return the cells of a row under every seed, on the backbone of each seed in turn."""
@@ -351,9 +351,7 @@ class Planner:
                     for run in trained]  # fmt: skip
         if "backbone" in request:
             each = [self.backbone(request["backbone"], seed.backbone, where) for seed in seeds]
-            found = [
-                self._added({**entry, **request}, {"source": entry["source"]}, where) for entry in each
-            ]
+            found = [self._added({**entry, **request}, {"source": entry["source"]}, where) for entry in each]
             return list(dict.fromkeys(found))
         raise BadInput(f"{where}: the encoder names none of use, backbone, released, vectors")
 
@@ -439,7 +437,8 @@ class Planner:
         self._check_columns(values["views"], values["corpus"], where)
         scale = self.plan.scale
         corpus = scale.corpus(values["corpus"], where)
-        values = {"precision": scale.precision, **(scale.adjusted(values) if adjust else values)}
+        precision = self.plan.config.precision or scale.precision
+        values = {"precision": precision, **(scale.adjusted(values) if adjust else values)}
         found = []
         for seed in seeds:
             init, engine = self._init(paper, values["init"], seed, where)

@@ -27,7 +27,9 @@ def crossed_notes(result: ItemResult) -> Iterator[str]:
                     [one - other for one, other in zip(*pair, strict=True)]
                     for pair in zip(own, base, strict=True)
                 ]
-                yield from _told(f"{row.label} less {result.row_names[result.baseline]}, {column.label}", less)
+                yield from _told(
+                    f"{row.label} less {result.row_names[result.baseline]}, {column.label}", less
+                )
 
 
 def _designs(result: ItemResult) -> dict[tuple[str, str, str], Crossed]:

@@ -192,7 +192,9 @@ def components(table: Sequence[Sequence[float]]) -> Components | None:
     rest = values - means - values.mean(axis=0) + values.mean()
     interaction = float((rest**2).sum()) / ((rows - 1) * (columns - 1))
     within = float(((values - means) ** 2).sum()) / (rows * (columns - 1))
-    return Components(math.sqrt(max(0.0, float(means.var(ddof=1)) - interaction / columns)), math.sqrt(within))
+    return Components(
+        math.sqrt(max(0.0, float(means.var(ddof=1)) - interaction / columns)), math.sqrt(within)
+    )
 
 
 # Rank correlations over pairs
