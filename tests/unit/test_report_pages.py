@@ -1,5 +1,6 @@
 """Pages drawn from all items: what reproduces, claims, audit, adjudication; and a page as text for a terminal."""
 
+import json
 import re
 import shutil
 
@@ -392,7 +393,7 @@ def test_a_committed_study_is_kept_with_all_it_is_written_from(tmp_path, monkeyp
         "crossed": {"simcse/table3": ["p0.0", "p0.1"]},
         "seeds": [0, 1, 2],
     }
-    write_json("config.json", config)
+    (tmp_path / "config.json").write_text(json.dumps(config))
     plan = load_plan(config, ROOT / "workflow")
     words = ("--workflow", str(ROOT / "workflow"))
     with pytest.raises(
@@ -408,7 +409,11 @@ def test_a_committed_study_is_kept_with_all_it_is_written_from(tmp_path, monkeyp
     folder = tmp_path / "reports/studies/mine"
     report = (folder / "report.md").read_text(encoding="utf-8")
     assert "(../../../figures/studies/mine/simcse/table3.svg)" in report and "secret" not in report
-    assert "3 backbones x 3 fine-tunings" in report
+    design = "3 backbones x 3 fine-tunings, mean {}; standard deviation 0.00 between backbones, {} between fine-tunings"
+    assert design.format("66.00", "1.00") in report, "p0.1 is 65, 66 and 67 on each backbone"
+    assert design.format("-5.00", "0.00") in report, (
+        "no dropout less it, on the same backbone under the same seed"
+    )
     assert report.index("SimCSE: Simple") < report.index("DiffCSE: Difference"), "in the order of the config"
     values = replicse.load(folder).values
     assert len(values[values["protocol"].str.startswith("on-backbone-")]) == 18
