@@ -33,7 +33,8 @@ VERBS = {
     "tabulate": ("study", "turn evaluations into the result of one item"),
     "judge": ("judge", "judge claims, adjudication and audit of a study, and collect its values"),
     "figures": ("render", "draw one item"),
-    "report": ("render", "write the report of all items"),
+    "report": ("render", "write the report of all items, or a committed study again"),
+    "keep": ("render", "put a study that has run among the committed ones"),
 }
 
 

@@ -7,9 +7,16 @@ import shutil
 from pathlib import Path
 
 import pytest
+from made_up import write_scores
 from places import ROOT
 
 from replicse.cli import VERBS, main
+from replicse.files import write_json
+from replicse.study.paper.config import read_config
+from replicse.study.plan.paths import Paths
+from replicse.study.plan.planner import load_plan
+from replicse.study.results.tabulate import item_result
+from replicse.study.results.values import Evaluations
 
 CONFIG = ROOT / "tests" / "e2e" / "reduced.yaml"
 STUDY = ["--study", str(CONFIG), "--workflow", str(ROOT / "workflow")]
@@ -27,19 +34,19 @@ def test_the_plan_lists_items_and_distinct_runs(capsys):
     assert main(["plan", *STUDY, "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert {item["item"]: item["runs"] for item in plan["items"]} == {
-        "simcse/table3": 17,
-        "simcse/figure2": 9,
-        "repro/table5": 15,
-        "repro/figure1": 5,
+        "simcse/table3": 18,
+        "simcse/figure2": 10,
+        "repro/table5": 16,
+        "repro/figure1": 6,
     }
-    assert plan["runs"] == 19
+    assert plan["runs"] == 20
     assert main(["plan", *STUDY]) == 0
-    assert "4 items ask for 46 runs; 19 are distinct" in capsys.readouterr().out
+    assert "4 items ask for 50 runs; 20 are distinct" in capsys.readouterr().out
 
 
 def test_validate_says_ok_or_one_sentence(capsys, tmp_path):
     assert main(["validate", *STUDY]) == 0
-    assert re.match(r"ok: 5 papers, \d+ items, \d+ cells, 19 runs, \d+ claims", capsys.readouterr().out)
+    assert re.match(r"ok: 5 papers, \d+ items, \d+ cells, 20 runs, \d+ claims", capsys.readouterr().out)
     broken = tmp_path / "config.yaml"
     broken.write_text("scale: micro\npapers: {simcse: [table33]}\nseeds: [0]\n")
     assert main(["validate", "--study", str(broken), "--workflow", str(ROOT / "workflow")]) == 2
@@ -92,6 +99,28 @@ def test_status_show_and_why_work_before_anything_has_run(capsys, tmp_path, monk
     assert "infonce" in story
     assert "mlm" in story, "the chain to the pre-trained backbone is part of the story"
     assert max(map(len, story.splitlines())) < 400
+
+
+def test_an_item_that_nobody_ran_here_is_shown_from_the_committed_study(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = {"scale": "micro", "papers": {"simcse": ["table3"]}, "rows": {"simcse/table3": ["p0.1", "p0.0"]}}
+    plan = load_plan({**config, "seeds": [0, 1, 2]}, ROOT / "workflow")
+    write_scores(plan, plan.items, lambda cell, place: 61.25)
+    (item,) = plan.items.values()
+    committed = Paths("micro", "micro").item(item.id)
+    write_json(committed, item_result(plan, item, Evaluations(plan.paths)).plain())
+    shutil.rmtree("results")
+    words = ["show", item.id, *STUDY]
+    assert main(words) == 0
+    assert "61.2" in (shown := capsys.readouterr().out) and committed in shown.splitlines()[0]
+    assert main([*words, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["committed"] and len(document["item"]["cells"][0]["values"]) == 3
+    write_scores(load_plan(read_config([CONFIG]), ROOT / "workflow"), [item.id], lambda cell, place: 40.0)
+    assert main(words) == 0
+    assert "40.0" in (shown := capsys.readouterr().out) and committed not in shown, (
+        "one's own results come first"
+    )
 
 
 @pytest.mark.parametrize(

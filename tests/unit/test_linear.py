@@ -52,6 +52,20 @@ def test_other_kinds_of_input_take_the_ordinary_way():
         assert linear(values.float(), weight.float()).dtype == torch.bfloat16
 
 
+@pytest.mark.parametrize("rows", [33, 64, 65, 130])
+def test_bf16_products_are_those_of_whole_blocks_of_rows(rows, monkeypatch):
+    values, weight, bias = torch.randn(rows, 16), torch.randn(8, 16), torch.randn(8)
+    seen = []
+    plain = F.linear
+    monkeypatch.setattr(F, "linear", lambda given, *rest: seen.append(len(given)) or plain(given, *rest))
+    with torch.autocast("cpu", torch.bfloat16):
+        ours = with_gradients(linear, values, weight, bias)
+        theirs = with_gradients(plain, values, weight, bias)
+    assert seen == [rows if rows < 64 else 64 * -(-rows // 64)]
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one, other, rtol=2e-2, atol=2e-2)
+
+
 def test_no_gradient_is_computed_for_what_needs_none():
     layer = Linear(3, 4).requires_grad_(False)
     values = torch.randn(2, 3, requires_grad=True)

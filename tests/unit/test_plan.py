@@ -85,11 +85,72 @@ def test_only_rows_with_steps_keep_checkpoints():
     assert sum(bool(run.trajectory.every) for run in plan.runs.values()) == 3
 
 
-def test_every_seed_is_a_run_and_the_backbone_is_one():
-    one, three = plan_of(seeds=[0]), plan_of(seeds=[0, 1, 2])
-    trained = [sum(run.init.fresh is None for run in plan.runs.values()) for plan in (one, three)]
-    assert trained[1] == 3 * trained[0]
-    assert sum(run.init.fresh is not None for run in three.runs.values()) == 1
+@pytest.mark.parametrize("scale", ["micro", "compact"])
+def test_every_seed_is_a_whole_chain_from_its_own_backbone(scale):
+    one, three = plan_of(scale=scale, seeds=[0]), plan_of(scale=scale, seeds=[0, 1, 2])
+    for fresh in (True, False):
+        count = [sum(bool(run.init.fresh) == fresh for run in plan.runs.values()) for plan in (one, three)]
+        assert count[1] == 3 * count[0] and (count[0] == 1 or not fresh)
+    starts = {run.seed: run.init.run for run in three.runs.values() if run.init.run}
+    assert {three.runs[start].seed for start in starts.values()} == {0, 1, 2}
+    for run in three.runs.values():
+        if run.init.run:
+            assert run.init.run == starts[run.seed], "rows of one seed stand on one backbone"
+            assert three.runs[run.init.run].seed == run.seed
+    assert set(one.runs) < set(three.runs), "the chains of a seed are the same in every study"
+
+
+def test_what_a_run_generates_with_is_of_its_own_chain():
+    plan = plan_of(papers={"simcse": ["table1"], "diffcse": ["table11"]}, seeds=[0, 1])
+    for run_id, run in plan.runs.items():
+        behind = {plan.checkpoints[folder] for folder in plan.needed_folders(run_id)}
+        assert {plan.runs[each].seed for each in behind} <= {run.seed}
+    replaced = [run for run in plan.runs.values() if "encoder" in str(run.views[-1].plain())]
+    generated = [
+        run for run in plan.runs.values() if any(hasattr(term, "generator") for term in run.objective)
+    ]
+    assert len(replaced) == len(generated) == 2
+
+
+def test_a_scale_may_have_one_backbone_for_all_seeds(workflow):
+    edit(workflow / "scales" / "micro.yaml", lambda scale: scale["backbones"]["bert-base"]["run"].pop("seed"))
+    plan = load_plan({**CONFIG, "papers": {"simcse": ["table5"]}, "seeds": [5, 6]}, workflow)
+    cells = {cell.row.id: cell for cell in plan.described("simcse/table5") if cell.column.id == "avg"}
+    assert cells["unsup-simcse-bert-base"].seeds == (5, 6)
+    assert cells["bert-base-first-last"].seeds == (0,), "the seed of the scale's pre-training"
+    crossed = {"papers": {"simcse": ["table3"]}, "crossed": {"simcse/table3": ["p0.1"]}}
+    with pytest.raises(
+        BadInput, match=r"crossed names row p0.1 of simcse/table3, but .*micro.yaml pre-trains"
+    ):
+        load_plan({**CONFIG, **crossed}, workflow)
+
+
+def test_a_crossed_row_is_run_under_every_seed_on_every_backbone():
+    asked = {
+        "papers": {"simcse": ["table3"]},
+        "rows": {"simcse/table3": ["p0.0", "p0.1"]},
+        "seeds": [0, 1, 2],
+    }
+    plain, plan = plan_of(**asked), plan_of(**asked, crossed={"simcse/table3": ["p0.1"]})
+    assert len(plan.runs) == len(plain.runs) + 6, "the chains of one seed are those of the table"
+    lines = {cell.protocol: cell for cell in plan.cells["simcse/table3"] if cell.row.id == "p0.1"}
+    for seed in (0, 1, 2):
+        cell = lines[f"on-backbone-{seed}"]
+        assert cell.seeds == (0, 1, 2) and cell.jobs[seed] == lines["as-described"].jobs[seed]
+        runs = [plan.runs[plan.encoders[name].source.run] for name in cell.encoders]
+        assert {plan.runs[run.init.run].seed for run in runs} == {seed}
+    assert any(entry["id"] == "on-backbone-2" for entry in plan.record["protocols"])
+    for crossed, words in (
+        ({"simcse/table3": ["p0.11"]}, 'crossed.simcse/table3 names "p0.11"; did you mean "p0.1"'),
+        ({"simcse/table33": ["p0.1"]}, 'crossed names "simcse/table33"; did you mean "simcse/table3"'),
+    ):
+        with pytest.raises(BadInput, match=words):
+            plan_of(**asked, crossed=crossed)
+
+
+def test_the_precision_of_a_config_stands_above_the_scale():
+    plan = plan_of(precision="bf16", seeds=[0])
+    assert {run.precision for run in plan.runs.values()} == {plan.record["precision"]} == {"bf16"}
 
 
 def test_an_item_alone_brings_in_only_its_runs():
@@ -484,8 +545,7 @@ def test_an_encoder_that_no_seed_of_the_study_changes_is_a_lone_value():
     cells = {cell.row.id: cell for cell in plan.described("simcse/table5") if cell.column.id == "avg"}
     baseline, trained = cells["bert-base-first-last"], cells["unsup-simcse-bert-base"]
     assert trained.seeds == (5, 6) and len(trained.jobs) == 2
-    assert baseline.seeds == (0,), "the seed of the scale's pre-training"
-    assert len(baseline.jobs) == 1
+    assert baseline.seeds == (5, 6), "each seed pre-trains its own backbone"
     paper = load_plan({"scale": "paper", "papers": {"simcse": ["table5"]}, "seeds": [5, 6]}, WORKFLOW)
     released = {cell.row.id: cell for cell in paper.described("simcse/table5")}["bert-base-first-last"]
     assert released.seeds == (None,)

@@ -1,11 +1,16 @@
 """Pages drawn from all items: what reproduces, claims, audit, adjudication; and a page as text for a terminal."""
 
+import json
 import re
+import shutil
 
 import pytest
 from golden import example_report as example
+from made_up import write_scores
+from places import ROOT
 
-from replicse.commands.render import figures_verb, pages, report_verb
+import replicse
+from replicse.commands.render import figures_verb, keep_verb, pages, report_verb
 from replicse.errors import BadInput
 from replicse.files import write_json, write_rows
 from replicse.report.content.contents import Page
@@ -15,8 +20,12 @@ from replicse.report.pages.adjudication import adjudication_page
 from replicse.report.pages.audit import audit_page
 from replicse.report.pages.claims import claims_page
 from replicse.report.pages.reproduces import aggregate_sheet, reproduces_page, verdict_sheet
+from replicse.study.plan.paths import Paths
+from replicse.study.plan.planner import load_plan
 from replicse.study.results.aggregate import RowAggregate
 from replicse.study.results.statistics import Estimate
+from replicse.study.results.tabulate import item_result
+from replicse.study.results.values import Evaluations
 
 ENTRY = {
     "item": "repro/table4",
@@ -344,7 +353,7 @@ def run(verb, *words):
 
 def test_the_pages_of_a_study_from_its_files(study):
     record, items = study
-    found = {page.title: page for page in pages(record, items)}
+    found = {page.title: page for page in pages(record, items, Paths("paper"))}
     assert list(found) == ["What reproduces", "Claims", "Audit", "Adjudication"]
     assert found["Claims"].sheets[0].rows[0][-2:] == ("✓ supported", "0.99")
     assert found["Audit"].sheets[0].title == "simcse"
@@ -355,7 +364,8 @@ def test_a_study_that_adjudicates_nothing_has_no_page_of_it(study):
     record, items = study
     write_rows("results/paper/adjudication.csv", ["item"], [])
     found = {
-        page.title: page for page in pages({**record, "comparable": False, "judges_orders": False}, items)
+        page.title: page
+        for page in pages({**record, "comparable": False, "judges_orders": False}, items, Paths("paper"))
     }
     assert list(found) == ["What reproduces", "Claims", "Audit"]
     assert "the machine only" in found["What reproduces"].text[-1]
@@ -371,6 +381,52 @@ def test_the_verbs_draw_and_write_from_the_files_of_a_study(study, tmp_path):
     assert "71.1 → 70.6 ±5.5 (−0.5) ≈ within seed spread" in text and "Dropout helps." in text
     assert "(../../figures/paper/simcse/table3.svg)" in text and "275,601" in text
     assert "torch" in text.partition("### Versions")[2]
+
+
+def test_a_committed_study_is_kept_with_all_it_is_written_from(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("replicse.report.document.find_engine", lambda: None)
+    config = {
+        "scale": "compact",
+        "papers": {"simcse": ["table3"], "diffcse": ["table7"]},
+        "rows": {"simcse/table3": ["p0.0", "p0.1"], "diffcse/table7": ["ratio-30"]},
+        "crossed": {"simcse/table3": ["p0.0", "p0.1"]},
+        "seeds": [0, 1, 2],
+    }
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    plan = load_plan(config, ROOT / "workflow")
+    words = ("--workflow", str(ROOT / "workflow"))
+    with pytest.raises(
+        BadInput, match="simcse/table3, diffcse/table7 not tabulated; run the study to its report"
+    ):
+        run(keep_verb, "mine", "--study", "config.json", *words)
+    write_scores(plan, plan.items, lambda cell, place: 60 + 5 * (cell.row.id == "p0.1") + place)
+    for item in plan.items.values():
+        write_json(plan.paths.item(item.id), item_result(plan, item, Evaluations(plan.paths)).plain())
+    write_json(plan.paths.data, {"root": "secret", "files": example.STUDY["data"]})
+    run(keep_verb, "mine", "--study", "config.json", *words)
+    shutil.rmtree("results")
+    folder = tmp_path / "reports/studies/mine"
+    report = (folder / "report.md").read_text(encoding="utf-8")
+    assert "(../../../figures/studies/mine/simcse/table3.svg)" in report and "secret" not in report
+    design = "3 backbones x 3 fine-tunings, mean {}; standard deviation 0.00 between backbones, {} between fine-tunings"
+    assert design.format("66.00", "1.00") in report, "p0.1 is 65, 66 and 67 on each backbone"
+    assert design.format("-5.00", "0.00") in report, (
+        "no dropout less it, on the same backbone under the same seed"
+    )
+    assert report.index("SimCSE: Simple") < report.index("DiffCSE: Difference"), "in the order of the config"
+    values = replicse.load(folder).values
+    assert len(values[values["protocol"].str.startswith("on-backbone-")]) == 18
+    for file in ("report.html", "claims.csv", "tables/simcse/table3.csv"):
+        (folder / file).unlink()
+    monkeypatch.setattr("replicse.commands.render.study_facts", None)
+    run(report_verb, "--study", "mine", *words)
+    assert (folder / "report.md").read_text(encoding="utf-8") == report, "written again as it was"
+    assert (folder / "claims.csv").is_file() and (folder / "tables/simcse/table3.csv").is_file()
+    with pytest.raises(BadInput, match=r'name is "\.\./mine"; expected small letters'):
+        run(keep_verb, "../mine", "--study", "config.json", *words)
+    with pytest.raises(BadInput, match='no committed study is named "mime"; did you mean "mine"'):
+        run(report_verb, "--study", "mime", *words)
 
 
 def test_a_mistake_in_an_items_file_is_named(study):

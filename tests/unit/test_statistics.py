@@ -375,3 +375,29 @@ def test_estimates_can_be_written_as_json():
         study.aggregate_interval([[1.0, 2.0]], samples=5),
     ):
         json.dumps(vars(estimate))
+
+
+# A crossed design
+
+
+def test_components_of_a_crossed_design_by_hand():
+    # Rows differ by 3, columns by 1, nothing else: all within a row is the column's own effect.
+    found = study.components([[0.0, 1.0], [3.0, 4.0]])
+    assert found == study.Components(pytest.approx(math.sqrt(4.5)), pytest.approx(math.sqrt(0.5)))
+
+
+def test_components_are_those_that_a_large_design_was_drawn_with():
+    draw = np.random.default_rng(0).normal
+    table = 60 + 2 * draw(size=(400, 1)) + 0.5 * draw(size=(1, 400)) + 0.3 * draw(size=(400, 400))
+    found = study.components(table)
+    assert found.between == pytest.approx(2, rel=0.1)
+    assert found.within == pytest.approx(math.hypot(0.5, 0.3), rel=0.1)
+
+
+def test_rows_that_differ_less_than_their_interaction_have_no_component():
+    assert study.components([[0.0, 1.0], [1.0, 0.0]]).between == 0
+
+
+@pytest.mark.parametrize("table", [[[1.0, 2.0]], [[1.0], [2.0]], [[1.0, None], [2.0, 3.0]], []])
+def test_no_components_of_what_is_no_whole_design(table):
+    assert study.components(table) is None

@@ -1,6 +1,9 @@
-"""Verbs that turn results into what a person reads: figures and the report."""
+"""Verbs that turn results into what a person reads: figures, the report, and a committed study."""
 
+import json
 import logging
+import re
+import shutil
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -8,14 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from replicse.commands import Action
-from replicse.files import read_json, read_rows
+from replicse.commands.study import add_study_arguments, add_workflow_argument, chosen_plan
+from replicse.errors import BadInput, nearest
+from replicse.files import read_json, read_rows, write_json, write_rows, write_text
+from replicse.study.judge.study import judge_study, read_results
 from replicse.study.plan.paths import Paths
+from replicse.study.plan.planner import load_plan
 from replicse.study.results.table import ItemResult
+from replicse.study.results.tabulate import FIELDS, table_rows
 
 if TYPE_CHECKING:
     from replicse.report.content.contents import Page
 
 log = logging.getLogger(__name__)
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 def figures_verb(parser: ArgumentParser) -> Action:
@@ -30,39 +39,99 @@ def figures_verb(parser: ArgumentParser) -> Action:
     )
 
     def action(arguments: Namespace) -> None:
-        from replicse.report.content.records import records_of
-        from replicse.report.figures import draw
-
-        item = read_item(arguments.item)
-        files = draw(item.figure, records_of(item), arguments.out.with_suffix(""))
-        log.info("wrote=%s", ",".join(map(str, files)))
+        draw_item(read_item(arguments.item), arguments.out)
 
     return action
+
+
+def draw_item(item: ItemResult, out: Path) -> None:
+    """Draw one item to an SVG, and what stands beside it."""
+    from replicse.report.content.records import records_of
+    from replicse.report.figures import draw
+
+    files = draw(item.figure, records_of(item), out.with_suffix(""))
+    log.info("wrote=%s", ",".join(map(str, files)))
 
 
 def report_verb(parser: ArgumentParser) -> Action:
     """Write the report of all items of a study as Markdown, LaTeX, HTML and, with a LaTeX engine, PDF."""
     parser.epilog = (
         "example:\n  replicse report --study results/micro/study.json --data results/micro/data.json"
-        " --out reports/micro/report.html"
+        " --out reports/micro/report.html\n  replicse report --study compact"
     )
-    parser.add_argument("--study", type=Path, required=True, help="the study record")
-    parser.add_argument("--data", type=Path, required=True, help="the data record")
     parser.add_argument(
-        "--out", type=Path, required=True, help="the HTML; .md, .tex and .pdf stand beside it"
+        "--study", required=True, help="the study record; alone, the name of a committed study to write again"
     )
+    parser.add_argument("--data", type=Path, help="the data record")
+    parser.add_argument("--out", type=Path, help="the HTML; .md, .tex and .pdf stand beside it")
+    add_workflow_argument(parser)
 
     def action(arguments: Namespace) -> None:
-        from replicse.report.document import write_report
-
+        if (arguments.data is None) != (arguments.out is None):
+            raise BadInput("--data and --out go together; a committed study needs neither")
+        if arguments.data is None:
+            write_kept(arguments.study, arguments.workflow)
+            return
         study = read_json(arguments.study)
-        paths = Paths(study["scale"])
-        items = [read_item(Path(paths.item(name))) for name in study["items"]]
-        drawings = {item.item: Path(paths.figure(item.item)).with_suffix("") for item in items if item.figure}
         facts = study_facts(study, read_json(arguments.data))
-        write_report(arguments.out.parent, facts, items, pages(study, items), drawings)
+        write_all(Paths(study["scale"]), facts, arguments.out.parent)
 
     return action
+
+
+def write_all(paths: Paths, study: Mapping[str, Any], folder: Path) -> None:
+    """Write the report of a study into a folder, from its items, its judged files and its figures."""
+    from replicse.report.document import write_report
+
+    items = [read_item(Path(paths.item(name))) for name in study["items"]]
+    drawings = {item.item: Path(paths.figure(item.item)).with_suffix("") for item in items if item.figure}
+    write_report(folder, study, items, pages(study, items, paths), drawings)
+
+
+def keep_verb(parser: ArgumentParser) -> Action:
+    """Put a study that has run among the committed ones: its config, record, items, tables, figures and report."""
+    add_study_arguments(parser, "replicse keep compact --config config.compact.yaml")
+    parser.add_argument("name", help="the committed study: reports/studies/NAME and figures/studies/NAME")
+
+    def action(arguments: Namespace) -> None:
+        if not NAME.fullmatch(arguments.name):
+            raise BadInput(f'name is "{arguments.name}"; expected small letters, digits and hyphens')
+        plan = chosen_plan(arguments)
+        kept, results = Paths(plan.scale.name, arguments.name), read_results(plan)
+        absent = [item for item in plan.items if item not in {result.item for result in results}]
+        if absent:
+            raise BadInput(
+                f"{plan.paths.results}: {', '.join(absent)} not tabulated; run the study to its report"
+            )
+        for folder in (f"{kept.results}/items", f"{kept.results}/tables", kept.figures):
+            shutil.rmtree(folder, ignore_errors=True)
+        for result in results:
+            write_json(kept.item(result.item), result.plain())
+        facts = study_facts(plan.record, read_json(plan.paths.data))
+        for file, document in ((kept.config, plan.config.plain()), (kept.study, facts)):
+            # Not sorted: the papers keep the order of the config.
+            write_text(file, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+        write_kept(arguments.name, arguments.workflow)
+
+    return action
+
+
+def write_kept(name: str, workflow: Path) -> None:
+    """Judge, tabulate, draw and write a committed study again, from the items that are committed."""
+    kept = Paths("", name)
+    if not Path(kept.study).is_file():
+        known = [path.parent.name for path in Path("reports/studies").glob("*/study.json")]
+        raise BadInput(f'--study: no committed study is named "{name}"{nearest(name, known)}')
+    study = read_json(kept.study)
+    items = [read_item(Path(kept.item(item))) for item in study["items"]]
+    plan = load_plan(read_json(kept.config), workflow, kept.config)
+    for what, (fields, rows) in judge_study(plan, items).items():
+        write_rows(kept.judged(what), fields, rows)
+    for item in items:
+        write_rows(kept.table(item.item), FIELDS, table_rows(item))
+        if item.figure:
+            draw_item(item, Path(kept.figure(item.item)))
+    write_all(kept, study, Path(kept.results))
 
 
 def read_item(path: Path) -> ItemResult:
@@ -70,14 +139,13 @@ def read_item(path: Path) -> ItemResult:
     return ItemResult.of(read_json(path), str(path))
 
 
-def pages(study: Mapping[str, Any], items: Sequence[ItemResult]) -> "list[Page]":
+def pages(study: Mapping[str, Any], items: Sequence[ItemResult], paths: Paths) -> "list[Page]":
     """Return the pages that are drawn from all items: what reproduces, claims, audit, adjudication."""
     from replicse.report.pages.adjudication import adjudication_page
     from replicse.report.pages.audit import audit_page
     from replicse.report.pages.claims import claims_page
     from replicse.report.pages.reproduces import reproduces_page
 
-    paths = Paths(study["scale"])
     claims, audit, explained = (read_rows(paths.judged(what)) for what in ("claims", "audit", "adjudication"))
     found = [
         reproduces_page(items, study["comparable"], study["judges_orders"]),

@@ -9,7 +9,7 @@ from typing import Any
 
 from replicse.commands import Action
 from replicse.errors import BadInput
-from replicse.files import write_json
+from replicse.files import read_json, write_json
 from replicse.study.judge.claims import study_claims
 from replicse.study.judge.study import study_machines
 from replicse.study.paper.config import Config, checked_config, read_config
@@ -18,6 +18,8 @@ from replicse.study.paper.papers import Paper, load_papers
 from replicse.study.paper.protocols import AS_DESCRIBED
 from replicse.study.paper.running_text import spoken_numbers
 from replicse.study.paper.scales import load_scale
+from replicse.study.paper.tables import Item
+from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import (
     check_parts,
@@ -27,6 +29,7 @@ from replicse.study.plan.planner import (
     load_scales,
     plan_of,
 )
+from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import item_result, table_rows
 from replicse.study.results.values import Evaluations
 
@@ -227,16 +230,28 @@ def show_verb(parser: ArgumentParser) -> Action:
 
     def action(arguments: Namespace) -> None:
         plan = chosen_plan(arguments)
-        result = item_result(plan, plan.item(arguments.item), Evaluations(plan.paths))
+        item = plan.item(arguments.item)
+        kept = kept_file(plan, item)
+        committed = ItemResult.of(read_json(kept), str(kept)) if kept else None
+        result = committed or item_result(plan, item, Evaluations(plan.paths))
         if arguments.json:
-            rows = list(table_rows(result))
-            print(json.dumps({"item": result.plain(), "cells": rows}, indent=1, ensure_ascii=False))
+            document = {"item": result.plain(), "cells": list(table_rows(result)), "committed": bool(kept)}
+            print(json.dumps(document, indent=1, ensure_ascii=False))
             return
         from replicse.report.formats.terminal import coloured, item_text, room
 
+        if kept:
+            print(f"{plan.paths.results} has no evaluation of this item; the committed study's: {kept}\n")
         print(item_text(result, room(100), coloured()), end="")
 
     return action
+
+
+def kept_file(plan: Plan, item: Item) -> Path | None:
+    """Return the item of the committed study that is named as the scale, where there is no evaluation of one's own."""
+    file = Path(Paths(plan.scale.name, kept=plan.scale.name).item(item.id))
+    own = any(not plan.paths.missing(path) for path in plan.evaluation_files(item))
+    return file if file.is_file() and not own else None
 
 
 def schemas_verb(parser: ArgumentParser) -> Action:
@@ -253,7 +268,6 @@ def schemas_verb(parser: ArgumentParser) -> Action:
         from replicse.study.paper.protocols import Protocol
         from replicse.study.paper.recipes import Recipe
         from replicse.study.paper.scales import Scale
-        from replicse.study.paper.tables import Item
 
         kinds = {
             "config": Config, "paper": About, "table": Item, "recipes": dict[str, Recipe], "protocols": list[Protocol],

@@ -25,7 +25,8 @@ class DataChoice(Checked):
 class Config(Checked):
     """What to reproduce: `adjudicate` names items whose protocols are all run, `rows` the rows of others.
 
-    `precision` is that of all training, instead of the scale's.
+    `crossed` names rows of items that are run under every seed on the backbone of every seed as well; `precision` is
+    that of all training, instead of the scale's.
     """
 
     scale: Id
@@ -35,6 +36,7 @@ class Config(Checked):
     data: DataChoice | None = None
     precision: Precision | None = None
     rows: dict[Text, tuple[Text, ...]] | None = None
+    crossed: dict[Text, tuple[Text, ...]] | None = None
 
     def adjudicates(self, item: str) -> bool:
         """Return whether the protocols of an item are run."""

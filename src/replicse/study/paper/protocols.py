@@ -15,6 +15,8 @@ from replicse.study.paper.tables import Item
 
 AS_DESCRIBED = "as-described"
 AS_RUN = "as-run"
+# A row under every seed, all on the backbone of one seed; the seed stands behind it.
+ON_BACKBONE = "on-backbone-"
 
 
 class Change(Vary):

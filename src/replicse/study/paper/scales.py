@@ -22,9 +22,13 @@ from replicse.study.paper.recipes import (
 
 
 class Pretraining(RunRequest):
-    """A run of the scale's own that makes a backbone, under a seed of its own."""
+    """A run of the scale's own that makes a backbone: one for all under a seed, or with `each` one per seed of a study.
 
-    seed: Annotated[Whole, Field(ge=0)] = 0
+    Where a backbone is pre-trained here it is a draw too, the largest one (issue 10, point 22): with `each` a seed is a
+    whole chain, and what two rows of one seed share includes their backbone.
+    """
+
+    seed: Annotated[Whole, Field(ge=0)] | Literal["each"] = 0
 
 
 class BackboneSource(Checked):

@@ -6,14 +6,22 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Paths:
-    """Paths of one scale; every function takes an id and returns a relative path as text."""
+    """Paths of one scale; every function takes an id and returns a relative path as text.
+
+    `kept` names a committed study, whose results lie beside its report, where no run of a user's own writes.
+    """
 
     scale: str
+    kept: str = ""
 
     @property
     def results(self) -> str:
-        """Return the folder of all results of the scale."""
-        return f"results/{self.scale}"
+        """Return the folder of all results of the scale, or of the committed study."""
+        return f"reports/{self._shown}" if self.kept else f"results/{self.scale}"
+
+    @property
+    def _shown(self) -> str:
+        return f"studies/{self.kept}" if self.kept else self.scale
 
     @property
     def data(self) -> str:
@@ -75,13 +83,18 @@ class Paths:
         """Return an item's tabulated cells."""
         return f"{self.results}/tables/{item}.csv"
 
+    @property
+    def figures(self) -> str:
+        """Return the folder of all figures."""
+        return f"figures/{self._shown}"
+
     def figure(self, item: str, kind: str = "svg") -> str:
         """Return a figure's file."""
-        return f"figures/{self.scale}/{item}.{kind}"
+        return f"{self.figures}/{item}.{kind}"
 
     def report(self, kind: str) -> str:
         """Return a report's file."""
-        return f"reports/{self.scale}/report.{kind}"
+        return f"reports/{self._shown}/report.{kind}"
 
     def missing(self, path: str) -> bool:
         """Return whether a declared file is not there."""

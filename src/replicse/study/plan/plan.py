@@ -13,7 +13,7 @@ from replicse.study.paper.config import Config
 from replicse.study.paper.counterparts import CellKey
 from replicse.study.paper.papers import Paper
 from replicse.study.paper.printed import Reported
-from replicse.study.paper.protocols import AS_DESCRIBED
+from replicse.study.paper.protocols import AS_DESCRIBED, ON_BACKBONE
 from replicse.study.paper.scales import Scale
 from replicse.study.paper.tables import AnyColumn, Item, Row
 from replicse.study.plan.cost import run_hours
@@ -266,6 +266,8 @@ class Plan:
             if protocol.id in run
         ]
         described = "What the paper's text says; where it leaves a choice open, what is told beside the item."
+        crossed = "Every seed's fine-tuning on the backbone that the seed of this number pre-trained."
+        found += [{"id": name, "text": crossed} for name in sorted(run) if name.startswith(ON_BACKBONE)]
         return [{"id": AS_DESCRIBED, "text": described}, *found]
 
 

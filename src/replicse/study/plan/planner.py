@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from replicse.errors import BadInput, nearest
 from replicse.study.paper.config import Config, checked_config
@@ -13,7 +13,7 @@ from replicse.study.paper.layers import layered, merged
 from replicse.study.paper.lock import SIMCSE_DATA, Lock, load_lock
 from replicse.study.paper.papers import Paper, load_papers, recipe_of
 from replicse.study.paper.printed import Reported
-from replicse.study.paper.protocols import AS_DESCRIBED, changed, variants, varied
+from replicse.study.paper.protocols import AS_DESCRIBED, ON_BACKBONE, changed, variants, varied
 from replicse.study.paper.scales import Scale, load_scale
 from replicse.study.paper.tables import AnyColumn, Item, Row
 from replicse.study.plan.paths import Paths
@@ -21,6 +21,16 @@ from replicse.study.plan.plan import Cell, Plan, backbone_id, tokenizer_id
 from replicse.study.plan.specs import EncoderSource, EncoderSpec, RunSpec, Trajectory, digest
 
 PARTS = ("init", "corpus", "views", "objective")  # what no run can do without
+
+
+class Chain(NamedTuple):
+    """The seeds of one chain of training: of its runs, and of the backbones that the scale pre-trains per seed."""
+
+    run: int
+    backbone: int
+
+
+FIRST = Chain(0, 0)
 
 
 def load_scales(workflow: Path) -> dict[str, Path]:
@@ -64,7 +74,7 @@ def check_parts(scale: Scale, papers: dict[str, Paper], workflow: Path) -> None:
     plan = Plan(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
     planner = Planner(plan, load_lock(workflow))
     for name in scale.backbones:
-        planner.backbone(name, f"{scale.file}: backbones.{name}")
+        planner.backbone(name, FIRST.backbone, f"{scale.file}: backbones.{name}")
     for pair in scale.recipes.items():
         for name in pair:
             recipe_of(papers, "", name, f"{scale.file}: recipes.{pair[0]}")
@@ -73,10 +83,12 @@ def check_parts(scale: Scale, papers: dict[str, Paper], workflow: Path) -> None:
         values = recipe_of(papers, paper.key, name, where)
         # A template leaves parts to those that are like it; another recipe may stand in for one at this scale.
         if values.keys() >= set(PARTS) and scale.recipe(paper.key, name) == name:
-            planner.runs(paper.key, values, [0], where)
+            planner.runs(paper.key, values, [FIRST], where)
     for name, released in scale.released.items():
         if released.stand_in is not None:
-            planner.encoders("", released.stand_in.given(), [0], f"{scale.file}: released.{name}.stand_in")
+            planner.encoders(
+                "", released.stand_in.given(), [FIRST], f"{scale.file}: released.{name}.stand_in"
+            )
 
 
 def recipes_in_order(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]:
@@ -99,19 +111,22 @@ def recipes_in_order(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]
 def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iterator[Item]:
     """Yield the items of a config, each with the rows that are asked for; all papers stand by their years."""
     known = [item.id for paper in papers.values() for item in paper.items.values()]
-    rows = config.rows or {}
+    rows, crossed = config.rows or {}, config.crossed or {}
     for key, names in (
         ("rows", rows),
+        ("crossed", crossed),
         ("adjudicate", () if config.adjudicate == "all" else config.adjudicate or ()),
     ):
         for name in names:
             if name not in known:
                 raise BadInput(f'{file}: {key} names "{name}"{nearest(name, known)}')
-    for name, wanted in rows.items():
+    for key, name, wanted in [
+        (key, *entry) for key, each in (("rows", rows), ("crossed", crossed)) for entry in each.items()
+    ]:
         ids = [row.id for row in papers[name.partition("/")[0]].items[name.partition("/")[2]].rows]
         for row in wanted or [""]:
             if row not in ids:
-                raise BadInput(f'{file}: rows.{name} names "{row}"{nearest(row, ids)}')
+                raise BadInput(f'{file}: {key}.{name} names "{row}"{nearest(row, ids)}')
     by_year = sorted(papers, key=lambda key: (papers[key].about.year, key))
     chosen = dict.fromkeys(by_year, "all") if config.papers == "all" else config.papers
     if not any(chosen.values()):
@@ -134,7 +149,7 @@ class Planner:
         self.plan, self.lock = plan, lock
         self._published = list(published_spreads(plan.papers)) if plan.scale.comparable else []
         self._memo: dict[str, tuple[tuple[tuple[str, ...], ...], tuple[int | None, ...]]] = {}
-        self._backbones: dict[str, dict[str, Any]] = {}
+        self._backbones: dict[tuple[str, int], dict[str, Any]] = {}
         self._stores: dict[tuple[str, Any, str, int], str] = {}
         self._starts: list[Mapping[str, Any]] = []
 
@@ -149,10 +164,31 @@ class Planner:
         requests |= self._variants(item, row)
         for protocol, request in requests.items():
             quoted = row.quoted and protocol == AS_DESCRIBED
-            cells = [self._cell(item, row, column, protocol, request, quoted) for column in item.columns]
-            by_id = {cell.column.id: cell for cell in cells}
-            for cell in cells:
-                yield self._with_operands(cell, by_id) if cell.column.kind == "derived" else cell
+            yield from self._line(item, row, protocol, request, quoted)
+        if row.id in (self.plan.config.crossed or {}).get(item.id, ()):
+            yield from self._crossed(item, row)
+
+    def _line(
+        self, item: Item, row: Row, protocol: str, request: Mapping[str, Any], quoted: bool
+    ) -> list[Cell]:
+        """Return the cells of a row under one protocol."""
+        cells = [self._cell(item, row, column, protocol, request, quoted) for column in item.columns]
+        by_id = {cell.column.id: cell for cell in cells}
+        return [self._with_operands(cell, by_id) if cell.column.kind == "derived" else cell for cell in cells]
+
+    def _crossed(self, item: Item, row: Row) -> list[Cell]:
+        """Return the cells of a row under every seed, on the backbone of each seed in turn."""
+        given = row.encoder.given()
+        lines = [
+            self._line(item, row, f"{ON_BACKBONE}{seed}", {**given, "backbone_seed": seed}, row.quoted)
+            for seed in self.plan.seeds
+        ]
+        if len({tuple(cell.jobs for cell in line) for line in lines}) < len(lines):
+            raise BadInput(
+                f"crossed names row {row.id} of {item.id}, but {self.plan.scale.file} pre-trains nothing per seed that"
+                " it stands on; leave the row out"
+            )
+        return [cell for line in lines for cell in line]
 
     def _variants(self, item: Item, row: Row) -> dict[str, dict[str, Any]]:
         if row.quoted:
@@ -261,7 +297,7 @@ class Planner:
             where += f", column {column.id}"
         if protocol in row.also:
             where += f": also.{protocol}"
-        elif protocol != AS_DESCRIBED:
+        elif protocol != AS_DESCRIBED and not protocol.startswith(ON_BACKBONE):
             file = self.plan.papers[item.paper].folder / "protocols.yaml"
             where = f"{file}: {protocol}: row {row.id} of {item.id}"
         grid = request.get("grid")
@@ -277,7 +313,10 @@ class Planner:
         memo = json.dumps([item.paper, request], sort_keys=True)
         if memo not in self._memo:
             # A grid search is run with one seed, as the papers ran theirs.
-            seeds = self.plan.seeds[:1] if grid else self.plan.seeds
+            seeds = [
+                Chain(seed, request.get("backbone_seed", seed))
+                for seed in (self.plan.seeds[:1] if grid else self.plan.seeds)
+            ]
             choices = _choices(self.plan.scale.tried(grid or {}, where))
             each = [self.encoders(item.paper, merged(request, choice), seeds, where) for choice in choices]
             jobs = tuple(zip(*each, strict=True))
@@ -289,7 +328,9 @@ class Planner:
         run = self.plan.encoders[encoder].source.run
         return self.plan.runs[run].seed if run else None
 
-    def encoders(self, paper: str, request: Mapping[str, Any], seeds: Sequence[int], where: str) -> list[str]:
+    def encoders(
+        self, paper: str, request: Mapping[str, Any], seeds: Sequence[Chain], where: str
+    ) -> list[str]:
         """Add the encoder of each seed (a lone one where no seed changes it), with all it stands on; return the ids."""
         scale = self.plan.scale
         engine = {"engine": request["engine"]} if "engine" in request else {}
@@ -310,9 +351,9 @@ class Planner:
             return [self._added({**_as_trained(self.plan.runs[run]), **request}, {"source": {"run": run}}, where)
                     for run in trained]  # fmt: skip
         if "backbone" in request:
-            found = self.backbone(request["backbone"], where)
-            values = {key: found[key] for key in ("checkpoint", "engine") if key in found}
-            return [self._added({**values, **request}, {"source": found["source"]}, where)]
+            each = [self.backbone(request["backbone"], seed.backbone, where) for seed in seeds]
+            found = [self._added({**entry, **request}, {"source": entry["source"]}, where) for entry in each]
+            return list(dict.fromkeys(found))
         raise BadInput(f"{where}: the encoder names none of use, backbone, released, vectors")
 
     def _added(self, request: Mapping[str, Any], values: Mapping[str, Any], where: str) -> str:
@@ -330,7 +371,9 @@ class Planner:
         self.plan.encoders[spec.encoder_id] = spec
         return spec.encoder_id
 
-    def _trained(self, paper: str, request: Mapping[str, Any], seeds: Sequence[int], where: str) -> list[str]:
+    def _trained(
+        self, paper: str, request: Mapping[str, Any], seeds: Sequence[Chain], where: str
+    ) -> list[str]:
         """Return the runs that a recipe describes, with what the request changes in it, one per seed."""
         values = run_values(self.plan.papers, self.plan.scale, paper, request, where)
         runs = self.runs(paper, values, seeds, where)
@@ -350,23 +393,27 @@ class Planner:
         if asked.steps() and not set(asked.steps()) <= set(run.trajectory.steps()):
             self.plan.runs[run_id] = run.model_copy(update={"trajectory": run.trajectory.joined(asked)})
 
-    def backbone(self, name: str, where: str) -> dict[str, Any]:
-        """Return source, checkpoint and engine of a backbone by its name in the scale."""
-        if name not in self._backbones:
+    def backbone(self, name: str, seed: int, where: str) -> dict[str, Any]:
+        """Return source, checkpoint and engine of a backbone by its name in the scale.
+
+        `seed` is that of its pre-training where the scale pre-trains it for each seed.
+        """
+        if (name, seed) not in self._backbones:
             entry = self.plan.scale.named("backbones", name, where)
             found: dict[str, Any] = {"engine": entry.engine}
             if entry.run is not None:
                 values = entry.run.given()
+                own = seed if (fixed := values.pop("seed", 0)) == "each" else fixed
                 with self._not_from_itself({"backbone": name}, where):
-                    (run,) = self.runs("", values, [values.pop("seed", 0)], where, adjust=False)
+                    (run,) = self.runs("", values, [Chain(own, own)], where, adjust=False)
                 found |= {
                     "source": {"run": run},
                     "checkpoint": self.plan.kept_checkpoint(self.plan.runs[run]),
                 }
             else:
                 found["source"] = self._artefact(EncoderSource(hub=entry.hub, folder=entry.folder))
-            self._backbones[name] = found
-        return self._backbones[name]
+            self._backbones[name, seed] = found
+        return self._backbones[name, seed]
 
     def _artefact(self, source: EncoderSource) -> dict[str, Any]:
         """Return a released encoder as a source, at the commit of the lock file, and plan to bring it."""
@@ -379,35 +426,40 @@ class Planner:
         return source.plain()
 
     def runs(
-        self, paper: str, values: dict[str, Any], seeds: Sequence[int], where: str, adjust: bool = True
+        self, paper: str, values: dict[str, Any], seeds: Sequence[Chain], where: str, adjust: bool = True
     ) -> list[str]:
-        """Add the run of some plain values under each seed to the plan, and return their ids."""
+        """Add the run of some plain values under each seed to the plan, and return their ids.
+
+        The encoders that its views and terms stand on are of the same chain as the weights it starts from.
+        """
         for part in PARTS:
             if part not in values:
                 raise BadInput(f"{where}: the run has no {part}; its recipe must give one")
         self._check_columns(values["views"], values["corpus"], where)
         scale = self.plan.scale
-        chosen = {
-            "corpus": scale.corpus(values["corpus"], where),
-            "views": [self._view(view, where) for view in values["views"]],
-            "objective": [self._term(term, where) for term in values["objective"]],
-        }
-        values = {
-            "precision": self.plan.precision(paper),
-            **(scale.adjusted(values) if adjust else values),
-            **chosen,
-        }
+        corpus = scale.corpus(values["corpus"], where)
+        precision = self.plan.precision(paper)
+        values = {"precision": precision, **(scale.adjusted(values) if adjust else values)}
         found = []
         for seed in seeds:
             init, engine = self._init(paper, values["init"], seed, where)
-            spec = RunSpec.of({"engine": engine, **values, "init": init, "seed": seed}, where)
+            chosen = {
+                "init": init,
+                "corpus": corpus,
+                "views": [self._view(view, seed, where) for view in values["views"]],
+                "objective": [self._term(term, seed, where) for term in values["objective"]],
+                "seed": seed.run,
+            }
+            spec = RunSpec.of({"engine": engine, **values, **chosen}, where)
             if spec.run_id not in self.plan.runs:
                 self.plan.runs[spec.run_id] = spec
                 self.plan.run_stores[spec.run_id] = self._run_stores(spec)
             found.append(spec.run_id)
         return found
 
-    def _init(self, paper: str, init: Mapping[str, Any], seed: int, where: str) -> tuple[dict[str, Any], str]:
+    def _init(
+        self, paper: str, init: Mapping[str, Any], seed: Chain, where: str
+    ) -> tuple[dict[str, Any], str]:
         """Return where a run starts, and the engine of that encoder; the run of another recipe has the same seed."""
         if "use" in init:
             with self._not_from_itself(init, where):
@@ -419,7 +471,7 @@ class Planner:
             tokenizer = self.plan.scale.tokenizer(init["fresh"]["tokenizer"], where)
             self.plan.tokenizers[tokenizer_id(tokenizer)] = tokenizer
             return {"fresh": {**init["fresh"], "tokenizer": tokenizer}}, "auto"
-        found = self.backbone(init["backbone"], where)
+        found = self.backbone(init["backbone"], seed.backbone, where)
         return found["source"], found["engine"]
 
     @contextmanager
@@ -441,23 +493,23 @@ class Planner:
                     f'{where}: a view reads column "{wrong}" of corpus {corpus}{nearest(wrong, known)}'
                 )
 
-    def _view(self, view: Mapping[str, Any], where: str) -> dict[str, Any]:
+    def _view(self, view: Mapping[str, Any], seed: Chain, where: str) -> dict[str, Any]:
         """Return a view with what the scale says of its augmentation; a masked-LM's backbone becomes its folder."""
         if not view.get("augment"):
             return dict(view)
         augment = {**view["augment"], **self.plan.scale.augmentations.get(view["augment"]["name"], {})}
         if augment.get("backbone"):
-            augment["encoder"] = self._backbone_folder(augment.pop("backbone"), where)
+            augment["encoder"] = self._backbone_folder(augment.pop("backbone"), seed, where)
         return {**view, "augment": augment}
 
-    def _term(self, term: Mapping[str, Any], where: str) -> dict[str, Any]:
+    def _term(self, term: Mapping[str, Any], seed: Chain, where: str) -> dict[str, Any]:
         """Return a loss term; the backbone it generates with becomes its folder."""
         if not term.get("generator"):
             return dict(term)
-        return {**term, "generator": self._backbone_folder(term["generator"]["backbone"], where)}
+        return {**term, "generator": self._backbone_folder(term["generator"]["backbone"], seed, where)}
 
-    def _backbone_folder(self, name: str, where: str) -> str:
-        found = self.backbone(name, where)
+    def _backbone_folder(self, name: str, seed: Chain, where: str) -> str:
+        found = self.backbone(name, seed.backbone, where)
         spec = EncoderSpec(
             source=EncoderSource(**found["source"]), checkpoint=found.get("checkpoint", "best")
         )

@@ -166,6 +166,37 @@ def paired_difference(
     return Paired(mean, mean - half, mean + half, count)
 
 
+# A crossed design: where the spread comes from
+
+
+@dataclass(frozen=True)
+class Components:
+    """Standard deviations: between the rows of a crossed design, and within a row."""
+
+    between: float
+    within: float
+
+
+def components(table: Sequence[Sequence[float]]) -> Components | None:
+    """Return the components of a crossed design, (rows, columns) with one value each, by analysis of variance.
+
+    `within` is what a column draws anew in a row, its own effect and the interaction; `between` is the mean square of
+    the rows less that of the interaction, 0 where that is negative. None below two rows or columns, or where a value
+    is missing.
+    """
+    values = np.array(table, dtype=np.float64)
+    if values.ndim != 2 or min(values.shape) < 2 or not np.isfinite(values).all():
+        return None
+    rows, columns = values.shape
+    means = values.mean(axis=1, keepdims=True)
+    rest = values - means - values.mean(axis=0) + values.mean()
+    interaction = float((rest**2).sum()) / ((rows - 1) * (columns - 1))
+    within = float(((values - means) ** 2).sum()) / (rows * (columns - 1))
+    return Components(
+        math.sqrt(max(0.0, float(means.var(ddof=1)) - interaction / columns)), math.sqrt(within)
+    )
+
+
 # Rank correlations over pairs
 
 

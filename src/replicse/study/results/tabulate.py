@@ -5,12 +5,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN
+from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN, ON_BACKBONE
 from replicse.study.paper.settings import setting_difference
 from replicse.study.paper.tables import TEXT, AnyColumn, Item, StepScore
 from replicse.study.plan.plan import Cell, Plan, item_curve
 from replicse.study.plan.specs import digest
 from replicse.study.results.machines import distinct, mixture, recorded
+from replicse.study.results.crossed import crossed_notes
 from replicse.study.results.statistics import mean_and_spread
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult, RowHead, SeedValue
 from replicse.study.results.values import Evaluations, Values, values
@@ -34,7 +35,7 @@ def item_result(plan: Plan, item: Item, evaluations: Evaluations) -> ItemResult:
     order = {row.id: place for place, row in enumerate(item.rows)}
     cells = sorted(plan.cells[item.id], key=lambda cell: (order[cell.row.id], cell.protocol))
     merged = _merged_rows(plan, item)
-    return ItemResult(
+    result = ItemResult(
         item=item.id,
         paper=item.paper,
         scale=plan.scale.name,
@@ -63,6 +64,7 @@ def item_result(plan: Plan, item: Item, evaluations: Evaluations) -> ItemResult:
         deviations=plan.papers[item.paper].deviations.get(item.name, ""),
         curves=_curves(plan, item, evaluations) if item_curve(item) else {},
     )
+    return result.model_copy(update={"notes": (*result.notes, *crossed_notes(result))})
 
 
 def _head(item: Item, column: AnyColumn) -> ColumnHead:
@@ -112,7 +114,12 @@ def _variant_titles(plan: Plan, item: Item) -> dict[str, str]:
         for protocol in plan.papers[item.paper].protocols
         if protocol.id in run and item.name not in protocol.in_table
     }
-    return titles | ({AS_RUN: "All of the released code"} if AS_RUN in run else {})
+    crossed = {
+        name: f"On the backbone of seed {name.removeprefix(ON_BACKBONE)}"
+        for name in sorted(run)
+        if name.startswith(ON_BACKBONE)
+    }
+    return titles | crossed | ({AS_RUN: "All of the released code"} if AS_RUN in run else {})
 
 
 def _curves(plan: Plan, item: Item, evaluations: Evaluations) -> dict[str, Any]:
