@@ -121,6 +121,10 @@ SUITES: dict[str, Suite] = {
     ),
     "density": Suite("replicse.evaluation.density", "fast", _DENSITY),
     "density-test": Suite("replicse.evaluation.density", "fast", _DENSITY, {"splits": ("test",)}),
+    # In bins narrow enough for encoders whose cosines are all close to 1.
+    "density-test-fine": Suite(
+        "replicse.evaluation.density", "fast", _DENSITY, {"splits": ("test",), "bins": 1000}
+    ),
     "retrieval": Suite("replicse.evaluation.retrieval", "fast", _RETRIEVED, options=RetrievalOptions),
     "retrieval-stsb": Suite(
         "replicse.evaluation.retrieval", "fast", _RETRIEVED, {"corpus": _STSB_TEST}, QueryOptions

@@ -91,15 +91,16 @@ def audit_plan(papers: dict[str, Paper], workflow: Path, cell: Cell | None = Non
 def _beside(papers: Mapping[str, Paper], cell: Cell, datasets: Datasets) -> dict[str, list[str]]:
     """Return by paper a cell's item, those that print differences to it, and those of its paper that read the same.
 
-    Columns of one name count as the same too: a number of the running text is held against all of them.
+    An average counts as the same as its parts. Columns of one name do too: a number of the running text is held
+    against all of them.
     """
     wanted = {cell.item.id} | {key[0] for keys in differences(papers) if cell.key in keys for key in keys[:2]}
-    path = datasets.one_name(cell.metric_path)
+    related = datasets.related(cell.metric_path)
     for item in papers[cell.item.paper].items.values():
         named = any((column.id, column.metric) == cell.key[2:] for column in item.columns)
         paths = [getattr(column, "metric_path", "") for column in item.columns]
         paths += [path for row in item.rows for path in row.metric_paths.values()]
-        if named or path in map(datasets.one_name, filter(None, paths)):
+        if named or not related.isdisjoint(map(datasets.one_name, filter(None, paths))):
             wanted.add(item.id)
     found = {
         key: [name for name, item in paper.items.items() if item.id in wanted]
@@ -183,35 +184,37 @@ def finding(
 
 
 def averages(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
-    """Yield printed averages that are not the mean of the printed parts of their row.
+    """Yield printed averages that are not the mean of their printed parts: those of the row, or of its encoder elsewhere.
 
     The papers' code averages two-decimal scores (methods 2.2), so the mean of the printed parts is exact; an
     average of unrounded scores has room for their rounding, as has one of parts printed coarser than itself.
     """
-    for item in plan.items:
-        cells = list(measured(plan, item))
-        for cell, average in cells:
-            wanted = datasets.averages.get(cell.metric_path)
-            # Other statistics than a mean do not pass from parts to their average.
-            if wanted is None or cell.reported.statistic not in LINEAR or cell.column.over != Over():
-                continue
-            parts = [
-                (other, number)
-                for other, number in cells
-                if other.row.id == cell.row.id
-                and statistic(other) == statistic(cell)
-                and fnmatchcase(other.metric_path, wanted.pattern)
-            ]
-            if len(parts) != wanted.parts:
-                continue
-            mean = sum(number.value for _, number in parts) / len(parts)
-            room = sum(number.half for _, number in parts) / len(parts)
-            gap = abs(average.value - mean) - average.half
-            coarse = any(number.half > average.half for _, number in parts)
-            if gap > (room if coarse else 0):
-                follows = f"{average.text(mean)}, the mean of the {len(parts)} printed parts"
-                certainty = CERTAIN if gap > room else "unless averaged before rounding"
-                yield finding("average", [cell, *(part for part, _ in parts)], follows, certainty)
+    cells = list(measured(plan))
+    for cell, average in cells:
+        wanted = datasets.averages.get(cell.metric_path)
+        # Other statistics than a mean do not pass from parts to their average.
+        if wanted is None or cell.reported.statistic not in LINEAR or cell.column.over != Over():
+            continue
+        possible = [
+            (other, number)
+            for other, number in cells
+            if other.metric_path in wanted.paths
+            and other.item.paper == cell.item.paper
+            and statistic(other) == statistic(cell)
+        ]
+        own = [part for part in possible if (part[0].item.id, part[0].row.id) == (cell.item.id, cell.row.id)]
+        elsewhere = [part for part in possible if cell.encoders and part[0].encoders == cell.encoders]
+        parts = own if len(own) == len(wanted.paths) else elsewhere
+        if sorted(part.metric_path for part, _ in parts) != list(wanted.paths):
+            continue
+        mean = sum(number.value for _, number in parts) / len(parts)
+        room = sum(number.half for _, number in parts) / len(parts)
+        gap = abs(average.value - mean) - average.half
+        coarse = any(number.half > average.half for _, number in parts)
+        if gap > (room if coarse else 0):
+            follows = f"{average.text(mean)}, the mean of the {len(parts)} printed parts"
+            certainty = CERTAIN if gap > room else "unless averaged before rounding"
+            yield finding("average", [cell, *(part for part, _ in parts)], follows, certainty)
 
 
 def printed_differences(plan: Plan, datasets: Datasets) -> Iterator[Finding]:

@@ -1,5 +1,6 @@
 """Scales: what the symbolic names of the papers (bert-base, wiki, one epoch) stand for."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -13,6 +14,7 @@ from replicse.registry.encoders import Engine, Pooling, Precision, WordVectors
 from replicse.registry.suites import SUITES
 from replicse.study.paper.recipes import (
     AUGMENTATIONS,
+    Draw,
     EncoderRequest,
     RunRequest,
     grid_problem,
@@ -108,7 +110,10 @@ class Cost(Checked):
 
 
 class Scale(Checked):
-    """One scale: backbones, tokenizers, corpora, and how runs are adjusted to its size."""
+    """One scale: backbones, tokenizers, corpora, and how runs are adjusted to its size.
+
+    A grid tries the values of `grids` only; of a search whose jobs are drawn, the first `draws` are run.
+    """
 
     name: Id
     title: Text
@@ -128,6 +133,7 @@ class Scale(Checked):
     adjust: tuple[Adjust, ...] = ()
     recipes: dict[Text, Text] = {}
     grids: dict[Text, Annotated[tuple[Any, ...], Field(min_length=1)]] = {}
+    draws: Count | None = None
     _file: Path = PrivateAttr(default=Path())
 
     @property
@@ -202,16 +208,26 @@ class Scale(Checked):
         """Return the name of a paper's recipe, or of the one that stands in for it at this scale."""
         return self.recipes.get(name if "/" in name else f"{paper}/{name}", name)
 
-    def tried(self, grid: Mapping[str, Sequence[Any]], where: str) -> dict[str, list[Any]]:
-        """Return the values of a grid that are tried at this scale, in the paper's order."""
-        found = {}
-        for name, values in grid.items():
-            wanted = self.grids.get(name, values)
-            found[name] = [value for value in values if value in wanted]
-            if not found[name]:
-                raise BadInput(
-                    f"{where}: {self.file} tries {list(wanted)} of the grid {name}, but it has {list(values)}"
-                )
+    def searched(self, request: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
+        """Return what each job of an encoder's search sets in its run, by path; one job that sets nothing without one.
+
+        A grid keeps the values of `grids`, in the paper's order; of a draw the first jobs are run, `draws` of them.
+        """
+        grid, draw = request.get("grid") or {}, request.get("draw")
+        if grid and draw:
+            raise BadInput(f"{where}: the encoder has a grid and a draw; keep one")
+        if draw:
+            return Draw.of(draw, f"{where}: draw").drawn(self.draws)
+        tried = [self._tried(name, values, where) for name, values in grid.items()]
+        return [dict(zip(grid, values, strict=True)) for values in itertools.product(*tried)]
+
+    def _tried(self, name: str, values: Sequence[Any], where: str) -> list[Any]:
+        wanted = self.grids.get(name, values)
+        found = [value for value in values if value in wanted]
+        if not found:
+            raise BadInput(
+                f"{where}: {self.file} tries {list(wanted)} of the grid {name}, but it has {list(values)}"
+            )
         return found
 
     def adjusted(self, run: dict[str, Any]) -> dict[str, Any]:
