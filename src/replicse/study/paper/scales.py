@@ -75,8 +75,14 @@ class TokenizerRecipe(Checked):
         return self
 
 
+HEAD_WIDTHS = ("head.width", "head.output")
+
+
 class Adjust(Checked):
-    """One rule that fits runs to the scale: a factor, an upper bound, or a fixed value of what stands at a path."""
+    """One rule that fits runs to the scale: a factor, an upper bound, or a fixed value of what stands at a path.
+
+    Widths of a head are bounded where a run gives them: one that is not given follows the encoder's.
+    """
 
     path: Text
     factor: Positive | None = None
@@ -85,8 +91,9 @@ class Adjust(Checked):
 
     @model_validator(mode="after")
     def _is_one_rule(self) -> Self:
+        bounded = self.path in HEAD_WIDTHS and self.at_most is not None
         problem = "no terms" if self.path.startswith("terms.") else run_path_problem(self.path)
-        if problem:
+        if problem and not bounded:
             raise ValueError(f'for the path "{self.path}": {problem}')
         if len(self.model_fields_set & {"factor", "at_most", "set"}) != 1:
             raise ValueError("exactly one of factor, at_most, set")
@@ -236,6 +243,8 @@ class Scale(Checked):
             section, _, key = rule.path.partition(".")
             part = dict(run.get(section, {}))
             old = part.get(key)
+            if rule.path in HEAD_WIDTHS and old is None:
+                continue
             if rule.factor is not None and old is not None:
                 part[key] = float(format(old * rule.factor, ".12g"))
             elif rule.at_most is not None:
