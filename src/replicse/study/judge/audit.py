@@ -8,7 +8,6 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from fnmatch import fnmatchcase
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -184,7 +183,7 @@ def finding(
 
 
 def averages(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
-    """Yield printed averages that are not the mean of their printed parts: those of the row, or of its encoder elsewhere.
+    """Yield printed averages that are not the mean of their printed parts: of the row, or of its encoder elsewhere.
 
     The papers' code averages two-decimal scores (methods 2.2), so the mean of the printed parts is exact; an
     average of unrounded scores has room for their rounding, as has one of parts printed coarser than itself.

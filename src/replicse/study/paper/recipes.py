@@ -23,7 +23,6 @@ from replicse.registry.runs import DropoutRates, Optimisation, PoolingChoice, Se
 from replicse.registry.terms import Term, TermParameters
 from replicse.study.paper.layers import SOURCES
 
-
 PRIMES = (2, 3, 5, 7, 11, 13)  # bases of the Halton sequence: no more domains than these
 
 
