@@ -81,7 +81,10 @@ def test_the_first_jobs_of_a_seed_stay_as_they_are():
         ({"domains": {"optimisation.lr": {"uniform": [0, 1]}}}, '"optimisation.lr": expected section.key'),
         ({"domains": {RATE: {"uniform": [2, 1]}}}, "expected two bounds, the lower one first"),
         ({"domains": {RATE: {"log-uniform": [0, 1]}}}, "log-uniform"),
-        ({"domains": {RATE: {"uniform": [1, 2], "choice": [1]}}}, "exactly one of uniform, log-uniform, choice"),
+        (
+            {"domains": {RATE: {"uniform": [1, 2], "choice": [1]}}},
+            "exactly one of uniform, log-uniform, choice",
+        ),
         ({"domains": {RATE: {"choice": [1e-5, -1]}}}, "learning_rate is -1"),
         ({"domains": {RATE: {"log_uniform": [1, 2]}}}, 'unknown key "log_uniform"'),
         ({"domain": {}}, 'unknown key "domain"'),
@@ -122,7 +125,8 @@ def test_statistics_over_drawn_jobs_by_hand(tmp_path, monkeypatch):
     assert len(set(group)) == 5
     scores = (50.0, 90.0, 60.0, 80.0, 70.0)
     write_scores(plan, ["made/table1"], lambda cell, place: scores[place])
-    found = {cell.column: cell.reproduced for cell in item_result(plan, plan.item("made/table1"), Evaluations(plan.paths)).cells}  # fmt: skip
+    result = item_result(plan, plan.item("made/table1"), Evaluations(plan.paths))
+    found = {cell.column: cell.reproduced for cell in result.cells}
     assert found == {"max": 90, "upper": 80, "median": 70, "temperature": draw().drawn()[1][TEMPERATURE]}
 
 
@@ -139,6 +143,8 @@ def test_a_scale_runs_the_first_jobs(tmp_path):
 
 
 def test_a_draw_below_a_grid_is_told(tmp_path):
-    write_paper(tmp_path, "made", {"table1": table(encoder={"grid": {RATE: [1e-5]}})}, recipes={"plain": RECIPE})
+    write_paper(
+        tmp_path, "made", {"table1": table(encoder={"grid": {RATE: [1e-5]}})}, recipes={"plain": RECIPE}
+    )
     with pytest.raises(BadInput, match="row drawn: the encoder has a grid and a draw; keep one"):
         made_plan(tmp_path)

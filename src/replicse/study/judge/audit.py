@@ -17,7 +17,7 @@ from replicse.study.judge.claims import contradicted_in_print
 from replicse.study.paper.cell_names import is_measured
 from replicse.study.paper.config import checked_config
 from replicse.study.paper.counterparts import differences
-from replicse.study.paper.datasets import Datasets, load_datasets
+from replicse.study.paper.datasets import Average, Datasets, load_datasets
 from replicse.study.paper.papers import TEXT_ITEM, Paper
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.tables import Over
@@ -183,37 +183,51 @@ def finding(
 
 
 def averages(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
-    """Yield printed averages that are not the mean of their printed parts: of the row, or of its encoder elsewhere.
+    """Yield printed averages that are not the mean of the printed parts of their row, or of their encoder elsewhere.
 
     The papers' code averages two-decimal scores (methods 2.2), so the mean of the printed parts is exact; an
     average of unrounded scores has room for their rounding, as has one of parts printed coarser than itself.
     """
-    cells = list(measured(plan))
-    for cell, average in cells:
-        wanted = datasets.averages.get(cell.metric_path)
-        # Other statistics than a mean do not pass from parts to their average.
-        if wanted is None or cell.reported.statistic not in LINEAR or cell.column.over != Over():
-            continue
-        possible = [
-            (other, number)
-            for other, number in cells
-            if other.metric_path in wanted.paths
-            and other.item.paper == cell.item.paper
-            and statistic(other) == statistic(cell)
-        ]
-        own = [part for part in possible if (part[0].item.id, part[0].row.id) == (cell.item.id, cell.row.id)]
-        elsewhere = [part for part in possible if cell.encoders and part[0].encoders == cell.encoders]
-        parts = own if len(own) == len(wanted.paths) else elsewhere
-        if sorted(part.metric_path for part, _ in parts) != list(wanted.paths):
-            continue
-        mean = sum(number.value for _, number in parts) / len(parts)
-        room = sum(number.half for _, number in parts) / len(parts)
-        gap = abs(average.value - mean) - average.half
-        coarse = any(number.half > average.half for _, number in parts)
-        if gap > (room if coarse else 0):
-            follows = f"{average.text(mean)}, the mean of the {len(parts)} printed parts"
-            certainty = CERTAIN if gap > room else "unless averaged before rounding"
-            yield finding("average", [cell, *(part for part, _ in parts)], follows, certainty)
+    everywhere = list(measured(plan))
+    for item in plan.items:
+        cells = list(measured(plan, item))
+        for cell, average in cells:
+            wanted = datasets.averages.get(cell.metric_path)
+            # Other statistics than a mean do not pass from parts to their average.
+            if wanted is None or cell.reported.statistic not in LINEAR or cell.column.over != Over():
+                continue
+            parts = [
+                (other, number)
+                for other, number in cells
+                if other.row.id == cell.row.id
+                and statistic(other) == statistic(cell)
+                and other.metric_path in wanted.paths
+            ] or _parts_elsewhere(cell, wanted, everywhere)
+            if len(parts) != wanted.parts:
+                continue
+            mean = sum(number.value for _, number in parts) / len(parts)
+            room = sum(number.half for _, number in parts) / len(parts)
+            gap = abs(average.value - mean) - average.half
+            coarse = any(number.half > average.half for _, number in parts)
+            if gap > (room if coarse else 0):
+                follows = f"{average.text(mean)}, the mean of the {len(parts)} printed parts"
+                certainty = CERTAIN if gap > room else "unless averaged before rounding"
+                yield finding("average", [cell, *(part for part, _ in parts)], follows, certainty)
+
+
+def _parts_elsewhere(
+    cell: Cell, wanted: Average, cells: Sequence[tuple[Cell, Printed]]
+) -> list[tuple[Cell, Printed]]:
+    """Return the parts of an average that its paper prints in other tables: one of each, of the same encoder."""
+    found = {
+        other.metric_path: (other, number)
+        for other, number in cells
+        if other.metric_path in wanted.paths
+        and (other.item.paper, other.encoders) == (cell.item.paper, cell.encoders)
+        and other.encoders
+        and statistic(other) == statistic(cell)
+    }
+    return list(found.values())
 
 
 def printed_differences(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
