@@ -136,13 +136,13 @@ def density(records: "DataFrame", own_scales: bool = False) -> "Figure":
     for axes in grid[len(encoders) :]:
         axes.set_axis_off()
     for place, (axes, (encoder, part)) in enumerate(zip(grid, encoders, strict=False)):
+        if own_scales:
+            seen = part["cosine"][part["density"] > 0]
+            part = part[part["cosine"].between(seen.min(), seen.max())]
+            axes.set_xlabel("own scale")
         _ridges(axes, part, groups)
         axes.set_title(textwrap.fill(encoder, TITLE))
         axes.tick_params(labelbottom=own_scales or place + columns >= len(encoders))
-        if own_scales:
-            seen = part["cosine"][part["density"] > 0]
-            axes.set_xlim(seen.min(), seen.max())
-            axes.set_xlabel("own scale")
     figure.supxlabel("cosine similarity", fontsize=8.5, color=INK)
     figure.supylabel("rating", fontsize=8.5, color=INK)
     return figure
