@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     import torch
 
 PACKAGE = Path(__file__).resolve().parent
-# All that the package imports, but for what only turns numbers into documents. mteb is there where it is installed.
+# All that the package imports, but for what only turns numbers into documents, and what MTEB classifies with.
 PACKAGES = (
     "torch", "numpy", "scipy", "tokenizers", "transformers", "safetensors", "huggingface_hub", "datasets", "mteb",
-    "nltk", "nlpaug", "zuko", "pandas", "pydantic", "pyyaml", "snakemake",
+    "nltk", "nlpaug", "scikit-learn", "zuko", "pandas", "pydantic", "pyyaml", "snakemake",
 )  # fmt: skip
 # Processor features by which numerical libraries choose their kernels, as /proc/cpuinfo names them.
 KERNEL_FLAGS = re.compile(r"avx\w*|amx\w*|fma|f16c|asimd\w*|sve\w*|bf16|i8mm")

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replicse.augment import augment
+from replicse.augment import augment, token_change
 from replicse.augment import eda as eda_module
 from replicse.augment import synonyms as synonyms_module
 from replicse.augment.words import _floor
@@ -57,7 +57,6 @@ TEXT_ONLY = [
     {"name": "crop", "keep": 0.7, "unit": "character", "position": "prefix"},
     {"name": "deletion", "rate": 0.3},
     {"name": "delete-one-word"},
-    {"name": "shuffle", "fraction": 0.5},
 ]
 
 
@@ -183,22 +182,36 @@ def test_floor_is_that_of_decimal_arithmetic(percent, n):
     assert _floor((1 - percent / 100) * n) == (100 - percent) * n // 100
 
 
-# Shuffle
+# Shuffle: of tokens, behind the tokenizer
 
 
-@given(line=LINE, share=SHARE, seed=SEED)
-def test_shuffle_permutes_at_most_its_share_of_places(line, share, seed):
-    words = line.split()
-    [moved] = augment([line], {"name": "shuffle", "fraction": share, "seed": seed})
-    assert Counter(moved.split()) == Counter(words)
-    changed = sum(a != b for a, b in zip(words, moved.split(), strict=True))
-    assert changed <= round(share * len(words))
+def shuffled(ids, fraction, row=0, seed=42):
+    """Return the ids of a line after the shuffle; 0 stands for a special token."""
+    change = token_change({"name": "shuffle", "fraction": fraction, "seed": seed})
+    return change(row, ids, [int(token == 0) for token in ids])
 
 
-def test_shuffle_of_everything_reaches_every_order():
-    found = Counter(augment(["a b c"] * 3000, {"name": "shuffle", "fraction": 1.0}))
+@given(ids=st.lists(st.integers(0, 9), max_size=30), share=SHARE, seed=SEED)
+def test_shuffle_permutes_at_most_its_share_of_places(ids, share, seed):
+    moved = shuffled(ids, share, seed=seed)
+    assert Counter(moved) == Counter(ids)
+    assert [place for place, token in enumerate(moved) if not token] == [
+        place for place, token in enumerate(ids) if not token
+    ]
+    changed = sum(a != b for a, b in zip(ids, moved, strict=True))
+    assert changed <= round(share * sum(token != 0 for token in ids))
+
+
+def test_shuffle_of_everything_reaches_every_order_and_rows_and_seeds_draw_apart():
+    found = Counter(tuple(shuffled([0, 1, 2, 3, 0], 1.0, row)) for row in range(3000))
     assert len(found) == 6 and min(found.values()) > 400
-    assert augment(["a b c"] * 9, {"name": "shuffle", "fraction": 0.0}) == ["a b c"] * 9
+    assert all(shuffled([0, 1, 2, 3, 0], 0.0, row) == [0, 1, 2, 3, 0] for row in range(9))
+    line = list(range(1, 21))
+    assert shuffled(line, 0.5) == shuffled(line, 0.5) != shuffled(line, 0.5, seed=43)
+
+
+def test_an_augmentation_of_text_changes_no_tokens():
+    assert token_change({"name": "crop", "keep": 0.7}) is None
 
 
 # Next sentence
@@ -435,6 +448,15 @@ def test_eda_uses_all_four_operations_and_keeps_letter_case(root):
     }
     assert augment([line] * 300, spec, root=root) == result
     assert augment(["x y"] * 299 + [line], spec, root=root)[-1] == result[-1]
+
+
+def test_eda_cleans_as_its_reference_code_where_that_is_asked_for(root):
+    assert eda_module.cleaned("A Chef's well-known  dish, 3 times.") == "a chefs well known dish times"
+    assert eda_module.cleaned("1984?") == "1984?"
+    spec = {"name": "eda", "alpha": 0.2, "source": "ppdb", "file": PPDB, "cleaning": "reference"}
+    result = augment(["A Chef tasted the tasty soup, Anna."] * 60, spec, root=root)
+    assert all(re.fullmatch("[a-z ]+", line) for line in result)
+    assert any("cook tasted the tasty soup anna" in line for line in result)
 
 
 def test_eda_reads_wordnet_without_a_tagger(wordnet):

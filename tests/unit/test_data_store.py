@@ -35,6 +35,16 @@ def test_rows_are_the_encodings(tmp_path, tokenizer_file):
     assert isinstance(column.tokens, np.memmap)
 
 
+def test_a_change_sees_the_row_its_truncated_ids_and_which_are_special(tmp_path, tokenizer_file):
+    write_store(tmp_path / "plain", TEXTS, tokenizer_file, 8, SPEC)
+    write_store(tmp_path, TEXTS, tokenizer_file, 8, SPEC, lambda row, ids, special: [row, *special, *ids])
+    plain, column = open_store(tmp_path / "plain"), open_store(tmp_path)
+    for row in range(5):
+        ids = plain.row(row).tolist()
+        special = [1, *[0] * (len(ids) - 2), 1]
+        assert column.row(row).tolist() == [row, *special, *ids]
+
+
 @pytest.mark.parametrize("i", [-1, 5])
 def test_rows_outside_are_an_index_error(tmp_path, tokenizer_file, i):
     write_store(tmp_path, TEXTS, tokenizer_file, 8, SPEC)

@@ -73,6 +73,35 @@ def test_training_normalises_over_all_rows_of_all_views(tmp_path):
         assert not torch.allclose(found[0], layers(raw[0]), atol=1e-2)
 
 
+def test_each_view_may_be_normalised_by_itself(tmp_path):
+    """As the reference codes of Barlow Twins and VICReg do, which project one view after the other."""
+    head = {"kind": "projector", "layers": 3, "width": 8, "output": 12, "final_norm": False}
+    job = micro.job(
+        tmp_path,
+        head={**head, "statistics": "view"},
+        dropout={"hidden": 0, "attention": 0},
+        views=TWO,
+        objective=[{"term": "barlow-twins"}],
+    )
+    trainer = Trainer(job, tmp_path, tmp_path / "out", tmp_path / "state", torch.device("cpu"))
+    layers = trainer.model.head.layers
+    names = [type(layer).__name__ for layer in layers]
+    assert names == ["Linear", "BatchNorm1d", "ReLU", "Linear", "BatchNorm1d", "ReLU", "Linear"]
+    assert [layer.out_features for layer in layers[::3]] == [8, 8, 12]
+    assert all(layer.bias is None for layer in layers[::3])
+    columns = next(trainer.data.batches(0, 1))
+    with torch.no_grad():
+        found = trainer.model.train().vectors(columns, "cls-head", trainer.repeated)
+        raw = trainer.model.vectors(columns, "cls", trainer.repeated)
+        for view, vectors in zip(found, raw, strict=True):
+            hidden = vectors
+            for linear in (layers[0], layers[3]):
+                hidden = hidden @ linear.weight.T
+                hidden = (hidden - hidden.mean(0)) / (hidden.var(0, unbiased=False) + 1e-5).sqrt()
+                hidden = hidden.relu()
+            assert torch.allclose(view, hidden @ layers[6].weight.T, atol=1e-4)
+
+
 def test_a_saved_projector_comes_back_with_its_statistics(tmp_path, tokenizer_file):
     encoder, projector = tiny(), shifted()
     encoder.save(tmp_path / "out", projector, tokenizer_file)

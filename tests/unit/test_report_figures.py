@@ -19,6 +19,7 @@ ITEMS = {
     "bars": example.augmentation_table,
     "spectrum": example.spectrum_figure,
     "density": example.density_figure,
+    "density-own-scales": example.density_figure,
 }
 
 
@@ -211,3 +212,27 @@ def test_cosines_that_never_occur_are_not_shown():
     curve = {"edges": [-1.0, -0.5, 0.0, 0.5, 1.0], "0-1": {"density": [0.0, 0.0, 1.5, 0.5]}}
     drawn = figures.density(frame(records_of(changed(example.density_figure(), curves={"a": curve}))))
     assert drawn.axes[0].lines[0].get_xdata().tolist() == [0.25, 0.75]
+
+
+def test_encoders_with_scales_of_their_own_span_only_their_cosines():
+    edges = [-1.0, -0.5, 0.0, 0.5, 1.0]
+    wide = {"edges": edges, "0-1": {"density": [0.5, 0.5, 0.5, 0.5]}}
+    narrow = {"edges": edges, "0-1": {"density": [0.0, 0.0, 0.0, 2.0]}}
+    records = frame(records_of(changed(example.density_figure(), curves={"wide": wide, "narrow": narrow})))
+    for own_scales, spans in ((False, [4, 4]), (True, [4, 1])):
+        panels = figures.density(records, own_scales).axes[:2]
+        assert [len(axes.lines[0].get_xdata()) for axes in panels] == spans
+        assert [axes.get_xlabel() == "own scale" for axes in panels] == [own_scales] * 2
+        assert (panels[0].get_xlim() == panels[1].get_xlim()) != own_scales
+
+
+def test_groups_of_a_profile_are_its_panels():
+    item = example.dropout_table()
+    rows = [{**row.plain(), "group": "one" if place < 3 else "two"} for place, row in enumerate(item.rows)]
+    records = records_of(changed(item, rows=rows, figure="profile"))
+    assert {record["group"] for record in records} == {"one", "two"}
+    drawn = figures.profile(frame(records))
+    assert [axes.get_title() for axes in drawn.axes] == ["one", "two"]
+    shown = [[label.get_text() for label in axes.get_xticklabels()] for axes in drawn.axes]
+    assert [*shown[0], *shown[1]] == [record["row"] for record in records] and len(shown[0]) == 3
+    assert len(drawn.legends) == 1

@@ -1,7 +1,8 @@
 """Text augmentations: each turns the lines of a corpus into the lines of one more view.
 
-An augmentation is a function `(lines, *, seed, <parameters>) -> list[str]` that returns one line per line; its
-parameters, their ranges and its place stand in `replicse.registry.augmentations`.
+An augmentation is a function `(lines, *, seed, <parameters>) -> list[str]` that returns one line per line, or one of
+tokens `(ids, special, random, *, <parameters>) -> list[int]`; its parameters, their ranges and its place stand in
+`replicse.registry.augmentations`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,6 +10,8 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
+from replicse.augment.lines import line_random
+from replicse.data.store import TokenChange
 from replicse.registry.augmentations import Augmentation, augmentation_of
 
 NO_PARAMETERS = ("name", "backbone")
@@ -17,15 +20,29 @@ NO_PARAMETERS = ("name", "backbone")
 def augment(
     lines: Sequence[str], spec: Augmentation | Mapping[str, Any], root: Path | str = "."
 ) -> list[str]:
-    """Return one augmented line per line; the same lines and spec give the same result.
+    """Return one augmented line per line, by an augmentation of text; the same lines and spec give the same result.
 
     `spec` is an augmentation of the registry, or plain data of one; its `file` is looked up below the data root.
     Raises BadInput for what the registry refuses and for malformed files, MissingData for absent ones.
     """
     augmentation = augmentation_of(spec)
-    values = {
-        key: getattr(augmentation, key) for key in type(augmentation).model_fields if key not in NO_PARAMETERS
-    }
+    values = _values(augmentation)
     if values.get("file"):
         values["file"] = Path(root) / values["file"]
     return resolve_name(augmentation.implementation)(lines, **values)
+
+
+def token_change(spec: Augmentation | Mapping[str, Any]) -> TokenChange | None:
+    """Return what an augmentation makes of a tokenised line; None where it changes the text before."""
+    augmentation = augmentation_of(spec)
+    if not augmentation.of_tokens:
+        return None
+    values = _values(augmentation)
+    seed, change = values.pop("seed"), resolve_name(augmentation.implementation)
+    return lambda row, ids, special: change(ids, special, line_random(seed, row), **values)
+
+
+def _values(augmentation: Augmentation) -> dict[str, Any]:
+    return {
+        key: getattr(augmentation, key) for key in type(augmentation).model_fields if key not in NO_PARAMETERS
+    }

@@ -17,14 +17,17 @@ Words = list[str]
 
 
 def easy_data_augmentation(
-    lines: Sequence[str], *, seed: int, alpha: float, source: str, file: Path | None
+    lines: Sequence[str], *, seed: int, alpha: float, cleaning: str, source: str, file: Path | None
 ) -> list[str]:
     """Return every line after one random operation: synonym replacement, insertion, swap or deletion.
 
     The first three act on max(1, floor(alpha * n)) words, deletion on each word with probability alpha (at
-    least one word stays). Unlike the reference code, letter case and punctuation are kept: lower-casing
-    hurts cased encoders. `source` and `file` are those of `synonym`, and so are the errors.
+    least one word stays). Letter case and punctuation are kept, because lower-casing hurts cased encoders;
+    cleaned as in the reference code, a line is made of the letters a to z first. `source` and `file` are those of
+    `synonym`, and so are the errors.
     """
+    if cleaning == "reference":
+        lines = [cleaned(line) for line in lines]
     # Part-of-speech tags are not used here; `lexicon` asks for no tagger data.
     thesaurus = open_thesaurus(source, file, "lexicon")
 
@@ -40,6 +43,15 @@ def easy_data_augmentation(
         return operation(words, alpha, random, synonyms)
 
     return each_words(lines, seed, change)
+
+
+def cleaned(line: str) -> str:
+    """Return a line in small letters a to z alone: apostrophes go, every other mark is a blank.
+
+    A line that has no letter stays as it is: no view may be empty.
+    """
+    letters = re.sub("[^a-z]+", " ", re.sub("['’]", "", line.lower())).strip()
+    return letters or line
 
 
 def _many(words: Words, alpha: float) -> int:

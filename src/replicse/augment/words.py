@@ -1,4 +1,4 @@
-"""Augmentations that drop or move words: crop, deletion, delete-one-word, shuffle."""
+"""Augmentations that drop words: crop, deletion, delete-one-word."""
 
 import math
 from collections.abc import Sequence
@@ -49,22 +49,6 @@ def deletion(lines: Sequence[str], *, seed: int, rate: float, rounding: str) -> 
 def delete_one_word(lines: Sequence[str], *, seed: int) -> list[str]:
     """Return every line without one uniformly random word; a one-word line stays as it is."""
     return each_words(lines, seed, lambda words, random: _subset(words, max(1, len(words) - 1), random))
-
-
-def shuffle(lines: Sequence[str], *, seed: int, fraction: float) -> list[str]:
-    """Return every line with round(fraction * n) random words permuted among their own positions.
-
-    The permutation is uniform: it may move nothing.
-    """
-
-    def move(words: list[str], random: Random) -> list[str]:
-        places = random.sample(range(len(words)), round(fraction * len(words)))
-        moved = list(words)
-        for place, source in zip(sorted(places), places, strict=True):
-            moved[place] = words[source]
-        return moved
-
-    return each_words(lines, seed, move)
 
 
 def _subset(words: list[str], kept: int, random: Random) -> list[str]:

@@ -56,6 +56,12 @@ def opened(arguments: Namespace, folder: str) -> Any:
     )
 
 
+def model_name(arguments: Namespace) -> str:
+    """Return a name of the encoder for others' files: the end of its path or hub id, and the pooling."""
+    named = Path(arguments.vectors["file"] if arguments.vectors else arguments.encoder)
+    return "-".join([*named.parts[-2:], arguments.pooling])
+
+
 def word_vectors(arguments: Namespace, root: Path) -> Any:
     """Return averaged word vectors from a text file below the data root."""
     from replicse.encoder.baselines.word_vectors import AverageWordVectors
@@ -122,7 +128,13 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
         from replicse.evaluation.suites import run_suites, suite
 
         start, root = time.monotonic(), data_folder(arguments.data)
-        options = {**arguments.options, "training": {"folder": arguments.encoder}}
+        own = {
+            "training": {"folder": arguments.encoder},
+            "mteb": {"results": str(arguments.out.with_suffix("")), "model": model_name(arguments)},
+        }
+        options = {**arguments.options}
+        for name, values in own.items():
+            options[name] = {**options.get(name, {}), **values}
         for name in (*arguments.suite, *arguments.options):
             suite(name, options.get(name))
         set_threads(arguments)

@@ -170,12 +170,13 @@ def prepare_verb(parser: ArgumentParser) -> Action:
             raise BadInput(
                 f'corpus {spec["corpus"]["name"]} has no column "{view["column"]}"; known: {sorted(columns)}'
             )
-        lines = columns[view["column"]]
+        lines, change = columns[view["column"]], None
         if "augment" in view:
-            from replicse.augment import augment
+            from replicse.augment import augment, token_change
 
-            lines = augment(lines, view["augment"], root=root)
-        write_store(arguments.out, lines, Path(spec["tokenizer"]), spec["max_length"], spec)
+            change = token_change(view["augment"])
+            lines = lines if change else augment(lines, view["augment"], root=root)
+        write_store(arguments.out, lines, Path(spec["tokenizer"]), spec["max_length"], spec, change)
         log.info("wrote=%s rows=%d", arguments.out, len(lines))
 
     return action

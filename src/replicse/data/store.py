@@ -1,7 +1,7 @@
 """Tokenised store: one column of text, tokenised once and memory-mapped by every run that reads it."""
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from replicse.data.tokenizer import load_tokenizer
 from replicse.errors import BadInput, MissingData
 from replicse.files import read_json, sha256_of, write_json, written_aside
 
+TokenChange = Callable[[int, Sequence[int], Sequence[int]], Sequence[int]]
 TOKENS, OFFSETS, RECORD = "tokens.npy", "offsets.npy", "store.json"
 BATCH = 4096
 
@@ -39,10 +40,16 @@ class TokenColumn:
 
 
 def write_store(
-    folder: Path, texts: Sequence[str], tokenizer_file: Path, max_length: int, spec: Mapping[str, Any]
+    folder: Path,
+    texts: Sequence[str],
+    tokenizer_file: Path,
+    max_length: int,
+    spec: Mapping[str, Any],
+    change: TokenChange | None = None,
 ) -> None:
     """Tokenise texts, truncated at `max_length` ids, into a folder that `open_store` reads.
 
+    `change` makes the ids of a row out of its number, its ids, and 1 at the special ones among them.
     The same texts and tokenizer give the same bytes. `store.json` is written last: a folder without it is
     not a store. Raises BadInput where there are no texts.
     """
@@ -52,7 +59,7 @@ def write_store(
         raise BadInput(f"{folder}: the corpus has no rows; check the files and filters of {dict(spec)}")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / RECORD).unlink(missing_ok=True)
-    tokens, lengths = _tokenised(tokenizer, texts)
+    tokens, lengths = _tokenised(tokenizer, texts, change)
     offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     for name, values in ((TOKENS, tokens), (OFFSETS, offsets)):
         with written_aside(folder / name) as temporary, temporary.open("wb") as stream:
@@ -94,13 +101,16 @@ def _broken(folder: Path, why: str) -> BadInput:
     return BadInput(f"{folder}: broken store ({why}); delete the folder and run the prepare stage again")
 
 
-def _tokenised(tokenizer: Tokenizer, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+def _tokenised(
+    tokenizer: Tokenizer, texts: Sequence[str], change: TokenChange | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the ids of all texts, int32, and the length of each row, int64."""
     tokens, lengths = array("i"), np.empty(len(texts), dtype=np.int64)
     for start in range(0, len(texts), BATCH):
         for row, encoding in enumerate(
             tokenizer.encode_batch_fast(list(texts[start : start + BATCH])), start
         ):
-            tokens.extend(encoding.ids)
-            lengths[row] = len(encoding.ids)
+            ids = change(row, encoding.ids, encoding.special_tokens_mask) if change else encoding.ids
+            tokens.extend(ids)
+            lengths[row] = len(ids)
     return np.frombuffer(tokens, dtype=np.int32), lengths

@@ -1,7 +1,7 @@
 """What a sentence vector passes through behind its pooling: heads made from their parameters, saved and read back."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,10 @@ class SentenceHead(nn.Module):
     settings: HeadParameters
     width: int
 
+    def of_views(self, vectors: Tensor, rows: Sequence[int]) -> Tensor:
+        """Return what the head makes of the vectors of several views, one view of `rows` after the other."""
+        return self(vectors)
+
 
 class Mlp(SentenceHead):
     """Linear layer and tanh on the vector of position 0; freshly drawn on purpose (SimCSE, methods 1.2)."""
@@ -43,8 +47,8 @@ class Mlp(SentenceHead):
 class Projector(SentenceHead):
     """Linear layers with batch normalisation behind each and ReLU between (DiffCSE, appendix A; methods 4.1).
 
-    In training the statistics are those of all rows given at once, which are all rows of all views. The last
-    normalisation has no weights of its own.
+    In training the statistics are those of all rows given at once: all rows of all views, or of one view where the
+    settings say so. The last normalisation has no weights of its own.
     """
 
     def __init__(
@@ -66,6 +70,11 @@ class Projector(SentenceHead):
     def forward(self, vectors: Tensor) -> Tensor:
         """Return (rows, width) vectors; in training, normalised ones have mean 0 and variance 1 over the rows."""
         return self.layers(vectors)
+
+    def of_views(self, vectors: Tensor, rows: Sequence[int]) -> Tensor:
+        """Return (rows, width) vectors, each view normalised by itself where the settings say so."""
+        parts = [vectors] if self.settings.statistics == "all" else vectors.split(list(rows))
+        return torch.cat([self(part) for part in parts])
 
 
 def make_head(

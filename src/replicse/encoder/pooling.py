@@ -1,7 +1,9 @@
 """Poolings from hidden states to one vector a sentence."""
 
+from collections.abc import Callable
+
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from replicse.encoder.backbone import FIRST_TOKEN, Hidden, Need
 from replicse.encoder.batch import TokenBatch
@@ -25,7 +27,9 @@ def need_of(pooling: str) -> Need:
     return _NEEDS[pooling]
 
 
-def pool(hidden: Hidden, batch: TokenBatch, pooling: str, head: nn.Module | None = None) -> Tensor:
+def pool(
+    hidden: Hidden, batch: TokenBatch, pooling: str, head: Callable[[Tensor], Tensor] | None = None
+) -> Tensor:
     """Return one vector a row, (rows, hidden), from the states that `need_of(pooling)` names.
 
     Means are over all tokens of a row, special ones included. Where `hidden` holds all tokens, "cls" reads

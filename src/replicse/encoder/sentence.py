@@ -111,6 +111,11 @@ class SentenceEncoder:
         """Drop all vectors, because the encoder's weights have changed; tokens are kept."""
         self._vectors.clear()
 
+    def clear(self) -> None:
+        """Drop all vectors and tokens, because there are more sentences than fit into memory."""
+        self.forget()
+        self._tokens.clear()
+
     def _tokenise(self, sentences: list[str]) -> None:
         for start in range(0, len(sentences), _TOKENISED_AT_ONCE):
             some = sentences[start : start + _TOKENISED_AT_ONCE]

@@ -24,6 +24,9 @@ class Vectors(Protocol):
     def prepare(self, sentences: Iterable[str]) -> None:
         """Encode all sentences now, sorted by length."""
 
+    def clear(self) -> None:
+        """Drop all that is kept of sentences."""
+
 
 def suite(name: str, options: Mapping[str, Any] | None = None) -> tuple[ModuleType, dict[str, Any]]:
     """Return a suite's module and what it is called with; BadInput for an unknown suite and for bad options."""

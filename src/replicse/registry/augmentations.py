@@ -12,9 +12,13 @@ Part = Annotated[Number, Field(gt=0, le=1)]
 
 
 class AugmentationParameters(Checked):
-    """What every augmentation has; `implementation` names module and function."""
+    """What every augmentation has; `implementation` names module and function.
+
+    It is given the lines of a column, or where `of_tokens` the ids of each tokenised line.
+    """
 
     implementation: ClassVar[str]
+    of_tokens: ClassVar[bool] = False
     name: str
     seed: Annotated[Whole, Field(ge=0)] = 42
 
@@ -46,9 +50,10 @@ class DeleteOneWord(AugmentationParameters):
 
 
 class Shuffle(AugmentationParameters):
-    """A share of the words permuted among their own places."""
+    """A share of the tokens permuted among their own places; special tokens stay (methods 3.3)."""
 
-    implementation: ClassVar[str] = "replicse.augment.words:shuffle"
+    implementation: ClassVar[str] = "replicse.augment.tokens:shuffle"
+    of_tokens: ClassVar[bool] = True
     name: Literal["shuffle"]
     fraction: Share
 
@@ -87,11 +92,12 @@ class Synonym(FromThesaurus):
 
 
 class EasyDataAugmentation(FromThesaurus):
-    """One random operation of EDA, letter case and punctuation kept."""
+    """One random operation of EDA, letter case and punctuation kept, or taken away first as in its reference code."""
 
     implementation: ClassVar[str] = "replicse.augment.eda:easy_data_augmentation"
     name: Literal["eda"]
     alpha: Part
+    cleaning: Literal["none", "reference"] = "none"
 
 
 class NextSentence(AugmentationParameters):

@@ -23,10 +23,12 @@ class MlpHead(Checked):
 
 
 class ProjectorHead(Checked):
-    """Linear layers with batch normalisation behind each (DiffCSE appendix A).
+    """Linear layers with batch normalisation behind each (DiffCSE appendix A; Barlow Twins and VICReg).
 
     `width` is that of the layers between, twice the encoder's where it is not given; `output` that of the last one,
     the encoder's where it is not given; `final_norm` normalises what comes out, without weights of its own.
+    In training `statistics` are those of all rows of all views (as DiffCSE projects them), or of each view by itself
+    (as the reference codes of Barlow Twins and VICReg do).
     """
 
     kind: Literal["projector"]
@@ -34,6 +36,7 @@ class ProjectorHead(Checked):
     width: Count | None = None
     output: Count | None = None
     final_norm: bool = True
+    statistics: Literal["all", "view"] = "all"
 
 
 def _spelt_out(value: Any) -> Any:

@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from replicse.checked import Checked, Id, Text
+from replicse.checked import Checked, Id, Text, Told
+from replicse.errors import nearest
 from replicse.registry.corpora import STS_DEV_TASKS, STS_TASKS, Corpus, StsName
+from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS
 
 TransferName = Literal["MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC"]
 TRANSFER_TASKS: tuple[str, ...] = TransferName.__args__
@@ -53,6 +55,26 @@ class RetrievalOptions(QueryOptions):
     corpus: Corpus
 
 
+def _of_mteb(name: str) -> str:
+    if name not in MTEB_NAMES:
+        raise Told(f'"{name}" is none of the 56 data sets of MTEB{nearest(name, MTEB_NAMES)}')
+    return name
+
+
+class MtebOptions(Checked):
+    """The data sets of MTEB to run, all 56 where none are named, and where their data are.
+
+    `hub`: each at the commit that the library pins; `local`: those that stand in the SentEval layout of the data root;
+    `miniature`: each is stood in for by the miniature of its category, made of the data root. `results` is the folder
+    of the library's own result files, `model` the name that they give the encoder.
+    """
+
+    tasks: Annotated[tuple[Annotated[str, AfterValidator(_of_mteb)], ...], Field(min_length=1)] | None = None
+    data: Literal["hub", "local", "miniature"] = "hub"
+    results: str = ""
+    model: str = ""
+
+
 class TrainingOptions(Checked):
     """The folder of the checkpoint whose run is asked; blank where the encoder is no checkpoint."""
 
@@ -95,6 +117,7 @@ _RANKS = tuple(str(rank) for rank in range(1, NEIGHBOURS + 1))
 _RETRIEVED = ("neighbours/*/query", *_names(("neighbours/*",), _RANKS, ("sentence", "cosine")))
 _DENSITY = _names(RATINGS, ("n", "mean", *QUANTILES))
 _GEOMETRY = ("alignment", "uniformity", "n_positive", "n_sentences")
+_MTEB = (*MTEB_NAMES, *_names(("average",), (*MTEB_TASKS, "all")))
 _STSB_TEST = {"format": "sts-sentences", "task": "STS-B", "split": "test"}
 
 # The registry.
@@ -121,6 +144,10 @@ SUITES: dict[str, Suite] = {
     ),
     "density": Suite("replicse.evaluation.density", "fast", _DENSITY),
     "density-test": Suite("replicse.evaluation.density", "fast", _DENSITY, {"splits": ("test",)}),
+    # In bins narrow enough for encoders whose cosines are all close to 1.
+    "density-test-fine": Suite(
+        "replicse.evaluation.density", "fast", _DENSITY, {"splits": ("test",), "bins": 1000}
+    ),
     "retrieval": Suite("replicse.evaluation.retrieval", "fast", _RETRIEVED, options=RetrievalOptions),
     "retrieval-stsb": Suite(
         "replicse.evaluation.retrieval", "fast", _RETRIEVED, {"corpus": _STSB_TEST}, QueryOptions
@@ -143,6 +170,7 @@ SUITES: dict[str, Suite] = {
     "transfer-dev": Suite(
         "replicse.evaluation.transfer", "transfer", _TRANSFER, {"setting": "fast"}, TransferOptions
     ),
+    "mteb": Suite("replicse.evaluation.mteb", "mteb", _MTEB, options=MtebOptions),
 }
 # What is no suite of an encoder: numbers counted from the data, and the checkpoints along a training.
 COUNTED = (
@@ -177,7 +205,7 @@ def is_metric(path: str) -> bool:
 def is_percentage(path: str) -> bool:
     """Return whether what stands at a metric path is a correlation, an accuracy or a recall x 100."""
     suite, _, rest = path.partition("/")
-    return suite in ("sts", "sts-dev", "transfer", "transfer-dev", "recall") and rest.rpartition("/")[
+    return suite in ("sts", "sts-dev", "transfer", "transfer-dev", "recall", "mteb") and rest.rpartition("/")[
         2
     ] not in ("n", "corpus")
 

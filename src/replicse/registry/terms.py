@@ -9,6 +9,7 @@ from replicse.checked import Checked, Id, Number, Positive, Text, Whole
 
 Views = Annotated[tuple[Annotated[Whole, Field(ge=0)], ...], Field(min_length=1)]
 Ratio = Annotated[Number, Field(gt=0, lt=1)]
+Weight = Annotated[Number, Field(ge=0)]
 
 
 class Named(Checked):
@@ -69,6 +70,39 @@ class InfoNCEParameters(TermParameters):
     def named_views(self) -> Iterable[int]:
         """Return the views that are compared, where they are named."""
         return self.views or ()
+
+
+class TwoViews(TermParameters):
+    """What the terms that compare the dimensions of two views share: they read the first two of the run."""
+
+    def vector_views(self, count: int) -> Sequence[int]:
+        """Return the first two views."""
+        return (0, 1)
+
+    def named_views(self) -> Iterable[int]:
+        """Return the two views: a run with one lacks what the term compares it with."""
+        return (0, 1)
+
+
+class BarlowTwinsParameters(TwoViews):
+    """Barlow Twins (Zbontar et al. 2021; methods 3.1); the default is that of the reference code."""
+
+    implementation: ClassVar[str] = "replicse.objective.barlow_twins:BarlowTwins"
+    term: Literal["barlow-twins"]
+    off_diagonal_weight: Positive = 0.0051
+
+
+class VICRegParameters(TwoViews):
+    """VICReg (Bardes et al. 2022), scaled as in its reference code or as in the paper's formula (methods 3.1)."""
+
+    implementation: ClassVar[str] = "replicse.objective.vicreg:VICReg"
+    term: Literal["vicreg"]
+    convention: Literal["reference", "paper"] = "reference"
+    invariance: Weight = 25
+    variance: Weight = 25
+    covariance: Weight = 1
+    gamma: Positive = 1
+    epsilon: Positive = 1e-4
 
 
 class MaskedLanguageModellingParameters(TermParameters):
@@ -171,6 +205,8 @@ class CorrectiveLanguageModellingParameters(Rewriting):
 # The registry: every term of an objective, told apart by `term`.
 Term = Annotated[
     InfoNCEParameters
+    | BarlowTwinsParameters
+    | VICRegParameters
     | MaskedLanguageModellingParameters
     | ReplacedTokenDetectionParameters
     | ConditionalMaskedLanguageModellingParameters

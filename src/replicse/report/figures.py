@@ -118,10 +118,11 @@ def spectrum(records: "DataFrame") -> "Figure":
     return figure
 
 
-def density(records: "DataFrame") -> "Figure":
+def density(records: "DataFrame", own_scales: bool = False) -> "Figure":
     """Draw the density of cosine similarity by rating group, one panel of ridges per encoder.
 
-    Records: encoder, group (from the lowest rating to the highest), cosine, density.
+    Records: encoder, group (from the lowest rating to the highest), cosine, density. With `own_scales` each panel
+    spans the cosines of its own encoder and says so, as in a figure whose encoders have little in common.
     """
     groups = records["group"].unique()
     # Only the cosines that occur are shown: no pair of most encoders is anywhere near -1.
@@ -131,13 +132,17 @@ def density(records: "DataFrame") -> "Figure":
     columns = min(3, len(encoders))
     rows = -(-len(encoders) // columns)
     figure = _figure(0.5 + 2.2 * rows)
-    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat
+    grid = figure.subplots(rows, columns, sharex=not own_scales, sharey=True, squeeze=False).flat
     for axes in grid[len(encoders) :]:
         axes.set_axis_off()
     for place, (axes, (encoder, part)) in enumerate(zip(grid, encoders, strict=False)):
+        if own_scales:
+            seen = part["cosine"][part["density"] > 0]
+            part = part[part["cosine"].between(seen.min(), seen.max())]
+            axes.set_xlabel("own scale")
         _ridges(axes, part, groups)
         axes.set_title(textwrap.fill(encoder, TITLE))
-        axes.tick_params(labelbottom=place + columns >= len(encoders))
+        axes.tick_params(labelbottom=own_scales or place + columns >= len(encoders))
     figure.supxlabel("cosine similarity", fontsize=8.5, color=INK)
     figure.supylabel("rating", fontsize=8.5, color=INK)
     return figure
@@ -147,18 +152,25 @@ def profile(records: "DataFrame") -> "Figure":
     """Draw one column over an ordered row axis: the reported line and the reproduced one with its interval.
 
     Records, in the order of the rows: row, reported, reproduced, low, high (None where missing), metric. Rows
-    whose names are numbers (`0.1`, `p = 0.1`) are joined by lines; others (`Fixed 0.1`) stand alone.
+    whose names are numbers (`0.1`, `p = 0.1`) are joined by lines; others (`Fixed 0.1`) stand alone. Where records
+    have a group, each has a panel, on one scale.
     """
-    figure = _figure(3.3)
-    axes = figure.subplots()
-    joined = records["row"].str.fullmatch(r"(\S+ ?= ?)?[-+−]?\d*\.?\d+%?")
-    for source, colour, _, fill in LOOKS:
-        style = {"color": colour, "linestyle": "-" if fill else (0, (4, 2)), "zorder": 2}
-        axes.plot(records.index, records[source].where(joined), **style)
-    _beside(axes, records, upright=True)
-    axes.set_xticks(records.index, records["row"])
-    axes.set(ylabel=records["metric"].iloc[0])
-    axes.margins(x=0.06)
+    parts = list(records.groupby("group", sort=False)) if "group" in records else [("", records)]
+    columns = min(2, len(parts))
+    rows = -(-len(parts) // columns)
+    figure = _figure(0.5 + 2.8 * rows)
+    grid = figure.subplots(rows, columns, sharey=True, squeeze=False).flat
+    for axes in grid[len(parts) :]:
+        axes.set_axis_off()
+    for place, (axes, (group, part)) in enumerate(zip(grid, parts, strict=False)):
+        joined = part["row"].str.fullmatch(r"(\S+ ?= ?)?[-+−]?\d*\.?\d+(e-?\d+)?%?")
+        for source, colour, _, fill in LOOKS:
+            style = {"color": colour, "linestyle": "-" if fill else (0, (4, 2)), "zorder": 2}
+            axes.plot(part.index, part[source].where(joined), **style)
+        _beside(axes, part, upright=True)
+        axes.set_xticks(part.index, part["row"])
+        axes.set(title=group, ylabel="" if place % columns else records["metric"].iloc[0])
+        axes.margins(x=0.06)
     return figure
 
 
@@ -182,6 +194,7 @@ DRAWERS: dict[str, Callable[["DataFrame"], "Figure"]] = {
     "scatter": scatter,
     "spectrum": spectrum,
     "density": density,
+    "density-own-scales": partial(density, own_scales=True),
     "profile": profile,
     "bars": bars,
 }
@@ -276,7 +289,8 @@ def _beside(axes: "Axes", records: "DataFrame", upright: bool) -> None:
         axes.plot(x, y, markersize=6, zorder=3, **style)
         handles.append(_handle(label=source, **style))
     handles.append(_handle(label="one more run (95%)", **interval))
-    axes.figure.legend(handles=handles, loc="outside lower left", ncols=3)
+    if not axes.figure.legends:
+        axes.figure.legend(handles=handles, loc="outside lower left", ncols=3)
 
 
 def _ridges(axes: "Axes", records: "DataFrame", groups: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -68,15 +69,16 @@ class SentenceModel(nn.Module):
 
 
 def _encode(
-    backbone: Backbone, head: nn.Module, columns: Sequence[TokenBatch], views: Sequence[int], pooling: str
+    backbone: Backbone, head: SentenceHead, columns: Sequence[TokenBatch], views: Sequence[int], pooling: str
 ) -> dict[int, Tensor]:
     """Return the vectors of some views, all encoded in one batch."""
     if not views:
         return {}
     columns = [columns[view] for view in views]
-    batch = TokenBatch.concatenate(columns)
-    vectors = pool(backbone(batch, need_of(pooling)), batch, pooling, head)
-    parts = vectors.float().split([column.rows for column in columns])
+    batch, rows = TokenBatch.concatenate(columns), [column.rows for column in columns]
+    of_views = partial(head.of_views, rows=rows)
+    vectors = pool(backbone(batch, need_of(pooling)), batch, pooling, of_views)
+    parts = vectors.float().split(rows)
     return dict(zip(views, parts, strict=True))
 
 

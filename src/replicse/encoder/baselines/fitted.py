@@ -24,6 +24,10 @@ class FittedVectors:
         """Encode all sentences now, those of the fit included, in one length-sorted pass."""
         self.base.prepare([*sentences, *self.fit_on])
 
+    def clear(self) -> None:
+        """Drop what the encoder keeps of sentences; the fit stays."""
+        self.base.clear()
+
     def focused(self, sentences: Iterable[str]) -> "FittedVectors":
         """Return these vectors fitted on a task's sentences; the same vectors where the fit is fixed."""
         if self.postprocess.fit != "target":

@@ -43,6 +43,9 @@ class AverageWordVectors:
     def prepare(self, sentences: Iterable[str]) -> None:
         """Do nothing: an average is made when it is asked for."""
 
+    def clear(self) -> None:
+        """Do nothing: nothing is kept."""
+
     def _known(self, sentence: str) -> list[int]:
         """Return the places of the words that count, repeated ones repeatedly."""
         found = (self._place(word) for word in sentence.split())

@@ -16,7 +16,13 @@ def records_of(item: ItemResult) -> list[Record]:
 
     A profile and bars are of the first column; a spectrum and a density come from the item's curves.
     """
-    makers = {"trajectory": _trajectory, "scatter": _scatter, "spectrum": _spectrum, "density": _density}
+    makers = {
+        "trajectory": _trajectory,
+        "scatter": _scatter,
+        "spectrum": _spectrum,
+        "density": _density,
+        "density-own-scales": _density,
+    }
     return list(makers.get(item.figure, _profile)(item))
 
 
@@ -64,7 +70,10 @@ def _measures(
 
 
 def _profile(item: ItemResult) -> Iterator[Record]:
-    """Yield the reported and the reproduced number of the first column, and the interval, by row."""
+    """Yield the reported and the reproduced number of the first column, and the interval, by row.
+
+    The groups of a profile's rows, where it has some, are its panels.
+    """
     column, cells = item.columns[0], _cells(item)
     metric = _metric(column)
     axis = column.label if metric.lower() in ("", column.label.lower()) else f"{column.label} ({metric})"
@@ -74,7 +83,8 @@ def _profile(item: ItemResult) -> Iterator[Record]:
             continue
         numbers = {"reported": _printed(cell), "reproduced": cell.reproduced}
         if set(numbers.values()) != {None}:
-            yield {"row": row.label, **numbers, "low": cell.low, "high": cell.high, "metric": axis}
+            panel = {"group": row.group} if item.figure == "profile" and row.group else {}
+            yield {"row": row.label, **numbers, "low": cell.low, "high": cell.high, "metric": axis, **panel}
 
 
 def _spectrum(item: ItemResult) -> Iterator[Record]:

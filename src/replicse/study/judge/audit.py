@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from fnmatch import fnmatchcase
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from replicse.study.judge.claims import contradicted_in_print
 from replicse.study.paper.cell_names import CellNames, is_measured
 from replicse.study.paper.config import checked_config
 from replicse.study.paper.counterparts import differences, printed_in
-from replicse.study.paper.datasets import Datasets, load_datasets
+from replicse.study.paper.datasets import Average, Datasets, load_datasets
 from replicse.study.paper.papers import Paper
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.running_text import COUNTED, spoken_numbers
@@ -97,13 +96,16 @@ def audit_plan(papers: dict[str, Paper], workflow: Path, cell: Cell | None = Non
 
 
 def _beside(papers: Mapping[str, Paper], cell: Cell, datasets: Datasets) -> dict[str, list[str]]:
-    """Return by paper a cell's item, those that print differences to it, and those that read the same."""
+    """Return by paper a cell's item, those that print differences to it, and those that read the same.
+
+    An average counts as the same as its parts.
+    """
     wanted = {cell.item.id} | {key[0] for keys in differences(papers) if cell.key in keys for key in keys[:2]}
-    path = datasets.one_name(cell.metric_path)
+    related = datasets.related(cell.metric_path)
     for item in (item for paper in papers.values() for item in paper.items.values()):
         paths = [getattr(column, "metric_path", "") for column in item.columns]
         paths += [path for row in item.rows for path in row.metric_paths.values()]
-        if path in map(datasets.one_name, filter(None, paths)):
+        if not related.isdisjoint(map(datasets.one_name, filter(None, paths))):
             wanted.add(item.id)
     found = {
         key: [name for name, item in paper.items.items() if item.id in wanted]
@@ -187,11 +189,12 @@ def finding(
 
 
 def averages(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
-    """Yield printed averages that are not the mean of the printed parts of their row.
+    """Yield printed averages that are not the mean of the printed parts of their row, or of their encoder elsewhere.
 
     The papers' code averages two-decimal scores (methods 2.2), so the mean of the printed parts is exact; an
     average of unrounded scores has room for their rounding, as has one of parts printed coarser than itself.
     """
+    everywhere = list(measured(plan))
     for item in plan.items:
         cells = list(measured(plan, item))
         for cell, average in cells:
@@ -204,8 +207,8 @@ def averages(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
                 for other, number in cells
                 if other.row.id == cell.row.id
                 and statistic(other) == statistic(cell)
-                and fnmatchcase(other.metric_path, wanted.pattern)
-            ]
+                and other.metric_path in wanted.paths
+            ] or _parts_elsewhere(cell, wanted, everywhere)
             if len(parts) != wanted.parts:
                 continue
             mean = sum(number.value for _, number in parts) / len(parts)
@@ -218,6 +221,21 @@ def averages(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
                     CERTAIN if gap > room else "unless the parts were averaged before they were rounded"
                 )
                 yield finding(plan, "average", [cell, *(part for part, _ in parts)], follows, certainty)
+
+
+def _parts_elsewhere(
+    cell: Cell, wanted: Average, cells: Sequence[tuple[Cell, Printed]]
+) -> list[tuple[Cell, Printed]]:
+    """Return the parts of an average that its paper prints in other tables: one of each, of the same encoder."""
+    found = {
+        other.metric_path: (other, number)
+        for other, number in cells
+        if other.metric_path in wanted.paths
+        and (other.item.paper, other.encoders) == (cell.item.paper, cell.encoders)
+        and other.encoders
+        and statistic(other) == statistic(cell)
+    }
+    return list(found.values())
 
 
 def printed_differences(plan: Plan, datasets: Datasets) -> Iterator[Finding]:

@@ -1,10 +1,11 @@
 """What the numbers of a table are numbers of: sizes, what averages and percentages are made of, paths to one number."""
 
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from replicse.checked import Checked, Count, Text, checked_yaml
 from replicse.errors import nearest
@@ -39,17 +40,27 @@ CountedPath = Annotated[MetricPath, AfterValidator(_counted)]
 PathPattern = Annotated[Text, AfterValidator(_pattern)]
 
 
-class Average(Checked):
-    """The paths that an average is the mean of, and how many they are."""
+def _several(value: object) -> object:
+    """Return a single pattern as a list of one."""
+    return [value] if isinstance(value, str) else value
 
-    pattern: Annotated[PathPattern, Field(alias="of")]
+
+class Average(Checked):
+    """The paths that an average is the mean of, by one pattern or several, and how many they are."""
+
+    patterns: Annotated[tuple[PathPattern, ...], BeforeValidator(_several), Field(alias="of", min_length=1)]
     parts: Count
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:
+        """Return the paths, sorted."""
+        return tuple(sorted({path for pattern in self.patterns for path in matching(pattern)}))
 
     @model_validator(mode="after")
     def _has_its_parts(self) -> Self:
-        count = len(matching(self.pattern))
+        count = len(self.paths)
         if count != self.parts:
-            raise ValueError(f"{count} parts, as many paths as {self.pattern} stands for")
+            raise ValueError(f"{count} parts, as many paths as {' and '.join(self.patterns)} stands for")
         return self
 
 
@@ -76,6 +87,12 @@ class Datasets(Checked):
     def readings(self, path: str) -> tuple[ShareOf, ...]:
         """Return of how many items the number at a path may be a percentage; none where it is no share."""
         return next((entry for name, entry in self.percentages.items() if fnmatchcase(path, name)), ())
+
+    def related(self, path: str) -> set[str]:
+        """Return the paths of the same number, of averages that it is a part of, and of all their parts."""
+        groups = [{average, *wanted.paths} for average, wanted in self.averages.items()]
+        linked = {path}.union(*(group for group in groups if path in group))
+        return {self.one_name(name) for name in linked}
 
     def one_name(self, path: str) -> str:
         """Return the first of all paths that lead to the same number."""

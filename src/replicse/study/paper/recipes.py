@@ -1,11 +1,13 @@
 """Recipes and requests: what a run or an encoder is asked to be, part by part, before a scale fills it in."""
 
+import operator
+import random
 import typing
 from typing import Annotated, Any, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from replicse.checked import Checked, Id, Text, Told
+from replicse.checked import Checked, Count, Id, Number, Positive, Text, Told, Whole
 from replicse.errors import nearest
 from replicse.registry.augmentations import Augmentation
 from replicse.registry.encoders import (
@@ -20,6 +22,8 @@ from replicse.registry.encoders import (
 from replicse.registry.runs import DropoutRates, Optimisation, PoolingChoice, SelectionRule
 from replicse.registry.terms import Term, TermParameters
 from replicse.study.paper.layers import SOURCES
+
+PRIMES = (2, 3, 5, 7, 11, 13)  # bases of the Halton sequence: no more domains than these
 
 
 def _members(union: Any, key: str) -> dict[str, type[Checked]]:
@@ -186,10 +190,74 @@ def grid_problem(grid: typing.Mapping[str, typing.Iterable[Any]]) -> str:
     return next(found, "")
 
 
+class Domain(Checked):
+    """Where a drawn number lies: between two bounds, evenly or in its logarithm, or among some values."""
+
+    uniform: tuple[Number, Number] | None = None
+    log_uniform: tuple[Positive, Positive] | None = Field(None, alias="log-uniform")
+    choice: Annotated[tuple[Any, ...], Field(min_length=1)] | None = None
+
+    @model_validator(mode="after")
+    def _is_one_domain(self) -> Self:
+        if sum(each is not None for each in (self.uniform, self.log_uniform, self.choice)) != 1:
+            raise ValueError("exactly one of uniform, log-uniform, choice")
+        if self.choice is None and operator.ge(*self.ends):
+            raise ValueError("two bounds, the lower one first")
+        return self
+
+    @property
+    def ends(self) -> tuple[Any, ...]:
+        """Return the bounds, or all values of a choice."""
+        return self.uniform or self.log_uniform or self.choice or ()
+
+    def at(self, place: float) -> Any:
+        """Return what stands at a place from 0 up to 1: numbers with three digits, which name runs readably."""
+        if self.choice:
+            return self.choice[int(place * len(self.choice))]
+        low, high = self.ends
+        found = low * (high / low) ** place if self.log_uniform else low + (high - low) * place
+        return float(format(found, ".3g"))
+
+
+class Draw(Checked):
+    """A search over jobs that are drawn: a rotated Halton sequence in the domains, whose keys are paths into the run.
+
+    It is scipy.stats.qmc.Halton without scrambling, computed here because importing scipy.stats takes as long as
+    planning a study, and because a run's name must not change with a library.
+    """
+
+    jobs: Count
+    seed: Annotated[Whole, Field(ge=0)] = 0
+    domains: Annotated[dict[str, Domain], Field(min_length=1, max_length=len(PRIMES))]
+
+    def drawn(self, most: int | None = None) -> list[dict[str, Any]]:
+        """Return the values of each job by path, of the first `most` jobs only: fewer jobs are the same jobs."""
+        generator = random.Random(self.seed)
+        shifts = [generator.random() for _ in self.domains]
+        return [
+            {
+                path: domain.at((_radical_inverse(job, base) + shift) % 1)
+                for (path, domain), base, shift in zip(self.domains.items(), PRIMES, shifts, strict=False)
+            }
+            for job in range(min(self.jobs, most or self.jobs))
+        ]
+
+
+def _radical_inverse(number: int, base: int) -> float:
+    """Return a whole number's digits in a base, mirrored behind the point: 6 is 110 in base 2 and gives 0.011."""
+    found, scale = 0.0, 1.0
+    while number:
+        number, digit = divmod(number, base)
+        scale /= base
+        found += digit * scale
+    return found
+
+
 class EncoderRequest(Checked):
     """Any part of what a cell evaluates: a run of a recipe, a backbone, a released checkpoint, or word vectors.
 
-    `grid` trains a run for every combination of values; its keys are paths into the run.
+    `grid` trains a run for every combination of values, `draw` one for each job of a draw; their keys are paths into
+    the run.
     """
 
     use: Text | None = None
@@ -199,6 +267,7 @@ class EncoderRequest(Checked):
     run: RunRequest | None = None
     vary: Vary | None = None
     grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] | None = None
+    draw: Draw | None = None
     pooling: Pooling | None = None
     checkpoint: Checkpoint | None = None
     postprocess: Postprocessing | None = None
@@ -209,9 +278,15 @@ class EncoderRequest(Checked):
         named = [key for key in SOURCES if getattr(self, key) is not None]
         if len(named) > 1:
             raise ValueError(f"one of {', '.join(SOURCES)}, not {' and '.join(named)}")
+        if self.grid and self.draw:
+            raise ValueError("one of grid and draw")
         problem = grid_problem(self.grid or {})
         if problem:
             raise Told(f"grid: {problem}")
+        domains = self.draw.domains if self.draw else {}
+        problem = grid_problem({path: domain.ends for path, domain in domains.items()})
+        if problem:
+            raise Told(f"draw.domains: {problem}")
         if self.postprocess and not isinstance(self.postprocess.fit, str):
             raise Told('postprocess.fit is a mapping; expected the name of a corpus, or "target"')
         return self

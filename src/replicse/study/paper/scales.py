@@ -1,5 +1,6 @@
 """Scales: what the symbolic names of the papers (bert-base, wiki, one epoch) stand for."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -13,6 +14,7 @@ from replicse.registry.encoders import Engine, Pooling, Precision, WordVectors
 from replicse.registry.suites import SUITES
 from replicse.study.paper.recipes import (
     AUGMENTATIONS,
+    Draw,
     EncoderRequest,
     RunRequest,
     grid_problem,
@@ -77,8 +79,14 @@ class TokenizerRecipe(Checked):
         return self
 
 
+HEAD_WIDTHS = ("head.width", "head.output")
+
+
 class Adjust(Checked):
-    """One rule that fits runs to the scale: a factor, an upper bound, or a fixed value of what stands at a path."""
+    """One rule that fits runs to the scale: a factor, an upper bound, or a fixed value of what stands at a path.
+
+    Widths of a head are bounded where a run gives them: one that is not given follows the encoder's.
+    """
 
     path: Text
     factor: Positive | None = None
@@ -87,8 +95,9 @@ class Adjust(Checked):
 
     @model_validator(mode="after")
     def _is_one_rule(self) -> Self:
+        bounded = self.path in HEAD_WIDTHS and self.at_most is not None
         problem = "no terms" if self.path.startswith("terms.") else run_path_problem(self.path)
-        if problem:
+        if problem and not bounded:
             raise ValueError(f'for the path "{self.path}": {problem}')
         if len(self.model_fields_set & {"factor", "at_most", "set"}) != 1:
             raise ValueError("exactly one of factor, at_most, set")
@@ -114,7 +123,8 @@ class Cost(Checked):
 class Scale(Checked):
     """One scale: backbones, tokenizers, corpora, and how runs are adjusted to its size.
 
-    `precision: papers` trains each paper's runs in the precision of that paper, fp32 where it tells none.
+    `precision: papers` trains each paper's runs in the precision of that paper, fp32 where it tells none. A grid tries
+    the values of `grids` only; of a search whose jobs are drawn, the first `draws` are run.
     """
 
     name: Id
@@ -135,6 +145,7 @@ class Scale(Checked):
     adjust: tuple[Adjust, ...] = ()
     recipes: dict[Text, Text] = {}
     grids: dict[Text, Annotated[tuple[Any, ...], Field(min_length=1)]] = {}
+    draws: Count | None = None
     _file: Path = PrivateAttr(default=Path())
 
     @property
@@ -212,16 +223,26 @@ class Scale(Checked):
         """Return the name of a paper's recipe, or of the one that stands in for it at this scale."""
         return self.recipes.get(name if "/" in name else f"{paper}/{name}", name)
 
-    def tried(self, grid: Mapping[str, Sequence[Any]], where: str) -> dict[str, list[Any]]:
-        """Return the values of a grid that are tried at this scale, in the paper's order."""
-        found = {}
-        for name, values in grid.items():
-            wanted = self.grids.get(name, values)
-            found[name] = [value for value in values if value in wanted]
-            if not found[name]:
-                raise BadInput(
-                    f"{where}: {self.file} tries {list(wanted)} of the grid {name}, but it has {list(values)}"
-                )
+    def searched(self, request: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
+        """Return what each job of an encoder's search sets in its run, by path; one job that sets nothing without one.
+
+        A grid keeps the values of `grids`, in the paper's order; of a draw the first jobs are run, `draws` of them.
+        """
+        grid, draw = request.get("grid") or {}, request.get("draw")
+        if grid and draw:
+            raise BadInput(f"{where}: the encoder has a grid and a draw; keep one")
+        if draw:
+            return Draw.of(draw, f"{where}: draw").drawn(self.draws)
+        tried = [self._tried(name, values, where) for name, values in grid.items()]
+        return [dict(zip(grid, values, strict=True)) for values in itertools.product(*tried)]
+
+    def _tried(self, name: str, values: Sequence[Any], where: str) -> list[Any]:
+        wanted = self.grids.get(name, values)
+        found = [value for value in values if value in wanted]
+        if not found:
+            raise BadInput(
+                f"{where}: {self.file} tries {list(wanted)} of the grid {name}, but it has {list(values)}"
+            )
         return found
 
     def adjusted(self, run: dict[str, Any]) -> dict[str, Any]:
@@ -230,6 +251,8 @@ class Scale(Checked):
             section, _, key = rule.path.partition(".")
             part = dict(run.get(section, {}))
             old = part.get(key)
+            if rule.path in HEAD_WIDTHS and old is None:
+                continue
             if rule.factor is not None and old is not None:
                 part[key] = float(format(old * rule.factor, ".12g"))
             elif rule.at_most is not None:

@@ -246,7 +246,9 @@ class Item(Checked):
 
     id: Text
     kind: Literal["table", "figure"]
-    figure: Literal["", "trajectory", "scatter", "spectrum", "density", "profile", "bars"] = ""
+    figure: Literal[
+        "", "trajectory", "scatter", "spectrum", "density", "density-own-scales", "profile", "bars"
+    ] = ""
     title: Text
     place: Text
     setting: Setting = Setting()

@@ -273,7 +273,7 @@ class Plan:
 
 def item_curve(item: Item) -> bool:
     """Return whether an item's figure draws curves of the evaluations, not its own cells."""
-    return item.figure in ("spectrum", "density")
+    return item.figure in ("spectrum", "density", "density-own-scales")
 
 
 def tokenizer_id(recipe: Mapping[str, Any]) -> str:

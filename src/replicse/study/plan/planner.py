@@ -1,6 +1,5 @@
 """Planning: from papers, a scale and a config to every run, encoder and evaluation, all known at once."""
 
-import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -300,25 +299,25 @@ class Planner:
         elif protocol != AS_DESCRIBED and not protocol.startswith(ON_BACKBONE):
             file = self.plan.papers[item.paper].folder / "protocols.yaml"
             where = f"{file}: {protocol}: row {row.id} of {item.id}"
-        grid = request.get("grid")
+        search = request.get("grid") or request.get("draw")
         over = getattr(column, "over", None)
-        if grid and (over is None or over.jobs is None):
+        if search and (over is None or over.jobs is None):
             raise BadInput(
                 f"{item.file}: column {column.id}: row {row.id} is a search; say in over.jobs what is taken of its jobs"
             )
-        if not grid and over is not None and over.jobs is not None:
+        if not search and over is not None and over.jobs is not None:
             raise BadInput(
                 f"{item.file}: column {column.id}: over.jobs is given, but row {row.id} is no search"
             )
         memo = json.dumps([item.paper, request], sort_keys=True)
         if memo not in self._memo:
-            # A grid search is run with one seed, as the papers ran theirs.
+            # A search is run with one seed, as the papers ran theirs.
             seeds = [
                 Chain(seed, request.get("backbone_seed", seed))
-                for seed in (self.plan.seeds[:1] if grid else self.plan.seeds)
+                for seed in (self.plan.seeds[:1] if search else self.plan.seeds)
             ]
-            choices = _choices(self.plan.scale.tried(grid or {}, where))
-            each = [self.encoders(item.paper, merged(request, choice), seeds, where) for choice in choices]
+            changes = map(_change, self.plan.scale.searched(request, where))
+            each = [self.encoders(item.paper, merged(request, change), seeds, where) for change in changes]
             jobs = tuple(zip(*each, strict=True))
             self._memo[memo] = jobs, tuple(self._seed(group[0]) for group in jobs)
         return self._memo[memo]
@@ -340,7 +339,9 @@ class Planner:
                 source = self._artefact(EncoderSource(hub=released.hub))
                 request = {"pooling": released.pooling, **request}
                 return [self._added(request, {"source": source, **engine}, where)]
-            own = {key: entry for key, entry in request.items() if key not in ("released", "run", "grid")}
+            own = {
+                key: entry for key, entry in request.items() if key not in ("released", "run", "grid", "draw")
+            }
             request = layered(released.stand_in.given(), own)
         if "vectors" in request:
             words = scale.named("vectors", request["vectors"], where)
@@ -567,17 +568,16 @@ def published_spreads(papers: Mapping[str, Paper]) -> Iterator[tuple[dict[str, A
                     yield run_values(papers, None, paper.key, request, f"{item.file}: row {row.id}"), spreads
 
 
-def _choices(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
-    """Yield what each combination of a grid changes in an encoder.
+def _change(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what one job of a search changes in an encoder.
 
-    A name is `section.key` of the run, as in {"optimisation.batch_size": [64, 128]}, or `terms.TERM.key`.
+    A name is `section.key` of the run, as in {"optimisation.batch_size": 64}, or `terms.TERM.key`.
     """
-    for values in itertools.product(*grid.values()):
-        chosen: dict[str, Any] = {}
-        for name, value in zip(grid, values, strict=True):
-            *path, key = name.split(".")
-            inner = chosen.setdefault("vary" if path[0] == "terms" else "run", {})
-            for part in path:
-                inner = inner.setdefault(part, {})
-            inner[key] = value
-        yield chosen
+    change: dict[str, Any] = {}
+    for name, value in values.items():
+        *path, key = name.split(".")
+        inner = change.setdefault("vary" if path[0] == "terms" else "run", {})
+        for part in path:
+            inner = inner.setdefault(part, {})
+        inner[key] = value
+    return change

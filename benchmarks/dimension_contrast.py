@@ -1,0 +1,157 @@
+"""Time and peak memory of one step of Barlow Twins and VICReg against the textbook forms, which make the matrices.
+
+    python benchmarks/dimension_contrast.py [--rows 256] [--width 8192] [--repeats 9]
+
+A step is the loss of two projected views and its gradients. The direct forms follow the formulas: a (width, width)
+matrix, its diagonal, and the squares of all that is beside it. Both forms see the same vectors in turn, and their
+losses and gradients must agree. Peak memory is what a step needs beyond the vectors: of the GPU's allocator, or of the
+process (Linux). Prints medians and ratios and writes benchmarks/results/dimension_contrast.json.
+"""
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+from statistics import median
+
+import torch
+from pydantic import TypeAdapter
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "src"))
+
+from replicse.files import write_json  # noqa: E402
+from replicse.objective import Step  # noqa: E402
+from replicse.objective.terms import make_term  # noqa: E402
+from replicse.provenance import hardware  # noqa: E402
+from replicse.registry.terms import Term  # noqa: E402
+
+MIB = 2**20
+
+
+def beside_diagonal(matrix):
+    return matrix - matrix.diagonal().diag()
+
+
+def direct_barlow_twins(views):
+    first, second = ((view - view.mean(0)) / (view.var(0, unbiased=False) + 1e-5).sqrt() for view in views)
+    matrix = first.T @ second / len(first)
+    return (1 - matrix.diagonal()).square().sum() + 0.0051 * beside_diagonal(matrix).square().sum()
+
+
+def direct_vicreg(views):
+    loss = 25 * (views[0] - views[1]).square().mean()
+    for view in views:
+        centred = view - view.mean(0)
+        matrix = centred.T @ centred / (len(view) - 1)
+        loss = loss + 12.5 * (1 - (matrix.diagonal() + 1e-4).sqrt()).relu().mean()
+        loss = loss + beside_diagonal(matrix).square().sum() / view.shape[1]
+    return loss
+
+
+def ours(name):
+    term = make_term(TypeAdapter(Term).validate_python({"term": name}))
+    return lambda views: term(Step(vectors=views, columns=[], model=None, generator=torch.Generator()))
+
+
+DIRECT = {"barlow-twins": direct_barlow_twins, "vicreg": direct_vicreg}
+
+
+class PeakMemory:
+    """MiB that were in use at most within the block, beyond those in use at its start."""
+
+    def __init__(self, device):
+        self.gpu = device.type == "cuda"
+
+    def __enter__(self):
+        if self.gpu:
+            torch.cuda.synchronize()
+            torch.cuda.reset_peak_memory_stats()
+            self.before = torch.cuda.memory_allocated()
+        else:
+            Path("/proc/self/clear_refs").write_text("5")
+            self.before = self.status("VmRSS")
+        return self
+
+    def __exit__(self, *_):
+        if self.gpu:
+            torch.cuda.synchronize()
+        self.mib = (
+            (torch.cuda.max_memory_allocated() if self.gpu else self.status("VmHWM")) - self.before
+        ) / MIB
+
+    @staticmethod
+    def status(key):
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return 1024 * int(next(line for line in lines if line.startswith(key)).split()[1])
+
+
+def step(loss, views):
+    start = time.perf_counter()
+    with PeakMemory(views[0].device) as memory:
+        value = loss(views)
+        gradients = torch.autograd.grad(value, views)
+    return float(value.detach()), gradients, time.perf_counter() - start, memory.mib
+
+
+def differences(one, other):
+    """Return the relative differences of the losses and of the gradients."""
+    gradient = max(
+        float((left - right).norm() / right.norm()) for left, right in zip(one[1], other[1], strict=True)
+    )
+    return abs(one[0] - other[0]) / abs(other[0]), gradient
+
+
+def compared(name, views, repeats):
+    forms = {"ours": ours(name), "direct": DIRECT[name]}
+    runs = {form: [] for form in forms}
+    worst = (0.0, 0.0)
+    for repeat in range(repeats + 1):
+        steps = {form: step(loss, views) for form, loss in forms.items()}
+        worst = tuple(map(max, worst, differences(steps["ours"], steps["direct"])))
+        if repeat:  # the first warms up
+            for form, (_, _, seconds, mib) in steps.items():
+                runs[form].append((seconds, mib))
+    if max(worst) > 1e-5:
+        raise SystemExit(f"{name}: loss and gradients differ by {worst}")
+    found = {
+        form: {
+            "seconds": round(median(seconds for seconds, _ in each), 4),
+            "peak_mib": round(max(mib for _, mib in each), 1),
+        }
+        for form, each in runs.items()
+    }
+    found |= {
+        f"{key}_share": round(found["ours"][key] / found["direct"][key], 3) for key in ("seconds", "peak_mib")
+    }
+    return {**found, "loss_difference": worst[0], "gradient_difference": worst[1]}
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, default=256)
+    parser.add_argument("--width", type=int, default=8192)
+    parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument(
+        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "dimension_contrast.json"
+    )
+    options = parser.parse_args()
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", 1)))
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    generator = torch.Generator().manual_seed(0)
+    first, noise = torch.randn(2, options.rows, options.width, generator=generator)
+    views = [view.to(device).requires_grad_() for view in (first, first + 0.5 * noise)]
+    found = {name: compared(name, views, options.repeats) for name in DIRECT}
+    for name, numbers in found.items():
+        print(name, numbers)
+    settings = {key: getattr(options, key) for key in ("rows", "width", "repeats")}
+    machine = {"device": device.type, "threads": torch.get_num_threads(), "torch": torch.__version__}
+    name = torch.cuda.get_device_name() if device.type == "cuda" else hardware()["processor"]
+    write_json(options.out, {**settings, **machine, "processor": name, **found})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,18 @@
+"""Augmentations of what the encoder reads: the ids of a tokenised line, special tokens among them."""
+
+from collections.abc import Sequence
+from random import Random
+
+
+def shuffle(ids: Sequence[int], special: Sequence[int], random: Random, *, fraction: float) -> list[int]:
+    """Return the ids with round(fraction * n) random tokens permuted among their own places.
+
+    `special` is 1 at the tokens that the tokenizer put around a line: they stay and are not counted. The permutation
+    is uniform: it may move nothing.
+    """
+    ordinary = [place for place, is_special in enumerate(special) if not is_special]
+    places = random.sample(ordinary, round(fraction * len(ordinary)))
+    moved = list(ids)
+    for place, source in zip(sorted(places), places, strict=True):
+        moved[place] = ids[source]
+    return moved

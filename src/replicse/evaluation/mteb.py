@@ -1,0 +1,158 @@
+"""MTEB through its own library: tasks, evaluators and result files are the library's, the encoder is ours.
+
+Every result is written as soon as it is there, in the library's own form; a later run of the same encoder over the
+same data takes it from there, so that an evaluation of many hours goes on where it was stopped.
+"""
+
+import hashlib
+import logging
+import math
+import time
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import mteb
+import numpy as np
+from mteb.abstasks import AbsTask
+from mteb.abstasks.aggregated_task import AbsTaskAggregate
+from mteb.models.abs_encoder import AbsEncoder
+from mteb.models.model_meta import ModelMeta, ScoringFunction
+
+from replicse.data.sts import STS_SPLITS, load_sts
+from replicse.errors import MissingData
+from replicse.evaluation.mteb_miniature import miniature, sts_columns, with_data
+from replicse.evaluation.suites import Vectors
+from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS
+
+log = logging.getLogger(__name__)
+BENCHMARK = "MTEB(eng, v1)"
+CATEGORY = {name: category for category, names in MTEB_TASKS.items() for name in names}
+LOCAL = {
+    "STSBenchmark": "STS-B",
+    **{name: name for name in ("STS12", "STS13", "STS14", "STS15", "STS16", "SICK-R")},
+}
+# What an encoder is told from others by: what it makes of these.
+PROBES = ("A man is playing a guitar.", "the price of oil fell on tuesday", "Why?")
+KEYWORDS = {"batch_size": 512, "show_progress_bar": False}
+
+
+class Encoder(AbsEncoder):
+    """Sentence vectors as a model of the library, compared by their cosine."""
+
+    def __init__(self, vectors: Vectors, name: str, forgets: bool) -> None:
+        self.vectors, self.forgets = vectors, forgets
+        # Rounded: another device or batch may move the last digits.
+        probed = np.round(vectors(PROBES), 3) + 0.0
+        self.mteb_model_meta = ModelMeta.create_empty(
+            {
+                "name": f"replicse/{name or 'encoder'}",
+                "revision": hashlib.sha256(probed.tobytes()).hexdigest()[:40],
+                "embed_dim": int(probed.shape[1]),
+                "similarity_fn_name": ScoringFunction.COSINE,
+            }
+        )
+
+    def encode(self, inputs: Any, **_: Any) -> np.ndarray:
+        """Return the vectors of all texts of a loader, float32 (n, d); instructions and prompts are not used."""
+        found = self.vectors([text for batch in inputs for text in batch["text"]])
+        if self.forgets:
+            self.vectors.clear()
+        return found
+
+
+def sentences(root: Path, **options: Any) -> Iterator[str]:
+    """Yield nothing: a corpus of the library may be larger than memory, and each task asks for its own."""
+    return iter(())
+
+
+def evaluate(
+    root: Path,
+    vectors: Vectors,
+    tasks: Sequence[str] | None = None,
+    data: str = "hub",
+    results: str = "",
+    model: str = "",
+) -> dict[str, Any]:
+    """Return the main score of each task (x 100), and their mean by category and over all 56 data sets.
+
+    With `data` "miniature" the tasks of a category share the score of the one that stands in for them. A task that
+    cannot be run is None with its reason under `failures`, and so is an average with a missing part.
+    """
+    encoder = Encoder(vectors, model, forgets=data == "hub")
+    store = mteb.ResultCache(results) if results else None
+    outcomes: dict[str, tuple[float | None, str]] = {}
+    scores: dict[str, float | None] = {}
+    failures: dict[str, str] = {}
+    for name in tasks or MTEB_NAMES:
+        run = CATEGORY[name] if data == "miniature" else name
+        if run not in outcomes:
+            outcomes[run] = _outcome(root, run, data, encoder, store)
+        scores[name], reason = outcomes[run]
+        if reason:
+            failures[name] = reason
+    averages: dict[str, float | None] = {}
+    for group, members in {**MTEB_TASKS, "all": MTEB_NAMES}.items():
+        parts = [scores.get(name) for name in members]
+        averages[group] = None if None in parts else float(np.mean(parts))
+        if None in parts:
+            lost = members[parts.index(None)]
+            failures[f"average/{group}"] = f"a part is missing: {lost}, {failures.get(lost, 'not asked for')}"
+    return {**scores, "average": averages, "failures": failures}
+
+
+def _outcome(
+    root: Path, name: str, data: str, encoder: Encoder, store: mteb.ResultCache | None
+) -> tuple[float | None, str]:
+    """Return a task's main score x 100, or None and why there is none: one task must not take 55 others with it."""
+    try:
+        score = _result(_task(root, name, data), encoder, store).get_score()
+    except Exception as error:
+        log.warning("task=%s failed", name, exc_info=True)
+        return None, f"{error}" or type(error).__name__
+    return (100 * float(score), "") if math.isfinite(score) else (None, "the score is undefined")
+
+
+def _task(root: Path, name: str, data: str) -> AbsTask:
+    if data == "miniature":
+        return miniature(name, root)
+    task = _english()[name]
+    if data == "hub":
+        return task
+    if name not in LOCAL:
+        raise MissingData(
+            f"{name}: not among the data sets of a local data root; run it at a scale with hub data"
+        )
+    # SICK-R of MTEB are the pairs of all three splits (methods, pitfall 31).
+    splits = STS_SPLITS["SICK-R"] if name == "SICK-R" else ("test",)
+    subsets = [subset for split in splits for subset in load_sts(root, LOCAL[name], split)]
+    return with_data(task, {"test": sts_columns(*subsets)}, f"SentEval/{LOCAL[name]}")
+
+
+@cache
+def _english() -> dict[str, AbsTask]:
+    """Return the tasks of the benchmark, restricted to its splits and to English."""
+    return {task.metadata.name: task for task in mteb.get_benchmark(BENCHMARK).tasks}
+
+
+def _result(task: AbsTask, encoder: Encoder, store: mteb.ResultCache | None) -> mteb.TaskResult:
+    """Return the result of a task as the library keeps it: the stored one of this encoder and data, or a new one."""
+    meta = encoder.mteb_model_meta
+    found = store.load_task_result(task.metadata.name, meta) if store else None
+    if found and found.is_mergeable(task, ("dataset_revision", "mteb_version")):
+        return found
+    start = time.monotonic()
+    if isinstance(task, AbsTaskAggregate):
+        parts = [_result(part, encoder, store) for part in task.metadata.tasks]
+        result = task.combine_task_results(parts)
+    else:
+        scores = {
+            split: task.evaluate(encoder, split, encode_kwargs=dict(KEYWORDS)) for split in task.eval_splits
+        }
+        result = mteb.TaskResult.from_task_results(task, scores, time.monotonic() - start)
+        task.unload_data()
+    if store:
+        store.save_to_cache(result, meta, encode_kwargs=KEYWORDS)
+    log.info("task=%s seconds=%.1f", task.metadata.name, time.monotonic() - start)
+    return result
