@@ -409,11 +409,17 @@ def expanded(rows: Sequence[Any], names: Mapping[str, Any], where: str) -> Itera
 
 
 def filled(value: Any, names: Mapping[str, Any]) -> Any:
-    """Return plain data whose texts have `{name}` replaced; other braces stay as they are."""
+    """Return plain data whose texts have `{name}` replaced; other braces stay as they are.
+
+    A text that is nothing but `{name}` becomes the value itself, a number a number.
+    """
     if isinstance(value, Mapping):
         return {key: filled(entry, names) for key, entry in value.items()}
     if isinstance(value, list):
         return [filled(entry, names) for entry in value]
     if not isinstance(value, str):
         return value
+    whole = re.fullmatch(r"\{(\w+)\}", value)
+    if whole and whole[1] in names:
+        return names[whole[1]]
     return re.sub(r"\{(\w+)\}", lambda found: str(names.get(found[1], found[0])), value)

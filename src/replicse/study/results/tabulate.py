@@ -10,8 +10,8 @@ from replicse.study.paper.settings import setting_difference
 from replicse.study.paper.tables import TEXT, AnyColumn, Item, StepScore
 from replicse.study.plan.plan import Cell, Plan, item_curve
 from replicse.study.plan.specs import digest
-from replicse.study.results.machines import distinct, mixture, recorded
 from replicse.study.results.crossed import crossed_notes
+from replicse.study.results.machines import distinct, mixture, recorded
 from replicse.study.results.statistics import mean_and_spread
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult, RowHead, SeedValue
 from replicse.study.results.values import Evaluations, Values, values
