@@ -11,6 +11,7 @@ from replicse.commands import Action, json_mapping
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json
 from replicse.registry.encoders import ENGINES, POOLINGS, WordVectors, postprocessing_of
+from replicse.registry.suites import SUITES
 from replicse.study.results.pairs import packed_pairs
 
 log = logging.getLogger(__name__)
@@ -104,7 +105,10 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
         from replicse.provenance import provenance
 
         start, root = time.monotonic(), data_folder(arguments.data)
-        options = {**arguments.options, "training": {"folder": arguments.encoder}}
+        options = dict(arguments.options)
+        for name in arguments.suite:
+            if name in SUITES and "folder" in SUITES[name].options.model_fields:
+                options[name] = {**options.get(name, {}), "folder": arguments.encoder}
         for name in (*arguments.suite, *arguments.options):
             suite(name, options.get(name))
         vectors = word_vectors(arguments, root) if arguments.vectors else opened(arguments, arguments.encoder)

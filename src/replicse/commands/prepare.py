@@ -134,7 +134,7 @@ def prepare_verb(parser: ArgumentParser) -> Action:
     parser.add_argument("--out", type=Path, required=True)
 
     def action(arguments: Namespace) -> None:
-        from replicse.data.corpora import read_corpus
+        from replicse.data.corpora import labels_of, read_corpus
         from replicse.data.store import write_store
 
         spec, root = arguments.store, data_folder(arguments.data)
@@ -149,7 +149,8 @@ def prepare_verb(parser: ArgumentParser) -> Action:
             from replicse.augment import augment
 
             lines = augment(lines, view["augment"], root=root)
-        write_store(arguments.out, lines, Path(spec["tokenizer"]), spec["max_length"], spec)
+        tokenizer = Path(spec["tokenizer"])
+        write_store(arguments.out, lines, tokenizer, spec["max_length"], spec, labels_of(columns))
         log.info("wrote=%s rows=%d", arguments.out, len(lines))
 
     return action

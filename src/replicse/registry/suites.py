@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from replicse.checked import Checked, Id, Text
-from replicse.registry.corpora import STS_DEV_TASKS, STS_TASKS, Corpus, StsName
+from replicse.registry.corpora import STS_DEV_TASKS, STS_TASKS, Corpus, Labelled, StsName
 
 TransferName = Literal["MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC"]
 TRANSFER_TASKS: tuple[str, ...] = TransferName.__args__
@@ -59,6 +59,13 @@ class TrainingOptions(Checked):
     folder: str = ""
 
 
+class HeadsOptions(Checked):
+    """The labelled sets by task, and the folder that holds the heads of the encoder, which the job names."""
+
+    tasks: Annotated[dict[Id, Labelled], Field(min_length=1)]
+    folder: str = ""
+
+
 def _names(*parts: tuple[str, ...]) -> tuple[str, ...]:
     """Return all paths of one name out of each of several tuples."""
     names = ("",)
@@ -79,7 +86,8 @@ class Suite:
     """One suite: its module (`sentences` and `evaluate`), fixed options, and what it yields.
 
     `metrics` are paths below the suite's name; a `*` in one of them stands for a name that options or a scale give.
-    `development` says that a run may select its best checkpoint by it.
+    `named_by` is the option whose keys the `*` stands for. `development` says that a run may select its best
+    checkpoint by it.
     """
 
     module: str
@@ -88,6 +96,11 @@ class Suite:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     options: type[Checked] = NoOptions
     development: bool = False
+    named_by: str = ""
+
+    def name_in(self, path: str) -> str:
+        """Return what stands in a metric path where the metrics have a `*`."""
+        return path.split("/")[1 + self.metrics[0].split("/").index("*")]
 
 
 _TRANSFER = (*_names(TRANSFER_TASKS, ("accuracy", "dev_accuracy")), "avg", "dev_avg")
@@ -95,6 +108,9 @@ _RANKS = tuple(str(rank) for rank in range(1, NEIGHBOURS + 1))
 _RETRIEVED = ("neighbours/*/query", *_names(("neighbours/*",), _RANKS, ("sentence", "cosine")))
 _DENSITY = _names(RATINGS, ("n", "mean", *QUANTILES))
 _GEOMETRY = ("alignment", "uniformity", "n_positive", "n_sentences")
+TASK_METRICS = ("accuracy", "pearson")
+_PREDICTED = _names(("*",), (*TASK_METRICS, "n"))
+_HEAT = _names(("*/heat",), RATINGS, RATINGS)
 _STSB_TEST = {"format": "sts-sentences", "task": "STS-B", "split": "test"}
 
 # The registry.
@@ -121,9 +137,16 @@ SUITES: dict[str, Suite] = {
     ),
     "density": Suite("replicse.evaluation.density", "fast", _DENSITY),
     "density-test": Suite("replicse.evaluation.density", "fast", _DENSITY, {"splits": ("test",)}),
-    "retrieval": Suite("replicse.evaluation.retrieval", "fast", _RETRIEVED, options=RetrievalOptions),
+    "retrieval": Suite(
+        "replicse.evaluation.retrieval", "fast", _RETRIEVED, options=RetrievalOptions, named_by="queries"
+    ),
     "retrieval-stsb": Suite(
-        "replicse.evaluation.retrieval", "fast", _RETRIEVED, {"corpus": _STSB_TEST}, QueryOptions
+        "replicse.evaluation.retrieval",
+        "fast",
+        _RETRIEVED,
+        {"corpus": _STSB_TEST},
+        QueryOptions,
+        named_by="queries",
     ),
     "recall": Suite(
         "replicse.evaluation.recall",
@@ -142,6 +165,17 @@ SUITES: dict[str, Suite] = {
     ),
     "transfer-dev": Suite(
         "replicse.evaluation.transfer", "transfer", _TRANSFER, {"setting": "fast"}, TransferOptions
+    ),
+    "heads-dev": Suite(
+        "replicse.evaluation.heads",
+        "heads",
+        (*_PREDICTED, *_HEAT),
+        options=HeadsOptions,
+        development=True,
+        named_by="tasks",
+    ),
+    "heads-test": Suite(
+        "replicse.evaluation.heads", "heads", (*_PREDICTED, *_HEAT), options=HeadsOptions, named_by="tasks"
     ),
 }
 # What is no suite of an encoder: numbers counted from the data, and the checkpoints along a training.

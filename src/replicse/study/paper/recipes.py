@@ -69,6 +69,14 @@ class ViewRequest(Checked):
     augment: Augmentation | None = None
 
 
+class SourceRequest(Checked):
+    """A further source of a run: a corpus of the scale, views of it, and the objective on them."""
+
+    corpus: Id
+    views: Annotated[tuple[ViewRequest, ...], Field(min_length=1)]
+    objective: Annotated[tuple[Term, ...], Field(min_length=1)]
+
+
 class RunRequest(Checked):
     """Any part of a run; what is not given comes from the recipe below it, and from the defaults of a run."""
 
@@ -76,6 +84,7 @@ class RunRequest(Checked):
     corpus: Id | None = None
     views: Annotated[tuple[ViewRequest, ...], Field(min_length=1)] | None = None
     objective: Annotated[tuple[Term, ...], Field(min_length=1)] | None = None
+    beside: tuple[SourceRequest, ...] | None = None
     encoders: typing.Literal["shared", "two"] | None = None
     dropout: DropoutRates | None = None
     pooling: PoolingChoice | None = None
@@ -87,10 +96,11 @@ class RunRequest(Checked):
 
     @model_validator(mode="after")
     def _names_backbones(self) -> Self:
-        for term in self.objective or ():
+        beside = self.beside or ()
+        for term in (*(self.objective or ()), *(term for source in beside for term in source.objective)):
             if isinstance(getattr(term, "generator", None), str):
                 raise ValueError(f"the generator of {term.term} by name: {{backbone: NAME}}")
-        for view in self.views or ():
+        for view in (*(self.views or ()), *(view for source in beside for view in source.views)):
             if getattr(view.augment, "encoder", None):
                 raise ValueError("the masked-LM of an augmentation by name: backbone: NAME")
         return self

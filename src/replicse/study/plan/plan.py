@@ -129,8 +129,10 @@ class Plan:
     def needed_folders(self, run_id: str) -> list[str]:
         """Return the folders of weights a run stands on: initial weights, generators, a view's masked-LM."""
         run = self.runs[run_id]
-        generators = (getattr(term, "generator", None) for term in run.objective)
-        proposers = (getattr(view.augment, "encoder", None) for view in run.views)
+        generators = (getattr(term, "generator", None) for term in run.terms)
+        proposers = (
+            getattr(view.augment, "encoder", None) for source in run.sources for view in source.views
+        )
         return [str(folder) for folder in (self.init_folder(run), *generators, *proposers) if folder]
 
     @cached_property
@@ -216,7 +218,7 @@ class Plan:
     def train_needs(self, run_id: str) -> list[str]:
         """Return the files a train job reads: stores, tokenizer, initial weights, and those of its generators."""
         job, run = self.train_job(run_id), self.runs[run_id]
-        folders = [job["init"], *(getattr(term, "generator", None) for term in run.objective)]
+        folders = [job["init"], *(getattr(term, "generator", None) for term in run.terms)]
         return [
             *(f"{store}/store.json" for store in dict.fromkeys(job["stores"])),
             job["tokenizer"],
