@@ -33,7 +33,7 @@ def read_corpus(root: Path, corpus: registry.Corpus | Mapping[str, Any]) -> dict
     corpus = registry.corpus_of(corpus)
     rows = list(_selected(resolve_name(corpus.implementation)(Path(root), corpus), corpus))
     # A file of triples may leave the last column out.
-    names = (*corpus.columns, *(["label"] if isinstance(corpus, registry.Labelled) else []))
+    names = (*corpus.columns, *(["label"] if corpus.format == "labelled" else []))
     columns = names[: len(rows[0])] if rows else names
     return {name: [row[i] for row in rows] for i, name in enumerate(columns)}
 
@@ -182,6 +182,11 @@ def labelled(root: Path, corpus: registry.Labelled) -> Iterator[Row]:
     held_out = _held_out(rows, corpus.part)
     wanted = corpus.part.keep == "held-out"
     return (row for row, out in zip(rows, held_out, strict=True) if out == wanted)
+
+
+def labelled_lines(root: Path, corpus: registry.LabelledLines) -> Iterator[Row]:
+    """Yield the distinct sentences of labelled rows, one a row."""
+    return ((text,) for text in dict.fromkeys(text for *texts, _ in labelled(root, corpus) for text in texts))
 
 
 def _labelled_rows(path: Path, corpus: registry.Labelled) -> Iterator[list[str]]:

@@ -52,7 +52,7 @@ def sentences(root: Path, tasks: Mapping[str, Labelled], folder: str = "") -> It
 def evaluate(root: Path, vectors: Vectors, tasks: Mapping[str, Labelled], folder: str = "") -> dict[str, Any]:
     """Return accuracy or Pearson's r, and n, of each task by the head beside the encoder in `folder`.
 
-    A task of pairs that no head was trained for is rated by the plain cosine; any other fails, and says so.
+    A task of pairs that no head was trained for is rated by the cosine as it would be in training; any other fails.
     """
     found: dict[str, Any] = {}
     failures: dict[str, str] = {}
@@ -81,9 +81,9 @@ def _is_rated(labelled: LabelledSet) -> bool:
 
 
 def predicted_scores(labelled: LabelledSet, vectors: Vectors, head: nn.Module | None) -> dict[str, Any]:
-    """Return the scores of a head's predictions; without a head, those of the plain cosine."""
+    """Return the scores of a head's predictions; without a head, those of the scaled cosine."""
     inputs = [torch.from_numpy(np.ascontiguousarray(vectors(column))) for column in labelled.columns]
-    head = head or Similarity(SimilarityHead(kind="similarity", scaling="linear"), inputs[0].shape[1])
+    head = head or Similarity(SimilarityHead(kind="similarity"), inputs[0].shape[1])
     device = next((weight.device for weight in head.parameters()), inputs[0].device)
     inputs = [each.to(device) for each in inputs]
     with torch.no_grad():

@@ -176,9 +176,10 @@ class Part(Checked):
 
 
 class Labelled(OneFile):
-    """Sentences with a number: a tab-separated file whose header names one or two columns of text, and the label's.
+    """Sentences with a number: a tab-separated file whose header names one or two columns of text and the label's.
 
-    `quoted` reads quotes as Python's csv module does, as the course does that 2-Tier SimCSE was written for.
+    The columns are `first` and `second` here. `quoted` reads quotes as Python's csv module does, as the code does that
+    2-Tier SimCSE was written in.
     """
 
     implementation: ClassVar[str] = "replicse.data.corpora:labelled"
@@ -194,9 +195,31 @@ class Labelled(OneFile):
         return ("first", "second")[: len(self.sentences)]
 
 
+class LabelledLines(Labelled):
+    """The distinct sentences of a labelled file, both sides of its pairs, in file order."""
+
+    implementation: ClassVar[str] = "replicse.data.corpora:labelled_lines"
+    format: Literal["labelled-lines"]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the one column."""
+        return ("text",)
+
+
 # The registry: every format, told apart by `format`.
 Corpus = Annotated[
-    Lines | Triples | Nli | NliPairs | Qqp | Pairs | Captions | CaptionLines | StsSentences | Labelled,
+    Lines
+    | Triples
+    | Nli
+    | NliPairs
+    | Qqp
+    | Pairs
+    | Captions
+    | CaptionLines
+    | StsSentences
+    | Labelled
+    | LabelledLines,
     Field(discriminator="format"),
 ]
 

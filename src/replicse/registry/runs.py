@@ -40,13 +40,14 @@ class PoolingChoice(Checked):
 
 
 class Optimisation(Checked):
-    """AdamW with linear decay and no warm-up, as SimCSE's scripts run it (methods 1.4)."""
+    """AdamW with linear decay and no warm-up, as SimCSE's scripts run it (methods 1.4); or without decay."""
 
     batch_size: Annotated[Count, Field(ge=2)] = 64
     learning_rate: Positive = 3e-5
     epochs: Count = 1
     steps: Count | None = None
     warmup: Share = 0
+    decay: Literal["linear", "none"] = "linear"
     weight_decay: Annotated[Number, Field(ge=0)] = 0
     clip: Positive = 1
     max_length: Annotated[Count, Field(ge=3)] = 32

@@ -174,9 +174,6 @@ SUITES: dict[str, Suite] = {
         development=True,
         named_by="tasks",
     ),
-    "heads-test": Suite(
-        "replicse.evaluation.heads", "heads", (*_PREDICTED, *_HEAT), options=HeadsOptions, named_by="tasks"
-    ),
 }
 # What is no suite of an encoder: numbers counted from the data, and the checkpoints along a training.
 COUNTED = (
@@ -185,6 +182,7 @@ COUNTED = (
     *(f"transfer/{task}/{split}" for task, splits in TRANSFER_SPLITS.items() for split in splits),
     "corpus/*/rows",
     "overlap/*",
+    *_names(("shared/*",), STS_DEV_TASKS, ("train", "dev", "test")),
 )
 TRAJECTORY = tuple(f"*/{metric}" for metric in _GEOMETRY)
 

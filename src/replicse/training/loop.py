@@ -155,7 +155,7 @@ class Trainer:
 
     def _update(self, step: int, source: Source, columns: list[TokenBatch], labels: Tensor | None) -> Tensor:
         options = self.job.spec.optimisation
-        rate = options.learning_rate * schedule(step, self.steps, options.warmup)
+        rate = options.learning_rate * schedule(step, self.steps, options.warmup, options.decay)
         self.model.train()
         if self.job.spec.dropout.schedule != "constant":
             self.model.set_progress(step / self.steps)
@@ -262,9 +262,11 @@ class Trainer:
         self.state.remove()
 
 
-def schedule(step: int, steps: int, warmup: float) -> float:
-    """Return the learning-rate factor of a 0-based step: linear warm-up share, then linear decay to 0."""
+def schedule(step: int, steps: int, warmup: float, decay: str = "linear") -> float:
+    """Return the learning-rate factor of a 0-based step: linear warm-up share, then linear decay to 0, or none."""
     rising = math.ceil(warmup * steps)
     if step < rising:
         return step / rising
+    if decay == "none":
+        return 1.0
     return (steps - step) / max(1, steps - rising)

@@ -43,7 +43,8 @@ class FreshRequest(Checked):
 class InitRequest(Checked):
     """Where weights come from: a backbone of the scale, nothing, or the end of another recipe's run of the same seed.
 
-    A chain `{use: simcse/unsup}` is trained per seed, with what `run` changes in it; `keep_head` goes on with its head.
+    A chain `{use: simcse/unsup}` is trained per seed, with what `run` changes in it; `keep_head` goes on with its
+    heads, with a backbone's own pooler too.
     """
 
     backbone: Id | None = None
@@ -57,8 +58,10 @@ class InitRequest(Checked):
     def _is_one_source(self) -> Self:
         if sum(each is not None for each in (self.backbone, self.fresh, self.use)) != 1:
             raise ValueError("exactly one of backbone, fresh, use")
-        if self.use is None and (self.run or self.checkpoint or self.keep_head):
-            raise ValueError("run, checkpoint and keep_head beside use only")
+        if self.use is None and (self.run or self.checkpoint):
+            raise ValueError("run and checkpoint beside use only")
+        if self.fresh is not None and self.keep_head:
+            raise ValueError("keep_head beside use or backbone")
         return self
 
 

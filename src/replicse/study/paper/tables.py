@@ -246,7 +246,7 @@ class Item(Checked):
 
     id: Text
     kind: Literal["table", "figure"]
-    figure: Literal["", "trajectory", "scatter", "spectrum", "density", "profile", "bars"] = ""
+    figure: Literal["", "trajectory", "scatter", "spectrum", "density", "profile", "bars", "heat"] = ""
     title: Text
     place: Text
     setting: Setting = Setting()

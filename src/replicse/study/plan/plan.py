@@ -200,7 +200,11 @@ class Plan:
 
     def count_job(self) -> dict[str, Any]:
         """Return the paths that are counted from the data, and the recipes of the corpora among them."""
-        named = {path.split("/")[2] for path in self.counted if path.split("/")[1] in ("corpus", "overlap")}
+        named = {
+            path.split("/")[2]
+            for path in self.counted
+            if path.split("/")[1] in ("corpus", "overlap", "shared")
+        }
         corpora = {name: self.scale.corpus(name, "data counts") for name in sorted(named)}
         return {"read": sorted(self.counted), "corpora": corpora}
 

@@ -216,7 +216,7 @@ class Planner:
 
     def _check_corpus(self, item: Item, path: str) -> None:
         kind, name = path.split("/")[1:3]
-        if kind in ("corpus", "overlap"):
+        if kind in ("corpus", "overlap", "shared"):
             self.plan.scale.named("corpora", name, f"{item.file}: {path}")
 
     def _reported(self, item: Item, row: Row, column: AnyColumn) -> Reported | None:
@@ -435,7 +435,8 @@ class Planner:
             self.plan.tokenizers[tokenizer_id(tokenizer)] = tokenizer
             return {"fresh": {**init["fresh"], "tokenizer": tokenizer}}, "auto"
         found = self.backbone(init["backbone"], where)
-        return found["source"], found["engine"]
+        kept = {"keep_head": True} if init.get("keep_head") else {}
+        return {**found["source"], **kept}, found["engine"]
 
     @contextmanager
     def _not_from_itself(self, start: Mapping[str, Any], where: str) -> Iterator[None]:
