@@ -137,12 +137,18 @@ def test_the_next_sentence_is_edited_but_not_encoded(tmp_path, root, generator):
     trainer = trainer_of(job, root, tmp_path)
     assert trainer.sources[0].encoded == [0, 1]
     columns, _ = next(trainer.sources[0].data.batches(0, 1))
-    vectors = trainer.model.train().vectors(columns, "cls-head", trainer.sources[0].repeated, trainer.sources[0].encoded)
+    vectors = trainer.model.train().vectors(
+        columns, "cls-head", trainer.sources[0].repeated, trainer.sources[0].encoded
+    )
     assert vectors[2] is None
     step = Step(vectors, columns, trainer.model, trainer.generator)
-    assert torch.equal(trainer.sources[0].objective.terms[1].originals(step).tokens, columns[2].tokens.repeat(2))
+    assert torch.equal(
+        trainer.sources[0].objective.terms[1].originals(step).tokens, columns[2].tokens.repeat(2)
+    )
     two = Step(vectors[:2], columns[:2], trainer.model, trainer.generator)
-    assert torch.equal(trainer.sources[0].objective.terms[0](step), Objective([InfoNCEParameters(term="infonce")])(two))
+    assert torch.equal(
+        trainer.sources[0].objective.terms[0](step), Objective([InfoNCEParameters(term="infonce")])(two)
+    )
     trainer.run()
     assert micro.metrics(tmp_path / "out")["history"][-1]["loss"] > 0
 
