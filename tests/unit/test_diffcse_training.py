@@ -73,8 +73,8 @@ def test_the_record_counts_encoder_discriminator_and_heads_but_no_generator(tmp_
         for name, module in (
             ("encoder", trainer.model.backbone),
             ("projector", trainer.model.head),
-            ("discriminator", trainer.objective.terms[1].discriminator),
-            ("head", trainer.objective.terms[1].head),
+            ("discriminator", trainer.sources[0].objective.terms[1].discriminator),
+            ("head", trainer.sources[0].objective.terms[1].head),
         )
     }
     assert sizes["discriminator"] == sizes["encoder"]
@@ -87,10 +87,10 @@ def test_a_killed_run_resumes_bit_for_bit(tmp_path, root, generator, monkeypatch
     whole = trained(job, root, tmp_path / "whole")
     update = Trainer._update
 
-    def update_then_kill(self, step, columns):
+    def update_then_kill(self, step, *batch):
         if step == stop_after:
             os.kill(os.getpid(), signal.SIGTERM)
-        return update(self, step, columns)
+        return update(self, step, *batch)
 
     monkeypatch.setattr(Trainer, "_update", update_then_kill)
     with pytest.raises(SystemExit):
@@ -105,7 +105,7 @@ def test_a_killed_run_resumes_bit_for_bit(tmp_path, root, generator, monkeypatch
 
 def test_the_discriminator_learns_the_generator_does_not_and_neither_is_saved(tmp_path, root, generator):
     trainer = trainer_of(diffcse(tmp_path, generator), root, tmp_path)
-    term = trainer.objective.terms[1]
+    term = trainer.sources[0].objective.terms[1]
     start = trainer.model.backbone.state_dict()
     copied = term.discriminator.state_dict()
     assert copied and all(torch.equal(value, start[name]) for name, value in copied.items())
@@ -135,14 +135,20 @@ def test_the_next_sentence_is_edited_but_not_encoded(tmp_path, root, generator):
     rtd = {"term": "rtd", "generator": generator, "views": [2, 2], "condition": [0, 1]}
     job = diffcse(tmp_path, generator, views=[TEXT, TEXT, OTHER], objective=[contrastive, rtd])
     trainer = trainer_of(job, root, tmp_path)
-    assert trainer.encoded == [0, 1]
-    columns = next(trainer.data.batches(0, 1))
-    vectors = trainer.model.train().vectors(columns, "cls-head", trainer.repeated, trainer.encoded)
+    assert trainer.sources[0].encoded == [0, 1]
+    columns, _ = next(trainer.sources[0].data.batches(0, 1))
+    vectors = trainer.model.train().vectors(
+        columns, "cls-head", trainer.sources[0].repeated, trainer.sources[0].encoded
+    )
     assert vectors[2] is None
     step = Step(vectors, columns, trainer.model, trainer.generator)
-    assert torch.equal(trainer.objective.terms[1].originals(step).tokens, columns[2].tokens.repeat(2))
+    assert torch.equal(
+        trainer.sources[0].objective.terms[1].originals(step).tokens, columns[2].tokens.repeat(2)
+    )
     two = Step(vectors[:2], columns[:2], trainer.model, trainer.generator)
-    assert torch.equal(trainer.objective.terms[0](step), Objective([InfoNCEParameters(term="infonce")])(two))
+    assert torch.equal(
+        trainer.sources[0].objective.terms[0](step), Objective([InfoNCEParameters(term="infonce")])(two)
+    )
     trainer.run()
     assert micro.metrics(tmp_path / "out")["history"][-1]["loss"] > 0
 
@@ -172,10 +178,10 @@ def test_extra_positives_are_a_second_contrastive_term(tmp_path, root, generator
     objective = [{"term": "infonce", "views": [0, 1]}, {"term": "infonce", "views": [0, 2]}]
     job = diffcse(tmp_path, generator, views=[TEXT, TEXT, OTHER], objective=objective)
     trainer = trainer_of(job, root, tmp_path)
-    assert trainer.encoded == [0, 1, 2]
-    columns = next(trainer.data.batches(0, 1))
-    vectors = trainer.model.vectors(columns, "cls-head", True, trainer.encoded)
-    found = trainer.objective(Step(vectors, columns, trainer.model, trainer.generator))
+    assert trainer.sources[0].encoded == [0, 1, 2]
+    columns, _ = next(trainer.sources[0].data.batches(0, 1))
+    vectors = trainer.model.vectors(columns, "cls-head", True, trainer.sources[0].encoded)
+    found = trainer.sources[0].objective(Step(vectors, columns, trainer.model, trainer.generator))
     each = [
         Objective([InfoNCEParameters(term="infonce")])(Step([vectors[0], other], [], None, trainer.generator))
         for other in vectors[1:]
@@ -188,7 +194,7 @@ def test_a_view_left_out_changes_no_other_vector(tmp_path, root, encoders):
     quiet = {"hidden": 0, "attention": 0}
     job = micro.job(tmp_path, views=[TEXT, OTHER, OTHER], encoders=encoders, dropout=quiet)
     trainer = trainer_of(job, root, tmp_path)
-    columns = next(trainer.data.batches(0, 1))
+    columns, _ = next(trainer.sources[0].data.batches(0, 1))
     with torch.no_grad():
         every = trainer.model.vectors(columns, "cls-head", False)
         for views in ([0, 2], [1, 2], [0], [2], []):

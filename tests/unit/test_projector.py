@@ -64,11 +64,11 @@ def test_it_is_the_layers_of_the_appendix_in_training_and_at_test():
 def test_training_normalises_over_all_rows_of_all_views(tmp_path):
     job = micro.job(tmp_path, head="projector", dropout={"hidden": 0, "attention": 0}, views=TWO)
     trainer = Trainer(job, tmp_path, tmp_path / "out", tmp_path / "state", torch.device("cpu"))
-    columns = next(trainer.data.batches(0, 1))
+    columns, _ = next(trainer.sources[0].data.batches(0, 1))
     layers = reference(trainer.model.head, 16)
     with torch.no_grad():
-        found = trainer.model.train().vectors(columns, "cls-head", trainer.repeated)
-        raw = trainer.model.vectors(columns, "cls", trainer.repeated)
+        found = trainer.model.train().vectors(columns, "cls-head", trainer.sources[0].repeated)
+        raw = trainer.model.vectors(columns, "cls", trainer.sources[0].repeated)
         assert torch.allclose(torch.cat(found), layers(torch.cat(raw)), atol=1e-4)
         assert not torch.allclose(found[0], layers(raw[0]), atol=1e-2)
 

@@ -57,11 +57,11 @@ def test_a_killed_run_resumes_to_the_same_weights(tmp_path, root, monkeypatch, s
 
     update, done = Trainer._update, []
 
-    def update_then_kill(self, step, columns):
+    def update_then_kill(self, step, *batch):
         done.append(step)
         if step == stop_after:
             os.kill(os.getpid(), signal.SIGTERM)
-        return update(self, step, columns)
+        return update(self, step, *batch)
 
     monkeypatch.setattr(Trainer, "_update", update_then_kill)
     with pytest.raises(SystemExit):
@@ -124,11 +124,11 @@ def test_the_trajectory_keeps_step_zero_and_every_asked_step(tmp_path, root):
 def test_fixed_masks_and_no_dropout_make_the_two_vectors_equal(tmp_path, root):
     for dropout in ({"masks": "fixed"}, {"hidden": 0, "attention": 0}):
         trainer = Trainer(micro.job(tmp_path, dropout=dropout), root, tmp_path / "o", tmp_path / "s")
-        columns = next(trainer.data.batches(0, 1))
-        first, second = trainer.model.train().vectors(columns, "cls-head", trainer.repeated)
+        columns, _ = next(trainer.sources[0].data.batches(0, 1))
+        first, second = trainer.model.train().vectors(columns, "cls-head", trainer.sources[0].repeated)
         assert torch.equal(first, second)
     trainer = Trainer(micro.job(tmp_path), root, tmp_path / "o", tmp_path / "s")
-    first, second = trainer.model.train().vectors(columns, "cls-head", trainer.repeated)
+    first, second = trainer.model.train().vectors(columns, "cls-head", trainer.sources[0].repeated)
     assert not torch.allclose(first, second)
 
 
@@ -138,9 +138,9 @@ def test_without_dropout_encoding_once_gives_the_gradient_of_encoding_twice(tmp_
         trainer = Trainer(
             micro.job(tmp_path, dropout={"hidden": 0, "attention": 0}), root, tmp_path / "o", tmp_path / "s"
         )
-        columns = next(trainer.data.batches(0, 1))
+        columns, _ = next(trainer.sources[0].data.batches(0, 1))
         vectors = trainer.model.train().vectors(columns, "cls-head", repeated)
-        trainer.objective(loop.Step(vectors, columns, trainer.model, trainer.generator)).backward()
+        trainer.sources[0].objective(loop.Step(vectors, columns, trainer.model, trainer.generator)).backward()
         gradients.append([parameter.grad for parameter in trainer.model.backbone.parameters()])
     for one, other in zip(*gradients, strict=True):
         if one is not None:
@@ -204,7 +204,7 @@ def test_batches_are_a_permutation_each_epoch_and_resume_in_place(tmp_path):
     job = micro.job(tmp_path, count=50)
     data = TrainingData(job.stores, 16, seed=1)
     assert data.steps(2, None) == 8
-    batches = [columns[0] for columns in data.batches(0, 8)]
+    batches = [columns[0] for columns, _ in data.batches(0, 8)]
     assert [batch.rows for batch in batches] == [16, 16, 16, 2] * 2
     rows = [bytes(data.columns[0].row(i)) for i in range(50)]
 
@@ -218,7 +218,7 @@ def test_batches_are_a_permutation_each_epoch_and_resume_in_place(tmp_path):
 
     assert sorted(seen(batches[:4])) == sorted(rows) == sorted(seen(batches[4:]))
     assert seen(batches[:4]) != seen(batches[4:])
-    assert seen(columns[0] for columns in data.batches(5, 8)) == seen(batches[5:])
+    assert seen(columns[0] for columns, _ in data.batches(5, 8)) == seen(batches[5:])
 
 
 def test_views_of_different_length_are_refused(tmp_path):
@@ -337,8 +337,8 @@ def test_a_loss_that_is_no_number_stops_the_run(tmp_path, root, monkeypatch):
     job = micro.job(tmp_path)
     update = Trainer._update
 
-    def poisoned(self, step, columns):
-        loss = update(self, step, columns)
+    def poisoned(self, step, *batch):
+        loss = update(self, step, *batch)
         return loss * float("nan") if step == 2 else loss
 
     monkeypatch.setattr(Trainer, "_update", poisoned)

@@ -130,6 +130,7 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
         start, root = time.monotonic(), data_folder(arguments.data)
         own = {
             "training": {"folder": arguments.encoder},
+            "heads-dev": {"folder": arguments.encoder},
             "mteb": {"results": str(arguments.out.with_suffix("")), "model": model_name(arguments)},
         }
         options = {**arguments.options}

@@ -158,7 +158,7 @@ def prepare_verb(parser: ArgumentParser) -> Action:
     parser.add_argument("--out", type=Path, required=True)
 
     def action(arguments: Namespace) -> None:
-        from replicse.data.corpora import read_corpus
+        from replicse.data.corpora import labels_of, read_corpus
         from replicse.data.store import write_store
 
         spec, root = arguments.store, data_folder(arguments.data)
@@ -176,7 +176,8 @@ def prepare_verb(parser: ArgumentParser) -> Action:
 
             change = token_change(view["augment"])
             lines = lines if change else augment(lines, view["augment"], root=root)
-        write_store(arguments.out, lines, Path(spec["tokenizer"]), spec["max_length"], spec, change)
+        tokenizer, labels = Path(spec["tokenizer"]), labels_of(columns)
+        write_store(arguments.out, lines, tokenizer, spec["max_length"], spec, change, labels)
         log.info("wrote=%s rows=%d", arguments.out, len(lines))
 
     return action

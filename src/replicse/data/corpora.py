@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from replicse.data.sts import filled_lines, load_sts, one_spaced, read_lines, read_table
+from replicse.data.sts import filled_lines, load_sts, one_spaced, read_lines, read_table, score_of
 from replicse.errors import BadInput, nearest
 from replicse.registry import corpora as registry
 
@@ -27,14 +27,15 @@ def read_corpus(root: Path, corpus: registry.Corpus | Mapping[str, Any]) -> dict
     """Return the columns of a corpus, all of the same length, in file order.
 
     `corpus` is a model of the registry, or plain data of one; its files are named below `root`. `limit` keeps the
-    first rows, `sample` random ones. Raises BadInput for what the registry refuses, for malformed lines and for other
-    `rows` than the recipe expects, MissingData for an absent file.
+    first rows, `sample` random ones; a labelled one has the column `label` too. Raises BadInput for what the registry
+    refuses, for malformed lines and for other `rows` than the recipe expects, MissingData for an absent file.
     """
     corpus = registry.corpus_of(corpus)
     rows = list(_selected(resolve_name(corpus.implementation)(Path(root), corpus), corpus))
     _check_rows(len(rows), Path(root), corpus)
     # A file of triples may leave the last column out.
-    columns = corpus.columns[: len(rows[0])] if rows else corpus.columns
+    names = (*corpus.columns, *(["label"] if corpus.format == "labelled" else []))
+    columns = names[: len(rows[0])] if rows else names
     return {name: [row[i] for row in rows] for i, name in enumerate(columns)}
 
 
@@ -48,6 +49,11 @@ def _check_rows(count: int, root: Path, corpus: registry.Corpus) -> None:
     raise BadInput(
         f"{files}: {count:,} rows of corpus {corpus.name}; expected {expected}, fetch again what was cut"
     )
+
+
+def labels_of(columns: Mapping[str, Sequence[str]]) -> list[float] | None:
+    """Return the labels of a corpus that was read; None where it has none."""
+    return [float(label) for label in columns["label"]] if "label" in columns else None
 
 
 def _selected(rows: Iterator[Row], corpus: registry.Corpus) -> Iterable[Row]:
@@ -178,6 +184,47 @@ def captions(root: Path, corpus: registry.Captions) -> Iterator[Row]:
         by_image.setdefault(image, []).append(caption)
     for together in by_image.values():
         yield from combinations(together, 2)
+
+
+def labelled(root: Path, corpus: registry.Labelled) -> Iterator[Row]:
+    """Yield the sentences of each row and its number as text; of a `part`, its rows only."""
+    path = root / corpus.file
+    rows = [tuple(row) for row in _labelled_rows(path, corpus)]
+    if corpus.part is None:
+        return iter(rows)
+    held_out = _held_out(rows, corpus.part)
+    wanted = corpus.part.keep == "held-out"
+    return (row for row, out in zip(rows, held_out, strict=True) if out == wanted)
+
+
+def labelled_lines(root: Path, corpus: registry.LabelledLines) -> Iterator[Row]:
+    """Yield the distinct sentences of labelled rows, one a row."""
+    return ((text,) for text in dict.fromkeys(text for *texts, _ in labelled(root, corpus) for text in texts))
+
+
+def _labelled_rows(path: Path, corpus: registry.Labelled) -> Iterator[list[str]]:
+    names = (*corpus.sentences, corpus.label)
+    for number, (*texts, label) in read_table(path, names, quoted=corpus.quoted):
+        score_of(label, path, number)
+        yield [*map(one_spaced, texts), label]
+
+
+def _held_out(rows: Sequence[Row], part: registry.Part) -> np.ndarray:
+    """Return which rows are held out: whole groups of rows that share sentences, drawn until the share is reached."""
+    from scipy.cluster.hierarchy import DisjointSet  # half a second that no other corpus needs
+
+    group: dict[str, int] = {}
+    groups = DisjointSet(range(len(rows)))
+    for place, (*sentences, _) in enumerate(rows):
+        for sentence in sentences:
+            groups.merge(group.setdefault(sentence.lower(), place), place)
+    subsets = sorted(sorted(subset) for subset in groups.subsets())
+    chosen = np.zeros(len(rows), dtype=bool)
+    for place in np.random.default_rng(part.seed).permutation(len(subsets)):
+        if chosen.sum() >= part.share * len(rows):
+            break
+        chosen[subsets[place]] = True
+    return chosen
 
 
 def caption_lines(root: Path, corpus: registry.CaptionLines) -> Iterator[Row]:

@@ -14,7 +14,7 @@ from replicse.errors import BadInput, MissingData
 from replicse.files import read_json, sha256_of, write_json, written_aside
 
 TokenChange = Callable[[int, Sequence[int], Sequence[int]], Sequence[int]]
-TOKENS, OFFSETS, RECORD = "tokens.npy", "offsets.npy", "store.json"
+TOKENS, OFFSETS, LABELS, RECORD = "tokens.npy", "offsets.npy", "labels.npy", "store.json"
 BATCH = 4096
 
 
@@ -22,11 +22,13 @@ BATCH = 4096
 class TokenColumn:
     """Rows of token ids: row i is `tokens[offsets[i]:offsets[i + 1]]`, special tokens included.
 
-    `tokens` is int32 of shape (tokens,), `offsets` int64 of shape (rows + 1,).
+    `tokens` is int32 of shape (tokens,), `offsets` int64 of shape (rows + 1,), `labels` float32 of shape (rows,)
+    where the corpus is labelled.
     """
 
     tokens: np.ndarray
     offsets: np.ndarray
+    labels: np.ndarray | None = None
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -46,8 +48,9 @@ def write_store(
     max_length: int,
     spec: Mapping[str, Any],
     change: TokenChange | None = None,
+    labels: Sequence[float] | None = None,
 ) -> None:
-    """Tokenise texts, truncated at `max_length` ids, into a folder that `open_store` reads.
+    """Tokenise texts, truncated at `max_length` ids, into a folder that `open_store` reads, with the rows' labels.
 
     `change` makes the ids of a row out of its number, its ids, and 1 at the special ones among them.
     The same texts and tokenizer give the same bytes. `store.json` is written last: a folder without it is
@@ -61,14 +64,17 @@ def write_store(
     (folder / RECORD).unlink(missing_ok=True)
     tokens, lengths = _tokenised(tokenizer, texts, change)
     offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-    for name, values in ((TOKENS, tokens), (OFFSETS, offsets)):
+    arrays = {TOKENS: tokens, OFFSETS: offsets}
+    if labels is not None:
+        arrays[LABELS] = np.array(labels, dtype=np.float32)
+    for name, values in arrays.items():
         with written_aside(folder / name) as temporary, temporary.open("wb") as stream:
             np.save(stream, values)
     record = {
         "rows": len(texts),
         "tokens": len(tokens),
         "max_length": max_length,
-        "sha256": {name: sha256_of(folder / name) for name in (TOKENS, OFFSETS)},
+        "sha256": {name: sha256_of(folder / name) for name in arrays},
         "tokenizer": sha256_of(tokenizer_file),
         "spec": dict(spec),
     }
@@ -81,20 +87,23 @@ def open_store(folder: Path) -> TokenColumn:
     Raises MissingData where the folder holds no store and BadInput where it is broken.
     """
     folder = Path(folder)
-    for name in (RECORD, TOKENS, OFFSETS):
+    if not (folder / RECORD).is_file():
+        raise MissingData(f"{folder / RECORD}: no such file; run the prepare stage to write the store")
+    record = read_json(folder / RECORD)
+    for name in record["sha256"]:
         if not (folder / name).is_file():
             raise MissingData(f"{folder / name}: no such file; run the prepare stage to write the store")
-    record = read_json(folder / RECORD)
     try:
-        tokens, offsets = (np.load(folder / name, mmap_mode="r") for name in (TOKENS, OFFSETS))
+        arrays = {name: np.load(folder / name, mmap_mode="r") for name in record["sha256"]}
+        tokens, offsets, labels = arrays[TOKENS], arrays[OFFSETS], arrays.get(LABELS)
     except (ValueError, EOFError) as error:
         raise _broken(folder, str(error)) from None
     if len(offsets) != record["rows"] + 1 or len(tokens) != record["tokens"] or offsets[-1] != len(tokens):
         raise _broken(folder, f"{len(offsets) - 1} rows and {len(tokens)} tokens do not fit {RECORD}")
-    for name in (TOKENS, OFFSETS):
+    for name in arrays:
         if sha256_of(folder / name) != record["sha256"][name]:
             raise _broken(folder, f"{name} has another sha256 than {RECORD} says")
-    return TokenColumn(tokens, offsets)
+    return TokenColumn(tokens, offsets, labels)
 
 
 def _broken(folder: Path, why: str) -> BadInput:

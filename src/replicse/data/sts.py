@@ -1,5 +1,6 @@
 """Text files line by line; the similarity sets STS12 to STS16, STS-B and SICK-R in the SentEval layout."""
 
+import csv
 import gzip
 import math
 import zlib
@@ -106,11 +107,14 @@ def filled_lines(path: Path, fallback: str | None = None) -> Iterator[tuple[int,
     return ((number, line) for number, line in read_lines(path, fallback) if line.strip())
 
 
-def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield line number and the named columns of a tab-separated file with a header line and no quoting."""
+def read_table(path: Path, columns: Sequence[str], quoted: bool = False) -> Iterator[tuple[int, list[str]]]:
+    """Yield line number and the named columns of a tab-separated file with a header line.
+
+    A cell that begins with a quote ends with one where the file is `quoted`; otherwise quotes are text.
+    """
     header: list[str] = []
     for number, line in read_lines(path):
-        cells = line.split("\t")
+        cells = next(csv.reader([line], delimiter="\t"), []) if quoted else line.split("\t")
         if number == 1:
             header = cells
             for name in (name for name in columns if name not in header):

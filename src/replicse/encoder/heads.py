@@ -30,7 +30,11 @@ class SentenceHead(nn.Module):
 
 
 class Mlp(SentenceHead):
-    """Linear layer and tanh on the vector of position 0; freshly drawn on purpose (SimCSE, methods 1.2)."""
+    """Linear layer and tanh on the vector of position 0; freshly drawn on purpose (SimCSE, methods 1.2).
+
+    With `standout` a unit is kept in training with the probability that the head's own weights give it, and counts
+    by that probability at test time (Ba and Frey 2013); no gradient flows through the draw, as in the usual port.
+    """
 
     def __init__(self, settings: MlpHead, hidden: int, generator: torch.Generator | None = None) -> None:
         super().__init__()
@@ -41,7 +45,12 @@ class Mlp(SentenceHead):
 
     def forward(self, vectors: Tensor) -> Tensor:
         """Return (rows, hidden) vectors in (-1, 1)."""
-        return self.dense(vectors).tanh()
+        before = self.dense(vectors)
+        standout = self.settings.standout
+        if standout is None:
+            return before.tanh()
+        kept = (standout.alpha * before + standout.beta).sigmoid()
+        return before.tanh() * (kept.detach().bernoulli() if self.training else kept)
 
 
 class Projector(SentenceHead):

@@ -19,8 +19,14 @@ def spearman(left: np.ndarray, right: np.ndarray) -> float | None:
         raise ValueError(f"{len(left)} values against {len(right)}")
     if len(left) < 2 or not (np.isfinite(left).all() and np.isfinite(right).all()):
         return None
-    ranks = [average_ranks(np.asarray(side)) for side in (left, right)]
-    centred = [side - side.mean() for side in ranks]
+    return pearson(*(average_ranks(np.asarray(side)) for side in (left, right)))
+
+
+def pearson(left: np.ndarray, right: np.ndarray) -> float | None:
+    """Return Pearson's correlation in [-1, 1], or None where it is undefined: a side is constant or not finite."""
+    if len(left) < 2 or not (np.isfinite(left).all() and np.isfinite(right).all()):
+        return None
+    centred = [side - side.mean() for side in (left, right)]
     norm = np.sqrt((centred[0] ** 2).sum() * (centred[1] ** 2).sum())
     if norm == 0:
         return None

@@ -56,6 +56,15 @@ def _counted(root: Path, read: Callable[[str], Columns], parts: list[str]) -> fl
             return len(load_transfer(root, task).splits[split].labels)
         case ["corpus", name, "rows"]:
             return len(next(iter(read(name).values())))
+        case ["shared", name, task, split]:
+            columns = read(name)
+            known = set(zip(*(columns.get(side, []) for side in ("first", "second")), strict=True))
+            pairs = (
+                pair
+                for one in load_sts(root, task, split)
+                for pair in zip(one.first, one.second, strict=True)
+            )
+            return sum(pair in known or pair[::-1] in known for pair in pairs)
         case [_, name]:
             columns = list(read(name).values())
             if len(columns) < 2:

@@ -1,7 +1,7 @@
 """What every loss term sees and how an objective is composed of them."""
 
 import pkgutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -19,6 +19,7 @@ class Model(Protocol):
     """What a term may ask of the model in training."""
 
     backbone: Backbone
+    task_heads: nn.ModuleDict
 
 
 @dataclass(frozen=True)
@@ -27,14 +28,14 @@ class Step:
 
     `vectors` holds one (rows, hidden) tensor per view, float32, or None where no term reads it; `columns` the
     packed tokens of the views; `generator` draws every random choice a term makes; `labels` the (rows,) labels of
-    the batch by name, None where the corpus has none.
+    the batch, None where the corpus has none.
     """
 
     vectors: Sequence[Tensor | None]
     columns: Sequence[TokenBatch]
     model: Model
     generator: torch.Generator
-    labels: Mapping[str, Tensor] | None = None
+    labels: Tensor | None = None
 
 
 class Term(nn.Module, Generic[Parameters]):

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replicse.checked import Checked, Count, Id, Text, Whole
+from replicse.checked import Checked, Count, Id, Rate, Text, Whole
 
 StsName = Literal["STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R"]
 STS_TASKS: tuple[str, ...] = StsName.__args__
@@ -171,9 +171,59 @@ class StsSentences(CorpusFormat):
         return ("text",)
 
 
+class Part(Checked):
+    """A part of labelled rows, so that no sentence stands on both sides: `train`, or a `held_out` share of them."""
+
+    keep: Literal["train", "held-out"]
+    share: Annotated[Rate, Field(gt=0)] = 0.1
+    seed: Annotated[Whole, Field(ge=0)] = 0
+
+
+class Labelled(OneFile):
+    """Sentences with a number: a tab-separated file whose header names one or two columns of text and the label's.
+
+    The columns are `first` and `second` here. `quoted` reads quotes as Python's csv module does, as the code does that
+    2-Tier SimCSE was written in.
+    """
+
+    implementation: ClassVar[str] = "replicse.data.corpora:labelled"
+    format: Literal["labelled"]
+    sentences: Annotated[tuple[Text, ...], Field(min_length=1, max_length=2)]
+    label: Text
+    quoted: bool = False
+    part: Part | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return `first` and, where there are pairs, `second`."""
+        return ("first", "second")[: len(self.sentences)]
+
+
+class LabelledLines(Labelled):
+    """The distinct sentences of a labelled file, both sides of its pairs, in file order."""
+
+    implementation: ClassVar[str] = "replicse.data.corpora:labelled_lines"
+    format: Literal["labelled-lines"]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the one column."""
+        return ("text",)
+
+
 # The registry: every format, told apart by `format`.
 Corpus = Annotated[
-    Lines | Triples | Nli | NliPairs | Qqp | Pairs | Captions | CaptionLines | StsSentences,
+    Lines
+    | Triples
+    | Nli
+    | NliPairs
+    | Qqp
+    | Pairs
+    | Captions
+    | CaptionLines
+    | StsSentences
+    | Labelled
+    | LabelledLines,
     Field(discriminator="format"),
 ]
 

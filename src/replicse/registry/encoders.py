@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from replicse.checked import Checked, Count, Id, Positive, Text, Whole
+from replicse.checked import Checked, Count, Id, Number, Positive, Text, Whole
 from replicse.registry.corpora import DataFile
 
 Pooling = Literal["cls", "cls-head", "random-head", "mean", "first-last", "first-last-0", "last2"]
@@ -14,12 +14,24 @@ Engine = Literal["auto", "packed", "transformers"]
 ENGINES: tuple[str, ...] = Engine.__args__
 Precision = Literal["fp32", "bf16", "fp16"]
 Checkpoint = Literal["best", "last"]
+Scaling = Literal["sigmoid", "steep-sigmoid", "linear", "relu", "absolute"]
+
+
+class Standout(Checked):
+    """Adaptive dropout (Ba and Frey 2013): a unit is kept with probability sigmoid(alpha x + beta).
+
+    x is what the unit puts in its activation function, so the weights are those of its layer.
+    """
+
+    alpha: Number = 1
+    beta: Number = 0
 
 
 class MlpHead(Checked):
-    """SimCSE's head: a linear layer and tanh."""
+    """SimCSE's head: a linear layer and tanh; with `standout`, adaptive dropout of what comes out."""
 
     kind: Literal["mlp"]
+    standout: Standout | None = None
 
 
 class ProjectorHead(Checked):
@@ -45,6 +57,29 @@ def _spelt_out(value: Any) -> Any:
 
 
 Head = Annotated[Annotated[MlpHead | ProjectorHead, Field(discriminator="kind")], BeforeValidator(_spelt_out)]
+
+
+class ClassifierHead(Checked):
+    """A linear layer on the vectors of one sentence or, side by side, of two; one class is a logit of yes."""
+
+    kind: Literal["classifier"]
+    classes: Count
+    sentences: Literal[1, 2] = 1
+
+
+class SimilarityHead(Checked):
+    """The cosine of two sentences on the scale of human ratings, 0 to 5 (2-Tier SimCSE, Table 1; methods 5).
+
+    `sigmoid` is 5 sigmoid(cos), `steep-sigmoid` 5 sigmoid(5 cos), `linear` 5 (cos + 1) / 2, `relu` 5 max(0, cos),
+    `absolute` 5 |cos|. The paper names five scalings, and its text lost them all but the sigmoid: ours are a choice.
+    """
+
+    kind: Literal["similarity"]
+    scaling: Scaling = "sigmoid"
+
+
+# What turns sentence vectors into the prediction of a labelled task, told apart by `kind`.
+TaskHead = Annotated[ClassifierHead | SimilarityHead, Field(discriminator="kind")]
 
 
 class Architecture(Checked):

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 
 from replicse.checked import Checked, Id, Text, Told
 from replicse.errors import nearest
-from replicse.registry.corpora import STS_DEV_TASKS, STS_TASKS, Corpus, StsName
+from replicse.registry.corpora import STS_DEV_TASKS, STS_TASKS, Corpus, Labelled, StsName
 from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS
 
 TransferName = Literal["MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC"]
@@ -81,6 +81,13 @@ class TrainingOptions(Checked):
     folder: str = ""
 
 
+class HeadsOptions(Checked):
+    """The labelled sets by task, and the folder that holds the heads of the encoder, which the job names."""
+
+    tasks: Annotated[dict[Id, Labelled], Field(min_length=1)]
+    folder: str = ""
+
+
 def _names(*parts: tuple[str, ...]) -> tuple[str, ...]:
     """Return all paths of one name out of each of several tuples."""
     names = ("",)
@@ -101,7 +108,8 @@ class Suite:
     """One suite: its module (`sentences` and `evaluate`), fixed options, and what it yields.
 
     `metrics` are paths below the suite's name; a `*` in one of them stands for a name that options or a scale give.
-    `development` says that a run may select its best checkpoint by it.
+    `named_by` is the option whose keys the `*` stands for. `development` says that a run may select its best
+    checkpoint by it.
     """
 
     module: str
@@ -110,6 +118,11 @@ class Suite:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     options: type[Checked] = NoOptions
     development: bool = False
+    named_by: str = ""
+
+    def name_in(self, path: str) -> str:
+        """Return what stands in a metric path where the metrics have a `*`."""
+        return path.split("/")[1 + self.metrics[0].split("/").index("*")]
 
 
 _TRANSFER = (*_names(TRANSFER_TASKS, ("accuracy", "dev_accuracy")), "avg", "dev_avg")
@@ -118,6 +131,9 @@ _RETRIEVED = ("neighbours/*/query", *_names(("neighbours/*",), _RANKS, ("sentenc
 _DENSITY = _names(RATINGS, ("n", "mean", *QUANTILES))
 _GEOMETRY = ("alignment", "uniformity", "n_positive", "n_sentences")
 _MTEB = (*MTEB_NAMES, *_names(("average",), (*MTEB_TASKS, "all")))
+TASK_METRICS = ("accuracy", "pearson")
+_PREDICTED = _names(("*",), (*TASK_METRICS, "n"))
+_HEAT = _names(("*/heat",), RATINGS, RATINGS)
 _STSB_TEST = {"format": "sts-sentences", "task": "STS-B", "split": "test"}
 
 # The registry.
@@ -148,9 +164,16 @@ SUITES: dict[str, Suite] = {
     "density-test-fine": Suite(
         "replicse.evaluation.density", "fast", _DENSITY, {"splits": ("test",), "bins": 1000}
     ),
-    "retrieval": Suite("replicse.evaluation.retrieval", "fast", _RETRIEVED, options=RetrievalOptions),
+    "retrieval": Suite(
+        "replicse.evaluation.retrieval", "fast", _RETRIEVED, options=RetrievalOptions, named_by="queries"
+    ),
     "retrieval-stsb": Suite(
-        "replicse.evaluation.retrieval", "fast", _RETRIEVED, {"corpus": _STSB_TEST}, QueryOptions
+        "replicse.evaluation.retrieval",
+        "fast",
+        _RETRIEVED,
+        {"corpus": _STSB_TEST},
+        QueryOptions,
+        named_by="queries",
     ),
     "recall": Suite(
         "replicse.evaluation.recall",
@@ -171,6 +194,14 @@ SUITES: dict[str, Suite] = {
         "replicse.evaluation.transfer", "transfer", _TRANSFER, {"setting": "fast"}, TransferOptions
     ),
     "mteb": Suite("replicse.evaluation.mteb", "mteb", _MTEB, options=MtebOptions),
+    "heads-dev": Suite(
+        "replicse.evaluation.heads",
+        "heads",
+        (*_PREDICTED, *_HEAT),
+        options=HeadsOptions,
+        development=True,
+        named_by="tasks",
+    ),
 }
 # What is no suite of an encoder: numbers counted from the data, and the checkpoints along a training.
 COUNTED = (
@@ -179,6 +210,7 @@ COUNTED = (
     *(f"transfer/{task}/{split}" for task, splits in TRANSFER_SPLITS.items() for split in splits),
     "corpus/*/rows",
     "overlap/*",
+    *_names(("shared/*",), STS_DEV_TASKS, ("train", "dev", "test")),
 )
 TRAJECTORY = tuple(f"*/{metric}" for metric in _GEOMETRY)
 

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from replicse.checked import Checked, Id, Number, Positive, Text, Whole
+from replicse.registry.encoders import ClassifierHead, Scaling, SimilarityHead, TaskHead
 
 Views = Annotated[tuple[Annotated[Whole, Field(ge=0)], ...], Field(min_length=1)]
 Ratio = Annotated[Number, Field(gt=0, lt=1)]
@@ -51,6 +52,10 @@ class TermParameters(Checked):
     def lacks(self) -> str:
         """Return what a complete term must be given besides; blank where nothing is missing."""
         return ""
+
+    def task_head(self) -> TaskHead | None:
+        """Return what predicts the labels of the corpus, for a term that reads them."""
+        return None
 
 
 class InfoNCEParameters(TermParameters):
@@ -202,6 +207,58 @@ class CorrectiveLanguageModellingParameters(Rewriting):
     term: Literal["corrective-lm"]
 
 
+class LabelledParameters(TermParameters):
+    """What the terms on labels share: the task whose head they train."""
+
+    task: Id
+
+    def named_views(self) -> Iterable[int]:
+        """Return the sentences that are read: the first views."""
+        return self.vector_views(0)
+
+    def vector_views(self, count: int) -> Sequence[int]:
+        """Return as many of the first views as the head reads sentences."""
+        return range(getattr(self.task_head(), "sentences", 2))
+
+
+class CrossEntropyParameters(LabelledParameters):
+    """Cross-entropy of a classifier with a label in 0 to `classes` - 1 (2-Tier SimCSE, sentiment; methods 5)."""
+
+    implementation: ClassVar[str] = "replicse.objective.labelled:CrossEntropy"
+    term: Literal["cross-entropy"]
+    classes: Annotated[Whole, Field(ge=2)]
+    sentences: Literal[1, 2] = 1
+
+    def task_head(self) -> TaskHead:
+        """Return the classifier."""
+        return ClassifierHead(kind="classifier", classes=self.classes, sentences=self.sentences)
+
+
+class BinaryCrossEntropyParameters(LabelledParameters):
+    """Binary cross-entropy of a logit of yes; with several classes, of each class against all others."""
+
+    implementation: ClassVar[str] = "replicse.objective.labelled:BinaryCrossEntropy"
+    term: Literal["binary-cross-entropy"]
+    classes: Annotated[Whole, Field(ge=1)] = 1
+    sentences: Literal[1, 2] = 2
+
+    def task_head(self) -> TaskHead:
+        """Return the classifier."""
+        return ClassifierHead(kind="classifier", classes=self.classes, sentences=self.sentences)
+
+
+class MeanSquaredErrorParameters(LabelledParameters):
+    """Squared error of a scaled cosine against human ratings from 0 to 5 (2-Tier SimCSE, Table 1)."""
+
+    implementation: ClassVar[str] = "replicse.objective.labelled:MeanSquaredError"
+    term: Literal["mean-squared-error"]
+    scaling: Scaling = "sigmoid"
+
+    def task_head(self) -> TaskHead:
+        """Return the scaled cosine."""
+        return SimilarityHead(kind="similarity", scaling=self.scaling)
+
+
 # The registry: every term of an objective, told apart by `term`.
 Term = Annotated[
     InfoNCEParameters
@@ -210,6 +267,9 @@ Term = Annotated[
     | MaskedLanguageModellingParameters
     | ReplacedTokenDetectionParameters
     | ConditionalMaskedLanguageModellingParameters
-    | CorrectiveLanguageModellingParameters,
+    | CorrectiveLanguageModellingParameters
+    | CrossEntropyParameters
+    | BinaryCrossEntropyParameters
+    | MeanSquaredErrorParameters,
     Field(discriminator="term"),
 ]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 Records = Sequence[Mapping[str, Any]]
-TEXTS = ("method", "step", "source", "label", "encoder", "group", "row", "metric")
+TEXTS = ("method", "step", "source", "label", "encoder", "group", "row", "column", "metric")
 
 # Okabe and Ito's palette, told apart by colour-blind readers; every line differs in its marker too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
@@ -189,6 +189,24 @@ def bars(records: "DataFrame") -> "Figure":
     return figure
 
 
+def heat(records: "DataFrame") -> "Figure":
+    """Draw a number for each row and column as a shade. Records: row, column, value, metric; first row lowest."""
+    rows, columns = (list(dict.fromkeys(records[side])) for side in ("row", "column"))
+    grid = records.pivot_table(index="row", columns="column", values="value").loc[rows, columns].to_numpy()
+    figure = _figure(3.6)
+    axes = figure.subplots()
+    shades = axes.imshow(grid, origin="lower", cmap="cividis", vmin=0, aspect="auto")
+    for (row, column), value in np.ndenumerate(grid):
+        ink = "white" if value < np.nanmax(grid) / 2 else INK
+        axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=7.5, color=ink)
+    axes.set_xticks(range(len(columns)), columns)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.tick_params(length=0)
+    axes.set(xlabel="predicted")
+    figure.colorbar(shades, ax=axes, label=records["metric"].iloc[0])
+    return figure
+
+
 DRAWERS: dict[str, Callable[["DataFrame"], "Figure"]] = {
     "trajectory": trajectory,
     "scatter": scatter,
@@ -197,6 +215,7 @@ DRAWERS: dict[str, Callable[["DataFrame"], "Figure"]] = {
     "density-own-scales": partial(density, own_scales=True),
     "profile": profile,
     "bars": bars,
+    "heat": heat,
 }
 # Where a label may stand beside its point, the nearest first: how far away, and which end of it is nearest.
 SPOTS = [

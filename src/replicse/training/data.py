@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from replicse.data.store import TokenColumn, open_store
 from replicse.encoder.batch import TokenBatch
@@ -23,6 +25,7 @@ class TrainingData:
             )
         self.rows = len(self.columns[0])
         self.batch_size, self.seed = batch_size, seed
+        self.labels = self.columns[0].labels
         # A column used twice is read and packed once.
         self.distinct = [list(map(str, stores)).index(str(store)) for store in stores]
 
@@ -31,15 +34,17 @@ class TrainingData:
         steps = epochs * math.ceil(self.rows / self.batch_size)
         return steps if at_most is None else min(steps, at_most)
 
-    def batches(self, start: int, steps: int) -> Iterator[list[TokenBatch]]:
-        """Yield the view columns of steps `start` .. `steps` - 1; a resumed run sees the same batches."""
+    def batches(self, start: int, steps: int) -> Iterator[tuple[list[TokenBatch], Tensor | None]]:
+        """Yield the view columns and labels of steps `start` .. `steps` - 1; a resumed run sees the same batches."""
         per_epoch = math.ceil(self.rows / self.batch_size)
         for epoch in range(start // per_epoch, math.ceil(steps / per_epoch)):
             order = np.random.default_rng([self.seed, epoch]).permutation(self.rows)
             first = max(start, epoch * per_epoch)
             for step in range(first, min(steps, (epoch + 1) * per_epoch)):
                 place = (step - epoch * per_epoch) * self.batch_size
-                yield self._columns(order[place : place + self.batch_size])
+                rows = order[place : place + self.batch_size]
+                labels = None if self.labels is None else torch.from_numpy(self.labels[rows])
+                yield self._columns(rows), labels
 
     def _columns(self, chosen: np.ndarray) -> list[TokenBatch]:
         packed = {
@@ -47,3 +52,16 @@ class TrainingData:
             for index in set(self.distinct)
         }
         return [packed[index] for index in self.distinct]
+
+
+def in_turn(
+    sources: Sequence[TrainingData], start: int, steps: int
+) -> Iterator[tuple[int, list[TokenBatch], Tensor | None]]:
+    """Yield place of the source, view columns and labels of each step: one batch of each source in turn."""
+    count = len(sources)
+    each = [
+        source.batches(len(range(place, start, count)), len(range(place, steps, count)))
+        for place, source in enumerate(sources)
+    ]
+    for step in range(start, steps):
+        yield step % count, *next(each[step % count])

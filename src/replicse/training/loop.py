@@ -1,28 +1,30 @@
 """The training loop: one for every objective, resumable, with selection on a development set."""
 
+import itertools
 import logging
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from replicse.data.store import open_store
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.sentence import SentenceEncoder
-from replicse.errors import Failed
+from replicse.encoder.task_heads import save_task_heads
+from replicse.errors import BadInput, Failed
 from replicse.files import write_json
 from replicse.objective import Objective, Step
 from replicse.study.plan.specs import RunSpec
-from replicse.training.data import TrainingData
+from replicse.training.data import TrainingData, in_turn
 from replicse.training.model import device_for, open_model
 from replicse.training.optimiser import AdamW
 from replicse.training.ppmi import ppmi_embeddings
-from replicse.training.selection import Selection
+from replicse.training.selection import selection_of
 from replicse.training.state import RunState, StopSignal
 
 log = logging.getLogger(__name__)
@@ -55,6 +57,16 @@ class TrainJob:
 
 
 @dataclass
+class Source:
+    """A source of batches: data, objective, the views that are encoded, and whether the first two are one text."""
+
+    data: TrainingData
+    objective: Objective
+    encoded: list[int]
+    repeated: bool
+
+
+@dataclass
 class Trainer:
     """One training run from its first step, or from its last saved state, to its checkpoints on disk.
 
@@ -80,25 +92,37 @@ class Trainer:
         if spec.init.fresh and spec.init.fresh.embeddings == "ppmi":
             self._set_embeddings()
         self.model.to(self.device)
-        self.objective = Objective(spec.objective)
-        self.encoded = self.objective.vector_views(len(spec.views))
-        self.objective.prepare(self.model)
-        self.objective.to(self.device)
-        self.data = TrainingData(self.job.stores, spec.optimisation.batch_size, spec.seed)
-        self.steps = self.data.steps(spec.optimisation.epochs, spec.optimisation.steps)
-        parameters = [*self.model.trained(), *self.objective.parameters()]
+        self.sources = list(self._sources())
+        self.objectives = nn.ModuleList(source.objective for source in self.sources)
+        self.objectives.to(self.device)
+        options, count = spec.optimisation, len(self.sources)
+        self.steps = self.sources[0].data.steps(options.epochs, None) * count
+        self.steps = min(self.steps, options.steps or self.steps)
+        parameters = [*self.model.trained(), *self.objectives.parameters()]
         self.optimiser = AdamW(parameters, spec.optimisation.weight_decay)
         self.generator = torch.Generator().manual_seed(spec.seed)
         # Only fp16 needs loss scaling: bf16 has the range of fp32 (methods 1.4).
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=spec.precision == "fp16")
-        self.repeated = len(spec.views) > 1 and spec.views[0] == spec.views[1]
         self.history: list[dict[str, Any]] = []
         self.best: dict[str, Any] | None = None
         self.machines = [self.machine]
-        parts = {"model": self.model, "objective": self.objective}
+        parts = {"model": self.model, "objective": self.objectives}
         parts |= {"optimiser": self.optimiser, "scaler": self.scaler}
         self.state = RunState(self.state_folder, parts, self.generator)
-        self.selection: Selection | None = None
+        self.selection: Callable[[SentenceEncoder], float | None] | None = None
+
+    def _sources(self) -> Iterator["Source"]:
+        """Yield what the run trains on, each source with its stores and its objective."""
+        stores, options = iter(self.job.stores), self.job.spec.optimisation
+        for spec in self.job.spec.sources:
+            objective = Objective(spec.objective)
+            objective.prepare(self.model)
+            own = list(itertools.islice(stores, len(spec.views)))
+            data = TrainingData(own, options.batch_size, self.job.spec.seed)
+            if data.labels is None and any(term.task_head() for term in spec.objective):
+                raise BadInput(f"{own[0]}: the store has no labels; delete the folder and prepare it again")
+            repeated = len(spec.views) > 1 and spec.views[0] == spec.views[1]
+            yield Source(data, objective, objective.vector_views(len(spec.views)), repeated)
 
     def _set_embeddings(self) -> None:
         """Start token embeddings from co-occurrence counts of the first view, where a token occurs in it."""
@@ -116,8 +140,9 @@ class Trainer:
             first, spoken, saved = step, time.monotonic(), time.monotonic()
             if step == 0:
                 self._visit(0, loss=None)
-            for columns in self.data.batches(step, self.steps):
-                loss = self._update(step, columns)
+            batches = in_turn([source.data for source in self.sources], step, self.steps)
+            for place, columns, labels in batches:
+                loss = self._update(step, self.sources[place], columns, labels)
                 step += 1
                 if self.device.type == "cpu":
                     self._check(step, loss)
@@ -135,16 +160,19 @@ class Trainer:
                 self._check(step, loss)
         self._finish(step, time.monotonic() - start, step - first)
 
-    def _update(self, step: int, columns: list[TokenBatch]) -> Tensor:
+    def _update(self, step: int, source: Source, columns: list[TokenBatch], labels: Tensor | None) -> Tensor:
         options = self.job.spec.optimisation
-        rate = options.learning_rate * schedule(step, self.steps, options.warmup)
+        rate = options.learning_rate * schedule(step, self.steps, options.warmup, options.decay)
         self.model.train()
-        columns = self.objective.edit(self._moved(columns), self.model, self.generator)
+        if self.job.spec.dropout.schedule != "constant":
+            self.model.set_progress(step / self.steps)
+        labels = None if labels is None else labels.to(self.device)
+        columns = source.objective.edit(self._moved(columns), self.model, self.generator)
         precision = self.job.spec.precision
         with torch.autocast(self.device.type, DTYPES[precision], enabled=precision != "fp32"):
             pooling = self.job.spec.pooling.train
-            vectors = self.model.vectors(columns, pooling, self.repeated, self.encoded)
-            loss = self.objective(Step(vectors, columns, self.model, self.generator))
+            vectors = self.model.vectors(columns, pooling, source.repeated, source.encoded)
+            loss = source.objective(Step(vectors, columns, self.model, self.generator, labels))
         self.optimiser.zero_grad()
         self.scaler.scale(loss).backward()
         self.scaler.unscale_(self.optimiser)
@@ -181,14 +209,16 @@ class Trainer:
 
     def _save_encoder(self, name: str) -> None:
         # A head that no objective trained is noise: the next run of a chain must draw its own.
-        trained = bool(self.encoded) and self.job.spec.pooling.train == "cls-head"
+        encoded = any(source.encoded for source in self.sources)
+        trained = encoded and self.job.spec.pooling.train == "cls-head"
         self.model.backbone.save(self.out / name, self.model.head if trained else None)
+        save_task_heads(self.out / name, self.model.task_heads)
 
     def _dev_score(self) -> float | None:
         if self.selection is None:
             spec = self.job.spec
-            self.selection = Selection(self.data_root, spec.selection.metric)
             model = self.model
+            self.selection = selection_of(self.data_root, spec.selection, dict(model.task_heads.items()))
             self.vectors = SentenceEncoder(model.backbone, model.head, self.job.tokenizer, spec.pooling.test)
         return self.selection(self.vectors)
 
@@ -227,7 +257,7 @@ class Trainer:
             self.out / "metrics.json",
             {
                 "steps": step,
-                "rows": self.data.rows,
+                "rows": sum(source.data.rows for source in self.sources),
                 "parameters": self.optimiser.moved,
                 "skipped": step - self.optimiser.taken,
                 "history": self.history,
@@ -242,9 +272,11 @@ class Trainer:
         self.state.remove()
 
 
-def schedule(step: int, steps: int, warmup: float) -> float:
-    """Return the learning-rate factor of a 0-based step: linear warm-up share, then linear decay to 0."""
+def schedule(step: int, steps: int, warmup: float, decay: str = "linear") -> float:
+    """Return the learning-rate factor of a 0-based step: linear warm-up share, then linear decay to 0, or none."""
     rising = math.ceil(warmup * steps)
     if step < rising:
         return step / rising
+    if decay == "none":
+        return 1.0
     return (steps - step) / max(1, steps - rising)

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from replicse.data.tokenizer import load_tokenizer, special_ids
@@ -14,6 +15,7 @@ from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead, make_head, stored_head
 from replicse.encoder.opening import open_backbone
 from replicse.encoder.pooling import need_of, pool
+from replicse.encoder.task_heads import stored_task_heads, task_heads
 from replicse.registry.encoders import Architecture
 from replicse.study.plan.specs import DropoutRates, RunSpec
 
@@ -28,11 +30,21 @@ class SentenceModel(nn.Module):
     def __init__(self, backbone: Backbone, head: SentenceHead, two: bool, dropout: DropoutRates) -> None:
         super().__init__()
         self.backbone, self.head, self.dropout = backbone, head, dropout
-        self.backbone.set_dropout(dropout.hidden, dropout.attention)
+        self.task_heads = nn.ModuleDict()
         self.second: nn.ModuleList | None = None
         if two:
             self.second = nn.ModuleList([copy.deepcopy(backbone), copy.deepcopy(head)])
             self.second[0].drop_token_head()
+        self.pooled_rate = 0.0
+        self.set_progress(0)
+
+    def set_progress(self, progress: float) -> None:
+        """Set the rates of dropout that hold at some progress of the training, from 0 to 1."""
+        rates = self.dropout
+        factor = rates.factor(progress)
+        self.pooled_rate = rates.pooled * factor
+        for backbone in (self.backbone, *([self.second[0]] if self.second else [])):
+            backbone.set_dropout(rates.hidden * factor, rates.attention * factor)
 
     def trained(self) -> list[nn.Parameter]:
         """Return all parameters, in the order in which the norms of their gradients are summed."""
@@ -40,7 +52,7 @@ class SentenceModel(nn.Module):
         apart = {id(parameter) for parameter in token_head}
         encoder = [parameter for parameter in self.backbone.parameters() if id(parameter) not in apart]
         second = [] if self.second is None else self.second.parameters()
-        return [*encoder, *self.head.parameters(), *token_head, *second]
+        return [*encoder, *self.head.parameters(), *token_head, *second, *self.task_heads.parameters()]
 
     def vectors(
         self,
@@ -55,7 +67,11 @@ class SentenceModel(nn.Module):
         same too (fixed masks, or no dropout at all), the second vector is the first: encoded once (methods 1.7).
         """
         views = range(len(columns)) if views is None else views
-        same_masks = self.dropout.masks == "fixed" or not (self.dropout.hidden or self.dropout.attention)
+        rates = self.dropout
+        drawn = (
+            rates.hidden or rates.attention or rates.pooled or getattr(self.head.settings, "standout", None)
+        )
+        same_masks = rates.masks == "fixed" or not drawn
         once = repeated and same_masks and {0, 1} <= set(views)
         encoded = [view for view in views if not (once and view == 1)]
         if self.second is None:
@@ -63,6 +79,8 @@ class SentenceModel(nn.Module):
         else:
             found = _encode(self.backbone, self.head, columns, [v for v in encoded if v == 0], pooling)
             found |= _encode(*self.second, columns, [v for v in encoded if v > 0], pooling)
+        if self.pooled_rate and self.training:
+            found = {view: F.dropout(vectors, self.pooled_rate) for view, vectors in found.items()}
         if once:
             found[1] = found[0]
         return [found.get(view) for view in range(len(columns))]
@@ -96,7 +114,11 @@ def open_model(spec: RunSpec, init: Path | None, tokenizer: Path) -> SentenceMod
         head = stored_head(init) if spec.init.keep_head else None
     if head is None or head.settings != spec.head:
         head = make_head(spec.head, backbone.hidden)
-    return SentenceModel(backbone, head, spec.encoders == "two", spec.dropout)
+    model = SentenceModel(backbone, head, spec.encoders == "two", spec.dropout)
+    width = head.width if spec.pooling.train == "cls-head" else backbone.hidden
+    kept = stored_task_heads(init, width) if init and spec.init.keep_head else {}
+    model.task_heads = task_heads(spec.terms, width, kept)
+    return model
 
 
 def fresh_backbone(architecture: Architecture, tokenizer: Path) -> Backbone:

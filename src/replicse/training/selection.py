@@ -1,21 +1,39 @@
-"""Selection of the best checkpoint: a similarity score on a development set, read once and tokenised once."""
+"""Selection of the best checkpoint: a score on a development set, read once and tokenised once; higher is better."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
+
+from torch import nn
 
 from replicse.data.sts import load_sts
 from replicse.encoder.sentence import SentenceEncoder
+from replicse.evaluation.heads import load_labelled, predicted_scores
 from replicse.evaluation.sts import predict, score_task
+from replicse.registry.runs import SelectionRule
 
 
-class Selection:
-    """Score an encoder by a metric path that the spec has checked, such as `sts-dev/STS-B/all`; higher is better."""
+def selection_of(
+    root: Path, rule: SelectionRule, heads: Mapping[str, nn.Module]
+) -> Callable[[SentenceEncoder], float | None]:
+    """Return what scores an encoder by a metric path that the spec has checked; None where the score is undefined.
 
-    def __init__(self, root: Path, metric: str) -> None:
-        _, task, self.aggregation = metric.split("/")
-        self.subsets = load_sts(root, task, "dev")
+    The path is one of a similarity set, such as `sts-dev/STS-B/all`, or of a labelled task, `heads-dev/SST/accuracy`.
+    """
+    _, task, key = rule.metric.split("/")
+    if rule.task:
+        labelled = load_labelled(root, rule.data)
 
-    def __call__(self, vectors: SentenceEncoder) -> float | None:
-        """Return the score, or None where it is undefined (a collapsed encoder)."""
+        def task_score(vectors: SentenceEncoder) -> float | None:
+            vectors.forget()
+            vectors.prepare(labelled.every)
+            return predicted_scores(labelled, vectors, heads.get(task))[key]
+
+        return task_score
+    subsets = load_sts(root, task, "dev")
+
+    def sts_score(vectors: SentenceEncoder) -> float | None:
         vectors.forget()
-        vectors.prepare(sentence for subset in self.subsets for sentence in (*subset.first, *subset.second))
-        return score_task(self.subsets, predict(self.subsets, vectors))[0][self.aggregation]
+        vectors.prepare(sentence for subset in subsets for sentence in (*subset.first, *subset.second))
+        return score_task(subsets, predict(subsets, vectors))[0][key]
+
+    return sts_score

@@ -4,7 +4,7 @@ import csv
 import gzip
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
@@ -90,7 +90,7 @@ def write_world(root: Path | str, seed: int = 0, sentences: int = FULL) -> dict[
 
 
 def _header_lines(relative: str) -> int:
-    return int(any(part in relative for part in ("SICK/", "MRPC/", "nli_triples.csv", "qqp.tsv")))
+    return int(any(part in relative for part in ("SICK/", "MRPC/", "nli_triples.csv", "qqp.tsv", "minbert/")))
 
 
 def _encoded(relative: str, lines: Lines) -> bytes:
@@ -447,11 +447,65 @@ def question_pairs(random: Random, count: Count) -> Files:
     lines = ["id\tquestion1\tquestion2\tis_duplicate"]
     for number in range(count(600)):
         same = random.random() < 0.4
-        starts = random.sample(("why is it that", "is it true that", "how come"), 2)
-        pair = zip(starts, _duplicate(random, same, "story"), strict=True)
-        one, other = (cased([*start.split(), *words], "?") for start, words in pair)
+        one, other = _asked(random, same)
         lines.append(f"q{number:06d}\t{one}\t{other}\t{int(same)}")
     return {"pairs/qqp/qqp.tsv": lines}
+
+
+def course(random: Random, count: Count) -> Files:
+    """Return the labelled sets that 2-Tier SimCSE trains on: SST in five classes, CFIMDB, Quora, STS (methods 5)."""
+    files: Files = {}
+    for split, rows in (("train", 400), ("dev", 150)):
+        graded_reviews = [
+            (_sentiment(random, degree), degree) for degree in _in_turn(range(5), count(rows), random)
+        ]
+        films = [
+            (_sentiment(random, 4 * sign), sign) for sign in _in_turn(range(2), count(rows // 2), random)
+        ]
+        questions = [(*_asked(random, bool(same)), same) for same in _in_turn((1, 0, 0), count(rows), random)]
+        rated = []
+        for _ in range(count(rows)):
+            first, second, one, other = _pair(random)
+            rated.append((tokenised(one), tokenised(other), f"{graded(first, second, random):.1f}"))
+        for name, columns, lines in (
+            ("ids-sst", ("sentence", "sentiment"), graded_reviews),
+            ("ids-cfimdb", ("sentence", "sentiment"), films),
+            ("quora", ("sentence1", "sentence2", "is_duplicate"), questions),
+            ("sts", ("sentence1", "sentence2", "similarity"), rated),
+        ):
+            cells = [
+                ("", "id", *columns),
+                *((place, f"{name}{place}", *line) for place, line in enumerate(lines)),
+            ]
+            files[f"minbert/{name}-{split}.csv"] = ["\t".join(map(str, line)) for line in cells]
+    return files
+
+
+def _in_turn(labels: Sequence[int], rows: int, random: Random) -> list[int]:
+    found = [labels[row % len(labels)] for row in range(rows)]
+    random.shuffle(found)
+    return found
+
+
+def _sentiment(random: Random, degree: int) -> str:
+    """Return a sentence on a film from 0, blame, over 2, a plot, to 4, praise; 1 and 3 are weaker in what they say."""
+    cinema = REVIEW_TOPICS["cinema"]
+    if degree == 2:
+        event = random_event(random, cinema)
+        return tokenised(tell(event, word(event, random), random, "caption"))
+    thing = random.choice(random.choice(cinema.things))
+    first, second = (random.choice(concept) for concept in random.sample(qualities(cinema, degree > 2), 2))
+    if degree in (1, 3):
+        return tokenised(f"the {thing} is somewhat {first}".split())
+    return tokenised(f"the {thing} is really {first} and very {second}".split())
+
+
+def _asked(random: Random, same: bool) -> tuple[str, str]:
+    """Return two questions about events, of which the second asks the same or not."""
+    starts = random.sample(("why is it that", "is it true that", "how come"), 2)
+    pair = zip(starts, _duplicate(random, same, "story"), strict=True)
+    one, other = (cased([*start.split(), *words], "?") for start, words in pair)
+    return one, other
 
 
 def captions(random: Random, count: Count) -> Files:
@@ -558,6 +612,7 @@ SECTIONS: tuple[Callable[[Random, Count], Files], ...] = (
     paraphrase_corpus,
     inference,
     question_pairs,
+    course,
     captions,
     machine_paraphrases,
     synonyms,

@@ -22,6 +22,7 @@ def records_of(item: ItemResult) -> list[Record]:
         "spectrum": _spectrum,
         "density": _density,
         "density-own-scales": _density,
+        "heat": _heat,
     }
     return list(makers.get(item.figure, _profile)(item))
 
@@ -102,6 +103,21 @@ def _density(item: ItemResult) -> Iterator[Record]:
             if isinstance(part, Mapping) and "density" in part:
                 for cosine, height in zip(middles, part["density"] or (), strict=False):
                     yield {"encoder": encoder, "group": group, "cosine": cosine, "density": height}
+
+
+def _heat(item: ItemResult) -> Iterator[Record]:
+    """Yield our number of each row and column."""
+    cells = _cells(item)
+    for row in item.rows:
+        for column in item.columns:
+            cell = cells.get(("", row.id, column.id, column.metric))
+            if cell is not None and cell.reproduced is not None:
+                yield {
+                    "row": row.label,
+                    "column": column.label,
+                    "value": cell.reproduced,
+                    "metric": _metric(column),
+                }
 
 
 def _cells(item: ItemResult) -> dict[tuple[str, str, str, str], CellResult]:

@@ -47,7 +47,8 @@ class FreshRequest(Checked):
 class InitRequest(Checked):
     """Where weights come from: a backbone of the scale, nothing, or the end of another recipe's run of the same seed.
 
-    A chain `{use: simcse/unsup}` is trained per seed, with what `run` changes in it; `keep_head` goes on with its head.
+    A chain `{use: simcse/unsup}` is trained per seed, with what `run` changes in it; `keep_head` goes on with its
+    heads, with a backbone's own pooler too.
     """
 
     backbone: Id | None = None
@@ -61,8 +62,10 @@ class InitRequest(Checked):
     def _is_one_source(self) -> Self:
         if sum(each is not None for each in (self.backbone, self.fresh, self.use)) != 1:
             raise ValueError("exactly one of backbone, fresh, use")
-        if self.use is None and (self.run or self.checkpoint or self.keep_head):
-            raise ValueError("run, checkpoint and keep_head beside use only")
+        if self.use is None and (self.run or self.checkpoint):
+            raise ValueError("run and checkpoint beside use only")
+        if self.fresh is not None and self.keep_head:
+            raise ValueError("keep_head beside use or backbone")
         return self
 
 
@@ -73,6 +76,14 @@ class ViewRequest(Checked):
     augment: Augmentation | None = None
 
 
+class SourceRequest(Checked):
+    """A further source of a run: a corpus of the scale, views of it, and the objective on them."""
+
+    corpus: Id
+    views: Annotated[tuple[ViewRequest, ...], Field(min_length=1)]
+    objective: Annotated[tuple[Term, ...], Field(min_length=1)]
+
+
 class RunRequest(Checked):
     """Any part of a run; what is not given comes from the recipe below it, and from the defaults of a run."""
 
@@ -80,6 +91,7 @@ class RunRequest(Checked):
     corpus: Id | None = None
     views: Annotated[tuple[ViewRequest, ...], Field(min_length=1)] | None = None
     objective: Annotated[tuple[Term, ...], Field(min_length=1)] | None = None
+    beside: tuple[SourceRequest, ...] | None = None
     encoders: typing.Literal["shared", "two"] | None = None
     dropout: DropoutRates | None = None
     pooling: PoolingChoice | None = None
@@ -91,10 +103,11 @@ class RunRequest(Checked):
 
     @model_validator(mode="after")
     def _names_backbones(self) -> Self:
-        for term in self.objective or ():
+        beside = self.beside or ()
+        for term in (*(self.objective or ()), *(term for source in beside for term in source.objective)):
             if isinstance(getattr(term, "generator", None), str):
                 raise ValueError(f"the generator of {term.term} by name: {{backbone: NAME}}")
-        for view in self.views or ():
+        for view in (*(self.views or ()), *(view for source in beside for view in source.views)):
             if getattr(view.augment, "encoder", None):
                 raise ValueError("the masked-LM of an augmentation by name: backbone: NAME")
         return self

@@ -247,7 +247,7 @@ class Item(Checked):
     id: Text
     kind: Literal["table", "figure"]
     figure: Literal[
-        "", "trajectory", "scatter", "spectrum", "density", "density-own-scales", "profile", "bars"
+        "", "trajectory", "scatter", "spectrum", "density", "density-own-scales", "profile", "bars", "heat"
     ] = ""
     title: Text
     place: Text

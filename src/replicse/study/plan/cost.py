@@ -35,27 +35,30 @@ def layer_parameters(source: Init, sources: Sources) -> int | None:
 def passed_parameters(run: RunSpec, sources: Sources) -> float | None:
     """Return the parameters that all views of one row pass in training; a pass without gradients counts a third.
 
-    Each term says what it costs: the views it reads as vectors, further passes, and passes of its frozen generator.
+    Several sources take turns, so that a row costs their mean. Each term says what it costs: the views it reads as
+    vectors, further passes, and passes of its frozen generator.
     """
     size = layer_parameters(run.init, sources)
     if size is None:
         return None
-    count = len(run.views)
-    encoded = {view for term in run.objective for view in term.vector_views(count)}
-    passed: float = size * (len(encoded) + sum(term.passes(count) for term in run.objective))
-    for term in run.objective:
+    passed = 0.0
+    for source in run.sources:
+        count = len(source.views)
+        encoded = {view for term in source.objective for view in term.vector_views(count)}
+        passed += size * (len(encoded) + sum(term.passes(count) for term in source.objective))
+    for term in run.terms:
         if term.generator_passes():
             generator = layer_parameters(sources[term.generator], sources)
             if generator is None:
                 return None
             passed += FROZEN * generator * term.generator_passes()
-    return passed
+    return passed / len(run.sources)
 
 
 def run_hours(run: RunSpec, rows: int | None, speed: float, sources: Sources) -> float | None:
     """Return the hours of a run on a device of `speed` operations per second; None where a size is not known."""
     options = run.optimisation
-    steps = options.epochs * math.ceil(rows / options.batch_size) if rows else None
+    steps = options.epochs * math.ceil(rows / options.batch_size) * len(run.sources) if rows else None
     if options.steps is not None:
         steps = min(steps or options.steps, options.steps)
     passed = passed_parameters(run, sources)

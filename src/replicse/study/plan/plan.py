@@ -143,8 +143,10 @@ class Plan:
     def needed_folders(self, run_id: str) -> list[str]:
         """Return the folders of weights a run stands on: initial weights, generators, a view's masked-LM."""
         run = self.runs[run_id]
-        generators = (getattr(term, "generator", None) for term in run.objective)
-        proposers = (getattr(view.augment, "encoder", None) for view in run.views)
+        generators = (getattr(term, "generator", None) for term in run.terms)
+        proposers = (
+            getattr(view.augment, "encoder", None) for source in run.sources for view in source.views
+        )
         return [str(folder) for folder in (self.init_folder(run), *generators, *proposers) if folder]
 
     @cached_property
@@ -212,7 +214,11 @@ class Plan:
 
     def count_job(self) -> dict[str, Any]:
         """Return the paths that are counted from the data, and the recipes of the corpora among them."""
-        named = {path.split("/")[2] for path in self.counted if path.split("/")[1] in ("corpus", "overlap")}
+        named = {
+            path.split("/")[2]
+            for path in self.counted
+            if path.split("/")[1] in ("corpus", "overlap", "shared")
+        }
         corpora = {name: self.scale.corpus(name, "data counts") for name in sorted(named)}
         return {"read": sorted(self.counted), "corpora": corpora}
 
@@ -230,7 +236,7 @@ class Plan:
     def train_needs(self, run_id: str) -> list[str]:
         """Return the files a train job reads: stores, tokenizer, initial weights, and those of its generators."""
         job, run = self.train_job(run_id), self.runs[run_id]
-        folders = [job["init"], *(getattr(term, "generator", None) for term in run.objective)]
+        folders = [job["init"], *(getattr(term, "generator", None) for term in run.terms)]
         return [
             *(f"{store}/store.json" for store in dict.fromkeys(job["stores"])),
             job["tokenizer"],

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from replicse.errors import BadInput, nearest
+from replicse.registry.suites import SUITES
 from replicse.study.paper.config import Config, checked_config
 from replicse.study.paper.layers import layered, merged
 from replicse.study.paper.lock import SIMCSE_DATA, Lock, load_lock
@@ -240,16 +241,18 @@ class Planner:
             self.plan.suites.setdefault(encoder, set()).add(suite)
             if suite == "trajectory":
                 self._keep(encoder, item)
-            if suite.startswith("retrieval"):
-                queries = self.plan.scale.options.get(suite, {}).get("queries", {})
-                name = path.split("/")[2]
-                if name not in queries:
+            entry = SUITES.get(suite)
+            if entry and entry.named_by:
+                known = self.plan.scale.options.get(suite, {}).get(entry.named_by, {})
+                if (name := entry.name_in(path)) not in known:
                     where = f"{item.file}: column {column.id}: {self.plan.scale.file}"
-                    raise BadInput(f'{where} has no query "{name}" for {suite}{nearest(name, queries)}')
+                    raise BadInput(
+                        f'{where} has no "{name}" among the {entry.named_by} of {suite}{nearest(name, known)}'
+                    )
 
     def _check_corpus(self, item: Item, path: str) -> None:
         kind, name = path.split("/")[1:3]
-        if kind in ("corpus", "overlap"):
+        if kind in ("corpus", "overlap", "shared"):
             self.plan.scale.named("corpora", name, f"{item.file}: {path}")
 
     def _reported(self, item: Item, row: Row, column: AnyColumn) -> Reported | None:
@@ -436,27 +439,40 @@ class Planner:
         for part in PARTS:
             if part not in values:
                 raise BadInput(f"{where}: the run has no {part}; its recipe must give one")
-        self._check_columns(values["views"], values["corpus"], where)
         scale = self.plan.scale
-        corpus = scale.corpus(values["corpus"], where)
-        precision = self.plan.precision(paper)
-        values = {"precision": precision, **(scale.adjusted(values) if adjust else values)}
+        values = {"precision": self.plan.precision(paper), **(scale.adjusted(values) if adjust else values)}
+        values["selection"] = self._selection(values.get("selection", {}), where)
         found = []
         for seed in seeds:
             init, engine = self._init(paper, values["init"], seed, where)
-            chosen = {
-                "init": init,
-                "corpus": corpus,
-                "views": [self._view(view, seed, where) for view in values["views"]],
-                "objective": [self._term(term, seed, where) for term in values["objective"]],
-                "seed": seed.run,
-            }
+            chosen = {"init": init, **self._source(values, seed, where), "seed": seed.run}
+            chosen["beside"] = [self._source(source, seed, where) for source in values.get("beside", ())]
             spec = RunSpec.of({"engine": engine, **values, **chosen}, where)
             if spec.run_id not in self.plan.runs:
                 self.plan.runs[spec.run_id] = spec
                 self.plan.run_stores[spec.run_id] = self._run_stores(spec)
             found.append(spec.run_id)
         return found
+
+    def _source(self, values: Mapping[str, Any], seed: Chain, where: str) -> dict[str, Any]:
+        """Return corpus, views and objective of a source as the scale has them."""
+        self._check_columns(values["views"], values["corpus"], where)
+        return {
+            "corpus": self.plan.scale.corpus(values["corpus"], where),
+            "views": [self._view(view, seed, where) for view in values["views"]],
+            "objective": [self._term(term, seed, where) for term in values["objective"]],
+        }
+
+    def _selection(self, rule: Mapping[str, Any], where: str) -> dict[str, Any]:
+        """Return the rule of selection with the development set of its task, which the scale's options name."""
+        metric = rule.get("metric", "")
+        if not metric.startswith("heads-dev/"):
+            return dict(rule)
+        tasks, task = self.plan.scale.options.get("heads-dev", {}).get("tasks", {}), metric.split("/")[1]
+        if task not in tasks:
+            problem = f"has no task {task} for heads-dev{nearest(task, tasks)}"
+            raise BadInput(f"{where}: selection.metric: {self.plan.scale.file} {problem}")
+        return {**rule, "data": tasks[task]}
 
     def _init(
         self, paper: str, init: Mapping[str, Any], seed: Chain, where: str
@@ -473,7 +489,8 @@ class Planner:
             self.plan.tokenizers[tokenizer_id(tokenizer)] = tokenizer
             return {"fresh": {**init["fresh"], "tokenizer": tokenizer}}, "auto"
         found = self.backbone(init["backbone"], seed.backbone, where)
-        return found["source"], found["engine"]
+        kept = {"keep_head": True} if init.get("keep_head") else {}
+        return {**found["source"], **kept}, found["engine"]
 
     @contextmanager
     def _not_from_itself(self, start: Mapping[str, Any], where: str) -> Iterator[None]:
@@ -517,22 +534,23 @@ class Planner:
         return self.plan.encoder_folder(spec)
 
     def _run_stores(self, run: RunSpec) -> list[str]:
-        """Return the stores of a run's views, in their order."""
+        """Return the stores of the views of a run's sources, in their order."""
         tokenizer, length = self.plan.tokenizer_file(run.init), run.optimisation.max_length
         found = []
-        for view in run.views:
-            key = run.corpus["name"], view, tokenizer, length
-            if key not in self._stores:
-                spec = {
-                    "corpus": run.corpus,
-                    "view": view.plain(),
-                    "tokenizer": tokenizer,
-                    "max_length": length,
-                }
-                name = view.augment.name if view.augment else view.column
-                self._stores[key] = f"{run.corpus['name']}-{name}-{digest(spec)}"
-                self.plan.stores[self._stores[key]] = spec
-            found.append(self._stores[key])
+        for source in run.sources:
+            for view in source.views:
+                key = source.corpus["name"], view, tokenizer, length
+                if key not in self._stores:
+                    spec = {
+                        "corpus": source.corpus,
+                        "view": view.plain(),
+                        "tokenizer": tokenizer,
+                        "max_length": length,
+                    }
+                    name = view.augment.name if view.augment else view.column
+                    self._stores[key] = f"{source.corpus['name']}-{name}-{digest(spec)}"
+                    self.plan.stores[self._stores[key]] = spec
+                found.append(self._stores[key])
         return found
 
 

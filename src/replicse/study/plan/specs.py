@@ -84,10 +84,20 @@ class ViewSpec(Checked):
     augment: Augmentation | None = None
 
 
+class SourceSpec(Checked):
+    """What a run trains on: a corpus, the views of it, and the objective on them."""
+
+    corpus: dict[str, Any]
+    views: Annotated[tuple[ViewSpec, ...], Field(min_length=1)]
+    objective: Annotated[tuple[Term, ...], Field(min_length=1)]
+
+
 class RunSpec(Checked):
     """One training run. Two tables that ask for equal specs share one folder.
 
-    `corpus` is the recipe of a scale's corpus with its symbolic name. `head` is what pooling "cls-head" applies.
+    `corpus` is the recipe of a scale's corpus with its symbolic name. `beside` holds further sources: each step reads
+    a batch of one source, all in turn, and an epoch has passed when the first was read once. `head` is what pooling
+    "cls-head" applies.
     The trajectory is not part of the name: keeping checkpoints changes no number.
     """
 
@@ -95,6 +105,7 @@ class RunSpec(Checked):
     corpus: dict[str, Any]
     views: Annotated[tuple[ViewSpec, ...], Field(min_length=1)]
     objective: Annotated[tuple[Term, ...], Field(min_length=1)]
+    beside: tuple[SourceSpec, ...] = ()
     encoders: Literal["shared", "two"] = "shared"
     dropout: DropoutRates = DropoutRates()
     pooling: PoolingChoice = PoolingChoice()
@@ -108,15 +119,38 @@ class RunSpec(Checked):
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
-        for term in self.objective:
-            if term.lacks():
-                raise ValueError(f"term {term.term} with {term.lacks()}")
-            beyond = [view for view in term.named_views() if view >= len(self.views)]
-            if beyond:
-                raise ValueError(
-                    f"term {term.term} on views 0 to {len(self.views) - 1}, not on view {beyond[0]}"
-                )
+        for source in self.sources:
+            for term in source.objective:
+                if term.lacks():
+                    raise ValueError(f"term {term.term} with {term.lacks()}")
+                beyond = [view for view in term.named_views() if view >= len(source.views)]
+                if beyond:
+                    raise ValueError(
+                        f"term {term.term} on views 0 to {len(source.views) - 1}, not on view {beyond[0]}"
+                    )
+                if term.task_head() and source.corpus.get("format") != "labelled":
+                    raise ValueError(f"a labelled corpus for term {term.term}, not {source.corpus['name']}")
+        task, known = self.selection.task, {term.task for term in self.terms if term.task_head()}
+        if (
+            task
+            and task not in known
+            and not (self.selection.data and len(self.selection.data.sentences) == 2)
+        ):
+            raise ValueError(f"a head of task {task} to select by; the terms train {sorted(known)}")
+        if getattr(self.head, "standout", None) and self.pooling.train != "cls-head":
+            raise ValueError("pooling.train cls-head for a head with standout")
         return self
+
+    @property
+    def sources(self) -> tuple[SourceSpec, ...]:
+        """Return what the run trains on, its own corpus first."""
+        own = SourceSpec.model_construct(corpus=self.corpus, views=self.views, objective=self.objective)
+        return (own, *self.beside)
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """Return the terms of all sources."""
+        return tuple(term for source in self.sources for term in source.objective)
 
     def canonical(self) -> dict[str, Any]:
         """Return the plain data that names the run: nothing else is hashed."""

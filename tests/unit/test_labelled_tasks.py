@@ -1,0 +1,358 @@
+"""Labelled tasks: reading and storing labels, their losses and heads, dropout schedules, sources that take turns."""
+
+import math
+
+import micro
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from pydantic import TypeAdapter
+
+from replicse.data.corpora import labels_of, read_corpus
+from replicse.data.store import open_store, write_store
+from replicse.encoder.heads import make_head, stored_head
+from replicse.encoder.task_heads import make_task_head, scaled, stored_task_heads
+from replicse.errors import BadInput
+from replicse.evaluation import heads as suite
+from replicse.evaluation.heads import heat, load_labelled
+from replicse.evaluation.suites import run_suites
+from replicse.objective.terms import Step, make_term
+from replicse.registry.corpora import Labelled
+from replicse.registry.encoders import ClassifierHead, MlpHead, SimilarityHead
+from replicse.registry.runs import DropoutRates
+from replicse.registry.terms import Term
+from replicse.study.plan.specs import RunSpec
+from replicse.training.data import TrainingData, in_turn
+from replicse.training.loop import Trainer, TrainJob
+from replicse.training.model import SentenceModel
+
+PAIRS = {
+    "format": "labelled",
+    "name": "pairs",
+    "file": "pairs.tsv",
+    "sentences": ["one", "other"],
+    "label": "y",
+}
+CLASSES = {
+    "format": "labelled",
+    "name": "classes",
+    "file": "classes.tsv",
+    "sentences": ["text"],
+    "label": "y",
+}
+
+
+def term(**values):
+    return make_term(TypeAdapter(Term).validate_python(values))
+
+
+class Heads:
+    """A model that has nothing but task heads."""
+
+    def __init__(self, **heads):
+        self.task_heads = torch.nn.ModuleDict(heads)
+
+
+def step(vectors, labels, **heads):
+    return Step(vectors, [], Heads(**heads), torch.Generator(), labels)
+
+
+# Corpora and stores
+
+
+def write_table(path, header, rows):
+    path.write_text("\n".join("\t".join(row) for row in [header, *rows]) + "\n", encoding="utf-8")
+
+
+def test_labelled_rows_are_read_with_their_numbers(tmp_path):
+    rows = [("0", "a  b", "c", "1.5"), ("1", '"said ""so"" he"', "d", "0")]
+    write_table(tmp_path / "pairs.tsv", ("", "one", "other", "y"), rows)
+    plain = read_corpus(tmp_path, PAIRS)
+    assert plain == {"first": ["a b", '"said ""so"" he"'], "second": ["c", "d"], "label": ["1.5", "0"]}
+    assert read_corpus(tmp_path, {**PAIRS, "quoted": True})["first"] == ["a b", 'said "so" he']
+    assert labels_of(plain) == [1.5, 0.0]
+
+
+def test_a_label_that_is_no_number_is_refused_with_its_line(tmp_path):
+    write_table(tmp_path / "classes.tsv", ("text", "y"), [("a", "1"), ("b", "good")])
+    with pytest.raises(BadInput, match=r'classes.tsv:3: score is "good"'):
+        read_corpus(tmp_path, CLASSES)
+
+
+def test_what_is_held_out_shares_no_sentence_with_the_rest(tmp_path):
+    random = np.random.default_rng(0)
+    rows = [(f"s{a}", f"s{b}", "1") for a, b in random.integers(0, 400, (300, 2))]
+    write_table(tmp_path / "pairs.tsv", ("one", "other", "y"), rows)
+    sides = [
+        read_corpus(tmp_path, {**PAIRS, "part": {"keep": keep, "share": 0.1}})
+        for keep in ("train", "held-out")
+    ]
+    sentences = [{*side["first"], *side["second"]} for side in sides]
+    assert not sentences[0] & sentences[1]
+    assert sum(len(side["first"]) for side in sides) == 300
+    assert len(sides[1]["first"]) >= 30
+
+
+def test_a_store_keeps_labels_beside_its_rows_and_refuses_changed_ones(tmp_path):
+    tokenizer = micro.tokenizer_file(tmp_path)
+    write_store(tmp_path / "store", micro.sentences(5), tokenizer, 16, {}, labels=[0, 1, 2, 3, 4.5])
+    assert open_store(tmp_path / "store").labels.tolist() == [0, 1, 2, 3, 4.5]
+    np.save(tmp_path / "store" / "labels.npy", np.zeros(5, dtype=np.float32))
+    with pytest.raises(BadInput, match=r"labels.npy has another sha256"):
+        open_store(tmp_path / "store")
+
+
+# Terms
+
+
+def test_cross_entropy_against_a_slow_loop():
+    head = make_task_head(ClassifierHead(kind="classifier", classes=3), 4)
+    vectors, labels = torch.randn(6, 4), torch.tensor([0.0, 1, 2, 2, 1, 0])
+    found = term(term="cross-entropy", task="t", classes=3)(step([vectors], labels, t=head))
+    logits = head(vectors).tolist()
+    slow = [
+        math.log(sum(math.exp(value) for value in row)) - row[int(label)]
+        for row, label in zip(logits, labels, strict=True)
+    ]
+    assert found.item() == pytest.approx(sum(slow) / 6, abs=1e-6)
+
+
+def test_binary_cross_entropy_of_pairs_and_of_several_classes():
+    pairs = make_task_head(ClassifierHead(kind="classifier", classes=1, sentences=2), 4)
+    one, other, labels = torch.randn(6, 4), torch.randn(6, 4), torch.tensor([0.0, 1, 1, 0, 1, 0])
+    found = term(term="binary-cross-entropy", task="t")(step([one, other], labels, t=pairs))
+    logits = pairs(one, other)[:, 0].tolist()
+    slow = [
+        -math.log(1 / (1 + math.exp(-value if label else value)))
+        for value, label in zip(logits, labels.tolist(), strict=True)
+    ]
+    assert found.item() == pytest.approx(sum(slow) / 6, abs=1e-6)
+    classes = make_task_head(ClassifierHead(kind="classifier", classes=3), 4)
+    labels = torch.tensor([0.0, 1, 2, 2, 1, 0])
+    several = term(term="binary-cross-entropy", task="t", classes=3, sentences=1)
+    slow = [
+        -math.log(1 / (1 + math.exp(-value if place == label else value)))
+        for row, label in zip(classes(one).tolist(), labels.tolist(), strict=True)
+        for place, value in enumerate(row)
+    ]
+    assert several(step([one], labels, t=classes)).item() == pytest.approx(sum(slow) / 18, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("scaling", "at"),
+    [
+        ("sigmoid", lambda c: 5 / (1 + math.exp(-c))),
+        ("steep-sigmoid", lambda c: 5 / (1 + math.exp(-5 * c))),
+        ("linear", lambda c: 5 * (c + 1) / 2),
+        ("relu", lambda c: 5 * max(0, c)),
+        ("absolute", lambda c: 5 * abs(c)),
+    ],
+)
+def test_squared_error_of_each_scaling_in_closed_form(scaling, at):
+    head = make_task_head(SimilarityHead(kind="similarity", scaling=scaling), 2)
+    angles = torch.tensor([0.0, 1.0, 2.5])
+    one, other = torch.tensor([[1.0, 0.0]] * 3), torch.stack([angles.cos(), angles.sin()], 1)
+    labels = torch.tensor([5.0, 2.0, 0.0])
+    found = term(term="mean-squared-error", task="t", scaling=scaling)(step([one, other], labels, t=head))
+    slow = [
+        (at(math.cos(angle)) - label) ** 2
+        for angle, label in zip(angles.tolist(), labels.tolist(), strict=True)
+    ]
+    assert found.item() == pytest.approx(sum(slow) / 3, abs=1e-5)
+    assert float(scaled(torch.tensor(1.0), scaling)) <= 1
+
+
+# Dropout schedules
+
+
+def test_curriculum_dropout_follows_its_schedule():
+    rates = DropoutRates(hidden=0.3, attention=0.3, pooled=0.3, schedule="curriculum", gamma=10)
+    for progress in (0, 0.05, 0.1, 0.5, 1):
+        # Morerio et al. (2017): keep theta(t) = (1 - theta) exp(-gamma t) + theta, with theta = 0.7.
+        kept = (1 - 0.7) * math.exp(-10 * progress) + 0.7
+        assert 1 - 0.3 * rates.factor(progress) == pytest.approx(kept, abs=1e-12)
+    assert DropoutRates(hidden=0.3).factor(0) == 1
+
+
+class Recorder(torch.nn.Module):
+    """A backbone that only notes which rates it is given."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def set_dropout(self, hidden, attention):
+        self.seen.append((hidden, attention))
+
+
+def test_a_model_is_given_the_rates_of_its_progress():
+    backbone = Recorder()
+    rates = DropoutRates(hidden=0.2, attention=0.1, pooled=0.3, schedule="curriculum")
+    model = SentenceModel(backbone, torch.nn.Identity(), False, rates)
+    assert backbone.seen == [(0, 0)] and model.pooled_rate == 0
+    model.set_progress(0.1)
+    factor = 1 - math.exp(-1)
+    assert backbone.seen[-1] == pytest.approx((0.2 * factor, 0.1 * factor))
+    assert model.pooled_rate == pytest.approx(0.3 * factor)
+
+
+def test_adaptive_dropout_keeps_units_as_their_own_input_says():
+    torch.manual_seed(0)
+    head = make_head(MlpHead(kind="mlp", standout={"alpha": 2, "beta": 0.5}), 6)
+    with torch.no_grad():
+        head.dense.weight.normal_()
+    vectors = torch.randn(1, 6)
+    before = vectors @ head.dense.weight.T + head.dense.bias
+    kept = 1 / (1 + (-(2 * before + 0.5)).exp())
+    head.train()
+    drawn = torch.stack([head(vectors)[0] for _ in range(20000)])
+    whole = before.tanh()[0]
+    assert all(
+        value in (0, pytest.approx(whole[unit].item())) for unit, value in enumerate(drawn[0].tolist())
+    )
+    assert torch.allclose((drawn != 0).float().mean(0), kept[0], atol=0.015)
+    # At test time a unit counts by its probability: the expectation of training.
+    head.eval()
+    assert torch.allclose(head(vectors)[0], drawn.mean(0), atol=0.02)
+    assert torch.allclose(head(vectors), kept * before.tanh(), atol=1e-6)
+
+
+# Runs
+
+
+def labelled_job(folder, **changes):
+    """Return a job on rated pairs with sentiment beside it, and the data root of its development sets."""
+    folder.mkdir(exist_ok=True)
+    base = micro.job(folder)
+    sentences, others = micro.sentences(64, 1), micro.sentences(64, 2)
+    mixed = [
+        " ".join(one.split()[: n % 6] + other.split()[n % 6 :])
+        for n, (one, other) in enumerate(zip(sentences, others, strict=True))
+    ]
+    rated, sides = [n % 6 for n in range(64)], [int(one.split()[0] < "m") for one in sentences]
+    write_table(
+        folder / "pairs.tsv", ("one", "other", "y"), zip(sentences, mixed, map(str, rated), strict=True)
+    )
+    write_table(folder / "classes.tsv", ("text", "y"), zip(sentences, map(str, sides), strict=True))
+    stores = []
+    for name, texts, labels in (
+        ("first", sentences, rated), ("second", mixed, rated), ("text", sentences, sides)
+    ):  # fmt: skip
+        stores.append(folder / name)
+        write_store(stores[-1], texts, base.tokenizer, 16, {"name": name}, labels)
+    values = {
+        **base.spec.plain(),
+        "corpus": PAIRS,
+        "views": [{"column": "first"}, {"column": "second"}],
+        "objective": [{"term": "mean-squared-error", "task": "sts"}],
+        "beside": [
+            {
+                "corpus": CLASSES,
+                "views": [{"column": "first"}],
+                "objective": [{"term": "cross-entropy", "task": "sst", "classes": 2}],
+            }
+        ],
+        "pooling": {"train": "cls-head", "test": "cls-head"},
+        "dropout": {"pooled": 0.3},
+        "selection": {"metric": "heads-dev/sst/accuracy", "every": 4, "data": CLASSES},
+        "optimisation": {"batch_size": 16, "learning_rate": 5e-3, "epochs": 25},
+        **changes,
+    }
+    spec = RunSpec.of(values, "run")
+    return TrainJob(spec, spec.run_id, None, base.tokenizer, stores[: 3 if spec.beside else 2])
+
+
+def run(job, root, folder):
+    trainer = Trainer(job, root, folder / "out", folder / "state", torch.device("cpu"))
+    trainer.run()
+    return folder / "out"
+
+
+def test_sources_take_turns_and_resume_where_they_were(tmp_path):
+    job = labelled_job(tmp_path / "data")
+    sources = [TrainingData(job.stores[:2], 16, 7), TrainingData(job.stores[2:], 24, 7)]
+    whole = list(in_turn(sources, 0, 14))
+    assert [place for place, _, _ in whole] == [0, 1] * 7
+    assert {len(labels) for place, _, labels in whole if place == 0} == {16}
+    for start in (1, 5, 12):
+        cut = list(in_turn(sources, start, 14))
+        assert all(torch.equal(a[2], b[2]) for a, b in zip(cut, whole[start:], strict=True))
+    seen = torch.cat([labels for place, _, labels in whole[:8] if place == 0])
+    assert sorted(seen.tolist()) == sorted(n % 6 for n in range(64))
+
+
+def test_a_run_on_two_sources_learns_both_and_keeps_its_heads(tmp_path):
+    job = labelled_job(tmp_path / "data")
+    out = run(job, tmp_path / "data", tmp_path / "run")
+    metrics = micro.metrics(out)
+    assert metrics["steps"] == 2 * 25 * 4
+    assert metrics["best"]["dev"] > 0.8
+    heads = stored_task_heads(out / "best", 16)
+    assert set(heads) == {"sts", "sst"} and heads["sst"].linear.weight.shape == (2, 16)
+    assert stored_head(out / "best") is not None
+    again = run(job, tmp_path / "data", tmp_path / "again")
+    assert micro.equal_weights(out / "best", again / "best")
+
+
+def test_the_suite_reads_the_heads_of_a_checkpoint_and_says_which_are_not_there(tmp_path):
+    from replicse.encoder.sentence import SentenceEncoder
+
+    job = labelled_job(tmp_path / "data")
+    out = run(job, tmp_path / "data", tmp_path / "run")
+    tasks = {"sts": PAIRS, "sst": CLASSES, "cfimdb": CLASSES}
+    vectors = SentenceEncoder.open(str(out / "best"), "cls-head")
+    options = {"heads-dev": {"tasks": tasks, "folder": str(out / "best")}}
+    found = run_suites(tmp_path / "data", vectors, ["heads-dev"], options)
+    numbers = found["suites"]["heads-dev"]
+    assert numbers["sst"]["accuracy"] == pytest.approx(micro.metrics(out)["best"]["dev"])
+    labelled = load_labelled(tmp_path / "data", Labelled.of(PAIRS, "pairs"))
+    one, other = (torch.from_numpy(vectors(column)) for column in labelled.columns)
+    ratings = 5 * F.cosine_similarity(one, other).sigmoid().numpy()
+    assert numbers["sts"]["pearson"] == pytest.approx(np.corrcoef(ratings, labelled.labels)[0, 1], abs=1e-5)
+    assert numbers["cfimdb"]["accuracy"] is None
+    assert found["failures"]["heads-dev/cfimdb/accuracy"].startswith("no head of task cfimdb")
+
+
+def test_heads_go_on_along_a_chain_where_asked(tmp_path):
+    first = labelled_job(tmp_path / "data")
+    out = run(first, tmp_path / "data", tmp_path / "run")
+    wanted = stored_task_heads(out / "last", 16)["sst"].linear.weight
+    for keep in (True, False):
+        chained = labelled_job(
+            tmp_path / "data", init={"run": first.run_id, "keep_head": keep},
+            optimisation={"batch_size": 16, "learning_rate": 1e-9, "epochs": 1},
+        )  # fmt: skip
+        chained.init = out / "last"
+        kept = stored_task_heads(run(chained, tmp_path / "data", tmp_path / f"chain{keep}") / "last", 16)[
+            "sst"
+        ]
+        assert torch.allclose(kept.linear.weight, wanted, atol=1e-5) == keep
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (
+            {"objective": [{"term": "mean-squared-error", "task": "sts"}], "corpus": {"name": "wiki"}},
+            "labelled corpus",
+        ),
+        ({"views": [{"column": "first"}]}, "not on view 1"),
+        ({"head": {"kind": "mlp", "standout": {}}, "pooling": {"train": "cls", "test": "cls"}}, "cls-head"),
+        ({"beside": []}, "a head of task sst"),
+    ],
+)
+def test_specs_that_cannot_be_trained_are_refused(tmp_path, changes, told):
+    with pytest.raises(BadInput, match=told):
+        labelled_job(tmp_path / "data", **changes)
+
+
+def test_the_heat_of_predictions_is_a_share_of_each_human_rating():
+    found = heat(np.array([0.5, 0.5, 4.9, 5.0]), np.array([0.1, 3.2, 4.2, 5.0]))
+    assert found["0-1"] == {"0-1": 0.5, "1-2": 0, "2-3": 0, "3-4": 0.5, "4-5": 0}
+    assert found["4-5"]["4-5"] == 1 and sum(found["2-3"].values()) == 0
+
+
+def test_the_suite_names_every_sentence_it_reads(tmp_path):
+    write_table(tmp_path / "pairs.tsv", ("one", "other", "y"), [("a", "b", "1"), ("c", "d", "2")])
+    assert set(suite.sentences(tmp_path, {"sts": Labelled.of(PAIRS, "pairs")})) == {"a", "b", "c", "d"}
