@@ -362,7 +362,7 @@ def by_hand() -> Iterator[Mistake]:
     for file in (
         *(
             f"{PAPERS}/simcse/{name}"
-            for name in ("paper.yaml", "recipes.yaml", "protocols.yaml", "claims.yaml")
+            for name in ("paper.yaml", "recipes.yaml", "protocols.yaml", "claims.yaml", "text.yaml")
         ),
         *(TABLE, PAPER, "workflow/datasets.yaml", "config.yaml"),
     ):
@@ -1011,6 +1011,15 @@ def _in_configs_and_papers() -> Iterator[Mistake]:
     yield edited(about, ("venue: EMNLP 2021\n", ""), "venue")
     diffcse = f"{PAPERS}/diffcse/paper.yaml"
     yield edited(diffcse, ("elsewhere: [notebook, readme,", "elsewhere: [notebook, raedme,"), "raedme")
+    said = f"{PAPERS}/simcse/text.yaml"
+    yield edited(said, ("- {table5/ct-bert-base/avg}", "- {table5/ct-bert-bsae/avg}"), "ct-bert-bsae")
+    yield edited(said, ("best-dropout/p]", "best-droput/p]"), "best-droput")
+    yield edited(said, ("claim: temperature", "claim: temperatrue"), "temperatrue")
+    yield edited(said, ("claim: temperature", "claim: hard-negatives"), "0.05")
+    yield edited(
+        said, ("searched: optimisation.batch_size", "searched: optimisation.bacth_size"), "batch_size"
+    )
+    yield edited(said, (", evaluation-interval/steps]", "]"), "evaluation-interval/steps")
     text = (ROOT / about).read_bytes()
     for key in ("simple-simcse", "under_score", "Upper", "dot.ted", "blank key"):
         name = f"{PAPERS}/{key}/paper.yaml"
