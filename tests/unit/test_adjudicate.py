@@ -5,9 +5,9 @@ import statistics
 from dataclasses import asdict
 
 import pytest
-from made_up import NoProvenance
 from hypothesis import given
 from hypothesis import strategies as st
+from made_up import NoProvenance
 from places import ROOT
 from scipy import stats
 
