@@ -26,6 +26,16 @@ def write_evaluation(path, values, failures=None, pairs=None):
     file.write_text(json.dumps({"suites": suites, "failures": failures or {}, "pairs": pairs or {}}))
 
 
+class NoProvenance:
+    """Evaluations held in memory, which nothing made."""
+
+    def provenance(self, encoder, metric_path):
+        return {}
+
+    def trained(self, run):
+        return {}
+
+
 def write_scores(plan, items, score, protocols=None, failures=None):
     """Write every evaluation of some items; `score(cell, place)` is what the encoder in this place of a cell gets.
 

@@ -7,6 +7,7 @@ from dataclasses import asdict
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_up import NoProvenance
 from places import ROOT
 from scipy import stats
 
@@ -33,7 +34,7 @@ def plan():
     return plan_of(adjudicate="all")
 
 
-class Scores:
+class Scores(NoProvenance):
     """Evaluations whose value depends on the run alone: dropout below 0.1 costs 2 points and a seed adds its number."""
 
     def __init__(self, plan, missing=()):

@@ -1,6 +1,7 @@
 """What a number was computed on: in every record, and marked wherever two machines made one result."""
 
 import json
+import shutil
 from pathlib import Path
 
 import micro
@@ -233,6 +234,13 @@ class Study:
         return cell_story(self.plan, cell, self.result, Evaluations(self.plan.paths), (), ())
 
 
+def without_runs(study):
+    """Return the result where evaluations of an earlier version are all that is known."""
+    shutil.rmtree("results")
+    study.evaluated(OLD, OLD)
+    return study.result
+
+
 @pytest.fixture
 def study(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -246,6 +254,11 @@ def test_one_machine_is_named_and_nothing_is_marked(study):
     for line in tidy_rows([study.result]):
         assert line["machine"] == str(cell.machines[0]) and line["package"] == "abcdef012345"
     assert remarks(study.result) == () and ("mixed" not in dict(facts(study.result)))
+
+
+def test_the_tidy_table_names_a_machine_alike_where_a_record_says_less(study):
+    lines = list(tidy_rows([study.result, without_runs(study)]))
+    assert {line["machine"] for line in lines} == {str(machine_of(record()))} and len(lines) == 4
 
 
 def facts(result):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_up import made_plan, write_evaluation, write_paper, write_scores
+from made_up import NoProvenance, made_plan, write_evaluation, write_paper, write_scores
 from places import ROOT
 
 from replicse.errors import BadInput
@@ -504,7 +504,7 @@ def test_rows_that_a_scale_merges_into_one_run_are_marked(study):
 VALUES = st.lists(st.integers(5000, 9000).map(lambda cents: cents / 100), min_size=2, max_size=5, unique=True)
 
 
-class Scores:
+class Scores(NoProvenance):
     """Evaluations held in memory."""
 
     def __init__(self, values):
@@ -512,12 +512,6 @@ class Scores:
 
     def value(self, encoder, metric_path):
         return (self.values[encoder] if metric_path == PATH else None), ""
-
-    def provenance(self, encoder, metric_path):
-        return {}
-
-    def trained(self, run):
-        return {}
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,8 @@ def comparison_lines(found: Comparison, a: Path, b: Path) -> Iterator[str]:
         mixed = f", mixed: {len(machines)} machines" if len(machines) > 1 else ""
         yield f"{name} is {folder}{mixed}"
         yield from (f"  {machine}" for machine in machines or ("its machine is not recorded",))
-    if set(found.packages_a) != set(found.packages_b):
+    packages = {frozenset(each) for each in (found.packages_a, found.packages_b) if each}
+    if len(packages) > 1:
         yield "made by different versions of the package: not all that differs need be the machine's"
     counts = ", ".join(f"{count} {state}" for state, count in found.counts.items() if count)
     yield f"{len(found.cells)} cells in both: {counts}"

@@ -335,6 +335,7 @@ def table_rows(result: ItemResult) -> Iterator[dict[str, str]]:
 
 def tidy_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, Any]]:
     """Yield a row for every value of every cell, as cells.csv holds them."""
+    known = distinct(machine for result in results for cell in result.cells for machine in cell.machines)
     for result in results:
         for cell in result.cells:
             for each in cell.values:
@@ -350,7 +351,9 @@ def tidy_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, Any]]:
                     "encoder": each.encoder,
                     "run": each.run,
                     "group": each.group,
-                    "machine": " | ".join(map(str, cell.machines)),
+                    "machine": " | ".join(
+                        dict.fromkeys(str(next(filter(each.fits, known))) for each in cell.machines)
+                    ),
                     "package": " | ".join(cell.packages),
                     "reported": cell.reported.value if cell.reported else "",
                     "published_sd": _text(cell.published_sd),
