@@ -145,6 +145,16 @@ def train_memory(wildcards, attempt):
     return (32000 if PLAN.scale.comparable else 3000) * attempt
 
 
+def evaluation_memory(wildcards):
+    """Return the memory of an evaluation in MB; MTEB holds chunks of corpora of millions of documents."""
+    return 32000 if wildcards.group == "mteb" and PLAN.scale.comparable else 4000
+
+
+def evaluation_time(wildcards):
+    """Return the time of an evaluation: of MTEB, which is resumed task by task, a day at most."""
+    return "24h" if wildcards.group == "mteb" and PLAN.scale.comparable else "1h"
+
+
 def encoder_weights(wildcards):
     """Return the weights of an encoder."""
     encoder = PLAN.encoders[wildcards.encoder]

@@ -11,8 +11,8 @@ rule evaluate:
         "../../environment.yml"
     threads: JOB_THREADS
     resources:
-        mem_mb=4000,
-        runtime="1h",
+        mem_mb=evaluation_memory,
+        runtime=evaluation_time,
         gpu=GPUS,
     params:
         code=code("evaluation", "encoder", "data"),

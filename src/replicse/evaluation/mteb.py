@@ -33,8 +33,8 @@ LOCAL = {
     "STSBenchmark": "STS-B",
     **{name: name for name in ("STS12", "STS13", "STS14", "STS15", "STS16", "SICK-R")},
 }
-# What an encoder is told from others by: what it makes of these.
-PROBES = ("A man is playing a guitar.", "the price of oil fell on tuesday", "Why?")
+# What an encoder is told from others by: what it makes of these. The last is longer than any encoder reads.
+PROBES = ("A man is playing a guitar.", "the price of oil fell on tuesday", "Why?", "one two three " * 400)
 KEYWORDS = {"batch_size": 512, "show_progress_bar": False}
 
 
@@ -147,11 +147,15 @@ def _result(task: AbsTask, encoder: Encoder, store: mteb.ResultCache | None) -> 
         parts = [_result(part, encoder, store) for part in task.metadata.tasks]
         result = task.combine_task_results(parts)
     else:
-        scores = {
-            split: task.evaluate(encoder, split, encode_kwargs=dict(KEYWORDS)) for split in task.eval_splits
-        }
-        result = mteb.TaskResult.from_task_results(task, scores, time.monotonic() - start)
-        task.unload_data()
+        try:
+            scores = {
+                split: task.evaluate(encoder, split, encode_kwargs=dict(KEYWORDS))
+                for split in task.eval_splits
+            }
+            result = mteb.TaskResult.from_task_results(task, scores, time.monotonic() - start)
+        finally:
+            if task.data_loaded:
+                task.unload_data()
     if store:
         store.save_to_cache(result, meta, encode_kwargs=KEYWORDS)
     log.info("task=%s seconds=%.1f", task.metadata.name, time.monotonic() - start)
