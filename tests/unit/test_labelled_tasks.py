@@ -240,7 +240,7 @@ def labelled_job(folder, **changes):
         ("first", sentences, rated), ("second", mixed, rated), ("text", sentences, sides)
     ):  # fmt: skip
         stores.append(folder / name)
-        write_store(stores[-1], texts, base.tokenizer, 16, {"name": name}, labels)
+        write_store(stores[-1], texts, base.tokenizer, 16, {"name": name}, labels=labels)
     values = {
         **base.spec.plain(),
         "corpus": PAIRS,
