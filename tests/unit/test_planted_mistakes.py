@@ -37,7 +37,7 @@ KINDS = {
 # Mappings whose keys are names that a person chose: to misspell one of them need not be a mistake.
 NAMED = {
     *("backbones", "corpora", "tokenizers", "released", "vectors", "recipes", "queries", "also"),
-    *("models", "datasets"),
+    *("models", "datasets", "readings"),
 }
 # Mappings whose keys are names of something else: to misspell one of them always is.
 REFERRING = {
@@ -65,6 +65,7 @@ FREE = {
         "notes",
         "text",
         "evidence",
+        "untested",
         "shows",
         "device",
     ),
@@ -98,7 +99,9 @@ FREE = {
 }
 # Short spellings, of which the key above is told.
 SHORT = defaultdict(
-    set, table={"percentile", "argmax"}, claims={"difference", "share", "mean", "pareto", "item", "column"}
+    set,
+    table={"percentile", "argmax"},
+    claims={"difference", "share", "change", "mean", "pareto", "dominance", "item", "column"},
 )
 SIGNED = {"right", "left", "weight"}  # numbers that may stand below zero
 
