@@ -195,21 +195,35 @@ def status_verb(parser: ArgumentParser) -> Action:
 
     def action(arguments: Namespace) -> None:
         plan = chosen_plan(arguments)
+        files = {item.id: plan.evaluation_files(item) for item in plan.items.values()}
+        every = dict.fromkeys(file for own in files.values() for file in own)
+        broken = {file: problem for file in every if (problem := broken_evaluation(plan, file))}
         rows = []
-        for item in plan.items.values():
-            files = plan.evaluation_files(item)
-            done = sum(not plan.paths.missing(file) for file in files)
-            table = not plan.paths.missing(plan.paths.table(item.id))
-            rows.append({"item": item.id, "evaluations": len(files), "done": done, "tabulated": table})
+        for item, own in files.items():
+            done = sum(not plan.paths.missing(file) and file not in broken for file in own)
+            table = not plan.paths.missing(plan.paths.table(item))
+            rows.append({"item": item, "evaluations": len(own), "done": done, "tabulated": table})
         if arguments.json:
-            print(json.dumps({"scale": plan.scale.name, "items": rows}, indent=1))
+            broken_ones = list(broken.values())
+            print(json.dumps({"scale": plan.scale.name, "items": rows, "broken": broken_ones}, indent=1))
             return
         print(f"scale {plan.scale.name}")
         for row in rows:
             state = "tabulated" if row["tabulated"] else "not tabulated"
             print(f"{row['item']:<18}{row['done']:>5} of {row['evaluations']:>4} evaluations, {state}")
+        for problem in broken.values():
+            print(f"broken: {problem}")
 
     return action
+
+
+def broken_evaluation(plan: Plan, file: str) -> str:
+    """Return the sentence that refuses an evaluation file; blank where it is sound, or not there yet."""
+    try:
+        Evaluations(plan.paths).read(file)
+    except BadInput as error:
+        return str(error)
+    return ""
 
 
 def show_verb(parser: ArgumentParser) -> Action:

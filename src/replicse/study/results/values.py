@@ -40,7 +40,7 @@ class Evaluations:
 
     def value(self, encoder: str, metric_path: str) -> tuple[Any, str]:
         """Return what stands at a metric path and, where it is undefined, the reason; (None, "") if not run."""
-        found = self._load(self.paths.evaluation(encoder, file_of(metric_path)))
+        found = self.read(self.paths.evaluation(encoder, file_of(metric_path)))
         if found is None:
             return None, ""
         node: Any = found["suites"]
@@ -50,7 +50,7 @@ class Evaluations:
 
     def suite(self, encoder: str, name: str) -> Mapping[str, Any] | None:
         """Return everything that one suite gave; None where it was not run."""
-        found = self._load(self.paths.evaluation(encoder, file_of(name)))
+        found = self.read(self.paths.evaluation(encoder, file_of(name)))
         return found["suites"].get(name) if found else None
 
     def pairs(self, encoder: str, metric_path: str) -> Mapping[str, str] | None:
@@ -58,17 +58,17 @@ class Evaluations:
         task, _, aggregation = metric_path.rpartition("/")
         if aggregation != "all":
             return None
-        found = self._load(self.paths.evaluation(encoder, file_of(metric_path))) or {}
+        found = self.read(self.paths.evaluation(encoder, file_of(metric_path))) or {}
         return found.get("pairs", {}).get(task)
 
-    def _load(self, path: str) -> dict[str, Any] | None:
+    def read(self, path: str) -> dict[str, Any] | None:
+        """Return an evaluation file's content, None where it is absent; BadInput names a broken one."""
         if path not in self._read:
-            self._read[path] = read_json(path) if Path(path).exists() else None
-            found = self._read[path]
-            if found is not None and not (
-                isinstance(found, Mapping) and isinstance(found.get("suites"), Mapping)
-            ):
+            found = read_json(path) if Path(path).exists() else None
+            sound = isinstance(found, Mapping) and isinstance(found.get("suites"), Mapping)
+            if found is not None and not sound:
                 raise BadInput(f"{path}: holds no suites; delete it and evaluate again")
+            self._read[path] = found
         return self._read[path]
 
 
@@ -123,24 +123,7 @@ def _over_jobs(
     if over.statistic != "argmax":
         return reduced(numbers, over)
     best = max(range(len(numbers)), key=lambda place: numbers[place])
-    return _hyperparameter(plan, encoders[best], cell)
-
-
-def _hyperparameter(plan: Plan, encoder: str, cell: Cell) -> float:
-    """Return what stands at `section.key`, or `terms.TERM.key`, of the run behind an encoder."""
-    section, *rest = cell.column.over.jobs.shows.split(".")
-    run = plan.runs[plan.encoders[encoder].source.run]
-    if section == "terms":
-        part = next((term for term in run.objective if term.term == rest[0]), None)
-    else:
-        part = getattr(run, section)
-    value = getattr(part, rest[-1], None)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        shows = cell.column.over.jobs.shows
-        raise BadInput(
-            f"{cell.item.file}: column {cell.column.id}: {shows} of its run is {value}; expected a number"
-        )
-    return float(value)
+    return float(plan.hyperparameter(encoders[best], over.shows))
 
 
 def _derived(plan: Plan, cell: Cell, evaluations: Evaluations) -> Values:
