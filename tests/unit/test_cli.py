@@ -123,9 +123,36 @@ def test_an_item_that_nobody_ran_here_is_shown_from_the_committed_study(capsys, 
     )
 
 
+@pytest.mark.parametrize("content", ['{"suites": {"sts-dev', "[]", ""])
+def test_a_broken_evaluation_is_not_done_and_is_named(capsys, tmp_path, monkeypatch, content):
+    """A file cut by a full disk once counted as done."""
+    monkeypatch.chdir(tmp_path)
+    plan = load_plan(read_config([CONFIG]), ROOT / "workflow")
+    whole, cut = plan.evaluation_files(plan.item("simcse/table3"))[:2]
+    for file, text in ((whole, '{"suites": {}}'), (cut, content)):
+        Path(file).parent.mkdir(parents=True)
+        Path(file).write_text(text)
+    assert main(["status", *STUDY]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "simcse/table3         1 of   16 evaluations, not tabulated" in lines
+    (broken,) = [line for line in lines if line.startswith("broken: ")]
+    assert broken.startswith(f"broken: {cut}: ")
+    assert main(["status", *STUDY, "--json"]) == 0
+    assert [problem.partition(":")[0] for problem in json.loads(capsys.readouterr().out)["broken"]] == [cut]
+
+
 @pytest.mark.parametrize(
     ("words", "text"),
     [
+        (["tokenizer", "--recipe", "{}", "--data", ".", "--out", "x"], "expected vocabulary, or train with"),
+        (
+            ["backbone", "--source", '{"hub": "a/b"}', "--data", ".", "--out", "x"],
+            "expected hub with revision",
+        ),
+        (
+            ["prepare", "--store", "{}", "--data", ".", "--out", "x"],
+            "--store is an empty mapping; expected corpus",
+        ),
         (["show", "simcse/tabel3", *STUDY], 'did you mean "simcse/table3"'),
         (["why", "simcse/table3/p0.1", *STUDY], "expected paper/item/row/column"),
         (["why", "simcse/table3/p0.11/stsb-dev", *STUDY], 'did you mean "simcse/table3/p0.1/stsb-dev"'),

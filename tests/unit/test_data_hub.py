@@ -13,6 +13,7 @@ import pytest
 from huggingface_hub import constants
 from safetensors.numpy import load_file, save_file
 
+from replicse.cli import main
 from replicse.data.corpora import read_corpus
 from replicse.data.hub import ARTEFACTS, SIMCSE_DATA, download_encoder, materialise, retried
 from replicse.data.sts import load_sts
@@ -74,7 +75,7 @@ def put_simcse(cache, senteval=SENTEVAL):
 def test_artefacts_fill_a_data_root(cache, tmp_path):
     put_simcse(cache)
     root = tmp_path / "data"
-    records = materialise(root, ARTEFACTS)
+    records = materialise(root, ARTEFACTS, COMMIT)
     assert records == [
         {"name": "wiki/wiki1m_for_simcse.txt", "sha256": sha256(WIKI), "revision": COMMIT, "rows": 4},
         {"name": "nli/nli_for_simcse.csv", "sha256": sha256(NLI), "revision": COMMIT, "rows": 2},
@@ -92,18 +93,18 @@ def test_artefacts_fill_a_data_root(cache, tmp_path):
 def test_records_of_several_calls_are_kept_together(cache, tmp_path):
     put_simcse(cache)
     wiki, nli, _ = ARTEFACTS
-    materialise(tmp_path, [wiki])
-    materialise(tmp_path, [nli])
-    materialise(tmp_path, [wiki])
+    materialise(tmp_path, [wiki], COMMIT)
+    materialise(tmp_path, [nli], COMMIT)
+    materialise(tmp_path, [wiki], COMMIT)
     assert [record["name"] for record in json.loads((tmp_path / "hub.json").read_text())] == [nli, wiki]
 
 
 def test_evaluation_sets_are_replaced_as_a_whole(cache, tmp_path):
     put_simcse(cache)
-    materialise(tmp_path, ["SentEval"])
+    materialise(tmp_path, ["SentEval"], COMMIT)
     (tmp_path / "SentEval" / "downstream" / "left-over").write_text("old")
     put_simcse(cache, archive({"STS/STSBenchmark/sts-test.csv": STSB.replace("2.5", "3.5")}, "deep/down/"))
-    materialise(tmp_path, ["SentEval"])
+    materialise(tmp_path, ["SentEval"], COMMIT)
     assert not (tmp_path / "SentEval" / "downstream" / "left-over").exists()
     assert load_sts(tmp_path, "STS-B")[0].gold.tolist() == [3.5]
 
@@ -122,7 +123,7 @@ def test_a_bad_archive_is_bad_input_and_leaves_nothing(cache, tmp_path, content)
     put_simcse(cache, content)
     root = tmp_path / "data"
     with pytest.raises(BadInput, match=r"senteval\.tar: "):
-        materialise(root, ["SentEval"])
+        materialise(root, ["SentEval"], COMMIT)
     assert list(root.rglob("*")) == [root / "SentEval"]
     assert not list(tmp_path.glob("**/evil"))
 
@@ -130,9 +131,9 @@ def test_a_bad_archive_is_bad_input_and_leaves_nothing(cache, tmp_path, content)
 def test_a_hub_out_of_reach_names_artefact_and_remedy(cache, tmp_path):
     target = tmp_path / "wiki" / "wiki1m_for_simcse.txt"
     with pytest.raises(MissingData) as caught:
-        materialise(tmp_path, ["wiki/wiki1m_for_simcse.txt"])
+        materialise(tmp_path, ["wiki/wiki1m_for_simcse.txt"], COMMIT)
     message = str(caught.value)
-    assert message.startswith(f"wiki1m_for_simcse.txt of {SIMCSE_DATA} at e145e8b cannot be downloaded (")
+    assert message.startswith(f"wiki1m_for_simcse.txt of {SIMCSE_DATA} at {COMMIT} cannot be downloaded (")
     assert "offline mode" in message
     assert message.endswith(f"connect to the hub, or put it at {target} and set data.source to local")
     assert "\n" not in message
@@ -141,13 +142,13 @@ def test_a_hub_out_of_reach_names_artefact_and_remedy(cache, tmp_path):
 
 def test_another_revision_in_the_cache_does_not_do(cache, tmp_path):
     cache(SIMCSE_DATA, commit="f" * 40, **{"wiki1m_for_simcse.txt": WIKI})
-    with pytest.raises(MissingData, match=r"wiki1m_for_simcse\.txt of .* at e145e8b cannot be downloaded"):
-        materialise(tmp_path, ["wiki/wiki1m_for_simcse.txt"])
+    with pytest.raises(MissingData, match=rf"wiki1m_for_simcse\.txt of .* at {COMMIT} cannot be downloaded"):
+        materialise(tmp_path, ["wiki/wiki1m_for_simcse.txt"], COMMIT)
 
 
 def test_an_unknown_artefact_names_the_nearest(tmp_path):
     with pytest.raises(BadInput, match=r'no "wiki/wiki1m\.txt"; did you mean "wiki/wiki1m_for_simcse\.txt"'):
-        materialise(tmp_path, ["wiki/wiki1m.txt"])
+        materialise(tmp_path, ["wiki/wiki1m.txt"], COMMIT)
 
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "dog", "The"]
@@ -176,12 +177,27 @@ def test_an_encoder_comes_with_a_record(cache, tmp_path):
     assert len(list((tmp_path / "encoder").iterdir())) == 4
 
 
-@pytest.mark.parametrize("revision", [None, "main", COMMIT, COMMIT[:7], COMMIT[:20]])
+@pytest.mark.parametrize("revision", [None, "main", COMMIT])
 def test_every_notation_of_a_revision_is_recorded_in_full(cache, tmp_path, revision):
     files = {"config.json": "{}", "model.safetensors": safetensors_bytes(tmp_path)}
     cache("plain", "model", **files, **{"tokenizer.json": bert_json(tmp_path)})
     folder = download_encoder("plain", revision, tmp_path / "encoder")
     assert json.loads((folder / "hub.json").read_text())["revision"] == COMMIT
+
+
+@pytest.mark.parametrize("revision", [COMMIT[:7], COMMIT[:20]])
+def test_an_abbreviated_commit_names_nothing(cache, tmp_path, revision):
+    cache("plain", "model", **{"config.json": "{}"})
+    with pytest.raises(
+        BadInput, match=f"plain at {revision}: an abbreviated commit; name all of its 40 digits"
+    ):
+        download_encoder("plain", revision, tmp_path / "encoder")
+
+
+def test_data_of_the_hub_need_a_pinned_commit(tmp_path, capsys):
+    assert main(["data", "--source", "hub", "--out", str(tmp_path / "data.json")]) == 2
+    wanted = f"hub.lock.yaml: no commit of {SIMCSE_DATA}; run replicse lock --write {SIMCSE_DATA}"
+    assert wanted in capsys.readouterr().err
 
 
 def test_pytorch_weights_are_converted(cache, tmp_path):
@@ -297,7 +313,7 @@ def test_waits_are_kept():
 
 
 class Hub(BaseHTTPRequestHandler):
-    """What a hub answers: the list of commits, and the files of one commit."""
+    """What a hub answers: a file of one commit."""
 
     def do_HEAD(self):
         self.answer(body=False)
@@ -306,13 +322,7 @@ class Hub(BaseHTTPRequestHandler):
         self.answer(body=True)
 
     def answer(self, body):
-        commits = [
-            {"id": commit, "title": "", "message": "", "authors": [], "date": "2021-09-03T00:00:00.000Z"}
-            for commit in ("f" * 40, COMMIT)
-        ]
         known = {
-            f"/api/datasets/{SIMCSE_DATA}/commits/main": json.dumps(commits),
-            "/api/models/org/encoder/commits/main": json.dumps(commits),
             f"/datasets/{SIMCSE_DATA}/resolve/{COMMIT}/wiki1m_for_simcse.txt": WIKI,
         }
         content = known.get(self.path.partition("?")[0])
@@ -336,17 +346,14 @@ class Hub(BaseHTTPRequestHandler):
 FROM_A_HUB = """
 import json, sys
 from pathlib import Path
-from replicse.data.hub import download_encoder, materialise
+from replicse.data.hub import materialise
 from replicse.errors import MissingData
-print(json.dumps(materialise(Path(sys.argv[1]), ["wiki/wiki1m_for_simcse.txt"])))
-for failing in (
-    lambda: materialise(Path(sys.argv[1]), ["nli/nli_for_simcse.csv"]),
-    lambda: download_encoder("org/encoder", "abcdef0", Path(sys.argv[1])),
-):
-    try:
-        failing()
-    except MissingData as problem:
-        print(problem)
+root, commit = Path(sys.argv[1]), sys.argv[2]
+print(json.dumps(materialise(root, ["wiki/wiki1m_for_simcse.txt"], commit)))
+try:
+    materialise(root, ["nli/nli_for_simcse.csv"], commit)
+except MissingData as problem:
+    print(problem)
 """
 
 
@@ -361,15 +368,14 @@ def test_a_download_over_the_network(tmp_path, request):
         "HF_HUB_DISABLE_XET": "1",
         "PYTHONPATH": str(request.config.rootpath / "src"),
     }
-    command = [sys.executable, "-c", FROM_A_HUB, str(tmp_path / "data")]
+    command = [sys.executable, "-c", FROM_A_HUB, str(tmp_path / "data"), COMMIT]
     try:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     finally:
         server.shutdown()
         server.server_close()
     assert done.returncode == 0, done.stderr
-    records, problem, no_commit = done.stdout.splitlines()
+    records, problem = done.stdout.splitlines()
     assert json.loads(records)[0]["revision"] == COMMIT
     assert (tmp_path / "data" / "wiki" / "wiki1m_for_simcse.txt").read_text() == WIKI
-    assert problem.startswith(f"nli_for_simcse.csv of {SIMCSE_DATA} at e145e8b cannot be downloaded (")
-    assert no_commit.startswith("org/encoder has no commit abcdef0, so config.json cannot be downloaded")
+    assert problem.startswith(f"nli_for_simcse.csv of {SIMCSE_DATA} at {COMMIT} cannot be downloaded (")

@@ -484,6 +484,24 @@ def test_a_search_runs_its_jobs_under_one_seed(tmp_path):
     }
 
 
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [("pooling.train", '"cls-head"'), ("optimisation.steps", "None"), ("terms.rtd.ratio", "None")],
+)
+def test_an_argmax_that_shows_no_number_is_refused_before_anything_is_run(tmp_path, path, value):
+    wanted = rf'column avg: over\.jobs\.argmax is "{path}", {value} in a run of row a; expected the path of a number'
+    with pytest.raises(BadInput, match=wanted):
+        search_plan(tmp_path, {"jobs": {"argmax": path}})
+
+
+def test_data_of_the_hub_without_a_commit_are_told(tmp_path):
+    plan = load_plan({"scale": "paper", "papers": {"simcse": ["table3"]}, "seeds": [0]}, WORKFLOW)
+    assert plan.unpinned == {"princeton-nlp/datasets-for-simcse"}
+    local = {"data": {"source": "local", "root": "data"}}
+    plan = load_plan({"scale": "paper", "papers": {"simcse": ["table3"]}, "seeds": [0], **local}, WORKFLOW)
+    assert plan.unpinned == set()
+
+
 def test_a_choice_without_a_search_is_refused(tmp_path):
     with pytest.raises(BadInput, match=r"column avg: over\.jobs is given, but row a is no search"):
         search_plan(tmp_path, {"jobs": "max"}, encoder={"use": "plain"})

@@ -200,16 +200,19 @@ def status_verb(parser: ArgumentParser) -> Action:
 
     def action(arguments: Namespace) -> None:
         plan = chosen_plan(arguments)
+        files = {item.id: plan.evaluation_files(item) for item in plan.items.values()}
+        every = dict.fromkeys(file for own in files.values() for file in own)
+        broken = {file: problem for file in every if (problem := broken_evaluation(plan, file))}
         rows = []
-        for item in plan.items.values():
-            files = plan.evaluation_files(item)
-            done = sum(not plan.paths.missing(file) for file in files)
-            table = not plan.paths.missing(plan.paths.table(item.id))
-            rows.append({"item": item.id, "evaluations": len(files), "done": done, "tabulated": table})
+        for item, own in files.items():
+            done = sum(not plan.paths.missing(file) and file not in broken for file in own)
+            table = not plan.paths.missing(plan.paths.table(item))
+            rows.append({"item": item, "evaluations": len(own), "done": done, "tabulated": table})
         machines = study_machines(plan, Evaluations(plan.paths))
         if arguments.json:
             made = [{"machine": str(machine), "records": count} for machine, count in machines.items()]
-            print(json.dumps({"scale": plan.scale.name, "items": rows, "machines": made}, indent=1))
+            told = {"items": rows, "machines": made, "broken": list(broken.values())}
+            print(json.dumps({"scale": plan.scale.name, **told}, indent=1))
             return
         print(f"scale {plan.scale.name}")
         for row in rows:
@@ -219,8 +222,19 @@ def status_verb(parser: ArgumentParser) -> Action:
             print(f"mixed: made on {len(machines)} machines" if len(machines) > 1 else "made on one machine")
         for machine, count in machines.items():
             print(f"{count:>6} runs and evaluations: {machine}")
+        for problem in broken.values():
+            print(f"broken: {problem}")
 
     return action
+
+
+def broken_evaluation(plan: Plan, file: str) -> str:
+    """Return the sentence that refuses an evaluation file; blank where it is sound, or not there yet."""
+    try:
+        Evaluations(plan.paths).read(file)
+    except BadInput as error:
+        return str(error)
+    return ""
 
 
 def show_verb(parser: ArgumentParser) -> Action:

@@ -47,7 +47,7 @@ def _check_rows(count: int, root: Path, corpus: registry.Corpus) -> None:
     files = " and ".join(str(root / file) for file in named)
     expected = f"{'about ' if corpus.about else ''}{corpus.rows:,}"
     raise BadInput(
-        f"{files}: {count:,} rows of corpus {corpus.name}; expected {expected}, fetch again what was cut"
+        f"{files}: {count:,} rows of corpus {corpus.name}; expected {expected}; fetch the file again"
     )
 
 

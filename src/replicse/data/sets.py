@@ -57,8 +57,8 @@ def recorded_sets(root: Path, sizes: Sizes) -> dict[str, Any]:
             if rows.get(part) != expected:
                 files = " and ".join(map(str, parts[part]))
                 raise BadInput(
-                    f"{files}: {rows[part]:,} rows of {name.removeprefix('data/')}; expected {expected:,},"
-                    " fetch again what was cut"
+                    f"{files}: {rows[part]:,} rows of {name.removeprefix('data/')}; expected {expected:,};"
+                    " fetch the file again"
                 )
         hashes = {str(file.relative_to(root)): sha256_of(file) for file in _all(parts)}
         found[name] = {"rows": rows, "sha256": hashes}

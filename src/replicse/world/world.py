@@ -15,6 +15,7 @@ import numpy as np
 
 from replicse.data.sts import STS_SUBSETS
 from replicse.files import sha256_of, written_aside
+from replicse.world import words as lexicon
 from replicse.world.grammar import (
     Event,
     cased,
@@ -28,24 +29,6 @@ from replicse.world.grammar import (
     tell,
     tokenised,
     word,
-)
-from replicse.world.words import (
-    BLAME,
-    FUNCTION_WORDS,
-    MANNERS,
-    NAMES,
-    NUMBERS,
-    PERSONAL_QUALITIES,
-    PRAISE,
-    REVIEWED,
-    TIMES,
-    TOPICS,
-    Concept,
-    Topic,
-    past,
-    plural,
-    present,
-    progressive,
 )
 
 FULL = 6000  # sentences of wiki text; everything else grows with them
@@ -121,7 +104,7 @@ def wiki(random: Random, count: Count) -> Files:
 
 
 def _document(random: Random, length: int) -> Iterator[str]:
-    topic, praise = random.choice(TOPICS), random.random() < 0.5
+    topic, praise = random.choice(lexicon.TOPICS), random.random() < 0.5
     event = random_event(random, topic, praise)
     definition = random.randrange(length * 2)  # half of the documents have one
     for position in range(length):
@@ -143,7 +126,7 @@ def _next_event(event: Event, random: Random, praise: bool) -> Event:
     return replace(following, thing=event.thing) if kept < 0.75 else following
 
 
-def _definition(random: Random, topic: Topic) -> Lines:
+def _definition(random: Random, topic: lexicon.Topic) -> Lines:
     several = [concept for concept in topic.people + topic.things + topic.places if len(concept) > 1]
     first, second = random.sample(random.choice(several), 2)
     place = random.choice(random.choice(topic.places))
@@ -172,7 +155,7 @@ class PairKind(NamedTuple):
 
 def _elsewhere(event: Event, random: Random) -> Event:
     """Return an event of another topic with the same time, number, manner and name."""
-    topic = random.choice([topic for topic in TOPICS if topic != event.topic])
+    topic = random.choice([topic for topic in lexicon.TOPICS if topic != event.topic])
     kept = {slot: getattr(event, slot) for slot in ("time", "number", "manner", "name")}
     return replace(random_event(random, topic), **kept)
 
@@ -266,10 +249,10 @@ def _judgment(first: Event, second: Event) -> str:
 
 # Classification sets
 
-REVIEW_TOPICS = {topic.name: topic for topic in TOPICS if topic.name in REVIEWED}
+REVIEW_TOPICS = {topic.name: topic for topic in lexicon.TOPICS if topic.name in lexicon.REVIEWED}
 
 
-def _review(random: Random, topic: Topic, praise: bool) -> Lines:
+def _review(random: Random, topic: lexicon.Topic, praise: bool) -> Lines:
     """Return an opinion; a third of them also hold a word of the opposite colour, denied or outweighed."""
 
     thing, other = (random.choice(concept) for concept in random.sample(topic.things, 2))
@@ -318,16 +301,16 @@ def subjectivity(random: Random, count: Count) -> Files:
     opinions = [tokenised(_review(random, cinema, random.random() < 0.5)) + " " for _ in range(count(200))]
     plots = []
     for _ in range(count(200)):
-        event = random_event(random, random.choice((cinema, random.choice(TOPICS))))
+        event = random_event(random, random.choice((cinema, random.choice(lexicon.TOPICS))))
         plots.append(tokenised(tell(event, word(event, random), random, "caption")) + " ")
     phrases = {"pos": [], "neg": []}
-    for sign, words in (("pos", PRAISE), ("neg", BLAME)):
+    for sign, words in (("pos", lexicon.PRAISE), ("neg", lexicon.BLAME)):
         for _ in range(count(170 if sign == "pos" else 230)):
             quality = random.choice(random.choice(words))
             form = random.choice(
                 ("{q}", "very {q}", "a {q} {p}", "has been {q} to the {p}", "to be {q} again")
             )
-            person = random.choice(random.choice(random.choice(TOPICS).people))
+            person = random.choice(random.choice(random.choice(lexicon.TOPICS).people))
             phrases[sign].append(form.format(q=quality, p=person) + " ")
     return {
         f"{DOWNSTREAM}/SUBJ/subj.subjective": opinions,
@@ -368,9 +351,9 @@ def _question(random: Random, label: str) -> str:
         letters="".join(random.choices("ABCDEFGILMNOPRSTU", k=3)),
         agent=wording[event.agent],
         verb=verb,
-        done=past(verb),
+        done=lexicon.past(verb),
         thing=thing,
-        things=plural(thing),
+        things=lexicon.plural(thing),
         article=_article(thing),
         place=random.choice(random.choice(event.topic.places)),
     )
@@ -542,19 +525,27 @@ def _garbled(words: Lines, random: Random) -> Lines:
 
 
 # Forms by part-of-speech tag.
-FORMS = {"NN": {"NN": str, "NNS": plural}, "VB": {"VB": str, "VBZ": present, "VBD": past, "VBG": progressive}}
+FORMS = {
+    "NN": {"NN": str, "NNS": lexicon.plural},
+    "VB": {"VB": str, "VBZ": lexicon.present, "VBD": lexicon.past, "VBG": lexicon.progressive},
+}
 TAGS = {"people": "NN", "actions": "VB", "things": "NN", "qualities": "JJ", "places": "NN"}
-OTHERS = {"JJ": PERSONAL_QUALITIES + PRAISE + BLAME, "RB": MANNERS, "CD": NUMBERS, "NNP": NAMES}
+OTHERS = {
+    "JJ": lexicon.PERSONAL_QUALITIES + lexicon.PRAISE + lexicon.BLAME,
+    "RB": lexicon.MANNERS,
+    "CD": lexicon.NUMBERS,
+    "NNP": lexicon.NAMES,
+}
 
 
-def _inflected(concept: Concept, tag: str) -> dict[str, Concept]:
+def _inflected(concept: lexicon.Concept, tag: str) -> dict[str, lexicon.Concept]:
     """Return the concept's forms by part-of-speech tag."""
     return {name: tuple(map(form, concept)) for name, form in FORMS.get(tag, {tag: str}).items()}
 
 
-def _tagged_concepts() -> Iterator[tuple[str, str, Concept]]:
+def _tagged_concepts() -> Iterator[tuple[str, str, lexicon.Concept]]:
     """Yield (topic or "", tag, concept) for every concept of single words."""
-    for topic in TOPICS:
+    for topic in lexicon.TOPICS:
         for role, tag in TAGS.items():
             yield from ((topic.name, tag, concept) for concept in getattr(topic, role))
     for tag, group in OTHERS.items():
@@ -585,14 +576,14 @@ def word_vectors(random: Random, count: Count) -> Files:
         return directions[name]
 
     vectors: dict[str, np.ndarray] = {}
-    for (item,) in FUNCTION_WORDS:
+    for (item,) in lexicon.FUNCTION_WORDS:
         vectors[item] = direction("function") + 0.5 * direction((item,))
     for topic, tag, concept in _tagged_concepts():
         base = direction(concept) + 0.5 * direction((tag,)) + (0.7 * direction(topic) if topic else 0.0)
         for name, forms in _inflected(concept, tag).items():
             for form in forms:
                 vectors.setdefault(form, base + 0.15 * direction((tag, name)) + 0.35 * direction((form,)))
-    for item in " ".join(wording for concept in TIMES for wording in concept).split():
+    for item in " ".join(wording for concept in lexicon.TIMES for wording in concept).split():
         vectors.setdefault(item, direction("time") + direction((item,)))
     return {"vectors/glove.txt": [f"{item} {_numbers(vector)}" for item, vector in vectors.items()]}
 

@@ -26,7 +26,6 @@ from replicse.study.paper.running_text import COUNTED, spoken_numbers
 from replicse.study.paper.tables import Formula, Over
 from replicse.study.plan.plan import Cell, Plan
 from replicse.study.plan.planner import plan_of
-from replicse.study.results.values import run_value
 
 CERTAIN = "certain"
 QUOTED = "quoted:"
@@ -434,7 +433,7 @@ def _values_shown(plan: Plan, item: str, path: str) -> list[tuple[Cell, object]]
         if number and jobs and jobs.shows == path:
             chosen.append((cell, float(number.value)))
         elif number and not jobs and len(cell.encoders) == 1:
-            value = run_value(plan, cell.encoders[0], path)
+            value = plan.hyperparameter(cell.encoders[0], path)
             # A loss that is left out is one of weight 0.
             value = 0.0 if value is None and path.endswith(".weight") else value
             columns.setdefault(cell.key[2:], []).append((cell, value))

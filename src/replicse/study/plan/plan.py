@@ -179,6 +179,16 @@ class Plan:
                 if item_curve(operand.item):
                     yield self.paths.evaluation(encoder, "fast")
 
+    def hyperparameter(self, encoder: str, path: str) -> Any:
+        """Return what stands at `section.key`, or `terms.TERM.key`, of the run behind an encoder; None for no run."""
+        run = self.runs.get(self.encoders[encoder].source.run)
+        section, *rest = path.split(".")
+        if section == "terms" and run:
+            part = next((term for term in run.objective if term.term == rest[0]), None)
+        else:
+            part = getattr(run, section, None)
+        return getattr(part, rest[-1], None)
+
     def groups(self, encoder: str) -> dict[str, list[str]]:
         """Return the suites of an encoder by the evaluation file that holds them."""
         found: dict[str, list[str]] = {}

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from replicse.checked import shown
 from replicse.errors import BadInput, nearest
 from replicse.registry.suites import SUITES
 from replicse.study.paper.config import Config, checked_config
@@ -323,7 +324,19 @@ class Planner:
             each = [self.encoders(item.paper, merged(request, change), seeds, where) for change in changes]
             jobs = tuple(zip(*each, strict=True))
             self._memo[memo] = jobs, tuple(self._seed(group[0]) for group in jobs)
-        return self._memo[memo]
+        jobs, seeds = self._memo[memo]
+        self._check_argmax(item, row, column, jobs)
+        return jobs, seeds
+
+    def _check_argmax(self, item: Item, row: Row, column: AnyColumn, jobs: Iterable[Iterable[str]]) -> None:
+        """Refuse an argmax that shows something else than a number of the runs of a search."""
+        over = getattr(column, "over", None)
+        path = over and over.jobs and over.jobs.shows
+        for encoder in (encoder for group in jobs for encoder in group) if path else ():
+            value = self.plan.hyperparameter(encoder, path)
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                what = f'over.jobs.argmax is "{path}", {shown(value)} in a run of row {row.id}'
+                raise BadInput(f"{item.file}: column {column.id}: {what}; expected the path of a number")
 
     def _seed(self, encoder: str) -> int | None:
         """Return the seed that an encoder was trained with; None where it was not trained here."""

@@ -41,7 +41,7 @@ class Evaluations:
 
     def value(self, encoder: str, metric_path: str) -> tuple[Any, str]:
         """Return what stands at a metric path and, where it is undefined, the reason; (None, "") if not run."""
-        found = self._load(self.paths.evaluation(encoder, file_of(metric_path)))
+        found = self.read(self.paths.evaluation(encoder, file_of(metric_path)))
         if found is None:
             return None, ""
         node: Any = found["suites"]
@@ -51,7 +51,7 @@ class Evaluations:
 
     def suite(self, encoder: str, name: str) -> Mapping[str, Any] | None:
         """Return everything that one suite gave; None where it was not run."""
-        found = self._load(self.paths.evaluation(encoder, file_of(name)))
+        found = self.read(self.paths.evaluation(encoder, file_of(name)))
         return found["suites"].get(name) if found else None
 
     def pairs(self, encoder: str, metric_path: str) -> Mapping[str, str] | None:
@@ -59,12 +59,12 @@ class Evaluations:
         task, _, aggregation = metric_path.rpartition("/")
         if aggregation != "all":
             return None
-        found = self._load(self.paths.evaluation(encoder, file_of(metric_path))) or {}
+        found = self.read(self.paths.evaluation(encoder, file_of(metric_path))) or {}
         return found.get("pairs", {}).get(task)
 
     def provenance(self, encoder: str, metric_path: str) -> Mapping[str, Any]:
         """Return what the file of a metric path was made with; nothing where it is absent or does not say it."""
-        found = self._load(self.paths.evaluation(encoder, file_of(metric_path))) or {}
+        found = self.read(self.paths.evaluation(encoder, file_of(metric_path))) or {}
         return found.get("provenance", {})
 
     def trained(self, run: str) -> Mapping[str, Any]:
@@ -77,14 +77,14 @@ class Evaluations:
             self._trained[run] = found
         return self._trained[run]
 
-    def _load(self, path: str) -> dict[str, Any] | None:
+    def read(self, path: str) -> dict[str, Any] | None:
+        """Return an evaluation file's content, None where it is absent; BadInput names a broken one."""
         if path not in self._read:
-            self._read[path] = read_json(path) if Path(path).exists() else None
-            found = self._read[path]
-            if found is not None and not (
-                isinstance(found, Mapping) and isinstance(found.get("suites"), Mapping)
-            ):
+            found = read_json(path) if Path(path).exists() else None
+            sound = isinstance(found, Mapping) and isinstance(found.get("suites"), Mapping)
+            if found is not None and not sound:
                 raise BadInput(f"{path}: holds no suites; delete it and evaluate again")
+            self._read[path] = found
         return self._read[path]
 
 
@@ -127,17 +127,6 @@ def _number(value: object, encoder: str, path: str, failures: list[str]) -> floa
     return float(value)
 
 
-def run_value(plan: Plan, encoder: str, path: str) -> object:
-    """Return what stands at `section.key`, or `terms.TERM.key`, of the run behind an encoder; None: nothing."""
-    section, *rest = path.split(".")
-    run = plan.runs.get(plan.encoders[encoder].source.run or "")
-    if section == "terms":
-        part = next((term for term in run.objective if term.term == rest[0]), None) if run else None
-    else:
-        part = getattr(run, section, None)
-    return getattr(part, rest[-1], None)
-
-
 def _over_jobs(
     plan: Plan, cell: Cell, numbers: Sequence[float | None], encoders: Sequence[str]
 ) -> float | None:
@@ -150,18 +139,7 @@ def _over_jobs(
     if over.statistic != "argmax":
         return reduced(numbers, over)
     best = max(range(len(numbers)), key=lambda place: numbers[place])
-    return _hyperparameter(plan, encoders[best], cell)
-
-
-def _hyperparameter(plan: Plan, encoder: str, cell: Cell) -> float:
-    """Return the number at the path that a column shows, of the run behind an encoder."""
-    value = run_value(plan, encoder, cell.column.over.jobs.shows)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        shows = cell.column.over.jobs.shows
-        raise BadInput(
-            f"{cell.item.file}: column {cell.column.id}: {shows} of its run is {value}; expected a number"
-        )
-    return float(value)
+    return float(plan.hyperparameter(encoders[best], over.shows))
 
 
 def _derived(plan: Plan, cell: Cell, evaluations: Evaluations) -> Values:

@@ -1,0 +1,176 @@
+"""Evaluation sets as they are recorded and checked: cut, replaced and placeholder files never become a score."""
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from places import ROOT
+from small_stsb import write_stsb
+
+from replicse.cli import main
+from replicse.commands.prepare import copy_encoder, data_folder
+from replicse.data.corpora import read_corpus
+from replicse.data.sets import evaluation_files, recorded_sets
+from replicse.data.sts import load_sts
+from replicse.data.tokenizer import load_tokenizer
+from replicse.data.transfer import load_transfer
+from replicse.encoder.stored import read_weights
+from replicse.errors import BadInput
+from replicse.files import read_json, sha256_of
+from replicse.study.paper.datasets import load_datasets
+
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n"
+PAIRS = [(4.0, "a man", "a dog"), (1.5, "one", "two"), (0.0, "here", "there")]
+SIZES = load_datasets(ROOT / "workflow").plain()["sizes"]
+
+
+def mr(root: Path, rows: int = 4) -> Path:
+    folder = root / "SentEval" / "downstream" / "MR"
+    folder.mkdir(parents=True)
+    for sign in ("pos", "neg"):
+        (folder / f"rt-polarity.{sign}").write_text(f"{sign} .\n" * rows)
+    return folder
+
+
+def data(root: Path, out: Path, sizes: dict) -> int:
+    words = ["--source", "local", "--root", str(root), "--sizes", json.dumps(sizes), "--out", str(out)]
+    return main(["data", *words])
+
+
+def test_rows_and_sha256_of_the_sets_that_are_there_are_recorded(tmp_path):
+    root = write_stsb(tmp_path / "data", {"dev": PAIRS, "test": PAIRS[:2]})
+    mr(root)
+    sizes = {"data/sts/STS-B/test": 2, "data/transfer/MR/all": 8, "data/sts/STS-B/train": 5749}
+    assert data(root, tmp_path / "data.json", sizes) == 0
+    sets = read_json(tmp_path / "data.json")["sets"]
+    assert {name: entry["rows"] for name, entry in sets.items()} == {
+        "data/sts/STS-B/dev": {"STS-B": 3},
+        "data/sts/STS-B/test": {"STS-B": 2},
+        "data/transfer/MR/all": {"": 8},
+    }
+    file = "SentEval/downstream/STS/STSBenchmark/sts-dev.csv"
+    assert sets["data/sts/STS-B/dev"]["sha256"] == {file: sha256_of(root / file)}
+    assert len(sets["data/transfer/MR/all"]["sha256"]) == 2
+    assert data_folder(tmp_path / "data.json") == root
+
+
+def test_a_folder_without_evaluation_sets_has_none(tmp_path):
+    assert evaluation_files(tmp_path) == {} and recorded_sets(tmp_path, SIZES) == {}
+
+
+@pytest.mark.parametrize("change", ["replaced", "gone"])
+def test_a_set_that_changed_behind_its_record_is_refused_where_it_is_read(tmp_path, capsys, change):
+    root = write_stsb(tmp_path / "data", {"dev": PAIRS})
+    record = tmp_path / "data.json"
+    assert data(root, record, {}) == 0
+    file = root / "SentEval/downstream/STS/STSBenchmark/sts-dev.csv"
+    if change == "gone":
+        file.unlink()
+    else:
+        file.write_text(file.read_text().replace("1.5", "2.5"))
+    words = ["evaluate", "--encoder", "none", "--suite", "sts-dev", "--data", str(record), "--out", "x.json"]
+    assert main(words) == 2
+    assert f"{file}: not the file that {record} recorded; put it back" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", ['{"root": "x"}', '["root", "sets"]'])
+def test_a_record_that_checks_nothing_is_refused(tmp_path, content):
+    (tmp_path / "data.json").write_text(content)
+    with pytest.raises(BadInput, match=r"data\.json: no data record"):
+        data_folder(tmp_path / "data.json")
+
+
+def test_a_set_with_other_rows_than_it_must_have_is_refused(tmp_path, capsys):
+    root = tmp_path / "data"
+    folder = mr(root, rows=3)
+    assert data(root, tmp_path / "data.json", {"data/transfer/MR/all": 8}) == 2
+    files = f"{folder / 'rt-polarity.pos'} and {folder / 'rt-polarity.neg'}"
+    assert f"{files}: 6 rows of transfer/MR/all; expected 8; fetch the file again" in capsys.readouterr().err
+    assert not (tmp_path / "data.json").exists()
+
+
+def test_the_real_sets_have_their_sizes_and_a_cut_one_is_named(real_data, tmp_path, capsys):
+    sts = tmp_path / "SentEval" / "downstream" / "STS"
+    shutil.copytree(real_data / "SentEval" / "downstream" / "STS", sts)
+    assert recorded_sets(tmp_path, SIZES).keys() == {name for name in SIZES if "sts/STS" in name}
+    benchmark, news = sts / "STSBenchmark" / "sts-test.csv", sts / "STS12-en-test"
+    whole = benchmark.read_bytes()
+    benchmark.write_bytes(b"".join(whole.splitlines(keepends=True)[:50]))
+    assert data(tmp_path, tmp_path / "data.json", SIZES) == 2
+    error = capsys.readouterr().err
+    assert f"{benchmark}: 50 rows of sts/STS-B/test; expected 1,379; fetch the file again" in error
+    benchmark.write_bytes(whole)
+    for kind in ("input", "gs"):
+        file = news / f"STS.{kind}.MSRvid.txt"
+        file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:700]))
+    assert data(tmp_path, tmp_path / "data.json", SIZES) == 2
+    assert "STS.gs.MSRvid.txt: 700 rows of sts/STS12/test; expected 750" in capsys.readouterr().err
+
+
+# Placeholders and other encodings
+
+
+def test_a_pointer_of_git_lfs_is_never_read_as_sentences(tmp_path):
+    folder = mr(tmp_path)
+    (folder / "rt-polarity.pos").write_text(POINTER)
+    with pytest.raises(BadInput, match=r"rt-polarity\.pos: a git-lfs pointer, not the file itself; fetch it"):
+        load_transfer(tmp_path, "MR")
+    (tmp_path / "wiki.txt.gz").write_text(POINTER)
+    with pytest.raises(BadInput, match=r"wiki\.txt\.gz: a git-lfs pointer"):
+        read_corpus(tmp_path, {"format": "lines", "file": "wiki.txt.gz"})
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
+def test_a_pointer_in_an_encoder_is_named(tmp_path, name):
+    for file in ("config.json", "tokenizer.json", "model.safetensors"):
+        (tmp_path / file).write_text(POINTER if file == name else "{}")
+    with pytest.raises(BadInput, match=f"{name}: a git-lfs pointer"):
+        copy_encoder(tmp_path, tmp_path / "out")
+    reader = {"tokenizer.json": lambda: load_tokenizer(tmp_path / name, None)}
+    if name != "config.json":
+        with pytest.raises(BadInput, match=f"{name}: a git-lfs pointer"):
+            reader.get(name, lambda: read_weights(tmp_path))()
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf_16_is_not_read_as_latin_1(tmp_path, encoding):
+    folder = mr(tmp_path)
+    (folder / "rt-polarity.neg").write_bytes("a dull film .\nand long .\n".encode(encoding))
+    with pytest.raises(BadInput, match=r"rt-polarity\.neg:1: UTF-16, .*; convert the file to UTF-8"):
+        load_transfer(tmp_path, "MR")
+    root = write_stsb(tmp_path / "stsb", {"dev": PAIRS})
+    file = root / "SentEval/downstream/STS/STSBenchmark/sts-dev.csv"
+    file.write_bytes(file.read_text().encode(encoding))
+    with pytest.raises(BadInput, match=r"sts-dev\.csv:1: UTF-16"):
+        load_sts(root, "STS-B", "dev")
+
+
+def test_a_real_polarity_file_in_utf_16_is_refused(real_data, tmp_path):
+    folder = mr(tmp_path)
+    source = real_data / "SentEval" / "downstream" / "MR" / "rt-polarity.pos"
+    (folder / source.name).write_bytes(source.read_text(encoding="latin-1").encode("utf-16"))
+    with pytest.raises(BadInput, match="UTF-16"):
+        load_transfer(tmp_path, "MR")
+
+
+# Corpora
+
+
+@pytest.mark.parametrize(("rows", "about", "fits"), [(20, False, True), (21, False, False), (22, True, True),
+                                                     (23, True, False), (18, False, False)])  # fmt: skip
+def test_a_corpus_has_the_rows_that_its_recipe_expects(tmp_path, rows, about, fits):
+    with gzip.open(tmp_path / "text.gz", "wt") as stream:
+        stream.write("a line of text\n" * 20)
+    recipe = {"name": "wiki", "format": "lines", "file": "text.gz", "rows": rows, "about": about}
+    if fits:
+        assert len(read_corpus(tmp_path, recipe)["text"]) == 20
+    else:
+        file = tmp_path / "text.gz"
+        expected = f"{'about ' if about else ''}{rows}"
+        with pytest.raises(BadInput) as caught:
+            read_corpus(tmp_path, recipe)
+        assert str(caught.value) == (
+            f"{file}: 20 rows of corpus wiki; expected {expected}; fetch the file again"
+        )
