@@ -34,7 +34,8 @@ def figures_verb(parser: ArgumentParser) -> Action:
         from replicse.report.figures import draw
 
         item = read_item(arguments.item)
-        files = draw(item.figure, records_of(item), arguments.out.with_suffix(""))
+        stem = arguments.out.with_suffix("")
+        files = draw(item.figure, records_of(item), stem, f"{item.item} · {item.standing}", item.caveat)
         log.info("wrote=%s", ",".join(map(str, files)))
 
     return action

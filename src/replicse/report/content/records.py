@@ -64,7 +64,7 @@ def _measures(
 
 
 def _profile(item: ItemResult) -> Iterator[Record]:
-    """Yield the reported and the reproduced number of the first column, and the interval, by row."""
+    """Yield the reported and the reproduced number of the first column by row, and the interval or the seeds."""
     column, cells = item.columns[0], _cells(item)
     metric = _metric(column)
     axis = column.label if metric.lower() in ("", column.label.lower()) else f"{column.label} ({metric})"
@@ -74,7 +74,8 @@ def _profile(item: ItemResult) -> Iterator[Record]:
             continue
         numbers = {"reported": _printed(cell), "reproduced": cell.reproduced}
         if set(numbers.values()) != {None}:
-            yield {"row": row.label, **numbers, "low": cell.low, "high": cell.high, "metric": axis}
+            interval = {"low": cell.low, "high": cell.high, "seeds": " ".join(map(repr, cell.few))}
+            yield {"row": row.label, **numbers, **interval, "metric": axis}
 
 
 def _spectrum(item: ItemResult) -> Iterator[Record]:
