@@ -4,6 +4,7 @@ import math
 import random
 
 from replicse.report.pages.adjudication import adjudication_page
+from replicse.study.judge.adjudicate import outcome
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.tables import Reducer
 from replicse.study.results.table import ItemResult
@@ -386,6 +387,20 @@ def scatter_figure(scale="paper"):
     )
 
 
+def few_seeds(make, scale="compact", count=2):
+    """Return an example as two seeds of each cell would give it."""
+    item = make(scale)
+    cells = [
+        cell.plain()
+        if not cell.encoders
+        else judged(cell.row, cell.column, cell.reported and cell.reported.value,
+                    [each.value for each in cell.values[:count]], metric=cell.metric, protocol=cell.protocol,
+                    scale=scale)
+        for cell in item.cells
+    ]  # fmt: skip
+    return ItemResult.of({**item.plain(), "cells": cells}, item.item)
+
+
 def spectrum_figure(scale="paper"):
     """A figure of curves: singular values of two encoders."""
     curves = {
@@ -478,7 +493,7 @@ EXPLAINED = {
 }
 
 
-def adjudicated_table():
+def adjudicated_table(scale="paper"):
     """Return the item that the adjudication is of: its heads and titles, without cells."""
     return result(
         "repro/table4",
@@ -486,6 +501,7 @@ def adjudicated_table():
         [("stsb-dev", "STS-B dev"), ("sick-dev", "SICK-R dev")],
         [("crop-10", "Crop 10%"), ("deletion-10", "Word deletion 10%"), ("mlm-15", "MLM 15%")],
         [],
+        scale=scale,
         variants={
             "low-dropout": "Dropout 0.02 and 0.01",
             "character-crop": "Crop of characters from the end",
@@ -496,26 +512,34 @@ def adjudicated_table():
     )
 
 
-def adjudication(comparable=True):
+def adjudication(scale="paper"):
     """The page on repro's Table 4: printed numbers of both papers, invented effects of the variants."""
     rows = [
-        _explained(row, other, printed, gap, described, protocol, effect)
+        _explained(row, other, printed, gap, described, protocol, effect, few=scale == "compact")
         for row, (other, printed, gap, described, effects) in EXPLAINED.items()
         for protocol, effect in effects.items()
     ]
     rows.append(rows[0] | {"column": "sick-dev", "other": "", "reported_other": "", "gap": "", "share": ""})
-    return adjudication_page(rows, {"repro/table4": adjudicated_table()}, comparable)
+    return adjudication_page(rows, {"repro/table4": adjudicated_table(scale)}, scale == "paper")
 
 
-def _explained(row, other, printed, gap, described, protocol, effect):
-    """Return a row of adjudication.csv as text: 0.8 points to either side, or nothing where it was not run."""
-    numbers = dict.fromkeys(("ours", "effect", "low", "high", "share", "share_low", "share_high"))
-    if effect is not None:
+def _explained(row, other, printed, gap, described, protocol, effect, few):
+    """Return a row of adjudication.csv as text: 0.8 points to either side, or nothing where it was not run.
+
+    With a `few` seeds, two, the effect has no interval and no share.
+    """
+    numbers = dict.fromkeys(("ours", "effect", "low", "high", "by_seed", "share", "share_low", "share_high"))
+    numbers["outcome"] = ""
+    if effect is not None and few:
+        each = f"{effect - 0.2:.2f}; {effect + 0.2:.2f}"
+        numbers |= {"ours": described + effect, "effect": effect, "by_seed": each, "outcome": "undetermined"}
+    elif effect is not None:
         bounds = effect - 0.8, effect + 0.8
         shares = sorted(bound / gap for bound in bounds)
         numbers = {
             **{"ours": described + effect, "effect": effect, "low": bounds[0], "high": bounds[1]},
             **{"share": effect / gap, "share_low": shares[0], "share_high": shares[1]},
+            **{"by_seed": "", "outcome": outcome(*shares)},
         }
     entry = {
         "item": "repro/table4",
@@ -528,7 +552,8 @@ def _explained(row, other, printed, gap, described, protocol, effect):
         "gap": gap,
         "described": described,
         "protocol": protocol,
-        "n_seeds": 0 if effect is None else 5,
+        "n_seeds": 0 if effect is None else 2 if few else 5,
+        "note": "",
         **numbers,
     }
     return {name: "" if value is None else str(value) for name, value in entry.items()}

@@ -55,14 +55,24 @@ def test_adjudication(golden, suffix):
     golden(f"adjudication.{suffix}", render(sheet))
 
 
-@pytest.mark.parametrize("scale", ("paper", "micro"))
+@pytest.mark.parametrize("scale", ("paper", "micro", "compact"))
 def test_page_in_a_terminal(golden, scale):
     name = "adjudication" if scale == "paper" else f"adjudication-{scale}"
-    golden(f"{name}.txt", page_text(example.adjudication(comparable=scale == "paper")))
+    golden(f"{name}.txt", page_text(example.adjudication(scale)))
 
 
 def test_smaller_scale_shows_no_verdict(golden):
     golden("dropout-micro.md", markdown.grid(grid_of(example.dropout_table("micro"))))
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_two_seeds_are_shown_themselves_and_differences_carry_the_scale(golden, suffix):
+    golden(f"two-seeds.{suffix}", FORMATS[suffix](grid_of(example.few_seeds(example.temperature_table))))
+
+
+def test_two_seeds_in_a_terminal(golden):
+    items = (example.few_seeds(make) for make in (example.dropout_table, example.temperature_table))
+    golden("two-seeds.txt", "\n".join(item_text(item, 80) for item in items))
 
 
 @pytest.mark.parametrize("suffix", ("md", "tex", "html"))

@@ -12,7 +12,7 @@ from places import ROOT
 from scipy import stats
 
 from replicse.files import read_rows, write_rows
-from replicse.study.judge.adjudicate import FIELDS, SAME_RUN, adjudicate, adjudicated, explained
+from replicse.study.judge.adjudicate import FIELDS, SAME_RUN, adjudicate, adjudicated, explained, outcome
 from replicse.study.paper.counterparts import counterparts
 from replicse.study.paper.printed import Reported
 from replicse.study.plan.planner import load_plan
@@ -84,11 +84,12 @@ def test_an_effect_is_paired_by_seed_and_set_against_the_printed_gap(plan):
     )
 
 
-def test_a_share_may_be_negative_and_its_bounds_stay_in_order(plan):
+def test_a_gap_within_its_noise_has_no_share(plan):
     rows = rows_of(plan, "repro/table4")
     found = next(row for row in rows if (row.row, row.protocol) == ("deletion-10", "low-dropout"))
-    assert found.gap > 0 > found.effect and found.share < 0
-    assert found.share_low < found.share < found.share_high
+    assert 0 < found.gap < found.noise and found.effect < 0
+    assert (found.share, found.share_low, found.share_high) == (None, None, None)
+    assert found.outcome == "undetermined"
 
 
 def test_where_no_other_paper_prints_a_number_a_smaller_scale_has_no_gap(plan):
@@ -151,8 +152,124 @@ def test_a_lone_value_stands_beside_every_seed():
     assert found.low < 2 < found.high
 
 
+# How large a gap may be by itself, and what explains it
+
+SPREAD = (69.0, 70.0, 71.0)
+
+
+def against(other, own, base, changed, *, reported=None, printed=None, **more):
+    """Return a cell that prints `own`, another paper `other`, under a variant that gives `changed`."""
+    described = cell(*base, printed=own, **more)
+    if reported:
+        described = described.model_copy(update={"reported": Reported(value=own, source="x", **reported)})
+    theirs = Reported(value=other, source="y", **(printed or {}))
+    return explained(ITEM, described, cell(*changed, protocol="v"), ("q", "t", "r", "c", "m"), theirs)
+
+
+def test_the_noise_of_a_gap_is_that_of_two_single_runs_and_their_rounding():
+    found = against("60.0", "70.00", SPREAD, SPREAD)
+    assert found.noise == pytest.approx(stats.t.ppf(0.975, 2) * math.sqrt(2) + 0.05 + 0.005)
+    found = against("60.0", "70.00", SPREAD, SPREAD, printed={"statistic": "mean", "seeds": 50, "sd": 0.5})
+    assert found.noise == pytest.approx(stats.t.ppf(0.975, 2) * math.sqrt(1 + 0.25 / 50) + 0.05 + 0.005)
+    spreads = {"statistic": "mean", "seeds": 4, "sd": 0.5}
+    found = against("60.0", "70.0", (70.0,), (71.0,), reported=spreads, printed=spreads)
+    assert found.noise == pytest.approx(1.959963985 * math.sqrt(2 * 0.25 / 4) + 0.1)
+
+
+def test_where_no_other_paper_prints_a_number_the_noise_has_our_mean_on_the_other_side():
+    found = explained(ITEM, cell(*SPREAD, printed="80.0"), cell(*SPREAD, protocol="v"), None, None)
+    assert found.noise == pytest.approx(stats.t.ppf(0.975, 2) * math.sqrt(1 + 1 / 3) + 0.05)
+
+
+@pytest.mark.parametrize("base", [(70.0,), (69.99, 70.01)])
+def test_below_three_seeds_the_noise_of_a_gap_is_unknown_and_no_share_is_given(base):
+    found = against("60.0", "70.0", base, [value - 8 for value in base])
+    assert (found.gap, found.noise, found.share, found.low) == (10.0, None, None, None)
+    assert (found.effect, found.outcome) == (pytest.approx(-8.0), "undetermined")
+    assert [float(one) for one in found.by_seed.split("; ")] == pytest.approx([-8.0] * len(base))
+
+
+def test_866_percent_of_a_gap_that_is_no_larger_than_its_noise_is_no_result():
+    found = against("75.9", "75.01", (75.0, 75.8, 74.3), (65.0, 77.0, 60.0))
+    assert found.gap == pytest.approx(-0.89) and found.share is None and found.outcome == "undetermined"
+
+
+def test_an_encoder_without_seeds_has_an_exact_share():
+    base = cell(70.0, seeds=[None], printed="70.0").model_copy(update={"seedless": True})
+    variant = cell(60.5, seeds=[None], protocol="v").model_copy(update={"seedless": True})
+    found = explained(ITEM, base, variant, ("q", "t", "r", "c", "m"), Reported(value="80.0", source="y"))
+    assert (found.noise, found.share) == (pytest.approx(0.1), pytest.approx(0.95))
+    assert found.share_low == found.share == found.share_high and found.outcome == "in part"
+
+
+@pytest.mark.parametrize(
+    ("effects", "word"),
+    [
+        ((-20.0, -20.1, -19.9), "explains"),
+        ((-40.0, -40.1, -39.9), "explains"),
+        ((-10.0, -10.1, -9.9), "in part"),
+        ((-18.0, -18.1, -17.9), "in part"),
+        ((0.0, -0.1, 0.1), "no"),
+        ((10.0, 10.1, 9.9), "no"),
+        ((-10.0, -30.0, 0.0), "undetermined"),
+    ],
+)
+def test_what_a_variant_explains_from_made_up_numbers(effects, word):
+    found = against(
+        "90.0", "70.0", SPREAD, [base + effect for base, effect in zip(SPREAD, effects, strict=True)]
+    )
+    assert (found.gap, found.outcome) == (-20.0, word)
+    assert found.share == pytest.approx(statistics.fmean(effects) / -20)
+    assert found.share_low < found.share < found.share_high
+
+
+def test_a_variant_that_changes_nothing_has_no_share_and_no_outcome():
+    runs = ("a", "b", "c")
+    base, same = cell(*SPREAD, encoders=runs, printed="70.0"), cell(*SPREAD, encoders=runs, protocol="v")
+    found = explained(ITEM, base, same, ("q", "t", "r", "c", "m"), Reported(value="90.0", source="y"))
+    assert (found.note, found.share, found.outcome) == (SAME_RUN, None, "")
+
+
+bounds = st.tuples(st.floats(-5, 5), st.floats(-5, 5)).map(sorted)
+ORDER = ["no", "in part", "explains"]
+
+
+@given(bounds, st.floats(0, 1), st.floats(0, 1))
+def test_a_narrower_interval_never_takes_back_what_was_certain(wide, one, other):
+    low, high = wide
+    narrow = sorted(low + part * (high - low) for part in (one, other))
+    before, after = outcome(low, high), outcome(*narrow)
+    if before == "explains":
+        assert after in ("explains", "in part")
+    if before == "in part":
+        assert after in ("explains", "in part")
+    if before == "no":
+        assert after in ("no", "in part") and narrow[1] < 0.5
+
+
+@given(bounds, st.floats(0, 3))
+def test_a_larger_share_never_explains_less(found, shift):
+    before, after = outcome(*found), outcome(*(bound + shift for bound in found))
+    if before in ("explains", "in part"):
+        assert ORDER.index(after) >= ORDER.index(before)
+    if before == "undetermined":
+        assert after != "no"
+
+
+@given(bounds)
+def test_the_word_says_what_the_interval_holds(found):
+    low, high = found
+    word = outcome(low, high)
+    assert (word in ("explains", "in part")) == (low > 0), "some is certain"
+    if word == "explains":
+        assert low > 0.5 and high >= 1
+    if word == "no":
+        assert low <= 0 and high < 0.5
+    assert outcome(None, None) == "undetermined"
+
+
 def test_unequal_numbers_of_seeds_are_refused():
-    with pytest.raises(ValueError, match="3 and 2 seeds cannot be paired"):
+    with pytest.raises(ValueError, match=r"\[2, 3\] seeds cannot be paired"):
         of(cell(70.0, 71.0), cell(71.0, 72.0, 73.0, protocol="v"))
 
 
@@ -198,7 +315,7 @@ def test_a_cell_that_failed_has_no_mean_but_its_other_seeds_are_paired():
 # Paired differences
 
 
-@given(st.lists(st.tuples(numbers, numbers), min_size=2, max_size=6), numbers)
+@given(st.lists(st.tuples(numbers, numbers), min_size=3, max_size=6), numbers)
 def test_an_effect_ignores_what_a_seed_does_to_both(pairs, shift):
     base, changed = zip(*pairs, strict=True)
     found = paired_difference(changed, base)
@@ -209,7 +326,7 @@ def test_an_effect_ignores_what_a_seed_does_to_both(pairs, shift):
     assert backwards.mean == pytest.approx(-found.mean) and backwards.high == pytest.approx(-found.low)
 
 
-@given(st.lists(st.tuples(numbers, numbers), min_size=2, max_size=5))
+@given(st.lists(st.tuples(numbers, numbers), min_size=3, max_size=5))
 def test_an_effect_agrees_with_a_paired_t_interval(pairs):
     base, changed = zip(*pairs, strict=True)
     differences = [new - old for old, new in pairs]

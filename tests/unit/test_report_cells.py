@@ -31,7 +31,7 @@ def result(reported=None, **parts):
 
 def test_the_cell_of_the_brief():
     cell = result(reported="82.5", reproduced=75.44, delta=-7.06, low=74.8, high=76.0, verdict="lower")
-    shown = show(cell, comparable=True)
+    shown = show(cell)
     assert shown.text == "82.5 → 75.4 ±0.6 (−7.1) ▼"
     assert shown.words == "82.5 → 75.4 ±0.6 (−7.1) ▼ lower"
 
@@ -43,7 +43,7 @@ def test_every_verdict_has_its_own_symbol_and_meaning():
 
 @pytest.mark.parametrize("verdict", VERDICTS)
 def test_a_smaller_scale_never_judges_a_paper(verdict):
-    shown = show(result(reported="1.0", reproduced=1.0, verdict=verdict), comparable=False).verdict
+    shown = show(result(reported="1.0", reproduced=1.0, verdict=verdict), scale="micro").verdict
     assert shown == (verdict if verdict in ("failed", "not run") else "not comparable")
     assert shown_verdict("", False) == ""
     assert shown_verdict(verdict, True) == verdict
@@ -69,12 +69,12 @@ def test_a_smaller_scale_never_judges_a_paper(verdict):
     ],
 )
 def test_the_reproduced_number_is_rounded_like_the_printed_one(printed, value, text):
-    assert show(result(reported=printed, reproduced=value), comparable=True).reproduced == text
+    assert show(result(reported=printed, reproduced=value)).reproduced == text
 
 
 @pytest.mark.parametrize("printed", ["", "-", "–", "N/A", "n/a", "see text"])
 def test_without_a_printed_number_two_decimals_are_shown(printed):
-    shown = show(result(reported=printed, reproduced=0.12345), comparable=True)
+    shown = show(result(reported=printed, reproduced=0.12345))
     assert shown.reproduced == "0.12"
     assert shown.reported == printed
 
@@ -96,7 +96,7 @@ def test_the_difference_is_that_of_the_two_numbers_shown(digits, value, decimals
     # A tie may be broken either way, since the difference is rounded on its own.
     assume(abs((abs(value) * 10**decimals) % 1 - 0.5) > 1e-6)
     delta = value - float(printed)
-    shown = show(result(reported=printed, reproduced=value, delta=delta), comparable=True)
+    shown = show(result(reported=printed, reproduced=value, delta=delta))
     difference = Decimal(shown.reproduced.replace("−", "-")) - Decimal(printed)
     assert Decimal(shown.delta.strip("()").replace("−", "-")) == difference
     assert shown.delta.startswith("(+") == (difference > 0)
@@ -126,7 +126,7 @@ def test_what_is_missing_is_blank(reported, reproduced, delta, low, high, verdic
         verdict=verdict,
         borrowed=borrowed,
     )
-    shown = show(cell, comparable=True, quoted=quoted)
+    shown = show(cell, quoted=quoted)
     for text in (shown.text, shown.words):
         assert text == " ".join(text.split())
         assert "None" not in text and "nan" not in text and "()" not in text
@@ -137,22 +137,20 @@ def test_what_is_missing_is_blank(reported, reproduced, delta, low, high, verdic
 
 
 def test_no_cell_at_all_is_blank():
-    assert show(None, comparable=True).words == ""
-    assert show(result(), comparable=True).words == ""
+    assert show(None).words == ""
+    assert show(result()).words == ""
 
 
 def test_a_quoted_cell_shows_the_printed_number_and_its_mark_only():
     cell = result(reported="55.14", reproduced=51.0, delta=-4.14, low=50, high=52, verdict="lower")
-    assert show(cell, comparable=False, quoted=True).words == "55.14 ” quoted"
-    assert show(result(), comparable=True, quoted=True).words == ""
+    assert show(cell, scale="micro", quoted=True).words == "55.14 ” quoted"
+    assert show(result(), quoted=True).words == ""
 
 
 def test_a_spread_that_would_read_as_none_gets_more_decimals():
     cell = result(reported="86.2", reproduced=86.2, low=86.18, high=86.22)
-    assert show(cell, comparable=True).spread == "±0.02"
-    assert (
-        show(result(reported="86.2", low=85.0, high=87.4, borrowed=True), comparable=True).spread == "±1.2*"
-    )
+    assert show(cell).spread == "±0.02"
+    assert show(result(reported="86.2", low=85.0, high=87.4, borrowed=True)).spread == "±1.2*"
 
 
 def test_half_width():

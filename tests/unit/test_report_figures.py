@@ -114,6 +114,7 @@ def test_records_of_a_profile_leave_blanks():
         "reproduced": None,
         "low": None,
         "high": None,
+        "seeds": "",
         "metric": "STS-B (spearman)",
     }
     first = records_of(example.augmentation_table())[0]
@@ -135,7 +136,15 @@ def test_records_of_a_profile_leave_blanks():
 )
 def test_rows_that_set_a_number_are_joined(row, on):
     records = [
-        {"row": name, "reported": 1.0, "reproduced": 2.0, "low": None, "high": None, "metric": "m"}
+        {
+            "row": name,
+            "reported": 1.0,
+            "reproduced": 2.0,
+            "low": None,
+            "high": None,
+            "seeds": "",
+            "metric": "m",
+        }
         for name in ("0.2", row)
     ]
     line = figures.profile(frame(records)).axes[0].lines[0]

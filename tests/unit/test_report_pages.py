@@ -15,7 +15,7 @@ from replicse.errors import BadInput
 from replicse.files import write_json, write_rows
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import Sheet
-from replicse.report.formats.terminal import page_text, print_sheet, sheet_text
+from replicse.report.formats.terminal import coloured, page_text, room
 from replicse.report.pages.adjudication import adjudication_page
 from replicse.report.pages.audit import audit_page
 from replicse.report.pages.claims import claims_page
@@ -34,6 +34,7 @@ ENTRY = {
     "metric": "spearman",
     "protocol": "low-dropout",
     "n_seeds": "3",
+    "note": "",
 }
 FULL = {
     "other": "simcse/table1/crop-10/stsb-dev/spearman",
@@ -48,6 +49,8 @@ FULL = {
     "share": "0.1591",
     "share_low": "0.1402",
     "share_high": "0.178",
+    "by_seed": "-2.0; -2.1; -2.2",
+    "outcome": "in part",
 }
 
 
@@ -78,7 +81,7 @@ def only_sheet(rows, item=None):
 
 def test_both_printed_numbers_ours_and_the_share_stand_in_one_line():
     sheet = only_sheet(entries({}))
-    assert sheet.title == "repro/table4: Augmentations, DEV"
+    assert sheet.title == "repro/table4: Augmentations, DEV · scale paper"
     assert dict(zip(sheet.header, sheet.rows[0], strict=True)) == {
         "Row": "Crop 10%",
         "Printed by simcse": "77.8",
@@ -89,15 +92,20 @@ def test_both_printed_numbers_ours_and_the_share_stand_in_one_line():
         "Ours": "68.90",
         "Effect": "−2.10 [−2.35, −1.85]",
         "Share of the gap": "16% [14, 18]",
+        "Explains it?": "in part",
     }
 
 
-def test_one_seed_has_no_interval_and_a_variant_that_was_not_run_no_numbers():
-    alone = dict.fromkeys(("low", "high", "share_low", "share_high"), "")
-    missing = dict.fromkeys(("ours", "effect", "share"), "") | alone | {"protocol": "as-run"}
-    one, none = only_sheet(entries(alone, missing)).rows
-    assert one[-3:] == ("68.90", "−2.10", "16%")
-    assert none[-4:] == ("as-run", "not run", "", "")
+def test_few_seeds_have_no_interval_and_a_variant_that_was_not_run_no_numbers():
+    alone = dict.fromkeys(("low", "high", "share", "share_low", "share_high"), "") | {
+        "outcome": "undetermined"
+    }
+    missing = dict.fromkeys(("ours", "effect", "by_seed", "outcome"), "") | {"protocol": "as-run"}
+    pair, one = alone | {"by_seed": "-2.0; -2.2"}, alone | {"by_seed": "-2.1"}
+    two, single, none = only_sheet(entries(pair, one, alone | missing)).rows
+    assert two[-4:] == ("68.90", "−2.10 {−2.00, −2.20}", "", "undetermined")
+    assert single[-4:] == ("68.90", "−2.10", "", "undetermined")
+    assert none[-5:] == ("as-run", "not run", "", "", "")
     assert none[:5] == ("",) * 5, "what is the same for every variant of a cell is said once"
 
 
@@ -105,8 +113,22 @@ def test_a_negative_share_and_a_share_of_no_gap():
     widening = {"share": "-0.25", "share_low": "-0.5", "share_high": "0.1"}
     no_gap = {"row": "crop-20", "gap": "", "share": "", "share_low": "", "share_high": ""}
     first, second = only_sheet(entries(widening, no_gap)).rows
-    assert first[-1] == "−25% [−50, 10]"
-    assert (second[3], second[-1]) == ("", "")
+    assert first[-2] == "−25% [−50, 10]"
+    assert (second[3], second[-2]) == ("", "")
+
+
+def test_a_variant_that_changes_nothing_explains_nothing():
+    (row,) = only_sheet(entries({"note": "same run", "outcome": "", "share": ""})).rows
+    assert row[-1] == "same run"
+
+
+def test_what_is_explained_at_a_smaller_scale_carries_its_name():
+    smaller = example.result(
+        "repro/table4", "T", [("dev", "DEV")], [("crop-10", "Crop")], [], scale="compact"
+    )
+    sheet = only_sheet(entries({}), smaller)
+    assert sheet.rows[0][-1] == "in part (compact)"
+    assert sheet.title.endswith(" · compact: not comparable")
 
 
 def test_numbers_have_the_decimals_of_the_most_exact_print():
@@ -119,7 +141,7 @@ def test_numbers_have_the_decimals_of_the_most_exact_print():
 
 def test_a_single_column_is_told_in_the_title_and_several_in_their_own():
     sheet = only_sheet(entries({}, {"column": "sick"}), table(("dev", {}), ("sick", {})))
-    assert sheet.title == "repro/table4: Augmentations"
+    assert sheet.title == "repro/table4: Augmentations · scale paper"
     assert sheet.header[:2] == ("Row", "Column")
     assert [row[:2] for row in sheet.rows] == [("Crop 10%", "DEV"), ("Crop 10%", "SICK")]
     two = table(("dev", {"metric": "alignment"}), ("dev", {"metric": "uniformity"}))
@@ -130,11 +152,11 @@ def test_a_single_column_is_told_in_the_title_and_several_in_their_own():
 def test_an_average_stands_for_its_parts_and_the_end_for_a_trajectory():
     item = table(("STS12", {"task": True}), ("avg", {"average": True}))
     sheet = only_sheet(entries({"column": "STS12"}, {"column": "avg"}), item)
-    assert sheet.title.endswith(", AVG") and len(sheet.rows) == 1
+    assert sheet.title.endswith(", AVG · scale paper") and len(sheet.rows) == 1
     assert sheet.note == "Further cells of the item in adjudication.csv: 1."
     item = table(("step 10", {"step": 10}), ("final", {"step": -1}))
     sheet = only_sheet(entries({"column": "step 10"}, {"column": "final"}), item)
-    assert sheet.title.endswith(", FINAL") and len(sheet.rows) == 1
+    assert sheet.title.endswith(", FINAL · scale paper") and len(sheet.rows) == 1
 
 
 def test_cells_that_another_paper_prints_stand_before_those_that_none_does():
@@ -185,19 +207,21 @@ def test_verdicts_are_counted_by_item_and_unused_ones_have_no_column():
     assert sheet.rows == (("a/b", "2", "1", "0", "1", "4"), ("a/c", "0", "0", "1", "0", "1"))
 
 
-def test_an_aggregate_has_an_interval_from_two_seeds_on():
-    many = RowAggregate("a/b", "r", "R", 7, 5, 76.25, Estimate(75.111, 74.5, 75.9))
-    one = RowAggregate("a/b", "q", "Q", 7, 1, None, Estimate(-0.5, -0.5, -0.5))
-    sheet = aggregate_sheet([many, one])
+def test_an_aggregate_has_an_interval_from_three_seeds_on():
+    many = RowAggregate("a/b", "r", "R", 7, 5, 76.25, Estimate(75.111, 74.5, 75.9), (75.0,) * 5)
+    two = RowAggregate("a/b", "p", "P", 7, 2, 76.25, Estimate(75.0, 75.0, 75.0), (74.5, 75.5))
+    one = RowAggregate("a/b", "q", "Q", 7, 1, None, Estimate(-0.5, -0.5, -0.5), (-0.5,))
+    sheet = aggregate_sheet([many, two, one])
     assert sheet.rows == (
         ("a/b", "R", "7", "5", "76.25", "75.11 [74.50, 75.90]"),
+        ("a/b", "P", "7", "2", "76.25", "75.00 {74.50, 75.50}"),
         ("a/b", "Q", "7", "1", "", "−0.50"),
     )
 
 
 def test_a_smaller_scale_says_what_its_page_cannot_show():
     judged = reproduces_page([item("a/b", ["higher"])], comparable=True, orders=True)
-    assert [sheet.title for sheet in judged.sheets] == ["Verdicts by item"], "no empty sheet"
+    assert [sheet.title for sheet in judged.sheets] == ["Verdicts by item · scale paper"], "no empty sheet"
     assert len(judged.text) == 1
     orders, machine = (reproduces_page([], comparable=False, orders=orders) for orders in (True, False))
     assert "orders and signs are" in orders.text[1] and "the machine only" in machine.text[1]
@@ -253,7 +277,7 @@ def test_a_sheet_as_text_is_aligned_and_wraps_what_is_long():
     sheet = Sheet(
         "Title", ("Name", "Count", ""), (("word " * 12, "7", ""), ("b", "1,234", "")), note="One *word*."
     )
-    lines = sheet_text(sheet, 50).splitlines()
+    lines = page_text(Page("Page", (), (sheet,)), 50).splitlines()[2:]
     assert lines[0] == "Title" and set(lines[2]) == {"─"}
     assert lines[1].split() == ["Name", "Count"]
     column = lines[1].index("Count") + len("Count")
@@ -264,34 +288,19 @@ def test_a_sheet_as_text_is_aligned_and_wraps_what_is_long():
     assert all(line == line.rstrip() for line in lines)
 
 
-def test_a_verb_prints_rows_as_an_aligned_table(capsys):
-    print_sheet(
-        ("item", "runs", "title"), [("simcse/table1", 12, "A"), ("x", None, "[red]B[/red]")], note="All."
-    )
-    assert capsys.readouterr().out.splitlines() == [
-        "item           runs  title",
-        "─" * 33,
-        "simcse/table1    12  A",
-        "x                    [red]B[/red]",
-        "All.",
-    ]
-
-
-def test_a_terminal_gets_colour_and_its_own_width(monkeypatch, capsys):
-    rows = [("word " * 12, 1)]
+def test_a_terminal_gets_colour_and_its_own_width(monkeypatch):
+    page = Page("Page", (), (Sheet("", ("text", "n"), (("[red]B[/red] " * 12, "1"),)),))
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("COLUMNS", "40")
-    print_sheet(("text", "n"), rows)
-    plain = capsys.readouterr().out
-    assert "\x1b[" not in plain and max(map(len, plain.splitlines())) > 60, "a pipe has no width of its own"
+    plain = page_text(page, room(), coloured())
+    assert "[red]B[/red]" in plain and "\x1b[" not in plain
+    assert max(map(len, plain.splitlines())) > 60, "a pipe has no width of its own"
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    print_sheet(("text", "n"), rows)
-    shown = capsys.readouterr().out
+    shown = page_text(page, room(), coloured())
     assert "\x1b[1m" in shown
     assert max(len(re.sub(r"\x1b\[[\d;]*m", "", line)) for line in shown.splitlines()) <= 40
     monkeypatch.setenv("NO_COLOR", "1")
-    print_sheet(("text", "n"), rows)
-    assert "\x1b[" not in capsys.readouterr().out
+    assert "\x1b[" not in page_text(page, room(), coloured())
 
 
 def test_a_page_as_text_has_title_paragraphs_and_sheets():

@@ -19,11 +19,11 @@ PRINTED = {
 
 
 def table(value_of, columns=("dev",), **more):
-    """Return an item whose rows have `value_of(row, seed)` for two seeds in every column."""
+    """Return an item whose rows have `value_of(row, seed)` for three seeds in every column."""
     heads = [name if isinstance(name, dict) else {"id": name, "label": name} for name in columns]
     heads = [{"metric": "spearman", **head} for head in heads]
     cells = [
-        example.judged(row, head["id"], str(printed), [value_of(row, seed) for seed in (0, 1)])
+        example.judged(row, head["id"], str(printed), [value_of(row, seed) for seed in (0, 1, 2)])
         for row, printed in PRINTED.items()
         for head in heads
     ]
@@ -58,7 +58,7 @@ def test_rows_that_did_not_run_take_no_part_and_two_rows_are_no_order():
     assert shape.rank.n_rows == 3
     reported, ours = column_values(item, item.columns[0])
     assert reported == {row: PRINTED[row] for row in PRINTED if row in some}
-    assert ours == {row: [PRINTED[row]] * 2 for row in reported}
+    assert ours == {row: [PRINTED[row]] * 3 for row in reported}
     assert list(shapes(table(lambda row, seed: PRINTED[row] if row in {"p0.0", "p0.1"} else None))) == []
 
 

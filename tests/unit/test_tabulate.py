@@ -290,6 +290,29 @@ def test_a_choice_shows_the_hyper_parameter_of_the_best_run(study):
     assert (cell["reproduced"], cell["verdict"]) == ("0.05", "undetermined")
 
 
+def test_the_best_run_of_a_column_that_is_better_when_lower_has_the_least_number(study):
+    columns = [column("a", over={"jobs": {"argmax": "optimisation.batch_size"}}, better="lower")]
+    plan = study.plan(columns, [row(encoder={"use": "plain", "grid": GRID})], printed=[])
+    (cell,) = study.cells(plan, each(80.0, 83.0, 82.0, 70.0))
+    assert cell["reproduced"] == "256.0"
+
+
+def test_a_formula_over_a_search_and_seeds_has_the_one_seed_that_both_have(study):
+    """The search of seed 0 once stood beside every seed: two values, and half of the spread missing."""
+    columns = [column("a", over={"jobs": "max"}), column("b"), derived("{a} - {b}")]
+    rows = [row(cells={"a": {"use": "plain", "grid": GRID}})]
+    plan = study.plan(columns, rows, printed=[("r", "d", "1.0")], seeds=3)
+    search, score, last = plan.cells["made/table1"]
+    assert (search.seeds, score.seeds, last.seeds) == ((0,), (0, 1, 2), (0,))
+    for encoder, value in [*zip(score.encoders, (70.0, 60.0, 50.0), strict=True),
+                           *zip(search.encoders, (80.0, 83.0, 82.0, 70.0), strict=True)]:  # fmt: skip
+        write_evaluation(plan.paths.evaluation(encoder, "fast"), {PATH: value})
+    cell = item_result(plan, plan.item("made/table1"), Evaluations(plan.paths)).cells[-1]
+    first = next(value.value for value in cell.values)
+    assert [value.seed for value in cell.values] == [0] and first == cell.reproduced
+    assert (cell.n_seeds, cell.verdict, cell.low) == (1, "undetermined", None)
+
+
 def test_a_choice_of_what_is_no_number_is_refused(study):
     plan = search(study, {"jobs": {"argmax": "pooling.test"}})
     with pytest.raises(BadInput, match=r"column c0: pooling\.test of its run is cls; expected a number"):
@@ -333,7 +356,7 @@ def test_a_derived_column_is_computed_per_seed_and_judged(study):
         value.seed for value in cell.values
     ] == [0, 1]
     assert (cell.reproduced, cell.delta, cell.n_seeds) == (50.5, 0.5, 2)
-    assert cell.verdict == "within seed spread"
+    assert (cell.verdict, cell.low, cell.few) == ("undetermined", None, (45.0, 56.0))
     assert set(cell.encoders) == set(result.cells[0].encoders) and result.columns[-1].kind == "derived"
     files = plan.evaluation_files(plan.item("made/table1"))
     assert sum(file.endswith("/transfer.json") for file in files) == 2
@@ -408,7 +431,7 @@ def test_a_lone_value_stands_beside_every_seed_of_the_others(study):
 
 
 def test_unequal_numbers_of_seeds_are_not_paired():
-    from replicse.study.results.values import paired
+    from replicse.study.results.statistics import paired
 
     assert paired([[1.0], [1.0, 2.0, 3.0]]) == [[1.0, 1.0, 1.0], [1.0, 2.0, 3.0]]
     assert paired([[1.0], [2.0]]) == [[1.0], [2.0]]
@@ -538,16 +561,16 @@ def test_the_order_of_seeds_and_columns_changes_no_cell(five, order):
 
 def test_every_verdict_can_be_reached(study):
     """What a reader may meet in a table, each once, from evaluations alone."""
-    two = study.plan()
+    three = study.plan(seeds=3)
     seen = [
-        study.cells(two, each(70.0, 70.1)),
-        study.cells(two, each(90.0, 90.1)),
-        study.cells(two, each(10.0, 10.1)),
-        study.cells(two, each(None, 10.1), {PATH: "undefined"}),
-        study.cells(two),
+        study.cells(three, each(70.0, 70.1, 70.2)),
+        study.cells(three, each(90.0, 90.1, 90.2)),
+        study.cells(three, each(10.0, 10.1, 10.2)),
+        study.cells(three, each(None, 10.1), {PATH: "undefined"}),
+        study.cells(three),
     ]
-    one = study.plan(seeds=1)
-    seen.append(study.cells(one, each(70.0)))
+    two = study.plan()
+    seen.append(study.cells(two, each(70.0, 70.1)))
     seen.append(study.cells(study.plan(scale="micro"), each(70.0, 70.1)))
     seen.append(study.cells(study.plan(printed=[]), each(70.0, 70.1)))
     assert {cell["verdict"] for cell in itertools.chain(*seen)} == set(typing.get_args(Verdict))

@@ -97,7 +97,7 @@ def test_within_seed_spread_against_the_formula():
     assert "3 seeds" in cell.reason
 
 
-@pytest.mark.parametrize("count", [2, 3, 4, 5, 10])
+@pytest.mark.parametrize("count", [3, 4, 5, 10])
 def test_the_verdict_turns_where_the_formula_says(count):
     values = [70 + 0.1 * step for step in range(count)]
     half = T_975[count - 1] * statistics.stdev(values) * math.sqrt(1 + 1 / count) + 0.0005
@@ -147,16 +147,17 @@ def test_not_run_without_any_value(values):
 
 
 def test_not_run_while_a_planned_seed_is_missing_but_numbers_show():
-    for cell in (judged([76.0, None, 76.4]), judged([76.0, 76.4], planned=3, comparable=False)):
+    values = [76.0, 76.2, 76.4]
+    for cell in (judged([*values, None]), judged(values, planned=4, comparable=False)):
         assert cell.verdict == "not run"
         assert cell.reproduced == pytest.approx(76.2)
         assert cell.low < 76.2 < cell.high
-        assert cell.n_seeds == 2
-        assert "1 of the planned runs (3)" in cell.reason
+        assert cell.n_seeds == 3
+        assert "1 of the planned runs (4)" in cell.reason
 
 
 def test_not_comparable_keeps_numbers_and_says_why():
-    cell = judged([40.0, 41.0], comparable=False, why_not="scale micro")
+    cell = judged([40.0, 40.5, 41.0], comparable=False, why_not="scale micro")
     assert cell.verdict == "not comparable"
     assert cell.delta == pytest.approx(40.5 - 76.25)
     assert cell.low < 40.5 < cell.high
@@ -168,15 +169,21 @@ def test_no_spread_is_borrowed_for_another_setting():
     alone = judged([40.0], comparable=False, prior_sd=0.84)
     assert (alone.low, alone.high, alone.borrowed) == (None, None, False)
     pair = judged([40.0, 41.0], comparable=False, prior_sd=0.84)
-    assert (pair.low, pair.high) == pytest.approx(
-        (40.5 - T_975[1] * math.sqrt(0.75) - 0.005, 40.5 + T_975[1] * math.sqrt(0.75) + 0.005)
-    )
+    assert (pair.low, pair.high, pair.borrowed) == (None, None, False)
+    three = judged([40.0, 40.5, 41.0], comparable=False, prior_sd=0.84)
+    half = T_975[2] * 0.5 * math.sqrt(4 / 3) + 0.005
+    assert (three.low, three.high) == pytest.approx((40.5 - half, 40.5 + half))
 
 
-def test_undetermined_with_one_seed_and_no_spread():
-    cell = judged([76.0])
+@pytest.mark.parametrize(
+    ("values", "told"), [([76.0], "1 seed "), ([75.99, 76.01], "2 seeds "), ([50, 102], "2 seeds ")]
+)
+def test_undetermined_below_three_seeds_without_a_spread_to_borrow(values, told):
+    cell = judged([float(value) for value in values])
     assert cell.verdict == "undetermined"
     assert (cell.reproduced, cell.delta, cell.low, cell.high) == (76.0, -0.25, None, None)
+    assert cell.reason == f"{told}and no published spread to borrow: an interval needs 3"
+    assert judged([float(value) for value in values], prior_sd=0.84).verdict == "within seed spread"
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
@@ -205,10 +212,10 @@ def test_zero_spread_leaves_half_a_digit():
 
 def test_the_edge_of_half_a_digit_belongs_to_it():
     for value in ("76.245", "76.255"):
-        assert judged([float(value)] * 2).verdict == "within seed spread"
+        assert judged([float(value)] * 3).verdict == "within seed spread"
     # In binary 2.35 - 0.05 exceeds 2.3.
-    assert judged([2.35] * 2, "2.3").verdict == "within seed spread"
-    assert judged([-2.35] * 2, "-2.3").verdict == "within seed spread"
+    assert judged([2.35] * 3, "2.3").verdict == "within seed spread"
+    assert judged([-2.35] * 3, "-2.3").verdict == "within seed spread"
 
 
 def test_an_encoder_without_seeds_is_judged_by_the_printed_digit():
@@ -222,8 +229,8 @@ def test_an_encoder_without_seeds_is_judged_by_the_printed_digit():
 
 def test_nothing_to_judge_where_the_paper_prints_nothing():
     for comparable in (True, False):
-        cell = judged([75.0, 77.0], "-", comparable=comparable)
-        half = T_975[1] * math.sqrt(2) * math.sqrt(1.5)
+        cell = judged([75.0, 76.0, 77.0], "-", comparable=comparable)
+        half = T_975[2] * math.sqrt(4 / 3)
         assert cell.verdict == ""
         assert cell.delta is None
         assert (cell.reproduced, cell.low, cell.high) == pytest.approx((76.0, 76 - half, 76 + half))
@@ -264,7 +271,7 @@ def test_every_cell_gets_a_known_verdict_and_a_coherent_interval(values, reporte
 
 
 @given(samples, scores, scores, priors)
-@example([76.0, 76.1], 76.3, 70.0, None)
+@example([76.0, 76.05, 76.1], 76.3, 70.0, None)
 def test_a_wider_gap_never_brings_the_paper_back_inside(values, one, other, prior):
     near, far = (judged(values, f"{value:.2f}", prior_sd=prior) for value in (one, other))
     assume(near.delta * far.delta > 0)
@@ -284,6 +291,7 @@ def test_our_numbers_rising_past_the_paper_pass_from_lower_over_inside_to_higher
     values, reported, step, prior
 ):
     """Monotone in the signed gap: a shift upwards never turns a verdict towards lower."""
+    assume(prior or len(values) > 2)
     text = f"{reported:.2f}"
     before, after = (
         LADDER.index(judged([value + shift for value in values], text, prior_sd=prior).verdict)
@@ -316,12 +324,13 @@ BRANCHES = [
     ("not run", [76.0, None], FOREIGN),
     ("not run", [76.0, None], {"prior_sd": 0.84}),
     ("not comparable", [76.0], FOREIGN),
-    ("not comparable", [76.25, 76.25], FOREIGN),
+    ("not comparable", [76.25] * 3, FOREIGN),
     ("undetermined", [76.25], {}),
+    ("undetermined", [76.25, 76.25], {}),
     ("within seed spread", [76.25], {"prior_sd": 0.84}),
-    ("within seed spread", [76.25, 76.25], {}),
-    ("higher", [77.0, 77.0], {}),
-    ("lower", [75.0, 75.0], {}),
+    ("within seed spread", [76.25] * 3, {}),
+    ("higher", [77.0] * 3, {}),
+    ("lower", [75.0] * 3, {}),
 ]
 
 
@@ -339,7 +348,7 @@ def test_the_order_of_seeds_changes_nothing(values, reported, prior, random):
 
 
 @given(samples, scores, st.sampled_from([-4, -2, 2, 3]), priors)
-@example([0.5, 0.5], 0.5, -2, None)
+@example([0.5, 0.5, 0.5], 0.5, -2, None)
 def test_units_change_nothing(values, reported, power, prior):
     cell = judged(values, f"{reported:.2f}", prior_sd=prior)
     scale = 10.0**power
@@ -360,7 +369,7 @@ def test_reflection_swaps_higher_and_lower(values, reported, prior):
     assert mirrored.delta == -cell.delta
 
 
-@pytest.mark.parametrize("count", [2, 3, 5, 10])
+@pytest.mark.parametrize("count", [3, 5, 10])
 def test_the_interval_holds_one_more_draw_as_often_as_it_claims(count):
     generator = np.random.default_rng(count)
     draws = 75 + 0.84 * generator.normal(size=(4000, count + 1))
@@ -449,8 +458,8 @@ def test_a_published_spread_is_not_judged_by_itself():
     printed, reducer = of_fifty("sd", sd=0.84), Reducer(statistic="sd")
     one = judged([75.0], "0.84", printed=printed, reducer=reducer, prior_sd=0.84)
     assert (one.verdict, one.reproduced, one.low, one.borrowed) == ("undetermined", None, None, False)
-    assert one.reason == "one seed has no spread"
-    near = judged([75.0, 75.01], "0.84", printed=printed, reducer=reducer, prior_sd=0.84)
+    assert one.reason == "1 seed: an interval needs 3"
+    near = judged([75.0, 75.005, 75.01], "0.84", printed=printed, reducer=reducer, prior_sd=0.84)
     assert near.verdict == "lower" and not near.borrowed
 
 

@@ -49,7 +49,8 @@ def draw_item(item: ItemResult, out: Path) -> None:
     from replicse.report.content.records import records_of
     from replicse.report.figures import draw
 
-    files = draw(item.figure, records_of(item), out.with_suffix(""))
+    title = f"{item.item} · {item.standing}"
+    files = draw(item.figure, records_of(item), out.with_suffix(""), title, item.caveat)
     log.info("wrote=%s", ",".join(map(str, files)))
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 Records = Sequence[Mapping[str, Any]]
-TEXTS = ("method", "step", "source", "label", "encoder", "group", "row", "column", "metric")
+TEXTS = ("method", "step", "source", "label", "encoder", "group", "row", "column", "metric", "seeds")
 
 # Okabe and Ito's palette, told apart by colour-blind readers; every line differs in its marker too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
@@ -36,10 +36,11 @@ METADATA = {
 }
 
 
-def draw(kind: str, records: Records, stem: Path, title: str = "") -> list[Path]:
+def draw(kind: str, records: Records, stem: Path, title: str = "", caveat: str = "") -> list[Path]:
     """Draw tidy records and return the files written: `stem` with .svg, .png, .pdf and .csv.
 
-    The columns of each kind stand with its function. Raises BadInput for an unknown kind or no records.
+    The columns of each kind stand with its function; every panel that shows ours carries the `caveat`, such as
+    `micro: not comparable`. Raises BadInput for an unknown kind or no records.
     """
     if kind not in DRAWERS:
         raise BadInput(f'figure "{kind}" is unknown{nearest(kind, DRAWERS)}')
@@ -48,7 +49,7 @@ def draw(kind: str, records: Records, stem: Path, title: str = "") -> list[Path]
     import matplotlib
 
     with matplotlib.rc_context(fname=STYLE):
-        figure = DRAWERS[kind](frame(records))
+        figure = DRAWERS[kind](frame(records), caveat)
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=9.5, fontweight="bold", color=INK)
         return _save(figure, records, stem)
@@ -62,13 +63,13 @@ def frame(records: Records) -> "DataFrame":
     return table.astype({name: float for name in table.columns if name not in TEXTS})
 
 
-def trajectory(records: "DataFrame") -> "Figure":
+def trajectory(records: "DataFrame", caveat: str = "") -> "Figure":
     """Draw alignment against uniformity over training, one line per method with arrows along it.
 
     Records, in the order of training: method, step, alignment, uniformity, source (reported or reproduced).
     """
     looks = {method: _line_style(place) for place, method in enumerate(records["method"].unique())}
-    figure, panels = _panels_by_source(records)
+    figure, panels = _panels_by_source(records, caveat)
     for axes, part in panels:
         for method, points in part.groupby("method", sort=False):
             _path(axes, points["uniformity"].to_numpy(), points["alignment"].to_numpy(), looks[method])
@@ -82,7 +83,7 @@ def trajectory(records: "DataFrame") -> "Figure":
     return figure
 
 
-def scatter(records: "DataFrame") -> "Figure":
+def scatter(records: "DataFrame", caveat: str = "") -> "Figure":
     """Draw encoders in the plane of alignment and uniformity, coloured by score.
 
     Records: label, alignment, uniformity, score (None where missing), metric (of the score), source.
@@ -92,7 +93,7 @@ def scatter(records: "DataFrame") -> "Figure":
 
     scores = records["score"]
     colours = ScalarMappable(Normalize(scores.min(), scores.max()), "cividis")
-    figure, panels = _panels_by_source(records)
+    figure, panels = _panels_by_source(records, caveat)
     for axes, part in panels:
         faces = [PALE if np.isnan(score) else colours.to_rgba(score) for score in part["score"]]
         look = {"s": 46, "edgecolor": INK, "linewidth": 0.6, "zorder": 3}
@@ -106,19 +107,20 @@ def scatter(records: "DataFrame") -> "Figure":
     return figure
 
 
-def spectrum(records: "DataFrame") -> "Figure":
+def spectrum(records: "DataFrame", caveat: str = "") -> "Figure":
     """Draw singular values, the largest scaled to 1, one line per encoder. Records: encoder, index, value."""
     figure = _figure(3.6)
     axes = figure.subplots()
     for place, (encoder, points) in enumerate(records.groupby("encoder", sort=False)):
         marks = (0.03 * place, 0.2)
         axes.plot(points["index"], points["value"], label=encoder, markevery=marks, **_line_style(place))
+    axes.set_title(caveat, **CAVEAT)
     axes.set(xlabel="index of the singular value", ylabel="singular value / largest", ylim=(0, None))
     axes.legend()
     return figure
 
 
-def density(records: "DataFrame", own_scales: bool = False) -> "Figure":
+def density(records: "DataFrame", caveat: str = "", own_scales: bool = False) -> "Figure":
     """Draw the density of cosine similarity by rating group, one panel of ridges per encoder.
 
     Records: encoder, group (from the lowest rating to the highest), cosine, density. With `own_scales` each panel
@@ -141,21 +143,21 @@ def density(records: "DataFrame", own_scales: bool = False) -> "Figure":
             part = part[part["cosine"].between(seen.min(), seen.max())]
             axes.set_xlabel("own scale")
         _ridges(axes, part, groups)
-        axes.set_title(textwrap.fill(encoder, TITLE))
+        axes.set_title("\n".join(filter(None, [textwrap.fill(encoder, TITLE), caveat])))
         axes.tick_params(labelbottom=own_scales or place + columns >= len(encoders))
     figure.supxlabel("cosine similarity", fontsize=8.5, color=INK)
     figure.supylabel("rating", fontsize=8.5, color=INK)
     return figure
 
 
-def profile(records: "DataFrame") -> "Figure":
+def profile(records: "DataFrame", caveat: str = "") -> "Figure":
     """Draw one column over an ordered row axis: the reported line and the reproduced one with its interval.
 
-    Records, in the order of the rows: row, reported, reproduced, low, high (None where missing), metric. Rows
-    whose names are numbers (`0.1`, `p = 0.1`) are joined by lines; others (`Fixed 0.1`) stand alone. Where records
-    have a group, each has a panel, on one scale.
+    Records, in the order of the rows: row, reported, reproduced, low, high (None where missing), metric, and seeds:
+    those that are too few for an interval, a space between them. Rows whose names are numbers (`0.1`, `p = 0.1`) are
+    joined by lines; others (`Fixed 0.1`) stand alone. Where records have a group, each has a panel, on one scale.
     """
-    parts = list(records.groupby("group", sort=False)) if "group" in records else [("", records)]
+    parts = _panels(records)
     columns = min(2, len(parts))
     rows = -(-len(parts) // columns)
     figure = _figure(0.5 + 2.8 * rows)
@@ -169,27 +171,32 @@ def profile(records: "DataFrame") -> "Figure":
             axes.plot(part.index, part[source].where(joined), **style)
         _beside(axes, part, upright=True)
         axes.set_xticks(part.index, part["row"])
-        axes.set(title=group, ylabel="" if place % columns else records["metric"].iloc[0])
+        axes.set_title("\n".join(filter(None, [group, caveat])), **({} if group else CAVEAT))
+        axes.set(ylabel="" if place % columns else records["metric"].iloc[0])
         axes.margins(x=0.06)
     return figure
 
 
-def bars(records: "DataFrame") -> "Figure":
-    """Draw one column row by row: the reported point, ours and its interval. Records as for `profile`."""
-    labels = [textwrap.fill(row, LABEL) for row in records["row"]]
-    tallest = max(label.count("\n") + 1 for label in labels)
-    figure = _figure(0.9 + len(records) * (0.14 + 0.14 * tallest))
-    axes = figure.subplots()
-    axes.hlines(
-        records.index, records["reported"], records["reproduced"], color=QUIET, linewidth=0.8, zorder=1
-    )
-    _beside(axes, records, upright=False)
-    axes.set_yticks(records.index, labels)
-    axes.set(xlabel=records["metric"].iloc[0], ylim=(len(records) - 0.4, -0.6))
+def bars(records: "DataFrame", caveat: str = "") -> "Figure":
+    """Draw a column row by row: the reported point, ours and its interval. Records as for `profile`."""
+    parts = _panels(records)
+    rows = max((part for _, part in parts), key=len)["row"]
+    labels = {row: textwrap.fill(row, LABEL) for row in rows}
+    tallest = max(label.count("\n") + 1 for label in labels.values())
+    figure = _figure(0.9 + len(rows) * (0.14 + 0.14 * tallest))
+    for axes, (_, part) in zip(
+        figure.subplots(1, len(parts), sharey=True, squeeze=False)[0], parts, strict=True
+    ):
+        part = part.reset_index(drop=True)
+        axes.hlines(part.index, part["reported"], part["reproduced"], color=QUIET, linewidth=0.8, zorder=1)
+        _beside(axes, part, upright=False)
+        axes.set_yticks(part.index, [labels[row] for row in part["row"]])
+        axes.set_title(caveat, **CAVEAT)
+        axes.set(xlabel=part["metric"].iloc[0], ylim=(len(part) - 0.4, -0.6))
     return figure
 
 
-def heat(records: "DataFrame") -> "Figure":
+def heat(records: "DataFrame", caveat: str = "") -> "Figure":
     """Draw a number for each row and column as a shade. Records: row, column, value, metric; first row lowest."""
     rows, columns = (list(dict.fromkeys(records[side])) for side in ("row", "column"))
     grid = records.pivot_table(index="row", columns="column", values="value").loc[rows, columns].to_numpy()
@@ -203,11 +210,12 @@ def heat(records: "DataFrame") -> "Figure":
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(length=0)
     axes.set(xlabel="predicted")
+    axes.set_title(caveat, **CAVEAT)
     figure.colorbar(shades, ax=axes, label=records["metric"].iloc[0])
     return figure
 
 
-DRAWERS: dict[str, Callable[["DataFrame"], "Figure"]] = {
+DRAWERS: dict[str, Callable[["DataFrame", str], "Figure"]] = {
     "trajectory": trajectory,
     "scatter": scatter,
     "spectrum": spectrum,
@@ -233,6 +241,8 @@ SPOTS = [
     )
 ]
 # Source, colour, marker, filled: reported is hollow and dashed wherever it stands beside ours.
+# What a panel of one kind of points says of its scale stands above it, to the right.
+CAVEAT: dict[str, Any] = {"loc": "right", "fontsize": 8, "color": QUIET}
 LOOKS = (("reported", QUIET, "s", False), ("reproduced", COLOURS[0], "o", True))
 
 
@@ -245,16 +255,24 @@ def _figure(height: float) -> "Figure":
     return figure
 
 
-def _panels_by_source(records: "DataFrame") -> "tuple[Figure, list[tuple[Axes, DataFrame]]]":
+def _panels(records: "DataFrame") -> "list[tuple[str, DataFrame]]":
+    """Return the records of each group, or all of them where they have none."""
+    return list(records.groupby("group", sort=False)) if "group" in records else [("", records)]
+
+
+def _panels_by_source(records: "DataFrame", caveat: str) -> "tuple[Figure, list[tuple[Axes, DataFrame]]]":
     """Return a figure with one plane per source, on shared axes so that they can be compared."""
     parts = list(records.groupby("source", sort=False))
     figure = _figure(4.0)
     grid = figure.subplots(1, len(parts), sharex=True, sharey=True, squeeze=False).flat
     for axes, (source, _) in zip(grid, parts, strict=True):
         axes.set_xlabel("uniformity (lower is better)")
-        if len(parts) > 1:
-            title = source if source in SOURCES else f"reproduced: {source[0].lower()}{source[1:]}"
-            axes.set_title(textwrap.fill(title, TITLE))
+        title = source if source in SOURCES else f"reproduced: {source[0].lower()}{source[1:]}"
+        lines = [
+            textwrap.fill(title, TITLE) if len(parts) > 1 else "",
+            caveat if source != SOURCES[0] else "",
+        ]
+        axes.set_title("\n".join(filter(None, lines)))
     grid[0].set_ylabel("alignment (lower is better)")
     return figure, [(axes, part) for axes, (_, part) in zip(grid, parts, strict=True)]
 
@@ -296,10 +314,15 @@ def _arrow_places(x: np.ndarray, y: np.ndarray) -> list[int]:
 
 
 def _beside(axes: "Axes", records: "DataFrame", upright: bool) -> None:
-    """Draw reported and reproduced points with the interval of one more run, and the legend of the three."""
+    """Draw reported and reproduced points with the interval of one more run or the seeds, and the legend of all."""
     lines = axes.vlines if upright else axes.hlines
     interval = {"color": COLOURS[0], "linewidth": 5, "alpha": 0.25}
     lines(records.index, records["low"], records["high"], zorder=1, **interval)
+    seed = {"color": COLOURS[0], "marker": "o", "markersize": 4, "markerfacecolor": "none", "linestyle": ""}
+    for place, seeds in records["seeds"].items():
+        values = [float(text) for text in seeds.split()]
+        places = [place] * len(values)
+        axes.plot(*((places, values) if upright else (values, places)), zorder=2, **seed)
     handles = []
     for source, colour, marker, fill in LOOKS:
         x, y = (records.index, records[source]) if upright else (records[source], records.index)
@@ -307,7 +330,10 @@ def _beside(axes: "Axes", records: "DataFrame", upright: bool) -> None:
         style["markerfacecolor"] = colour if fill else "white"
         axes.plot(x, y, markersize=6, zorder=3, **style)
         handles.append(_handle(label=source, **style))
-    handles.append(_handle(label="one more run (95%)", **interval))
+    if records["low"].notna().any():
+        handles.append(_handle(label="one more run (95%)", **interval))
+    if records["seeds"].any():
+        handles.append(_handle(label="one seed", **seed))
     if not axes.figure.legends:
         axes.figure.legend(handles=handles, loc="outside lower left", ncols=3)
 

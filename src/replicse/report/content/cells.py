@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -27,7 +28,7 @@ MEANINGS = {
     "within seed spread": "The reported number lies where one more of our runs is expected to fall.",
     "higher": "The reproduced number is higher: the reported one lies below that interval. This is no pass.",
     "lower": "The reproduced number is lower: the reported one lies above that interval.",
-    "undetermined": "One seed and no published spread to judge it by.",
+    "undetermined": "Fewer than three seeds and no published spread to judge it by.",
     "not comparable": "The scale or the setting differs from the paper's, so no verdict is given.",
     "not run": "Planned, but at least one run is missing.",
     "failed": "A run behind the cell failed, so no number is shown.",
@@ -48,13 +49,18 @@ class Rounding(NamedTuple):
 
 @dataclass(frozen=True)
 class Shown:
-    """A cell in parts, each ready to print; a missing part is blank. `verdict` names a symbol or is blank."""
+    """A cell in parts, each ready to print; a missing part is blank. `verdict` names a symbol or is blank.
+
+    `spread` is half the width of an interval, or the seeds themselves where they are too few for one; `scale` names one
+    that is not the papers', which the difference then carries.
+    """
 
     reported: str = ""
     reproduced: str = ""
     spread: str = ""
     delta: str = ""
     verdict: str = ""
+    scale: str = ""
 
     @property
     def symbol(self) -> str:
@@ -73,6 +79,12 @@ class Shown:
         return _joined(self.spread, self.delta)
 
     @property
+    def wide(self) -> tuple[str, ...]:
+        """Return the details that are wider than a stacked cell's numbers, with scale or seeds: a line each."""
+        wide = self.scale or self.spread.startswith("{")
+        return tuple(filter(None, (self.delta, self.spread))) if wide else ()
+
+    @property
     def text(self) -> str:
         """Return `82.5 → 75.4 ±0.6 (−7.1) ▼`."""
         return _joined(self.numbers, self.detail, self.symbol)
@@ -83,8 +95,8 @@ class Shown:
         return _joined(self.text, self.verdict)
 
 
-def show(cell: CellResult | None, *, comparable: bool, quoted: bool = False) -> Shown:
-    """Return a judged cell as text; a scale that is not `comparable` never shows a verdict.
+def show(cell: CellResult | None, *, scale: str = "", quoted: bool = False) -> Shown:
+    """Return a judged cell as text; a `scale` is given where it is not the papers', and shows no verdict.
 
     A quoted cell shows the printed number only.
     """
@@ -95,19 +107,31 @@ def show(cell: CellResult | None, *, comparable: bool, quoted: bool = False) -> 
     if quoted:
         return Shown(reported=reported, verdict=QUOTED if reported else "")
     rounding = rounding_of(printed)
-    spread = half_width(cell.low, cell.high)
     return Shown(
         reported=reported,
         reproduced=cell.text if cell.reproduced is None else rounded(cell.reproduced, rounding),
-        spread="" if spread is None else f"±{_small(spread, rounding)}{'*' if cell.borrowed else ''}",
-        delta="" if cell.delta is None else f"({signed(cell.delta, rounding)})",
-        verdict=shown_verdict(cell.verdict, comparable),
+        spread=_spread(cell, rounding),
+        delta="" if cell.delta is None else f"({signed(cell.delta, rounding)}{scale and f' {scale}'})",
+        verdict=shown_verdict(cell.verdict, not scale),
+        scale=scale,
     )
 
 
 def shown_verdict(verdict: str, comparable: bool) -> str:
     """Return the verdict that may be shown at a scale."""
     return verdict if comparable or not verdict or verdict in FACTS else "not comparable"
+
+
+def in_braces(numbers: Iterable[str]) -> str:
+    """Return `{74.9, 75.9}`: the seeds themselves, which are no interval."""
+    return f"{{{', '.join(numbers)}}}"
+
+
+def _spread(cell: CellResult, rounding: Rounding) -> str:
+    if cell.few:
+        return in_braces(rounded(value, rounding) for value in cell.few)
+    spread = half_width(cell.low, cell.high)
+    return "" if spread is None else f"±{_small(spread, rounding)}{'*' if cell.borrowed else ''}"
 
 
 def rounding_of(printed: str) -> Rounding:

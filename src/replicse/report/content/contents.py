@@ -13,14 +13,17 @@ INTRODUCTION = (
     "Every table and figure of the papers below, run again by one workflow. Each number stands beside the one"
     " the paper prints, with its uncertainty, a verdict, and the way back to the run it came from."
 )
-ANATOMY = "reported → reproduced ±half-width (difference) verdict"
+ANATOMY = "reported → reproduced ±half-width or {seeds} (difference) verdict"
 READING = (
     "*Reported* is the number as the paper prints it; *reproduced* is the mean over our seeds, rounded like"
     " the printed number; the *difference* is reproduced minus reported.",
     "*±* is half the width of the 95% interval in which one more of our runs is expected, the rounding of the"
     " printed number included: the paper's number is taken for one more run, or for what it says that it is of"
-    " several. An asterisk marks an interval that rests on a published spread, since there are fewer than five seeds.",
-    "In tables with many columns the difference and ± stand on a second line. A column marked ↓ is better"
+    " several. An asterisk marks an interval that rests on a published spread, since there are fewer than five seeds."
+    " Two seeds give no interval: *{a, b}* are the two themselves.",
+    "At a scale that is not the papers' the difference carries its name, as in (−7.1 micro), and every table and figure"
+    " says that it is not comparable. In tables with many columns the difference and ± stand below."
+    " A column marked ↓ is better"
     " when lower. What is missing is blank, and so is an average of which a part is missing.",
 )
 HASH = 16

@@ -71,21 +71,25 @@ def _measures(
 
 
 def _profile(item: ItemResult) -> Iterator[Record]:
-    """Yield the reported and the reproduced number of the first column, and the interval, by row.
+    """Yield the reported and the reproduced number by row, and the interval or the seeds.
 
-    The groups of a profile's rows, where it has some, are its panels.
+    A table is drawn by its first column, a figure of bars by all of them, a panel each; the groups of a profile's rows,
+    where it has some, are its panels.
     """
-    column, cells = item.columns[0], _cells(item)
-    metric = _metric(column)
-    axis = column.label if metric.lower() in ("", column.label.lower()) else f"{column.label} ({metric})"
-    for row in item.rows:
-        cell = cells.get(("", row.id, column.id, column.metric))
-        if cell is None:
-            continue
-        numbers = {"reported": _printed(cell), "reproduced": cell.reproduced}
-        if set(numbers.values()) != {None}:
-            panel = {"group": row.group} if item.figure == "profile" and row.group else {}
-            yield {"row": row.label, **numbers, "low": cell.low, "high": cell.high, "metric": axis, **panel}
+    cells, panels = _cells(item), item.figure == "bars" and item.kind == "figure"
+    for column in item.columns if panels else item.columns[:1]:
+        metric = _metric(column)
+        axis = column.label if metric.lower() in ("", column.label.lower()) else f"{column.label} ({metric})"
+        for row in item.rows:
+            cell = cells.get(("", row.id, column.id, column.metric))
+            if cell is None or {_printed(cell), cell.reproduced} == {None}:
+                continue
+            numbers = {"reported": _printed(cell), "reproduced": cell.reproduced}
+            interval = {"low": cell.low, "high": cell.high, "seeds": " ".join(map(repr, cell.few))}
+            group = axis if panels else row.group if item.figure == "profile" else ""
+            yield {
+                "row": row.label, **numbers, **interval, "metric": axis, **({"group": group} if group else {}),
+            }  # fmt: skip
 
 
 def _spectrum(item: ItemResult) -> Iterator[Record]:

@@ -50,13 +50,14 @@ class Grid:
     """A table ready for any format: `header` holds a label per column.
 
     `footnotes` belong to the lines with a mark, in their order; `prose` holds the places of the columns whose
-    cells are sentences, which wrap.
+    cells are sentences, which wrap; `caption` names item and scale.
     """
 
     header: tuple[str, ...]
     body: tuple[Line | Heading, ...]
     footnotes: tuple[str, ...] = ()
     prose: frozenset[int] = frozenset()
+    caption: str = ""
 
     @property
     def lines(self) -> list[Line]:
@@ -68,9 +69,17 @@ class Grid:
         """Return whether cells are stacked on two lines, because there are many columns."""
         return len(self.header) > WRITTEN_OUT
 
-    def longest(self, part: str, column: int) -> str:
-        """Return the longest `part` (a field of Shown) of a column's cells."""
-        return max((getattr(line.cells[column].shown, part) for line in self.lines), key=len, default="")
+    def longest(self, part: str, column: int, stacked: bool = False) -> str:
+        """Return the longest `part` (a field of Shown) of a column's cells; of `wide` the longest of its lines.
+
+        Where cells are stacked, what stands on a line of its own has no part in the others.
+        """
+        shown = [line.cells[column].shown for line in self.lines]
+        if part == "wide":
+            return max((text for each in shown for text in each.wide), key=len, default="")
+        if stacked and part in ("delta", "spread"):
+            shown = [each for each in shown if not each.wide]
+        return max((getattr(each, part) for each in shown), key=len, default="")
 
 
 @dataclass(frozen=True)
@@ -117,6 +126,7 @@ def grid_of(item: ItemResult, whole: bool = False) -> Grid:
         body=tuple(body),
         footnotes=tuple(notes.values()),
         prose=frozenset(place for place, column in enumerate(columns) if column.kind == "text"),
+        caption=f"{item.item} · {item.standing}",
     )
 
 
@@ -176,7 +186,7 @@ def _columns(item: ItemResult) -> tuple[ColumnHead, ...]:
 def _heading(item: ItemResult, column: ColumnHead) -> str:
     twice = sum(other.id == column.id for other in item.columns) > 1
     label = f"{column.metric.rpartition('/')[2]}, {column.label}" if twice else column.label
-    return f"{label} ↓" if column.better == "lower" else label
+    return f"{label} ↓" if column.better == "lower" and not column.chosen else label
 
 
 def _row_notes(item: ItemResult) -> dict[str, str]:
@@ -221,7 +231,7 @@ def _lines(
 
 
 def _cell(item: ItemResult, row: RowHead, column: ColumnHead, cell: CellResult | None) -> GridCell:
-    shown = show(cell, comparable=item.comparable, quoted=row.quoted)
+    shown = show(cell, scale="" if item.comparable else item.scale, quoted=row.quoted)
     return GridCell(shown, _facts(item, column, shown, cell) if cell and shown.text else ())
 
 
@@ -232,6 +242,7 @@ def _facts(
     printed = cell.reported
     source = printed.source if printed and printed.source else item.place
     facts = {
+        "scale": item.caveat,
         "verdict": shown.verdict,
         "because": cell.reason if shown.verdict == cell.verdict else "",
         "reported": f"{shown.reported} ({source})" if shown.reported and source else shown.reported,

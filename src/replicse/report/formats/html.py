@@ -19,6 +19,8 @@ COLUMNS, DENSE = 8, 7
 LARGE = 400_000
 # The detail of a stacked cell is set in smaller type.
 DETAIL = 0.86
+# Digits that the arrow of a cell and the room beside it take at least.
+ARROW = 2.0
 
 
 def grid(table: Grid) -> str:
@@ -65,13 +67,14 @@ def _environment() -> Environment:
 
 def _widths(table: Grid, column: int) -> str:
     """Return the widths of the parts of a column's cells, in digits, as custom properties of CSS."""
-    left, right, spread, delta = (
-        len(table.longest(part, column)) * size
-        for part, size in (("reported", 1), ("reproduced", 1), ("spread", DETAIL), ("delta", DETAIL))
+    sizes = {"reported": 1.0, "reproduced": 1.0, "spread": DETAIL, "delta": DETAIL, "wide": DETAIL}
+    left, right, spread, delta, wide = (
+        len(table.longest(part, column, table.stacked)) * size for part, size in sizes.items()
     )
     if table.stacked:
         # A difference in parentheses may hang over to the left, so that the digits stand below one another.
         left, right = max(left, delta - 1), max(right, spread)
+        left = max(left, wide - right - ARROW)
     parts = {"left": left, "right": right, "spread": spread, "delta": delta}
     return ";".join(f"--{name}:{width + 0.3:.1f}ch" for name, width in parts.items())
 

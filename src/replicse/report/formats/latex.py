@@ -52,7 +52,7 @@ def sheet(table: Sheet) -> str:
     ]
     lines = sum(max(map(_lines, row, widths)) for row in table.rows)
     note = f"\\par\\smallskip{{\\footnotesize {latex_inline(table.note)}\\par}}\n" if table.note else ""
-    return _environment("".join(kinds), header, rows, lines) + note
+    return _environment("".join(kinds), [r"\toprule", header], rows, lines) + note
 
 
 def document(report: Report, pictures: Mapping[str, str]) -> str:
@@ -84,12 +84,12 @@ def _lines(text: str, width: float | None) -> int:
 def _column_width(table: Grid, place: int) -> float:
     if place in table.prose:
         return GAP + PROSE
-    left, right, spread, delta, verdict = (
-        CHARACTER * len(table.longest(part, place))
-        for part in ("reported", "reproduced", "spread", "delta", "verdict")
+    left, right, spread, delta, verdict, wide = (
+        CHARACTER * len(table.longest(part, place, table.stacked))
+        for part in ("reported", "reproduced", "spread", "delta", "verdict", "wide")
     )
     if table.stacked:
-        body = max(left, delta) + ARROW_WIDTH + max(right, spread) + SYMBOL
+        body = max(max(left, delta) + ARROW_WIDTH + max(right, spread), wide) + SYMBOL
     else:
         body = left + ARROW_WIDTH + right + spread + delta + SYMBOL + verdict + GAP
     return GAP + max(body, _widest(textwrap.wrap(table.header[place], HEADER)))
@@ -114,29 +114,36 @@ def _panel(table: Grid) -> str:
         RAGGED.format(more="", width=PROSE) if place in table.prose else f">{{{_widths(table, place)}}}{kind}"
         for place in range(len(table.header))
     ]
-    usual = 2 if table.stacked else 1
-    height = sum(
-        max([usual, *(_lines(line.cells[place].shown.text, PROSE) for place in table.prose)])
-        for line in table.lines
-    )
-    return _environment(label + "".join(kinds), header, rows, height)
+    height = sum(_height(line, table) for line in table.lines)
+    span = rf"\multicolumn{{{len(table.header) + 1}}}{{@{{}}l@{{}}}}"
+    caption = rf"{span}{{\itemcaption{{{latex_text(table.caption)}}}}} \\"
+    head = [*([caption] if table.caption else []), r"\toprule", header]
+    return _environment(label + "".join(kinds), head, rows, height)
 
 
-def _environment(kinds: str, header: str, rows: list[str], lines: int) -> str:
-    """Return a table in one piece, or one that may break over pages and repeats its header."""
+def _height(line: Line, table: Grid) -> int:
+    """Return about how many lines of type a row takes."""
+    usual = 1 + max([1, *(len(cell.shown.wide) for cell in line.cells)]) if table.stacked else 1
+    return max([usual, *(_lines(line.cells[place].shown.text, PROSE) for place in table.prose)])
+
+
+def _environment(kinds: str, head: list[str], rows: list[str], lines: int) -> str:
+    """Return a table in one piece, or one that may break over pages and repeats its head."""
     body = "\n".join(rows)
     columns = f"@{{}}{kinds}@{{}}"
+    top = "\n".join([*head, "\\midrule"])
     if lines <= WHOLE:
-        start = f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{header}\n\\midrule\n"
+        start = f"\\begin{{tabular}}{{{columns}}}\n{top}\n"
         return f"{{\\tablesize\n{start}{body}\n\\bottomrule\n\\end{{tabular}}\\par}}\n"
-    start = f"\\begin{{longtable}}[l]{{{columns}}}\n\\toprule\n{header}\n\\midrule\n\\endhead\n"
+    start = f"\\begin{{longtable}}[l]{{{columns}}}\n{top}\n\\endhead\n"
     foot = "\\midrule\n\\endfoot\n\\bottomrule\n\\endlastfoot\n"
     return f"{{\\tablesize\n{start}{foot}{body}\n\\end{{longtable}}}}\n"
 
 
 def _widths(table: Grid, place: int) -> str:
     """Return the macro call that sets the widths of a cell's parts to the longest of the column."""
-    parts = [table.longest(name, place) for name in ("reported", "reproduced", "delta", "spread")]
+    names = ("reported", "reproduced", "delta", "spread", *(["wide"] if table.stacked else []))
+    parts = [table.longest(name, place, table.stacked) for name in names]
     return _macro("stackedwidths" if table.stacked else "writtenwidths", parts)
 
 
@@ -160,6 +167,9 @@ def _cell(shown: Shown, stacked: bool) -> str:
     if not shown.text:
         return ""
     parts = [shown.reported, ARROW if shown.reproduced else "", shown.reproduced]
+    if stacked and shown.wide:
+        first, second = (*shown.wide, "")[:2]
+        return _macro("celltall", [*parts, shown.symbol, first, second])
     if stacked and shown.detail:
         return _macro("cellstacked", [*parts, shown.symbol, shown.delta, shown.spread])
     if stacked:

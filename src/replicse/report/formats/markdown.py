@@ -28,7 +28,7 @@ def grid(table: Grid) -> str:
             body.append([_label(entry), *next(remaining)])
     lines = [_line([escape(text) for text in header]), _line(rule), *(_line(row) for row in body)]
     notes = [f"<sup>{mark}</sup> {text}" for mark, text in marks_of(table)]
-    return "\n\n".join(["\n".join(lines), *notes])
+    return "\n\n".join([*([f"*{escape(table.caption)}*"] if table.caption else []), "\n".join(lines), *notes])
 
 
 def sheet(table: Sheet) -> str:
@@ -54,7 +54,7 @@ def _cell(cell: GridCell, stacked: bool) -> str:
     if not stacked:
         return escape(shown.words)
     first = " ".join(part for part in (shown.numbers, shown.symbol) if part)
-    return "<br>".join(escape(part) for part in (first, shown.detail) if part)
+    return "<br>".join(escape(part) for part in (first, *(shown.wide or [shown.detail])) if part)
 
 
 def document(report: Report, pictures: Mapping[str, str]) -> str:

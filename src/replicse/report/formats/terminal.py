@@ -4,7 +4,6 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
 from io import StringIO
 
 from rich import box
@@ -37,10 +36,10 @@ def item_text(item: ItemResult, width: int = 100, colour: bool = False) -> str:
     facts = [
         item.place,
         *(f"{name}: {value}" for name, value in item.setting.items()),
-        f"scale: {item.scale}",
+        item.standing,
     ]
     title = Text("\n".join([f"{item.item}  {item.title}", " · ".join(fact for fact in facts if fact)]))
-    title.highlight_words([item.item], "bold")
+    title.highlight_words([item.item, item.standing], "bold")
     grid = grid_of(item)
     used = {cell.shown.verdict for line in grid.lines for cell in line.cells}
     key = "   ".join(f"{symbol} {name}" for name, symbol in SYMBOLS.items() if name in used)
@@ -56,19 +55,6 @@ def page_text(page: Page, width: int = WIDTH, colour: bool = False) -> str:
     """Return a page of sheets as text."""
     parts = [Text(page.title, "bold"), *map(_prose, page.text), *map(_sheet, page.sheets)]
     return "\n".join(rendered(part, width, colour) for part in parts)
-
-
-def sheet_text(sheet: Sheet, width: int = WIDTH, colour: bool = False) -> str:
-    """Return a plain table as text; a long field wraps in its column."""
-    return rendered(_sheet(sheet), width, colour)
-
-
-def print_sheet(
-    header: Sequence[str], rows: Sequence[Sequence[object]], title: str = "", note: str = ""
-) -> None:
-    """Print rows as an aligned table; a column of numbers stands to the right, None is blank."""
-    texts = tuple(tuple("" if field is None else str(field) for field in row) for row in rows)
-    print(sheet_text(Sheet(title, tuple(header), texts, note), room(), coloured()), end="")
 
 
 def room(otherwise: int = WIDTH) -> int:
@@ -110,8 +96,9 @@ def _prose(markdown: str) -> Markdown:
 
 def _table() -> Table:
     return Table(
-        box=box.HORIZONTALS, show_edge=False, header_style="bold", padding=(0, 1, 0, 0), pad_edge=False
-    )
+        box=box.HORIZONTALS, show_edge=False, header_style="bold", padding=(0, 1, 0, 0), pad_edge=False,
+        title_justify="left", title_style="",
+    )  # fmt: skip
 
 
 def _sheet(sheet: Sheet) -> RenderableType:
@@ -133,6 +120,8 @@ def _panels(grid: Grid, width: int) -> list[Table]:
         tables = [_panel(part, stacked=True) for part in panels(grid, most)]
         if most == 1 or max(map(_width, tables)) <= width:
             break
+    for table in tables[1:]:
+        table.title = Text(grid.caption)
     return tables
 
 
@@ -173,7 +162,7 @@ def _cell(grid: Grid, place: int, shown: Shown, stacked: bool) -> Text:
     if place in grid.prose:
         text = Text(textwrap.fill(shown.text, PROSE))
     else:
-        widths = {part: len(grid.longest(part, place)) for part in PARTS}
+        widths = {part: len(grid.longest(part, place, stacked)) for part in PARTS}
         if stacked:
             widths["reported"] = widths["delta"] = max(widths["reported"], widths["delta"])
             widths["reproduced"] = widths["spread"] = max(widths["reproduced"], widths["spread"])
@@ -181,7 +170,8 @@ def _cell(grid: Grid, place: int, shown: Shown, stacked: bool) -> Text:
         numbers = f"{reported} {ARROW if shown.reproduced else ' '} {reproduced}"
         lines = [f"{numbers} {spread} {delta} {shown.symbol or ' '}"]
         if stacked:
-            lines = [f"{numbers} {shown.symbol or ' '}", f"{delta}   {spread}  "]
+            wide = [f"{text}  " for text in shown.wide]
+            lines = [f"{numbers} {shown.symbol or ' '}", *(wide or [f"{delta}   {spread}  "])]
         text = Text("\n".join(line for line in lines if line.strip()))
     text.highlight_words([shown.symbol] if shown.symbol else [], STYLES.get(shown.verdict, ""))
     return text

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from replicse.report.content.cells import MINUS, Rounding, rounded, rounding_of, signed
+from replicse.report.content.cells import MINUS, Rounding, in_braces, rounded, rounding_of, signed
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import Sheet
 from replicse.study.results.shape import shape_columns
@@ -14,14 +14,17 @@ TEXT = (
     "Where two papers print different numbers for one experiment, or a paper's text and its released code differ, both"
     " ways are run. *Gap* is the printed number less the other paper's; where no other paper prints one, it is the"
     " printed number less ours as described. *Effect* is ours under the variant less ours as described, on the same"
-    " seeds, with its 95% interval; with one seed there is none. *Share* is the part of the gap that the effect covers:"
-    " 100% explains all of it, a negative share widens it.",
+    " seeds, with its 95% interval; two seeds are shown themselves, as in {+1.2, +1.6}. *Share* is the part of the gap"
+    " that the effect covers: 100% is all of it, a negative share widens it. It is given only where the gap is larger"
+    " than seeds and rounding alone may make it.",
+    "By the interval of its share a variant *explains* the gap (certainly more than half, possibly all), explains it"
+    " *in part* (certainly some) or does not, *no* (certainly less than half, possibly none); else it is *undetermined*.",
 )
 SMALLER = (
     "This scale is not the papers': its encoders are smaller, so a share only says whether an effect has the direction"
     " and the order of size of the printed gap. It is no verdict."
 )
-HEADER = ("Gap", "As described", "Variant", "Ours", "Effect", "Share of the gap")
+HEADER = ("Gap", "As described", "Variant", "Ours", "Effect", "Share of the gap", "Explains it?")
 
 
 def adjudication_page(
@@ -59,11 +62,13 @@ def _sheet(item: ItemResult, rows: Sequence[Mapping[str, str]]) -> Sheet:
             own = (labels[row], *((name,) if several else ()), *second, *known)
             variant = item.variants.get(entry["protocol"], entry["protocol"])
             ours = _number(entry["ours"], rounding) or "not run"
-            found = (variant, ours, _effect(entry, rounding), _share(entry))
+            found = (variant, ours, _effect(entry, rounding), _share(entry), _outcome(entry, item))
             lines.append((*(own if place == 0 else [""] * len(own)), *found))
     left_out = len({_cell(entry) for entry in rows}) - len({_cell(entry) for entry in shown})
     note = f"Further cells of the item in adjudication.csv: {left_out}." if left_out else ""
-    title = f"{item.item}: {item.title}" + ("" if several or not shown else f", {name}")
+    title = (
+        f"{item.item}: {item.title}" + ("" if several or not shown else f", {name}") + f" · {item.standing}"
+    )
     return Sheet(title, header, tuple(lines), note)
 
 
@@ -101,7 +106,17 @@ def _signed(text: str, rounding: Rounding) -> str:
 
 def _effect(entry: Mapping[str, str], rounding: Rounding) -> str:
     effect, low, high = (_signed(entry[name], rounding) for name in ("effect", "low", "high"))
-    return f"{effect} [{low}, {high}]" if low else effect
+    if low:
+        return f"{effect} [{low}, {high}]"
+    each = [_signed(text, rounding) for text in entry["by_seed"].split("; ")]
+    return f"{effect} {in_braces(each)}" if len(each) > 1 else effect
+
+
+def _outcome(entry: Mapping[str, str], item: ItemResult) -> str:
+    """Return what a variant explains, with a scale that is not the papers'; what is the same run explains nothing."""
+    if entry["note"] or not entry["outcome"] or item.comparable:
+        return entry["note"] or entry["outcome"]
+    return f"{entry['outcome']} ({item.scale})"
 
 
 def _share(entry: Mapping[str, str]) -> str:

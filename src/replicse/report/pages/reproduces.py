@@ -1,14 +1,16 @@
 """The page that says what reproduces: verdicts by item, shapes of the tables, aggregates over tasks."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from replicse.report.content.cells import MINUS, SYMBOLS
+from replicse.report.content.cells import MINUS, SYMBOLS, in_braces
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import Sheet, verdict_counts
 from replicse.report.pages.shape import shape_sheet
 from replicse.study.results.aggregate import RowAggregate, aggregates
 from replicse.study.results.shape import shapes
-from replicse.study.results.table import ItemResult
+from replicse.study.results.statistics import FEWEST_SEEDS
+from replicse.study.results.table import ItemResult, standing
 
 TITLE = "What reproduces"
 JUDGED = (
@@ -22,19 +24,24 @@ SMALLER = {
 }
 AGGREGATES = (
     "The interquartile mean over the tasks of a row: the lowest and the highest quarter are left out. The interval"
-    " redraws whole runs, since one run is measured on every task; with one seed there is none."
+    " redraws whole runs, since one run is measured on every task; two seeds are shown themselves, as in {70.1, 70.4}."
 )
 
 
 def reproduces_page(items: Sequence[ItemResult], comparable: bool, orders: bool) -> Page:
-    """Return the page; sheets without rows are left out."""
+    """Return the page; sheets without rows are left out, the others carry the scale in their title."""
     sheets = (
-        verdict_sheet(items),
-        shape_sheet(shape for item in items for shape in shapes(item)),
-        aggregate_sheet(entry for item in items for entry in aggregates(item)),
+        (verdict_sheet(items), comparable),
+        (shape_sheet(shape for item in items for shape in shapes(item)), comparable or orders),
+        (aggregate_sheet(entry for item in items for entry in aggregates(item)), comparable),
     )
     text = (JUDGED,) if comparable else (JUDGED, SMALLER[orders])
-    return Page(TITLE, text, tuple(sheet for sheet in sheets if sheet.rows))
+    titled = [
+        replace(sheet, title=f"{sheet.title} · {standing(items[0].scale, says)}")
+        for sheet, says in sheets
+        if sheet.rows
+    ]
+    return Page(TITLE, text, tuple(titled))
 
 
 def verdict_sheet(items: Sequence[ItemResult]) -> Sheet:
@@ -72,6 +79,8 @@ def _number(value: float) -> str:
 
 
 def _interval(entry: RowAggregate) -> str:
-    if entry.n_seeds < 2:
+    if entry.n_seeds == 1:
         return _number(entry.ours.value)
+    if entry.n_seeds < FEWEST_SEEDS:
+        return f"{_number(entry.ours.value)} {in_braces(map(_number, entry.by_seed))}"
     return f"{_number(entry.ours.value)} [{_number(entry.ours.low)}, {_number(entry.ours.high)}]"

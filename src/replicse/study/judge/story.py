@@ -56,10 +56,11 @@ def cell_story(
     own = next(each for each in result.cells if (each.key, each.protocol) == (cell.key[1:], cell.protocol))
     story = {
         "cell": [f"{cell.item.id} · {cell.row.label} · {cell.column.label}", *_protocol(plan, cell, result)],
+        "scale": [result.standing],
         "printed": _printed(plan, cell),
         "read": _read(cell),
         "seeds": _seeds(cell, own),
-        "reproduced": _reproduced(own),
+        "reproduced": _reproduced(own, result.caveat),
         "verdict": [f"{own.verdict or 'none'}: {own.reason}".removesuffix(": ")],
         "baseline": _against_baseline(plan, cell, evaluations),
         "variants": list(_variants(plan, cell, result)),
@@ -144,12 +145,14 @@ def _seeds(cell: Cell, own: CellResult) -> list[str]:
     return [*lines, f"and {rest} more"] if rest > 0 else lines
 
 
-def _reproduced(own: CellResult) -> list[str]:
+def _reproduced(own: CellResult, caveat: str) -> list[str]:
     if own.reproduced is None:
         return [own.text or "nothing yet"]
-    lines = [
-        f"{own.reproduced:.4f}" + ("" if own.delta is None else f", {own.delta:+.4f} to the printed number")
-    ]
+    delta = "" if own.delta is None else f", {own.delta:+.4f} to the printed number"
+    lines = [f"{own.reproduced:.4f}{delta}" + (f" ({caveat})" if delta and caveat else "")]
+    if own.few:
+        each = ", ".join(f"{value:.4f}" for value in own.few)
+        lines.append(f"{len(own.few)} seeds give no interval: {{{each}}}")
     if own.low is not None:
         printed = own.reported.statistic if own.reported else "single"
         what = "one more run" if printed == "single" else f"the {printed} of {own.reported.seeds} more runs"
@@ -185,10 +188,17 @@ def _variants(plan: Plan, cell: Cell, result: ItemResult) -> Iterator[str]:
         if (found.row, found.column, found.metric) != cell.key[1:]:
             continue
         said = "not run" if found.effect is None else f"{found.effect:+.2f}"
-        said += "" if found.low is None else f" [{found.low:+.2f}, {found.high:+.2f}]"
+        each = found.by_seed.split("; ")
+        if found.low is not None:
+            said += f" [{found.low:+.2f}, {found.high:+.2f}]"
+        elif len(each) > 1:
+            said += f" {{{', '.join(f'{float(one):+.2f}' for one in each)}}}"
         if found.share is not None:
             said += f", {100 * found.share:.0f}% of the printed gap of {found.gap:+.2f}"
-        yield f"{found.protocol}: {said}{f', {found.note}' if found.note else ''}"
+        elif found.outcome and found.noise is not None:
+            said += f", the printed gap of {found.gap:+.2f} is within its noise of {found.noise:.2f}"
+        explains = f"{found.outcome} ({result.caveat})" if found.outcome and result.caveat else found.outcome
+        yield ", ".join(filter(None, [f"{found.protocol}: {said}", explains, found.note]))
 
 
 def _runs(plan: Plan, cell: Cell) -> list[str]:

@@ -229,10 +229,12 @@ class Planner:
     def _with_operands(self, cell: Cell, by_id: Mapping[str, Cell]) -> Cell:
         operands = tuple(by_id[name] for name in cell.column.parsed.columns)
         ready = all(operand.jobs for operand in operands)
-        longest = max((operand.seeds for operand in operands), key=len)
+        # A search has the first seed alone, and what is derived from it too; what has no seed stands beside any.
+        trained = [operand.seeds for operand in operands if operand.seeds != (None,)]
+        seeds = min(trained, key=len, default=(None,))
         return Cell(
             item=cell.item, row=cell.row, column=cell.column, metric_path="", jobs=(), reported=cell.reported,
-            protocol=cell.protocol, seeds=longest if ready else (), operands=operands if ready else (),
+            protocol=cell.protocol, seeds=seeds if ready else (), operands=operands if ready else (),
         )  # fmt: skip
 
     def _note(self, item: Item, column: AnyColumn, path: str, encoders: Iterable[str]) -> None:

@@ -20,7 +20,7 @@ FEWEST_TASKS = 4  # a quarter is cut at each end
 class RowAggregate:
     """The interquartile means of one row over its tasks, in print (None where a number is missing) and ours.
 
-    `ours` is an interval where there are two seeds, else a value whose bounds are itself.
+    `by_seed` is ours in each seed; below three seeds `ours` has no interval: its bounds are the value itself.
     """
 
     item: str
@@ -30,6 +30,7 @@ class RowAggregate:
     n_seeds: int
     reported: float | None
     ours: Estimate
+    by_seed: tuple[float, ...]
 
 
 def aggregates(item: ItemResult) -> Iterator[RowAggregate]:
@@ -52,6 +53,7 @@ def aggregates(item: ItemResult) -> Iterator[RowAggregate]:
                 n_seeds=len(scores),
                 reported=_printed(cells),
                 ours=aggregate_interval(scores, joint=True),
+                by_seed=tuple(interquartile_mean(scores).tolist()),
             )
 
 

@@ -13,7 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from replicse.study.results.statistics import LEVEL, Paired, mean_and_spread, paired_difference
+from replicse.study.results.statistics import (
+    FEWEST_SEEDS,
+    LEVEL,
+    Paired,
+    mean_and_spread,
+    paired_difference,
+)
 
 Printed = Mapping[str, float]
 Ours = Mapping[str, Sequence[float | None]]
@@ -24,7 +30,7 @@ EXACT_ROWS, SAMPLES = 7, 2000
 class RankAgreement:
     """Kendall's tau-b of our row means with the reported numbers, its interval and a two-sided p-value.
 
-    The interval redraws our seeds; `low` and `high` are None where no row has two.
+    The interval redraws our seeds; `low` and `high` are None where a row has two, or all have one.
     """
 
     tau: float
@@ -141,8 +147,11 @@ def _means(values: Iterable[Sequence[float]]) -> np.ndarray:
 def _redrawn_means(
     values: Collection[Sequence[float]], samples: int, generator: np.random.Generator
 ) -> np.ndarray | None:
-    """Return (samples, rows) means of redrawn seeds, each row on its own; None where no row has two seeds."""
-    if all(len(row) < 2 for row in values):
+    """Return (samples, rows) means of redrawn seeds, each row on its own; None where they are too few.
+
+    A row with a lone value beside others that have seeds is a baseline: it stays where it is.
+    """
+    if min((len(row) for row in values if len(row) > 1), default=1) < FEWEST_SEEDS:
         return None
     columns = [
         np.array(row)[generator.integers(len(row), size=(samples, len(row)))].mean(axis=1) for row in values

@@ -5,10 +5,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
 LEVEL = 0.95
+# Below it Student's t has one degree of freedom, and its interval is noise: the seeds themselves are shown instead.
+FEWEST_SEEDS = 3
 CELLS_AT_ONCE = 1 << 20
 
 
@@ -30,6 +33,11 @@ def mean_and_spread(values: Sequence[float]) -> tuple[float, float | None]:
     return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1))
 
 
+def spread_of(values: Sequence[float]) -> float | None:
+    """Return the sample standard deviation that an interval may rest on; None below three values."""
+    return mean_and_spread(values)[1] if len(values) >= FEWEST_SEEDS else None
+
+
 def t_quantile(degrees: int, level: float = LEVEL) -> float:
     """Return the two-sided quantile of Student's t distribution."""
     from scipy.special import stdtrit
@@ -44,9 +52,9 @@ def prediction_interval(
 
     With one more draw a confidence interval of the mean would be too narrow: a paper prints one run, not the mean of
     ours. `spread` is a standard deviation known beforehand; the quantile is then normal, otherwise Student's t with
-    n - 1 degrees. None when one value stands alone without a known spread.
+    n - 1 degrees. None below three values without a known spread.
     """
-    mean, own = mean_and_spread(values)
+    mean, own = mean_and_spread(values)[0], spread_of(values)
     if spread is None and own is None:
         return None
     if spread is None:
@@ -63,9 +71,9 @@ def order_statistic_interval(
     """Return the interval that holds a quantile (0 the least, 1 the largest) of `count` more draws.
 
     Draws are normal; where our mean and standard deviation lie is averaged over, unless a `spread` is known beforehand.
-    None when one value stands alone without one.
+    None below three values without one.
     """
-    mean, own = mean_and_spread(values)
+    mean, own = mean_and_spread(values)[0], spread_of(values)
     if spread is None and own is None:
         return None
     scale = own if spread is None else spread
@@ -102,11 +110,11 @@ def spread_interval(
 ) -> tuple[float, float] | None:
     """Return the interval that holds the standard deviation of `count` more draws (an F ratio to our variance).
 
-    None for a single value or draw.
+    None below three values, and for a single draw.
     """
     from scipy.special import fdtri
 
-    own = mean_and_spread(values)[1]
+    own = spread_of(values)
     if count < 2 or own is None:
         return None
     shares = ((1 - level) / 2, (1 + level) / 2)
@@ -119,12 +127,17 @@ def spread_interval(
 
 @dataclass(frozen=True)
 class Paired:
-    """The mean of a difference over the seeds that both sides have, its 95% bounds (None with one seed), how many."""
+    """A difference in each seed that both sides have, their mean and its 95% bounds (None below three seeds)."""
 
     mean: float
     low: float | None
     high: float | None
-    n: int
+    by_seed: tuple[float, ...]
+
+    @property
+    def n(self) -> int:
+        """Return how many seeds both sides have."""
+        return len(self.by_seed)
 
     @property
     def resolved(self) -> bool:
@@ -132,20 +145,15 @@ class Paired:
         return self.low is not None and (self.low > 0 or self.high < 0)
 
 
-def paired_values(
-    first: Sequence[float | None], second: Sequence[float | None]
-) -> tuple[list[float], list[float]]:
-    """Return both sides in the seeds where both have a finite number.
+def paired(columns: Sequence[Sequence[Any]], where: str = "cells") -> list[Sequence[Any]]:
+    """Return columns of one length: a lone value (an encoder without seeds) stands beside every seed of the others.
 
-    A lone value (an encoder without seeds) stands beside every seed of the other side. Raises ValueError for other
-    unequal lengths: those seeds are not the same.
+    Raises ValueError for other unequal lengths: those seeds are not the same.
     """
-    count = max(len(first), len(second))
-    sides = [list(side) * count if len(side) == 1 else side for side in (first, second)]
-    if len(sides[0]) != len(sides[1]):
-        raise ValueError(f"{len(first)} and {len(second)} seeds cannot be paired")
-    pairs = [pair for pair in zip(*sides, strict=True) if None not in pair and np.isfinite(pair).all()]
-    return [float(one) for one, _ in pairs], [float(other) for _, other in pairs]
+    count = max(map(len, columns), default=0)
+    if {len(column) for column in columns} - {1, count}:
+        raise ValueError(f"{where}: {sorted({len(column) for column in columns})} seeds cannot be paired")
+    return [list(column) * count if len(column) == 1 < count else column for column in columns]
 
 
 def paired_difference(
@@ -155,15 +163,18 @@ def paired_difference(
 
     The two sides share seed, data order and initial weights, so what a seed does to both cancels.
     """
-    differences = [one - other for one, other in zip(*paired_values(first, second), strict=True)]
+    differences = tuple(
+        float(pair[0] - pair[1])
+        for pair in zip(*paired([first, second]), strict=True)
+        if None not in pair and np.isfinite(pair).all()
+    )
     if not differences:
         return None
-    count = len(differences)
-    mean, spread = mean_and_spread(differences)
+    mean, spread = mean_and_spread(differences)[0], spread_of(differences)
     if spread is None:
-        return Paired(mean, None, None, count)
-    half = t_quantile(count - 1, level) * spread / math.sqrt(count)
-    return Paired(mean, mean - half, mean + half, count)
+        return Paired(mean, None, None, differences)
+    half = t_quantile(len(differences) - 1, level) * spread / math.sqrt(len(differences))
+    return Paired(mean, mean - half, mean + half, differences)
 
 
 # A crossed design: where the spread comes from
@@ -321,13 +332,17 @@ def aggregate_interval(
 
     After Agarwal et al. 2021: the seeds of each task are redrawn on their own. That suits tasks trained
     apart; where one run is measured on every task its scores move together: `joint` redraws whole runs.
+    Below three seeds there is nothing to redraw: both bounds are the value.
     """
     table = np.asarray(scores, dtype=np.float64)
     if table.ndim != 2 or table.size == 0 or not np.isfinite(table).all():
         raise ValueError(f"scores of shape {table.shape}; expected finite numbers, seeds by tasks")
     seeds, tasks = table.shape
+    value = float(interquartile_mean(table.ravel()))
+    if seeds < FEWEST_SEEDS:
+        return Estimate(value, value, value)
     generator = np.random.default_rng(seed)
     drawn = generator.integers(seeds, size=(samples, seeds, 1 if joint else tasks))
     resampled = table[drawn, np.arange(tasks)].reshape(samples, -1)
     low, high = np.quantile(interquartile_mean(resampled), [(1 - level) / 2, (1 + level) / 2])
-    return Estimate(float(interquartile_mean(table.ravel())), float(low), float(high))
+    return Estimate(value, float(low), float(high))

@@ -7,11 +7,17 @@ from replicse.checked import Checked
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import AS_DESCRIBED
 from replicse.study.results.machines import Machine
+from replicse.study.results.statistics import FEWEST_SEEDS
 
 Kind = Literal["score", "difference", "text", "derived"]
 Verdict = Literal[
     "", "failed", "not run", "not comparable", "undetermined", "within seed spread", "higher", "lower"
 ]
+
+
+def standing(scale: str, comparable: bool) -> str:
+    """Return what a caption says of a scale: `scale paper`, or `micro: not comparable`."""
+    return f"scale {scale}" if comparable else f"{scale}: not comparable"
 
 
 class ColumnHead(Checked):
@@ -96,6 +102,13 @@ class CellResult(Checked):
     encoders: tuple[str, ...] = ()
 
     @property
+    def few(self) -> tuple[float, ...]:
+        """Return the numbers of several seeds that are too few for an interval; none where one is given or failed."""
+        numbers = tuple(each.value for each in self.values if isinstance(each.value, float))
+        shown = self.reproduced is not None and self.low is None
+        return numbers if shown and 1 < len(numbers) < FEWEST_SEEDS else ()
+
+    @property
     def key(self) -> tuple[str, str, str]:
         """Return row, column and metric."""
         return self.row, self.column, self.metric
@@ -125,6 +138,16 @@ class ItemResult(Checked):
     notes: tuple[str, ...] = ()
     deviations: str = ""
     curves: dict[str, Any] = {}
+
+    @property
+    def standing(self) -> str:
+        """Return the scale, with `not comparable` where it is not the papers': no picture goes without it."""
+        return standing(self.scale, self.comparable)
+
+    @property
+    def caveat(self) -> str:
+        """Return `micro: not comparable` where the scale is not the papers', else nothing."""
+        return "" if self.comparable else self.standing
 
     @property
     def described(self) -> dict[tuple[str, str, str], CellResult]:

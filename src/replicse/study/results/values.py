@@ -14,7 +14,7 @@ from replicse.registry.suites import file_of, is_percentage
 from replicse.study.paper.tables import Reducer
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Cell, Plan
-from replicse.study.results.statistics import mean_and_spread
+from replicse.study.results.statistics import mean_and_spread, paired
 
 Value = float | str | None
 
@@ -138,14 +138,15 @@ def _over_jobs(
         return only
     if over.statistic != "argmax":
         return reduced(numbers, over)
-    best = max(range(len(numbers)), key=lambda place: numbers[place])
+    extreme = min if cell.column.better == "lower" else max
+    best = extreme(range(len(numbers)), key=lambda place: numbers[place])
     return float(plan.hyperparameter(encoders[best], over.shows))
 
 
 def _derived(plan: Plan, cell: Cell, evaluations: Evaluations) -> Values:
     parts = {operand.column.id: values(plan, operand, evaluations) for operand in cell.operands}
     failure = "; ".join(dict.fromkeys(part.failure for part in parts.values() if part.failure))
-    columns = paired([part.per_seed for part in parts.values()], str(cell.item.file))
+    columns = paired([part.per_seed[: len(cell.seeds)] for part in parts.values()], str(cell.item.file))
     each: list[Value] = []
     for numbers in zip(*columns, strict=True):
         try:
@@ -156,14 +157,6 @@ def _derived(plan: Plan, cell: Cell, evaluations: Evaluations) -> Values:
             failure = failure or f"the formula of {cell.column.id} divides by zero"
             each.append(None)
     return Values(tuple(each), failure, all(part.seedless for part in parts.values()))
-
-
-def paired(columns: Sequence[Sequence[Value]], where: str = "cells") -> list[Sequence[Value]]:
-    """Return columns of one length: a lone value stands beside every seed of the others; ValueError else."""
-    count = max(map(len, columns), default=0)
-    if {len(column) for column in columns} - {1, count}:
-        raise ValueError(f"{where}: {sorted({len(column) for column in columns})} seeds cannot be paired")
-    return [list(column) * count if len(column) == 1 < count else column for column in columns]
 
 
 REDUCERS: dict[str, Callable[[np.ndarray], float]] = {"max": np.max, "min": np.min, "median": np.median}

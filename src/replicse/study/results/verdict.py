@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.tables import Reducer
 from replicse.study.results.statistics import (
+    FEWEST_SEEDS,
     LEVEL,
     order_statistic_interval,
     prediction_interval,
@@ -52,6 +53,7 @@ def judge(
     """Judge one cell: `values` holds a number per planned seed, None where it is missing.
 
     A printed number is one more draw unless it says what it is of how many runs; `reducer` is what becomes of ours.
+    Below three seeds of our own no interval rests on them: the cell is open unless a spread can be borrowed.
     `prior_sd` is a published spread, used with fewer than five seeds; 0 says that the encoder has no seed (a
     released checkpoint, a baseline). A cell with a failure shows no numbers: the mean of the runs that survived would
     flatter it. `why_not` says what differs where a cell is not `comparable`.
@@ -84,7 +86,7 @@ def judge(
     elif not comparable:
         verdict, reason = "not comparable", why_not or "the setting differs from the paper's"
     elif interval is None:
-        verdict, reason = "undetermined", _open(reported, reducer)
+        verdict, reason = "undetermined", _open(len(present), reported, reducer)
     else:
         verdict = _compared(target.value, *interval)
         basis = _basis(len(present), borrowed, seedless) + _printed_as(reported)
@@ -112,14 +114,11 @@ def expected(
     return order_statistic_interval(values, count, share / 100, spread=spread)
 
 
-def _open(reported: Reported, reducer: Reducer) -> str:
+def _open(n_seeds: int, reported: Reported, reducer: Reducer) -> str:
     if reported.statistic == "single" and reducer.statistic != "mean":
         return f"the paper does not say of how many runs its {reducer.name} is"
-    return (
-        "one seed has no spread"
-        if reported.statistic == "sd"
-        else "one seed and no published spread to borrow"
-    )
+    borrow = "" if reported.statistic == "sd" else " and no published spread to borrow"
+    return f"{_seeds(n_seeds)}{borrow}: an interval needs {FEWEST_SEEDS}"
 
 
 def _printed_as(reported: Reported) -> str:
@@ -143,8 +142,11 @@ def _compared(reported: float, low: float, high: float) -> str:
 def _basis(n_seeds: int, borrowed: bool, seedless: bool) -> str:
     if seedless:
         return "half a printed digit; the encoder has no seed"
-    seeds = f"{n_seeds} seed{'s' if n_seeds > 1 else ''}"
-    return f"{LEVEL:.0%}, {seeds}{' and a published spread' if borrowed else ''}"
+    return f"{LEVEL:.0%}, {_seeds(n_seeds)}{' and a published spread' if borrowed else ''}"
+
+
+def _seeds(count: int) -> str:
+    return f"{count} seed{'s' * (count > 1)}"
 
 
 def _reason(verdict: str, reported: float, interval: tuple[float, float], basis: str) -> str:
