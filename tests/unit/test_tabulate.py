@@ -313,12 +313,6 @@ def test_a_formula_over_a_search_and_seeds_has_the_one_seed_that_both_have(study
     assert (cell.n_seeds, cell.verdict, cell.low) == (1, "undetermined", None)
 
 
-def test_a_choice_of_what_is_no_number_is_refused(study):
-    plan = search(study, {"jobs": {"argmax": "pooling.test"}})
-    with pytest.raises(BadInput, match=r"column c0: pooling\.test of its run is cls; expected a number"):
-        study.cells(plan, each(80.0, 81.0, 79.0, 78.0))
-
-
 def test_seeds_become_one_number_by_what_the_column_says(study):
     overs = ["max", "min", "median", "mean", "sd", {"percentile": 90}]
     columns = [column(f"c{place}", over={"seeds": over}) for place, over in enumerate(overs)]
