@@ -10,9 +10,11 @@ import pytest
 import yaml
 from made_up import RECIPE, made_plan, write_paper, write_scores
 from places import ROOT
+from pydantic import ValidationError
 
 from replicse.errors import BadInput
 from replicse.study.paper.papers import load_paper
+from replicse.study.paper.scales import Adjust, load_scale
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.tabulate import FIELDS, borrowed_spread, item_result, table_rows
 from replicse.study.results.values import Evaluations
@@ -180,6 +182,19 @@ def test_a_scale_stands_for_symbolic_names_and_adjusts_sizes():
     assert small.optimisation.learning_rate == pytest.approx(3e-4)
     assert small.optimisation.batch_size == 32
     assert not any(run.init.run for run in paper.runs.values())
+
+
+def test_a_scale_bounds_the_widths_of_a_head_where_a_run_gives_them():
+    scale = load_scale(WORKFLOW / "scales" / "micro.yaml")
+    wide = {"kind": "projector", "layers": 3, "width": 8192, "output": 8192, "final_norm": False}
+    assert scale.adjusted({"head": wide})["head"] == {**wide, "width": 128, "output": 128}
+    narrow = {"kind": "projector", "width": 32}
+    for head in (narrow, {"kind": "projector"}, {"kind": "mlp"}):
+        assert scale.adjusted({"head": head})["head"] == head
+    assert "head" not in scale.adjusted({})
+    for rule in ({"path": "head.width", "set": 8}, {"path": "head.layers", "at_most": 2}):
+        with pytest.raises(ValidationError, match=rule["path"]):
+            Adjust(**rule)
 
 
 def test_columns_are_tokenised_once_for_all_runs_that_share_them():
