@@ -59,17 +59,9 @@ def test_a_search_over_sixteen_jobs(result):
 
 def test_a_column_that_is_made_of_other_columns(result):
     """By hand: (70 + 80 + (60 + 100) / 2) / 3 = 76.67, and so on for each seed."""
-<<<<<<< HEAD
-    # Each seed pre-trains its own backbone, so that BERT has two numbers as well.
-    scores = (40.0, 60.0, 65.0), (40.0, 60.0, 65.0), (60.0, 70.0, 80.0), (66.0, 73.0, 80.0)
-    numbers = [
-        {"sts/avg": sts, "transfer/MR/accuracy": mr, "transfer/CR/accuracy": cr} for sts, mr, cr in scores
-    ]
-=======
     drawn = ((40.0, 60.0, 65.0), (46.0, 62.0, 67.0), (60.0, 70.0, 80.0), (66.0, 73.0, 80.0))
     names = ("sts/avg", "transfer/MR/accuracy", "transfer/CR/accuracy")
     numbers = [dict(zip(names, each, strict=True)) for each in drawn]
->>>>>>> h-chain
     _, found = result("overall", numbers)
     cells = by_cell(found)
     assert cells["bert", "overall"] == pytest.approx(((60 + 65 + 70) / 3 + (62 + 67 + 73) / 3) / 2)
