@@ -18,7 +18,8 @@ TEXT = (
     " that the effect covers: 100% is all of it, a negative share widens it. It is given only where the gap is larger"
     " than seeds and rounding alone may make it.",
     "By the interval of its share a variant *explains* the gap (certainly more than half, possibly all), explains it"
-    " *in part* (certainly some) or does not, *no* (certainly less than half, possibly none); else it is *undetermined*.",
+    " *in part* (certainly some) or does not, *no* (certainly less than half, possibly none). All else is open:"
+    " *undetermined*.",
 )
 SMALLER = (
     "This scale is not the papers': its encoders are smaller, so a share only says whether an effect has the direction"
