@@ -262,6 +262,14 @@ def test_order_of_seeds_and_units_change_no_sign(order, scale):
         assert other.ours.mean == pytest.approx(scale * one.ours.mean)
 
 
+def test_two_seeds_are_not_redrawn():
+    two = {row: values[:2] for row, values in seeded().items()}
+    found = rank_agreement(REPORTED, two)
+    assert (found.low, found.high) == (None, None) and found.tau is not None
+    mixed = {**seeded(), "crop": seeded()["crop"][:2]}
+    assert rank_agreement(REPORTED, mixed).low is None, "a row of two seeds would seem to have no spread"
+
+
 def test_the_seed_alone_decides_the_redraws():
     ours = seeded(spread=40)
     first, again, other = (rank_agreement(REPORTED, ours, samples=40, seed=seed) for seed in (1, 1, 2))

@@ -36,6 +36,35 @@ def test_the_cell_of_the_brief():
     assert shown.words == "82.5 → 75.4 ±0.6 (−7.1) ▼ lower"
 
 
+def two(first, second, **parts):
+    values = [{"seed": place, "value": value} for place, value in enumerate((first, second))]
+    return result(reported="82.5", reproduced=(first + second) / 2, delta=-7.06, values=values, **parts)
+
+
+def test_two_seeds_stand_themselves_where_an_interval_would():
+    shown = show(two(74.94, 75.94, verdict="undetermined"))
+    assert shown.words == "82.5 → 75.4 {74.9, 75.9} (−7.1) ? undetermined"
+    assert shown.wide == ("(−7.1)", "{74.9, 75.9}")
+    borrowed = show(two(74.94, 75.94, low=73.8, high=77.0, borrowed=True, verdict="lower"))
+    assert borrowed.spread == "±1.6*" and borrowed.wide == ()
+
+
+def test_seeds_of_a_cell_that_failed_or_of_sentences_are_not_shown():
+    assert two(74.94, 75.94).few == (74.94, 75.94)
+    assert two(74.94, 75.94).model_copy(update={"reproduced": None}).few == ()
+    assert two(74.94, 75.94, low=73.8, high=77.0).few == ()
+
+
+def test_at_a_smaller_scale_the_difference_carries_its_name():
+    cell = result(
+        reported="82.5", reproduced=21.34, delta=-61.16, low=20.7, high=22.0, verdict="not comparable"
+    )
+    shown = show(cell, scale="micro")
+    assert shown.words == "82.5 → 21.3 ±0.7 (−61.2 micro) ◇ not comparable"
+    assert (shown.scale, shown.wide) == ("micro", ("(−61.2 micro)", "±0.7"))
+    assert show(result(reported="82.5"), scale="micro").detail == "", "no difference, no mark"
+
+
 def test_every_verdict_has_its_own_symbol_and_meaning():
     assert set(SYMBOLS) == {*VERDICTS, "quoted"} == set(MEANINGS)
     assert len(set(SYMBOLS.values())) == len(SYMBOLS)

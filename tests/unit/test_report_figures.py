@@ -84,6 +84,54 @@ def test_reported_points_stand_in_a_panel_of_their_own():
     assert "lower is better" in drawn.axes[0].get_ylabel()
 
 
+def titles(axes):
+    return {text for where in ("left", "center", "right") for text in axes.get_title(loc=where).split("\n")}
+
+
+@pytest.mark.parametrize("kind", ITEMS)
+def test_every_panel_of_ours_says_that_a_smaller_scale_is_not_comparable(kind):
+    item = ITEMS[kind]("micro")
+    assert item.caveat == "micro: not comparable"
+    drawn = figures.DRAWERS[kind](frame(records_of(item)), item.caveat)
+    panels = [axes for axes in drawn.axes if axes.get_label() != "<colorbar>" and axes.axison]
+    assert (
+        all((item.caveat in titles(axes)) == ("reported" not in titles(axes)) for axes in panels) and panels
+    )
+    plain = figures.DRAWERS[kind](frame(records_of(ITEMS[kind]())), ITEMS[kind]().caveat)
+    assert not any("not comparable" in text for axes in plain.axes for text in titles(axes))
+
+
+def test_the_panel_of_reported_numbers_is_not_called_ours():
+    item = changed(example.trajectory_figure("micro"), variants={})
+    records = records_of(item)
+    printed = [{**record, "source": "reported"} for record in records]
+    first, second = figures.trajectory(frame([*printed, *records]), item.caveat).axes
+    assert titles(first) == {"reported", ""} and titles(second) == {"reproduced", item.caveat, ""}
+
+
+@pytest.mark.parametrize("kind", ["profile", "bars"])
+def test_two_seeds_are_dots_and_no_interval(kind):
+    item = example.few_seeds(ITEMS[kind])
+    records = records_of(item)
+    cell = item.cells[0]
+    assert records[0]["seeds"] == " ".join(str(value.value) for value in cell.values)
+    assert {(record["low"], record["high"]) for record in records} == {(None, None)}
+    drawn = figures.DRAWERS[kind](frame(records))
+    legend = [text.get_text() for text in drawn.legends[0].get_texts()]
+    assert legend == ["reported", "reproduced", "one seed"]
+    pairs = [line.get_xydata() for line in drawn.axes[0].lines if len(line.get_xydata()) == 2]
+    values = [sorted(value.value for value in cell.values) for cell in item.cells[:1]]
+    own = [sorted(pair[:, 1 if kind == "profile" else 0]) for pair in pairs]
+    assert values[0] in own
+
+
+def test_with_more_seeds_there_is_an_interval_and_no_dots():
+    records = records_of(example.dropout_table())
+    drawn = figures.profile(frame(records))
+    assert {record["seeds"] for record in records} == {""}
+    assert [text.get_text() for text in drawn.legends[0].get_texts()][-1] == "one more run (95%)"
+
+
 def test_a_cell_without_both_measures_gives_no_point():
     item = example.scatter_figure()
     kept = [cell.plain() for cell in item.cells if (cell.row, cell.metric) != ("SBERT", "alignment")]

@@ -19,6 +19,8 @@ from replicse.report.content.tables import (
     remarks,
     verdict_counts,
 )
+from replicse.report.formats import html, latex, markdown
+from replicse.report.formats.terminal import item_text
 from replicse.study.results.table import CellResult, ColumnHead, RowHead
 
 
@@ -88,6 +90,24 @@ def test_the_metric_is_part_of_a_cells_address():
 
 def test_a_column_that_is_better_when_lower_says_so():
     assert grid_of(table([], [ColumnHead(id="a", label="loss", better="lower")])).header == ("loss ↓",)
+    chosen = ColumnHead(id="a", label="learning rate", better="lower", chosen="optimisation.learning_rate")
+    assert grid_of(table([], [chosen])).header == ("learning rate",), (
+        "what is lower is the loss, not the rate"
+    )
+
+
+@pytest.mark.parametrize("suffix", ["md", "tex", "html", "txt"])
+def test_every_part_of_a_table_says_its_scale(suffix):
+    item = example.few_seeds(example.temperature_table)
+    render = {"md": markdown.grid, "tex": latex.grid, "html": html.grid}.get(suffix)
+    text = render(grid_of(item)) if render else item_text(item, 80)
+    cut = {"md": 1, "tex": 2, "html": 1, "txt": 2}[suffix]
+    assert text.count("compact: not comparable") >= cut
+    # LaTeX repeats the widest of a column where it sets the column's width.
+    assert text.count(" compact)") == (12 if suffix == "tex" else 6), "each difference carries the scale"
+    if suffix == "html":
+        assert text.count('<td class="cell not-comparable" data-scale="compact">') == 6
+        assert text.count("<b>scale</b><span>compact: not comparable</span>") == 6
 
 
 def test_a_trajectory_is_cut_to_its_ends_but_counted_whole():

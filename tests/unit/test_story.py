@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from made_up import write_evaluation
+from made_up import write_evaluation, write_scores
 from places import ROOT
 from scipy import stats
 
@@ -172,8 +172,9 @@ def test_variants_have_an_effect_and_their_share_of_the_printed_gap(plan, result
         line.split(": ", 1)
         for line in story_of(plan, "repro/table4/deletion-10/stsb-dev", results)["variants"]
     )
-    assert "of the printed gap" in alone["low-dropout"]
-    assert "-" in alone["low-dropout"].split(", ")[-2], "an effect against the gap has a negative share"
+    assert alone["low-dropout"].endswith(
+        ", the printed gap of +2.28 is within its noise of 3.10, undetermined"
+    ), "an effect against a gap that may be none has no share"
 
 
 @pytest.mark.parametrize(
@@ -181,6 +182,30 @@ def test_variants_have_an_effect_and_their_share_of_the_printed_gap(plan, result
 )
 def test_a_variant_a_difference_and_a_choice_have_no_variants_of_their_own(plan, results, name):
     assert "variants" not in story_of(plan, name, results)
+
+
+def test_two_seeds_have_no_interval_in_a_story_either(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    plan = load_plan({**CONFIG, "papers": {"repro": ["table4"]}, "seeds": [0, 1]}, WORKFLOW)
+    write_scores(plan, ["repro/table4"], score)
+    story = story_of(plan, CELL)
+    assert story["reproduced"][1] == "2 seeds give no interval: {75.0000, 75.5000}"
+    assert not any("is expected in" in line for line in story["reproduced"])
+    assert "low-dropout: -4.20 {-4.00, -4.40}, undetermined" in story["variants"]
+    assert story["verdict"] == [
+        "undetermined: 2 seeds and no published spread to borrow: an interval needs 3"
+    ]
+
+
+def test_a_story_says_that_its_scale_is_not_comparable(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = {**CONFIG, "scale": "micro", "papers": {"repro": ["table4"]}}
+    plan = load_plan(config, WORKFLOW)
+    write_scores(plan, ["repro/table4"], score)
+    story = story_of(plan, CELL)
+    assert story["scale"] == ["micro: not comparable"]
+    assert story["reproduced"][0].endswith(" to the printed number (micro: not comparable)")
+    assert any(line.endswith(" (micro: not comparable)") for line in story["variants"])
 
 
 def test_a_variant_says_what_it_is_and_where_that_is_seen(plan, results):
@@ -311,14 +336,14 @@ def test_a_failure_is_told_in_place_of_a_number(plan, tmp_path, monkeypatch):
 
 
 def test_precision_and_machine_of_the_run_are_told(plan, results):
-    assert story_of(plan, CELL, results)["made"] == ["fp16"]
+    assert story_of(plan, CELL, results)["made"] == ["fp32"]
     run = plan.encoders[find_cell(plan, CELL).encoders[0]].source.run
     record = Path(plan.paths.run(run, "provenance.json"))
     record.parent.mkdir(parents=True)
     record.write_text(
         json.dumps({"device": "cuda", "accelerator": "", "hardware": {"processor": "A processor"}})
     )
-    assert story_of(plan, CELL, results)["made"] == ["fp16", "A processor, cuda"]
+    assert story_of(plan, CELL, results)["made"] == ["fp32, cuda, A processor"]
     assert "made" not in story_of(plan, "simcse/table5/bert-base-first-last/avg", results)
 
 
@@ -392,8 +417,8 @@ def test_every_heading_stands_in_the_printed_story_and_in_json(verb):
     name = "repro/table4/crop-20/stsb-dev"
     headings = [line.split()[0] for line in verb(name).splitlines() if not line.startswith(" ")]
     assert headings == [
-        "cell", "scale", "printed", "read", "seeds", "reproduced", "verdict", "baseline", "variants", "claims",
-        "run", "made", "files",
+        "cell", "scale", "printed", "read", "seeds", "reproduced", "verdict", "baseline", "variants", "claims", "run",
+        "made", "files",
     ]  # fmt: skip
     assert list(json.loads(verb(name, "--json"))) == headings
 

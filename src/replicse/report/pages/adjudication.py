@@ -17,8 +17,8 @@ TEXT = (
     " seeds, with its 95% interval; two seeds are shown themselves, as in {+1.2, +1.6}. *Share* is the part of the gap"
     " that the effect covers: 100% is all of it, a negative share widens it. It is given only where the gap is larger"
     " than seeds and rounding alone may make it.",
-    "By the interval of its share a variant *explains* the gap (certainly more than half, possibly all), explains"
-    " it *in part* (certainly some) or does not, *no* (certainly less than half, possibly none); else it is"
+    "By the interval of its share a variant *explains* the gap (certainly more than half, possibly all), explains it"
+    " *in part* (certainly some) or does not, *no* (certainly less than half, possibly none). All else is open:"
     " *undetermined*.",
 )
 SMALLER = (
