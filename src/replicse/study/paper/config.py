@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from replicse.checked import Checked, Id, Text, Whole, read_text, read_yaml
 from replicse.errors import BadInput
@@ -13,6 +13,14 @@ from replicse.registry.encoders import Precision
 from replicse.study.paper.layers import merged
 
 Names = Literal["all"] | tuple[Text, ...]
+
+
+def _seed(value: object) -> object:
+    """Return a seed; the numbers of `--config seeds=[0,1]` are text to Snakemake."""
+    return int(value) if isinstance(value, str) and value.isdecimal() else value
+
+
+Seed = Annotated[Whole, BeforeValidator(_seed), Field(ge=0)]
 
 
 class DataChoice(Checked):
@@ -31,7 +39,7 @@ class Config(Checked):
 
     scale: Id
     papers: Literal["all"] | dict[Id, Names]
-    seeds: Annotated[tuple[Annotated[Whole, Field(ge=0)], ...], Field(min_length=1)]
+    seeds: Annotated[tuple[Seed, ...], Field(min_length=1)]
     adjudicate: Names | None = ()
     data: DataChoice | None = None
     precision: Precision | None = None
