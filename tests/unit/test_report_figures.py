@@ -283,6 +283,16 @@ def test_encoders_with_scales_of_their_own_span_only_their_cosines():
         assert (panels[0].get_xlim() == panels[1].get_xlim()) != own_scales
 
 
+def test_fine_bins_of_a_wide_span_are_averaged():
+    edges = [place / 100 - 1 for place in range(201)]
+    curve = {"edges": edges, "0-1": {"density": [0.25, 0.75] * 100}}
+    records = frame(records_of(changed(example.density_figure(), curves={"wide": curve})))
+    line = figures.density(records, own_scales=True).axes[0].lines[0]
+    assert len(line.get_xdata()) == 50 and line.get_xdata()[0] == pytest.approx(-0.98)
+    heights = line.get_ydata()
+    assert heights == pytest.approx(np.full(50, heights[0]))
+
+
 def test_groups_of_a_profile_are_its_panels():
     item = example.dropout_table()
     rows = [{**row.plain(), "group": "one" if place < 3 else "two"} for place, row in enumerate(item.rows)]

@@ -1,6 +1,6 @@
 """The distribution of cosines of STS-B pairs by human rating (SimCSE Figure G.1, DiffCSE Figure 2)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,11 @@ from replicse.evaluation.suites import Vectors
 from replicse.registry.suites import QUANTILES, RATINGS
 
 BINS = 100
-sentences = geometry.sentences
+
+
+def sentences(root: Path, splits: Sequence[str] = SPLITS, bins: int = BINS) -> Iterator[str]:
+    """Yield the sentences of some splits of STS-B, whatever their cosines are binned by."""
+    return geometry.sentences(root, splits)
 
 
 def evaluate(

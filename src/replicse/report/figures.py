@@ -28,6 +28,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
 INK, QUIET, PALE = "#1c2126", "#5b6670", "#b9c2ca"
 WIDTH, LABEL, TITLE = 6.4, 34, 26
+SPAN_BINS = 50
 STYLE = Path(__file__).with_name("formats") / "templates" / "figures.mplstyle"
 METADATA = {
     "svg": {"Date": None, "Creator": "replicse"},
@@ -139,8 +140,7 @@ def density(records: "DataFrame", caveat: str = "", own_scales: bool = False) ->
         axes.set_axis_off()
     for place, (axes, (encoder, part)) in enumerate(zip(grid, encoders, strict=False)):
         if own_scales:
-            seen = part["cosine"][part["density"] > 0]
-            part = part[part["cosine"].between(seen.min(), seen.max())]
+            part = _own_span(part)
             axes.set_xlabel("own scale")
         _ridges(axes, part, groups)
         axes.set_title("\n".join(filter(None, [textwrap.fill(encoder, TITLE), caveat])))
@@ -336,6 +336,17 @@ def _beside(axes: "Axes", records: "DataFrame", upright: bool) -> None:
         handles.append(_handle(label="one seed", **seed))
     if not axes.figure.legends:
         axes.figure.legend(handles=handles, loc="outside lower left", ncols=3)
+
+
+def _own_span(records: "DataFrame") -> "DataFrame":
+    """Return one encoder's densities from its lowest cosine to its highest, fine bins averaged to at most SPAN_BINS."""
+    seen = records["cosine"][records["density"] > 0]
+    part = records[records["cosine"].between(seen.min(), seen.max())]
+    bins = part["cosine"].rank(method="dense").sub(1)
+    joined = bins // max(1, -(-(bins.max() + 1) // SPAN_BINS))
+    return part.groupby(["group", joined.rename("bin")], sort=False, as_index=False)[
+        ["cosine", "density"]
+    ].mean()
 
 
 def _ridges(axes: "Axes", records: "DataFrame", groups: Sequence[str]) -> None:
