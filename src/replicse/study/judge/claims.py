@@ -11,9 +11,8 @@ from replicse.study.paper.claims import SIZES, STRICT, Claim, Relation, Side
 from replicse.study.paper.counterparts import CellKey, counterparts
 from replicse.study.paper.papers import Paper
 from replicse.study.plan.plan import Plan
-from replicse.study.results.statistics import mean_and_spread
+from replicse.study.results.statistics import mean_and_spread, paired
 from replicse.study.results.table import ItemResult
-from replicse.study.results.values import paired
 
 SURE = 0.95
 BEST = ("supported", "undetermined", "not comparable", "contradicted", "not run")
