@@ -46,7 +46,7 @@ def test_the_plan_lists_items_and_distinct_runs(capsys):
 
 def test_validate_says_ok_or_one_sentence(capsys, tmp_path):
     assert main(["validate", *STUDY]) == 0
-    assert re.match(r"ok: 5 papers, \d+ items, \d+ cells, 20 runs, \d+ claims", capsys.readouterr().out)
+    assert re.match(r"ok: 7 papers, \d+ items, \d+ cells, 20 runs, \d+ claims", capsys.readouterr().out)
     broken = tmp_path / "config.yaml"
     broken.write_text("scale: micro\npapers: {simcse: [table33]}\nseeds: [0]\n")
     assert main(["validate", "--study", str(broken), "--workflow", str(ROOT / "workflow")]) == 2

@@ -1,6 +1,7 @@
 import csv
 import gzip
 import json
+import typing
 from itertools import combinations
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from replicse.data.corpora import read_corpus
 from replicse.errors import BadInput, MissingData
-from replicse.registry.corpora import CorpusFormat, OneFile, corpus_of
+from replicse.registry.corpora import Corpus, corpus_of
 
 SNLI_TRAIN = [
     "nli/snli/snli_sample_train.jsonl",
@@ -334,6 +335,11 @@ def test_real_triples_follow_a_slow_loop(real_data):
     assert list(zip(*columns.values(), strict=True))[: len(expected)] == expected
 
 
+COURSE_STS = {
+    "file": "minbert/sts-dev.csv", "sentences": ["sentence1", "sentence2"], "label": "similarity", "quoted": True,
+}  # fmt: skip
+
+
 def test_real_columns_of_all_formats_are_clean(real_data):
     specs = [
         {"format": "lines", "file": "wiki/enwiki_sentences.txt.gz", "limit": 2000},
@@ -344,10 +350,12 @@ def test_real_columns_of_all_formats_are_clean(real_data):
         {"format": "captions", "file": "pairs/flickr30k/flickr30k_captions_val.tsv.gz"},
         {"format": "caption-lines", "file": "pairs/flickr30k/flickr30k_captions_val.tsv.gz"},
         {"format": "sts-sentences", "task": "SICK-R", "split": "dev"},
+        {"format": "labelled", **COURSE_STS},
+        {"format": "labelled-lines", **COURSE_STS},
     ]
     # No real file of plain pairs is at hand: ParaNMT could not be had.
-    formats = {kind for base in CorpusFormat.__subclasses__() for kind in (base, *base.__subclasses__())}
-    known = {kind.model_fields["format"].annotation.__args__[0] for kind in formats if kind is not OneFile}
+    members = typing.get_args(typing.get_args(Corpus)[0])
+    known = {typing.get_args(member.model_fields["format"].annotation)[0] for member in members}
     assert {spec["format"] for spec in specs} == known - {"pairs"}
     for spec in specs:
         for texts in read_corpus(real_data, spec).values():

@@ -89,10 +89,10 @@ def test_each_view_may_be_normalised_by_itself(tmp_path):
     assert names == ["Linear", "BatchNorm1d", "ReLU", "Linear", "BatchNorm1d", "ReLU", "Linear"]
     assert [layer.out_features for layer in layers[::3]] == [8, 8, 12]
     assert all(layer.bias is None for layer in layers[::3])
-    columns = next(trainer.data.batches(0, 1))
+    columns, _ = next(trainer.sources[0].data.batches(0, 1))
     with torch.no_grad():
-        found = trainer.model.train().vectors(columns, "cls-head", trainer.repeated)
-        raw = trainer.model.vectors(columns, "cls", trainer.repeated)
+        found = trainer.model.train().vectors(columns, "cls-head", trainer.sources[0].repeated)
+        raw = trainer.model.vectors(columns, "cls", trainer.sources[0].repeated)
         for view, vectors in zip(found, raw, strict=True):
             hidden = vectors
             for linear in (layers[0], layers[3]):

@@ -277,7 +277,7 @@ def test_encoders_with_scales_of_their_own_span_only_their_cosines():
     narrow = {"edges": edges, "0-1": {"density": [0.0, 0.0, 0.0, 2.0]}}
     records = frame(records_of(changed(example.density_figure(), curves={"wide": wide, "narrow": narrow})))
     for own_scales, spans in ((False, [4, 4]), (True, [4, 1])):
-        panels = figures.density(records, own_scales).axes[:2]
+        panels = figures.density(records, own_scales=own_scales).axes[:2]
         assert [len(axes.lines[0].get_xdata()) for axes in panels] == spans
         assert [axes.get_xlabel() == "own scale" for axes in panels] == [own_scales] * 2
         assert (panels[0].get_xlim() == panels[1].get_xlim()) != own_scales

@@ -336,14 +336,14 @@ def test_a_failure_is_told_in_place_of_a_number(plan, tmp_path, monkeypatch):
 
 
 def test_precision_and_machine_of_the_run_are_told(plan, results):
-    assert story_of(plan, CELL, results)["made"] == ["fp32"]
+    assert story_of(plan, CELL, results)["made"] == ["fp16"]
     run = plan.encoders[find_cell(plan, CELL).encoders[0]].source.run
     record = Path(plan.paths.run(run, "provenance.json"))
     record.parent.mkdir(parents=True)
     record.write_text(
         json.dumps({"device": "cuda", "accelerator": "", "hardware": {"processor": "A processor"}})
     )
-    assert story_of(plan, CELL, results)["made"] == ["fp32, cuda, A processor"]
+    assert story_of(plan, CELL)["made"] == ["fp16", "A processor, cuda"]
     assert "made" not in story_of(plan, "simcse/table5/bert-base-first-last/avg", results)
 
 

@@ -316,10 +316,10 @@ def test_a_step_whose_gradients_overflow_is_left_out_and_counted(tmp_path, root,
     update, scales, moved = Trainer._update, [], []
     weight = trainer.model.backbone.input_embeddings
 
-    def overflowing(self, step, columns):
+    def overflowing(self, step, *batch):
         before = weight.detach().clone()
         hook = weight.register_hook(lambda gradient: gradient * float("inf")) if step == 2 else None
-        loss = update(self, step, columns)
+        loss = update(self, step, *batch)
         if hook:
             hook.remove()
         scales.append(self.scaler.get_scale())

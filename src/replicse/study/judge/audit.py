@@ -86,11 +86,14 @@ class Printed:
 def audit_plan(papers: dict[str, Paper], workflow: Path, cell: Cell | None = None) -> Plan:
     """Return the plan of all papers at their own scale: there equal encoders, and only those, have one id.
 
-    With `cell`, only the items that a finding on it may rest on.
+    All in one precision: a paper that trains in another prints numbers of the same recipe all the same. With `cell`,
+    only the items that a finding on it may rest on.
     """
     items = _beside(papers, cell, load_datasets(workflow)) if cell else "all"
     return plan_of(
-        checked_config({"scale": "paper", "papers": items, "seeds": [0]}, "audit"), papers, workflow
+        checked_config({"scale": "paper", "papers": items, "seeds": [0], "precision": "fp32"}, "audit"),
+        papers,
+        workflow,
     )
 
 
