@@ -209,6 +209,7 @@ def heat(records: "DataFrame", caveat: str = "") -> "Figure":
     axes.set_xticks(range(len(columns)), columns)
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(length=0)
+    axes.grid(visible=False)
     axes.set(xlabel="predicted")
     axes.set_title(caveat, **CAVEAT)
     figure.colorbar(shades, ax=axes, label=records["metric"].iloc[0])
@@ -329,7 +330,8 @@ def _beside(axes: "Axes", records: "DataFrame", upright: bool) -> None:
         style = {"color": colour, "marker": marker, "linestyle": ""}
         style["markerfacecolor"] = colour if fill else "white"
         axes.plot(x, y, markersize=6, zorder=3, **style)
-        handles.append(_handle(label=source, **style))
+        if records[source].notna().any():
+            handles.append(_handle(label=source, **style))
     if records["low"].notna().any():
         handles.append(_handle(label="one more run (95%)", **interval))
     if records["seeds"].any():
