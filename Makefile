@@ -1,4 +1,4 @@
-# Two commands do everything on a machine that has Python >= 3.11 and make:
+# Two commands do everything on a machine that has Python >= 3.11.4 and make:
 #   make study   set up .venv, run the study of config.yaml, say where the report is
 #   make test    set up .venv with the packages of development too, run the tests
 PYTHON ?= python3
@@ -29,7 +29,7 @@ environment:
 
 # CPU wheels of torch come from the index that pip is set up for; a GPU build is installed by hand before (README).
 $(RUN): requirements/run.txt pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11, 4) and "Python 3.11.4 or newer is needed")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) --requirement requirements/run.txt
 	$(PIP) --no-deps --editable .

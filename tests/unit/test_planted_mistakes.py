@@ -95,15 +95,17 @@ FREE = {
         "stop_words",
         "percentages",
         "root",
+        # The header of a file of labelled sentences, which only the file knows.
+        "sentences",
     ),
 }
 # Short spellings, of which the key above is told.
 SHORT = defaultdict(
     set,
-    table={"percentile", "argmax"},
+    table={"percentile", "argmax", "choice"},
     claims={"difference", "share", "change", "mean", "pareto", "dominance", "item", "column"},
 )
-SIGNED = {"right", "left", "weight"}  # numbers that may stand below zero
+SIGNED = {"right", "left", "weight", "alpha", "beta"}  # numbers that may stand below zero
 
 
 @dataclass(frozen=True)
@@ -247,7 +249,9 @@ def at_a_place(kind: str, name: str, document: Any, path: tuple, value: Any) -> 
     keys = [part for part in path if isinstance(part, str) and part not in SHORT[kind]]
     for what, other in wrong_types(keys[-1] if keys else "", value).items():
         content = partial(changed, document, path, other)
-        yield Mistake(f"{name}: {shown} is {what}", {name: content}, (*told, *keys[-1:]))
+        # A word in the place of a number that a claim compares with is taken for a cell.
+        last = [other] if kind == "claims" and other == "abc" else keys[-1:]
+        yield Mistake(f"{name}: {shown} is {what}", {name: content}, (*told, *last))
 
 
 def is_known_key(kind: str, path: tuple) -> bool:
@@ -583,7 +587,7 @@ def _in_tables() -> Iterator[Mistake]:
     yield row("also: {other: {run: {objective: []}}}", "objective")
     yield row("also: {other: {run: {views: []}}}", "views")
     yield row("also: {other: {run: {init: {backbone: bert-base, use: sup}}}}", "init")
-    yield row("also: {other: {run: {init: {backbone: bert-base, keep_head: true}}}}", "init", "keep_head")
+    yield row("also: {other: {run: {init: {backbone: bert-base, checkpoint: last}}}}", "init", "checkpoint")
     yield row("also: {other: {run: {corpus: nli}}}", "other", "text", "nli")
     yield row("also: {other: {postprocess: {name: whitening, fit: wkii}}}", "other", "wkii")
     yield row("also: {other: {postprocess: {name: bleaching, fit: wiki}}}", "bleaching")
@@ -882,7 +886,7 @@ def _in_scales() -> Iterator[Mistake]:
         yield edited(file, ("labels: [entailment]", "labels: [entialment]"), "entialment")
         yield edited(file, ("labels: [entailment]", "labels: []"), "labels")
         yield edited(file, ("sample: &sample {rows: ", "sample: &sample {rows: -"), "sample.rows")
-        yield edited(file, ("options:\n  retrieval:", "options:\n  retreival:"), "retreival")
+        yield edited(file, ("  retrieval:\n", "  retreival:\n"), "retreival")
         yield edited(file, ("    queries:\n", "    querys:\n"), "querys")
         yield edited(file, ("      first: ", "      frist: "), "first")
         yield edited(file, ("vectors:\n  glove:", "vectors:\n  golve:"), "glove")
