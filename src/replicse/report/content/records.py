@@ -50,7 +50,9 @@ def _scatter(item: ItemResult) -> Iterator[Record]:
     """Yield alignment, uniformity and a score by source and row: the first score that any row has."""
     values = _values(item)
     scored = {column for (_, _, column, _), value in values.items() if value is not None}
-    scores = [_metric(column) for column in item.columns if column.id in scored and _metric(column) not in PLANE]
+    scores = [
+        _metric(column) for column in item.columns if column.id in scored and _metric(column) not in PLANE
+    ]
     metric = next(iter(scores), "")
     for source in SOURCES:
         for row in item.rows:
