@@ -126,11 +126,16 @@ def commit() -> tuple[str, bool]:
         return "", False
 
 
-def hardware() -> dict[str, Any]:
-    """Return processor, cores and memory of this machine, without its name."""
+def processor_facts() -> dict[str, str]:
+    """Return what Linux says of a processor, such as `vendor_id`, `model name` and `flags`; nothing elsewhere."""
     path = Path("/proc/cpuinfo")
     lines = path.read_text().splitlines() if path.exists() else []
-    facts = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+    return {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+
+
+def hardware() -> dict[str, Any]:
+    """Return processor, cores and memory of this machine, without its name."""
+    facts = processor_facts()
     flags = facts.get("flags", facts.get("Features", "")).split()
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
     return {

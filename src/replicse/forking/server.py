@@ -55,6 +55,7 @@ PATIENCE = 20.0  # seconds that a half-sent request is waited for
 
 def start(threads: int) -> str:
     """Start a server that lives as long as this process has jobs of so many threads; return its address."""
+    added = {**dict.fromkeys(THREADS, str(threads)), **QUIET, "PYTHONPATH": str(Path(__file__).parents[2])}
     folder = tempfile.mkdtemp(prefix="replicse-")
     address = f"{folder}/socket"
     with socket.socket(socket.AF_UNIX) as listener:
@@ -64,7 +65,7 @@ def start(threads: int) -> str:
         subprocess.Popen(
             [sys.executable, "-m", __name__, str(listener.fileno()), str(os.getpid()), address],
             pass_fds=[listener.fileno()],
-            env={**os.environ, **dict.fromkeys(THREADS, str(threads)), **QUIET},
+            env={**os.environ, **added},
             stdin=subprocess.DEVNULL,
             start_new_session=True,
         )

@@ -1,25 +1,30 @@
-"""Linear layers that are fast on every CPU: torch leaves fp32 products to MKL, which is slow on some."""
+"""Linear layers that are fast on every CPU: torch leaves fp32 products to MKL, which is slow on AMD's."""
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import FunctionCtx, once_differentiable
 
+from replicse.provenance import processor_facts
+
 _ONEDNN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
-# What computes fp32 products on a CPU, for the provenance of a result.
-LIBRARY = "oneDNN" if _ONEDNN else "torch"
+_AMD = processor_facts().get("vendor_id") == "AuthenticAMD"
+# What computes fp32 products on a CPU, for the provenance of a result. Chosen by the maker of the processor and not by
+# a measurement, which on a busy machine would choose now this and now that, and with it other last digits.
+LIBRARY = "oneDNN" if _ONEDNN and _AMD else "torch"
 _ROWS = 64
 
 
 def linear(values: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return values weight^T + bias for (n, in) values and an (out, in) weight, as F.linear does.
 
-    In fp32 on a CPU the products are oneDNN's: fp32 throughout as well, and on an AMD processor with AVX-512
-    twice as fast forward and 1.2 to 2 times as fast backward as MKL's. In bf16 torch asks oneDNN as well.
+    In fp32 on a processor of AMD the products are oneDNN's: fp32 throughout as well, and with AVX-512 twice as fast
+    forward and 1.2 to 2 times as fast backward as MKL's. On an Intel Xeon with AMX MKL's take 0.5 to 0.7 of their time
+    (benchmarks/linear_products.py). In bf16 torch asks oneDNN everywhere.
     """
     on_cpu = values.device.type == "cpu" and values.dtype == weight.dtype == torch.float32
-    if _ONEDNN and on_cpu and values.numel() and not torch.is_autocast_enabled("cpu"):
-        return _OneDnnLinear.apply(values, weight, bias)
+    if LIBRARY == "oneDNN" and on_cpu and values.numel() and not torch.is_autocast_enabled("cpu"):
+        return OneDnnLinear.apply(values, weight, bias)
     if values.device.type == "cpu" and torch.is_autocast_enabled("cpu"):
         return F.linear(F.pad(values, (0, 0, 0, _missing(values))), weight, bias)[: len(values)]
     return F.linear(values, weight, bias)
@@ -64,9 +69,12 @@ def _filled(values: Tensor) -> Tensor:
     return filled
 
 
-class _OneDnnLinear(torch.autograd.Function):
+class OneDnnLinear(torch.autograd.Function):
+    """`F.linear` for (n, in) values, an (out, in) weight and a bias or None, by oneDNN's private operator."""
+
     @staticmethod
     def forward(ctx: FunctionCtx, values: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """Return (n, out) values."""
         filled = _filled(values)
         ctx.save_for_backward(filled, weight)
         return _product(filled, weight, bias)[: len(values)]
@@ -74,6 +82,7 @@ class _OneDnnLinear(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: FunctionCtx, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        """Return the gradients of values, weight and bias, as far as they are asked for."""
         values, weight = ctx.saved_tensors
         needs_values, needs_weight, needs_bias = ctx.needs_input_grad
         filled = _filled(gradient)
