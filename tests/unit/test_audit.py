@@ -810,7 +810,6 @@ CONTRADICTED = [
     "diffcse/negatives",  # with another sentence as positive transfer is better: 83.92, without 83.91
     "noncontrastive/vicreg-underperforms",  # with shuffle VICReg is ahead of Barlow Twins on both encoders
     "noncontrastive/vicreg-ahead-on-dev",  # for BERT Barlow Twins is ahead in five of ten columns
-    "noncontrastive/as-well-or-better",  # BERT: 44.6, SimCSE 46.6
     "noncontrastive/pronounced-for-simcse",  # BERT: -2.62, both Barlow Twins and one VICReg below
     "noncontrastive/marginal-for-roberta",  # VICReg with dropout: 0.70 on RoBERTa, 0.60 on BERT
     "repro/c5",  # SICK-R: RoBERTa-base 68.56, CT-BERT 69.19

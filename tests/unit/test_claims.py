@@ -273,6 +273,7 @@ def test_a_margin_is_asked_for_in_full():
         (Side(form="share", cells=("a", "b")), (5.0, 50.0), 10.0, 100 * (5.05 / 49.95) - 10),
         (Side(form="change", cells=("a", "b")), (40.0, 50.0), -20.0, 100 * (40.05 / 49.95) - 80),
         (Side(form="number", number=7.0), (), 7.0, 0.0),
+        (Side(form="wins", cells=tuple("abcdefgh")), (3.0, 2.0, 1.0, 5.0, 2.0, 2.0, 4.0, 4.0), 50.0, 0.0),
         # (1, 4), (2, 3), (3, 1) are on the front; (3, 3) lies behind (2, 3), and (1, 4) is there twice.
         (Side(form="pareto", cells=tuple("abcdefghij")), (1, 2, 3, 3, 1, 4, 3, 1, 3, 4), 4.0, 0.0),
     ],
@@ -651,6 +652,7 @@ def test_an_unknown_name_is_told_with_file_claim_and_the_nearest(tmp_path, plan,
             {"left": {"dominance": ["a", "b"]}},
             r"expected \{dominance: \[ALIGNMENTS, UNIFORMITIES, SCORES\]\}",
         ),
+        ({"left": {"wins": ["table1/*/stsb-dev"]}}, r"expected \{wins: \[ONE COLUMN, ANOTHER COLUMN\]\}"),
     ],
 )
 def test_a_malformed_relation_is_refused(tmp_path, changed, message):
@@ -811,6 +813,23 @@ def test_outcomes_of_all_shipped_claims_on_paper(plan, tmp_path, monkeypatch):
     found = {row["claim"]: (row["reported"], row["reproduction"]) for row in rows}
     assert found == SHIPPED
     assert {row["ours"] for row in rows} == {"not run"}
+
+
+def test_a_majority_is_counted_and_what_can_be_needs_one_case(plan):
+    """Barlow Twins is above SimCSE on 30 of 56 data sets, and on RoBERTa but not on BERT on their average."""
+    named = {claim.name: claim for claim in study_claims(plan.papers, ["noncontrastive"])}
+    reported = CellNames(plan.papers).reported
+    majority, as_well = (
+        judge_claim(named[f"noncontrastive/{name}"], lambda cell: printed_reading(reported(cell)))
+        for name in ("majority-of-tasks", "as-well-or-better")
+    )
+    assert majority.outcome == "supported"
+    assert (
+        "rows of noncontrastive/table4 where barlow-twins-dropout is above simcse > 50 (53.5714)"
+        in majority.reason
+    )
+    assert as_well.outcome == "supported"
+    assert as_well.readings == {"on-one-encoder": "supported", "on-both-encoders": "contradicted"}
 
 
 def test_percent_and_points_are_not_mixed_within_a_sentence(plan):

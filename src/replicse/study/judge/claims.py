@@ -16,7 +16,7 @@ from replicse.study.results.table import ItemResult
 
 SURE = 0.95
 BEST = ("supported", "undetermined", "not comparable", "contradicted", "not run")
-BY_ROWS = ("pareto", "dominance")  # sides that compare rows with each other, at whatever scale
+BY_ROWS = ("wins", "pareto", "dominance")  # sides that compare rows with each other, at whatever scale
 NAMED = 3  # cells that a reason names before it only counts them
 SAME_RUN = "both sides are the same run"
 FIELDS = (
