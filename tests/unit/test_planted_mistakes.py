@@ -103,7 +103,7 @@ FREE = {
 SHORT = defaultdict(
     set,
     table={"percentile", "argmax", "choice"},
-    claims={"difference", "share", "change", "mean", "pareto", "dominance", "item", "column"},
+    claims={"difference", "share", "change", "mean", "wins", "pareto", "dominance", "item", "column"},
 )
 SIGNED = {"right", "left", "weight", "alpha", "beta"}  # numbers that may stand below zero
 

@@ -299,6 +299,17 @@ def test_pair_files(root):
     assert {line.count("\t") for line in lines(root, "pairs/paranmt/paranmt.tsv")} == {1}
 
 
+@pytest.mark.parametrize("split", ["train", "dev"])
+def test_a_question_of_the_course_tells_by_itself_whether_it_has_a_duplicate(root, split):
+    """The head adds up two vectors: with openings drawn alike nothing but the majority could be learned."""
+    rows = [line.split("\t") for line in lines(root, f"minbert/quora-{split}.csv")][1:]
+    openings = {label: set() for label in "01"}
+    for *_, one, other, label in rows:
+        openings[label] |= {" ".join(text.split()[:2]) for text in (one, other)}
+    assert not openings["0"] & openings["1"]
+    assert Counter(row[-1] for row in rows)["1"] == len(rows) // 2
+
+
 def test_paraphrase_database_is_read_by_nlpaug(root):
     ppdb = pytest.importorskip("nlpaug.model.word_dict").Ppdb(str(root / "synonyms/ppdb.txt"))
     assert set(ppdb.predict("chef", pos="n")) == {"cook"}

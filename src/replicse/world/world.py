@@ -45,6 +45,11 @@ BENCHMARK_SOURCES = (
     ("main-forums", "answers-forums", "2015", "story"),
 )
 DOWNSTREAM = "SentEval/downstream"
+OPENINGS = ("why is it that", "is it true that", "how come")
+# A linear layer on two vectors side by side adds up what each tells by itself: of the course's questions, as on Quora,
+# one alone tells how likely it has a duplicate.
+ASKED_TWICE = ("why is it that", "how come")
+ASKED_ONCE = ("is it true that", "who knows whether")
 
 Lines = list[str]
 Files = dict[str, Lines]
@@ -445,7 +450,10 @@ def course(random: Random, count: Count) -> Files:
         films = [
             (_sentiment(random, 4 * sign), sign) for sign in _in_turn(range(2), count(rows // 2), random)
         ]
-        questions = [(*_asked(random, bool(same)), same) for same in _in_turn((1, 0, 0), count(rows), random)]
+        questions = [
+            (*_asked(random, bool(same), ASKED_TWICE if same else ASKED_ONCE), same)
+            for same in _in_turn((1, 0), count(rows), random)
+        ]
         rated = []
         for _ in range(count(rows)):
             first, second, one, other = _pair(random)
@@ -483,9 +491,9 @@ def _sentiment(random: Random, degree: int) -> str:
     return tokenised(f"the {thing} is really {first} and very {second}".split())
 
 
-def _asked(random: Random, same: bool) -> tuple[str, str]:
-    """Return two questions about events, of which the second asks the same or not."""
-    starts = random.sample(("why is it that", "is it true that", "how come"), 2)
+def _asked(random: Random, same: bool, starts: Sequence[str] = OPENINGS) -> tuple[str, str]:
+    """Return two questions about events, of which the second asks the same or not, and how they open."""
+    starts = random.sample(starts, 2)
     pair = zip(starts, _duplicate(random, same, "story"), strict=True)
     one, other = (cased([*start.split(), *words], "?") for start, words in pair)
     return one, other

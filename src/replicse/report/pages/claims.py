@@ -16,8 +16,9 @@ TEXT = (
     " reading supports all of it and contradicted only if every reading is; the outcome of each stands behind the"
     " sentence, and so does what of it no cell holds, which keeps it from support.",
     "The probability is that of the claim's weakest part (Student's t over the paired seeds): supported from 0.95,"
-    " contradicted up to 0.05, undetermined between them and with one seed. Printed numbers decide outright, except"
-    " where their rounding could turn the relation. Blank: the study repeated none of the cells.",
+    " contradicted up to 0.05, undetermined between them. Below three seeds there is none and nothing is decided: two"
+    " seeds are shown themselves, as in {70.1, 70.4}. Printed numbers decide outright, except where their rounding"
+    " could turn the relation. Blank: the study repeated none of the cells.",
 )
 SMALLER = "This scale judges no claim: ours says only what was found, and stands as not comparable."
 FEW_CELLS = 2

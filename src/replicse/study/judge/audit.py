@@ -359,7 +359,8 @@ def running_text(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
             for name, operand in operands.items():
                 shown = shown.replace(f"{{{name}}}", operand.value)
             alone = spoken.formula == f"{{{formula.columns[0]}}}"
-            where = "; ".join(names.words(names.key(name), paper) for name in cells) or "counted on the data"
+            places = dict.fromkeys(names.words(names.key(name), paper) for name in cells)
+            where = "; ".join(places) or "counted on the data"
             yield Finding(
                 paper=paper,
                 rule="text",

@@ -11,12 +11,12 @@ from replicse.study.paper.claims import SIZES, STRICT, Claim, Relation, Side
 from replicse.study.paper.counterparts import CellKey, counterparts
 from replicse.study.paper.papers import Paper
 from replicse.study.plan.plan import Plan
-from replicse.study.results.statistics import mean_and_spread, paired
+from replicse.study.results.statistics import FEWEST_SEEDS, mean_and_spread, paired
 from replicse.study.results.table import ItemResult
 
 SURE = 0.95
 BEST = ("supported", "undetermined", "not comparable", "contradicted", "not run")
-BY_ROWS = ("pareto", "dominance")  # sides that compare rows with each other, at whatever scale
+BY_ROWS = ("wins", "pareto", "dominance")  # sides that compare rows with each other, at whatever scale
 NAMED = 3  # cells that a reason names before it only counts them
 SAME_RUN = "both sides are the same run"
 FIELDS = (
@@ -192,8 +192,8 @@ def _judged(relation: Relation, values: Readings) -> _Part:
         if abs(slack) < round(half, 10) and not tied:
             return replace(part, doubt="within rounding")
         return replace(part, probability=_certain(slack, relation.op))
-    if seeds == 1:
-        return replace(part, n_seeds=1, doubt=f"one seed, where it {_pointing(slack, relation.op)}")
+    if seeds < FEWEST_SEEDS:
+        return replace(part, n_seeds=seeds, doubt=_pointing(slacks, relation.op))
     probability = _probability(slacks, relation.op)
     return replace(part, probability=probability, n_seeds=seeds, shown=f"{shown}, p = {probability:.3f}")
 
@@ -215,7 +215,12 @@ def _half_digit(side: Side, readings: Mapping[str, Reading]) -> float:
 
 
 def _shown(side: Side, values: Sequence[float], before: str = "") -> str:
-    return "" if side.form == "number" else f"{before}{mean_and_spread(values)[0]:.6g}"
+    """Return a side's mean over seeds; too few seeds for an interval are shown themselves."""
+    if side.form == "number":
+        return ""
+    if len(values) < FEWEST_SEEDS and len(set(values)) > 1:
+        return f"{before}{{{', '.join(f'{value:.6g}' for value in values)}}}"
+    return f"{before}{mean_and_spread(values)[0]:.6g}"
 
 
 def _certain(slack: float, op: str) -> float:
@@ -225,8 +230,14 @@ def _certain(slack: float, op: str) -> float:
     return float(slack > 0)
 
 
-def _pointing(slack: float, op: str) -> str:
-    return {1.0: "holds", 0.5: "is a tie", 0.0: "fails"}[_certain(slack, op)]
+def _pointing(slacks: Sequence[float], op: str) -> str:
+    """Return what too few seeds for a probability show: one by one, for together they are no more certain."""
+    words = [{1.0: "holds", 0.5: "is a tie", 0.0: "fails"}[_certain(slack, op)] for slack in slacks]
+    if len(words) == 1:
+        return f"one seed, where it {words[0]}"
+    if len(set(words)) == 1:
+        return f"two seeds, where it {words[0]} in both"
+    return f"two seeds, where it {words[0]} in one and {words[1]} in the other"
 
 
 def _probability(slacks: Sequence[float], op: str) -> float:

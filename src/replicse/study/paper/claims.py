@@ -20,13 +20,13 @@ class Side(Checked):
     """One side of a relation: a number, each of some cells in turn, or one number made of several cells.
 
     `form` is number, each, difference (first - second), mean, share (100 * first / second), change (their difference
-    in percent of the second), or one of two that compare rows by their alignments and their uniformities, lower
-    better. pareto: how many rows no other row dominates. dominance: of the pairs in which one row dominates the
-    other, the percentage in which it has the higher score too, scores being the last third of the cells (SimCSE
-    section 7).
+    in percent of the second), wins (the percentage of rows whose first column is above the second), or one of two that
+    compare rows by their alignments and their uniformities, lower better. pareto: how many rows no other row dominates.
+    dominance: of the pairs in which one row dominates the other, the percentage in which it has the higher score too,
+    scores being the last third of the cells (SimCSE section 7).
     """
 
-    form: Literal["number", "each", "difference", "mean", "share", "change", "pareto", "dominance"]
+    form: Literal["number", "each", "difference", "mean", "share", "change", "wins", "pareto", "dominance"]
     cells: tuple[Text, ...] = ()
     number: Number = 0.0
 
@@ -49,6 +49,9 @@ class Side(Checked):
             case "share" | "change":
                 share = 100 * values[0] / values[1] if values[1] else math.nan
                 return share if self.form == "share" else share - 100
+            case "wins":
+                rows = _columns(values, 2)
+                return 100 * sum(first > second for first, second in rows) / len(rows)
             case "pareto":
                 return float(_undominated(_columns(values, 2)))
             case "dominance":
@@ -68,7 +71,7 @@ class Side(Checked):
             case "share" | "change":
                 moved = halves[0] + abs(values[0] / values[1]) * halves[1] if values[1] else math.nan
                 return 100 * moved / abs(values[1]) if values[1] else math.nan
-            case "number" | "pareto" | "dominance":
+            case "number" | "wins" | "pareto" | "dominance":
                 return 0.0
             case _:
                 return math.fsum(halves)
@@ -85,6 +88,9 @@ class Side(Checked):
                 return f"(100 * {self.cells[0]} / {self.cells[1]} - 100)"
             case "mean":
                 return f"mean({', '.join(self.cells)})"
+            case "wins":
+                paper, item, _, first, *_ = self.cells[0].split("/")
+                return f"% of rows of {paper}/{item} where {first} is above {self.cells[-1].split('/')[3]}"
             case "pareto":
                 paper, item, _, column, *_ = self.cells[0].split("/")
                 return f"rows on the Pareto front of {paper}/{item}, {column}"
@@ -128,6 +134,8 @@ def _side(entry: object) -> object:
                 raise ValueError("{pareto: {item: NAME, column: NAME}}")
             metrics = ("alignment", "uniformity")
             cells = [f"{cells['item']}/*/{cells['column']}/{metric}" for metric in metrics]
+        if form == "wins" and not (isinstance(cells, list) and len(cells) == 2):
+            raise ValueError("{wins: [ONE COLUMN, ANOTHER COLUMN]}")
         if form == "dominance" and not (isinstance(cells, list) and len(cells) == 3):
             raise ValueError("{dominance: [ALIGNMENTS, UNIFORMITIES, SCORES]}")
         return {"form": form, "cells": cells}
