@@ -1,5 +1,7 @@
 """The DAG by dry-run: job counts, items asked for alone, errors, lint."""
 
+import json
+import os
 import re
 import shutil
 import subprocess
@@ -12,9 +14,9 @@ from places import ROOT
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 
 
-def snakemake(folder, *words):
+def snakemake(folder, *words, env=None):
     command = [str(SNAKEMAKE), "--cores", "2", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=env)
 
 
 @pytest.fixture
@@ -101,6 +103,21 @@ def test_a_mistake_in_the_config_is_said_before_any_rule(checkout):
     done = snakemake(checkout, "-n", "--config", "scale=mikro")
     assert done.returncode != 0
     assert 'config.yaml: scale is "mikro"; did you mean "micro"?' in done.stdout + done.stderr
+
+
+def test_a_checkout_may_stand_in_a_folder_of_any_name(checkout, tmp_path_factory):
+    """A folder named `dol$(touch X)x` was once a command of the shell's prefix, and braces were wildcards."""
+    folder = tmp_path_factory.mktemp("any") / """dol$(touch X)x `touch X` {run} it's "so" {{"""
+    checkout.rename(folder)
+    (data := folder / "data").mkdir()
+    words = ["results/micro/data.json", "--config", "data={source: local}", "papers={simcse: [table3]}"]
+    planned = snakemake(folder, "-n", *words[1:])
+    assert planned.returncode == 0, planned.stdout + planned.stderr
+    environment = {**os.environ, "REPLICSE_DATA": str(data)}
+    done = snakemake(folder, *words, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads((folder / words[0]).read_text())["root"] == str(data)
+    assert not list(folder.parent.rglob("X"))
 
 
 def test_lint_is_clean(checkout):

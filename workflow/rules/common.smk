@@ -1,6 +1,7 @@
 # Helpers only: the plan is made once, and every input function is a look-up in it.
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -15,12 +16,27 @@ from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.lock import SIMCSE_DATA, load_lock
 from replicse.study.plan.planner import load_plan
 
+
+# A checkout may stand in any folder: Snakemake takes single braces of what it is given as text for its own.
+def formatted(text):
+    """Return a text that Snakemake's formatting turns into the one that is given."""
+    return str(text).replace("{", "{{").replace("}", "}}")
+
+
+def quoted(path):
+    """Return a path as one word of the shell's, ready for Snakemake's formatting."""
+    return formatted(shlex.quote(str(path)))
+
+
+ENVIRONMENT = formatted(Path(workflow.basedir) / "environment.yml")
+
+
 # A job runs with the Python of this Snakemake, unless Snakemake made it an environment of its own.
 shell.prefix(
     'set -euo pipefail; case "$(printenv CONDA_PREFIX || true)" in */.snakemake/conda/*) ;;'
-    f' *) export PATH="{Path(sys.executable).parent}:$PATH" ;; esac;'
-    f' export PYTHONPATH="{Path(workflow.basedir) / "src"}";'
-    f' export REPLICSE_WORKFLOW="{Path(workflow.basedir) / "workflow"}"; '
+    f' *) export PATH={quoted(Path(sys.executable).parent)}:"$PATH" ;; esac;'
+    f" export PYTHONPATH={quoted(Path(workflow.basedir) / 'src')}"
+    f" REPLICSE_WORKFLOW={quoted(Path(workflow.basedir) / 'workflow')}; "
 )
 
 try:
@@ -238,16 +254,21 @@ def released_evaluations():
     ]
 
 
+def from_here(path):
+    """Return the path of a file of the workflow from the working directory: no brace of a folder above is in it."""
+    return os.path.relpath(path)
+
+
 def paper_files(*keys):
     """Return every file of some papers, or of all: what is printed, and how it is read."""
     folders = [PLAN.papers[key].folder for key in keys or PLAN.papers]
     files = [file for folder in folders for file in sorted(folder.rglob("*"))]
-    return [str(file) for file in files if file.suffix in (".yaml", ".csv", ".md")]
+    return [from_here(file) for file in files if file.suffix in (".yaml", ".csv", ".md")]
 
 
 def item_papers(wildcards):
     """Return what an item's cells are judged by: its paper, and what other papers print."""
-    printed = [str(paper.folder / "reported.csv") for paper in PLAN.papers.values()]
+    printed = [from_here(paper.folder / "reported.csv") for paper in PLAN.papers.values()]
     return [*paper_files(wildcards.paper), *printed]
 
 

@@ -8,7 +8,7 @@ rule evaluate:
     log:
         f"logs/{SCALE}/evaluate/{{encoder}}.{{group}}.log",
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     threads: JOB_THREADS
     resources:
         mem_mb=evaluation_memory,
@@ -31,7 +31,7 @@ rule count:
     log:
         f"logs/{SCALE}/count.log",
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     params:
         code=code("evaluation", "data"),
         options=count_options,

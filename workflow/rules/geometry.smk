@@ -8,7 +8,7 @@ rule align_uniformity_checkpoints:
     log:
         f"logs/{SCALE}/geometry/{{encoder}}.log",
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     threads: JOB_THREADS
     resources:
         mem_mb=4000,

@@ -6,7 +6,7 @@ rule data:
     log:
         f"logs/{SCALE}/data.log",
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     params:
         code=code("data", *(["world"] if PLAN.source == "embedded" else [])),
         options=data_options,
@@ -22,7 +22,7 @@ rule tokenizer:
     log:
         f"logs/{SCALE}/tokenizer/{{name}}.log",
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     params:
         code=code("data"),
         recipe=tokenizer_recipe,
@@ -41,7 +41,7 @@ rule backbone:
         f"logs/{SCALE}/backbone/{{name}}.log",
     retries: 2
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     params:
         source=backbone_source,
         folder=record_folder,
@@ -61,7 +61,7 @@ rule store:
     log:
         f"logs/{SCALE}/store/{{store}}.log",
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     params:
         code=code("data", "augment"),
         spec=store_spec,

@@ -5,7 +5,7 @@ rule spec:
         f"logs/{SCALE}/spec/{{run}}.log",
     localrule: True
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     params:
         job=train_job,
     shell:
@@ -29,7 +29,7 @@ rule train:
         PATHS.run("{run}", "train.benchmark.jsonl")
     retries: 1
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     threads: JOB_THREADS
     resources:
         mem_mb=train_memory,
