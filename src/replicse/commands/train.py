@@ -31,7 +31,7 @@ def train_verb(parser: ArgumentParser) -> Action:
 
         from replicse.commands.prepare import data_folder
         from replicse.provenance import computed, provenance
-        from replicse.training.loop import Trainer, TrainJob
+        from replicse.training.loop import TrainJob, train
         from replicse.training.model import device_for
 
         start = time.monotonic()
@@ -39,8 +39,7 @@ def train_verb(parser: ArgumentParser) -> Action:
         job = TrainJob.read(read_json(arguments.spec))
         device = device_for(arguments.device)
         machine = computed(device, job.spec.precision)
-        trainer = Trainer(job, data_folder(arguments.data), arguments.out, arguments.state, device, machine)
-        trainer.run()
+        trainer = train(job, data_folder(arguments.data), arguments.out, arguments.state, device, machine)
         facts = {**machine, "resumed_from": [other for other in trainer.machines if other != machine]}
         stores = {store.name: read_json(store / "store.json")["sha256"] for store in job.stores}
         write_json(arguments.out / "provenance.json", provenance(run_id=job.run_id, stores=stores, **facts))

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from replicse.data.tokenizer import load_tokenizer, special_ids
 from replicse.errors import BadInput, MissingData
-from replicse.files import check_fetched, read_json, write_json, written_aside
+from replicse.files import check_fetched, not_written, read_json, write_json, written_aside
 
 # Our names -> those of a checkpoint, several where one matrix here holds what they hold apart.
 Names = Mapping[str, tuple[str, ...]]
@@ -86,6 +86,15 @@ def named(module: nn.Module, names: Names) -> dict[str, Tensor]:
     }
 
 
+def save_tensors(file: Path, tensors: Mapping[str, Tensor], **metadata: str) -> None:
+    """Write tensors as safetensors atomically; Failed where the disk does not take them."""
+    with written_aside(file) as temporary:
+        try:
+            save_file(dict(tensors), temporary, metadata or None)
+        except SafetensorError as error:
+            raise not_written(file, error) from None
+
+
 def write_folder(
     folder: Path,
     weights: Mapping[str, Tensor],
@@ -94,8 +103,7 @@ def write_folder(
     max_length: int,
 ) -> None:
     """Write weights, config.json and a copy of the tokenizer, whose settings are made where it has none."""
-    with written_aside(folder / "model.safetensors") as temporary:
-        save_file(dict(weights), temporary, metadata={"format": "pt"})
+    save_tensors(folder / "model.safetensors", weights, format="pt")
     with written_aside(folder / "tokenizer.json") as temporary:
         shutil.copyfile(tokenizer_file, temporary)
     settings = tokenizer_file.with_name("tokenizer_config.json")

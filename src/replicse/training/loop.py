@@ -25,7 +25,7 @@ from replicse.training.model import device_for, open_model
 from replicse.training.optimiser import AdamW
 from replicse.training.ppmi import ppmi_embeddings
 from replicse.training.selection import selection_of
-from replicse.training.state import RunState, StopSignal
+from replicse.training.state import BrokenState, RunState, StopSignal
 
 log = logging.getLogger(__name__)
 
@@ -205,7 +205,7 @@ class Trainer:
         log.info("step=%d dev=%s loss=%.4f", step, value, float(loss))
         if value is not None and (self.best is None or value > self.best["dev"]):
             self.best = {"step": step, "dev": value}
-            self.state.save_best(self.model)
+            self.state.save_best(self.model, step)
 
     def _save_encoder(self, name: str) -> None:
         # A head that no objective trained is noise: the next run of a chain must draw its own.
@@ -248,7 +248,7 @@ class Trainer:
         self.model.eval()
         self._save_encoder("last")
         if self.best is not None:
-            self.state.load_best(self.model)
+            self.state.load_best(self.model, self.best["step"])
         self._save_encoder("best")
         kept = [f"trajectory/step-{step}" for step in spec.trajectory.steps() if step <= self.steps]
         write_json(self.out / "trajectory.json", {"checkpoints": kept})
@@ -270,6 +270,19 @@ class Trainer:
             },
         )
         self.state.remove()
+
+
+def train(*arguments: Any, **options: Any) -> Trainer:
+    """Return the trainer of these arguments behind its run, begun anew where its saved state is broken."""
+    trainer = Trainer(*arguments, **options)
+    try:
+        trainer.run()
+    except BrokenState as error:
+        log.warning("event=begun-anew reason=%s", error)
+        trainer.state.remove()
+        trainer = Trainer(*arguments, **options)
+        trainer.run()
+    return trainer
 
 
 def schedule(step: int, steps: int, warmup: float, decay: str = "linear") -> float:
