@@ -47,6 +47,10 @@ for item in PLAN.items.values():
             item_files(item),
 
 
+onstart:
+    serve_jobs()
+
+
 onsuccess:
     print(
         f"report: {PATHS.report('html')} (also .md, .tex and, with a LaTeX engine, .pdf)"

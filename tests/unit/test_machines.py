@@ -58,26 +58,14 @@ def trained(tmp_path_factory):
     pairs = root / "SentEval" / "downstream" / "STS" / "STSBenchmark"
     for split in ("train", "test"):
         (pairs / f"sts-{split}.csv").write_bytes((pairs / "sts-dev.csv").read_bytes())
-    write_json(
-        folder / "spec.json",
-        {
-            "run": job.spec.plain(),
-            "run_id": job.run_id,
-            "init": "",
-            "tokenizer": str(job.tokenizer),
-            "stores": [str(store) for store in job.stores],
-        },
-    )
-    words = [
-        "--spec",
-        folder / "spec.json",
-        "--data",
-        root,
-        "--state",
-        folder / "state",
-        "--out",
-        folder / "out",
-    ]
+    told = {
+        "run": job.spec.plain(),
+        "run_id": job.run_id,
+        "init": "",
+        "tokenizer": str(job.tokenizer),
+        "stores": [str(store) for store in job.stores],
+    }
+    words = ["--job", json.dumps(told), "--data", root, "--state", folder / "state", "--out", folder / "out"]
     before = torch.get_num_threads()
     assert main(["train", *map(str, words), "--threads", "1", "--device", "cpu"]) == 0
     torch.set_num_threads(before)

@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(workflow.basedir) / "src"))
 
 from replicse.data.sets import evaluation_files
 from replicse.errors import BadInput
+from replicse.forking import ADDRESS
 from replicse.provenance import source_digest
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.lock import SIMCSE_DATA, load_lock
@@ -66,6 +67,19 @@ def code(*parts):
     """Return the digest of the parts of the package that a stage's numbers come from: a change makes it run again."""
     cache = Path(".snakemake") / "replicse-code.json"
     return source_digest("registry", "files.py", *parts, cache=cache)[:16]
+
+
+def serve_jobs():
+    """Have one process import torch for all jobs, where these are shorter than that and run beside it."""
+    if (
+        PLAN.source == "embedded"
+        and not GPUS
+        and workflow.local_exec
+        and hasattr(os, "pidfd_open")
+    ):
+        from replicse.forking.server import start
+
+        os.environ[ADDRESS] = start(JOB_THREADS)
 
 
 def compact_json(value):

@@ -221,7 +221,18 @@ class LabelledParameters(TermParameters):
         return range(getattr(self.task_head(), "sentences", 2))
 
 
-class CrossEntropyParameters(LabelledParameters):
+class ClassifierParameters(LabelledParameters):
+    """What the terms of a classifier share: its classes and how many sentences it reads."""
+
+    classes: Whole
+    sentences: Literal[1, 2]
+
+    def task_head(self) -> TaskHead:
+        """Return the classifier."""
+        return ClassifierHead(kind="classifier", classes=self.classes, sentences=self.sentences)
+
+
+class CrossEntropyParameters(ClassifierParameters):
     """Cross-entropy of a classifier with a label in 0 to `classes` - 1 (2-Tier SimCSE, sentiment; methods 5)."""
 
     implementation: ClassVar[str] = "replicse.objective.labelled:CrossEntropy"
@@ -229,22 +240,14 @@ class CrossEntropyParameters(LabelledParameters):
     classes: Annotated[Whole, Field(ge=2)]
     sentences: Literal[1, 2] = 1
 
-    def task_head(self) -> TaskHead:
-        """Return the classifier."""
-        return ClassifierHead(kind="classifier", classes=self.classes, sentences=self.sentences)
 
-
-class BinaryCrossEntropyParameters(LabelledParameters):
+class BinaryCrossEntropyParameters(ClassifierParameters):
     """Binary cross-entropy of a logit of yes; with several classes, of each class against all others."""
 
     implementation: ClassVar[str] = "replicse.objective.labelled:BinaryCrossEntropy"
     term: Literal["binary-cross-entropy"]
     classes: Annotated[Whole, Field(ge=1)] = 1
     sentences: Literal[1, 2] = 2
-
-    def task_head(self) -> TaskHead:
-        """Return the classifier."""
-        return ClassifierHead(kind="classifier", classes=self.classes, sentences=self.sentences)
 
 
 class MeanSquaredErrorParameters(LabelledParameters):

@@ -47,9 +47,13 @@ def _trajectory(item: ItemResult) -> Iterator[Record]:
 
 
 def _scatter(item: ItemResult) -> Iterator[Record]:
-    """Yield alignment, uniformity and a score by source and row."""
+    """Yield alignment, uniformity and a score by source and row: the first score that any row has."""
     values = _values(item)
-    metric = next((_metric(column) for column in item.columns if _metric(column) not in PLANE), "")
+    scored = {column for (_, _, column, _), value in values.items() if value is not None}
+    scores = [
+        _metric(column) for column in item.columns if column.id in scored and _metric(column) not in PLANE
+    ]
+    metric = next(iter(scores), "")
     for source in SOURCES:
         for row in item.rows:
             found = _measures(values, source, row.id, item.columns)

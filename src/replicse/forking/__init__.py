@@ -1,0 +1,54 @@
+"""Start-up once (issue 15): a process that has imported what the jobs of a small study share forks for each of them.
+
+Importing torch and what stands on it takes two to three seconds of a processor, as long as many a job of the embedded
+study. The workflow starts one server beside itself; a job's own process is then a client that hands its words, its
+environment and its output over and waits for the exit code. Whatever is not as it should be (no server, another Python,
+other numerical settings, a server that dies before it answers), the job runs as the plain process that it is elsewhere.
+
+This module is the client's half and imports little: it is read by every job.
+"""
+
+import json
+import os
+import socket
+import struct
+import sys
+from collections.abc import Sequence
+
+# The environment variable that tells a job where the server listens.
+ADDRESS = "REPLICSE_SERVER"
+LENGTH = struct.Struct("!Q")
+TAKEN, DECLINED = b"t", b"d"
+
+
+def identity() -> list[str]:
+    """Return what a server and a job must have in common, beside numerical settings: Python and the package."""
+    return [sys.prefix, os.path.realpath(__file__)]
+
+
+def delegate(address: str, words: Sequence[str]) -> int | None:
+    """Have the server at an address run a job; return its exit code, or None where the job is to run here."""
+    request = {
+        "identity": identity(),
+        "words": list(words),
+        "folder": os.path.realpath("."),
+        "environment": dict(os.environ),
+    }
+    body = json.dumps(request).encode()
+    with socket.socket(socket.AF_UNIX) as connection:
+        try:
+            connection.connect(address)
+            socket.send_fds(connection, [LENGTH.pack(len(body))], [1, 2])
+            connection.sendall(body)
+            if connection.recv(1) != TAKEN:
+                return None
+        except OSError:
+            return None
+        try:
+            answer = connection.recv(1)
+        except OSError:
+            answer = b""
+    if not answer:
+        print("the process that ran this job has ended; run it again", file=sys.stderr)
+        return 1
+    return answer[0]
