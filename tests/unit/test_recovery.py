@@ -1,16 +1,22 @@
 """What a kill, a full disk or a lost file leaves behind: the next start ends with equal results, or says what to do."""
 
 import logging
+import os
 import resource
 import shutil
+import subprocess
+import sys
+import time
 from contextlib import contextmanager
 
 import micro
 import pytest
 import torch
 
+from replicse import locks
 from replicse.cli import main
-from replicse.errors import Failed
+from replicse.errors import BadInput, Failed
+from replicse.files import read_json, write_json
 from replicse.training import state
 from replicse.training.loop import Trainer, train
 
@@ -123,3 +129,54 @@ def test_a_full_disk_is_one_sentence_and_leaves_the_state_before(study, tmp_path
     assert "cannot be written" in error and error.count("\n") == 1
     train(job, root, tmp_path / "out", tmp_path / "state", CPU)
     assert micro.equal_weights(whole / "last", tmp_path / "out" / "last")
+
+
+# Locks
+
+
+@pytest.fixture
+def locked(tmp_path):
+    """A folder that Snakemake has locked."""
+    (tmp_path / locks.LOCKS).mkdir(parents=True)
+    (tmp_path / locks.LOCKS / "0.output.lock").write_text("results/x\n")
+    return tmp_path
+
+
+def test_a_folder_without_a_lock_is_left_alone(tmp_path):
+    assert not locks.unlock_if_stale(tmp_path)
+
+
+def test_a_living_holder_keeps_its_lock(locked):
+    locks.note_holder(locked)
+    with pytest.raises(BadInput, match=f"process {os.getpid()} runs a study there; wait for it or end it"):
+        locks.unlock_if_stale(locked)
+    assert (locked / locks.LOCKS).exists()
+
+
+@pytest.mark.parametrize("change", [{"pid": 2**22 + 1}, {"start": "another boot 12"}])
+def test_the_lock_of_an_ended_holder_is_removed(locked, change):
+    """Also where another process has got its number since."""
+    locks.note_holder(locked)
+    write_json(locked / locks.HOLDER, {**read_json(locked / locks.HOLDER), **change})
+    assert locks.unlock_if_stale(locked)
+    assert not (locked / locks.LOCKS).exists()
+
+
+def test_a_holder_on_another_machine_is_not_known_to_have_ended(locked):
+    write_json(locked / locks.HOLDER, {"host": "elsewhere", "pid": 1, "start": ""})
+    with pytest.raises(BadInput, match=r"of the machine elsewhere \(process 1\) holds it"):
+        locks.unlock_if_stale(locked)
+
+
+def test_a_job_that_outlived_its_study_holds_the_folder(locked):
+    (locked / "replicse_job.py").write_text("import time; time.sleep(60)")
+    job = subprocess.Popen([sys.executable, "replicse_job.py"], cwd=locked)
+    try:
+        while not locks._at_work(locked):
+            time.sleep(0.05)
+        with pytest.raises(BadInput, match=f"process {job.pid} still works there"):
+            locks.unlock_if_stale(locked)
+    finally:
+        job.kill()
+        job.wait()
+    assert locks.unlock_if_stale(locked)

@@ -7,6 +7,8 @@ rule evaluate:
         scores=PATHS.evaluation("{encoder}", "{group}"),
     log:
         f"logs/{SCALE}/evaluate/{{encoder}}.{{group}}.log",
+    group:
+        encoder_allocation
     conda:
         ENVIRONMENT
     threads: JOB_THREADS

@@ -7,6 +7,8 @@ rule align_uniformity_checkpoints:
         scores=PATHS.evaluation("{encoder}", "trajectory"),
     log:
         f"logs/{SCALE}/geometry/{{encoder}}.log",
+    group:
+        encoder_allocation
     conda:
         ENVIRONMENT
     threads: JOB_THREADS

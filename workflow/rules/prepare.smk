@@ -1,14 +1,15 @@
+# What downloads runs where the study is planned: compute nodes often have no network.
 rule data:
-    input:
-        files=local_files,
     output:
         record=PATHS.data,
     log:
         f"logs/{SCALE}/data.log",
+    localrule: True
     conda:
         ENVIRONMENT
     params:
         code=code("data", *(["world"] if PLAN.source == "embedded" else [])),
+        files=local_files,
         options=data_options,
     shell:
         "python -m replicse data {params.options:q} --out {output.record} > {log} 2>&1"
@@ -40,6 +41,7 @@ rule backbone:
     log:
         f"logs/{SCALE}/backbone/{{name}}.log",
     retries: 2
+    localrule: True
     conda:
         ENVIRONMENT
     params:

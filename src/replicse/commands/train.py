@@ -33,9 +33,9 @@ def train_verb(parser: ArgumentParser) -> Action:
         import torch
 
         from replicse.commands.prepare import data_folder
+        from replicse.devices import device_for
         from replicse.provenance import computed, provenance
         from replicse.training.loop import TrainJob, train
-        from replicse.training.model import device_for
 
         start = time.monotonic()
         torch.set_num_threads(arguments.threads)

@@ -25,7 +25,10 @@ def read_config(folder: Path) -> dict[str, Any]:
     """Return the content of an encoder's config.json; MissingData where there is none."""
     file = Path(folder) / "config.json"
     if not file.is_file():
-        raise MissingData(f"{file}: no such file; name a folder with a Hugging Face encoder")
+        raise MissingData(
+            f"{file}: no such file; name a folder with a Hugging Face encoder, or delete"
+            " the folder of the run to train it again"
+        )
     try:
         return read_json(file)
     except json.JSONDecodeError as error:

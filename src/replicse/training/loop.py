@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from replicse.data.store import open_store
+from replicse.devices import device_for
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.encoder.task_heads import save_task_heads
@@ -21,7 +22,7 @@ from replicse.files import write_json
 from replicse.objective import Objective, Step
 from replicse.study.plan.specs import RunSpec
 from replicse.training.data import TrainingData, in_turn
-from replicse.training.model import device_for, open_model
+from replicse.training.model import open_model
 from replicse.training.optimiser import AdamW
 from replicse.training.ppmi import ppmi_embeddings
 from replicse.training.selection import selection_of

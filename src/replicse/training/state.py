@@ -32,7 +32,7 @@ class RunState:
 
     A file whose bytes are not those that its name tells is none: the state before it counts, and where there is no
     other, or code of the package has changed since, `load` raises BrokenState. `parts` are the objects that training
-    changes (model, objective, optimiser, scaler), `generator` draws what their steps draw besides torch's own generator.
+    changes (model, objective, optimiser, scaler), `generator` draws what their steps draw besides torch's own one.
     """
 
     def __init__(self, folder: Path, parts: Mapping[str, Any], generator: torch.Generator) -> None:
