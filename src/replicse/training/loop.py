@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from replicse.checked import Checked, Text
 from replicse.data.store import open_store
 from replicse.devices import device_for
 from replicse.encoder.batch import TokenBatch
@@ -35,6 +36,14 @@ REPORT_EVERY_SECONDS = 60.0
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
+class _JobDocument(Checked):
+    run: RunSpec
+    run_id: Text
+    init: str
+    tokenizer: Text
+    stores: tuple[Text, ...]
+
+
 @dataclass
 class TrainJob:
     """A run's spec and the files it stands on, as the plan wrote them."""
@@ -47,14 +56,15 @@ class TrainJob:
 
     @classmethod
     def read(cls, job: Mapping[str, Any]) -> "TrainJob":
-        """Return the job of a spec file's content."""
-        return cls(
-            spec=RunSpec.of(job["run"], "run"),
-            run_id=job["run_id"],
-            init=Path(job["init"]) if job["init"] else None,
-            tokenizer=Path(job["tokenizer"]),
-            stores=[Path(store) for store in job["stores"]],
-        )
+        """Return the job of a spec file's content; BadInput says what is wrong with it."""
+        found = _JobDocument.of(job, "job")
+        views = sum(len(source.views) for source in found.run.sources)
+        if views != len(found.stores):
+            raise BadInput(
+                f"job: {len(found.stores)} stores for {views} views; name one for each, in their order"
+            )
+        init, stores = Path(found.init) if found.init else None, [Path(store) for store in found.stores]
+        return cls(found.run, found.run_id, init, Path(found.tokenizer), stores)
 
 
 @dataclass
@@ -120,6 +130,13 @@ class Trainer:
             objective.prepare(self.model)
             own = list(itertools.islice(stores, len(spec.views)))
             data = TrainingData(own, options.batch_size, self.job.spec.seed)
+            known = self.model.backbone.vocabulary
+            for store, column in zip(own, data.columns, strict=True):
+                if column.tokens.max() >= known or column.tokens.min() < 0:
+                    raise BadInput(
+                        f"{store}: token ids from {column.tokens.min()} to {column.tokens.max()}, but the encoder"
+                        f" knows {known}; prepare the store with the encoder's own tokenizer"
+                    )
             if data.labels is None and any(term.task_head() for term in spec.objective):
                 raise BadInput(f"{own[0]}: the store has no labels; delete the folder and prepare it again")
             repeated = len(spec.views) > 1 and spec.views[0] == spec.views[1]
