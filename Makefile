@@ -12,16 +12,16 @@ CORES ?= all
 .PHONY: study test lint environment clean
 
 study: $(RUN)
-	PATH="$(CURDIR)/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/snakemake --cores $(CORES) --scheduler greedy --keep-going --show-failed-logs --quiet host $(ARGS)
+	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m snakemake --cores $(CORES) --scheduler greedy --keep-going --show-failed-logs --quiet host $(ARGS)
 
 test: $(DEV)
-	PATH="$(CURDIR)/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS)
+	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS)
 
 lint: $(DEV)
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/snakefmt --check Snakefile workflow
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/snakemake --lint
+	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m snakemake --lint
 
 # environment.yml holds the pins of requirements/run.txt for conda.
 environment:

@@ -48,6 +48,8 @@ for item in PLAN.items.values():
 
 
 onstart:
+    note_holder(Path.cwd())
+    restore_world()
     serve_jobs()
 
 

@@ -1,6 +1,7 @@
 """The `replicse` command line: a verb per subcommand, each importing only what it needs."""
 
 import argparse
+import errno
 import importlib
 import logging
 import sys
@@ -8,6 +9,10 @@ from collections.abc import Sequence
 
 from replicse import __version__
 from replicse.errors import BadInput, Failed
+from replicse.files import not_written
+
+# A disk that is full or not to be written.
+NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
 
 # verb: (module below replicse.commands, one line of help)
 VERBS = {
@@ -79,6 +84,15 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"replicse {words[0]}: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
+        return 1
+    except OSError as error:
+        if error.strerror is None:
+            raise
+        place, full = error.filename or "a file", error.errno in NOT_WRITTEN
+        told = (
+            not_written(place, error) if full else f"{place}: {error.strerror}; put it right and start again"
+        )
+        print(f"replicse {words[0]}: {told}", file=sys.stderr)
         return 1
 
 

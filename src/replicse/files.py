@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from replicse.errors import BadInput, MissingData
+from replicse.errors import BadInput, Failed, MissingData
 
 POINTER = b"version https://git-lfs.github.com/spec/"
 
@@ -31,6 +31,14 @@ def written_aside(path: Path | str) -> Iterator[Path]:
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def not_written(path: Path | str, error: Exception) -> Failed:
+    """Return the sentence of a file that a library could not write."""
+    why = " ".join(str(error).split())[:200]
+    return Failed(
+        f"{path}: cannot be written ({why}); free space on its disk or make it writable, then start again"
+    )
 
 
 def write_text(path: Path | str, text: str) -> None:

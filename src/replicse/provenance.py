@@ -10,11 +10,12 @@ import platform
 import re
 import runpy
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from replicse.errors import BadInput
-from replicse.files import read_json, write_json
+from replicse.files import read_json, sha256_of, write_json
 
 if TYPE_CHECKING:
     import torch
@@ -66,9 +67,27 @@ def source_digest(*parts: str, root: Path = PACKAGE, cache: Path | None = None) 
     return digest.hexdigest()
 
 
+def contents_digest(root: Path, files: Iterable[Path], cache: Path) -> str:
+    """Return the sha256 over the names below a root and the bytes of some files.
+
+    `cache`, a JSON file, keeps what a file gave by its size and date, so that only what was touched is read again.
+    """
+    known, digest = _forms(cache), hashlib.sha256()
+    before = len(known)
+    for file in sorted(files):
+        facts = file.stat()
+        key = f"{file.resolve()} {facts.st_size} {facts.st_mtime_ns} {facts.st_ino}"
+        if key not in known:
+            known[key] = sha256_of(file)
+        digest.update(f"{file.relative_to(root).as_posix()}\0{known[key]}\n".encode())
+    if len(known) > before:
+        write_json(cache, known)
+    return digest.hexdigest()
+
+
 @functools.cache
 def _forms(cache: Path | None) -> dict[str, str]:
-    """Return the digest of a file's code by the digest of its bytes, as far as it is known in this process."""
+    """Return the digests that a cache keeps, as far as they are known in this process."""
     try:
         return dict(read_json(cache)) if cache else {}
     except (BadInput, TypeError, ValueError):

@@ -1,20 +1,27 @@
 """The DAG by dry-run: job counts, items asked for alone, errors, lint."""
 
+import json
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from places import ROOT
 
+from replicse.errors import BadInput
+from replicse.locks import unlock_if_stale
+
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 
 
-def snakemake(folder, *words):
+def snakemake(folder, *words, env=None):
     command = [str(SNAKEMAKE), "--cores", "2", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=env)
 
 
 @pytest.fixture
@@ -101,6 +108,60 @@ def test_a_mistake_in_the_config_is_said_before_any_rule(checkout):
     done = snakemake(checkout, "-n", "--config", "scale=mikro")
     assert done.returncode != 0
     assert 'config.yaml: scale is "mikro"; did you mean "micro"?' in done.stdout + done.stderr
+
+
+def test_a_checkout_may_stand_in_a_folder_of_any_name(checkout, tmp_path_factory):
+    """A folder named `dol$(touch X)x` was once a command of the shell's prefix, and braces were wildcards."""
+    folder = tmp_path_factory.mktemp("any") / """dol$(touch X)x `touch X` {run} it's "so" {{"""
+    checkout.rename(folder)
+    (data := folder / "data" / "wiki").mkdir(parents=True)
+    data, file = data.parent, data / "enwiki_sentences.txt.gz"
+    file.write_bytes(bytes(3_000_000))
+    words = ["results/compact/data.json", "--config", "scale=compact", "papers={simcse: [table3]}"]
+    planned = snakemake(folder, "-n", *words[1:])
+    assert planned.returncode == 0, planned.stdout + planned.stderr
+    environment = {**os.environ, "REPLICSE_DATA": str(data)}
+    done = snakemake(folder, *words, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads((folder / words[0]).read_text())["root"] == str(data)
+    assert not list(folder.parent.rglob("X"))
+
+    def again():
+        return snakemake(folder, "-n", *words, env=environment).stdout
+
+    os.utime(file, (time.time() + 60, time.time() + 60))
+    assert "Nothing to be done" in again(), "a file that was only touched"
+    file.write_bytes(bytes(3_000_001))
+    assert jobs(again())["data"] == 1
+
+
+def test_a_kill_leaves_no_lock_and_a_lost_file_no_gap(checkout):
+    """After a kill every start failed until a person unlocked; a deleted file of the embedded world never came back."""
+    words = [str(SNAKEMAKE), "--cores", "1", "results/micro/data.json"]
+    assert subprocess.run(words, cwd=checkout, capture_output=True, check=False).returncode == 0
+    record = json.loads((checkout / "results/micro/data.json").read_text())
+    lost, changed = (checkout / record["root"] / each["name"] for each in record["files"][:2])
+    before = {file: file.read_bytes() for file in (lost, changed)}
+    lost.unlink()
+    changed.write_bytes(b"other")
+    (checkout / "Snakefile").open("a").write(
+        'rule wait:\n    output: "waited"\n    shell: "test -e begun || {{ touch begun; sleep 60; }}; touch waited"\n'
+    )
+    waiting = subprocess.Popen(
+        [*words[:-1], "waited"], cwd=checkout, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )  # fmt: skip
+    while not (checkout / "begun").exists():
+        assert waiting.poll() is None
+        time.sleep(0.1)
+    assert {file: file.read_bytes() for file in before} == before
+    with pytest.raises(BadInput, match=f"process {waiting.pid} runs a study there; wait for it"):
+        unlock_if_stale(checkout)
+    os.killpg(waiting.pid, signal.SIGKILL)
+    waiting.wait()
+    assert "LockException" in snakemake(checkout, "waited").stderr
+    assert unlock_if_stale(checkout) and not unlock_if_stale(checkout)
+    assert snakemake(checkout, "waited").returncode == 0
 
 
 def test_lint_is_clean(checkout):

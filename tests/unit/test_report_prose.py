@@ -6,9 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from replicse.report.formats.markdown import prose
 from replicse.report.formats.prose import (
     html_blocks,
     html_inline,
+    is_harmless,
+    latex_address,
     latex_blocks,
     latex_code,
     latex_inline,
@@ -66,6 +69,42 @@ def test_raw_html_and_script_links_stay_text():
     assert "href" not in latex_inline("[x](javascript:alert)")
 
 
+def test_a_note_loads_no_picture():
+    assert html_inline("![a <b>](https://e.org/x.png)") == "a &lt;b&gt;"
+
+
+HARMLESS = (
+    "plain *text*, p < 0.05, `<code>`, <https://e.org> and [a](https://e.org)",
+    "- a\n- b\n\n```\n<script>\n```\n",
+)
+HARMFUL = (
+    "<script>alert(1)</script>",
+    "a <img src=x onerror=alert(1)> b",
+    "![x](https://e.org/x.png)",
+    "![x][1]\n\n[1]: https://e.org/x.png",
+    "[x](javascript:alert(1))",
+    "[x](java&#115;cript:alert(1))",
+    "[x][1]\n\n[1]: <JavaScript:alert(1)>",
+    "<data:text/html,x>",
+)
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_harmless_markdown_stays_as_it_was_written(text):
+    assert prose(text) == text
+
+
+@pytest.mark.parametrize("text", HARMFUL)
+def test_markdown_that_a_reader_would_run_or_load_is_shown_as_text(text):
+    assert not is_harmless(text) and is_harmless(prose(text))
+    assert "alert" not in text or "alert" in prose(text)
+
+
+@given(st.text(st.sampled_from("<>![]()`\\*a:/&#; \n"), max_size=40), st.sampled_from(HARMFUL))
+def test_no_surroundings_make_markdown_harmful(text, harmful):
+    assert is_harmless(prose(f"{text}{harmful}{text}"))
+
+
 def test_blocks_as_latex():
     text = (
         "# Head\n\nOne *em* **strong** `a_b`\nsame paragraph.\n\n1. first\n2. second\n\n> quoted\n\n"
@@ -83,6 +122,7 @@ def test_blocks_as_latex():
 
 def test_links():
     assert latex_inline("[a_b](https://e.org/x_y%20z#l)") == r"\href{https://e.org/x\_y\%20z\#l}{a\_b}"
+    assert latex_address("https://e.org/50%#a&b") == r"https://e.org/50\%\#a\&b"
     assert html_inline("[a](https://e.org)") == '<a href="https://e.org">a</a>'
 
 

@@ -1,6 +1,7 @@
 # Helpers only: the plan is made once, and every input function is a look-up in it.
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -10,18 +11,35 @@ sys.path.insert(0, str(Path(workflow.basedir) / "src"))
 
 from replicse.data.sets import evaluation_files
 from replicse.errors import BadInput
+from replicse.files import read_json, sha256_of
 from replicse.forking import ADDRESS
-from replicse.provenance import source_digest
+from replicse.locks import note_holder
+from replicse.provenance import contents_digest, source_digest
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.lock import SIMCSE_DATA, load_lock
 from replicse.study.plan.planner import load_plan
 
+
+# A checkout may stand in any folder: Snakemake takes single braces of what it is given as text for its own.
+def formatted(text):
+    """Return a text that Snakemake's formatting turns into the one that is given."""
+    return str(text).replace("{", "{{").replace("}", "}}")
+
+
+def quoted(path):
+    """Return a path as one word of the shell's, ready for Snakemake's formatting."""
+    return formatted(shlex.quote(str(path)))
+
+
+ENVIRONMENT = formatted(Path(workflow.basedir) / "environment.yml")
+
+
 # A job runs with the Python of this Snakemake, unless Snakemake made it an environment of its own.
 shell.prefix(
     'set -euo pipefail; case "$(printenv CONDA_PREFIX || true)" in */.snakemake/conda/*) ;;'
-    f' *) export PATH="{Path(sys.executable).parent}:$PATH" ;; esac;'
-    f' export PYTHONPATH="{Path(workflow.basedir) / "src"}";'
-    f' export REPLICSE_WORKFLOW="{Path(workflow.basedir) / "workflow"}"; '
+    f' *) export PATH={quoted(Path(sys.executable).parent)}:"$PATH" ;; esac;'
+    f" export PYTHONPATH={quoted(Path(workflow.basedir) / 'src')}"
+    f" REPLICSE_WORKFLOW={quoted(Path(workflow.basedir) / 'workflow')}; "
 )
 
 try:
@@ -35,6 +53,13 @@ RESULTS = PATHS.results
 # A tiny or compact encoder gains nothing from more threads; many runs side by side do.
 JOB_THREADS = 4 if PLAN.scale.comparable else 1
 GPUS = 0 if SCALE == "micro" else 1
+# How many jobs share the GPUs of this machine: each takes a slot of one of them (replicse.devices).
+if (
+    workflow.is_main_process
+    and workflow.local_exec
+    and "gpu" in workflow.global_resources
+):
+    os.environ["REPLICSE_GPU_SLOTS"] = str(workflow.global_resources["gpu"].value)
 
 
 wildcard_constraints:
@@ -88,14 +113,36 @@ def data_options(wildcards):
 
 
 def local_files(wildcards):
-    """Return the recorded files of a local source that are there: a change of one makes the record again."""
+    """Return the digest of the recorded files of a local source: a change of one, not of its date, records it again."""
     if PLAN.source != "local":
-        return []
+        return ""
     root = Path(PLAN.root or os.environ.get("REPLICSE_DATA", ""))
     files = [root / name for name in PLAN.scale.data.files]
     for parts in evaluation_files(root).values():
         files += [file for several in parts.values() for file in several]
-    return [str(file) for file in files if file.is_file()]
+    present = [file for file in files if file.is_file()]
+    return contents_digest(root, present, Path(".snakemake") / "replicse-data.json")[
+        :16
+    ]
+
+
+def restore_world():
+    """Write the embedded world again where files of it are lost or changed: nothing that stands on them is made anew."""
+    if PLAN.source != "embedded" or not Path(PATHS.data).is_file():
+        return
+    try:
+        record = read_json(PATHS.data)
+        root = Path(record["root"])
+        wanted = {root / each["name"]: each["sha256"] for each in record["files"]}
+    except (BadInput, KeyError, TypeError):
+        return  # the jobs say what is wrong with the record
+    if any(
+        not file.is_file() or sha256_of(file) != digest
+        for file, digest in wanted.items()
+    ):
+        from replicse.world.world import write_world
+
+        write_world(root)
 
 
 def tokenizer_recipe(wildcards):
@@ -159,14 +206,37 @@ def train_memory(wildcards, attempt):
     return (32000 if PLAN.scale.comparable else 3000) * attempt
 
 
-def evaluation_memory(wildcards):
-    """Return the memory of an evaluation in MB; MTEB holds chunks of corpora of millions of documents."""
-    return 32000 if wildcards.group == "mteb" and PLAN.scale.comparable else 4000
+def evaluation_memory(wildcards, attempt):
+    """Return the memory of an evaluation in MB, more for a retry; MTEB holds chunks of corpora of millions of documents."""
+    large = wildcards.group == "mteb" and PLAN.scale.comparable
+    return (32000 if large else 4000) * attempt
 
 
-def evaluation_time(wildcards):
-    """Return the time of an evaluation: of MTEB, which is resumed task by task, a day at most."""
-    return "24h" if wildcards.group == "mteb" and PLAN.scale.comparable else "1h"
+def train_time(wildcards, attempt):
+    """Return the time of a training job in minutes; a retry goes on where it was, and gets more."""
+    return 8 * 60 * attempt
+
+
+def evaluation_time(wildcards, attempt):
+    """Return the time of an evaluation in minutes: of MTEB, which is resumed task by task, a day at first."""
+    large = wildcards.group == "mteb" and PLAN.scale.comparable
+    return (24 if large else 1) * 60 * attempt
+
+
+def allocation(run):
+    """Return the name of what a scheduler runs in one allocation: a run, its evaluations and its trajectory."""
+    return None if workflow.local_exec else f"run-{run}"
+
+
+def train_allocation(wildcards):
+    """Return the allocation of a run."""
+    return allocation(wildcards.run)
+
+
+def encoder_allocation(wildcards):
+    """Return the allocation of the run that an encoder comes from; none where it was not trained here."""
+    run = PLAN.encoders[wildcards.encoder].source.run
+    return allocation(run) if run else None
 
 
 def encoder_weights(wildcards):
@@ -222,6 +292,12 @@ def encoder_run(wildcards):
     return PATHS.run(PLAN.encoders[wildcards.encoder].source.run)
 
 
+def encoder_files(name):
+    """Return what stands beside the weights of a run's encoder, without which these cannot be read."""
+    files = ("config.json", "tokenizer.json", "tokenizer_config.json")
+    return [PATHS.run("{run}", f"{name}/{file}") for file in files]
+
+
 def trajectory_list(wildcards):
     """Return the list of the checkpoints a run kept."""
     return f"{encoder_run(wildcards)}/trajectory.json"
@@ -252,16 +328,25 @@ def released_evaluations():
     ]
 
 
+def from_here(path):
+    """Return the path of a file of the workflow from the working directory: no brace of a folder above is in it."""
+    return os.path.relpath(path)
+
+
 def paper_files(*keys):
     """Return every file of some papers, or of all: what is printed, and how it is read."""
     folders = [PLAN.papers[key].folder for key in keys or PLAN.papers]
     files = [file for folder in folders for file in sorted(folder.rglob("*"))]
-    return [str(file) for file in files if file.suffix in (".yaml", ".csv", ".md")]
+    return [
+        from_here(file) for file in files if file.suffix in (".yaml", ".csv", ".md")
+    ]
 
 
 def item_papers(wildcards):
     """Return what an item's cells are judged by: its paper, and what other papers print."""
-    printed = [str(paper.folder / "reported.csv") for paper in PLAN.papers.values()]
+    printed = [
+        from_here(paper.folder / "reported.csv") for paper in PLAN.papers.values()
+    ]
     return [*paper_files(wildcards.paper), *printed]
 
 

@@ -7,8 +7,10 @@ rule evaluate:
         scores=PATHS.evaluation("{encoder}", "{group}"),
     log:
         f"logs/{SCALE}/evaluate/{{encoder}}.{{group}}.log",
+    group:
+        encoder_allocation
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     threads: JOB_THREADS
     resources:
         mem_mb=evaluation_memory,
@@ -31,7 +33,7 @@ rule count:
     log:
         f"logs/{SCALE}/count.log",
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     params:
         code=code("evaluation", "data"),
         options=count_options,

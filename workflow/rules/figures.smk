@@ -9,7 +9,7 @@ rule figures:
     log:
         f"logs/{SCALE}/figures/{{paper}}_{{item}}.log",
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     params:
         code=code("report"),
     shell:

@@ -7,8 +7,10 @@ rule align_uniformity_checkpoints:
         scores=PATHS.evaluation("{encoder}", "trajectory"),
     log:
         f"logs/{SCALE}/geometry/{{encoder}}.log",
+    group:
+        encoder_allocation
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     threads: JOB_THREADS
     resources:
         mem_mb=4000,

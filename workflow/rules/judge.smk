@@ -4,7 +4,7 @@ rule judge:
         config=rules.config.output.config,
         results=list_items,
         papers=paper_files(),
-        datasets=str(PLAN.workflow / "datasets.yaml"),
+        datasets=from_here(PLAN.workflow / "datasets.yaml"),
     output:
         claims=PATHS.judged("claims"),
         adjudication=PATHS.judged("adjudication"),
@@ -13,7 +13,7 @@ rule judge:
     log:
         f"logs/{SCALE}/judge.log",
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     params:
         code=code("study"),
         folder=record_folder,

@@ -1,14 +1,15 @@
+# What downloads runs where the study is planned: compute nodes often have no network.
 rule data:
-    input:
-        files=local_files,
     output:
         record=PATHS.data,
     log:
         f"logs/{SCALE}/data.log",
+    localrule: True
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     params:
         code=code("data", *(["world"] if PLAN.source == "embedded" else [])),
+        files=local_files,
         options=data_options,
     shell:
         "python -m replicse data {params.options:q} --out {output.record} > {log} 2>&1"
@@ -22,7 +23,7 @@ rule tokenizer:
     log:
         f"logs/{SCALE}/tokenizer/{{name}}.log",
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     params:
         code=code("data"),
         recipe=tokenizer_recipe,
@@ -40,8 +41,9 @@ rule backbone:
     log:
         f"logs/{SCALE}/backbone/{{name}}.log",
     retries: 2
+    localrule: True
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     params:
         source=backbone_source,
         folder=record_folder,
@@ -61,7 +63,7 @@ rule store:
     log:
         f"logs/{SCALE}/store/{{store}}.log",
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     params:
         code=code("data", "augment"),
         spec=store_spec,

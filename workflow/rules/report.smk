@@ -5,7 +5,7 @@ rule study:
         f"logs/{SCALE}/study.log",
     localrule: True
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     params:
         record=study_record,
     shell:
@@ -29,7 +29,7 @@ rule report:
     log:
         f"logs/{SCALE}/report.log",
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     params:
         code=code("report"),
     shell:

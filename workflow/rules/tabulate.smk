@@ -6,7 +6,7 @@ rule config:
         f"logs/{SCALE}/config.log",
     localrule: True
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     params:
         config=study_config,
     shell:
@@ -16,7 +16,7 @@ rule config:
 rule tabulate:
     input:
         config=rules.config.output.config,
-        scale=str(PLAN.scale.file),
+        scale=from_here(PLAN.scale.file),
         papers=item_papers,
         scores=item_evaluations,
     output:
@@ -25,7 +25,7 @@ rule tabulate:
     log:
         f"logs/{SCALE}/tabulate/{{paper}}_{{item}}.log",
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     params:
         code=code("study"),
     shell:

@@ -5,20 +5,24 @@ rule train:
     output:
         spec=PATHS.run("{run}", "spec.json"),
         best=PATHS.run("{run}", "best/model.safetensors"),
+        best_files=encoder_files("best"),
         last=PATHS.run("{run}", "last/model.safetensors"),
+        last_files=encoder_files("last"),
         metrics=PATHS.run("{run}", "metrics.json"),
         provenance=PATHS.run("{run}", "provenance.json"),
         trajectory=PATHS.run("{run}", "trajectory.json"),
         cost=PATHS.run("{run}", "cost.json"),
     log:
         f"logs/{SCALE}/train/{{run}}.log",
-    retries: 1
+    retries: 2
+    group:
+        train_allocation
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     threads: JOB_THREADS
     resources:
         mem_mb=train_memory,
-        runtime="8h",
+        runtime=train_time,
         gpu=GPUS,
     params:
         code=code("training", "encoder", "objective", "data"),

@@ -33,9 +33,9 @@ def train_verb(parser: ArgumentParser) -> Action:
         import torch
 
         from replicse.commands.prepare import data_folder
+        from replicse.devices import device_for
         from replicse.provenance import computed, provenance
-        from replicse.training.loop import Trainer, TrainJob
-        from replicse.training.model import device_for
+        from replicse.training.loop import TrainJob, train
 
         start = time.monotonic()
         torch.set_num_threads(arguments.threads)
@@ -43,8 +43,7 @@ def train_verb(parser: ArgumentParser) -> Action:
         write_json(arguments.out / "spec.json", arguments.job)
         device = device_for(arguments.device)
         machine = computed(device, job.spec.precision)
-        trainer = Trainer(job, data_folder(arguments.data), arguments.out, arguments.state, device, machine)
-        trainer.run()
+        trainer = train(job, data_folder(arguments.data), arguments.out, arguments.state, device, machine)
         facts = {**machine, "resumed_from": [other for other in trainer.machines if other != machine]}
         stores = {store.name: read_json(store / "store.json")["sha256"] for store in job.stores}
         write_json(arguments.out / "provenance.json", provenance(run_id=job.run_id, stores=stores, **facts))

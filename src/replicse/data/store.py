@@ -90,19 +90,20 @@ def open_store(folder: Path) -> TokenColumn:
     if not (folder / RECORD).is_file():
         raise MissingData(f"{folder / RECORD}: no such file; run the prepare stage to write the store")
     record = read_json(folder / RECORD)
-    for name in record["sha256"]:
-        if not (folder / name).is_file():
-            raise MissingData(f"{folder / name}: no such file; run the prepare stage to write the store")
     try:
-        arrays = {name: np.load(folder / name, mmap_mode="r") for name in record["sha256"]}
+        digests, rows, count = dict(record["sha256"]), record["rows"], record["tokens"]
+        for name in {TOKENS, OFFSETS, *digests}:
+            if not (folder / name).is_file():
+                raise MissingData(f"{folder / name}: no such file; run the prepare stage to write the store")
+        for name, digest in digests.items():
+            if sha256_of(folder / name) != digest:
+                raise _broken(folder, f"{name} has another sha256 than {RECORD} says")
+        arrays = {name: np.load(folder / name, mmap_mode="r") for name in digests}
         tokens, offsets, labels = arrays[TOKENS], arrays[OFFSETS], arrays.get(LABELS)
-    except (ValueError, EOFError) as error:
-        raise _broken(folder, str(error)) from None
-    if len(offsets) != record["rows"] + 1 or len(tokens) != record["tokens"] or offsets[-1] != len(tokens):
+    except (ValueError, EOFError, KeyError, TypeError) as error:
+        raise _broken(folder, " ".join(str(error).split())) from None
+    if len(offsets) != rows + 1 or len(tokens) != count or offsets[-1] != len(tokens):
         raise _broken(folder, f"{len(offsets) - 1} rows and {len(tokens)} tokens do not fit {RECORD}")
-    for name in arrays:
-        if sha256_of(folder / name) != record["sha256"][name]:
-            raise _broken(folder, f"{name} has another sha256 than {RECORD} says")
     return TokenColumn(tokens, offsets, labels)
 
 

@@ -11,6 +11,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from replicse.data.tokenizer import load_tokenizer, tokenizer_from_vocabulary
+from replicse.devices import device_for
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead, random_head, stored_head
@@ -77,7 +78,7 @@ class SentenceEncoder:
         need_of(pooling)
         folder = _transformer_folder(_local_folder(str(folder_or_hub_id)))
         backbone = open_backbone(folder, engine)
-        device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        device = device_for(device)
         head = _head_for(pooling, folder, backbone.hidden)
         if head is not None:
             head.to(device)

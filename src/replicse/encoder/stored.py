@@ -1,7 +1,5 @@
 """Encoder folders on disk: configuration, weights and tokenizer, as Hugging Face lays them out."""
 
-import json
-import pickle
 import re
 import shutil
 from collections.abc import Mapping
@@ -15,7 +13,7 @@ from torch import Tensor, nn
 
 from replicse.data.tokenizer import load_tokenizer, special_ids
 from replicse.errors import BadInput, MissingData
-from replicse.files import check_fetched, read_json, write_json, written_aside
+from replicse.files import check_fetched, not_written, read_json, write_json, written_aside
 
 # Our names -> those of a checkpoint, several where one matrix here holds what they hold apart.
 Names = Mapping[str, tuple[str, ...]]
@@ -25,11 +23,14 @@ def read_config(folder: Path) -> dict[str, Any]:
     """Return the content of an encoder's config.json; MissingData where there is none."""
     file = Path(folder) / "config.json"
     if not file.is_file():
-        raise MissingData(f"{file}: no such file; name a folder with a Hugging Face encoder")
-    try:
-        return read_json(file)
-    except json.JSONDecodeError as error:
-        raise BadInput(f"{file}: not JSON ({error}); fetch the encoder again") from None
+        raise MissingData(
+            f"{file}: no such file; name a folder with a Hugging Face encoder, or delete"
+            " the folder of the run to train it again"
+        )
+    found = read_json(file)
+    if not isinstance(found, dict):
+        raise BadInput(f"{file}: no mapping; fetch the encoder again")
+    return found
 
 
 def read_weights(folder: Path) -> tuple[Path, dict[str, Tensor]]:
@@ -45,8 +46,13 @@ def read_weights(folder: Path) -> tuple[Path, dict[str, Tensor]]:
                 raise MissingData(f"{folder}: neither model.safetensors nor pytorch_model.bin is there")
             check_fetched(file)
             stored = torch.load(file, map_location="cpu", weights_only=True)
-    except (SafetensorError, pickle.UnpicklingError, RuntimeError, EOFError) as error:
-        raise BadInput(f"{file}: cannot be read ({error}); fetch the encoder again") from None
+            stored = {name: value for name, value in stored.items() if torch.is_tensor(value)}
+    except BadInput:
+        raise
+    # What the readers of two formats raise for bytes that are neither: no narrower class has all of it.
+    except Exception as error:
+        why = " ".join(str(error).split())[:200]
+        raise BadInput(f"{file}: cannot be read ({why}); fetch the encoder again") from None
     old = {".gamma": ".weight", ".beta": ".bias"}
     return file, {
         re.sub(r"\.(gamma|beta)$", lambda end: old[end.group()], name): value
@@ -86,6 +92,15 @@ def named(module: nn.Module, names: Names) -> dict[str, Tensor]:
     }
 
 
+def save_tensors(file: Path, tensors: Mapping[str, Tensor], **metadata: str) -> None:
+    """Write tensors as safetensors atomically; Failed where the disk does not take them."""
+    with written_aside(file) as temporary:
+        try:
+            save_file(dict(tensors), temporary, metadata or None)
+        except SafetensorError as error:
+            raise not_written(file, error) from None
+
+
 def write_folder(
     folder: Path,
     weights: Mapping[str, Tensor],
@@ -94,8 +109,7 @@ def write_folder(
     max_length: int,
 ) -> None:
     """Write weights, config.json and a copy of the tokenizer, whose settings are made where it has none."""
-    with written_aside(folder / "model.safetensors") as temporary:
-        save_file(dict(weights), temporary, metadata={"format": "pt"})
+    save_tensors(folder / "model.safetensors", weights, format="pt")
     with written_aside(folder / "tokenizer.json") as temporary:
         shutil.copyfile(tokenizer_file, temporary)
     settings = tokenizer_file.with_name("tokenizer_config.json")

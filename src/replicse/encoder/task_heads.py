@@ -6,13 +6,14 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from replicse.checked import Checked, Id
 from replicse.encoder.packed.linear import draw_normal
+from replicse.encoder.stored import save_tensors
 from replicse.errors import BadInput
-from replicse.files import read_json, write_json, written_aside
+from replicse.files import read_json, write_json
 from replicse.registry.encoders import ClassifierHead, SimilarityHead
 from replicse.registry.encoders import TaskHead as TaskHeadParameters
 from replicse.registry.terms import TermParameters
@@ -106,8 +107,7 @@ def save_task_heads(folder: Path, heads: nn.ModuleDict) -> None:
             folder / SETTINGS, {"heads": {task: head.settings.plain() for task, head in heads.items()}}
         )
         weights = {name: value.detach().cpu().clone() for name, value in heads.state_dict().items()}
-        with written_aside(folder / WEIGHTS) as temporary:
-            save_file(weights, temporary)
+        save_tensors(folder / WEIGHTS, weights)
 
 
 def stored_task_heads(folder: Path, width: int) -> nn.ModuleDict:

@@ -12,7 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from replicse.checked import Checked, Text
 from replicse.data.store import open_store
+from replicse.devices import device_for
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.encoder.task_heads import save_task_heads
@@ -21,17 +23,25 @@ from replicse.files import write_json
 from replicse.objective import Objective, Step
 from replicse.study.plan.specs import RunSpec
 from replicse.training.data import TrainingData, in_turn
-from replicse.training.model import device_for, open_model
+from replicse.training.model import open_model
 from replicse.training.optimiser import AdamW
 from replicse.training.ppmi import ppmi_embeddings
 from replicse.training.selection import selection_of
-from replicse.training.state import RunState, StopSignal
+from replicse.training.state import BrokenState, RunState, StopSignal
 
 log = logging.getLogger(__name__)
 
 SAVE_EVERY_SECONDS = 120.0
 REPORT_EVERY_SECONDS = 60.0
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+class _JobDocument(Checked):
+    run: RunSpec
+    run_id: Text
+    init: str
+    tokenizer: Text
+    stores: tuple[Text, ...]
 
 
 @dataclass
@@ -46,14 +56,15 @@ class TrainJob:
 
     @classmethod
     def read(cls, job: Mapping[str, Any]) -> "TrainJob":
-        """Return the job of a spec file's content."""
-        return cls(
-            spec=RunSpec.of(job["run"], "run"),
-            run_id=job["run_id"],
-            init=Path(job["init"]) if job["init"] else None,
-            tokenizer=Path(job["tokenizer"]),
-            stores=[Path(store) for store in job["stores"]],
-        )
+        """Return the job of a spec file's content; BadInput says what is wrong with it."""
+        found = _JobDocument.of(job, "job")
+        views = sum(len(source.views) for source in found.run.sources)
+        if views != len(found.stores):
+            raise BadInput(
+                f"job: {len(found.stores)} stores for {views} views; name one for each, in their order"
+            )
+        init, stores = Path(found.init) if found.init else None, [Path(store) for store in found.stores]
+        return cls(found.run, found.run_id, init, Path(found.tokenizer), stores)
 
 
 @dataclass
@@ -119,6 +130,13 @@ class Trainer:
             objective.prepare(self.model)
             own = list(itertools.islice(stores, len(spec.views)))
             data = TrainingData(own, options.batch_size, self.job.spec.seed)
+            known = self.model.backbone.vocabulary
+            for store, column in zip(own, data.columns, strict=True):
+                if column.tokens.max() >= known or column.tokens.min() < 0:
+                    raise BadInput(
+                        f"{store}: token ids from {column.tokens.min()} to {column.tokens.max()}, but the encoder"
+                        f" knows {known}; prepare the store with the encoder's own tokenizer"
+                    )
             if data.labels is None and any(term.task_head() for term in spec.objective):
                 raise BadInput(f"{own[0]}: the store has no labels; delete the folder and prepare it again")
             repeated = len(spec.views) > 1 and spec.views[0] == spec.views[1]
@@ -205,7 +223,7 @@ class Trainer:
         log.info("step=%d dev=%s loss=%.4f", step, value, float(loss))
         if value is not None and (self.best is None or value > self.best["dev"]):
             self.best = {"step": step, "dev": value}
-            self.state.save_best(self.model)
+            self.state.save_best(self.model, step)
 
     def _save_encoder(self, name: str) -> None:
         # A head that no objective trained is noise: the next run of a chain must draw its own.
@@ -248,7 +266,7 @@ class Trainer:
         self.model.eval()
         self._save_encoder("last")
         if self.best is not None:
-            self.state.load_best(self.model)
+            self.state.load_best(self.model, self.best["step"])
         self._save_encoder("best")
         kept = [f"trajectory/step-{step}" for step in spec.trajectory.steps() if step <= self.steps]
         write_json(self.out / "trajectory.json", {"checkpoints": kept})
@@ -270,6 +288,19 @@ class Trainer:
             },
         )
         self.state.remove()
+
+
+def train(*arguments: Any, **options: Any) -> Trainer:
+    """Return the trainer of these arguments behind its run, begun anew where its saved state is broken."""
+    trainer = Trainer(*arguments, **options)
+    try:
+        trainer.run()
+    except BrokenState as error:
+        log.warning("event=begun-anew reason=%s", error)
+        trainer.state.remove()
+        trainer = Trainer(*arguments, **options)
+        trainer.run()
+    return trainer
 
 
 def schedule(step: int, steps: int, warmup: float, decay: str = "linear") -> float:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -132,8 +131,3 @@ def fresh_backbone(architecture: Architecture, tokenizer: Path) -> Backbone:
     backbone.new_token_head()
     backbone.tokenizer_file = tokenizer
     return backbone
-
-
-def device_for(name: str | None = None) -> torch.device:
-    """Return the device asked for, else the first GPU, else the CPU."""
-    return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))

@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -11,37 +12,64 @@ from typing import Any
 import torch
 from torch import nn
 
-from replicse.files import written_aside
+from replicse.errors import BadInput
+from replicse.files import not_written, sha256_of
+from replicse.provenance import source_digest
+
+
+class BrokenState(BadInput):
+    """A saved state that cannot be gone on from; the run begins anew."""
+
+
+@cache
+def _code() -> str:
+    """Return the digest of the code that a run's numbers come from, as its rule has it."""
+    return source_digest("training", "encoder", "objective", "data")
 
 
 class RunState:
-    """Save and load a run's state; a state of another torch layout or a broken file is an error, not a guess.
+    """Save and load a run's state: `state-STEP-DIGEST.pt`, and `best-STEP-DIGEST.pt` with the best weights so far.
 
-    `parts` are the objects that training changes (model, objective, optimiser, scaler), `generator` draws what their
-    steps draw besides torch's own generator.
+    A file whose bytes are not those that its name tells is none: the state before it counts, and where there is no
+    other, or code of the package has changed since, `load` raises BrokenState. `parts` are the objects that training
+    changes (model, objective, optimiser, scaler), `generator` draws what their steps draw besides torch's own one.
     """
 
     def __init__(self, folder: Path, parts: Mapping[str, Any], generator: torch.Generator) -> None:
         self.folder, self.parts, self.generator = folder, parts, generator
 
-    def save(self, **progress: Any) -> None:
-        """Write the state, with what the run says about its progress."""
+    def save(self, step: int, best: Mapping[str, Any] | None, **progress: Any) -> None:
+        """Write the state, with what the run says about its progress; older files are deleted behind it."""
         content = {
             "parts": {name: part.state_dict() for name, part in self.parts.items()},
             "generator": self.generator.get_state(),
             "random": torch.get_rng_state(),
             "random_cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
-            "progress": progress,
+            "progress": {"step": step, "best": best, **progress},
+            "code": _code(),
         }
-        with written_aside(self.folder / "state.pt") as temporary:
-            torch.save(content, temporary)
+        self._write("state", step, content)
+        for kind, kept in (("state", step), ("best", best and best["step"])):
+            for other, path in self._files(kind):
+                if other != kept:
+                    path.unlink(missing_ok=True)
 
     def load(self) -> dict[str, Any] | None:
-        """Restore everything in place; return what was said about the progress, or None where nothing was saved."""
-        path = self.folder / "state.pt"
-        if not path.exists():
+        """Restore everything in place; return what was said about the progress, or None where nothing was saved.
+
+        Raises BrokenState, with the parts perhaps half restored.
+        """
+        files = self._files("state")
+        if not files:
             return None
-        content = torch.load(path, map_location="cpu", weights_only=True)
+        content = next(filter(None, (self._read(path) for _, path in files)), None)
+        if content is None:
+            raise BrokenState(f"{files[0][1]}: cut or changed since it was written")
+        if content["code"] != _code():
+            raise BrokenState(f"{files[0][1]}: saved by other code of the package")
+        best = content["progress"]["best"]
+        if best is not None:
+            self._best(best["step"])
         for name, part in self.parts.items():
             part.load_state_dict(content["parts"][name])
         self.generator.set_state(content["generator"])
@@ -50,18 +78,46 @@ class RunState:
             torch.cuda.set_rng_state_all(content["random_cuda"])
         return content["progress"]
 
-    def save_best(self, model: nn.Module) -> None:
+    def save_best(self, model: nn.Module, step: int) -> None:
         """Keep the weights of the best checkpoint so far."""
-        with written_aside(self.folder / "best.pt") as temporary:
-            torch.save(model.state_dict(), temporary)
+        self._write("best", step, model.state_dict())
 
-    def load_best(self, model: nn.Module) -> None:
-        """Put the best checkpoint's weights into the model."""
-        model.load_state_dict(torch.load(self.folder / "best.pt", map_location="cpu", weights_only=True))
+    def load_best(self, model: nn.Module, step: int) -> None:
+        """Put the best checkpoint's weights into the model; BrokenState where they are not there any more."""
+        model.load_state_dict(self._best(step))
 
     def remove(self) -> None:
         """Delete the state of a finished run."""
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _best(self, step: int) -> dict[str, Any]:
+        found = next((self._read(path) for other, path in self._files("best") if other == step), None)
+        if found is None:
+            raise BrokenState(f"{self.folder}: the best weights, of step {step}, are absent or broken")
+        return found
+
+    def _files(self, kind: str) -> list[tuple[int, Path]]:
+        """Return step and path of the files of a kind, the latest first."""
+        return sorted(
+            ((int(path.stem.split("-")[1]), path) for path in self.folder.glob(f"{kind}-*-*.pt")),
+            reverse=True,
+        )
+
+    def _write(self, kind: str, step: int, content: Any) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        aside = self.folder / f"{kind}.new"
+        try:
+            torch.save(content, aside)
+        except RuntimeError as error:  # the library says no more of a full disk than where its writer stopped
+            aside.unlink(missing_ok=True)
+            raise not_written(self.folder, error) from None
+        aside.replace(self.folder / f"{kind}-{step}-{sha256_of(aside)[:32]}.pt")
+
+    def _read(self, path: Path) -> dict[str, Any] | None:
+        """Return what a file holds, None where its bytes are not those that were written."""
+        if sha256_of(path)[:32] != path.stem.rpartition("-")[2]:
+            return None
+        return torch.load(path, map_location="cpu", weights_only=True)
 
 
 class StopSignal:

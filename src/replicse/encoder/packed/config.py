@@ -15,6 +15,9 @@ ACTIVATIONS = {
     "relu": F.relu,
 }
 
+SIZES = ("vocabulary", "hidden", "layers", "heads", "intermediate", "positions")
+MOST = 10**7
+
 # Our name of each size -> its key in config.json.
 _BERT_KEYS = {
     "vocabulary": "vocab_size",
@@ -67,6 +70,11 @@ class EncoderConfig:
     initializer_range: float = 0.02
 
     def __post_init__(self) -> None:
+        sizes = {"token_types": 0, "pad_id": 0, **dict.fromkeys(SIZES, 1)}
+        for name, least in sizes.items():
+            value = getattr(self, name)
+            if type(value) is not int or not least <= value < MOST:
+                raise BadInput(f"{name} is {value!r}; expected a whole number from {least} on")
         if self.activation not in ACTIVATIONS:
             known = nearest(self.activation, ACTIVATIONS)
             raise BadInput(f'activation "{self.activation}" is not supported{known}')

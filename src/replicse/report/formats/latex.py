@@ -9,7 +9,7 @@ from replicse.report.content.cells import ARROW, QUOTED, Shown
 from replicse.report.content.contents import Report
 from replicse.report.content.tables import Grid, Heading, Line, Sheet, marks_of, panels
 from replicse.report.formats import templates
-from replicse.report.formats.prose import latex_blocks, latex_inline, latex_text
+from replicse.report.formats.prose import latex_address, latex_blocks, latex_code, latex_inline, latex_text
 
 # Points: the width of the text, of a character of a table, of the parts of a cell that the template sets, of gaps.
 ROOM, CHARACTER = 476.0, 4.3
@@ -67,6 +67,7 @@ def document(report: Report, pictures: Mapping[str, str]) -> str:
         comment_end_string="#%>",
     )
     environment.filters |= {"tex": latex_text, "inline": latex_inline, "blocks": latex_blocks}
+    environment.filters |= {"address": latex_address, "code": latex_code}
     template = environment.get_template("report.tex.j2")
     return template.render(report=report, pictures=pictures, grid=grid, sheet=sheet)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from replicse.report.content.contents import Report
 from replicse.report.content.tables import Grid, GridCell, Heading, Line, Sheet, marks_of
 from replicse.report.formats import templates
+from replicse.report.formats.prose import is_harmless
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>|])")
 
@@ -13,6 +14,11 @@ SPECIAL = re.compile(r"([\\`*_\[\]<>|])")
 def escape(text: str) -> str:
     """Return plain text that Markdown shows as it is, also inside a table."""
     return SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def prose(text: str) -> str:
+    """Return Markdown that a person wrote as it is; escaped where a reader would run or load something of it."""
+    return text if is_harmless(text) else "\n".join(SPECIAL.sub(r"\\\1", line) for line in text.splitlines())
 
 
 def grid(table: Grid) -> str:
@@ -27,7 +33,7 @@ def grid(table: Grid) -> str:
         else:
             body.append([_label(entry), *next(remaining)])
     lines = [_line([escape(text) for text in header]), _line(rule), *(_line(row) for row in body)]
-    notes = [f"<sup>{mark}</sup> {text}" for mark, text in marks_of(table)]
+    notes = [f"<sup>{mark}</sup> {prose(text)}" for mark, text in marks_of(table)]
     return "\n\n".join([*([f"*{escape(table.caption)}*"] if table.caption else []), "\n".join(lines), *notes])
 
 
@@ -36,7 +42,7 @@ def sheet(table: Sheet) -> str:
     rule = ["--:" if place in table.numeric else ":--" for place in range(len(table.header))]
     rows = [[escape(text) for text in row] for row in (table.header, *table.rows)]
     lines = [_line(rows[0]), _line(rule), *(_line(row) for row in rows[1:])]
-    return "\n\n".join(["\n".join(lines), *([table.note] if table.note else [])])
+    return "\n\n".join(["\n".join(lines), *([prose(table.note)] if table.note else [])])
 
 
 def _line(parts: list[str]) -> str:
@@ -60,7 +66,7 @@ def _cell(cell: GridCell, stacked: bool) -> str:
 def document(report: Report, pictures: Mapping[str, str]) -> str:
     """Return the report as Markdown; `pictures` holds the path of each item's picture by item id."""
     environment = templates()
-    environment.filters["escaped"] = escape
+    environment.filters |= {"escaped": escape, "prose": prose}
     template = environment.get_template("report.md.j2")
     text = template.render(report=report, pictures=pictures, grid=grid, sheet=sheet)
     return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache
+from html import escape
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -39,11 +40,33 @@ OTHER_FONTS = re.compile(
     r"\\(DH|dh|TH|th|DJ|dj|IJ|ij|NG|ng|k|nument|textsc|guil\w+|quote(sing|dbl)l?base)(?![A-Za-z])"
 )
 
+# An address of the web, a place of the same page, or a path without a scheme.
+SAFE_ADDRESS = re.compile(r"https?://|#|[\w./-]+($|[?#])")
+
 
 @cache
 def _parser() -> MarkdownIt:
-    # Raw HTML stays text: a report shows what a paper's folder says and runs nothing of it.
-    return MarkdownIt("commonmark", {"html": False}).enable("table")
+    # Raw HTML stays text: a report shows what a paper's folder says, and runs and loads nothing of it.
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    parser.add_render_rule("image", lambda _, tokens, place, *__: escape(tokens[place].content))
+    return parser
+
+
+@cache
+def _widest_parser() -> MarkdownIt:
+    """Return a parser that takes for markup whatever any reader of Markdown may take for it."""
+    parser = MarkdownIt("commonmark", {"html": True}).enable("table")
+    parser.validateLink = lambda _: True
+    return parser
+
+
+def is_harmless(text: str) -> bool:
+    """Return whether Markdown holds no raw HTML, no picture, and links to http, https and its own report only."""
+    tokens = [each for token in _widest_parser().parse(text) for each in (token, *(token.children or ()))]
+    links = (str(token.attrs["href"]) for token in tokens if token.type == "link_open")
+    return all(map(SAFE_ADDRESS.match, links)) and not any(
+        token.type in ("html_inline", "html_block", "image") for token in tokens
+    )
 
 
 def html_blocks(text: str) -> str:
@@ -126,12 +149,13 @@ def _inline(tokens: Sequence[Token]) -> Iterator[str]:
         elif token.type == "code_inline":
             yield latex_code(token.content)
         elif token.type == "link_open":
-            yield rf"\href{{{_address(str(token.attrs['href']))}}}{{"
+            yield rf"\href{{{latex_address(str(token.attrs['href']))}}}{{"
         else:
             yield latex_text(token.content)
 
 
-def _address(address: str) -> str:
+def latex_address(address: str) -> str:
+    r"""Return an address as the first argument of \href, also inside another macro."""
     return re.sub(r"([%#&_{}~^\\])", r"\\\1", address)
 
 

@@ -1,0 +1,65 @@
+"""Which device a job computes on; on a machine with several GPUs each job takes a free slot of one of them.
+
+Snakemake counts how many jobs hold a GPU, but knows no device. Where `REPLICSE_GPU_SLOTS` says how many jobs run at
+a time (the workflow sets it from `--resources gpu=N`), a job locks one of so many files for as long as its process
+lives, sees only the device that the file stands for, and says which.
+"""
+
+import fcntl
+import logging
+import os
+import tempfile
+import time
+from collections.abc import MutableMapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+log = logging.getLogger(__name__)
+SLOTS, VISIBLE = "REPLICSE_GPU_SLOTS", "CUDA_VISIBLE_DEVICES"
+_held: list[Any] = []  # open files, whose locks end with the process
+
+
+def device_for(name: str | None = None) -> "torch.device":
+    """Return the device asked for, else a GPU, else the CPU."""
+    import torch
+
+    if name is None and not torch.cuda.is_initialized():
+        take_slot(os.environ)
+    return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
+
+
+def take_slot(environment: MutableMapping[str, str], patience: float = 1.0) -> str:
+    """Lock a free slot, let this process see its device alone, and return it; blank where no slots are asked for.
+
+    Slots go round over the devices, so that a second job shares one only where all have a first. Waits until a slot is
+    free, looking again after `patience` seconds.
+    """
+    slots, devices = int(environment.get(SLOTS, "0")), _devices(environment)
+    if not slots or not devices or _held:
+        return ""
+    folder = Path(tempfile.gettempdir(), f"replicse-gpus-{os.getuid()}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    while True:
+        for slot in range(slots):
+            device = devices[slot % len(devices)]
+            stream = (folder / f"{device.replace('/', '-')}.{slot // len(devices)}").open("w")
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                stream.close()
+                continue
+            _held.append(stream)
+            environment[VISIBLE] = device
+            log.info("%s=%s slot=%d of=%d", VISIBLE, device, slot, slots)
+            return device
+        time.sleep(patience)
+
+
+def _devices(environment: MutableMapping[str, str]) -> list[str]:
+    """Return the GPUs that this process may see, as CUDA names them."""
+    if VISIBLE in environment:
+        return [name.strip() for name in environment[VISIBLE].split(",") if name.strip()]
+    return [str(place) for place, _ in enumerate(Path("/dev").glob("nvidia[0-9]*"))]

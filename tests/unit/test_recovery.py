@@ -1,0 +1,182 @@
+"""What a kill, a full disk or a lost file leaves behind: the next start ends with equal results, or says what to do."""
+
+import logging
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import micro
+import pytest
+import torch
+
+from replicse import locks
+from replicse.cli import main
+from replicse.errors import BadInput, Failed
+from replicse.files import read_json, write_json
+from replicse.training import state
+from replicse.training.loop import Trainer, train
+
+CPU = torch.device("cpu")
+
+
+class Killed(BaseException):
+    """The end of a process that is not asked."""
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """A job, its data, the undisturbed run's folder, and a state folder as a kill at step 14 left it."""
+    folder = tmp_path_factory.mktemp("study")
+    torch.set_num_threads(1)
+    job, root = micro.job(folder), micro.dev_root(folder / "data")
+    train(job, root, folder / "whole", folder / "state-whole", CPU)
+    visit = Trainer._visit
+
+    def visit_then_die(self, step, loss):
+        if step == 14:
+            raise Killed
+        visit(self, step, loss)
+
+    Trainer._visit = visit_then_die
+    try:
+        Trainer(job, root, folder / "cut", folder / "state", CPU, save_every_seconds=0.0).run()
+    except Killed:
+        pass
+    finally:
+        Trainer._visit = visit
+    return job, root, folder / "whole", folder / "state"
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def the(folder, kind):
+    (path,) = folder.glob(f"{kind}-*.pt")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("damage", "begun_anew"),
+    [
+        (lambda folder: None, False),
+        (lambda folder: cut(the(folder, "state")), True),
+        (lambda folder: flip(the(folder, "state")), True),
+        (lambda folder: the(folder, "best").unlink(), True),
+        (lambda folder: flip(the(folder, "best")), True),
+        (lambda folder: (folder / "state.new").write_bytes(b"half"), False),
+        (lambda folder: (folder / f"state-99-{'0' * 32}.pt").write_bytes(b"half"), False),
+    ],
+)
+def test_a_damaged_state_is_never_gone_on_from(study, tmp_path, caplog, damage, begun_anew):
+    """A state that was cut, or whose best weights were missing, once ended every next start in a traceback."""
+    job, root, whole, left = study
+    shutil.copytree(left, tmp_path / "state")
+    damage(tmp_path / "state")
+    caplog.set_level(logging.INFO)
+    train(job, root, tmp_path / "out", tmp_path / "state", CPU)
+    assert ("begun-anew" in caplog.text) == begun_anew
+    assert (f"resumed step=13 of={20}" in caplog.text) != begun_anew
+    for name in ("best", "last"):
+        assert micro.equal_weights(whole / name, tmp_path / "out" / name)
+    assert micro.metrics(whole)["history"] == micro.metrics(tmp_path / "out")["history"]
+    assert not (tmp_path / "state").exists()
+
+
+def test_a_state_of_other_code_is_no_start(study, tmp_path, caplog, monkeypatch):
+    job, root, whole, left = study
+    shutil.copytree(left, tmp_path / "state")
+    monkeypatch.setattr(state, "_code", lambda: "another digest")
+    train(job, root, tmp_path / "out", tmp_path / "state", CPU)
+    assert "saved by other code of the package" in caplog.text
+    assert micro.equal_weights(whole / "last", tmp_path / "out" / "last")
+
+
+@contextmanager
+def files_of_at_most(size):
+    """Let no file grow beyond a number of bytes, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_the_state_before(study, tmp_path, capsys):
+    """It once was `enforce fail at inline_container.cc`."""
+    job, root, whole, left = study
+    shutil.copytree(left, tmp_path / "state")
+    before = sorted(path.name for path in (tmp_path / "state").iterdir())
+    with files_of_at_most(10_000), pytest.raises(Failed, match=r"state: cannot be written .* free space"):
+        Trainer(job, root, tmp_path / "out", tmp_path / "state", CPU, save_every_seconds=0.0).run()
+    assert sorted(path.name for path in (tmp_path / "state").iterdir()) == before
+    with files_of_at_most(10_000), pytest.raises(Failed, match=r"model.safetensors: cannot be written"):
+        train(job, root, tmp_path / "out", tmp_path / "state", CPU)
+    with files_of_at_most(100):
+        assert main(["data", "--source", "embedded", "--out", str(tmp_path / "data.json")]) == 1
+    error = capsys.readouterr().err
+    assert "cannot be written" in error and error.count("\n") == 1
+    train(job, root, tmp_path / "out", tmp_path / "state", CPU)
+    assert micro.equal_weights(whole / "last", tmp_path / "out" / "last")
+
+
+# Locks
+
+
+@pytest.fixture
+def locked(tmp_path):
+    """A folder that Snakemake has locked."""
+    (tmp_path / locks.LOCKS).mkdir(parents=True)
+    (tmp_path / locks.LOCKS / "0.output.lock").write_text("results/x\n")
+    return tmp_path
+
+
+def test_a_folder_without_a_lock_is_left_alone(tmp_path):
+    assert not locks.unlock_if_stale(tmp_path)
+
+
+def test_a_living_holder_keeps_its_lock(locked):
+    locks.note_holder(locked)
+    with pytest.raises(BadInput, match=f"process {os.getpid()} runs a study there; wait for it or end it"):
+        locks.unlock_if_stale(locked)
+    assert (locked / locks.LOCKS).exists()
+
+
+@pytest.mark.parametrize("change", [{"pid": 2**22 + 1}, {"start": "another boot 12"}])
+def test_the_lock_of_an_ended_holder_is_removed(locked, change):
+    """Also where another process has got its number since."""
+    locks.note_holder(locked)
+    write_json(locked / locks.HOLDER, {**read_json(locked / locks.HOLDER), **change})
+    assert locks.unlock_if_stale(locked)
+    assert not (locked / locks.LOCKS).exists()
+
+
+def test_a_holder_on_another_machine_is_not_known_to_have_ended(locked):
+    write_json(locked / locks.HOLDER, {"host": "elsewhere", "pid": 1, "start": ""})
+    with pytest.raises(BadInput, match=r"of the machine elsewhere \(process 1\) holds it"):
+        locks.unlock_if_stale(locked)
+
+
+def test_a_job_that_outlived_its_study_holds_the_folder(locked):
+    (locked / "replicse_job.py").write_text("import time; time.sleep(60)")
+    job = subprocess.Popen([sys.executable, "replicse_job.py"], cwd=locked)
+    try:
+        while not locks._at_work(locked):
+            time.sleep(0.05)
+        with pytest.raises(BadInput, match=f"process {job.pid} still works there"):
+            locks.unlock_if_stale(locked)
+    finally:
+        job.kill()
+        job.wait()
+    assert locks.unlock_if_stale(locked)
