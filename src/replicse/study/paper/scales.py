@@ -9,9 +9,10 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from replicse.checked import Checked, Count, Id, Positive, Text, Told, Whole, checked_yaml
 from replicse.errors import BadInput, nearest
-from replicse.registry.corpora import Corpus, DataFile
+from replicse.registry.corpora import Corpus, DataFile, HubDataset, corpus_of
 from replicse.registry.encoders import Engine, Pooling, Precision, WordVectors
 from replicse.registry.suites import SUITES
+from replicse.study.paper.lock import Lock
 from replicse.study.paper.recipes import (
     AUGMENTATIONS,
     Draw,
@@ -201,6 +202,12 @@ class Scale(Checked):
         """Return the recipe of a corpus with the rows that a job is to find: they are part of no name."""
         return {**recipe, **self.corpora[recipe["name"]].plain()}
 
+    def pinned(self, lock: Lock) -> Self:
+        """Return the scale with the corpora of the hub at the commits of a lock."""
+        return self.model_copy(
+            update={kind: _pinned(getattr(self, kind), lock) for kind in ("corpora", "options")}
+        )
+
     def rows(self, name: str) -> int | None:
         """Return the rows a corpus is expected to have, where the scale says so."""
         return self.corpora[name].rows if name in self.corpora else None
@@ -261,6 +268,17 @@ class Scale(Checked):
                 part[key] = rule.set
             run = {**run, section: part}
         return run
+
+
+def _pinned(value: Any, lock: Lock) -> Any:
+    """Return corpora, or plain data that may hold some, with those of the hub at the commits of a lock."""
+    if isinstance(value, HubDataset):
+        return value.pinned(lock.revision)
+    if not isinstance(value, Mapping):
+        return value
+    if value.get("format") == "hub-dataset":
+        return corpus_of(value).pinned(lock.revision).plain()
+    return {key: _pinned(entry, lock) for key, entry in value.items()}
 
 
 def load_scale(path: Path) -> Scale:
