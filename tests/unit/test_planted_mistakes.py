@@ -52,7 +52,7 @@ REFERRING = {
     "terms",
     "papers",
 }
-REFERRING |= {"rows", "sizes", "averages"}
+REFERRING |= {"rows", "sizes", "averages", "downloads"}
 # Text that says nothing to the machine, names that only others use, and what stands in a data set.
 FREE = {
     *(
@@ -78,6 +78,10 @@ FREE = {
         "split",
         "revision",
         "licence",
+        "address",
+        "member",
+        "sha256",
+        "by_hand",
         "url",
         "file",
         "files",

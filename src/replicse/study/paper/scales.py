@@ -12,6 +12,7 @@ from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import Corpus, DataFile, HubDataset, corpus_of
 from replicse.registry.encoders import Engine, Pooling, Precision, WordVectors
 from replicse.registry.suites import SUITES
+from replicse.study.paper.layers import mappings, named_files
 from replicse.study.paper.lock import Lock
 from replicse.study.paper.recipes import (
     AUGMENTATIONS,
@@ -114,6 +115,21 @@ class DataSource(Checked):
     files: tuple[DataFile, ...] = ()
 
 
+class Download(Checked):
+    """Where a file below the data root comes from, where no hub carries it: an address, its licence, what it must be.
+
+    `bytes` and `sha256` are those of what lies at the address, `member` the file wanted of a zip archive. `by_hand` says
+    why a program cannot fetch it.
+    """
+
+    address: Text
+    licence: Text
+    bytes: Count | None = None
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$", strict=True)] | None = None
+    member: Text | None = None
+    by_hand: Text | None = None
+
+
 class Cost(Checked):
     """The device that hours are estimated for, and its sustained operations per second."""
 
@@ -141,6 +157,7 @@ class Scale(Checked):
     tokenizers: dict[Id, TokenizerRecipe] = {}
     released: dict[Id, Released] = {}
     vectors: dict[Id, WordVectors] = {}
+    downloads: dict[DataFile, Download] = {}
     options: dict[str, dict[str, Any]] = {}
     augmentations: dict[str, dict[str, Any]] = {}
     adjust: tuple[Adjust, ...] = ()
@@ -191,6 +208,15 @@ class Scale(Checked):
                 raise ValueError(
                     f'a corpus for tokenizer {name}, not "{recipe.corpus}"{nearest(recipe.corpus, self.corpora)}'
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _downloads_are_read(self) -> Self:
+        read = [each.plain() for kind in (self.corpora, self.vectors) for each in kind.values()]
+        files = named_files(mappings([read, self.options]))
+        for name in self.downloads:
+            if name not in files:
+                raise Told(f'downloads: no corpus reads the file "{name}"{nearest(name, files)}')
         return self
 
     def corpus(self, name: str, where: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from replicse.registry.corpora import HubPart, corpus_of
-from replicse.study.paper.layers import mappings
+from replicse.study.paper.layers import mappings, named_files
 from replicse.study.plan.plan import Plan
 
 
@@ -22,21 +22,11 @@ def hub_parts(plan: Plan) -> list[HubPart]:
 
 def data_files(plan: Plan) -> list[str]:
     """Return the files below the data root that some job reads, by name, evaluation sets apart."""
-    # A part of a hub data set names files of its own.
-    named = [one for one in _read(plan) if "path" not in one]
-    return sorted({file for one in named for key in FILE_KEYS for file in _several(one.get(key))})
-
-
-FILE_KEYS = ("file", "files", "vocabulary")
+    return named_files(_read(plan))
 
 
 def _key(part: HubPart) -> tuple[str | None, ...]:
     return part.path, part.name, part.split, part.files, part.revision
-
-
-def _several(value: Any) -> list[str]:
-    """Return the texts that stand somewhere: one, several or none."""
-    return [value] if isinstance(value, str) else list(value or ())
 
 
 def _read(plan: Plan) -> Iterator[Mapping[str, Any]]:
