@@ -37,17 +37,17 @@ def download(source: Download, target: Path, waits: Sequence[float] = WAITS) -> 
         part.rename(target)
         return
     try:
-        with (
-            zipfile.ZipFile(part) as archive,
-            archive.open(source.member) as packed,
-            written_aside(target) as aside,
-        ):
-            with Path(aside).open("wb") as out:
-                shutil.copyfileobj(packed, out, PIECE)
+        with zipfile.ZipFile(part) as archive, written_aside(target) as aside:
+            _unpack(archive, source.member, aside)
     except (zipfile.BadZipFile, KeyError) as error:
         part.unlink()
         raise MissingData(f"{source.address}: no {source.member} in it ({error}); it was removed") from None
     part.unlink()
+
+
+def _unpack(archive: zipfile.ZipFile, member: str, target: Path) -> None:
+    with archive.open(member) as packed, target.open("wb") as out:
+        shutil.copyfileobj(packed, out, PIECE)
 
 
 def _resume(address: str, part: Path) -> None:

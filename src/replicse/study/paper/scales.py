@@ -118,8 +118,8 @@ class DataSource(Checked):
 class Download(Checked):
     """Where a file below the data root comes from, where no hub carries it: an address, its licence, what it must be.
 
-    `bytes` and `sha256` are those of what lies at the address, `member` the file wanted of a zip archive. `by_hand` says
-    why a program cannot fetch it.
+    `bytes` and `sha256` are those of what lies at the address, `member` the file wanted of a zip archive. `by_hand`
+    says why a program cannot fetch it.
     """
 
     address: Text
