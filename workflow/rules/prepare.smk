@@ -5,6 +5,8 @@ rule data:
         record=PATHS.data,
     log:
         f"logs/{SCALE}/data.log",
+    # Downloads: compute nodes may have no network.
+    localrule: True
     conda:
         "../../environment.yml"
     params:
@@ -39,6 +41,7 @@ rule backbone:
         tokenizer=PATHS.backbone("{name}", "tokenizer.json"),
     log:
         f"logs/{SCALE}/backbone/{{name}}.log",
+    localrule: True
     retries: 2
     conda:
         "../../environment.yml"

@@ -10,7 +10,7 @@ from huggingface_hub import HfApi
 
 from replicse.checked import read_yaml
 from replicse.commands import Action
-from replicse.data.hub import ABBREVIATED, ARTEFACTS, FAILURES, WAITS, retried
+from replicse.data.hub import ABBREVIATED, ARTEFACTS, FAILURES, retried
 from replicse.errors import BadInput, MissingData, nearest
 from replicse.files import write_text
 from replicse.study.paper.layers import mappings
@@ -92,7 +92,7 @@ def commit_of(kind: str, name: str, revision: str) -> str:
         return next((commit for commit in commits if commit.startswith(revision)), None)
 
     try:
-        commit = retried(ask, WAITS)
+        commit = retried(ask)
     except FAILURES as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         problem = f"the commit of {name} at {revision} cannot be resolved ({reason})"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from huggingface_hub.utils import tqdm
 
-from replicse.data.hub import WAITS, retried
+from replicse.data.hub import retried
 from replicse.errors import MissingData
 from replicse.files import sha256_of, written_aside
 from replicse.study.paper.scales import Download
@@ -19,7 +19,7 @@ PIECE = 1 << 20
 PATIENCE = 60.0  # seconds without a byte
 
 
-def download(source: Download, target: Path, waits: Sequence[float] = WAITS) -> None:
+def download(source: Download, target: Path, waits: Sequence[float] | None = None) -> None:
     """Fetch a file to `target`; what has arrived of it waits beside it as `.part` and is gone on with.
 
     Raises MissingData where the address does not answer, and where what arrives is not what it should be.

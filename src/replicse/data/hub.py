@@ -63,7 +63,7 @@ ARTEFACTS = {
 
 
 def materialise(
-    root: Path, wanted: Iterable[str], commit: str, waits: Sequence[float] = WAITS
+    root: Path, wanted: Iterable[str], commit: str, waits: Sequence[float] | None = None
 ) -> list[dict[str, Any]]:
     """Download the wanted ARTEFACTS at a commit into a data root and return `{name, sha256, revision, rows}` of each.
 
@@ -89,11 +89,11 @@ def materialise(
 
 def cached_artefacts(wanted: Iterable[str], commit: str, target: Path) -> list[Path]:
     """Return the paths of the wanted ARTEFACTS in the hub's cache, fetched where they are not there."""
-    return [_fetch(replace(ARTEFACTS[name], revision=commit), target / name, WAITS)[0] for name in wanted]
+    return [_fetch(replace(ARTEFACTS[name], revision=commit), target / name, None)[0] for name in wanted]
 
 
 def cached_encoder(
-    repository: str, revision: str | None, folder: Path, waits: Sequence[float] = WAITS
+    repository: str, revision: str | None, folder: Path, waits: Sequence[float] | None = None
 ) -> tuple[list[Path], str]:
     """Return the files of an encoder in the hub's cache, fetched where they are not there, and its full commit.
 
@@ -117,7 +117,7 @@ def cached_encoder(
 
 
 def download_encoder(
-    repository: str, revision: str | None, folder: Path, waits: Sequence[float] = WAITS
+    repository: str, revision: str | None, folder: Path, waits: Sequence[float] | None = None
 ) -> Path:
     """Download an encoder as `config.json`, `model.safetensors` and `tokenizer.json`; return the folder.
 
@@ -146,7 +146,7 @@ def download_encoder(
 
 
 def cached_folder(
-    repository: str, revision: str, patterns: Sequence[str], waits: Sequence[float] = WAITS
+    repository: str, revision: str, patterns: Sequence[str], waits: Sequence[float] | None = None
 ) -> Path:
     """Return the folder of a data set at a revision in the hub's cache, its files of these patterns fetched.
 
@@ -168,9 +168,9 @@ def cached_folder(
     return folder
 
 
-def retried(action: Callable[[], Result], waits: Sequence[float]) -> Result:
-    """Return the result of an action, tried again after each wait while the hub may recover by itself."""
-    for wait in waits:
+def retried(action: Callable[[], Result], waits: Sequence[float] | None = None) -> Result:
+    """Return the result of an action, tried again after each wait (WAITS) while the hub may recover by itself."""
+    for wait in WAITS if waits is None else waits:
         try:
             return action()
         except FAILURES as error:
@@ -186,7 +186,7 @@ def _may_recover(error: BaseException) -> bool:
     return not constants.HF_HUB_OFFLINE and (status is None or status == 429 or status >= 500)
 
 
-def _fetch(artefact: Artefact, target: Path, waits: Sequence[float]) -> tuple[Path, str]:
+def _fetch(artefact: Artefact, target: Path, waits: Sequence[float] | None) -> tuple[Path, str]:
     """Return the path of an artefact in the hub's cache and its full commit; MissingData where it fails."""
     if ABBREVIATED.fullmatch(artefact.revision):
         raise BadInput(f"{artefact.repository} at {artefact.revision}: an abbreviated commit; {FULL}")
