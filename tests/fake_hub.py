@@ -24,6 +24,7 @@ class FakeHub:
         self.busy = {}  # part of a path: how many times 429 is answered
         self.breaks = {}  # part of a path: after how many bytes a connection breaks, once
         self.wrong = set()  # contents (by sha256) that arrive changed
+        self.gone = ""  # part of the paths at which no connection is answered, as if the server had died
         self.asked = []
         self.ranges = []
 
@@ -63,6 +64,9 @@ class Handler(BaseHTTPRequestHandler):
     def answer(self):
         hub, path = self.hub, unquote(self.path.partition("?")[0])
         hub.asked.append((self.command, path))
+        if hub.gone and hub.gone in path:
+            self.close_connection = True
+            return self.connection.shutdown(2)
         for part, left in hub.busy.items():
             if part in path and left:
                 hub.busy[part] -= 1
@@ -96,6 +100,18 @@ class Handler(BaseHTTPRequestHandler):
             return self.resolve(commit, files, "/".join(cells[at + 2 :]))
         if verb == "tree":
             return self.json([tree_entry(path, content) for path, content in sorted(files.items())])
+        if verb == "commits":
+            return self.json(
+                [
+                    {
+                        "id": commit,
+                        "authors": [],
+                        "date": "2021-09-03T00:00:00.000Z",
+                        "title": "",
+                        "message": "",
+                    }
+                ]
+            )
         siblings = [{"rfilename": path} for path in sorted(files)]
         return self.json({"id": name, "sha": commit, "private": False, "siblings": siblings, "tags": []})
 

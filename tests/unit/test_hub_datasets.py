@@ -10,6 +10,7 @@ import pytest
 from huggingface_hub import constants
 from places import ROOT
 
+from replicse.commands.lock import artefacts
 from replicse.data.corpora import read_corpus
 from replicse.data.store import write_store
 from replicse.data.tokenizer import tokenizer_from_vocabulary
@@ -17,6 +18,8 @@ from replicse.errors import BadInput, MissingData
 from replicse.registry.corpora import corpus_of
 from replicse.study.paper.lock import load_lock
 from replicse.study.paper.scales import load_scale
+from replicse.study.plan.needs import data_files, hub_parts
+from replicse.study.plan.planner import load_plan
 
 datasets = pytest.importorskip("datasets")
 
@@ -155,6 +158,39 @@ def test_a_recipe_that_does_not_fit_together_is_refused(change, told):
     with pytest.raises(BadInput) as caught:
         corpus_of(nli(**change))
     assert told in str(caught.value)
+
+
+# What a plan knows of them
+
+
+def test_the_pinned_commit_is_part_of_a_runs_name_and_licences_are_not():
+    plan = load_plan({"scale": "paper", "papers": {"simcse": ["table4"]}, "seeds": [0]}, ROOT / "workflow")
+    lock = load_lock(ROOT / "workflow")
+    recipes = [spec["corpus"] for spec in plan.stores.values() if spec["corpus"]["name"] == "qqp"]
+    assert recipes
+    assert recipes[0]["parts"] == [
+        {"path": "nyu-mll/glue", "name": "qqp", "revision": lock.revision("nyu-mll/glue")}
+    ]
+    told = {part.path: part for part in hub_parts(plan)}
+    assert told["nyu-mll/glue"].licence
+    assert told["nyu-mll/glue"].bytes == 33_600_000
+    assert "pairs/paranmt/para-nmt-5m-processed.txt" in data_files(plan)
+    assert "vectors/glove.6B.300d.txt" not in data_files(plan)
+
+
+def test_a_data_set_without_commit_is_told(capsys):
+    unpinned = load_lock(ROOT / "workflow").unpinned(part.path for part in PAPER.corpora["flickr30k"].parts)
+    assert unpinned == ["embedding-data/flickr30k_captions_quintets"]
+    config = {"scale": "paper", "papers": {"simcse": ["table4"]}, "seeds": [0]}
+    assert set(unpinned) <= load_plan(config, ROOT / "workflow").unpinned
+
+
+def test_the_lock_holds_every_data_set_of_the_scales_at_its_branch():
+    wanted = artefacts(ROOT / "workflow")
+    assert wanted["dataset", "nyu-mll/glue"] == "main"
+    assert wanted["dataset", "chaojiang06/wiki_auto"] == "refs/convert/parquet"
+    paths = {part.path for corpus in PAPER.corpora.values() for part in getattr(corpus, "parts", ())}
+    assert paths <= load_lock(ROOT / "workflow").datasets.keys()
 
 
 # The same corpus from the hub and from its original files
