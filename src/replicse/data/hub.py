@@ -40,8 +40,6 @@ class Artefact:
     path: str
     revision: str
     kind: str = "dataset"
-    bytes: int | None = None
-    licence: str = ""
 
 
 # The revision that `replicse lock` looks for and pins in full. SentEval archives before it lack data: SUBJ had 20
@@ -50,15 +48,9 @@ SIMCSE_REVISION = "e145e8b"
 
 # What a data root holds -> where it comes from (methods section 7).
 ARTEFACTS = {
-    "wiki/wiki1m_for_simcse.txt": Artefact(
-        SIMCSE_DATA, "wiki1m_for_simcse.txt", SIMCSE_REVISION, bytes=120_000_000, licence="CC BY-SA 3.0"
-    ),
-    "nli/nli_for_simcse.csv": Artefact(
-        SIMCSE_DATA, "nli_for_simcse.csv", SIMCSE_REVISION, bytes=49_000_000, licence="of SNLI and MultiNLI"
-    ),
-    "SentEval": Artefact(
-        SIMCSE_DATA, "senteval.tar", SIMCSE_REVISION, bytes=89_800_000, licence="of each set, research"
-    ),
+    "wiki/wiki1m_for_simcse.txt": Artefact(SIMCSE_DATA, "wiki1m_for_simcse.txt", SIMCSE_REVISION),
+    "nli/nli_for_simcse.csv": Artefact(SIMCSE_DATA, "nli_for_simcse.csv", SIMCSE_REVISION),
+    "SentEval": Artefact(SIMCSE_DATA, "senteval.tar", SIMCSE_REVISION),
 }
 
 

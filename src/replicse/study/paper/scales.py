@@ -116,7 +116,7 @@ class DataSource(Checked):
 
 
 class Download(Checked):
-    """Where a file below the data root comes from, where no hub carries it: an address, its licence, what it must be.
+    """Where a file below the data root comes from: an address, its licence, and what must lie there.
 
     `bytes` and `sha256` are those of what lies at the address, `member` the file wanted of a zip archive. `by_hand`
     says why a program cannot fetch it.
@@ -213,7 +213,7 @@ class Scale(Checked):
     @model_validator(mode="after")
     def _downloads_are_read(self) -> Self:
         read = [each.plain() for kind in (self.corpora, self.vectors) for each in kind.values()]
-        files = named_files(mappings([read, self.options]))
+        files = [*self.data.files, *named_files(mappings([read, self.options]))]
         for name in self.downloads:
             if name not in files:
                 raise Told(f'downloads: no corpus reads the file "{name}"{nearest(name, files)}')
