@@ -28,6 +28,7 @@ from replicse.world.world import write_world
 BERT, SIMCSE = "bert-base-uncased", "princeton-nlp/unsup-simcse-bert-base-uncased"
 SNLI, MULTINLI = "stanfordnlp/snli", "nyu-mll/multi_nli"
 ITEMS = {"simcse/table5": ["unsup-simcse-bert-base", "bert-base-whitening"], "repro/table4": ["none"]}
+VARIANT = "last-checkpoint"
 LABELS = ["entailment", "neutral", "contradiction"]
 CARD = """---
 configs:
@@ -154,6 +155,10 @@ def study(world, hub, tmp_path_factory):
     # The world's sets have sizes of their own.
     datasets = yaml.safe_load((folder / "workflow" / "datasets.yaml").read_text())
     (folder / "workflow" / "datasets.yaml").write_text(yaml.safe_dump(datasets | {"sizes": {}}))
+    # One variant is enough, and this one needs no training of its own.
+    protocols = folder / "workflow" / "papers" / "repro" / "protocols.yaml"
+    kept = [one for one in yaml.safe_load(protocols.read_text()) if one["id"] == VARIANT]
+    protocols.write_text(yaml.safe_dump(kept), encoding="utf-8")
     papers = {}
     for item in ITEMS:
         papers.setdefault(item.partition("/")[0], []).append(item.partition("/")[2])
@@ -263,7 +268,7 @@ def test_cells_have_intervals_and_verdicts_and_the_released_checkpoint_stands_be
 
 def test_variants_have_their_share_and_claims_are_judged(finished):
     shares = rows_of(finished / "results/rehearsal/adjudication.csv")
-    assert {row["protocol"] for row in shares} >= {"low-dropout", "last-checkpoint", "head-at-test"}
+    assert VARIANT in {row["protocol"] for row in shares}
     assert all(row["n_seeds"] == "5" and row["effect"] for row in shares)
     assert any(row["share"] for row in shares)
     judged = {row["ours"] for row in rows_of(finished / "results/rehearsal/claims.csv")}
@@ -277,6 +282,6 @@ def test_training_was_in_bf16_on_the_pinned_backbone(finished):
     specs = [
         json.loads(file.read_text()) for file in (finished / "results/rehearsal/runs").glob("*/spec.json")
     ]
-    assert len(specs) == 10, "five seeds, as described and with low dropout"
+    assert len(specs) == 5
     assert {spec["run"]["precision"] for spec in specs} == {"bf16"}
     assert {spec["run"]["init"]["revision"] for spec in specs} == {"4" * 40}

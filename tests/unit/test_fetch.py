@@ -218,7 +218,7 @@ def fetch(*words):
 def test_a_dry_run_lists_and_downloads_nothing(study, hub, capsys):
     assert fetch("simcse/table3", "--dry-run") == 0
     out = capsys.readouterr().out
-    assert "scale paper: 5 things to fetch for 1 items" in out
+    assert "scale paper: 5 to fetch, for 1 item" in out
     assert "some/pairs train*.jsonl" in out
     assert "  some/encoder" in out
     assert "MB of disk" in out

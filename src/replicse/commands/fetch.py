@@ -104,7 +104,7 @@ def _part(need: Need) -> None:
 
 def listed(plan: Plan, ways: list[tuple[Need, Way]]) -> Iterator[str]:
     """Yield the lines that say what is needed, how large it is, on whose terms, and what a person has to bring."""
-    yield f"scale {plan.scale.name}: {len(ways)} things to fetch for {len(plan.items)} items"
+    yield f"scale {plan.scale.name}: {len(ways)} to fetch, for {len(plan.items)} item{'s' * (len(plan.items) > 1)}"
     for need, _ in ways:
         yield f"{size_text(need.bytes):>9}  {need.name}" + (f"  ({need.licence})" if need.licence else "")
     yield amounts_text([need for need, _ in ways])
