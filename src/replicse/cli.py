@@ -26,6 +26,7 @@ VERBS = {
     "adjudicate": ("judge", "say which difference of protocol explains a gap"),
     "compare": ("compare", "hold two results folders of the same runs against each other"),
     "lock": ("lock", "resolve the commits of hub artefacts and show what differs from the lock file"),
+    "fetch": ("fetch", "download all that items need from outside, for a study without network"),
     "schemas": ("study", "write JSON schemas of all kinds of files, for editors"),
     "data": ("prepare", "prepare the data root: embedded world, local folder or hub download"),
     "tokenizer": ("prepare", "train a tokenizer, or make one of a vocabulary file"),

@@ -4,6 +4,7 @@ import pytest
 from places import ROOT
 
 from replicse.study.plan.cost import FILLED, passed_parameters, run_hours
+from replicse.study.plan.needs import amounts, needs
 from replicse.study.plan.planner import load_plan
 from replicse.study.plan.specs import Init, RunSpec
 
@@ -117,3 +118,22 @@ def test_the_plan_knows_the_size_of_every_generator(scale):
     if scale == "paper":
         assert sorted(hours, key=hours.get) == sizes
     assert None not in hours.values()
+
+
+def test_runs_that_only_searches_ask_for_are_told_apart():
+    values = {"scale": "paper", "papers": {"simcse": ["tableA1", "table3"]}, "seeds": [0]}
+    plan = load_plan(values, ROOT / "workflow")
+    rows = plan.cells["simcse/tableA1"]
+    tried = {plan.encoders[one].source.run for cell in rows for group in cell.jobs for one in group}
+    single = plan.runs_of(plan.item("simcse/table3"))
+    assert plan.searched() == tried - single
+    assert tried & single, "the search tries the value of the text too"
+
+
+def test_what_a_plan_downloads_is_counted_with_its_copies_on_the_disk():
+    values = {"scale": "paper", "papers": {"simcse": ["table3"]}, "seeds": [0]}
+    wanted = list(needs(load_plan(values, ROOT / "workflow")))
+    assert [need.name for need in wanted][3:] == ["bert-base-uncased"]
+    artefacts, weights = 89_800_000 + 120_000_000 + 49_000_000, wanted[3].bytes
+    assert weights == pytest.approx(440e6, rel=0.03)
+    assert amounts(wanted) == (artefacts + weights, 2 * (artefacts + weights), 0)

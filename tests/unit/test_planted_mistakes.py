@@ -37,7 +37,8 @@ KINDS = {
 # Mappings whose keys are names that a person chose: to misspell one of them need not be a mistake.
 NAMED = {
     *("backbones", "corpora", "tokenizers", "released", "vectors", "recipes", "queries", "also"),
-    *("models", "datasets", "readings"),
+    # Below `columns` of a hub data set stand the names that the hub has for them.
+    *("models", "datasets", "readings", "columns"),
 }
 # Mappings whose keys are names of something else: to misspell one of them always is.
 REFERRING = {
@@ -51,7 +52,7 @@ REFERRING = {
     "terms",
     "papers",
 }
-REFERRING |= {"rows", "sizes", "averages"}
+REFERRING |= {"rows", "sizes", "averages", "downloads"}
 # Text that says nothing to the machine, names that only others use, and what stands in a data set.
 FREE = {
     *(
@@ -73,6 +74,14 @@ FREE = {
         "id",
         "name",
         "hub",
+        "path",
+        "split",
+        "revision",
+        "licence",
+        "address",
+        "member",
+        "sha256",
+        "by_hand",
         "url",
         "file",
         "files",
@@ -883,8 +892,12 @@ def _in_scales() -> Iterator[Mistake]:
         yield edited(file, ("  wiki: {format: lines", "  wikipedia: {format: lines"), "wiki")
         yield edited(file, ("  wiki: {format: lines", "  a/b: {format: lines"), "a/b")
         yield edited(file, ("  wiki: {format: lines", "  qqp: {format: lines"), "qqp")
-        yield edited(file, ("labels: [entailment]", "labels: [entialment]"), "entialment")
-        yield edited(file, ("labels: [entailment]", "labels: []"), "labels")
+        if file == PAPER:
+            yield edited(file, ("keep: [entailment]", "keep: [entialment]"), "entialment")
+            yield edited(file, ("labels: [entailment, neutral, contradiction]", "labels: []"), "labels")
+        else:
+            yield edited(file, ("labels: [entailment]", "labels: [entialment]"), "entialment")
+            yield edited(file, ("labels: [entailment]", "labels: []"), "labels")
         yield edited(file, ("sample: &sample {rows: ", "sample: &sample {rows: -"), "sample.rows")
         yield edited(file, ("  retrieval:\n", "  retreival:\n"), "retreival")
         yield edited(file, ("    queries:\n", "    querys:\n"), "querys")

@@ -4,6 +4,7 @@ rule data:
         record=PATHS.data,
     log:
         f"logs/{SCALE}/data.log",
+    # Downloads: compute nodes may have no network.
     localrule: True
     conda:
         ENVIRONMENT
@@ -40,8 +41,8 @@ rule backbone:
         tokenizer=PATHS.backbone("{name}", "tokenizer.json"),
     log:
         f"logs/{SCALE}/backbone/{{name}}.log",
-    retries: 2
     localrule: True
+    retries: 2
     conda:
         ENVIRONMENT
     params:

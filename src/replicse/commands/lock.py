@@ -10,9 +10,10 @@ from huggingface_hub import HfApi
 
 from replicse.checked import read_yaml
 from replicse.commands import Action
-from replicse.data.hub import ABBREVIATED, ARTEFACTS, FAILURES, WAITS, retried
+from replicse.data.hub import ABBREVIATED, ARTEFACTS, FAILURES, retried
 from replicse.errors import BadInput, MissingData, nearest
 from replicse.files import write_text
+from replicse.study.paper.layers import mappings
 from replicse.study.paper.lock import LOCK, Lock, Pin, load_lock
 
 HEAD = "# Every hub artefact at its commit; `replicse lock` compares with the hub, with --write it pins.\n"
@@ -58,6 +59,9 @@ def artefacts(workflow: Path) -> dict[tuple[str, str], str]:
         for section in ("backbones", "released"):
             entries = [entry for entry in scale.get(section, {}).values() if "hub" in entry]
             named += [(("model", entry["hub"]), entry.get("revision") or "main") for entry in entries]
+        corpora = [one for one in mappings(scale) if one.get("format") == "hub-dataset"]
+        parts = [part for corpus in corpora for part in corpus["parts"]]
+        named += [(("dataset", part["path"]), part.get("revision") or "main") for part in parts]
     wanted: dict[tuple[str, str], str] = {}
     for key, revision in named:
         if wanted.setdefault(key, revision) != revision:
@@ -88,7 +92,7 @@ def commit_of(kind: str, name: str, revision: str) -> str:
         return next((commit for commit in commits if commit.startswith(revision)), None)
 
     try:
-        commit = retried(ask, WAITS)
+        commit = retried(ask)
     except FAILURES as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         problem = f"the commit of {name} at {revision} cannot be resolved ({reason})"

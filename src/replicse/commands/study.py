@@ -19,6 +19,7 @@ from replicse.study.paper.protocols import AS_DESCRIBED
 from replicse.study.paper.running_text import spoken_numbers
 from replicse.study.paper.scales import load_scale
 from replicse.study.paper.tables import Item
+from replicse.study.plan.needs import amounts, amounts_text, needs
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import (
@@ -95,11 +96,17 @@ def plan_verb(parser: ArgumentParser) -> Action:
             }
             for item in plan.items.values()
         ]
+        wanted = list(needs(plan))
+        download, disk, _ = amounts(wanted)
         totals = {
             "runs": len(plan.runs),
             "hours": plan.hours(plan.runs),
+            "searched": {"runs": len(searched := plan.searched()), "hours": plan.hours(searched)},
+            "released": len(plan.downloaded()),
             "encoders": len(plan.encoders),
             "stores": len(plan.stores),
+            "download_bytes": download,
+            "disk_bytes": disk,
         }
         device = plan.scale.cost.device
         if arguments.json:
@@ -117,6 +124,15 @@ def plan_verb(parser: ArgumentParser) -> Action:
             f" columns, evaluated as {totals['encoders']} encoders"
         )
         print(f"estimated training time of the distinct runs: {hours_text(totals['hours'])} h on {device}")
+        if searched:
+            hours = hours_text(plan.hours(plan.runs.keys() - searched))
+            print(f"without the {len(searched)} runs that only searches ask for: {hours} h")
+        if totals["released"]:
+            print(
+                f"without any training: {totals['released']} encoders as others released them (snakemake released)"
+            )
+        if wanted:
+            print(f"{amounts_text(wanted)} (replicse fetch --dry-run lists it)")
         print("\n".join(notes(plan)), end="\n" if plan.unpinned else "")
 
     return action

@@ -43,12 +43,13 @@ def _check_rows(count: int, root: Path, corpus: registry.Corpus) -> None:
     """Raise BadInput where a corpus has not the rows that its recipe expects."""
     if corpus.rows is None or abs(count - corpus.rows) <= (0.1 * corpus.rows if corpus.about else 0):
         return
-    named = getattr(corpus, "files", None) or [getattr(corpus, "file", corpus.format)]
-    files = " and ".join(str(root / file) for file in named)
+    if corpus.format == "hub-dataset":
+        source, remedy = " and ".join(dict.fromkeys(part.path for part in corpus.parts)), "look at its commit"
+    else:
+        named = getattr(corpus, "files", None) or [getattr(corpus, "file", corpus.format)]
+        source, remedy = " and ".join(str(root / file) for file in named), "fetch the file again"
     expected = f"{'about ' if corpus.about else ''}{corpus.rows:,}"
-    raise BadInput(
-        f"{files}: {count:,} rows of corpus {corpus.name}; expected {expected}; fetch the file again"
-    )
+    raise BadInput(f"{source}: {count:,} rows of corpus {corpus.name}; expected {expected}; {remedy}")
 
 
 def labels_of(columns: Mapping[str, Sequence[str]]) -> list[float] | None:
@@ -133,10 +134,15 @@ def nli(root: Path, corpus: registry.Nli) -> Iterator[Row]:
     Rows lacking a contradiction were dropped for the official triples too (methods 1.1).
     """
     labels = [getattr(corpus, role) for role in corpus.columns[1:]]
-    by_premise: dict[str, dict[str, str]] = {}
-    for premise, hypothesis, label in _nli_rows(root, corpus.files):
-        by_premise.setdefault(premise, {}).setdefault(label, hypothesis)
-    for premise, hypotheses in by_premise.items():
+    return by_premise(_nli_rows(root, corpus.files), labels)
+
+
+def by_premise(rows: Iterable[tuple[str, str, str]], labels: Sequence[str]) -> Iterator[Row]:
+    """Yield each premise with its first hypothesis of every label; `rows` are premise, hypothesis, label."""
+    found: dict[str, dict[str, str]] = {}
+    for premise, hypothesis, label in rows:
+        found.setdefault(premise, {}).setdefault(label, hypothesis)
+    for premise, hypotheses in found.items():
         if all(label in hypotheses for label in labels):
             yield (premise, *(hypotheses[label] for label in labels))
 

@@ -1,5 +1,6 @@
 """The `hub` data source: training data, evaluation sets and encoders, downloaded at pinned revisions."""
 
+import hashlib
 import pickle
 import re
 import shutil
@@ -8,10 +9,11 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
-from huggingface_hub import constants, errors, hf_hub_download
+from huggingface_hub import constants, errors, hf_hub_download, snapshot_download
 
 from replicse.data.corpora import csv_records
 from replicse.data.sts import read_lines
@@ -24,6 +26,9 @@ RECORD = "hub.json"
 WAITS = (5.0, 20.0)  # seconds between tries, on top of the retries of huggingface_hub itself
 FAILURES = (OSError, errors.HTTPError, errors.EntryNotFoundError)
 ABBREVIATED = re.compile("[0-9a-f]{7,39}")
+FULL = "name all of its 40 digits, which replicse lock finds"
+CHECKSUM = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
+CARD = "README.md"
 Result = TypeVar("Result")
 
 
@@ -50,7 +55,7 @@ ARTEFACTS = {
 
 
 def materialise(
-    root: Path, wanted: Iterable[str], commit: str, waits: Sequence[float] = WAITS
+    root: Path, wanted: Iterable[str], commit: str, waits: Sequence[float] | None = None
 ) -> list[dict[str, Any]]:
     """Download the wanted ARTEFACTS at a commit into a data root and return `{name, sha256, revision, rows}` of each.
 
@@ -74,8 +79,37 @@ def materialise(
     return records
 
 
+def cached_artefacts(wanted: Iterable[str], commit: str, target: Path) -> list[Path]:
+    """Return the paths of the wanted ARTEFACTS in the hub's cache, fetched where they are not there."""
+    return [_fetch(replace(ARTEFACTS[name], revision=commit), target / name, None)[0] for name in wanted]
+
+
+def cached_encoder(
+    repository: str, revision: str | None, folder: Path, waits: Sequence[float] | None = None
+) -> tuple[list[Path], str]:
+    """Return the files of an encoder in the hub's cache, fetched where they are not there, and its full commit.
+
+    They are its config, its weights, and its tokenizer or the vocabulary that one is built from. Raises MissingData,
+    which names `folder` as another place for them, where the hub does not answer or does not have them.
+    """
+
+    def fetch(*names: str) -> list[Path]:
+        return [_fetch(Artefact(repository, name, commit, "model"), folder, waits)[0] for name in names]
+
+    config, commit = _fetch(Artefact(repository, "config.json", revision or "main", "model"), folder, waits)
+    weights = _first_of(lambda: fetch("model.safetensors"), lambda: fetch("pytorch_model.bin"))
+    tokenizer = _first_of(
+        lambda: fetch("tokenizer.json"),
+        lambda: fetch("vocab.json", "merges.txt"),
+        lambda: fetch("vocab.txt"),
+    )
+    if tokenizer[0].name == "vocab.txt":
+        tokenizer += _first_of(lambda: fetch("tokenizer_config.json"), list)
+    return [config, *weights, *tokenizer], commit
+
+
 def download_encoder(
-    repository: str, revision: str | None, folder: Path, waits: Sequence[float] = WAITS
+    repository: str, revision: str | None, folder: Path, waits: Sequence[float] | None = None
 ) -> Path:
     """Download an encoder as `config.json`, `model.safetensors` and `tokenizer.json`; return the folder.
 
@@ -84,31 +118,51 @@ def download_encoder(
     each file. Raises MissingData where the hub does not answer or does not have the files.
     """
     folder = Path(folder)
-    config, commit = _fetch(Artefact(repository, "config.json", revision or "main", "model"), folder, waits)
-
-    def fetch(path: str) -> Path:
-        return _fetch(Artefact(repository, path, commit, "model"), folder, waits)[0]
-
-    copy_file(config, folder / "config.json")
-    _first_of(
-        lambda: copy_file(fetch("model.safetensors"), folder / "model.safetensors"),
-        lambda: _convert_weights(fetch("pytorch_model.bin"), folder / "model.safetensors"),
-    )
-    tokenizer = folder / "tokenizer.json"
-    _first_of(
-        lambda: copy_file(fetch("tokenizer.json"), tokenizer),
-        lambda: _save(tokenizer_from_merges(fetch("vocab.json"), fetch("merges.txt")), tokenizer),
-        lambda: _save(tokenizer_from_vocabulary(fetch("vocab.txt"), _is_uncased(fetch)), tokenizer),
-    )
+    cached, commit = cached_encoder(repository, revision, folder, waits)
     names = ("config.json", "model.safetensors", "tokenizer.json")
+    given = {path.name: path for path in cached}
+    for name in given.keys() & set(names):
+        copy_file(given[name], folder / name)
+    if "pytorch_model.bin" in given:
+        _convert_weights(given["pytorch_model.bin"], folder / "model.safetensors")
+    if "merges.txt" in given:
+        _save(tokenizer_from_merges(given["vocab.json"], given["merges.txt"]), folder / "tokenizer.json")
+    elif "vocab.txt" in given:
+        # BERT is uncased where nothing else is said.
+        casing = read_json(given["tokenizer_config.json"]) if "tokenizer_config.json" in given else {}
+        uncased = casing.get("do_lower_case", True)
+        _save(tokenizer_from_vocabulary(given["vocab.txt"], uncased), folder / "tokenizer.json")
     files = {name: sha256_of(folder / name) for name in names}
     write_json(folder / RECORD, {"repository": repository, "revision": commit, "sha256": files})
     return folder
 
 
-def retried(action: Callable[[], Result], waits: Sequence[float]) -> Result:
-    """Return the result of an action, tried again after each wait while the hub may recover by itself."""
-    for wait in waits:
+def cached_folder(
+    repository: str, revision: str, patterns: Sequence[str], waits: Sequence[float] | None = None
+) -> Path:
+    """Return the folder of a data set at a revision in the hub's cache, its files of these patterns fetched.
+
+    Raises MissingData where the hub does not answer or refuses, and where a file is not what the hub says it is.
+    """
+    if ABBREVIATED.fullmatch(revision):
+        raise BadInput(f"{repository} at {revision}: an abbreviated commit; {FULL}")
+    where = {"repo_type": "dataset", "revision": revision, "allow_patterns": list(patterns)}
+    try:
+        folder = Path(retried(lambda: snapshot_download(repository, **where), waits))
+    except FAILURES as error:
+        what = f"{' and '.join(patterns)} of {repository} at {revision}"
+        raise MissingData(
+            _not_downloaded(what, repository, "dataset", error, "connect to the hub")
+        ) from error
+    for path in folder.rglob("*"):
+        if any(fnmatchcase(path.relative_to(folder).as_posix(), pattern) for pattern in patterns):
+            _check_content(path)
+    return folder
+
+
+def retried(action: Callable[[], Result], waits: Sequence[float] | None = None) -> Result:
+    """Return the result of an action, tried again after each wait (WAITS) while the hub may recover by itself."""
+    for wait in WAITS if waits is None else waits:
         try:
             return action()
         except FAILURES as error:
@@ -119,24 +173,53 @@ def retried(action: Callable[[], Result], waits: Sequence[float]) -> Result:
 
 
 def _may_recover(error: BaseException) -> bool:
-    status = getattr(getattr(error, "response", None), "status_code", None)
+    # The hub's library tells the status by a response, urllib by itself.
+    status = getattr(getattr(error, "response", None), "status_code", None) or getattr(error, "code", None)
     return not constants.HF_HUB_OFFLINE and (status is None or status == 429 or status >= 500)
 
 
-def _fetch(artefact: Artefact, target: Path, waits: Sequence[float]) -> tuple[Path, str]:
+def _fetch(artefact: Artefact, target: Path, waits: Sequence[float] | None) -> tuple[Path, str]:
     """Return the path of an artefact in the hub's cache and its full commit; MissingData where it fails."""
     if ABBREVIATED.fullmatch(artefact.revision):
-        what = f"{artefact.repository} at {artefact.revision}: an abbreviated commit"
-        raise BadInput(f"{what}; name all of its 40 digits, which replicse lock finds")
+        raise BadInput(f"{artefact.repository} at {artefact.revision}: an abbreviated commit; {FULL}")
     try:
         cached = retried(lambda: _download(artefact), waits)
     except FAILURES as error:
         what = f"{artefact.path} of {artefact.repository} at {artefact.revision}"
-        reason = " ".join(str(error.__cause__ or error).split()) or type(error).__name__
         remedy = f"connect to the hub, or put it at {target} and set data.source to local"
-        raise MissingData(f"{what} cannot be downloaded ({reason}); {remedy}") from error
+        raise MissingData(_not_downloaded(what, artefact.repository, artefact.kind, error, remedy)) from error
+    _check_content(cached)
     # The cache keeps a file under snapshots/<commit>, which says what a branch or tag stands for.
     return cached, cached.parents[len(PurePosixPath(artefact.path).parts) - 1].name
+
+
+def _not_downloaded(what: str, repository: str, kind: str, error: Exception, remedy: str) -> str:
+    """Return the sentence of a download that failed; of a gated repository, where access is asked for."""
+    reason = " ".join(str(error.__cause__ or error).split()) or type(error).__name__
+    if isinstance(error, errors.GatedRepoError) or isinstance(error.__cause__, errors.GatedRepoError):
+        page = f"{constants.ENDPOINT}/{'datasets/' if kind == 'dataset' else ''}{repository}"
+        reason, remedy = "the repository is gated", f"ask for access at {page}, then run hf auth login"
+    return f"{what} cannot be downloaded ({reason}); {remedy}"
+
+
+def _check_content(cached: Path) -> None:
+    """Raise MissingData where a file of the hub's cache is not what the hub says, and remove it from there.
+
+    The cache names a file by the hub's ETag: the sha256 of a large file, the git blob id of a small one.
+    """
+    blob = cached.resolve()
+    if blob == cached or not CHECKSUM.fullmatch(blob.name):
+        return
+    if len(blob.name) == 64:
+        found = sha256_of(blob)
+    else:
+        content = blob.read_bytes()
+        found = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+    if found != blob.name:
+        blob.unlink()
+        cached.unlink()
+        sums = f"its checksum is {found[:12]}, but the hub says {blob.name[:12]}"
+        raise MissingData(f"{cached.name}: {sums}; it was removed, fetch it again")
 
 
 def _download(artefact: Artefact) -> Path:
@@ -144,8 +227,8 @@ def _download(artefact: Artefact) -> Path:
     return Path(hf_hub_download(artefact.repository, artefact.path, **where))
 
 
-def _first_of(*attempts: Callable[[], None]) -> None:
-    """Make the first attempt whose files the hub has; the error of the preferred one if it has none."""
+def _first_of(*attempts: Callable[[], list[Path]]) -> list[Path]:
+    """Return the files of the first attempt that the hub has; the error of the preferred one if it has none."""
     problems = []
     for attempt in attempts:
         try:
@@ -206,11 +289,3 @@ def _convert_weights(source: Path, target: Path) -> None:
 def _save(tokenizer: Any, target: Path) -> None:
     with written_aside(target) as temporary:
         tokenizer.save(str(temporary))
-
-
-def _is_uncased(fetch: Callable[[str], Path]) -> bool:
-    """Return what `tokenizer_config.json` says, or that BERT is uncased where there is none."""
-    try:
-        return read_json(fetch("tokenizer_config.json")).get("do_lower_case", True)
-    except MissingData:
-        return True

@@ -1,12 +1,13 @@
 """Formats of training corpora, the keys of each, and the columns they give."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replicse.checked import Checked, Count, Id, Rate, Text, Whole
+from replicse.checked import Checked, Count, Id, Rate, Text, Told, Whole
+from replicse.errors import nearest
 
 StsName = Literal["STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R"]
 STS_TASKS: tuple[str, ...] = StsName.__args__
@@ -67,18 +68,22 @@ class OneFile(CorpusFormat):
     file: DataFile
 
 
-class Lines(OneFile):
+class OneColumn(CorpusFormat):
+    """A corpus of single sentences."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the one column."""
+        return ("text",)
+
+
+class Lines(OneColumn, OneFile):
     """One sentence a line; those outside `min_words` to `max_words` are dropped."""
 
     implementation: ClassVar[str] = "replicse.data.corpora:lines"
     format: Literal["lines"]
     min_words: Count | None = None
     max_words: Count | None = None
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Return the one column."""
-        return ("text",)
 
 
 class Triples(OneFile):
@@ -139,19 +144,14 @@ class Captions(OneFile):
     format: Literal["captions"]
 
 
-class CaptionLines(OneFile):
+class CaptionLines(OneColumn, OneFile):
     """Every caption by itself."""
 
     implementation: ClassVar[str] = "replicse.data.corpora:caption_lines"
     format: Literal["caption-lines"]
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Return the one column."""
-        return ("text",)
 
-
-class StsSentences(CorpusFormat):
+class StsSentences(OneColumn):
     """The sentences of a similarity set."""
 
     implementation: ClassVar[str] = "replicse.data.corpora:sts_sentences"
@@ -164,11 +164,6 @@ class StsSentences(CorpusFormat):
         if self.split != "test" and self.task not in STS_DEV_TASKS:
             raise ValueError(f"split test; {self.task} has no other")
         return self
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Return the one column."""
-        return ("text",)
 
 
 class Part(Checked):
@@ -199,16 +194,88 @@ class Labelled(OneFile):
         return ("first", "second")[: len(self.sentences)]
 
 
-class LabelledLines(Labelled):
+class LabelledLines(OneColumn, Labelled):
     """The distinct sentences of a labelled file, both sides of its pairs, in file order."""
 
     implementation: ClassVar[str] = "replicse.data.corpora:labelled_lines"
     format: Literal["labelled-lines"]
 
+
+class HubPart(Checked):
+    """Rows of a data set of the hub: one split of one of its configurations, as its card names them.
+
+    `files` names data files instead, where there is no card, or it leaves them out. `revision` is what the commit is
+    looked up of; the planner puts the commit of hub.lock.yaml in its place. `licence` and `bytes`, what is downloaded,
+    are told to the user and are part of no name.
+    """
+
+    path: Text
+    name: Text | None = None
+    split: Text = "train"
+    files: Text | None = None
+    revision: Text = "main"
+    licence: Annotated[Text | None, Field(exclude=True)] = None
+    bytes: Annotated[Count | None, Field(exclude=True)] = None
+
+
+HubColumn = Literal[
+    "anchor", "positive", "negative", "text", "first", "second", "premise", "hypothesis", "captions", "label"
+]
+Classes = dict[Literal["positive", "negative", "neutral"], Text]
+# What each map reads; any columns where it is not named.
+MAP_READS = {"by-premise": ("premise", "hypothesis", "label"), "caption-pairs": ("captions",)}
+
+
+class HubDataset(CorpusFormat):
+    """Rows of one or several parts of data sets of the hub, read by the library `datasets`.
+
+    `columns` says what each column of the hub is here. `labels` names the numbers of the label; rows of other numbers
+    (SNLI's -1, where annotators did not agree) are dropped, and with `keep` those of other labels. A `map` makes rows
+    of them: `by-premise` as the format nli does, of the labels in `classes`; `caption-pairs` all pairs of a list of
+    captions; `lines` every text by itself.
+    """
+
+    implementation: ClassVar[str] = "replicse.data.hub_datasets:hub_dataset"
+    format: Literal["hub-dataset"]
+    parts: Annotated[tuple[HubPart, ...], Field(min_length=1)]
+    read: Annotated[dict[Text, HubColumn], Field(alias="columns", min_length=1)]
+    labels: tuple[Text, ...] = ()
+    keep: tuple[Text, ...] = ()
+    map: Literal["by-premise", "caption-pairs", "lines"] | None = None
+    classes: Classes = {"positive": "entailment", "negative": "contradiction"}
+
+    @model_validator(mode="after")
+    def _fits_its_map(self) -> Self:
+        given = sorted(self.read.values())
+        wanted = sorted(MAP_READS.get(self.map, set(given)))
+        if given != wanted:
+            raise ValueError(f"columns that are {', '.join(wanted)}, each once")
+        if bool(self.labels) != ("label" in given):
+            raise ValueError("labels beside a column that is the label, and only there")
+        classes = self.classes.values() if self.map == "by-premise" else ()
+        unknown = [label for label in (*self.keep, *classes) if label not in self.labels]
+        if unknown:
+            raise Told(f'no label is named "{unknown[0]}"{nearest(unknown[0], self.labels)}')
+        return self
+
+    def pinned(self, commit: Callable[[str], str | None]) -> Self:
+        """Return the corpus with each part at the commit of its data set, where one is known."""
+        parts = [
+            part.model_copy(update={"revision": commit(part.path) or part.revision}) for part in self.parts
+        ]
+        return self.model_copy(update={"parts": tuple(parts)})
+
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the one column."""
-        return ("text",)
+        """Return the columns that the map makes, or those that are read."""
+        match self.map:
+            case "by-premise":
+                return ("anchor", *self.classes)
+            case "caption-pairs":
+                return super().columns
+            case "lines":
+                return ("text",)
+        return tuple(column for column in self.read.values() if column != "label")
 
 
 # The registry: every format, told apart by `format`.
@@ -223,7 +290,8 @@ Corpus = Annotated[
     | CaptionLines
     | StsSentences
     | Labelled
-    | LabelledLines,
+    | LabelledLines
+    | HubDataset,
     Field(discriminator="format"),
 ]
 

@@ -167,3 +167,14 @@ SIZES = {
     "bert_uncased_L-4_H-256_A-4": (4, 256),
     "bert_uncased_L-2_H-128_A-2": (2, 128),
 }
+
+
+def weight_bytes(hub: str) -> int | None:
+    """Return about how many bytes the fp32 weights of a hub encoder have, by the size in its name; None for no such."""
+    name = hub.rpartition("/")[2].lower()
+    near = [key for key in SIZES if key.lower() in name or key.removesuffix("-uncased") in name]
+    if not near:
+        return None
+    layers, width = SIZES[max(near, key=len)]
+    vocabulary = 50_265 if "roberta" in name else 30_522
+    return 4 * (12 * layers * width**2 + (vocabulary + 512) * width)

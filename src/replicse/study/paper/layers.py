@@ -1,6 +1,6 @@
 """Plain data laid over plain data: how a row stands over its table, a recipe over what it is like."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 from typing import Any
 
@@ -29,3 +29,18 @@ def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     if any(key in above for key in SOURCES):
         below = {key: entry for key, entry in below.items() if key not in SOURCES}
     return merged(below, above)
+
+
+def mappings(value: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield every mapping of plain data, outer ones first."""
+    if isinstance(value, Mapping):
+        yield value
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    for each in inner:
+        yield from mappings(each)
+
+
+def named_files(values: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the files below the data root that mappings name, sorted; a part of a hub data set names its own."""
+    named = (one.get(key) for one in values if "path" not in one for key in ("file", "files", "vocabulary"))
+    return sorted({file for each in named if each for file in ([each] if isinstance(each, str) else each)})

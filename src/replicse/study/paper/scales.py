@@ -9,9 +9,11 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from replicse.checked import Checked, Count, Id, Positive, Text, Told, Whole, checked_yaml
 from replicse.errors import BadInput, nearest
-from replicse.registry.corpora import Corpus, DataFile
+from replicse.registry.corpora import Corpus, DataFile, HubDataset, corpus_of
 from replicse.registry.encoders import Engine, Pooling, Precision, WordVectors
 from replicse.registry.suites import SUITES
+from replicse.study.paper.layers import mappings, named_files
+from replicse.study.paper.lock import Lock
 from replicse.study.paper.recipes import (
     AUGMENTATIONS,
     Draw,
@@ -113,6 +115,21 @@ class DataSource(Checked):
     files: tuple[DataFile, ...] = ()
 
 
+class Download(Checked):
+    """Where a file below the data root comes from: an address, its licence, and what must lie there.
+
+    `bytes` and `sha256` are those of what lies at the address, `member` the file wanted of a zip archive. `by_hand`
+    says why a program cannot fetch it.
+    """
+
+    address: Text
+    licence: Text
+    bytes: Count | None = None
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$", strict=True)] | None = None
+    member: Text | None = None
+    by_hand: Text | None = None
+
+
 class Cost(Checked):
     """The device that hours are estimated for, and its sustained operations per second."""
 
@@ -140,6 +157,7 @@ class Scale(Checked):
     tokenizers: dict[Id, TokenizerRecipe] = {}
     released: dict[Id, Released] = {}
     vectors: dict[Id, WordVectors] = {}
+    downloads: dict[DataFile, Download] = {}
     options: dict[str, dict[str, Any]] = {}
     augmentations: dict[str, dict[str, Any]] = {}
     adjust: tuple[Adjust, ...] = ()
@@ -192,6 +210,15 @@ class Scale(Checked):
                 )
         return self
 
+    @model_validator(mode="after")
+    def _downloads_are_read(self) -> Self:
+        read = [each.plain() for kind in (self.corpora, self.vectors) for each in kind.values()]
+        files = [*self.data.files, *named_files(mappings([read, self.options]))]
+        for name in self.downloads:
+            if name not in files:
+                raise Told(f'downloads: no corpus reads the file "{name}"{nearest(name, files)}')
+        return self
+
     def corpus(self, name: str, where: str) -> dict[str, Any]:
         """Return the recipe of a corpus under its symbolic name; its expected rows are no part of it."""
         recipe = self.named("corpora", name, where).plain()
@@ -200,6 +227,12 @@ class Scale(Checked):
     def expected(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
         """Return the recipe of a corpus with the rows that a job is to find: they are part of no name."""
         return {**recipe, **self.corpora[recipe["name"]].plain()}
+
+    def pinned(self, lock: Lock) -> Self:
+        """Return the scale with the corpora of the hub at the commits of a lock."""
+        return self.model_copy(
+            update={kind: _pinned(getattr(self, kind), lock) for kind in ("corpora", "options")}
+        )
 
     def rows(self, name: str) -> int | None:
         """Return the rows a corpus is expected to have, where the scale says so."""
@@ -261,6 +294,17 @@ class Scale(Checked):
                 part[key] = rule.set
             run = {**run, section: part}
         return run
+
+
+def _pinned(value: Any, lock: Lock) -> Any:
+    """Return corpora, or plain data that may hold some, with those of the hub at the commits of a lock."""
+    if isinstance(value, HubDataset):
+        return value.pinned(lock.revision)
+    if not isinstance(value, Mapping):
+        return value
+    if value.get("format") == "hub-dataset":
+        return corpus_of(value).pinned(lock.revision).plain()
+    return {key: _pinned(entry, lock) for key, entry in value.items()}
 
 
 def load_scale(path: Path) -> Scale:

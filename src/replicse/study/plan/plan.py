@@ -125,6 +125,16 @@ class Plan:
         """Return the ids of all runs an item needs, chained ones included."""
         return self.chain(self.trained(self.cells[item.id]))
 
+    def searched(self) -> set[str]:
+        """Return the runs that only cells with several jobs per seed ask for: grids and random searches."""
+        cells = [cell for each in self.cells.values() for cell in each]
+        single = [cell for cell in cells if all(len(group) == 1 for group in cell.jobs)]
+        return self.chain(self.trained(cells)) - self.chain(self.trained(single))
+
+    def downloaded(self) -> list[str]:
+        """Return the encoders that are evaluated as others released them."""
+        return [name for name, encoder in self.encoders.items() if encoder.source.hub]
+
     def chain(self, runs: Iterable[str]) -> set[str]:
         """Return some runs and all that they stand on."""
         found: set[str] = set()

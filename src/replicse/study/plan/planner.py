@@ -17,6 +17,7 @@ from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import AS_DESCRIBED, ON_BACKBONE, changed, variants, varied
 from replicse.study.paper.scales import Scale, load_scale
 from replicse.study.paper.tables import AnyColumn, Item, Row
+from replicse.study.plan.needs import hub_parts
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Cell, Plan, backbone_id, tokenizer_id
 from replicse.study.plan.specs import EncoderSource, EncoderSpec, RunSpec, Trajectory, digest
@@ -48,14 +49,16 @@ def plan_of(
     config: Config, papers: dict[str, Paper], workflow: Path, file: str = "config.yaml", only: str = ""
 ) -> Plan:
     """Return the plan of a checked config over papers that are loaded."""
-    scale = chosen_scale(config, workflow, file)
+    lock = load_lock(workflow)
+    scale = chosen_scale(config, workflow, file).pinned(lock)
     plan = Plan(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
-    planner = Planner(plan, load_lock(workflow))
-    plan.unpinned |= set(planner.lock.unpinned([SIMCSE_DATA] if plan.source == "hub" else []))
+    planner = Planner(plan, lock)
     items = list(chosen_items(config, papers, file))
     for item in items:
         if only in ("", item.id):
             planner.add(item)
+    wanted = [SIMCSE_DATA] if plan.source == "hub" else []
+    plan.unpinned |= set(lock.unpinned([*wanted, *(part.path for part in hub_parts(plan))]))
     if not plan.items:
         raise BadInput(f'{file}: the study has no item "{only}"{nearest(only, [item.id for item in items])}')
     return plan

@@ -1,0 +1,148 @@
+"""The verb `fetch`: everything that items read from outside, and nothing else, before a study runs without network."""
+
+import json
+import shutil
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from huggingface_hub import constants
+
+from replicse.commands import Action
+from replicse.commands.study import add_study_arguments, chosen_config
+from replicse.data.download import download
+from replicse.data.hub import cached_artefacts, cached_encoder
+from replicse.errors import BadInput, Failed, MissingData
+from replicse.study.paper.lock import LOCK, SIMCSE_DATA, load_lock
+from replicse.study.plan.needs import Need, amounts, amounts_text, needs, size_text
+from replicse.study.plan.plan import Plan
+from replicse.study.plan.planner import load_plan
+
+
+def fetch_verb(parser: ArgumentParser) -> Action:
+    """Download what the items of a study need; with --dry-run, say what that is."""
+    add_study_arguments(parser, "replicse fetch --scale paper simcse/table5 --dry-run")
+    parser.add_argument("items", nargs="*", metavar="ITEM", help="paper/item; default: all of the config")
+    parser.add_argument("--dry-run", action="store_true", help="list what is needed; download nothing")
+
+    def action(arguments: Namespace) -> None:
+        config, file = chosen_config(arguments)
+        if arguments.items:
+            config = {**config, "papers": by_paper(arguments.items)}
+        plan = load_plan(config, arguments.workflow, file)
+        ways = [(need, way(need, plan)) for need in needs(plan)]
+        if arguments.json:
+            told = [
+                {"kind": need.kind, "name": need.name, "bytes": need.bytes, "licence": need.licence}
+                for need, _ in ways
+            ]
+            print(json.dumps(told, indent=1))
+        else:
+            print("\n".join(listed(plan, ways)))
+        if not arguments.dry_run:
+            check_room([need for need, _ in ways])
+            fetch_all(ways)
+
+    return action
+
+
+def by_paper(items: list[str]) -> dict[str, list[str]]:
+    """Return items by paper, as a config names them; an item is given as paper/item or by its target paper_item."""
+    found: dict[str, list[str]] = {}
+    for item in items:
+        paper, mark, name = item.partition("/" if "/" in item else "_")
+        if not mark:
+            raise BadInput(f'"{item}" is no item; name it as paper/item, for example simcse/table5')
+        found.setdefault(paper, []).append(name)
+    return found
+
+
+# What brings a need, or a sentence where a person has to.
+Way = Callable[[], object] | str
+
+
+def way(need: Need, plan: Plan) -> Way:
+    """Return how a need is brought; nothing is done for a file that lies in the data root already."""
+    own = Path(plan.paths.data).parent / "data"
+    match need.kind:
+        case "artefact":
+            return partial(_artefact, need.name, plan.workflow, own)
+        case "part":
+            return partial(_part, need)
+        case "encoder":
+            return partial(
+                cached_encoder, need.source["hub"], need.source["revision"], Path(need.source["folder"])
+            )
+        case "mteb":
+            return "the library mteb downloads them when it first evaluates; let that run with the network"
+    target = own / need.name
+    if target.exists():
+        return lambda: None
+    if need.source is None:
+        return f"no address is known; put it at {target}"
+    if need.source.by_hand:
+        return f"{need.source.by_hand}; it comes from {need.source.address}; put it at {target}"
+    return partial(download, need.source, target)
+
+
+def _artefact(name: str, workflow: Path, own: Path) -> None:
+    commit = load_lock(workflow).revision(SIMCSE_DATA)
+    if commit is None:
+        raise MissingData(
+            f"{workflow / LOCK}: no commit of {SIMCSE_DATA}; run replicse lock --write {SIMCSE_DATA}"
+        )
+    cached_artefacts([name], commit, own)
+
+
+def _part(need: Need) -> None:
+    from replicse.data.hub_datasets import open_part
+
+    open_part(need.source)
+
+
+def listed(plan: Plan, ways: list[tuple[Need, Way]]) -> Iterator[str]:
+    """Yield the lines that say what is needed, how large it is, on whose terms, and what a person has to bring."""
+    yield f"scale {plan.scale.name}: {len(ways)} to fetch, for {len(plan.items)} item{'s' * (len(plan.items) > 1)}"
+    for need, _ in ways:
+        yield f"{size_text(need.bytes):>9}  {need.name}" + (f"  ({need.licence})" if need.licence else "")
+    yield amounts_text([need for need, _ in ways])
+    yield from (f"by hand: {need.name}: {how}" for need, how in ways if isinstance(how, str))
+
+
+def check_room(wanted: list[Need]) -> None:
+    """Raise BadInput where the disk of the hub's cache has less room than all takes in the end."""
+    place = Path(constants.HF_HUB_CACHE)
+    while not place.exists():
+        place = place.parent
+    free, (_, disk, _) = shutil.disk_usage(place).free, amounts(wanted)
+    if free < disk:
+        raise BadInput(
+            f"{place}: {size_text(free)} are free, but {size_text(disk)} are needed; free some, or move HF_HOME"
+        )
+
+
+def fetch_all(ways: list[tuple[Need, Way]]) -> None:
+    """Fetch one after another; what fails is told and does not keep the others.
+
+    Raises MissingData after downloads that failed, Failed where something is left to do by hand.
+    """
+    failed = 0
+    for place, (need, bring) in enumerate(ways, 1):
+        if isinstance(bring, str):
+            continue
+        print(f"[{place}/{len(ways)}] {need.name}", file=sys.stderr, flush=True)
+        try:
+            bring()
+        except BadInput as problem:
+            failed += 1
+            print(f"replicse fetch: {problem}", file=sys.stderr, flush=True)
+    if failed:
+        raise MissingData(
+            f"{failed} of {len(ways)} could not be fetched; run it again, it goes on where it was"
+        )
+    left = [need.name for need, how in ways if isinstance(how, str)]
+    if left:
+        raise Failed(f"fetched all but what is brought by hand: {', '.join(left)}")
+    print(f"fetched all {len(ways)}; a study of these items runs with HF_HUB_OFFLINE=1")

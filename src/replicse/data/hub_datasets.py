@@ -1,0 +1,125 @@
+"""Corpora of the hub: their files at a pinned commit, read by the library `datasets` through its Arrow cache."""
+
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from huggingface_hub import DatasetCard
+
+from replicse.data.corpora import Row, by_premise
+from replicse.data.hub import CARD, cached_folder
+from replicse.data.sts import one_spaced
+from replicse.errors import BadInput, MissingData, nearest
+from replicse.registry.corpora import HubDataset, HubPart
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+READERS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".csv": "csv", ".arrow": "arrow"}
+
+
+def hub_dataset(root: Path, corpus: HubDataset) -> Iterator[Row]:
+    """Yield the rows of a hub corpus, its parts after each other; nothing of it lies below the data root."""
+    rows = (row for part in corpus.parts for row in _part_rows(part, corpus))
+    match corpus.map:
+        case "by-premise":
+            order = [list(corpus.read.values()).index(name) for name in ("premise", "hypothesis", "label")]
+            ordered = (tuple(row[place] for place in order) for row in rows)
+            return by_premise(ordered, list(corpus.classes.values()))
+        case "caption-pairs":
+            return (pair for (captions,) in rows for pair in combinations(captions, 2))
+        case "lines":
+            texts = (
+                text for row in rows for each in row for text in ([each] if isinstance(each, str) else each)
+            )
+            return ((text,) for text in texts)
+    kept = [place for place, name in enumerate(corpus.read.values()) if name != "label"]
+    return (tuple(row[place] for place in kept) for row in rows)
+
+
+def part_files(part: HubPart) -> list[Path]:
+    """Return the data files of a part in the hub's cache, fetched where they are not there; sorted by name.
+
+    The split's files are those that the card of the data set names, or `files`. Raises BadInput where there are none.
+    """
+    patterns = [part.files] if part.files else _told_by_card(part)
+    folder = cached_folder(part.path, part.revision, patterns)
+    found = sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and any(fnmatchcase(path.relative_to(folder).as_posix(), each) for each in patterns)
+    )
+    if not found:
+        raise MissingData(
+            f"{part.path} at {part.revision}: no file {' or '.join(patterns)}; mend files, name or split of the corpus"
+        )
+    return found
+
+
+def _told_by_card(part: HubPart) -> list[str]:
+    """Return the patterns of a split's files, as the card of the data set gives them by configuration and split."""
+    card = cached_folder(part.path, part.revision, [CARD]) / CARD
+    configs = DatasetCard.load(card).data.to_dict().get("configs") or [] if card.is_file() else []
+    where = f"{part.path} at {part.revision}"
+    known = {config["config_name"]: config.get("data_files") or [] for config in configs}
+    if not known:
+        raise BadInput(f"{where}: its card names no files; give the corpus files, a pattern of them")
+    if part.name not in known and (part.name or len(known) > 1):
+        raise BadInput(f'{where}: no configuration "{part.name or ""}"{nearest(part.name, known)}')
+    files = known[part.name] if part.name in known else next(iter(known.values()))
+    splits = {entry["split"]: entry["path"] for entry in files if isinstance(entry, dict)}
+    if part.split not in splits:
+        raise BadInput(f'{where}: no split "{part.split}"{nearest(part.split, splits)}')
+    paths = splits[part.split]
+    return [paths] if isinstance(paths, str) else list(paths)
+
+
+def open_part(part: HubPart) -> "Dataset":
+    """Return a part as a data set of the library, from its Arrow cache where it is there."""
+    import datasets  # seconds that no other corpus needs
+
+    files = part_files(part)
+    plain = [path.with_suffix("") if path.suffix == ".gz" else path for path in files]
+    kinds = {READERS.get(path.suffix) for path in plain}
+    if len(kinds) > 1 or None in kinds:
+        raise BadInput(f"{files[0]}: no data file that is known here; expected {', '.join(READERS)}")
+    datasets.utils.logging.set_verbosity_error()
+    try:
+        return datasets.load_dataset(kinds.pop(), data_files=[str(path) for path in files], split="train")
+    except (datasets.exceptions.DatasetGenerationError, OSError, ValueError) as error:
+        what = (
+            f"{part.path}: {files[0].name} cannot be read ({' '.join(str(error.__cause__ or error).split())})"
+        )
+        raise BadInput(f"{what}; delete it to fetch it again") from None
+
+
+def _part_rows(part: HubPart, corpus: HubDataset) -> Iterator[tuple[Any, ...]]:
+    """Yield the columns of a part that are read: single-spaced texts, lists of them, names of wanted labels."""
+    found = open_part(part)
+    missing = [name for name in corpus.read if name not in found.column_names]
+    if missing:
+        raise BadInput(f'{part.path}: no column "{missing[0]}"{nearest(missing[0], found.column_names)}')
+    values = [_values(part, corpus, found, name) for name in corpus.read]
+    for batch in found.select_columns(list(corpus.read)).iter(10_000):
+        columns = [map(value, batch[name]) for name, value in zip(corpus.read, values, strict=True)]
+        yield from (row for row in zip(*columns, strict=True) if None not in row)
+
+
+def _values(part: HubPart, corpus: HubDataset, found: "Dataset", name: str) -> Callable[[Any], Any]:
+    """Return what makes our value of one of a hub column; None drops the row."""
+    if corpus.read[name] != "label":
+
+        def spaced(value: Any) -> Any:
+            if value is None:
+                raise BadInput(f"{part.path}: a row has nothing in the column {name}; look at its commit")
+            return one_spaced(value) if isinstance(value, str) else [one_spaced(text) for text in value]
+
+        return spaced
+    own = getattr(found.features[name], "names", None)
+    if own and tuple(own) != corpus.labels:
+        raise BadInput(f"{part.path}: its labels are {', '.join(own)}; expected {', '.join(corpus.labels)}")
+    wanted = corpus.keep or corpus.labels
+    named = dict(enumerate(corpus.labels)) | {label: label for label in corpus.labels}
+    return lambda value: label if (label := named.get(value)) in wanted else None

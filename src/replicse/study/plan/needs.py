@@ -1,0 +1,107 @@
+"""What a plan reads from outside: data sets and encoders of the hub, files of the data root; sizes and licences."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from replicse.registry.corpora import HubPart, corpus_of
+from replicse.registry.encoders import weight_bytes
+from replicse.study.paper.layers import mappings, named_files
+from replicse.study.plan.plan import Plan
+
+
+@dataclass(frozen=True)
+class Need:
+    """Something that a study reads from outside: its name, about how large it is, and its licence.
+
+    `copies` is how many times its size lies on the disk in the end, `source` what it is fetched by: the part of a data
+    set, the plain source of an encoder and the folder it is brought to, the scale's Download of a file.
+    """
+
+    kind: Literal["artefact", "part", "encoder", "file", "mteb"]
+    name: str
+    bytes: int | None
+    licence: str
+    copies: int
+    source: Any = None
+
+
+def needs(plan: Plan) -> Iterator[Need]:
+    """Yield what the jobs of a plan read from outside; files only where the data are those of the hub.
+
+    The data root is one for all items, so that its artefacts are needed together.
+    """
+    files = plan.scale.data.files if plan.source == "hub" else ()
+    others = [name for name in data_files(plan) if name not in files] if plan.source == "hub" else []
+    told = plan.scale.downloads
+    for kind, names in (("artefact", files), ("file", others)):
+        for name in names:
+            size, licence = (told[name].bytes, told[name].licence) if name in told else (None, "")
+            copies = 2 if kind == "artefact" or (name in told and told[name].member) else 1
+            yield Need(kind, name, size, licence, copies, told.get(name))
+    for part in hub_parts(plan):
+        name = f"{part.path} {part.files or f'{part.name or str()} {part.split}'.strip()}"
+        yield Need("part", name, part.bytes, part.licence or "", 4, part)
+    for key, source in plan.backbones.items():
+        if hub := source.get("hub"):
+            where = {**source, "folder": plan.paths.backbone(key)}
+            yield Need("encoder", hub, weight_bytes(hub), "see its model card", 2, where)
+    tasks = plan.scale.options.get("mteb", {}).get("data", "hub")
+    if tasks == "hub" and any("mteb" in suites for suites in plan.suites.values()):
+        yield Need("mteb", "data sets of MTEB", None, "of each set", 1)
+
+
+def amounts(wanted: Sequence[Need]) -> tuple[int, int, int]:
+    """Return the bytes to download, those that lie on the disk in the end, and how many needs are of unknown size."""
+    known = [need for need in wanted if need.bytes is not None]
+    disk = sum(need.bytes * need.copies for need in known)
+    return sum(need.bytes for need in known), disk, len(wanted) - len(known)
+
+
+def amounts_text(wanted: Sequence[Need]) -> str:
+    """Return what is to be downloaded, and what it takes of the disk."""
+    total, disk, unknown = amounts(wanted)
+    rest = f"; {unknown} of unknown size not counted" if unknown else ""
+    return f"{size_text(total)} to download, {size_text(disk)} of disk{rest}"
+
+
+def size_text(count: int | None) -> str:
+    """Return a number of bytes as text, a question mark where it is not known."""
+    if count is None:
+        return "?"
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
+
+
+def hub_parts(plan: Plan) -> list[HubPart]:
+    """Return the parts of hub data sets that some job reads, each once, with what the scale tells of them."""
+    told = {
+        _key(part): part for corpus in plan.scale.corpora.values() for part in getattr(corpus, "parts", ())
+    }
+    wanted = (
+        part for one in _read(plan) if one.get("format") == "hub-dataset" for part in corpus_of(one).parts
+    )
+    found = {_key(part): part for part in wanted}
+    return [told.get(key, part) for key, part in found.items()]
+
+
+def data_files(plan: Plan) -> list[str]:
+    """Return the files below the data root that some job reads, by name, evaluation sets apart."""
+    return named_files(_read(plan))
+
+
+def _key(part: HubPart) -> tuple[str | None, ...]:
+    return part.path, part.name, part.split, part.files, part.revision
+
+
+def _read(plan: Plan) -> Iterator[Mapping[str, Any]]:
+    """Yield every mapping in the specs of a plan's jobs that may name something outside."""
+    suites = set().union(*plan.suites.values())
+    yield from mappings(
+        [
+            list(plan.stores.values()),
+            list(plan.tokenizers.values()),
+            [encoder.plain() for encoder in plan.encoders.values()],
+            [options for suite, options in plan.scale.options.items() if suite in suites],
+            plan.count_job(),
+        ]
+    )

@@ -1,0 +1,287 @@
+"""The rehearsal of the paper scale: from empty caches, against a hub on this machine, to verdicts in the cells.
+
+Everything is small and every step is real: the commits are looked up, what the items need is fetched (the hub dies in
+the middle once), and the study then runs without network: bf16 under autocast, five seeds, intervals, verdicts, claims,
+adjudication shares, a released checkpoint beside the retrained one.
+"""
+
+import csv
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+import yaml
+from fake_hub import FakeHub
+from places import ROOT
+
+from replicse.data.corpora import read_corpus
+from replicse.data.hub import SIMCSE_DATA, SIMCSE_REVISION
+from replicse.data.tokenizer import train_tokenizer
+from replicse.world.world import write_world
+
+BERT, SIMCSE = "bert-base-uncased", "princeton-nlp/unsup-simcse-bert-base-uncased"
+SNLI, MULTINLI = "stanfordnlp/snli", "nyu-mll/multi_nli"
+ITEMS = {"simcse/table5": ["unsup-simcse-bert-base", "bert-base-whitening"], "repro/table4": ["none"]}
+VARIANT = "last-checkpoint"
+LABELS = ["entailment", "neutral", "contradiction"]
+CARD = """---
+configs:
+- config_name: plain_text
+  data_files:
+  - {split: train, path: plain_text/train-*}
+  - {split: validation, path: plain_text/validation-*}
+  - {split: test, path: plain_text/test-*}
+---
+"""
+# Nothing of a study may ask for the network: Python imports this before anything else.
+NO_NETWORK = """\
+import socket
+
+def connect(self, address, _connect=socket.socket.connect):
+    if self.family != socket.AF_UNIX:
+        raise OSError(f"the rehearsal runs without network, but {address} was asked for")
+    return _connect(self, address)
+
+socket.socket.connect = connect
+"""
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """The embedded world: data in the layout of the real sets."""
+    root = tmp_path_factory.mktemp("world")
+    write_world(root)
+    return root
+
+
+@pytest.fixture(scope="module")
+def hub(world, tmp_path_factory):
+    """A hub that holds the world under the names of the real data sets, and two tiny encoders."""
+    fake, folder = FakeHub(), tmp_path_factory.mktemp("hub")
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        tar.add(world / "SentEval" / "downstream", "downstream")
+    files = {
+        "wiki1m_for_simcse.txt": (world / "wiki" / "wiki.txt").read_bytes(),
+        "nli_for_simcse.csv": (world / "nli" / "nli_triples.csv").read_bytes(),
+        "senteval.tar": archive.getvalue(),
+    }
+    fake.put("dataset", SIMCSE_DATA, SIMCSE_REVISION + "1" * 33, files)
+    lines = (world / "nli" / "nli.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    cut = {"train": rows[:2000], "validation": rows[2000:2400], "test": rows[2400:2800]}
+    snli = {f"plain_text/{split}-0.parquet": parquet(part, folder) for split, part in cut.items()}
+    fake.put("dataset", SNLI, "2" * 40, {**snli, "README.md": CARD})
+    fake.put("dataset", MULTINLI, "3" * 40, {"data/train-0.parquet": parquet(rows[2800:4800], folder)})
+    for name, commit, seed in ((BERT, "4" * 40, 0), (SIMCSE, "5" * 40, 1)):
+        fake.put("model", name, commit, encoder(world, folder / commit, seed))
+    return fake
+
+
+def parquet(rows, folder):
+    import datasets
+
+    kinds = datasets.Features(
+        {
+            "premise": datasets.Value("string"),
+            "hypothesis": datasets.Value("string"),
+            "label": datasets.ClassLabel(names=LABELS),
+        }
+    )
+    columns = {
+        "premise": [row["sentence1"] for row in rows],
+        "hypothesis": [row["sentence2"] for row in rows],
+        "label": [LABELS.index(row["gold_label"]) for row in rows],
+    }
+    datasets.Dataset.from_dict(columns, features=kinds).to_parquet(folder / "rows.parquet")
+    return (folder / "rows.parquet").read_bytes()
+
+
+def encoder(world, folder, seed):
+    """Return the files of a tiny BERT: the first with safetensors and tokenizer.json, the second as in older days."""
+    import torch
+    import transformers
+
+    torch.manual_seed(seed)
+    lines = read_corpus(world, {"format": "lines", "file": "wiki/wiki.txt", "limit": 3000})["text"]
+    tokenizer = train_tokenizer("wordpiece", lines, 1000, True)
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+    config = transformers.BertConfig(
+        vocab_size=tokenizer.get_vocab_size(), max_position_embeddings=64, initializer_range=0.3, **sizes
+    )
+    model = transformers.BertForMaskedLM(config) if seed == 0 else transformers.BertModel(config)
+    model.save_pretrained(folder)
+    config = (folder / "config.json").read_bytes()
+    if seed == 0:
+        weights = (folder / "model.safetensors").read_bytes()
+        return {"config.json": config, "model.safetensors": weights, "tokenizer.json": tokenizer.to_str()}
+    stream = io.BytesIO()
+    torch.save(model.state_dict(), stream)
+    words = sorted(tokenizer.get_vocab().items(), key=lambda entry: entry[1])
+    vocabulary = "".join(f"{word}\n" for word, _ in words)
+    return {"config.json": config, "pytorch_model.bin": stream.getvalue(), "vocab.txt": vocabulary}
+
+
+@pytest.fixture(scope="module")
+def study(world, hub, tmp_path_factory):
+    """A study's folder at a scale that is `paper` but for its size."""
+    folder = tmp_path_factory.mktemp("rehearsal")
+    for name in ("workflow", "src"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("Snakefile", "environment.yml"):
+        shutil.copy(ROOT / name, folder)
+    scales = folder / "workflow" / "scales"
+    scale = yaml.safe_load((scales / "paper.yaml").read_text())
+    scale |= {
+        "name": "rehearsal",
+        "title": "Rehearsal of the paper scale",
+        "adjust": [
+            {"path": "optimisation.steps", "set": 12},
+            {"path": "optimisation.batch_size", "at_most": 16},
+            {"path": "optimisation.learning_rate", "factor": 30},
+            {"path": "selection.every", "at_most": 4},
+        ],
+    }
+    wiki = read_corpus(world, {"format": "lines", "file": "wiki/wiki.txt"})["text"]
+    scale["corpora"]["wiki"]["rows"] = len(wiki)
+    scale["corpora"]["nli-sentences"] |= {"rows": 4800}
+    (scales / "rehearsal.yaml").write_text(yaml.safe_dump(scale), encoding="utf-8")
+    # The world's sets have sizes of their own.
+    datasets = yaml.safe_load((folder / "workflow" / "datasets.yaml").read_text())
+    (folder / "workflow" / "datasets.yaml").write_text(yaml.safe_dump(datasets | {"sizes": {}}))
+    # One variant is enough, and this one needs no training of its own.
+    protocols = folder / "workflow" / "papers" / "repro" / "protocols.yaml"
+    kept = [one for one in yaml.safe_load(protocols.read_text()) if one["id"] == VARIANT]
+    protocols.write_text(yaml.safe_dump(kept), encoding="utf-8")
+    papers = {}
+    for item in ITEMS:
+        papers.setdefault(item.partition("/")[0], []).append(item.partition("/")[2])
+    config = {
+        "scale": "rehearsal",
+        "papers": papers,
+        "rows": ITEMS,
+        "adjudicate": ["repro/table4"],
+        "seeds": [0, 1, 2, 3, 4],
+        "precision": "bf16",
+    }
+    (folder / "config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    return folder
+
+
+def run(folder, *words, **environment):
+    """Run a command in a study's folder with caches of its own."""
+    kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
+    own = {
+        "HF_HOME": str(folder / "home"),
+        "HF_HUB_DISABLE_XET": "1",
+        "HF_HUB_OFFLINE": "0",
+        "PYTHONPATH": str(folder / "src"),
+        "REPLICSE_WORKFLOW": str(folder / "workflow"),
+        "OMP_NUM_THREADS": "1",
+    }
+    for name in (
+        "HF_DATASETS_CACHE",
+        "HF_HUB_CACHE",
+        "REPLICSE_DATA",
+        "HF_DATASETS_OFFLINE",
+        "TRANSFORMERS_OFFLINE",
+    ):
+        kept.pop(name, None)
+    return subprocess.run(
+        words, cwd=folder, capture_output=True, text=True, check=False, env={**kept, **own, **environment}
+    )
+
+
+@pytest.fixture(scope="module")
+def fetched(study, hub):
+    """The study after `lock` and `fetch`, which was called again after the hub had died in the middle."""
+    replicse = (sys.executable, "-m", "replicse")
+    with hub.served() as address:
+        locked = run(
+            study,
+            *replicse,
+            "lock",
+            "--write",
+            SIMCSE_DATA,
+            SNLI,
+            MULTINLI,
+            BERT,
+            SIMCSE,
+            HF_ENDPOINT=address,
+        )
+        assert locked.returncode == 0, locked.stderr
+        hub.gone = "/bert-base-uncased/"
+        first = run(study, *replicse, "fetch", HF_ENDPOINT=address)
+        hub.gone = ""
+        again = run(study, *replicse, "fetch", HF_ENDPOINT=address)
+    return first, again
+
+
+def test_fetch_goes_on_after_the_hub_was_gone(fetched):
+    first, again = fetched
+    assert first.returncode == 2, first.stderr
+    assert "config.json of bert-base-uncased" in first.stderr
+    assert "could not be fetched; run it again" in first.stderr
+    assert again.returncode == 0, again.stderr
+    assert "a study of these items runs with HF_HUB_OFFLINE=1" in again.stdout
+
+
+@pytest.fixture(scope="module")
+def finished(study, fetched):
+    """The study, run without network: to its report."""
+    (study / "src" / "sitecustomize.py").write_text(NO_NETWORK)
+    snakemake = Path(sys.executable).with_name("snakemake")
+    done = run(study, str(snakemake), "--cores", "2", "--show-failed-logs", HF_HUB_OFFLINE="1")
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    return study
+
+
+def rows_of(file):
+    with file.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_cells_have_intervals_and_verdicts_and_the_released_checkpoint_stands_beside(finished):
+    cells = rows_of(finished / "results/rehearsal/tables/simcse/table5.csv")
+    retrained = {
+        cell["column"]: cell
+        for cell in cells
+        if (cell["row"], cell["protocol"]) == ("unsup-simcse-bert-base", "as-described")
+    }
+    assert len(retrained) == 8
+    for cell in retrained.values():
+        assert cell["n_seeds"] == "5"
+        assert float(cell["low"]) < float(cell["reproduced"]) < float(cell["high"])
+        assert cell["verdict"] == "lower"
+    released = [cell for cell in cells if cell["protocol"] == "released"]
+    assert len(released) == 8
+    assert all(0 < abs(float(cell["reproduced"])) < 100 for cell in released)
+    whitened = [cell for cell in cells if cell["row"] == "bert-base-whitening" and cell["reproduced"]]
+    assert len(whitened) == 8
+
+
+def test_variants_have_their_share_and_claims_are_judged(finished):
+    shares = rows_of(finished / "results/rehearsal/adjudication.csv")
+    assert VARIANT in {row["protocol"] for row in shares}
+    assert all(row["n_seeds"] == "5" and row["effect"] for row in shares)
+    assert any(row["share"] for row in shares)
+    judged = {row["ours"] for row in rows_of(finished / "results/rehearsal/claims.csv")}
+    assert judged & {"supported", "contradicted", "undetermined"}
+    report = (finished / "reports/rehearsal/report.html").read_text(encoding="utf-8")
+    assert "not comparable" not in report.partition("</table>")[0]
+    assert "bf16" in report
+
+
+def test_training_was_in_bf16_on_the_pinned_backbone(finished):
+    specs = [
+        json.loads(file.read_text()) for file in (finished / "results/rehearsal/runs").glob("*/spec.json")
+    ]
+    assert len(specs) == 5
+    assert {spec["run"]["precision"] for spec in specs} == {"bf16"}
+    assert {spec["run"]["init"]["revision"] for spec in specs} == {"4" * 40}

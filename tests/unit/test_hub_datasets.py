@@ -1,0 +1,335 @@
+"""Corpora of the hub: read through `datasets` from the hub's cache, and equal to the same corpora from their files."""
+
+import csv
+import gzip
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+from huggingface_hub import constants
+from places import ROOT
+
+from replicse.commands.lock import artefacts
+from replicse.data.corpora import read_corpus
+from replicse.data.store import write_store
+from replicse.data.tokenizer import tokenizer_from_vocabulary
+from replicse.errors import BadInput, MissingData
+from replicse.registry.corpora import corpus_of
+from replicse.study.paper.lock import load_lock
+from replicse.study.paper.scales import load_scale
+from replicse.study.plan.needs import data_files, hub_parts
+from replicse.study.plan.planner import load_plan
+
+datasets = pytest.importorskip("datasets")
+
+COMMIT = "0123456789abcdef" * 2 + "01234567"
+LABELS = ["entailment", "neutral", "contradiction"]
+PAPER = load_scale(ROOT / "workflow" / "scales" / "paper.yaml").pinned(load_lock(ROOT / "workflow"))
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch):
+    """An offline hub cache; the function puts rows of a data set into it, as one parquet or JSON-lines file."""
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "arrow"))
+
+    def put(path, name, rows, revision=COMMIT, commit=COMMIT, card=None, **features):
+        held = tmp_path / "hub" / f"datasets--{path.replace('/', '--')}"
+        file = held / "snapshots" / commit / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if revision != commit:
+            (held / "refs" / revision).parent.mkdir(parents=True, exist_ok=True)
+            (held / "refs" / revision).write_text(commit)
+        if card:
+            (held / "snapshots" / commit / "README.md").write_text(f"---\n{card}\n---\n")
+        if name.endswith(".gz"):
+            file.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
+            return
+        columns = {key: [row[key] for row in rows] for key in rows[0]}
+        kinds = datasets.Features({key: features.get(key, datasets.Value("string")) for key in columns})
+        datasets.Dataset.from_dict(columns, features=kinds).to_parquet(file)
+
+    return put
+
+
+def numbered(rows, names=LABELS):
+    """Return labelled pairs as the hub has them: the label a number, -1 where there is none."""
+    return [
+        {"premise": a, "hypothesis": b, "label": names.index(label) if label in names else -1}
+        for a, b, label in rows
+    ]
+
+
+def put_nli(hub, rows, path="some/nli", name="data/train-0.parquet", **options):
+    hub(path, name, numbered(rows), label=datasets.ClassLabel(names=LABELS), **options)
+
+
+def nli(**more):
+    columns = {"premise": "premise", "hypothesis": "hypothesis", "label": "label"}
+    part = {"path": "some/nli", "files": "data/train-*.parquet", "revision": COMMIT}
+    given = {"format": "hub-dataset", "parts": [part], "columns": columns, "labels": LABELS}
+    return given | {"map": "by-premise"} | more
+
+
+ROWS = [("a", "b", "entailment"), ("a", "x", "-"), ("a", "c", "contradiction"), ("d", "e", "neutral")]
+
+
+def test_rows_become_triples_by_premise(hub, tmp_path):
+    put_nli(hub, ROWS)
+    assert read_corpus(tmp_path, nli()) == {"anchor": ["a"], "positive": ["b"], "negative": ["c"]}
+
+
+def test_labels_are_kept_by_name_and_no_label_is_dropped(hub, tmp_path):
+    put_nli(hub, ROWS)
+    pairs = nli(columns={"premise": "anchor", "hypothesis": "positive", "label": "label"}, map=None)
+    assert read_corpus(tmp_path, pairs) == {"anchor": ["a", "a", "d"], "positive": ["b", "c", "e"]}
+    assert read_corpus(tmp_path, pairs | {"keep": ["neutral"]}) == {"anchor": ["d"], "positive": ["e"]}
+
+
+def test_other_labels_than_the_corpus_names_are_refused(hub, tmp_path):
+    put_nli(hub, ROWS)
+    with pytest.raises(
+        BadInput, match=r"some/nli: its labels are entailment, neutral, contradiction; expected"
+    ):
+        read_corpus(tmp_path, nli(labels=["neutral", "entailment", "contradiction"]))
+
+
+def test_rows_that_are_not_as_many_as_the_paper_says_tell_both_numbers(hub, tmp_path):
+    put_nli(hub, ROWS)
+    with pytest.raises(BadInput, match=r"some/nli: 1 rows of corpus nli; expected 7; look at its commit"):
+        read_corpus(tmp_path, nli(name="nli", rows=7))
+
+
+def test_a_missing_column_names_the_nearest(hub, tmp_path):
+    put_nli(hub, ROWS)
+    columns = {"premises": "premise", "hypothesis": "hypothesis", "label": "label"}
+    with pytest.raises(BadInput, match=r'some/nli: no column "premises"; did you mean "premise"\?'):
+        read_corpus(tmp_path, nli(columns=columns))
+
+
+CARD = """configs:
+- config_name: pairs
+  data_files:
+  - {split: train, path: pairs/train-*}
+- config_name: other
+  data_files:
+  - {split: test, path: other/test-*}"""
+
+
+def test_a_card_says_which_files_a_split_has(hub, tmp_path):
+    put_nli(hub, ROWS, name="pairs/train-0.parquet", card=CARD)
+    put_nli(hub, ROWS[1:], name="other/test-0.parquet")
+    part = {"path": "some/nli", "revision": COMMIT}
+    pairs = nli(parts=[part | {"name": "pairs"}])
+    assert read_corpus(tmp_path, pairs)["anchor"] == ["a"]
+    with pytest.raises(BadInput, match=r'no configuration "pair"; did you mean "pairs"\?'):
+        read_corpus(tmp_path, nli(parts=[part | {"name": "pair"}]))
+    with pytest.raises(BadInput, match=r'no split "test"; known: train'):
+        read_corpus(tmp_path, nli(parts=[part | {"name": "pairs", "split": "test"}]))
+
+
+def test_the_rows_are_those_of_the_pinned_commit(hub, tmp_path):
+    later = "f" * 40
+    put_nli(hub, ROWS)
+    put_nli(hub, [("new", "b", "entailment"), ("new", "c", "contradiction")], revision="main", commit=later)
+    assert read_corpus(tmp_path, nli())["anchor"] == ["a"]
+    part = {"path": "some/nli", "files": "data/train-*.parquet"}
+    assert read_corpus(tmp_path, nli(parts=[part]))["anchor"] == ["new"]
+    with pytest.raises(MissingData, match=r"of some/nli at e{40} cannot be downloaded"):
+        read_corpus(tmp_path, nli(parts=[part | {"revision": "e" * 40}]))
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (
+            {"map": "by-premise", "columns": {"premise": "premise"}},
+            "columns that are hypothesis, label, premise",
+        ),
+        ({"labels": []}, "labels beside a column that is the label"),
+        ({"keep": ["neutrall"]}, 'no label is named "neutrall"; did you mean "neutral"?'),
+        ({"classes": {"positive": "entailmen"}}, 'no label is named "entailmen"'),
+        ({"columns": {"premise": "premis"}}, 'did you mean "premise"?'),
+    ],
+)
+def test_a_recipe_that_does_not_fit_together_is_refused(change, told):
+    with pytest.raises(BadInput) as caught:
+        corpus_of(nli(**change))
+    assert told in str(caught.value)
+
+
+# What a plan knows of them
+
+
+def test_the_pinned_commit_is_part_of_a_runs_name_and_licences_are_not():
+    plan = load_plan({"scale": "paper", "papers": {"simcse": ["table4"]}, "seeds": [0]}, ROOT / "workflow")
+    lock = load_lock(ROOT / "workflow")
+    recipes = [spec["corpus"] for spec in plan.stores.values() if spec["corpus"]["name"] == "qqp"]
+    assert recipes
+    assert recipes[0]["parts"] == [
+        {"path": "nyu-mll/glue", "name": "qqp", "revision": lock.revision("nyu-mll/glue")}
+    ]
+    told = {part.path: part for part in hub_parts(plan)}
+    assert told["nyu-mll/glue"].licence
+    assert told["nyu-mll/glue"].bytes == 33_600_000
+    assert "pairs/paranmt/para-nmt-5m-processed.txt" in data_files(plan)
+    assert "vectors/glove.6B.300d.txt" not in data_files(plan)
+
+
+def test_a_data_set_without_commit_is_told(capsys):
+    unpinned = load_lock(ROOT / "workflow").unpinned(part.path for part in PAPER.corpora["flickr30k"].parts)
+    assert unpinned == ["embedding-data/flickr30k_captions_quintets"]
+    config = {"scale": "paper", "papers": {"simcse": ["table4"]}, "seeds": [0]}
+    assert set(unpinned) <= load_plan(config, ROOT / "workflow").unpinned
+
+
+def test_the_lock_holds_every_data_set_of_the_scales_at_its_branch():
+    wanted = artefacts(ROOT / "workflow")
+    assert wanted["dataset", "nyu-mll/glue"] == "main"
+    assert wanted["dataset", "chaojiang06/wiki_auto"] == "refs/convert/parquet"
+    paths = {part.path for corpus in PAPER.corpora.values() for part in getattr(corpus, "parts", ())}
+    assert paths <= load_lock(ROOT / "workflow").datasets.keys()
+
+
+# The same corpus from the hub and from its original files
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory, real_data):
+    """The standard vocabulary."""
+    file = real_data / "models" / "bert-base-uncased-vocab" / "vocab.txt"
+    if not file.is_file():
+        pytest.skip(f"{file}: absent")
+    place = tmp_path_factory.mktemp("tokenizer") / "tokenizer.json"
+    tokenizer_from_vocabulary(file).save(str(place))
+    return place
+
+
+def needed(folder: Path, *names: str) -> list[Path]:
+    """Return files of the real data; skips where one is absent."""
+    files = [folder / name for name in names]
+    for file in files:
+        if not file.is_file():
+            pytest.skip(f"{file}: absent")
+    return files
+
+
+def check_equal(tmp_path, tokenizer, from_files, from_hub):
+    """Assert that both corpora give the same columns, and the same token store of each, byte by byte."""
+    ours, theirs = read_corpus(tmp_path, from_files), read_corpus(tmp_path, from_hub)
+    assert ours == theirs
+    assert len(next(iter(ours.values()))) > 50
+    for column, lines in ours.items():
+        stores = [tmp_path / side / column for side in ("ours", "theirs")]
+        for store, each in zip(stores, (lines, theirs[column]), strict=True):
+            write_store(store, each, tokenizer, 32, {})
+        for name in ("tokens.npy", "offsets.npy"):
+            assert (stores[0] / name).read_bytes() == (stores[1] / name).read_bytes()
+
+
+def of_the_scale(name):
+    """Return a corpus of the paper scale, its expected rows left to the full data."""
+    plain = PAPER.corpora[name].plain()
+    return {key: entry for key, entry in plain.items() if key not in ("rows", "about", "sample")}
+
+
+def put_part(hub, corpus, place, name, rows, **options):
+    """Put rows where a part of a corpus is read from: at its commit, or at its branch where it is not pinned."""
+    part = corpus["parts"][place]
+    revision = part.get("revision", "main")
+    commit = revision if len(revision) == 40 else COMMIT
+    hub(part["path"], name, rows, revision=revision, commit=commit, **options)
+
+
+def test_question_pairs_are_the_same(hub, tmp_path, real_data, tokenizer):
+    (file,) = needed(real_data, "pairs/qqp/qqp_sample.tsv")
+    head = file.read_text(encoding="utf-8").splitlines()[:1001]
+    (tmp_path / "qqp.tsv").write_text("\n".join(head) + "\n", encoding="utf-8")
+    header, *lines = (line.split("\t") for line in head)
+    rows = [dict(zip(header, line, strict=True)) for line in lines]
+    told = [
+        {key: row[key] for key in ("question1", "question2")} | {"label": int(row["is_duplicate"])}
+        for row in rows
+    ]
+    corpus = of_the_scale("qqp")
+    names = datasets.ClassLabel(names=["not_duplicate", "duplicate"])
+    card = "configs: [{config_name: qqp, data_files: [{split: train, path: qqp/train-*}]}]"
+    put_part(hub, corpus, 0, "qqp/train-00000-of-00001.parquet", told, label=names, card=card)
+    check_equal(tmp_path, tokenizer, {"format": "qqp", "file": "qqp.tsv"}, corpus)
+
+
+def put_both_nli(hub, tmp_path, real_data, corpus):
+    """Put cut copies of SNLI and MultiNLI into the hub cache and below the data root; return the files' names."""
+    files = needed(real_data, "nli/snli/snli_1.0_dev.jsonl", "nli/multinli/multinli_1.0_dev_matched.jsonl")
+    names = ("plain_text/train-00000-of-00001.parquet", "data/train-00000-of-00001.parquet")
+    card = "configs: [{config_name: plain_text, data_files: [{split: train, path: plain_text/train-*}]}]"
+    for place, (file, name) in enumerate(zip(files, names, strict=True)):
+        lines = file.read_text(encoding="utf-8").splitlines()[:1200]
+        (tmp_path / file.name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        keys = ("sentence1", "sentence2", "gold_label")
+        rows = numbered([[json.loads(line)[key] for key in keys] for line in lines])
+        options = {"card": card} if place == 0 else {}
+        put_part(hub, corpus, place, name, rows, label=datasets.ClassLabel(names=LABELS), **options)
+    return [file.name for file in files]
+
+
+@pytest.mark.parametrize(
+    ("name", "recipe"),
+    [
+        ("nli-neutral-negatives", {"format": "nli", "neutral": "neutral"}),
+        ("nli-contradiction", {"format": "nli-pairs", "labels": ["contradiction"]}),
+        ("nli-all", {"format": "nli-pairs", "labels": LABELS}),
+    ],
+)
+def test_nli_corpora_are_the_same(hub, tmp_path, real_data, tokenizer, name, recipe):
+    corpus = of_the_scale(name)
+    files = put_both_nli(hub, tmp_path, real_data, corpus)
+    check_equal(tmp_path, tokenizer, recipe | {"files": files}, corpus)
+
+
+def test_triples_of_simcse_are_the_same(hub, tmp_path, real_data, tokenizer):
+    (file,) = needed(real_data, "nli/nli_triplets_devtest.csv")
+    with file.open(encoding="utf-8", newline="") as stream:
+        rows = list(itertools.islice(csv.DictReader(stream), 500))
+    with (tmp_path / "nli.csv").open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+    hub("some/triples", "train.parquet", rows)
+    columns = {"sent0": "anchor", "sent1": "positive", "hard_neg": "negative"}
+    part = {"path": "some/triples", "files": "*.parquet", "revision": COMMIT}
+    corpus = {"format": "hub-dataset", "parts": [part], "columns": columns}
+    check_equal(tmp_path, tokenizer, {"format": "triples", "file": "nli.csv"}, corpus)
+
+
+@pytest.mark.parametrize(
+    ("name", "recipe"), [("flickr30k", "captions"), ("flickr30k-captions", "caption-lines")]
+)
+def test_captions_are_the_same(hub, tmp_path, real_data, tokenizer, name, recipe):
+    (file,) = needed(real_data, "pairs/flickr30k/flickr30k_captions_val.tsv.gz")
+    lines = gzip.decompress(file.read_bytes()).decode().splitlines()[:500]
+    (tmp_path / "captions.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    images = itertools.groupby((line.split("\t") for line in lines), lambda cells: cells[0].partition("#")[0])
+    rows = [{"set": [caption for _, caption in group]} for _, group in images]
+    corpus = of_the_scale(name)
+    put_part(hub, corpus, 0, "flickr30k_captions.jsonl.gz", rows)
+    check_equal(tmp_path, tokenizer, {"format": recipe, "file": "captions.tsv"}, corpus)
+
+
+@pytest.mark.parametrize(("task", "split"), [("STS-B", "dev"), ("SICK-R", "train"), ("STS13", "test")])
+def test_sentences_of_similarity_sets_are_the_same(hub, tmp_path, real_data, tokenizer, task, split):
+    from replicse.data.sts import load_sts
+
+    pairs = [
+        {"sentence1": a, "sentence2": b}
+        for subset in load_sts(real_data, task, split)
+        for a, b in zip(subset.first, subset.second, strict=True)
+    ]
+    hub("some/sts", "data/test.parquet", pairs)
+    part = {"path": "some/sts", "files": "data/*.parquet", "revision": COMMIT}
+    columns = {"sentence1": "first", "sentence2": "second"}
+    corpus = {"format": "hub-dataset", "parts": [part], "columns": columns, "map": "lines"}
+    (tmp_path / "SentEval").symlink_to(real_data / "SentEval")
+    check_equal(tmp_path, tokenizer, {"format": "sts-sentences", "task": task, "split": split}, corpus)
