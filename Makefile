@@ -12,7 +12,7 @@ CORES ?= all
 .PHONY: study test lint environment clean
 
 study: $(RUN)
-	PATH="$(CURDIR)/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/snakemake --cores $(CORES) --scheduler greedy --keep-going --show-failed-logs --quiet host $(ARGS)
+	PATH="$(CURDIR)/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/replicse run --cores $(CORES) $(ARGS)
 
 test: $(DEV)
 	PATH="$(CURDIR)/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS)
