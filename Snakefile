@@ -19,6 +19,7 @@ include: "workflow/rules/tabulate.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/judge.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/finish.smk"
 
 
 localrules:
@@ -54,6 +55,12 @@ onstart:
 
 
 onsuccess:
+    drop_partial()
     print(
         f"report: {PATHS.report('html')} (also .md, .tex and, with a LaTeX engine, .pdf)"
     )
+
+
+# The rules stay strict; what there is of a study that failed is reported in a folder of its own.
+onerror:
+    report_what_there_is(workflow.dag_settings.targets)

@@ -4,58 +4,85 @@ import argparse
 import errno
 import importlib
 import logging
+import shutil
 import sys
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 
 from replicse import __version__
-from replicse.errors import BadInput, Failed
+from replicse.errors import BadInput, Failed, nearest
 from replicse.files import not_written
 
 # A disk that is full or not to be written.
 NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
 
-# verb: (module below replicse.commands, one line of help)
-VERBS = {
-    "plan": ("study", "list items, runs and evaluations of the study, shared ones once"),
-    "validate": ("study", "check config, papers and scales; say what is wrong in one sentence"),
-    "status": ("study", "say what is done and what is missing"),
-    "show": ("study", "print one item with its deltas"),
-    "why": ("judge", "tell the story of one cell"),
-    "claims": ("judge", "test what the papers state, on their numbers and on ours"),
-    "audit": ("judge", "check the papers' own arithmetic; nothing is run"),
-    "adjudicate": ("judge", "say which difference of protocol explains a gap"),
-    "compare": ("compare", "hold two results folders of the same runs against each other"),
-    "lock": ("lock", "resolve the commits of hub artefacts and show what differs from the lock file"),
-    "fetch": ("fetch", "download all that items need from outside, for a study without network"),
-    "schemas": ("study", "write JSON schemas of all kinds of files, for editors"),
-    "data": ("prepare", "prepare the data root: embedded world, local folder or hub download"),
-    "tokenizer": ("prepare", "train a tokenizer, or make one of a vocabulary file"),
-    "backbone": ("prepare", "bring a released encoder into the results folder"),
-    "prepare": ("prepare", "tokenise one column of a corpus into a store"),
-    "train": ("train", "train one run"),
-    "evaluate": ("evaluate", "evaluate any encoder folder or hub id on suites"),
-    "geometry": ("evaluate", "alignment and uniformity of an encoder, or of a run's trajectory"),
-    "count": ("evaluate", "count what needs no encoder: sizes, rows, lexical overlap"),
-    "tabulate": ("study", "turn evaluations into the result of one item"),
-    "judge": ("judge", "judge claims, adjudication and audit of a study, and collect its values"),
-    "figures": ("render", "draw one item"),
-    "report": ("render", "write the report of all items, or a committed study again"),
-    "keep": ("render", "put a study that has run among the committed ones"),
+# group: verb: (module below replicse.commands, one line of help)
+GROUPS = {
+    "look": {
+        "plan": ("study", "list items, runs and evaluations of the study, shared ones once"),
+        "status": ("study", "say what is done, what runs and what is missing"),
+        "show": ("study", "print one item with its deltas"),
+        "why": ("judge", "tell the story of one cell"),
+        "claims": ("judge", "test what the papers state, on their numbers and on ours"),
+        "audit": ("judge", "check the papers' own arithmetic; nothing is run"),
+        "adjudicate": ("judge", "say which difference of protocol explains a gap"),
+        "compare": ("compare", "hold two results folders of the same runs against each other"),
+    },
+    "run": {
+        "run": ("run", "run items with all that they need, or the whole study"),
+        "fetch": ("fetch", "download all that items need from outside, for a study without network"),
+        "doctor": ("doctor", "say what this machine has, and what a study would still need"),
+        "validate": ("study", "check config, papers and scales; say what is wrong in one sentence"),
+        "evaluate": ("evaluate", "evaluate any encoder folder or hub id on suites"),
+        "geometry": ("evaluate", "alignment and uniformity of an encoder, or of a run's trajectory"),
+        "finish": ("finish", "report what there is of a study that failed, and what is missing and why"),
+        "keep": ("render", "put a study that has run among the committed ones"),
+        "lock": ("lock", "resolve the commits of hub artefacts and show what differs from the lock file"),
+        "schemas": ("study", "write JSON schemas of all kinds of files, for editors"),
+    },
+    "workflow internals": {
+        "data": ("prepare", "prepare the data root: embedded world, local folder or hub download"),
+        "tokenizer": ("prepare", "train a tokenizer, or make one of a vocabulary file"),
+        "backbone": ("prepare", "bring a released encoder into the results folder"),
+        "prepare": ("prepare", "tokenise one column of a corpus into a store"),
+        "train": ("train", "train one run"),
+        "count": ("evaluate", "count what needs no encoder: sizes, rows, lexical overlap"),
+        "tabulate": ("study", "turn evaluations into the result of one item"),
+        "judge": ("judge", "judge claims, adjudication and audit of a study, and collect its values"),
+        "figures": ("render", "draw one item"),
+        "page": ("render", "write the page of one item alone"),
+        "report": ("render", "write the report of all items, or a committed study again"),
+    },
 }
+VERBS = {verb: entry for group in GROUPS.values() for verb, entry in group.items()}
+EVERYDAY = ("plan", "run", "status", "show", "why", "doctor")
+ABOUT = "Re-run sentence-embedding papers; each number beside the reported one."
+CODES = "Exit codes: 0 ok, 1 failed, 2 bad input. `replicse VERB --help` shows an example of each verb."
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of all verbs; a verb's own arguments are added by its module."""
-    top = argparse.ArgumentParser(
-        prog="replicse",
-        description="Re-run sentence-embedding papers; each number beside the reported one.",
-        epilog="Exit codes: 0 ok, 1 failed, 2 bad input. `replicse VERB --help` shows an example of each verb.",
-    )
-    top.add_argument("--version", action="version", version=f"replicse {__version__}")
-    verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
-    for verb, (_, text) in VERBS.items():
-        verbs.add_parser(verb, help=text, add_help=False)
-    return top
+def help_text(verbs: Mapping[str, Iterable[str]]) -> str:
+    """Return the help on some verbs, under the names of their groups."""
+    lines = ["usage: replicse VERB ...", "", ABOUT]
+    for group, names in verbs.items():
+        lines += ["", f"{group}:"]
+        for verb in names:
+            told = textwrap.wrap(VERBS[verb][1], max(30, shutil.get_terminal_size().columns - 15))
+            lines += [f"  {verb:<11} {told[0]}", *(f"{'':14}{line}" for line in told[1:])]
+    return "\n".join(lines)
+
+
+def without_verb(words: Sequence[str]) -> int:
+    """Answer what names no verb: help, the version, or the nearest verb."""
+    if not words:
+        print(help_text({"every day": EVERYDAY}), "", "All verbs: replicse --help", sep="\n")
+    elif words[0] in ("-h", "--help", "help"):
+        print(help_text(GROUPS), "", CODES, sep="\n")
+    elif words[0] == "--version":
+        print(f"replicse {__version__}")
+    else:
+        print(f'replicse: no verb "{words[0]}"{nearest(words[0], VERBS)}', file=sys.stderr)
+        return 2
+    return 0
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -68,7 +95,7 @@ def main(words: Sequence[str] | None = None) -> int:
         datefmt="%H:%M:%S",
     )
     if not words or words[0] not in VERBS:
-        parser().parse_args(words)
+        return without_verb(words)
     module = importlib.import_module(f"replicse.commands.{VERBS[words[0]][0]}")
     own = argparse.ArgumentParser(
         prog=f"replicse {words[0]}",
@@ -77,7 +104,11 @@ def main(words: Sequence[str] | None = None) -> int:
     )
     action = getattr(module, f"{words[0]}_verb")(own)
     try:
-        return action(own.parse_args(words[1:])) or 0
+        end = words.index("--") if words[0] == "run" and "--" in words else len(words)
+        arguments = own.parse_intermixed_args(words[1:end])
+        if words[end + 1 :]:
+            arguments.further = words[end + 1 :]
+        return action(arguments) or 0
     except BadInput as error:
         print(f"replicse {words[0]}: {error}", file=sys.stderr)
         return 2

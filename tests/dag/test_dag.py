@@ -15,6 +15,9 @@ from places import ROOT
 
 from replicse.errors import BadInput
 from replicse.locks import unlock_if_stale
+from replicse.study.paper.config import read_config
+from replicse.study.plan.jobs import Jobs
+from replicse.study.plan.planner import load_plan
 
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 
@@ -87,6 +90,18 @@ def test_what_judges_declares_all_that_it_reads(checkout):
     )[:1]
     for name in ("results/micro/config.json", "scales/micro.yaml", "simple/reported.csv", "/fast.json"):
         assert name in table
+
+
+def test_the_jobs_that_explain_a_failure_are_those_of_the_rules(checkout):
+    """What failed is told by a job's log and its outputs: both are named in the rules and in study/plan/jobs.py."""
+    done = snakemake(checkout, "-n", "--configfile", str(ROOT / "tests/e2e/reduced.yaml"))
+    rules = re.findall(r"    output: (.*)\n    log: (\S+)", done.stdout)
+    ruled = {file: log for outputs, log in rules for file in outputs.split(", ")}
+    config = read_config([ROOT / "config.yaml", ROOT / "tests/e2e/reduced.yaml"])
+    jobs = Jobs(load_plan(config, ROOT / "workflow")).all
+    assert {job.stage for job in jobs} >= {"data", "tokenizer", "store", "train", "evaluate", "geometry"}
+    for job in jobs:
+        assert {ruled[file] for file in job.outputs} == {job.log}
 
 
 @pytest.mark.parametrize("scale", ["compact", "paper"])

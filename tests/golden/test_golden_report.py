@@ -3,7 +3,7 @@
 import pytest
 from golden import example_report as example
 
-from replicse.report.content.contents import Page, make_report
+from replicse.report.content.contents import Finding, Page, make_report
 from replicse.report.content.tables import Sheet, grid_of
 from replicse.report.formats import html, latex, markdown
 from replicse.report.formats.terminal import item_text, page_text
@@ -75,10 +75,18 @@ def test_two_seeds_in_a_terminal(golden):
     golden("two-seeds.txt", "\n".join(item_text(item, 80) for item in items))
 
 
-@pytest.mark.parametrize("suffix", ("md", "tex", "html"))
+@pytest.mark.parametrize("suffix", ("md", "tex", "html", "paper.html"))
 def test_report(golden, suffix):
     items = [example.dropout_table("compact"), example.augmentation_table("compact")]
     study = {**example.STUDY, "scale": "compact", "shows": "Orders and *no* numbers.", "dirty": True}
-    report = make_report(study, items, [PAGE])
-    render = {"md": markdown.document, "tex": latex.document, "html": html.document}[suffix]
-    golden(f"report.{suffix}", render(report, {item.item: "" for item in items}))
+    report = make_report(
+        study, items, [PAGE], [Finding("Claims", "2 sentences: 1 supported", "what-the-papers-state")]
+    )
+    pictures = {item.item: "" for item in items}
+    render = {
+        "md": lambda: markdown.document(report, pictures),
+        "tex": lambda: latex.document(report, pictures),
+        "html": lambda: html.document(report),
+        "paper.html": lambda: html.paper(report, report.sections[0], pictures),
+    }
+    golden(f"report.{suffix}", render[suffix]())

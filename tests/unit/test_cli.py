@@ -10,7 +10,7 @@ import pytest
 from made_up import write_scores
 from places import ROOT
 
-from replicse.cli import VERBS, main
+from replicse.cli import EVERYDAY, GROUPS, VERBS, main
 from replicse.files import write_json
 from replicse.study.paper.config import read_config
 from replicse.study.plan.paths import Paths
@@ -20,6 +20,7 @@ from replicse.study.results.values import Evaluations
 
 CONFIG = ROOT / "tests" / "e2e" / "reduced.yaml"
 STUDY = ["--study", str(CONFIG), "--workflow", str(ROOT / "workflow")]
+OVERLAY = ["--configfile", str(CONFIG), "--workflow", str(ROOT / "workflow")]
 
 
 def test_every_verb_has_help_with_an_example(capsys):
@@ -28,6 +29,17 @@ def test_every_verb_has_help_with_an_example(capsys):
             main([verb, "--help"])
         assert stop.value.code == 0
         assert f"example:\n  replicse {verb}" in capsys.readouterr().out
+
+
+def test_the_help_is_grouped_and_a_bare_call_shows_what_is_done_every_day(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([]) == 0
+    bare = capsys.readouterr().out
+    assert [line.split()[0] for line in bare.splitlines() if line.startswith("  ")] == list(EVERYDAY)
+    assert main(["--help"]) == 0
+    whole = capsys.readouterr().out
+    assert [line[:-1] for line in whole.splitlines() if line.endswith(":")] == list(GROUPS)
+    assert all(f"\n  {verb} " in whole for verb in VERBS) and max(map(len, whole.splitlines()[:-1])) <= 80
 
 
 def test_the_plan_lists_items_and_distinct_runs(capsys):
@@ -80,6 +92,9 @@ def test_config_files_are_laid_over_each_other_as_snakemake_lays_them(capsys, tm
 
     assert planned() == ("micro", [0], ["simcse/table3"])
     assert planned("--config", "more.yaml") == ("micro", [0], ["simcse/table3", "repro/table5"])
+    assert planned("--configfile", "more.yaml", "--config", "seeds=[3,4]", "--config", "scale=compact") == (
+        "compact", [3, 4], ["simcse/table3", "repro/table5"],
+    )  # fmt: skip
     layers = ["--config", "more.yaml", "--config", "seeds.yaml"]
     assert planned(*layers)[1] == [0, 1] and len(planned(*layers)[2]) == 2
     assert planned(*layers, "--scale", "paper", "--seeds", "3")[:2] == ("paper", [0, 1, 2])
@@ -88,7 +103,9 @@ def test_config_files_are_laid_over_each_other_as_snakemake_lays_them(capsys, tm
 def test_status_show_and_why_work_before_anything_has_run(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["status", *STUDY]) == 0
-    assert "simcse/table3         0 of   16 evaluations, not tabulated" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "simcse/table3         0 of   16 evaluations, not tabulated" in told
+    assert re.search(r"^total +0 of +34 evaluations, 0 of 20 runs trained$", told, re.MULTILINE)
     assert main(["show", "simcse/table3", *STUDY]) == 0
     shown = capsys.readouterr().out
     assert "82.5" in shown
@@ -164,10 +181,36 @@ def test_a_broken_evaluation_is_not_done_and_is_named(capsys, tmp_path, monkeypa
             '"stss"',
         ),
         (["data", "--source", "local", "--root", "nowhere", "--out", "x.json"], "REPLICSE_DATA"),
+        (
+            ["evaluate", "--encoder", "an/encoder", "--suite", "sts", "--data", "gone", "--out", "x"],
+            "--data gone",
+        ),
+        (
+            [
+                "evaluate",
+                "--encoder",
+                "results/micro/runs/x/best",
+                "--suite",
+                "sts",
+                "--data",
+                ".",
+                "--out",
+                "x",
+            ],
+            "--encoder results/micro/runs/x/best: no such file or folder",
+        ),
+        (["pln"], 'no verb "pln"; did you mean "plan"?'),
+        (
+            ["run", "simcse/tabel3", *OVERLAY],
+            'no item "simcse/tabel3" in this study; did you mean "simcse/table3"?',
+        ),
+        (["plan", *OVERLAY, "--config", "seeds=[0"], "--config seeds=[0: no value of YAML"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(words, text, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    if OVERLAY[0] in words:
+        shutil.copy(CONFIG, "config.yaml")
     assert main(words) == 2
     error = capsys.readouterr().err
     assert text in error

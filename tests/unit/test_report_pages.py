@@ -14,7 +14,7 @@ from replicse.commands.render import figures_verb, keep_verb, pages, report_verb
 from replicse.errors import BadInput
 from replicse.files import write_json, write_rows
 from replicse.report.content.contents import Page
-from replicse.report.content.tables import Sheet
+from replicse.report.content.tables import Sheet, verdict_counts
 from replicse.report.formats.terminal import coloured, page_text, room
 from replicse.report.pages.adjudication import adjudication_page
 from replicse.report.pages.audit import audit_page
@@ -362,11 +362,18 @@ def run(verb, *words):
 
 def test_the_pages_of_a_study_from_its_files(study):
     record, items = study
-    found = {page.title: page for page in pages(record, items, Paths("paper"))}
+    found = {page.title: page for page in pages(record, items, Paths("paper"))[0]}
     assert list(found) == ["What reproduces", "Claims", "Audit", "Adjudication"]
     assert found["Claims"].sheets[0].rows[0][-2:] == ("✓ supported", "0.99")
     assert found["Audit"].sheets[0].title == "simcse"
     assert found["Adjudication"].sheets[0].rows[0][0] == "Crop 10%"
+    first = {finding.what: finding for finding in pages(record, items, Paths("paper"))[1]}
+    assert first.keys() == {"Cells", "Claims", "Orders", "Gaps", "Audit"}
+    assert "1 supported" in first["Claims"].text and first["Claims"].anchor == "claims"
+    assert first["Cells"].text.startswith(f"{sum(verdict_counts(items).values())} cells: ")
+    assert (
+        "τ" in first["Orders"].text and "certain" in first["Audit"].text and "1 in part" in first["Gaps"].text
+    )
 
 
 def test_a_study_that_adjudicates_nothing_has_no_page_of_it(study):
@@ -374,7 +381,7 @@ def test_a_study_that_adjudicates_nothing_has_no_page_of_it(study):
     write_rows("results/paper/adjudication.csv", ["item"], [])
     found = {
         page.title: page
-        for page in pages({**record, "comparable": False, "judges_orders": False}, items, Paths("paper"))
+        for page in pages({**record, "comparable": False, "judges_orders": False}, items, Paths("paper"))[0]
     }
     assert list(found) == ["What reproduces", "Claims", "Audit"]
     assert "the machine only" in found["What reproduces"].text[-1]

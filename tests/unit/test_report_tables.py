@@ -106,7 +106,7 @@ def test_every_part_of_a_table_says_its_scale(suffix):
     # LaTeX repeats the widest of a column where it sets the column's width.
     assert text.count(" compact)") == (12 if suffix == "tex" else 6), "each difference carries the scale"
     if suffix == "html":
-        assert text.count('<td class="cell not-comparable" data-scale="compact">') == 6
+        assert text.count('tabindex="0" class="cell not-comparable" data-scale="compact">') == 6
         assert text.count("<b>scale</b><span>compact: not comparable</span>") == 6
 
 

@@ -20,8 +20,10 @@ DISTRIBUTIONS = {
     "pydantic_core": "pydantic",
     "yaml": "pyyaml",
 }
-# What turns numbers into documents: no number depends on it.
-PRESENTATION = {"jinja2", "markdown-it-py", "matplotlib", "pylatexenc", "rich"}
+# What turns numbers into documents, and what tells of a run: no number depends on it.
+PRESENTATION = {
+    "jinja2", "markdown-it-py", "matplotlib", "psutil", "pylatexenc", "rich", "snakemake-interface-logger-plugins",
+}  # fmt: skip
 # What is run by its own command, and what is there for the corpora of the hub.
 NOT_IMPORTED = {"snakemake", "datasets"}
 

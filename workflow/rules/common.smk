@@ -309,13 +309,19 @@ def item_evaluations(wildcards):
 
 
 def item_files(item):
-    """Return what asking for an item alone makes: its table, and its figure where it has one."""
+    """Return what asking for an item alone makes: its table, its page, and its figure where it has one."""
     figures = (
         [PATHS.figure(item.id, kind) for kind in ("svg", "png", "pdf")]
         if item.figure
         else []
     )
-    return [PATHS.table(item.id), *figures]
+    return [PATHS.table(item.id), PATHS.page(item.id), *figures]
+
+
+def item_figure(wildcards):
+    """Return the drawing of an item, where it has one."""
+    item = f"{wildcards.paper}/{wildcards.item}"
+    return [PATHS.figure(item)] if PLAN.items[item].figure else []
 
 
 def released_evaluations():

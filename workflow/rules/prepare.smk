@@ -41,8 +41,8 @@ rule backbone:
         tokenizer=PATHS.backbone("{name}", "tokenizer.json"),
     log:
         f"logs/{SCALE}/backbone/{{name}}.log",
-    localrule: True
     retries: 2
+    localrule: True
     conda:
         ENVIRONMENT
     params:

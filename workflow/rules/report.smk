@@ -24,6 +24,7 @@ rule report:
         audit=rules.judge.output.audit,
     output:
         html=PATHS.report("html"),
+        papers=[PATHS.paper(key) for key in PLAN.studied],
         markdown=PATHS.report("md"),
         tex=PATHS.report("tex"),
     log:
@@ -34,3 +35,24 @@ rule report:
         code=code("report"),
     shell:
         "python -m replicse report --study {input.study} --data {input.data} --out {output.html} > {log} 2>&1"
+
+
+# One item alone: what asking for it makes, beside its table.
+rule page:
+    input:
+        study=rules.study.output.record,
+        result=rules.tabulate.output.result,
+        figure=item_figure,
+    output:
+        html=PATHS.page("{paper}/{item}"),
+    log:
+        f"logs/{SCALE}/page/{{paper}}_{{item}}.log",
+    conda:
+        "../../environment.yml"
+    params:
+        code=code("report"),
+        figure=lambda wildcards, input: (
+            ["--figure", input.figure] if input.figure else []
+        ),
+    shell:
+        "python -m replicse page --study {input.study} --item {input.result} {params.figure:q} --out {output.html} > {log} 2>&1"

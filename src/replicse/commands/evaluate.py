@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from replicse.commands import Action, json_mapping
-from replicse.errors import BadInput
+from replicse.errors import BadInput, MissingData
 from replicse.files import read_json, write_json
 from replicse.registry.encoders import ENGINES, POOLINGS, WordVectors, postprocessing_of
 from replicse.study.results.pairs import packed_pairs
@@ -54,6 +54,15 @@ def opened(arguments: Namespace, folder: str) -> Any:
         device=arguments.device,
         engine=arguments.engine,
     )
+
+
+def check_places(arguments: Namespace) -> None:
+    """Raise MissingData where the data, or an encoder that can only be a folder, is absent: the hub is not asked."""
+    name = arguments.encoder.partition("@")[0]
+    local = name.startswith(("/", ".", "~")) or name.rstrip("/").count("/") > 1
+    for option, place in (("--data", str(arguments.data)), ("--encoder", name if local else "")):
+        if place and not Path(place).exists():
+            raise MissingData(f"{option} {place}: no such file or folder; name one that is there")
 
 
 def model_name(arguments: Namespace) -> str:
@@ -138,6 +147,7 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
             options[name] = {**options.get(name, {}), **values}
         for name in (*arguments.suite, *arguments.options):
             suite(name, options.get(name))
+        check_places(arguments)
         set_threads(arguments)
         source = word_vectors(arguments, root) if arguments.vectors else opened(arguments, arguments.encoder)
         vectors = postprocessed(source, arguments.postprocess, root) if arguments.postprocess else source

@@ -21,7 +21,7 @@ from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import FIELDS, table_rows
 
 if TYPE_CHECKING:
-    from replicse.report.content.contents import Page
+    from replicse.report.content.contents import Finding, Page
 
 log = logging.getLogger(__name__)
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -86,7 +86,28 @@ def write_all(paths: Paths, study: Mapping[str, Any], folder: Path) -> None:
 
     items = [read_item(Path(paths.item(name))) for name in study["items"]]
     drawings = {item.item: Path(paths.figure(item.item)).with_suffix("") for item in items if item.figure}
-    write_report(folder, study, items, pages(study, items, paths), drawings)
+    shown, found = pages(study, items, paths)
+    write_report(folder, study, items, shown, drawings, found)
+
+
+def page_verb(parser: ArgumentParser) -> Action:
+    """Write one item alone as an HTML page, with its figure where one is drawn."""
+    parser.epilog = (
+        "example:\n  replicse page --item results/micro/items/simcse/table3.json"
+        " --study results/micro/study.json --out reports/micro/simcse/table3.html"
+    )
+    parser.add_argument("--item", type=Path, required=True, help="the item's result")
+    parser.add_argument("--study", type=Path, required=True, help="the study record")
+    parser.add_argument("--figure", type=Path, help="the SVG of its figure")
+    parser.add_argument("--out", type=Path, required=True, help="the HTML")
+
+    def action(arguments: Namespace) -> None:
+        from replicse.report.document import write_page
+
+        drawing = arguments.figure.with_suffix("") if arguments.figure else None
+        write_page(arguments.out, read_json(arguments.study), read_item(arguments.item), drawing)
+
+    return action
 
 
 def keep_verb(parser: ArgumentParser) -> Action:
@@ -140,11 +161,14 @@ def read_item(path: Path) -> ItemResult:
     return ItemResult.of(read_json(path), str(path))
 
 
-def pages(study: Mapping[str, Any], items: Sequence[ItemResult], paths: Paths) -> "list[Page]":
-    """Return the pages that are drawn from all items: what reproduces, claims, audit, adjudication."""
+def pages(
+    study: Mapping[str, Any], items: Sequence[ItemResult], paths: Paths
+) -> "tuple[list[Page], list[Finding]]":
+    """Return the pages that are drawn from all items (claims, audit, ...), and what they say in a line each."""
     from replicse.report.pages.adjudication import adjudication_page
     from replicse.report.pages.audit import audit_page
     from replicse.report.pages.claims import claims_page
+    from replicse.report.pages.findings import findings
     from replicse.report.pages.reproduces import reproduces_page
 
     claims, audit, explained = (read_rows(paths.judged(what)) for what in ("claims", "audit", "adjudication"))
@@ -154,7 +178,7 @@ def pages(study: Mapping[str, Any], items: Sequence[ItemResult], paths: Paths) -
         audit_page(audit),
         adjudication_page(explained, {item.item: item for item in items}, study["comparable"]),
     ]
-    return [page for page in found if page is not None]
+    return [page for page in found if page is not None], findings(study, items, claims, audit, explained)
 
 
 def study_facts(study: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:

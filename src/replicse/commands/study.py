@@ -19,6 +19,7 @@ from replicse.study.paper.protocols import AS_DESCRIBED
 from replicse.study.paper.running_text import spoken_numbers
 from replicse.study.paper.scales import load_scale
 from replicse.study.paper.tables import Item
+from replicse.study.plan.jobs import Jobs
 from replicse.study.plan.needs import amounts, amounts_text, needs
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
@@ -41,8 +42,9 @@ def add_study_arguments(parser: ArgumentParser, example: str) -> None:
     """Add the arguments that choose a study."""
     parser.epilog = f"example:\n  {example}"
     parser.add_argument(
-        "--config", type=Path, action="append", default=[], help="laid over config.yaml; repeatable"
-    )
+        "--config", "--configfile", action="append", default=[], metavar="FILE or KEY=VALUE",
+        help="a file that is laid over config.yaml, or one key's value above all files; repeatable",
+    )  # fmt: skip
     parser.add_argument("--study", type=Path, help="the config.json of a study that was started, instead")
     parser.add_argument("--scale", help="use this scale instead of the config's")
     parser.add_argument("--seeds", type=int, help="so many seeds, from 0, instead of the config's")
@@ -60,17 +62,19 @@ def add_workflow_argument(parser: ArgumentParser) -> None:
 
 def chosen_config(arguments: Namespace) -> tuple[dict[str, Any], str]:
     """Return the chosen config and the file that a mistake in it stands in."""
-    files = config_files(arguments)
-    return read_config(files, arguments.scale, arguments.seeds), str(files[-1])
+    files, settings = config_layers(arguments)
+    config = read_config(files, arguments.scale, arguments.seeds, settings)
+    return config, str(files[-1])
 
 
-def config_files(arguments: Namespace) -> list[Path]:
-    """Return the files of the chosen config, each laid over the one before."""
+def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
+    """Return the files of the chosen config, each laid over the one before, and what stands above them by key."""
     if arguments.seeds is not None and arguments.seeds < 1:
         raise BadInput(f"--seeds is {arguments.seeds}; expected at least 1")
-    if arguments.study:
-        return [arguments.study]
-    return [CONFIG, *(file for file in arguments.config if file != CONFIG)]
+    settings = dict(word.split("=", 1) for word in arguments.config if "=" in word)
+    files = [Path(word) for word in arguments.config if "=" not in word]
+    own = [arguments.study] if arguments.study else [CONFIG, *(file for file in files if file != CONFIG)]
+    return own, settings
 
 
 def chosen_plan(arguments: Namespace, only: str = "") -> Plan:
@@ -189,9 +193,11 @@ def validate_verb(parser: ArgumentParser) -> Action:
 
 def check_configs(arguments: Namespace, papers: dict[str, Paper]) -> None:
     """Check the config as each of its files leaves it, so that a mistake is told of the file it stands in."""
-    files = config_files(arguments)
+    files, settings = config_layers(arguments)
     for count, file in enumerate(files, 1):
-        config = checked_config(read_config(files[:count], arguments.scale, arguments.seeds), str(file))
+        config = checked_config(
+            read_config(files[:count], arguments.scale, arguments.seeds, settings), str(file)
+        )
         chosen_scale(config, arguments.workflow, str(file))
         list(chosen_items(config, papers, str(file)))
 
@@ -219,21 +225,41 @@ def status_verb(parser: ArgumentParser) -> Action:
         files = {item.id: plan.evaluation_files(item) for item in plan.items.values()}
         every = dict.fromkeys(file for own in files.values() for file in own)
         broken = {file: problem for file in every if (problem := broken_evaluation(plan, file))}
+        from replicse.commands.run import snakemake_here
+        from replicse.report.formats.terminal import room
+
         rows = []
         for item, own in files.items():
             done = sum(not plan.paths.missing(file) and file not in broken for file in own)
             table = not plan.paths.missing(plan.paths.table(item))
             rows.append({"item": item, "evaluations": len(own), "done": done, "tabulated": table})
         machines = study_machines(plan, Evaluations(plan.paths))
+        total = {
+            "evaluations": len(every),
+            "done": sum(not plan.paths.missing(file) and file not in broken for file in every),
+            "runs": len(plan.runs),
+            "trained": sum(not plan.paths.missing(plan.paths.run(run, "metrics.json")) for run in plan.runs),
+        }
+        jobs = Jobs(plan)
+        begun = [job for job in jobs.all if jobs.began(job)]
+        state = "running" if begun and snakemake_here() else "failed"
         if arguments.json:
             made = [{"machine": str(machine), "records": count} for machine, count in machines.items()]
-            told = {"items": rows, "machines": made, "broken": list(broken.values())}
+            told = {"items": rows, "machines": made, "broken": list(broken.values()), "total": total}
+            told[state] = [str(job) for job in begun]
             print(json.dumps({"scale": plan.scale.name, **told}, indent=1))
             return
         print(f"scale {plan.scale.name}")
         for row in rows:
             state = "tabulated" if row["tabulated"] else "not tabulated"
             print(f"{row['item']:<18}{row['done']:>5} of {row['evaluations']:>4} evaluations, {state}")
+        print(
+            f"{'total':<18}{total['done']:>5} of {total['evaluations']:>4} evaluations,"
+            f" {total['trained']:,} of {total['runs']:,} runs trained"
+        )
+        width = room()
+        for job in begun:
+            print(shortened(f"{state}: {job}, {minutes(job.age)}: {job.tail[-1] if job.tail else ''}", width))
         if machines:
             print(f"mixed: made on {len(machines)} machines" if len(machines) > 1 else "made on one machine")
         for machine, count in machines.items():
@@ -242,6 +268,16 @@ def status_verb(parser: ArgumentParser) -> Action:
             print(f"broken: {problem}")
 
     return action
+
+
+def minutes(seconds: float) -> str:
+    """Return how long ago something was, as `now` or `12 min ago`."""
+    return f"{seconds / 60:,.0f} min ago" if seconds >= 60 else "now"
+
+
+def shortened(line: str, width: int) -> str:
+    """Return a line that fits a terminal."""
+    return line if len(line) <= width else f"{line[: width - 3]}..."
 
 
 def broken_evaluation(plan: Plan, file: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from replicse.errors import Failed, MissingData
 from replicse.files import write_text, written_aside
-from replicse.report.content.contents import Page, make_report
+from replicse.report.content.contents import Finding, Page, make_report
 from replicse.report.formats import html, latex, markdown
 from replicse.study.results.table import ItemResult
 
@@ -34,15 +34,18 @@ def write_report(
     items: Sequence[ItemResult],
     pages: Sequence[Page] = (),
     drawings: Mapping[str, Path] | None = None,
+    findings: Sequence[Finding] = (),
 ) -> list[Path]:
-    """Write report.md, report.tex, report.html and, with a TeX engine, report.pdf; return what was written.
+    """Write report.md, report.tex, report.html, an HTML page per paper and, with a TeX engine, report.pdf.
 
-    Items keep their order within their paper; `pages` hold what is drawn from all of them (claims, audit);
+    Returns what was written. report.html holds the first screen, what is drawn from all items, and links to the papers.
+    Items keep their order within their paper; `pages` hold what is drawn from all of them (claims, audit), `findings`
+    what they say in a line;
     `drawings` the paths of drawn figures by item id, without a suffix. Raises MissingData for a figure that is
     not there and LatexError where the PDF cannot be set.
     """
     start = time.monotonic()
-    report = make_report(study, items, pages)
+    report = make_report(study, items, pages, findings)
     drawings = drawings or {}
     for item, stem in drawings.items():
         _check_drawing(item, stem)
@@ -50,10 +53,14 @@ def write_report(
     def pictures(address: Callable[[Path], str]) -> dict[str, str]:
         return {item.item: address(drawings[item.item]) if item.item in drawings else "" for item in items}
 
-    write_text(folder / "report.html", html.document(report, pictures(html.data_address)))
+    addresses = pictures(html.data_address)
+    papers = [folder / f"{section.key}.html" for section in report.sections]
+    for path, section in zip(papers, report.sections, strict=True):
+        write_text(path, html.paper(report, section, addresses))
+    write_text(folder / "report.html", html.document(report))
     write_text(folder / "report.md", markdown.document(report, pictures(partial(_relative, folder, "svg"))))
     write_text(folder / "report.tex", latex.document(report, pictures(partial(_relative, folder, "pdf"))))
-    written = [folder / f"report.{kind}" for kind in ("md", "tex", "html")]
+    written = [*(folder / f"report.{kind}" for kind in ("md", "tex", "html")), *papers]
     engine = find_engine()
     if engine:
         compile_latex(folder / "report.tex", engine, study.get("generated", ""))
@@ -63,6 +70,15 @@ def write_report(
     seconds = time.monotonic() - start
     log.info("event=report items=%d files=%s seconds=%.1f", len(items), ",".join(map(str, written)), seconds)
     return written
+
+
+def write_page(out: Path, study: Mapping[str, Any], item: ItemResult, drawing: Path | None) -> None:
+    """Write one item alone as HTML: what the report says of it, and how to read a cell."""
+    if drawing:
+        _check_drawing(item.item, drawing)
+    report = make_report({**study, "papers": {item.paper: study["papers"][item.paper]}}, [item])
+    pictures = {item.item: html.data_address(drawing) if drawing else ""}
+    write_text(out, html.paper(report, report.sections[0], pictures, alone=True))
 
 
 def find_engine() -> str | None:

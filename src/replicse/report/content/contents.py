@@ -66,12 +66,22 @@ class Page:
 
 
 @dataclass(frozen=True)
+class Finding:
+    """What one page says in a line of the first screen; `anchor` is that page."""
+
+    what: str
+    text: str
+    anchor: str
+
+
+@dataclass(frozen=True)
 class Report:
     """Everything a report holds; the formats differ in looks only."""
 
     scale: str
     statement: str
     facts: tuple[tuple[str, str], ...]
+    findings: tuple[Finding, ...]
     counts: Sheet
     symbols: Sheet
     sections: tuple[Section, ...]
@@ -79,15 +89,21 @@ class Report:
     provenance: tuple[Sheet, ...]
     title: str = TITLE
     introduction: str = INTRODUCTION
+    caveat: str = ""
     anatomy: str = ANATOMY
     reading: tuple[str, ...] = READING
 
 
-def make_report(study: Mapping[str, Any], items: Sequence[ItemResult], pages: Sequence[Page] = ()) -> Report:
+def make_report(
+    study: Mapping[str, Any],
+    items: Sequence[ItemResult],
+    pages: Sequence[Page] = (),
+    findings: Sequence[Finding] = (),
+) -> Report:
     """Return the contents of a report from the study record, with what `study_facts` adds to it.
 
     Papers stand in the order of the record, items in the order given. `pages` hold what is drawn from all of
-    them (claims, adjudication) and stand before the papers.
+    them (claims, adjudication) and stand before the papers; `findings` are what they say in a line each.
     """
     sections = [
         _section(key, about, [item for item in items if item.paper == key])
@@ -98,6 +114,7 @@ def make_report(study: Mapping[str, Any], items: Sequence[ItemResult], pages: Se
         scale=study["scale"],
         statement=study["shows"],
         facts=_facts(study, items),
+        findings=tuple(findings),
         counts=counts_sheet(
             [(section.key, [entry.item for entry in section.entries]) for section in sections]
         ),
@@ -105,6 +122,8 @@ def make_report(study: Mapping[str, Any], items: Sequence[ItemResult], pages: Se
         sections=tuple(sections),
         pages=tuple(pages),
         provenance=tuple(sheet for sheet in _provenance(study, items) if sheet.rows),
+        caveat=items[0].caveat if items else "",
+        title=f"{TITLE}: incomplete" if study.get("incomplete") else TITLE,
     )
 
 
@@ -132,6 +151,7 @@ def _facts(study: Mapping[str, Any], items: Sequence[ItemResult]) -> tuple[tuple
     commit = study.get("commit", "")[:12]
     facts = {
         "Scale": study["scale"],
+        "Incomplete": study.get("incomplete", ""),
         "Seeds": ", ".join(map(str, study["seeds"])),
         "Mixed" if len(machines) > 1 else "Made on": mixture(machines) or " ".join(map(str, machines)),
         "Commit": f"{commit}, with uncommitted changes" if commit and study.get("dirty") else commit,

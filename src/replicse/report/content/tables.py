@@ -19,10 +19,11 @@ STATISTICS = {"max": "maximum", "min": "minimum", "sd": "standard deviation"}
 
 @dataclass(frozen=True)
 class GridCell:
-    """A cell and what a reader may ask about it: (name, value) pairs."""
+    """A cell and what a reader may ask about it: (name, value) pairs; `address` is where a link finds it."""
 
     shown: Shown
     facts: tuple[tuple[str, str], ...] = ()
+    address: str = ""
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,9 @@ def counts_sheet(papers: Sequence[tuple[str, Sequence[ItemResult]]]) -> Sheet:
     counts = [verdict_counts(items) for _, items in papers]
     columns = [*counts, sum(counts, Counter())]
     rows = [
-        (f"{symbol} {name}", *(str(column[name]) for column in columns)) for name, symbol in SYMBOLS.items()
+        (f"{symbol} {name}", *(str(column[name]) for column in columns))
+        for name, symbol in SYMBOLS.items()
+        if columns[-1][name]
     ]
     total = ("cells", *(str(column.total()) for column in columns))
     return Sheet("Cells by verdict", ("Verdict", *(name for name, _ in papers), "all"), (*rows, total))
@@ -232,7 +235,22 @@ def _lines(
 
 def _cell(item: ItemResult, row: RowHead, column: ColumnHead, cell: CellResult | None) -> GridCell:
     shown = show(cell, scale="" if item.comparable else item.scale, quoted=row.quoted)
-    return GridCell(shown, _facts(item, column, shown, cell) if cell and shown.text else ())
+    if not cell or not shown.text:
+        return GridCell(shown)
+    return GridCell(shown, _facts(item, column, shown, cell), cell_address(cell_name(item, cell)))
+
+
+def cell_name(item: ItemResult, cell: CellResult) -> str:
+    """Return `simcse/table3/p0.1/stsb-dev`, with its metric where its column has several, and its protocol's name."""
+    several = sum(column.id == cell.column for column in item.columns) > 1
+    name = "/".join([item.item, cell.row, cell.column, *([cell.metric] if several else [])])
+    return name if cell.protocol == AS_DESCRIBED else f"{name}@{cell.protocol}"
+
+
+def cell_address(name: str) -> str:
+    """Return a cell's name as a link target: `simcse-table3--p0.1--stsb-dev`."""
+    paper, item, *rest = name.replace("@", "/").split("/")
+    return "--".join([f"{paper}-{item}", *rest])
 
 
 def _facts(
@@ -261,8 +279,15 @@ def _facts(
             "mixed": mixture(cell.machines),
             "protocol": cell.protocol,
             "encoders": ", ".join(cell.encoders),
+            "why": f"replicse why {cell_name(item, cell)} --scale {item.scale}",
+            "run it": f"replicse run {item.item} --scale {item.scale}{_seeds_option(cell)}",
         }
     return tuple((name, value) for name, value in facts.items() if value)
+
+
+def _seeds_option(cell: CellResult) -> str:
+    seeds = {entry.seed for entry in cell.values if entry.seed is not None}
+    return f" --seeds {len(seeds)}" if seeds and seeds == set(range(len(seeds))) else ""
 
 
 def _statistic(printed: Reported) -> str:

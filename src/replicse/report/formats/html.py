@@ -1,16 +1,18 @@
 """Tables and the report as one self-contained HTML file."""
 
 import base64
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from replicse.report.content.contents import Report
-from replicse.report.content.tables import Grid, Sheet, marks_of, panels
+from replicse.report.content.contents import Report, Section
+from replicse.report.content.tables import Grid, Sheet, cell_address, cell_name, marks_of, panels
 from replicse.report.formats import templates
+from replicse.report.formats.deltas import deltas_svg
 from replicse.report.formats.prose import html_blocks, html_inline
 
 # Columns that fit beside the labels on a screen and on a printed page, and how many need smaller type.
@@ -21,6 +23,8 @@ LARGE = 400_000
 DETAIL = 0.86
 # Digits that the arrow of a cell and the room beside it take at least.
 ARROW = 2.0
+# A name of an item or a cell, such as simcse/table3/p0.1/stsb-dev.
+NAME = re.compile(r"([a-z0-9]+/[A-Za-z0-9-]+(?:/[^\s/,;:()]+)*)")
 
 
 def grid(table: Grid) -> str:
@@ -33,9 +37,41 @@ def sheet(table: Sheet) -> str:
     return str(_environment().get_template("table.html.j2").module.sheet(table))
 
 
-def document(report: Report, pictures: Mapping[str, str]) -> str:
-    """Return the report as one HTML file; `pictures` holds a data address for each item id."""
-    return _environment().get_template("report.html.j2").render(report=report, pictures=pictures)
+def document(report: Report) -> str:
+    """Return the report's first screen, what is drawn from all items, and links to its papers, as one HTML file."""
+    links, picture = addresses(report), Markup(deltas_svg(report))
+    return _environment().get_template("report.html.j2").render(report=report, links=links, picture=picture)
+
+
+def paper(report: Report, section: Section, pictures: Mapping[str, str], alone: bool = False) -> str:
+    """Return one paper of a report as an HTML file; `pictures` holds a data address for each item id.
+
+    `alone` leaves out what leads to the rest of the report: it is the page of one item.
+    """
+    template = _environment().get_template("paper.html.j2")
+    return template.render(report=report, section=section, pictures=pictures, alone=alone)
+
+
+def addresses(report: Report) -> dict[str, str]:
+    """Return the address of each item and cell of a report by its name."""
+    found = {}
+    for section in report.sections:
+        for entry in section.entries:
+            found[entry.item.item] = f"{section.key}.html#{entry.anchor}"
+            for cell in entry.item.cells:
+                name = cell_name(entry.item, cell)
+                found[name] = f"{section.key}.html#{cell_address(name)}"
+    return found
+
+
+def linked(text: str, links: Mapping[str, str]) -> Markup:
+    """Return text with each name of an item or a cell as a link to it."""
+    parts = NAME.split(text)
+    shown = [
+        Markup('<a href="{}">{}</a>').format(links[part], part) if part in links else escape(part)
+        for part in parts
+    ]
+    return Markup("").join(shown)
 
 
 def data_address(stem: Path) -> str:
@@ -54,6 +90,7 @@ def _environment() -> Environment:
         "inline": lambda text: Markup(html_inline(text)),
         "blocks": lambda text: Markup(html_blocks(text)),
         "slug": _slug,
+        "linked": linked,
     }
     environment.globals |= {
         "panels": panels,

@@ -1,10 +1,11 @@
 """The config of a study: what to reproduce, from one file or several laid over each other."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import yaml
 from pydantic import BeforeValidator, Field
 
 from replicse.checked import Checked, Id, Text, Whole, read_text, read_yaml
@@ -66,10 +67,16 @@ def _read_json(file: Path) -> Any:
         raise BadInput(f"{file}: no JSON ({error}); start the study anew") from None
 
 
-def read_config(files: Sequence[Path], scale: str | None = None, seeds: int | None = None) -> dict[str, Any]:
+def read_config(
+    files: Sequence[Path],
+    scale: str | None = None,
+    seeds: int | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
     """Return the plain config of files, each laid over the one before, as Snakemake lays config files.
 
-    `scale` and `seeds` (how many, from 0) stand above all of them.
+    `settings` (YAML by key, as Snakemake's `--config key=value`), then `scale` and `seeds` (how many, from 0) stand
+    above all of them.
     """
     found: dict[str, Any] = {}
     for file in files:
@@ -77,5 +84,10 @@ def read_config(files: Sequence[Path], scale: str | None = None, seeds: int | No
         if not isinstance(document, dict):
             raise BadInput(f"{file}: the document is no mapping; see config.yaml")
         found = merged(found, document)
+    for key, text in (settings or {}).items():
+        try:
+            found = merged(found, {key: yaml.safe_load(text)})
+        except yaml.YAMLError:
+            raise BadInput(f"--config {key}={text}: no value of YAML, as in seeds=[0,1]") from None
     above = {"scale": scale, "seeds": None if seeds is None else list(range(seeds))}
     return {**found, **{key: entry for key, entry in above.items() if entry is not None}}

@@ -8,20 +8,23 @@ from pathlib import Path
 class Paths:
     """Paths of one scale; every function takes an id and returns a relative path as text.
 
-    `kept` names a committed study, whose results lie beside its report, where no run of a user's own writes.
+    `kept` names a committed study, whose results lie beside its report, where no run of a user's own writes. `partial`
+    is what is made of a study that failed before its end: no rule makes or reads it, so none can take it for done.
     """
 
     scale: str
     kept: str = ""
+    partial: bool = False
 
     @property
     def results(self) -> str:
         """Return the folder of all results of the scale, or of the committed study."""
-        return f"reports/{self._shown}" if self.kept else f"results/{self.scale}"
+        return f"reports/{self._shown}" if self.kept else f"results/{self._shown}"
 
     @property
     def _shown(self) -> str:
-        return f"studies/{self.kept}" if self.kept else self.scale
+        own = f"{self.scale}/partial" if self.partial else self.scale
+        return f"studies/{self.kept}" if self.kept else own
 
     @property
     def data(self) -> str:
@@ -95,6 +98,14 @@ class Paths:
     def report(self, kind: str) -> str:
         """Return a report's file."""
         return f"reports/{self._shown}/report.{kind}"
+
+    def paper(self, key: str) -> str:
+        """Return the HTML page of one paper of the report."""
+        return f"reports/{self._shown}/{key}.html"
+
+    def page(self, item: str) -> str:
+        """Return the HTML page of one item alone."""
+        return f"reports/{self._shown}/{item}.html"
 
     def missing(self, path: str) -> bool:
         """Return whether a declared file is not there."""

@@ -205,6 +205,8 @@ def _outcome(
     if cell.column.kind == "text":
         texts = list(dict.fromkeys(value for value in found.per_seed if value is not None))
         reason = _rank_kept(plan, cell, texts, evaluations) if texts else ""
+        if found.failure:
+            return {"verdict": "failed", "reason": found.failure}
         return {
             "text": " / ".join(texts),
             "n_seeds": len(texts),

@@ -1,0 +1,150 @@
+"""The verb that runs items: Snakemake with their names looked up, the config passed on, a stale lock taken away."""
+
+import os
+import platform
+import re
+import subprocess
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import psutil
+
+from replicse.commands import Action
+from replicse.commands.study import CONFIG, add_study_arguments, chosen_config, config_layers
+from replicse.errors import BadInput, nearest
+from replicse.study.paper.config import checked_config
+from replicse.study.paper.papers import load_papers
+from replicse.study.paper.tables import Item
+from replicse.study.plan.paths import Paths
+from replicse.study.plan.planner import chosen_items
+
+LOCKS, HOST = Path(".snakemake/locks"), Path(".snakemake/replicse-host")
+TARGETS = ("all", "released")
+
+
+def run_verb(parser: ArgumentParser) -> Action:
+    """Run items with all that they need, or the whole study, and say where the report is."""
+    add_study_arguments(parser, "replicse run simcse/table3 --scale micro --seeds 3")
+    parser.epilog += "\n  replicse run --scale paper --profile workflow/profiles/slurm"
+    parser.add_argument(
+        "item",
+        nargs="*",
+        help="paper/item, paper, or released; nothing: all. After -- what Snakemake is told",
+    )
+    # The command line puts here what stands behind a lone `--`.
+    parser.set_defaults(further=[])
+    parser.add_argument("--profile", help="folder of a Snakemake profile: where and how jobs are run")
+    parser.add_argument("--cores", help="cores of this machine (default: all, or what the profile says)")
+    parser.add_argument("--dry-run", "-n", action="store_true", help="say what would run")
+
+    def action(arguments: Namespace) -> int:
+        if arguments.study:
+            raise BadInput("--study is of a study that was started; name its config with --config")
+        config, file = chosen_config(arguments)
+        known = list(chosen_items(checked_config(config, file), load_papers(arguments.workflow), file))
+        items = items_named(arguments.item, known)
+        command = snakemake_words(
+            arguments, [each if isinstance(each, str) else each.target for each in items]
+        )
+        if not arguments.dry_run:
+            unlock_if_stale()
+        done = subprocess.run(
+            [*command[:-1], *arguments.further, "--", *command[-1]], env=environment(), check=False
+        )
+        if done.returncode == 0 and not arguments.dry_run:
+            paths = Paths(config["scale"])
+            for item in items:
+                if isinstance(item, Item):
+                    print(f"{item.id}: {paths.page(item.id)}")
+        return 1 if done.returncode else 0
+
+    return action
+
+
+def items_named(words: Sequence[str], known: Sequence[Item]) -> list[Item | str]:
+    """Return the items, or targets of the workflow, that words name; BadInput names the nearest one.
+
+    An item may be written `simcse/table3`, `simcse_table3` or `simcse table3`; a paper alone is all of its items.
+    """
+    by_name = {_plain(item.id): item for item in known}
+    found: list[Item | str] = []
+    pending = [part for word in words for part in word.split()]
+    while pending:
+        word = pending.pop(0)
+        of_paper = [item for item in known if item.paper == word.lower()]
+        if word in TARGETS:
+            found.append(word)
+        elif _plain(word) in by_name:
+            found.append(by_name[_plain(word)])
+        elif of_paper and pending and _plain(word + pending[0]) in by_name:
+            found.append(by_name[_plain(word + pending.pop(0))])
+        elif of_paper:
+            found += of_paper
+        else:
+            raise BadInput(f'no item "{word}" in this study{nearest(word, [item.id for item in known])}')
+    return list({getattr(each, "id", each): each for each in found}.values())
+
+
+def _plain(name: str) -> str:
+    return re.sub("[^a-z0-9]", "", name.lower())
+
+
+def snakemake_words(arguments: Namespace, targets: Iterable[str]) -> list:
+    """Return Snakemake's command line; its last word is the list of targets."""
+    words = [sys.executable, "-m", "snakemake", "--keep-going", "--scheduler", "greedy"]
+    if arguments.profile:
+        words += ["--profile", arguments.profile]
+    if arguments.cores or not arguments.profile:
+        words += ["--cores", arguments.cores or "all"]
+    files, settings = config_layers(arguments)
+    files = [str(file) for file in files if file != CONFIG]
+    if files:
+        words += ["--configfile", *files]
+    if arguments.scale:
+        settings = {**settings, "scale": arguments.scale}
+    if arguments.seeds:
+        settings = {**settings, "seeds": f"[{','.join(map(str, range(arguments.seeds)))}]"}
+    if settings:
+        words += ["--config", *(f"{key}={value}" for key, value in settings.items())]
+    words += ["--dry-run"] if arguments.dry_run else []
+    return [*words, "--logger", "replicse", list(targets)]
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of Snakemake: its programs and this package are found, a job has one thread per core."""
+    own = Path(__file__).parents[2]
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    python = os.pathsep.join(filter(None, [str(own), os.environ.get("PYTHONPATH", "")]))
+    return {"OMP_NUM_THREADS": "1", **os.environ, "PATH": path, "PYTHONPATH": python}
+
+
+def unlock_if_stale() -> None:
+    """Take away the lock of a killed Snakemake; BadInput where one runs here, or another machine locked."""
+    locks = sorted(LOCKS.glob("*.lock"))
+    host = HOST.read_text(encoding="utf-8") if HOST.is_file() else platform.node()
+    if locks and (holder := snakemake_here()):
+        raise BadInput(f"a Snakemake is running in this folder (process {holder}); wait for it, or stop it")
+    if locks and host != platform.node():
+        raise BadInput(f"{LOCKS} is locked by a run on {host}; if it has ended, remove {HOST} and try again")
+    for lock in locks:
+        lock.unlink(missing_ok=True)
+    if locks:
+        print("removed the lock of a Snakemake that no longer runs", file=sys.stderr)
+    HOST.parent.mkdir(exist_ok=True)
+    HOST.write_text(platform.node(), encoding="utf-8")
+
+
+def snakemake_here() -> int | None:
+    """Return the process of a Snakemake that runs in this folder on this machine; None where there is none."""
+    for process in psutil.process_iter():
+        try:
+            words = process.cmdline()
+            mine = process.pid != os.getpid() and Path(process.cwd()) == Path.cwd()
+        except (psutil.Error, OSError):
+            continue
+        program = [Path(word).name for word in words[:3]]
+        if mine and "python" in "".join(program[:1]) and "snakemake" in program:
+            return process.pid
+    return None

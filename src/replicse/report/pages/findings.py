@@ -1,0 +1,90 @@
+"""The first screen: what a study found, a line for each page that says more."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
+from typing import Any
+
+from replicse.report.content.cells import MINUS
+from replicse.report.content.contents import Finding
+from replicse.report.content.tables import verdict_counts
+from replicse.study.results.shape import shapes
+from replicse.study.results.table import ItemResult
+
+Rows = Sequence[Mapping[str, str]]
+ANSWERS = ("supported", "contradicted", "undetermined", "not comparable", "not run")
+EXPLAINED = {"explains": "explain it", "in part": "in part", "no": "do not", "undetermined": "open"}
+
+
+def findings(
+    study: Mapping[str, Any], items: Sequence[ItemResult], claims: Rows, audit: Rows, explained: Rows
+) -> list[Finding]:
+    """Return what the first screen says; what there is nothing of is left out."""
+    found = [
+        ("Incomplete", study.get("incomplete", ""), "incomplete"),
+        ("Cells", _counted(verdict_counts(items)), "counts"),
+        ("Claims", _claims(claims), "claims"),
+        (
+            "Orders",
+            _orders(items) if study["comparable"] or study["judges_orders"] else "",
+            "what-reproduces",
+        ),
+        ("Gaps", "; ".join(_gaps(explained)), "adjudication"),
+        ("Audit", _audit(audit), "audit"),
+    ]
+    return [Finding(*each) for each in found if each[1]]
+
+
+def _several(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    total = sum(counts.values())
+    told = [
+        f"{count:,} {name}" for name, count in sorted(counts.items(), key=lambda entry: -entry[1]) if count
+    ]
+    return f"{_several(total, 'cell')}: {', '.join(told)}" if total else ""
+
+
+def _claims(rows: Rows) -> str:
+    counts = Counter(row["ours"] for row in rows)
+    told = [f"{counts[answer]} {answer}" for answer in ANSWERS if counts[answer]]
+    return f"{_several(len(rows), 'sentence')} of the papers, by our runs: {', '.join(told)}" if told else ""
+
+
+def _orders(items: Sequence[ItemResult]) -> str:
+    every = [shape for item in items for shape in shapes(item)]
+    best = [shape.best.kept for shape in every if shape.best is not None]
+    signs = [sign.agrees for shape in every for sign in shape.signs if sign.agrees is not None]
+    if not every:
+        return ""
+    tau = f"{median(shape.rank.tau for shape in every):+.2f}".replace("-", MINUS)
+    told = [f"median Kendall's τ {tau} over {_several(len(every), 'column')}"]
+    told += [f"best row kept in {sum(best)} of {len(best)}"] if best else []
+    told += [f"signs as in print {sum(signs)} of {len(signs)}"] if signs else []
+    return ", ".join(told)
+
+
+def _gaps(rows: Rows) -> Iterator[str]:
+    counts = Counter(row["outcome"] for row in rows if row["outcome"])
+    told = [f"{counts[outcome]} {name}" for outcome, name in EXPLAINED.items() if counts[outcome]]
+    if told:
+        yield f"{_several(counts.total(), 'variant')} of cells: {', '.join(told)}"
+    by_variant: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if row["outcome"]:
+            by_variant.setdefault((row["item"], row["protocol"]), []).append(row["outcome"])
+    best = max(by_variant, key=lambda key: by_variant[key].count("explains"), default=None)
+    if best and by_variant[best].count("explains"):
+        outcomes = by_variant[best]
+        yield f"{best[1]} explains {outcomes.count('explains')} of {len(outcomes)} gaps of {best[0]}"
+
+
+def _audit(rows: Rows) -> str:
+    certain = sum(row["certainty"] == "certain" for row in rows)
+    return (
+        f"{_several(len(rows), 'finding')} in the printed numbers by themselves, {certain} of them certain"
+        if rows
+        else ""
+    )

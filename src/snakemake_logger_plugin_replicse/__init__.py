@@ -1,0 +1,177 @@
+"""What Snakemake tells of a study, as `snakemake --logger replicse`: a line per stage, the end of a failed log."""
+
+import logging
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from snakemake_interface_logger_plugins.base import LogHandlerBase
+from snakemake_interface_logger_plugins.common import LogEvent
+
+STAGES = {
+    "prepare": ("data", "tokenizer", "backbone", "store", "config", "study"),
+    "train": ("spec", "train"),
+    "evaluate": ("evaluate", "align_uniformity_checkpoints", "count"),
+    "tabulate": ("tabulate", "figures"),
+    "report": ("judge", "report", "page"),
+}
+STAGE_OF = {rule: stage for stage, rules in STAGES.items() for rule in rules}
+TAIL, BAR = 12, 24
+# Of the messages without an event those that a person waits for; warnings and errors are always told.
+TOLD = ("Nothing to be done", "Unlocking", "This was a dry-run")
+HIDDEN = ("Job failed, going on with independent jobs", "Exiting because a job execution failed")
+
+
+@dataclass
+class Stage:
+    """How far a stage is: how many jobs it has, when those that run began, by id, and how long the others took."""
+
+    total: int
+    running: dict[int, float] = field(default_factory=dict)
+    seconds: list[float] = field(default_factory=list)
+    failed: int = 0
+
+    def left(self, now: float) -> float | None:
+        """Return about how many seconds it still takes with as many jobs at once; None before the first has ended."""
+        if not self.seconds:
+            return None
+        mean = sum(self.seconds) / len(self.seconds)
+        waiting = self.total - len(self.seconds) - self.failed - len(self.running)
+        begun = sum(max(mean - (now - start), 0.0) for start in self.running.values())
+        return (mean * max(waiting, 0) + begun) / max(len(self.running), 1)
+
+
+class LogHandler(LogHandlerBase):
+    """The handler of all records: a live table on a terminal, elsewhere a line per finished stage."""
+
+    def __post_init__(self) -> None:
+        """Open the console; nothing is drawn before a job runs."""
+        self.console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+        self.stages: dict[str, Stage] = {}
+        self.jobs: dict[int, tuple[str, str]] = {}
+        self.live: Live | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Tell one record."""
+        try:
+            self._tell(getattr(record, "event", None), vars(record), record)
+        except Exception:
+            self.handleError(record)
+
+    def _tell(self, event: LogEvent | None, said: Mapping[str, Any], record: logging.LogRecord) -> None:
+        if event == LogEvent.RUN_INFO:
+            self._plan(said["stats"] if "stats" in said else said["per_rule_job_counts"])
+        elif event == LogEvent.JOB_INFO and not self.common_settings.dryrun:
+            self._start(said)
+        elif event == LogEvent.JOB_FINISHED:
+            self._end(said["job_id"], failed=False)
+        elif event == LogEvent.JOB_ERROR:
+            self._end(said["jobid"], failed=True)
+            self._failure(said)
+        elif event == LogEvent.ERROR or (event is None and self._is_told(record)):
+            self.console.print(record.getMessage(), style="red" if record.levelno >= logging.ERROR else None)
+
+    @staticmethod
+    def _is_told(record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        loud = record.levelno >= logging.WARNING and not text.startswith(HIDDEN)
+        return loud or text.startswith(TOLD)
+
+    def _plan(self, counts: Mapping[str, int]) -> None:
+        found = dict.fromkeys(STAGES, 0)
+        for rule, count in counts.items():
+            if rule in STAGE_OF:
+                found[STAGE_OF[rule]] += count
+        self.stages = {name: Stage(count) for name, count in found.items() if count}
+        told = ", ".join(f"{name} {stage.total:,}" for name, stage in self.stages.items())
+        if told:
+            self.console.print(f"{sum(found.values()):,} jobs: {told}")
+
+    def _start(self, said: Mapping[str, Any]) -> None:
+        stage = STAGE_OF.get(said["rule_name"])
+        if stage not in self.stages:
+            return
+        wildcards = " ".join(map(str, (said.get("wildcards") or {}).values()))
+        self.jobs[said["jobid"]] = (stage, f"{said['rule_name']} {wildcards}".strip())
+        self.stages[stage].running[said["jobid"]] = time.monotonic()
+        self._show()
+
+    def _end(self, job: int, failed: bool) -> None:
+        name = self.jobs.get(job, ("", ""))[0]
+        stage = self.stages.get(name)
+        start = stage.running.pop(job, None) if stage else None
+        if start is None:
+            return
+        if not failed:
+            stage.seconds.append(time.monotonic() - start)
+            if len(stage.seconds) == stage.total and not self.console.is_terminal:
+                self.console.print(f"{name}: {stage.total:,} of {stage.total:,} done")
+        self._show()
+
+    def _failure(self, said: Mapping[str, Any]) -> None:
+        logs = [str(file) for file in said.get("log") or ()]
+        name = self.jobs.get(said["jobid"], ("", said.get("rule_name", "job")))[1]
+        self.console.print(f"✗ {name} failed{': ' + ', '.join(logs) if logs else ''}", style="red")
+        for file in logs:
+            try:
+                lines = Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
+            except OSError:
+                continue
+            self.console.print("\n".join(f"    {line}" for line in lines[-TAIL:]))
+
+    def _show(self) -> None:
+        """Draw the table while a job runs, so that nothing is in the way of what else is printed."""
+        if not self.console.is_terminal:
+            return
+        running = any(stage.running for stage in self.stages.values())
+        if running and self.live is None:
+            self.live = Live(
+                get_renderable=self._table, console=self.console, refresh_per_second=2, transient=True
+            )
+            self.live.start()
+        elif not running:
+            self.close()
+
+    def _table(self) -> Table:
+        table = Table.grid(padding=(0, 2))
+        now = time.monotonic()
+        for name, stage in self.stages.items():
+            done = len(stage.seconds)
+            left = stage.left(now) if done < stage.total else None
+            table.add_row(
+                name,
+                ProgressBar(stage.total, done, width=BAR),
+                f"{done:,} of {stage.total:,}",
+                f"{len(stage.running)} running" if stage.running else "",
+                f"{span(left)} left" if left is not None else "",
+            )
+        return table
+
+    def close(self) -> None:
+        """Take the table away."""
+        if self.live is not None:
+            self.live.stop()
+            self.live = None
+            if not any(stage.running for stage in self.stages.values()) and sys.stderr.isatty():
+                self.console.print(self._table())
+        super().close()
+
+    writes_to_stream = True
+    writes_to_file = False
+    has_filter = True
+    has_formatter = True
+    needs_rulegraph = False
+
+
+def span(seconds: float) -> str:
+    """Return seconds as `45 s`, `12 min` or `3.5 h`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,160 @@
+"""`replicse run`: names of items, what Snakemake is told, a stale lock; and what Snakemake tells of a study."""
+
+import io
+import logging
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+from places import ROOT
+from rich.console import Console
+from snakemake_interface_logger_plugins.common import LogEvent
+
+from replicse.cli import main
+from replicse.commands import run
+from replicse.errors import BadInput
+from replicse.study.paper.config import checked_config
+from replicse.study.paper.papers import load_papers
+from replicse.study.plan.planner import chosen_items
+from snakemake_logger_plugin_replicse import LogHandler, span
+
+CONFIG = "scale: micro\npapers: {simcse: [table3, figure2], repro: [table5]}\nseeds: [0]\n"
+
+
+@pytest.fixture(scope="module")
+def items():
+    config = checked_config(
+        {"scale": "micro", "papers": {"simcse": ["table3", "figure2"], "repro": ["table5"]}, "seeds": [0]},
+        "x",
+    )
+    return list(chosen_items(config, load_papers(ROOT / "workflow"), "x"))
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["simcse/table3"], ["simcse/table3"]),
+        (["simcse_table3", "simcse table3"], ["simcse/table3"]),
+        (["simcse", "Table3", "repro/table5"], ["simcse/table3", "repro/table5"]),
+        (["simcse"], ["simcse/table3", "simcse/figure2"]),
+        (["released", "repro-table5"], ["released", "repro/table5"]),
+    ],
+)
+def test_an_item_may_be_written_in_several_ways(items, words, found):
+    named = run.items_named(words, items)
+    assert [getattr(item, "id", item) for item in named] == found
+
+
+def test_an_unknown_item_names_the_nearest(items):
+    with pytest.raises(BadInput, match='no item "simcse/tabel3" in this study; did you mean "simcse/table3"'):
+        run.items_named(["simcse/tabel3"], items)
+
+
+@pytest.fixture
+def calls(tmp_path, monkeypatch):
+    """The command lines that Snakemake would be started with, in a folder with a config."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.yaml").write_text(CONFIG)
+    (tmp_path / "more.yaml").write_text("seeds: [1]\n")
+    found = []
+
+    def started(command, **_):
+        found.append(command[1:])
+        return SimpleNamespace(returncode=0)
+
+    monkeypatch.setattr(run.subprocess, "run", started)
+    return found
+
+
+def test_snakemake_is_told_the_config_and_the_targets(calls, capsys):
+    words = [
+        "--workflow",
+        str(ROOT / "workflow"),
+        "--configfile",
+        "more.yaml",
+        "--seeds",
+        "2",
+        "--scale",
+        "compact",
+    ]
+    assert main(["run", "simcse table3", *words, "--profile", "box", "--", "--rerun-incomplete"]) == 0
+    (told,) = calls
+    assert told[:2] == ["-m", "snakemake"] and told[-3:] == ["--rerun-incomplete", "--", "simcse_table3"]
+    text = " ".join(told)
+    assert "--profile box" in text and "--cores" not in text and "--keep-going" in text
+    assert "--configfile more.yaml --config scale=compact seeds=[0,1]" in text
+    assert "simcse/table3: reports/compact/simcse/table3.html" in capsys.readouterr().out
+    assert main(["run", "--workflow", str(ROOT / "workflow"), "--config", "scale=paper", "-n"]) == 0
+    assert " ".join(calls[1]).endswith("--cores all --config scale=paper --dry-run --logger replicse --")
+
+
+def test_a_stale_lock_is_removed_and_a_live_one_is_not(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    lock = tmp_path / ".snakemake" / "locks" / "0.input.lock"
+    lock.parent.mkdir(parents=True)
+    lock.write_text("x")
+    program = tmp_path / "snakemake"
+    program.write_text("import time; print('up', flush=True); time.sleep(60)")
+    running = subprocess.Popen([sys.executable, str(program)], cwd=tmp_path, stdout=subprocess.PIPE)
+    running.stdout.readline()
+    with pytest.raises(BadInput, match=f"process {running.pid}"):
+        run.unlock_if_stale()
+    running.kill()
+    running.wait()
+    (tmp_path / ".snakemake" / "replicse-host").write_text("another")
+    with pytest.raises(BadInput, match="run on another"):
+        run.unlock_if_stale()
+    (tmp_path / ".snakemake" / "replicse-host").unlink()
+    assert lock.exists()
+    run.unlock_if_stale()
+    assert not lock.exists() and "removed the lock" in capsys.readouterr().err
+
+
+def told(events, terminal=False):
+    """Return what the handler prints of (event, fields)."""
+    handler = LogHandler(SimpleNamespace(dryrun=False), None)
+    handler.console = Console(
+        file=io.StringIO(), force_terminal=terminal, width=100, soft_wrap=True, color_system=None
+    )
+    for event, fields in events:
+        record = logging.makeLogRecord(
+            {"levelno": fields.pop("level", logging.INFO), "event": event, **fields}
+        )
+        handler.emit(record)
+    handler.close()
+    return handler.console.file.getvalue()
+
+
+def test_a_pipe_gets_a_line_per_stage_and_the_end_of_a_failed_log(tmp_path):
+    log = tmp_path / "train.log"
+    log.write_text("\n".join(f"line {number}" for number in range(99)))
+    jobs = [(1, "train"), (2, "train"), (3, "evaluate")]
+    events = [(LogEvent.RUN_INFO, {"stats": {"train": 2, "evaluate": 1, "all": 1, "total": 4}})]
+    events += [
+        (LogEvent.JOB_INFO, {"jobid": job, "rule_name": rule, "wildcards": {"run": f"r{job}"}})
+        for job, rule in jobs
+    ]
+    events += [(LogEvent.JOB_FINISHED, {"job_id": 3}), (LogEvent.JOB_FINISHED, {"job_id": 1})]
+    events += [(LogEvent.JOB_ERROR, {"jobid": 2, "rule_name": "train", "log": [str(log)]})]
+    events += [(None, {"msg": "Select jobs to execute..."}), (None, {"msg": "Nothing to be done (all)."})]
+    text = told(events)
+    assert text.splitlines()[:2] == ["3 jobs: train 2, evaluate 1", "evaluate: 1 of 1 done"]
+    assert f"✗ train r2 failed: {log}" in text and "line 98" in text and "line 80" not in text
+    assert "Nothing to be done" in text and "Select jobs" not in text
+    assert len(text.splitlines()) < 20
+
+
+def test_a_terminal_gets_a_live_line_per_stage():
+    events = [
+        (LogEvent.RUN_INFO, {"stats": {"train": 3, "total": 3}}),
+        (LogEvent.JOB_INFO, {"jobid": 1, "rule_name": "train", "wildcards": {}}),
+        (LogEvent.JOB_FINISHED, {"job_id": 1}),
+        (LogEvent.JOB_INFO, {"jobid": 2, "rule_name": "train", "wildcards": {}}),
+    ]
+    text = told(events, terminal=True)
+    assert "1 of 3" in text and "1 running" in text and " left" in text
+
+
+def test_time_left_is_short():
+    assert [span(seconds) for seconds in (5, 600, 36000)] == ["5 s", "10 min", "10.0 h"]
