@@ -50,9 +50,7 @@ for item in PLAN.items.values():
 
 onsuccess:
     drop_partial()
-    print(
-        f"report: {PATHS.report('html')} (also .md, .tex and, with a LaTeX engine, .pdf)"
-    )
+    say_where(workflow.dag_settings.targets)
 
 
 # The rules stay strict; what there is of a study that failed is reported in a folder of its own.

@@ -10,10 +10,23 @@ STARTED = time.time()
 PARTIAL = Paths(SCALE, partial=True)
 
 
+def asks_for_all(targets):
+    """Return whether the report of the whole study was asked for."""
+    return not targets or bool({"all", PATHS.report("html")} & set(targets))
+
+
+def say_where(targets):
+    """Print where the report is, where it was asked for."""
+    if asks_for_all(targets):
+        print(
+            f"report: {PATHS.report('html')} (also .md, .tex and, with a LaTeX engine, .pdf)"
+        )
+
+
 def report_what_there_is(targets):
     """Report what there is of what was asked for; it is no output of a rule, so nothing takes it for done."""
     items = [item.id for item in PLAN.items.values() if item.target in targets]
-    if targets and not items and not {"all", PATHS.report("html")} & set(targets):
+    if not items and not asks_for_all(targets):
         return
     write_text(PARTIAL.config, study_config(None))
     # Clocks of other machines that write logs may be a little behind.
