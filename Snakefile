@@ -49,7 +49,7 @@ for item in PLAN.items.values():
 
 
 onsuccess:
-    drop_partial()
+    drop_partial(workflow.dag_settings.targets)
     say_where(workflow.dag_settings.targets)
 
 

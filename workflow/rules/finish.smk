@@ -42,13 +42,12 @@ def report_what_there_is(targets):
     )
 
 
-def drop_partial():
-    """Remove the report of what there was, once a later one is whole."""
-    partial, whole = Path(PARTIAL.report("html")), Path(PATHS.report("html"))
-    if (
-        partial.exists()
-        and whole.exists()
-        and whole.stat().st_mtime >= partial.stat().st_mtime
-    ):
-        for folder in (PARTIAL.results, PARTIAL.figures, str(partial.parent)):
+def drop_partial(targets):
+    """Remove the report of what there was, once the whole study is there; it may be older, where nothing changed."""
+    if asks_for_all(targets):
+        for folder in (
+            PARTIAL.results,
+            PARTIAL.figures,
+            Path(PARTIAL.report("html")).parent,
+        ):
             shutil.rmtree(folder, ignore_errors=True)
