@@ -55,10 +55,8 @@ onstart:
 
 
 onsuccess:
-    drop_partial()
-    print(
-        f"report: {PATHS.report('html')} (also .md, .tex and, with a LaTeX engine, .pdf)"
-    )
+    drop_partial(workflow.dag_settings.targets)
+    say_where(workflow.dag_settings.targets)
 
 
 # The rules stay strict; what there is of a study that failed is reported in a folder of its own.

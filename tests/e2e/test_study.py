@@ -74,7 +74,13 @@ def test_the_report_is_whole_and_says_what_it_stands_on(study):
         for page in ("What reproduces", "Claims", "Audit"):
             assert page in text
         assert "default-dropout-best" in text and "+2.28" in text, "a claim, and a finding of the audit"
-    assert 'src="http' not in html and 'href="http' in html, "self-contained, with links to the papers"
+    paper = (study / "reports/micro/simcse.html").read_text(encoding="utf-8")
+    assert (
+        'id="simcse-table3--p0.1--stsb-dev"' in paper and "simcse.html#simcse-table3--p0.1--stsb-dev" in html
+    )
+    assert 'href="http' in paper and 'src="http' not in html + paper, (
+        "self-contained, with a link to the paper"
+    )
 
 
 def test_every_run_has_its_provenance(study):
@@ -110,3 +116,21 @@ def test_a_trained_encoder_is_evaluated_outside_the_study(study, tmp_path):
     assert main(["evaluate", *words, "--data", str(study / "results/micro/data"), "--out", str(out)]) == 0
     again = json.loads(out.read_text())["suites"]["sts-dev"]["STS-B"]["all"]
     assert again == pytest.approx(record["suites"]["sts-dev"]["STS-B"]["all"], abs=1e-6)
+
+
+def test_a_broken_checkpoint_leaves_a_report_of_the_rest_and_the_next_run_is_whole(study):
+    table = study / "results/micro/tables/simcse/table3.csv"
+    whole = table.read_bytes()
+    evaluation = next((study / "results/micro/encoders").glob("infonce-*/fast.json"))
+    weights = study / json.loads(evaluation.read_text())["encoder"] / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    evaluation.unlink()
+    failed = snakemake(study, "--keep-going")
+    assert failed.returncode != 0
+    assert "1 of 1 items incomplete" in failed.stdout and "fetch the encoder again" in failed.stdout
+    partial = study / "reports/micro/partial"
+    assert "RepliCSE report: incomplete" in (partial / "report.html").read_text(encoding="utf-8")
+    assert "failed" in (study / "results/micro/partial/tables/simcse/table3.csv").read_text()
+    weights.unlink()
+    assert snakemake(study).returncode == 0
+    assert table.read_bytes() == whole and not partial.exists()

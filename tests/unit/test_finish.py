@@ -88,7 +88,7 @@ def test_a_failed_run_leaves_a_report_that_says_which_why_and_what_to_do(study, 
     )
 
 
-def test_what_nobody_tried_is_not_run_and_an_old_log_is_no_failure(study, capsys):
+def test_what_nobody_tried_is_not_run_and_an_old_log_is_no_failure(study, capsys, monkeypatch):
     plan, files = study
     Path(files[0]).unlink()
     job = next(job for job in Jobs(plan).all if files[0] in job.outputs)
@@ -102,6 +102,10 @@ def test_what_nobody_tried_is_not_run_and_an_old_log_is_no_failure(study, capsys
     assert json.loads(capsys.readouterr().out)["incomplete"][0]["state"] == "not run"
     assert main(["finish", *STUDY]) == 1
     assert "memory or time" in capsys.readouterr().out
+    for holder, state in ((None, "failed"), (1234, "running")):
+        monkeypatch.setattr("replicse.commands.run.snakemake_here", lambda holder=holder: holder)
+        assert main(["status", *STUDY]) == 0
+        assert f"\n{state}: {job}, " in capsys.readouterr().out
 
 
 def test_a_whole_study_has_nothing_incomplete(study, capsys):

@@ -10,10 +10,23 @@ STARTED = time.time()
 PARTIAL = Paths(SCALE, partial=True)
 
 
+def asks_for_all(targets):
+    """Return whether the report of the whole study was asked for."""
+    return not targets or bool({"all", PATHS.report("html")} & set(targets))
+
+
+def say_where(targets):
+    """Print where the report is, where it was asked for."""
+    if asks_for_all(targets):
+        print(
+            f"report: {PATHS.report('html')} (also .md, .tex and, with a LaTeX engine, .pdf)"
+        )
+
+
 def report_what_there_is(targets):
     """Report what there is of what was asked for; it is no output of a rule, so nothing takes it for done."""
     items = [item.id for item in PLAN.items.values() if item.target in targets]
-    if targets and not items and not {"all", PATHS.report("html")} & set(targets):
+    if not items and not asks_for_all(targets):
         return
     write_text(PARTIAL.config, study_config(None))
     # Clocks of other machines that write logs may be a little behind.
@@ -29,13 +42,12 @@ def report_what_there_is(targets):
     )
 
 
-def drop_partial():
-    """Remove the report of what there was, once a later one is whole."""
-    partial, whole = Path(PARTIAL.report("html")), Path(PATHS.report("html"))
-    if (
-        partial.exists()
-        and whole.exists()
-        and whole.stat().st_mtime >= partial.stat().st_mtime
-    ):
-        for folder in (PARTIAL.results, PARTIAL.figures, str(partial.parent)):
+def drop_partial(targets):
+    """Remove the report of what there was, once the whole study is there; it may be older, where nothing changed."""
+    if asks_for_all(targets):
+        for folder in (
+            PARTIAL.results,
+            PARTIAL.figures,
+            Path(PARTIAL.report("html")).parent,
+        ):
             shutil.rmtree(folder, ignore_errors=True)

@@ -55,12 +55,14 @@ def claims_verb(parser: ArgumentParser) -> Action:
         if arguments.json:
             _print_json({"scale": plan.scale.name, "claims": rows})
         else:
-            print("\n".join([f"scale {plan.scale.name}", *claim_lines(rows)]))
+            from replicse.report.formats.terminal import room
+
+            print("\n".join([f"scale {plan.scale.name}", *claim_lines(rows, room(WIDTH))]))
 
     return action
 
 
-def claim_lines(rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
+def claim_lines(rows: Sequence[Mapping[str, str]], room: int = WIDTH) -> Iterator[str]:
     """Yield an aligned page: a line of outcomes per claim, and below it the sentence and its place."""
     width = max((len(row["claim"]) for row in rows), default=0) + 2
     yield f"{'claim':<{width}}{'in print':<15}{'reproduction':<15}{'ours':<16}probability"
@@ -69,7 +71,7 @@ def claim_lines(rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
         probability = f"{float(row['probability']):.2f}" if row["probability"] else ""
         yield f"{row['claim']:<{width}}{outcomes}{probability}".rstrip()
         for line in (f"{row['text']} ({row['place']})", row["remark"]):
-            yield from textwrap.wrap(line, WIDTH, initial_indent="  ", subsequent_indent="  ")
+            yield from textwrap.wrap(line, room, initial_indent="  ", subsequent_indent="  ")
 
 
 def adjudicate_verb(parser: ArgumentParser) -> Action:
@@ -97,13 +99,14 @@ def adjudicate_verb(parser: ArgumentParser) -> Action:
             return
         for name in results:
             print("\n".join(asked(plan, plan.items[name])))
-        from replicse.report.formats.terminal import page_text
+        from replicse.report.formats.terminal import coloured, page_text, room
         from replicse.report.pages.adjudication import adjudication_page
 
         texts = [
             {key: "" if value is None else str(value) for key, value in asdict(row).items()} for row in rows
         ]
-        print(page_text(adjudication_page(texts, results, plan.scale.comparable)))
+        page = adjudication_page(texts, results, plan.scale.comparable)
+        print(page_text(page, room(), coloured()))
 
     return action
 
@@ -143,11 +146,12 @@ def audit_verb(parser: ArgumentParser) -> Action:
         if arguments.json:
             _print_json([asdict(one) for one in findings])
         else:
+            from replicse.report.formats.terminal import room
             from replicse.report.pages.audit import audit_text
 
             counts = spoken_counts(plan)
             told = [f"  {count:>3} {kind}" for kind, count in counts.most_common()]
-            print(audit_text([one.row() for one in findings]))
+            print(audit_text([one.row() for one in findings], room(100)))
             print("\n".join(["", f"{counts.total()} numbers of the running texts:", *told]))
 
     return action
@@ -164,7 +168,10 @@ def why_verb(parser: ArgumentParser) -> Action:
         if arguments.json:
             _print_json(story)
         else:
-            print("\n".join(told(heading, lines) for heading, lines in story.items()))
+            from replicse.report.formats.terminal import room
+
+            width = room(WIDTH)
+            print("\n".join(told(heading, lines, width) for heading, lines in story.items()))
 
     return action
 
@@ -192,11 +199,11 @@ def told_of(plan: Plan, cell: Cell) -> dict[str, list[str]]:
     return cell_story(plan, cell, own, evaluations, rows, findings)
 
 
-def told(heading: str, lines: list[str]) -> str:
+def told(heading: str, lines: list[str], width: int = WIDTH) -> str:
     """Return lines behind their heading, wrapped and indented below it."""
     indent = " " * HEADING
     paragraphs = [
-        textwrap.fill(line, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ") for line in lines
+        textwrap.fill(line, width, initial_indent=indent, subsequent_indent=indent + "  ") for line in lines
     ]
     return f"{heading:<{HEADING}}" + "\n".join(paragraphs)[HEADING:]
 

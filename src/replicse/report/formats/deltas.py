@@ -29,7 +29,9 @@ def deltas_svg(report: Report) -> str:
         return ""
     height = TOP + LINE * (len(lines) + 1) + 8
     label = f"Differences of {sum(len(cells) for *_, cells in lines):,} percentages to print, by item"
-    parts = [f'<svg class="deltas" viewBox="0 0 {LABELS + WIDTH} {height}" role="img" aria-label="{label}">']
+    parts = [
+        f'<svg class="deltas" viewBox="0 0 {LABELS + WIDTH} {height}" role="group" aria-label="{label}">'
+    ]
     for tick in TICKS:
         x = f"{_place(tick):.1f}"
         text = f"{tick:+d}".replace("-", "−") if tick else "0"
@@ -69,7 +71,7 @@ def _line(section: Section, item: ItemResult, cells: list[CellResult], y: float)
         kind = shown.verdict.replace(" ", "-")
         title = escape(f"{name}: {shown.text}")
         parts.append(
-            f'<a href="{page}#{escape(cell_address(name))}"><circle class="{kind}"'
+            f'<a tabindex="-1" href="{page}#{escape(cell_address(name))}"><circle class="{kind}"'
             f' cx="{_place(cell.delta):.1f}" cy="{y:.1f}"'
             f' r="3.2"><title>{title}</title></circle></a>'
         )

@@ -32,7 +32,7 @@ def audit_sheet(rows: Sequence[Mapping[str, str]], title: str = TITLE) -> Sheet:
     return Sheet(title, HEADER, tuple((row["place"], *(row[name] for name in SHOWN)) for row in rows))
 
 
-def audit_text(rows: Sequence[Mapping[str, str]]) -> str:
+def audit_text(rows: Sequence[Mapping[str, str]], width: int = WIDTH) -> str:
     """Return the findings as paragraphs under the key of their paper."""
     lines = []
     for paper, part in groupby(rows, key=lambda row: row["paper"]):
@@ -41,11 +41,11 @@ def audit_text(rows: Sequence[Mapping[str, str]]) -> str:
         lines += [f"{paper}: {len(own)} finding{'s' * (len(own) > 1)}, {certain} certain", ""]
         for row in own:
             lines.append(f"  {row['place']} ({row['rule']})")
-            lines += [_told(name, row[name]) for name in SHOWN if row[name]]
+            lines += [_told(name, row[name], width) for name in SHOWN if row[name]]
             lines.append("")
     return "\n".join(lines).rstrip() or "nothing found"
 
 
-def _told(name: str, text: str) -> str:
+def _told(name: str, text: str, width: int) -> str:
     first = f"    {name:<{BEHIND - 4}}"
-    return textwrap.fill(text, WIDTH, initial_indent=first, subsequent_indent=" " * BEHIND)
+    return textwrap.fill(text, width, initial_indent=first, subsequent_indent=" " * BEHIND)

@@ -29,8 +29,10 @@
     close.textContent = "Close";
     close.addEventListener("click", unpin);
     panel.appendChild(close);
-    Array.prototype.forEach.call(tip.children, function (fact) {
-      var line = fact.cloneNode(true), text = line.lastChild.textContent;
+    tip.querySelectorAll("b").forEach(function (name) {
+      var line = document.createElement("div"), text = name.nextSibling.textContent;
+      line.className = "fact";
+      line.append(name.cloneNode(true), name.nextSibling.cloneNode(true));
       if (text.indexOf("replicse ") === 0) {
         var button = document.createElement("button");
         button.type = "button";
@@ -71,6 +73,13 @@
   window.addEventListener("hashchange", follow);
   follow();
 
+  // A row's label and its cells' verdicts, which are their classes.
+  function told(row) {
+    return Array.from(row.cells).map(function (cell) {
+      return cell.tagName === "TH" ? cell.textContent : cell.className.replace(/-/g, " ");
+    }).join(" ").toLowerCase();
+  }
+
   var filter = document.querySelector(".filter");
   if (filter) {
     filter.hidden = false;
@@ -79,7 +88,7 @@
       document.querySelectorAll("article").forEach(function (article) {
         var whole = article.querySelector("h2").textContent.toLowerCase().indexOf(wanted) >= 0, any = whole;
         article.querySelectorAll("tr.line").forEach(function (row) {
-          var fits = whole || row.textContent.toLowerCase().indexOf(wanted) >= 0;
+          var fits = whole || told(row).indexOf(wanted) >= 0;
           row.hidden = !fits;
           any = any || fits;
           shown += fits ? 1 : 0;
@@ -94,6 +103,7 @@
     var body = table.tBodies[0];
     if (body.rows.length < 4) return;
     table.querySelectorAll("thead th").forEach(function (head, place) {
+      if (!head.textContent) return;
       var button = document.createElement("button");
       button.type = "button";
       button.textContent = head.textContent;
