@@ -14,6 +14,8 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from replicse.cli import main
 from replicse.commands import run
 from replicse.errors import BadInput
+from replicse.files import write_json
+from replicse.locks import unlock_if_stale
 from replicse.study.paper.config import checked_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.plan.planner import chosen_items
@@ -89,7 +91,7 @@ def test_snakemake_is_told_the_config_and_the_targets(calls, capsys):
     assert " ".join(calls[1]).endswith("--cores all --config scale=paper --dry-run --logger replicse --")
 
 
-def test_a_stale_lock_is_removed_and_a_live_one_is_not(tmp_path, monkeypatch, capsys):
+def test_a_stale_lock_is_removed_and_a_live_one_is_not(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lock = tmp_path / ".snakemake" / "locks" / "0.input.lock"
     lock.parent.mkdir(parents=True)
@@ -99,16 +101,17 @@ def test_a_stale_lock_is_removed_and_a_live_one_is_not(tmp_path, monkeypatch, ca
     running = subprocess.Popen([sys.executable, str(program)], cwd=tmp_path, stdout=subprocess.PIPE)
     running.stdout.readline()
     with pytest.raises(BadInput, match=f"process {running.pid}"):
-        run.unlock_if_stale()
+        unlock_if_stale(tmp_path)
     running.kill()
     running.wait()
-    (tmp_path / ".snakemake" / "replicse-host").write_text("another")
-    with pytest.raises(BadInput, match="run on another"):
-        run.unlock_if_stale()
-    (tmp_path / ".snakemake" / "replicse-host").unlink()
+    note = tmp_path / ".snakemake" / "replicse-holder.json"
+    write_json(note, {"host": "another", "pid": 1, "start": None})
+    with pytest.raises(BadInput, match="machine another"):
+        unlock_if_stale(tmp_path)
+    note.unlink()
     assert lock.exists()
-    run.unlock_if_stale()
-    assert not lock.exists() and "removed the lock" in capsys.readouterr().err
+    assert unlock_if_stale(tmp_path) and not lock.exists()
+    assert not unlock_if_stale(tmp_path)
 
 
 def told(events, terminal=False):

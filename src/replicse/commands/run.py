@@ -1,7 +1,6 @@
 """The verb that runs items: Snakemake with their names looked up, the config passed on, a stale lock taken away."""
 
 import os
-import platform
 import re
 import subprocess
 import sys
@@ -9,18 +8,16 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import psutil
-
 from replicse.commands import Action
 from replicse.commands.study import CONFIG, add_study_arguments, chosen_config, config_layers
 from replicse.errors import BadInput, nearest
+from replicse.locks import unlock_if_stale
 from replicse.study.paper.config import checked_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.tables import Item
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.planner import chosen_items
 
-LOCKS, HOST = Path(".snakemake/locks"), Path(".snakemake/replicse-host")
 TARGETS = ("all", "released")
 
 
@@ -49,7 +46,8 @@ def run_verb(parser: ArgumentParser) -> Action:
             arguments, [each if isinstance(each, str) else each.target for each in items]
         )
         if not arguments.dry_run:
-            unlock_if_stale()
+            if unlock_if_stale(Path.cwd()):
+                print("removed the lock of a Snakemake that no longer runs", file=sys.stderr)
         done = subprocess.run(
             [*command[:-1], *arguments.further, "--", *command[-1]], env=environment(), check=False
         )
@@ -118,33 +116,3 @@ def environment() -> dict[str, str]:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     python = os.pathsep.join(filter(None, [str(own), os.environ.get("PYTHONPATH", "")]))
     return {"OMP_NUM_THREADS": "1", **os.environ, "PATH": path, "PYTHONPATH": python}
-
-
-def unlock_if_stale() -> None:
-    """Take away the lock of a killed Snakemake; BadInput where one runs here, or another machine locked."""
-    locks = sorted(LOCKS.glob("*.lock"))
-    host = HOST.read_text(encoding="utf-8") if HOST.is_file() else platform.node()
-    if locks and (holder := snakemake_here()):
-        raise BadInput(f"a Snakemake is running in this folder (process {holder}); wait for it, or stop it")
-    if locks and host != platform.node():
-        raise BadInput(f"{LOCKS} is locked by a run on {host}; if it has ended, remove {HOST} and try again")
-    for lock in locks:
-        lock.unlink(missing_ok=True)
-    if locks:
-        print("removed the lock of a Snakemake that no longer runs", file=sys.stderr)
-    HOST.parent.mkdir(exist_ok=True)
-    HOST.write_text(platform.node(), encoding="utf-8")
-
-
-def snakemake_here() -> int | None:
-    """Return the process of a Snakemake that runs in this folder on this machine; None where there is none."""
-    for process in psutil.process_iter():
-        try:
-            words = process.cmdline()
-            mine = process.pid != os.getpid() and Path(process.cwd()) == Path.cwd()
-        except (psutil.Error, OSError):
-            continue
-        program = [Path(word).name for word in words[:3]]
-        if mine and "python" in "".join(program[:1]) and "snakemake" in program:
-            return process.pid
-    return None
