@@ -1,5 +1,6 @@
 """The DAG by dry-run: job counts, items asked for alone, errors, lint."""
 
+import importlib.util
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 from places import ROOT
 
 from replicse.errors import BadInput
@@ -22,8 +24,8 @@ from replicse.study.plan.planner import load_plan
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 
 
-def snakemake(folder, *words, env=None):
-    command = [str(SNAKEMAKE), "--cores", "2", *words]
+def snakemake(folder, *words, env=None, cores="2"):
+    command = [str(SNAKEMAKE), *(["--cores", cores] if cores else []), *words]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=env)
 
 
@@ -177,6 +179,19 @@ def test_a_kill_leaves_no_lock_and_a_lost_file_no_gap(checkout):
     assert "LockException" in snakemake(checkout, "waited").stderr
     assert unlock_if_stale(checkout) and not unlock_if_stale(checkout)
     assert snakemake(checkout, "waited").returncode == 0
+
+
+@pytest.mark.parametrize("profile", ["gpu-box", "slurm", "slurm-gpu", "kubernetes"])
+def test_every_profile_plans(checkout, profile):
+    file = checkout / "workflow" / "profiles" / profile / "config.yaml"
+    executor = yaml.safe_load(file.read_text()).get("executor", "local")
+    module = f"snakemake_executor_plugin_{executor}"
+    if executor != "local" and importlib.util.find_spec(module) is None:
+        pytest.skip(f"{module} is not installed: pip install {module.replace('_', '-')}")
+    words = ["-n", "--profile", str(file.parent), "--config", "scale=paper", "papers={simcse: [table3]}"]
+    planned = snakemake(checkout, *words, cores=None)
+    assert planned.returncode == 0, planned.stdout + planned.stderr
+    assert jobs(planned.stdout)["train"] >= 8
 
 
 def test_lint_is_clean(checkout):

@@ -10,6 +10,7 @@ from snakemake.exceptions import WorkflowError
 sys.path.insert(0, str(Path(workflow.basedir) / "src"))
 
 from replicse.data.sets import evaluation_files
+from replicse.devices import SLOTS
 from replicse.errors import BadInput
 from replicse.files import read_json, sha256_of
 from replicse.forking import ADDRESS
@@ -59,7 +60,7 @@ if (
     and workflow.local_exec
     and "gpu" in workflow.global_resources
 ):
-    os.environ["REPLICSE_GPU_SLOTS"] = str(workflow.global_resources["gpu"].value)
+    os.environ[SLOTS] = str(workflow.global_resources["gpu"].value)
 
 
 wildcard_constraints:

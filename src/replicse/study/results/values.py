@@ -31,6 +31,10 @@ class Values:
     seedless: bool = False
 
 
+# What an evaluation holds, each part by metric path or by name.
+PARTS = ("suites", "failures", "pairs", "provenance")
+
+
 class Evaluations:
     """The evaluation JSONs of a scale, each read once."""
 
@@ -81,9 +85,11 @@ class Evaluations:
         """Return an evaluation file's content, None where it is absent; BadInput names a broken one."""
         if path not in self._read:
             found = read_json(path) if Path(path).exists() else None
-            sound = isinstance(found, Mapping) and isinstance(found.get("suites"), Mapping)
-            if found is not None and not sound:
-                raise BadInput(f"{path}: holds no suites; delete it and evaluate again")
+            if found is not None:
+                sound = isinstance(found, Mapping) and "suites" in found
+                parts = (found.get(part, {}) for part in PARTS) if sound else ()
+                if not sound or not all(isinstance(part, Mapping) for part in parts):
+                    raise BadInput(f"{path}: holds no suites; delete it and evaluate again")
             self._read[path] = found
         return self._read[path]
 
