@@ -45,9 +45,8 @@ def run_verb(parser: ArgumentParser) -> Action:
         command = snakemake_words(
             arguments, [each if isinstance(each, str) else each.target for each in items]
         )
-        if not arguments.dry_run:
-            if unlock_if_stale(Path.cwd()):
-                print("removed the lock of a Snakemake that no longer runs", file=sys.stderr)
+        if not arguments.dry_run and unlock_if_stale(Path.cwd()):
+            print("removed the lock of a Snakemake that no longer runs", file=sys.stderr)
         done = subprocess.run(
             [*command[:-1], *arguments.further, "--", *command[-1]], env=environment(), check=False
         )
