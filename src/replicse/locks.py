@@ -46,7 +46,7 @@ def unlock_if_stale(folder: Path) -> bool:
     # A process that was started at another time has only inherited the number.
     if pid and _start(pid) is not None and _start(pid) == start:
         raise BadInput(f"{folder}: process {pid} runs a study there; {remedy}")
-    for other, words in _at_work(folder):
+    for other, words in at_work(folder):
         raise BadInput(f"{folder}: process {other} still works there ({words[:80]}); {remedy}")
     shutil.rmtree(locks)
     return True
@@ -61,7 +61,7 @@ def _start(pid: int) -> str | None:
         return None
 
 
-def _at_work(folder: Path) -> list[tuple[int, str]]:
+def at_work(folder: Path) -> list[tuple[int, str]]:
     """Return number and words of the processes of Snakemake and of this package whose working directory a folder is.
 
     This process and those that it was started by are none of them.

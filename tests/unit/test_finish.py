@@ -103,7 +103,7 @@ def test_what_nobody_tried_is_not_run_and_an_old_log_is_no_failure(study, capsys
     assert main(["finish", *STUDY]) == 1
     assert "memory or time" in capsys.readouterr().out
     for holder, state in ((None, "failed"), (1234, "running")):
-        monkeypatch.setattr("replicse.commands.run.snakemake_here", lambda holder=holder: holder)
+        monkeypatch.setattr("replicse.commands.study.at_work", lambda folder, holder=holder: holder)
         assert main(["status", *STUDY]) == 0
         assert f"\n{state}: {job}, " in capsys.readouterr().out
 

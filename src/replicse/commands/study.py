@@ -10,6 +10,7 @@ from typing import Any
 from replicse.commands import Action
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json
+from replicse.locks import at_work
 from replicse.study.judge.claims import study_claims
 from replicse.study.judge.study import study_machines
 from replicse.study.paper.config import Config, checked_config, read_config
@@ -225,7 +226,6 @@ def status_verb(parser: ArgumentParser) -> Action:
         files = {item.id: plan.evaluation_files(item) for item in plan.items.values()}
         every = dict.fromkeys(file for own in files.values() for file in own)
         broken = {file: problem for file in every if (problem := broken_evaluation(plan, file))}
-        from replicse.commands.run import snakemake_here
         from replicse.report.formats.terminal import room
 
         rows = []
@@ -242,7 +242,7 @@ def status_verb(parser: ArgumentParser) -> Action:
         }
         jobs = Jobs(plan)
         begun = [job for job in jobs.all if jobs.began(job)]
-        state = "running" if begun and snakemake_here() else "failed"
+        state = "running" if begun and at_work(Path.cwd()) else "failed"
         if arguments.json:
             made = [{"machine": str(machine), "records": count} for machine, count in machines.items()]
             told = {"items": rows, "machines": made, "broken": list(broken.values()), "total": total}
@@ -251,8 +251,8 @@ def status_verb(parser: ArgumentParser) -> Action:
             return
         print(f"scale {plan.scale.name}")
         for row in rows:
-            state = "tabulated" if row["tabulated"] else "not tabulated"
-            print(f"{row['item']:<18}{row['done']:>5} of {row['evaluations']:>4} evaluations, {state}")
+            made = "tabulated" if row["tabulated"] else "not tabulated"
+            print(f"{row['item']:<18}{row['done']:>5} of {row['evaluations']:>4} evaluations, {made}")
         print(
             f"{'total':<18}{total['done']:>5} of {total['evaluations']:>4} evaluations,"
             f" {total['trained']:,} of {total['runs']:,} runs trained"
