@@ -24,7 +24,7 @@ from replicse.study.results.tabulate import item_result
 from replicse.study.results.values import Evaluations
 from replicse.training.loop import train
 
-ROUNDS = 3
+ROUNDS = 12
 ODD = (
     None, True, False, 0, -1, 1, 3.5, 1e308, float("inf"), "", "x", "../../etc/passwd", "/etc/passwd", "a/b/c",
     "ö\u0000", "nan", "<script>alert(1)</script>", "{run}", "$(touch X)", "1e999", [], {}, [[]], {"a": 1},

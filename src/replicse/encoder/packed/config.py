@@ -75,8 +75,13 @@ class EncoderConfig:
             value = getattr(self, name)
             if type(value) is not int or not least <= value < MOST:
                 raise BadInput(f"{name} is {value!r}; expected a whole number from {least} on")
-        if self.activation not in ACTIVATIONS:
-            known = nearest(self.activation, ACTIVATIONS)
+        for name in ("layer_norm_epsilon", "initializer_range"):
+            value = getattr(self, name)
+            if type(value) not in (int, float) or not 0 <= value < 1:
+                raise BadInput(f"{name} is {value!r}; expected a number from 0 to 1")
+        # Compared with each name: what a broken file holds may have no hash.
+        if self.activation not in list(ACTIVATIONS):
+            known = nearest(str(self.activation), ACTIVATIONS)
             raise BadInput(f'activation "{self.activation}" is not supported{known}')
         if self.hidden % self.heads:
             raise BadInput(f"hidden size {self.hidden} cannot be split over {self.heads} attention heads")
@@ -102,8 +107,8 @@ class EncoderConfig:
     def from_huggingface(config: Mapping[str, Any]) -> "EncoderConfig":
         """Read a config.json's content; raise BadInput for a family or a variant that is not supported."""
         family = config.get("model_type")
-        if family not in CONFIG_KEYS:
-            raise BadInput(f'model_type "{family}" is not supported{nearest(family, CONFIG_KEYS)}')
+        if family not in list(CONFIG_KEYS):
+            raise BadInput(f'model_type "{family}" is not supported{nearest(str(family), CONFIG_KEYS)}')
         if config.get("position_embedding_type", "absolute") != "absolute":
             kind = config["position_embedding_type"]
             raise BadInput(f'position_embedding_type "{kind}" is not supported; only "absolute" is')
