@@ -22,6 +22,7 @@ from places import ROOT
 
 from replicse.data.corpora import read_corpus
 from replicse.data.hub import SIMCSE_DATA, SIMCSE_REVISION
+from replicse.data.sets import recorded_sets
 from replicse.data.tokenizer import train_tokenizer
 from replicse.world.world import write_world
 
@@ -154,7 +155,9 @@ def study(world, hub, tmp_path_factory):
     (scales / "rehearsal.yaml").write_text(yaml.safe_dump(scale), encoding="utf-8")
     # The world's sets have sizes of their own.
     datasets = yaml.safe_load((folder / "workflow" / "datasets.yaml").read_text())
-    (folder / "workflow" / "datasets.yaml").write_text(yaml.safe_dump(datasets | {"sizes": {}}))
+    rows = {name: entry["rows"] for name, entry in recorded_sets(world, {}).items()}
+    sizes = {name: parts if len(parts) > 1 else sum(parts.values()) for name, parts in rows.items()}
+    (folder / "workflow" / "datasets.yaml").write_text(yaml.safe_dump(datasets | {"sizes": sizes}))
     # One variant is enough, and this one needs no training of its own.
     protocols = folder / "workflow" / "papers" / "repro" / "protocols.yaml"
     kept = [one for one in yaml.safe_load(protocols.read_text()) if one["id"] == VARIANT]
