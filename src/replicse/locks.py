@@ -12,6 +12,7 @@ from pathlib import Path
 
 from replicse.errors import BadInput
 from replicse.files import write_json
+from replicse.forking import JOB, SERVER
 
 LOCKS, HOLDER = Path(".snakemake", "locks"), Path(".snakemake", "replicse-holder.json")
 WORKERS = (b"snakemake", b"replicse")
@@ -78,8 +79,9 @@ def at_work(folder: Path) -> list[tuple[int, str]]:
         try:
             there = (process / "cwd").resolve() == folder.resolve()
             words = (process / "cmdline").read_bytes() if there else b""
+            idle = SERVER.encode() in words and (process / "comm").read_text().strip() != JOB
         except OSError:
             continue
-        if int(process.name) not in own and any(worker in words for worker in WORKERS):
+        if int(process.name) not in own and not idle and any(worker in words for worker in WORKERS):
             found.append((int(process.name), words.replace(b"\0", b" ").decode(errors="replace").strip()))
     return sorted(found)

@@ -238,7 +238,10 @@ def test_the_learning_rate_decays_linearly_to_zero():
 
 def test_a_job_file_is_read_back(tmp_path):
     job = micro.job(tmp_path)
-    document = {"run": job.spec.plain(), "run_id": job.run_id, "init": "", "tokenizer": "t", "stores": ["s"]}
+    document = {"run": job.spec.plain(), "run_id": job.run_id, "init": "", "tokenizer": "t"}
+    with pytest.raises(BadInput, match="1 stores for 2 views"):
+        loop.TrainJob.read({**document, "stores": ["s"]})
+    document["stores"] = ["s", "s"]
     assert loop.TrainJob.read(document).spec == job.spec
 
 

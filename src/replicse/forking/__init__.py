@@ -19,6 +19,8 @@ from collections.abc import Sequence
 ADDRESS = "REPLICSE_SERVER"
 LENGTH = struct.Struct("!Q")
 TAKEN, DECLINED = b"t", b"d"
+# What the kernel calls a job of a server; a server without jobs is no work in a folder.
+JOB, SERVER = "replicse-job", "replicse.forking.server"
 
 
 def identity() -> list[str]:

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from replicse.forking import DECLINED, LENGTH, TAKEN, identity
+from replicse.forking import DECLINED, JOB, LENGTH, TAKEN, identity
 from replicse.provenance import SETTINGS
 
 log = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ THREADS = (
 )
 # Arrow, which pandas imports, would start a thread of its memory allocator.
 QUIET = {"JE_ARROW_MALLOC_CONF": "background_thread:false"}
-DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
+DIE_WITH_PARENT, SET_NAME = 1, 15  # PR_SET_PDEATHSIG and PR_SET_NAME of Linux
 PATIENCE = 20.0  # seconds that a half-sent request is waited for
 
 
@@ -178,7 +178,7 @@ def _become(request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
     code = 1
     try:
         os.setpgid(0, 0)
-        _die_with_parent()
+        _set_apart()
         for target, descriptor in enumerate(descriptors, start=1):
             os.dup2(descriptor, target)
         os.chdir(request["folder"])
@@ -197,11 +197,13 @@ def _become(request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
         os._exit(code)
 
 
-def _die_with_parent() -> None:
-    """Have this process killed when the server is: no job may go on that is reported as failed."""
+def _set_apart() -> None:
+    """Name this process as a job, and have it killed when the server is: none may go on that is reported as failed."""
     import ctypes
 
-    ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
+    library = ctypes.CDLL(None)
+    library.prctl(SET_NAME, JOB.encode())
+    library.prctl(DIE_WITH_PARENT, signal.SIGKILL)
 
 
 def serve(descriptor: int, parent: int, address: str) -> None:

@@ -143,14 +143,12 @@ class Plan:
             run = pending.pop()
             if run not in found:
                 found.add(run)
-                pending += self._bases[run]
+                pending += [
+                    self.checkpoints[folder]
+                    for folder in self.needed_folders(run)
+                    if folder in self.checkpoints
+                ]
         return found
-
-    @cached_property
-    def _bases(self) -> dict[str, list[str]]:
-        """Return the runs that each run stands on itself."""
-        known = self.checkpoints
-        return {run: [known[each] for each in self.needed_folders(run) if each in known] for run in self.runs}
 
     def needed_folders(self, run_id: str) -> list[str]:
         """Return the folders of weights a run stands on: initial weights, generators, a view's masked-LM."""
