@@ -316,3 +316,11 @@ def test_status_counts_what_each_machine_made_and_marks_two(study, capsys, caplo
     Path(study.plan.paths.evaluation(study.cell.encoders[0], "fast")).write_text('{"suites": {')
     assert "     4 runs and evaluations: One (" in status(study, capsys)
     assert "fast.json: not JSON" in caplog.text
+
+
+def test_the_report_of_a_study_with_a_missing_file_says_so(study):
+    """A corpus that has to be placed by hand is often not there; all that does without it is reported."""
+    files = [{"name": "a.tsv", "missing": True}, {"name": "b.tsv", "sha256": "0123456789abcdef", "rows": 2}]
+    report = make_report({**example.STUDY, "data": files}, [study.result])
+    (data,) = [sheet for sheet in report.provenance if sheet.title == "Data"]
+    assert [row[2] for row in data.rows] == ["not there", "0123456789ab"[: len(data.rows[1][2])]]

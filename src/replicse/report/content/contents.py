@@ -168,9 +168,14 @@ def _provenance(study: Mapping[str, Any], items: Sequence[ItemResult]) -> Iterab
         yield Sheet(key.capitalize(), ("", "Value"), rows)
     protocols = tuple((entry["id"], entry["text"]) for entry in study["protocols"])
     yield Sheet("Protocols", ("Protocol", "What it is"), protocols)
-    data = tuple((entry["name"], _rows(entry), entry["sha256"][:HASH]) for entry in study.get("data", ()))
+    data = tuple((entry["name"], _rows(entry), _hash(entry)) for entry in study.get("data", ()))
     note = f"First {HASH} hexadecimal digits of each sha256."
     yield Sheet("Data", ("Data", "Rows", "sha256"), data, note)
+
+
+def _hash(entry: Mapping[str, Any]) -> str:
+    """Return the start of a file's hash; a file that was not there when the data were recorded has none."""
+    return "not there" if entry.get("missing") else entry["sha256"][:HASH]
 
 
 def _rows(entry: Mapping[str, Any]) -> str:
