@@ -314,10 +314,19 @@ def show_verb(parser: ArgumentParser) -> Action:
 
 
 def kept_file(plan: Plan, item: Item) -> Path | None:
-    """Return the item of the committed study that is named as the scale, where there is no evaluation of one's own."""
-    file = Path(Paths(plan.scale.name, kept=plan.scale.name).item(item.id))
-    own = any(not plan.paths.missing(path) for path in plan.evaluation_files(item))
-    return file if file.is_file() and not own else None
+    """Return the item of a committed study of the scale, where there is no evaluation of one's own.
+
+    Of several studies that hold it the one that is named as the scale comes first, then the first by name.
+    """
+    if any(not plan.paths.missing(path) for path in plan.evaluation_files(item)):
+        return None
+    configs = Path(Paths("", plan.scale.name).results).parent.glob("*/config.json")
+    studies = [file.parent.name for file in sorted(configs) if read_json(file)["scale"] == plan.scale.name]
+    for name in sorted(studies, key=lambda study: study != plan.scale.name):
+        file = Path(Paths("", name).item(item.id))
+        if file.is_file():
+            return file
+    return None
 
 
 def schemas_verb(parser: ArgumentParser) -> Action:
