@@ -49,3 +49,27 @@ def test_what_is_not_counted_is_refused(world):
     for path in ("data/sizes/x", "data/transfer/MR/train", "sts/avg", "data"):
         with pytest.raises(BadInput, match=f'"{path}" is not counted'):
             count(world, [path], {})
+
+
+def test_pairs_of_a_tokenised_copy_are_found(tmp_path):
+    """STS-B of SentEval is tokenised and in small letters, the course's re-split of it is neither."""
+    folder = tmp_path / "SentEval/downstream/STS/STSBenchmark"
+    folder.mkdir(parents=True)
+    row = "main-captions\tMSRvid\t2012test\t0001\t{}\t{}\t{}\n"
+    pairs = [("it is n't a plane .", "a man , a plan"), ("other", "pairs"), ("a second", "one .")]
+    (folder / "sts-dev.csv").write_text("".join(row.format(2.0, *pair) for pair in pairs))
+    lines = [
+        "id\tsentence1\tsentence2\tsimilarity",
+        "1\tIt isn't a plane.\tA man, a plan\t2.0",
+        "2\tOne\tA second\t1",
+    ]
+    (tmp_path / "sts.csv").write_text("\n".join(lines) + "\n")
+    course = {
+        "format": "labelled",
+        "file": "sts.csv",
+        "sentences": ["sentence1", "sentence2"],
+        "label": "similarity",
+    }
+    found = count(tmp_path, ["data/shared/course/STS-B/dev"], {"course": {**course, "quoted": True}})
+    assert found["failures"] == {}
+    assert found["suites"]["data"]["shared"]["course"]["STS-B"]["dev"] == 2, "in either order"

@@ -1,7 +1,8 @@
 """Numbers that are counted from the data and need no encoder: sizes of sets, rows and lexical overlap of corpora."""
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,12 @@ def count(
     return {"suites": {"data": found}, "failures": failures}
 
 
+def _compared(first: Iterable[str], second: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """Yield pairs by letters and digits alone: one copy of a set is tokenised and in small letters, another not."""
+    for pair in zip(first, second, strict=True):
+        yield tuple(re.sub(r"[\W_]+", "", text.casefold()) for text in pair)
+
+
 def _counted(root: Path, read: Callable[[str], Columns], parts: list[str]) -> float:
     """Return the number at a path below `data/`."""
     match parts:
@@ -58,12 +65,8 @@ def _counted(root: Path, read: Callable[[str], Columns], parts: list[str]) -> fl
             return len(next(iter(read(name).values())))
         case ["shared", name, task, split]:
             columns = read(name)
-            known = set(zip(*(columns.get(side, []) for side in ("first", "second")), strict=True))
-            pairs = (
-                pair
-                for one in load_sts(root, task, split)
-                for pair in zip(one.first, one.second, strict=True)
-            )
+            known = set(_compared(columns.get("first", []), columns.get("second", [])))
+            pairs = (pair for one in load_sts(root, task, split) for pair in _compared(one.first, one.second))
             return sum(pair in known or pair[::-1] in known for pair in pairs)
         case [_, name]:
             columns = list(read(name).values())
