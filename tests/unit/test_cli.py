@@ -118,13 +118,18 @@ def test_status_show_and_why_work_before_anything_has_run(capsys, tmp_path, monk
     assert max(map(len, story.splitlines())) < 400
 
 
-def test_an_item_that_nobody_ran_here_is_shown_from_the_committed_study(capsys, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["micro", "mine"])
+def test_an_item_that_nobody_ran_here_is_shown_from_a_committed_study(capsys, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     config = {"scale": "micro", "papers": {"simcse": ["table3"]}, "rows": {"simcse/table3": ["p0.1", "p0.0"]}}
     plan = load_plan({**config, "seeds": [0, 1, 2]}, ROOT / "workflow")
     write_scores(plan, plan.items, lambda cell, place: 61.25)
     (item,) = plan.items.values()
-    committed = Paths("micro", "micro").item(item.id)
+    kept = Paths("micro", name)
+    write_json(kept.config, plan.config.plain())
+    write_json(Paths("", "another").config, {**plan.config.plain(), "scale": "compact"})
+    write_json(Paths("", "another").item(item.id), {"of": "another scale"})
+    committed = kept.item(item.id)
     write_json(committed, item_result(plan, item, Evaluations(plan.paths)).plain())
     shutil.rmtree("results")
     words = ["show", item.id, *STUDY]
