@@ -172,7 +172,7 @@ def test_a_job_that_outlived_its_study_holds_the_folder(locked):
     (locked / "replicse_job.py").write_text("import time; time.sleep(60)")
     job = subprocess.Popen([sys.executable, "replicse_job.py"], cwd=locked)
     try:
-        while not locks._at_work(locked):
+        while not locks.at_work(locked):
             time.sleep(0.05)
         with pytest.raises(BadInput, match=f"process {job.pid} still works there"):
             locks.unlock_if_stale(locked)
