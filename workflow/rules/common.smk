@@ -169,8 +169,7 @@ def store_tokenizer(wildcards):
 
 def store_encoder(wildcards):
     """Return the weights of the encoder that an augmentation needs, where it needs one."""
-    folder = PLAN.stores[wildcards.store]["view"].get("augment", {}).get("encoder")
-    return [f"{folder}/model.safetensors"] if folder else []
+    return PLAN.store_needs(wildcards.store)
 
 
 def count_options(wildcards):
@@ -242,12 +241,7 @@ def encoder_allocation(wildcards):
 
 def encoder_weights(wildcards):
     """Return the weights of an encoder."""
-    encoder = PLAN.encoders[wildcards.encoder]
-    return (
-        []
-        if encoder.source.vectors
-        else f"{PLAN.encoder_folder(encoder)}/model.safetensors"
-    )
+    return PLAN.encoder_needs(wildcards.encoder)
 
 
 def encoder_options(wildcards):

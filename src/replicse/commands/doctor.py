@@ -29,8 +29,6 @@ ENGINES = ("pdflatex", "xelatex", "lualatex", "tectonic")
 GIGABYTE = 1e9
 LEAST_DISK = {"micro": 1, "compact": 5, "paper": 200}
 LEAST_MEMORY = {"micro": 4, "compact": 8, "paper": 32}
-# What the data source `hub` downloads as files of their own (data/hub.py).
-HUB_FILES = ("wiki/wiki1m_for_simcse.txt", "nli/nli_for_simcse.csv")
 SYMBOLS = {"ok": "✓", "note": "○", "missing": "✗"}
 
 
@@ -201,7 +199,7 @@ def _corpus(plan: Plan, name: str, root: Path) -> Iterator[Finding]:
         path = root / file
         if path.is_file():
             yield Finding("data", "ok", f"{path} {path.stat().st_size / 1e6:,.1f} MB")
-        elif plan.source == "hub" and file in HUB_FILES:
+        elif plan.source == "hub" and file in plan.scale.data.files:
             yield Finding(
                 "data",
                 "note",

@@ -92,8 +92,7 @@ def _jobs(plan: Plan) -> Iterator[Job]:
         made = tuple(paths.backbone(name, file) for file in ("model.safetensors", "tokenizer.json"))
         yield Job("backbone", name, made, (data,), f"{logs}/backbone/{name}.log")
     for name, spec in plan.stores.items():
-        folder = spec["view"].get("augment", {}).get("encoder")
-        needs = (data, spec["tokenizer"], *([f"{folder}/model.safetensors"] if folder else []))
+        needs = (data, spec["tokenizer"], *plan.store_needs(name))
         yield Job("store", name, (paths.store(name, "store.json"),), needs, f"{logs}/store/{name}.log")
     for run in plan.runs:
         made = ("best/model.safetensors", "last/model.safetensors", "metrics.json", "trajectory.json")
@@ -101,7 +100,7 @@ def _jobs(plan: Plan) -> Iterator[Job]:
         yield Job("train", run, outputs, (data, *plan.train_needs(run)), f"{logs}/train/{run}.log")
     for name in set(plan.suites) - {"data"}:
         encoder = plan.encoders[name]
-        weights = [] if encoder.source.vectors else [f"{plan.encoder_folder(encoder)}/model.safetensors"]
+        weights = plan.encoder_needs(name)
         for group in plan.groups(name):
             made = (paths.evaluation(name, group),)
             yield Job(

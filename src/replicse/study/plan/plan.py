@@ -253,6 +253,16 @@ class Plan:
             "stores": [self.paths.store(store) for store in self.run_stores[run_id]],
         }
 
+    def encoder_needs(self, name: str) -> list[str]:
+        """Return the weights that an evaluation of an encoder reads; none of word vectors."""
+        encoder = self.encoders[name]
+        return [] if encoder.source.vectors else [f"{self.encoder_folder(encoder)}/model.safetensors"]
+
+    def store_needs(self, name: str) -> list[str]:
+        """Return the weights of the encoder that the augmentation of a store asks for, where it asks for one."""
+        folder = self.stores[name]["view"].get("augment", {}).get("encoder")
+        return [f"{folder}/model.safetensors"] if folder else []
+
     def train_needs(self, run_id: str) -> list[str]:
         """Return the files a train job reads: stores, tokenizer, initial weights, and those of its generators."""
         job, run = self.train_job(run_id), self.runs[run_id]
