@@ -1010,7 +1010,7 @@ def _in_configs_and_papers() -> Iterator[Mistake]:
     ):
         yield edited("config.yaml", (old, new), *told)
     compact = "config.compact.yaml"
-    yield edited(compact, ("table10, table11", "table10, table111"), "papers.diffcse", "table111")
+    yield edited(compact, ("table3, figure2", "table33, figure2"), "papers.simcse", "table33")
     yield edited(compact, ("adjudicate: [repro/table4", "adjudicate: [repro/table44"), "repro/table44")
     yield edited(compact, ("simcse/table3: [p0.0", "simcse/table3: [p0.00"), "p0.00")
     yield edited(compact, ("scale: compact", "scale: compcat"), "compcat")
