@@ -156,7 +156,7 @@ def test_a_broken_evaluation_is_not_done_and_is_named(capsys, tmp_path, monkeypa
         Path(file).write_text(text)
     assert main(["status", *STUDY]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert "simcse/table3         1 of   16 evaluations, not tabulated" in lines
+    assert "simcse/table3         1 of   16 evaluations, 1 failed, 14 waiting, not tabulated" in lines
     (broken,) = [line for line in lines if line.startswith("broken: ")]
     assert broken.startswith(f"broken: {cut}: ")
     assert main(["status", *STUDY, "--json"]) == 0
