@@ -271,7 +271,7 @@ def test_too_small_a_disk_is_told_before_anything_is_fetched(study, hub, capsys,
     [
         ("simcse/tabel5", 'did you mean "table5"?'),
         ("simsce/table5", 'did you mean "simcse"?'),
-        ("table5", "is no item"),
+        ("table5", 'papers names "table5"'),
     ],
 )
 def test_an_unknown_item_names_the_nearest(study, hub, capsys, item, told):
