@@ -233,3 +233,15 @@ def test_a_large_search_is_run_only_where_it_is_asked_for_by_name():
         plan.item("diffcse/table12")
     assert plan.record["left_out"].startswith("diffcse/table12, diffcse/table13: ")
     assert "diffcse/table12" in load_plan(values, ROOT / "workflow", only="diffcse/table12").items
+
+
+def test_evaluations_encode_the_sentences_of_sts_and_of_the_transfer_tasks():
+    values = {"scale": "paper", "papers": {"simcse": ["table5"]}, "seeds": [0]}
+    plan = load_plan(values, ROOT / "workflow")
+    (name,) = [one for one in plan.downloaded() if one.startswith("sup-simcse-bert-base-uncased-cls-head")]
+    encoding = Throughput(device="x", shapes=(measured(encode_shape(12, 768), 900, 1000, 1100),))
+    pairs = 3108 + 1500 + 3750 + 3000 + 1186 + 1379 + 4927
+    found, unknown = plan.evaluation_hours([name], encoding)
+    assert found.expected == pytest.approx(2 * pairs / 1000 / 3600) and unknown == 0
+    (vectors,) = [one for one in plan.encoders if one.startswith("glove")][:1]
+    assert plan.evaluation_hours([vectors], encoding)[1] == 1

@@ -20,7 +20,7 @@ from replicse.study.paper.protocols import AS_DESCRIBED
 from replicse.study.paper.running_text import spoken_numbers
 from replicse.study.paper.scales import load_scale
 from replicse.study.paper.tables import Item
-from replicse.study.plan.cost import Interval
+from replicse.study.plan.cost import Interval, Throughput
 from replicse.study.plan.jobs import Jobs
 from replicse.study.plan.needs import Need, amounts, amounts_text, needs
 from replicse.study.plan.paths import Paths
@@ -142,8 +142,12 @@ def plan_verb(parser: ArgumentParser) -> Action:
             "runs": len(plan.runs),
             **hours_facts(plan.hours(plan.runs, throughput)),
             "searched": {"runs": len(searched), **hours_facts(plan.hours(searched, throughput))},
-            "released": len(plan.downloaded()),
+            "released": {
+                "encoders": len(others := plan.downloaded()),
+                **evaluation_facts(plan, others, throughput),
+            },
             "encoders": len(plan.encoders),
+            "evaluation": evaluation_facts(plan, plan.encoders, throughput),
             "stores": len(plan.stores),
             "download_bytes": download,
             "disk_bytes": disk,
@@ -182,16 +186,24 @@ def plan_lines(plan: Plan, document: Mapping[str, Any], wanted: list[Need]) -> I
         f" {document['stores']} tokenised columns, evaluated as {document['encoders']} encoders"
     )
     yield "what it takes, the cheapest first:"
-    if document["released"]:
+    if (released := document["released"])["encoders"]:
         yield (
-            f"  released: {document['released']} encoders as others released them, no training (replicse run released"
-            f" --scale {plan.scale.name})"
+            f"  released: {released['encoders']} encoders as others released them, no training:"
+            f" {interval_text(released)} (replicse run released --scale {plan.scale.name})"
         )
     single, found = document["runs"] - document["searched"]["runs"], document["searched"]
     rest = plan.hours(plan.runs.keys() - plan.searched(), plan.throughput(document["device"]))
     yield f"  training without searches: {single} runs, {interval_text(hours_facts(rest))}"
     if found["runs"]:
         yield f"  searches: {found['runs']} runs more, {interval_text(found)}"
+    evaluation = document["evaluation"]
+    unknown = (
+        f"; {evaluation['unknown']} of unknown size, and MTEB, not counted" if evaluation["unknown"] else ""
+    )
+    yield (
+        f"  encoding STS and transfer sentences for all {document['encoders']} encoders:"
+        f" {interval_text(evaluation)}{unknown}"
+    )
     yield f"  {origin(plan, document)}"
     if wanted:
         yield f"{amounts_text(wanted)} (replicse fetch --scale {plan.scale.name} --dry-run lists it)"
@@ -201,11 +213,17 @@ def plan_lines(plan: Plan, document: Mapping[str, Any], wanted: list[Need]) -> I
 def origin(plan: Plan, document: Mapping[str, Any]) -> str:
     """Return where the hours of a plan come from."""
     if document["measured"]:
-        return f"hours are as measured on {document['device']}, {document['measured']}; evaluation is not counted"
+        return f"hours are as measured on {document['device']}, {document['measured']}"
     return (
-        f"hours are an estimate for {document['device']}, good to a factor of two; evaluation is not counted."
-        f" replicse benchmark --scale {plan.scale.name} measures this machine"
+        f"hours are an estimate for {document['device']}, good to a factor of two; replicse benchmark --scale"
+        f" {plan.scale.name} measures this machine"
     )
+
+
+def evaluation_facts(plan: Plan, encoders: Iterable[str], throughput: Throughput) -> dict[str, Any]:
+    """Return the hours of encoding for evaluations as plain data, and how many encoders are of unknown size."""
+    hours, unknown = plan.evaluation_hours(encoders, throughput)
+    return {**hours_facts(hours), "unknown": unknown}
 
 
 def hours_facts(hours: Interval | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from replicse.checked import Checked, Count, Positive, Text
-from replicse.registry.encoders import SIZES, Precision
+from replicse.registry.encoders import Precision, size_of
 from replicse.study.plan.specs import Init, RunSpec
 
 OPERATIONS = 6
@@ -116,7 +116,7 @@ def sizes_of(source: Init, sources: Sources) -> tuple[int, int] | None:
         source = sources[source.run]
     if source.fresh:
         return source.fresh.architecture.layers, source.fresh.architecture.hidden
-    return SIZES.get((source.hub or "").rpartition("/")[2])
+    return size_of(source.hub or "")
 
 
 def layer_parameters(layers: int, hidden: int) -> int:

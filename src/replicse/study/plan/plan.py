@@ -13,12 +13,23 @@ from replicse.registry.encoders import Precision
 from replicse.registry.suites import file_of
 from replicse.study.paper.config import Config
 from replicse.study.paper.counterparts import CellKey
+from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.papers import Paper
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import AS_DESCRIBED, ON_BACKBONE
 from replicse.study.paper.scales import Scale
 from replicse.study.paper.tables import AnyColumn, Item, Row
-from replicse.study.plan.cost import Interval, Shape, Throughput, added, run_hours, shape_of, steps_of
+from replicse.study.plan.cost import (
+    Interval,
+    Shape,
+    Throughput,
+    added,
+    encode_shape,
+    run_hours,
+    shape_of,
+    sizes_of,
+    steps_of,
+)
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.specs import EncoderSource, EncoderSpec, Init, RunSpec, digest
 
@@ -216,6 +227,26 @@ class Plan:
         """Return the estimated hours of some runs; None where one cannot be estimated."""
         known, specs = throughput or self.throughput(), [self.runs[run] for run in runs]
         return added([run_hours(run, self._rows(run), known, self.sources) for run in specs])
+
+    def evaluation_hours(
+        self, encoders: Iterable[str], throughput: Throughput
+    ) -> tuple[Interval | None, int]:
+        """Return the hours of encoding STS and transfer sentences, and how many encoders are of unknown size.
+
+        The classifiers of transfer tasks and MTEB are not counted.
+        """
+        sentences = load_datasets(self.workflow).sentences
+        parts, unknown = [], 0
+        for name in encoders:
+            source = self.encoders[name].source
+            made_of = Init.model_construct(run=source.run, hub=source.hub)
+            size = sizes_of(made_of, self.sources) if source.run or source.hub else None
+            count = sum(sentences.get(group, 0) for group in self.groups(name))
+            if size is None:
+                unknown += 1
+            elif count:
+                parts.append(throughput.hours(encode_shape(*size), count))
+        return added(parts), unknown
 
     def shapes(self) -> list[tuple[Shape, list[str], float]]:
         """Return each shape of a training step, its runs and its share of all operations, the largest first."""
