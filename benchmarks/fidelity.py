@@ -224,7 +224,9 @@ def compared(name: str, size: Size, lines: list[str], work: Path) -> dict[str, f
     folder, generator = models(size, lines, work / "models")
     told = json.loads(json.dumps(told).replace("GENERATOR", str(generator)))
     count = size.batch * size.steps
-    columns = {name: lines[place * count :][:count] for place, name in enumerate(("text", "more", "other"))}
+    # A positive is the sentence without its last word, a hard negative another sentence.
+    columns = {"text": lines[:count], "more": [line.rsplit(" ", 1)[0] for line in lines[:count]]}
+    columns["other"] = lines[count : 2 * count]
     views = [view["column"] for view in told.get("views", [{"column": "text"}] * 2)]
     for column in dict.fromkeys(views):
         write_store(work / column, columns[column], folder / "tokenizer.json", size.length, {})
@@ -249,7 +251,10 @@ def compared(name: str, size: Size, lines: list[str], work: Path) -> dict[str, f
     ours = Noting(job, work, work / "out", work / "state", torch.device("cpu"))
     plain = kind(folder, loaded(head(size.encoder["hidden_size"]), ours.model.head))
     if kind is DiffCSE:
-        plain.attach(generator, ours.objectives[0].terms[1].head)
+        term = ours.objectives[0].terms[1]
+        plain.attach(generator, term.head)
+        # It keeps its dropout in our loop, as in the released code; only here it must not draw.
+        term.generator.backbone.set_dropout(0.0, 0.0)
     before = flat(plain)
     start = time.perf_counter()
     with noted_masks() as plain.drawn:

@@ -19,7 +19,7 @@ NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCE
 # group: verb: (module below replicse.commands, one line of help)
 GROUPS = {
     "look": {
-        "plan": ("study", "list items, runs and evaluations of the study, shared ones once, and hours"),
+        "plan": ("study", "list items, runs and evaluations of the study, shared ones once"),
         "status": ("study", "say what is done, what runs and what is missing"),
         "show": ("study", "print one item with its deltas"),
         "why": ("judge", "tell the story of one cell"),

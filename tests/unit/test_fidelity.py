@@ -13,7 +13,8 @@ import fidelity
 from replicse.training import loop
 
 SMALL = {"num_hidden_layers": 2, "hidden_size": 32, "num_attention_heads": 2, "intermediate_size": 64}
-SIZE = fidelity.Size(SMALL, 500, 8, 16, 1e-3)
+# At a larger rate the rounding of two orders of summation grows to a difference within fifty steps.
+SIZE = fidelity.Size(SMALL, 500, 8, 16, 3e-4)
 
 
 @pytest.fixture(autouse=True)

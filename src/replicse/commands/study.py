@@ -130,7 +130,6 @@ def plan_verb(parser: ArgumentParser) -> Action:
             }
             for item in plan.items.values()
         ]
-        rows.sort(key=lambda row: (bool(row["searched"]), bool(row["runs"]), row["hours"] or 0))
         wanted = list(needs(plan))
         download, disk, _ = amounts(wanted)
         document = {
@@ -166,10 +165,11 @@ def plan_verb(parser: ArgumentParser) -> Action:
 def plan_lines(plan: Plan, document: Mapping[str, Any], wanted: list[Need]) -> Iterator[str]:
     """Yield what a plan says: its items in the order of their cost, and what all of it takes."""
     yield f"scale {plan.scale.name}: {plan.scale.title}; seeds {', '.join(map(str, plan.seeds))}"
+    items = sorted(document["items"], key=lambda row: row["hours"] or 0)
     parts = (
-        ("without training", [row for row in document["items"] if not row["runs"]]),
-        ("trained", [row for row in document["items"] if row["runs"] and not row["searched"]]),
-        ("searches over hyper-parameters", [row for row in document["items"] if row["searched"]]),
+        ("without training", [row for row in items if not row["runs"]]),
+        ("trained", [row for row in items if row["runs"] and not row["searched"]]),
+        ("searches over hyper-parameters", [row for row in items if row["searched"]]),
     )
     width = max(len(row["item"]) for row in document["items"])
     for heading, rows in parts:
