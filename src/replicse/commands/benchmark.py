@@ -28,14 +28,13 @@ def benchmark_verb(parser: ArgumentParser) -> Action:
     )
 
     def action(arguments: Namespace) -> None:
-        for name in ("shapes", "steps"):
-            if getattr(arguments, name) < 2:
-                raise BadInput(f"--{name} is {getattr(arguments, name)}; expected at least 2")
+        for name, least in (("shapes", 1), ("steps", 2)):
+            if getattr(arguments, name) < least:
+                raise BadInput(f"--{name} is {getattr(arguments, name)}; expected at least {least}")
         plan = chosen_plan(arguments)
         record = measured_here(plan, arguments)
-        file = Path(
-            plan.paths.throughput(re.sub("[^a-z0-9]+", "-", record.device.lower()).strip("-") + ".json")
-        )
+        name = re.sub("[^a-z0-9]+", "-", record.device.lower()).strip("-")
+        file = Path(plan.paths.throughput(f"{name}.json"))
         write_json(file, record.plain())
         print(f"wrote {file}; replicse plan --scale {plan.scale.name} takes its hours from it")
 
