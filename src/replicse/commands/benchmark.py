@@ -1,9 +1,13 @@
 """The verb `benchmark`: how fast this machine trains and encodes what a study needs, stored for `plan`."""
 
+import json
 import re
+import sys
 import tempfile
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from replicse.commands import Action
@@ -32,16 +36,19 @@ def benchmark_verb(parser: ArgumentParser) -> Action:
             if getattr(arguments, name) < least:
                 raise BadInput(f"--{name} is {getattr(arguments, name)}; expected at least {least}")
         plan = chosen_plan(arguments)
-        record = measured_here(plan, arguments)
+        say = partial(print, file=sys.stderr if arguments.json else None, flush=True)
+        record = measured_here(plan, arguments, say)
         name = re.sub("[^a-z0-9]+", "-", record.device.lower()).strip("-")
         file = Path(plan.paths.throughput(f"{name}.json"))
         write_json(file, record.plain())
-        print(f"wrote {file}; replicse plan --scale {plan.scale.name} takes its hours from it")
+        say(f"wrote {file}; replicse plan --scale {plan.scale.name} takes its hours from it")
+        if arguments.json:
+            print(json.dumps(record.plain(), indent=1))
 
     return action
 
 
-def measured_here(plan: Plan, arguments: Namespace) -> Throughput:
+def measured_here(plan: Plan, arguments: Namespace, say: Callable[[str], None]) -> Throughput:
     """Return what this machine does of the largest shapes of a plan; each is told as it is measured."""
     import torch
 
@@ -61,22 +68,24 @@ def measured_here(plan: Plan, arguments: Namespace) -> Throughput:
         raise BadInput("no run of this study can be measured: the sizes of its encoders are not known")
     names = {shape for shape, _ in chosen}
     share = sum(part for shape, _, part in known if shape in names)
-    print(
-        f"{len(chosen)} shapes have {share:.0%} of the operations of the {len(plan.runs)} runs of this study"
-    )
-    print(f"{'layers':>6}{'width':>6}{'batch':>6}{'length':>7}{'passes':>7} {'precision':<10}rows per second")
+    say(f"{len(chosen)} shapes have {share:.0%} of the operations of the {len(plan.runs)} runs of this study")
+    say(f"{'layers':>6}{'width':>6}{'batch':>6}{'length':>7}{'passes':>7} {'precision':<10}rows per second")
     found: list[Measured] = []
+
+    def note(shape: Shape, one: Measured | None) -> None:
+        say(told(shape, one))
+        found.extend([one] if one else [])
+
     with tempfile.TemporaryDirectory() as scratch:
         bench = Bench(Path(scratch), device, arguments.steps, arguments.seconds, hardware()["memory_gib"])
         for shape, run in chosen:
             spec, fitting = plan.runs[run], bench.fitting(shape)
-            sizes = [sizes_of(plan.sources[term.generator], plan.sources) for term in spec.terms
-                     if term.generator_passes()]  # fmt: skip
+            generators = [term.generator for term in spec.terms if term.generator_passes()]
+            sizes = [sizes_of(plan.sources[folder], plan.sources) for folder in generators]
             if all(fitting != one.shape for one in found):
-                found += told(fitting, attempt(lambda: bench.train(spec, fitting, sizes)))  # noqa: B023
-        for layers, hidden in dict.fromkeys((shape.layers, shape.hidden) for shape, _ in chosen):
-            encoding = encode_shape(layers, hidden)
-            found += told(encoding, attempt(lambda: bench.encode(encoding)))  # noqa: B023
+                note(fitting, attempt(partial(bench.train, spec, fitting, sizes)))
+        for sizes in dict.fromkeys((shape.layers, shape.hidden) for shape, _ in chosen):
+            note(encode_shape(*sizes), attempt(partial(bench.encode, encode_shape(*sizes))))
     machine = computed(device, "fp32")
     processor = f"{machine['hardware']['processor']}, {machine['threads']} threads"
     name = arguments.name or machine["accelerator"] or processor
@@ -90,8 +99,8 @@ def _plain_run(plan: Plan, runs: list[str]) -> str | None:
     return next((run for run in plain if not any(term.task_head() for term in plan.runs[run].terms)), None)
 
 
-def told(shape: Shape, found: Measured | None) -> list[Measured]:
-    """Print what was measured of a shape; return it, or nothing where the device has too little memory."""
+def told(shape: Shape, found: Measured | None) -> str:
+    """Return what was measured of a shape as a line; None where the device has too little memory."""
     sizes = f"{shape.layers:>6}{shape.hidden:>6}{shape.batch_size:>6}{shape.max_length:>7}"
     what = "encode" if shape.encode else f"{shape.passes:.2f}"
     rate = (
@@ -99,5 +108,4 @@ def told(shape: Shape, found: Measured | None) -> list[Measured]:
         if found
         else "does not fit into the memory of this device"
     )
-    print(f"{sizes}{what:>7} {shape.precision:<10}{rate}", flush=True)
-    return [found] if found else []
+    return f"{sizes}{what:>7} {shape.precision:<10}{rate}"
