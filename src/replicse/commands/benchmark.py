@@ -87,7 +87,7 @@ def measured_here(plan: Plan, arguments: Namespace, say: Callable[[str], None]) 
         for sizes in dict.fromkeys((shape.layers, shape.hidden) for shape, _ in chosen):
             note(encode_shape(*sizes), attempt(partial(bench.encode, encode_shape(*sizes))))
     machine = computed(device, "fp32")
-    processor = f"{machine['hardware']['processor']}, {machine['threads']} threads"
+    processor = f"{machine['hardware']['processor']}, threads: {machine['threads']}"
     name = arguments.name or machine["accelerator"] or processor
     when = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
     return Throughput(device=name, when=when, commit=commit()[0], machine=machine, shapes=tuple(found))

@@ -200,10 +200,11 @@ def plan_lines(plan: Plan, document: Mapping[str, Any], wanted: list[Need]) -> I
     unknown = (
         f"; {evaluation['unknown']} of unknown size, and MTEB, not counted" if evaluation["unknown"] else ""
     )
-    yield (
-        f"  encoding STS and transfer sentences for all {document['encoders']} encoders:"
-        f" {interval_text(evaluation)}{unknown}"
-    )
+    if plan.source != "embedded":
+        yield (
+            f"  encoding STS and transfer sentences for all {document['encoders']} encoders:"
+            f" {interval_text(evaluation)}{unknown}"
+        )
     yield f"  {origin(plan, document)}"
     if wanted:
         yield f"{amounts_text(wanted)} (replicse fetch --scale {plan.scale.name} --dry-run lists it)"

@@ -233,8 +233,10 @@ class Plan:
     ) -> tuple[Interval | None, int]:
         """Return the hours of encoding STS and transfer sentences, and how many encoders are of unknown size.
 
-        The classifiers of transfer tasks and MTEB are not counted.
+        The classifiers of transfer tasks and MTEB are not counted; None for the embedded world, whose sets are smaller.
         """
+        if self.source == "embedded":
+            return None, 0
         sentences = load_datasets(self.workflow).sentences
         parts, unknown = [], 0
         for name in encoders:
