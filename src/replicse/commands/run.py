@@ -90,7 +90,8 @@ def _plain(name: str) -> str:
 
 def snakemake_words(arguments: Namespace, targets: Iterable[str]) -> list:
     """Return Snakemake's command line; its last word is the list of targets."""
-    words = [sys.executable, "-m", "snakemake", "--keep-going", "--scheduler", "greedy"]
+    # What a killed Snakemake's jobs have written behind it is whole, but Snakemake cannot know: it is made again.
+    words = [sys.executable, "-m", "snakemake", "--keep-going", "--rerun-incomplete", "--scheduler", "greedy"]
     if arguments.profile:
         words += ["--profile", arguments.profile]
     if arguments.cores or not arguments.profile:
@@ -105,7 +106,8 @@ def snakemake_words(arguments: Namespace, targets: Iterable[str]) -> list:
         settings = {**settings, "seeds": f"[{','.join(map(str, range(arguments.seeds)))}]"}
     if settings:
         words += ["--config", *(f"{key}={value}" for key, value in settings.items())]
-    words += ["--dry-run"] if arguments.dry_run else []
+    # So quiet, Snakemake builds the whole DAG and stops behind the counts, which is all that is told of a dry-run here.
+    words += ["--dry-run", "--quiet", "rules", "progress"] if arguments.dry_run else []
     return [*words, "--logger", "replicse", list(targets)]
 
 
