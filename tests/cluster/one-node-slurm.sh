@@ -85,8 +85,13 @@ restart)
   slurmctld
   idle '^\(idle\|mix\|alloc\)$' ;;
 stop)
-  scancel --partition=cpu,gpu 2>/dev/null || true
-  sleep 1
+  if [ -s "$dir/slurmctld.pid" ]; then
+    for partition in cpu gpu; do scancel --partition="$partition" || true; done
+    for _ in $(seq 30); do
+      squeue --noheader --states=R,CG 2>/dev/null | grep -q . || break
+      sleep 1
+    done
+  fi
   for name in slurmd slurmctld munged; do end "$name"; done
   [ "$(readlink /etc/slurm/slurm.conf)" != "$SLURM_CONF" ] || rm /etc/slurm/slurm.conf ;;
 *)

@@ -18,6 +18,7 @@ SCRIPT = Path(__file__).with_name("one-node-slurm.sh")
 ASKING = ("--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "1")
 ASKING += ("--seconds-between-status-checks", "2", "--latency-wait", "10")
 FINISHED = "COMPLETED"
+PATIENCE = 1800
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +83,7 @@ class Submitted:
         rows = [line.split() for line in self.ask("squeue", "--states=all", "--noheader", "--Format", form)]
         return {int(row[0]): tuple(row[1:]) for row in rows if int(row[0]) > self.before}
 
-    def wait(self, wanted, what, seconds=300):
+    def wait(self, wanted, what, seconds=PATIENCE):
         """Return the first value of a function that is true, while the study goes on."""
         end = time.monotonic() + seconds
         while time.monotonic() < end and self.process.poll() is None:
@@ -117,37 +118,50 @@ class Submitted:
         return Path(self.log.name).read_text()
 
     def end(self):
-        assert self.process.wait(timeout=900) == 0, self.said()
+        assert self.process.wait(timeout=PATIENCE) == 0, self.said()
         return small_study.results(self.folder)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(timeout=60)
+        self.log.close()
 
 
 def test_a_study_through_the_profile_of_gpus_equals_a_local_one(cluster, local, tmp_path):
     """At micro no rule asks for a GPU, so here the command line does, as the rules do at other scales."""
-    study = Submitted(
-        tmp_path, cluster, "slurm-gpu", "--set-resources", *["train:gpu=1", "evaluate:gpu=1"], "--verbose"
-    )
-    assert study.end() == local
-    jobs = study.jobs()
-    print(jobs)
+    with Submitted(
+        tmp_path, cluster, "slurm-gpu", "--set-resources", "train:gpu=1", "evaluate:gpu=1"
+    ) as study:
+        assert study.end() == local
+        jobs = study.jobs()
     assert len(jobs) == 9 and {job[0] for job in jobs.values()} == {FINISHED}
+    runs = [job for job in jobs.values() if job[1].startswith("rule_run-")]
+    assert len(runs) == small_study.RUNS, "a run is trained and evaluated in one allocation"
+    assert {job[2:] for job in runs} == {("gpu", "gres:gpu:1")}
+    assert {job[2:] for job in jobs.values() if job not in runs} == {("cpu", "N/A")}
 
 
 def test_a_study_ends_with_equal_results_behind_all_that_a_scheduler_does_to_jobs(cluster, local, tmp_path):
     """Of one study a job is cancelled, one outgrows its memory, one its time, and the controller goes away."""
     memory = "store:mem_mb=30 if attempt == 1 else 4000"
-    study = Submitted(tmp_path, cluster, "slurm", "--set-resources", memory)
-    cancelled = study.wait(lambda: study.running("rule_tokenizer"), "a running tokenizer")
-    study.ask("scancel", str(cancelled))
-    # A run that hangs; the scheduler looks at times every half a minute.
-    hanging = study.wait(lambda: study.running("mlm-"), "a running backbone")
-    (process,) = study.wait(lambda: study.processes("train"), "the process of the backbone")
-    process.send_signal(signal.SIGSTOP)
-    study.ask("scontrol", "update", f"JobId={hanging}", "TimeLimit=1")
-    study.wait(lambda: study.jobs()[hanging][0] == "TIMEOUT", "the end of its time")
-    study.wait(lambda: study.running("infonce-"), "a running run")
-    assert script("restart", cluster).returncode == 0
-    assert study.end() == local
-    assert study.states("rule_tokenizer") == ["CANCELLED", FINISHED]
-    assert study.states("rule_store") == ["OUT_OF_MEMORY", FINISHED]
-    assert study.states("mlm-") == ["TIMEOUT", FINISHED]
-    assert {states[-1] for states in map(study.states, ("infonce-", "tabulate", "report"))} == {FINISHED}
+    with Submitted(tmp_path, cluster, "slurm", "--set-resources", memory) as study:
+        cancelled = study.wait(lambda: study.running("rule_tokenizer"), "a running tokenizer")
+        study.ask("scancel", str(cancelled))
+        # A run that hangs; the scheduler looks at times every half a minute.
+        hanging = study.wait(lambda: study.running("mlm-"), "a running backbone")
+        (process,) = study.wait(lambda: study.processes("train"), "the process of the backbone")
+        process.send_signal(signal.SIGSTOP)
+        study.ask("scontrol", "update", f"JobId={hanging}", "TimeLimit=1")
+        study.wait(lambda: study.jobs()[hanging][0] == "TIMEOUT", "the end of its time")
+        study.wait(lambda: study.running("infonce-"), "a running run")
+        assert script("restart", cluster).returncode == 0
+        assert study.end() == local
+        states = {word: study.states(word) for word in ("tokenizer", "store", "mlm-", "infonce-", "report")}
+    assert states["tokenizer"] == ["CANCELLED", FINISHED]
+    assert states["store"] == ["OUT_OF_MEMORY", FINISHED]
+    assert states["mlm-"] == ["TIMEOUT", FINISHED]
+    assert states["infonce-"] == [FINISHED, FINISHED] and states["report"] == [FINISHED]
