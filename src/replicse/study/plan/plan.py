@@ -75,6 +75,8 @@ class Plan:
     # run -> its published spreads by metric path
     measured: dict[str, Mapping[str, float]] = field(default_factory=dict)
     unpinned: set[str] = field(default_factory=set)
+    # run -> the folders of weights it stands on, found once
+    _needed: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -152,12 +154,15 @@ class Plan:
 
     def needed_folders(self, run_id: str) -> list[str]:
         """Return the folders of weights a run stands on: initial weights, generators, a view's masked-LM."""
-        run = self.runs[run_id]
-        generators = (getattr(term, "generator", None) for term in run.terms)
-        proposers = (
-            getattr(view.augment, "encoder", None) for source in run.sources for view in source.views
-        )
-        return [str(folder) for folder in (self.init_folder(run), *generators, *proposers) if folder]
+        if run_id not in self._needed:
+            run = self.runs[run_id]
+            generators = (getattr(term, "generator", None) for term in run.terms)
+            proposers = (
+                getattr(view.augment, "encoder", None) for source in run.sources for view in source.views
+            )
+            folders = (self.init_folder(run), *generators, *proposers)
+            self._needed[run_id] = [str(folder) for folder in folders if folder]
+        return self._needed[run_id]
 
     @cached_property
     def checkpoints(self) -> dict[str, str]:
@@ -167,7 +172,7 @@ class Plan:
     @cached_property
     def _sources(self) -> dict[str, Init]:
         """Return what every run, and every folder of weights, was made from."""
-        folders = {folder: Init(run=run) for folder, run in self.checkpoints.items()}
+        folders = {folder: Init.model_construct(run=run) for folder, run in self.checkpoints.items()}
         released = {self.paths.backbone(name): Init(**source) for name, source in self.backbones.items()}
         return {run: spec.init for run, spec in self.runs.items()} | folders | released
 
