@@ -69,7 +69,7 @@ def disk(folder, size):
 @pytest.mark.skipif(os.getuid() != 0 or not which("mount"), reason="a disk of its own needs root")
 def test_a_study_goes_on_behind_a_full_and_a_read_only_disk(undisturbed, tmp_path):
     folder = small_study.checkout(tmp_path)
-    with disk(folder, "4m") as remount:
+    with disk(folder, "7m") as remount:
         full = run(folder)
         said = full.stdout + full.stderr
         assert full.returncode == 1 and "Traceback" not in said, said
