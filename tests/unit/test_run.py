@@ -82,15 +82,16 @@ def test_snakemake_is_told_the_config_and_the_targets(calls, capsys):
         "--scale",
         "compact",
     ]
-    assert main(["run", "simcse table3", *words, "--profile", "box", "--", "--rerun-incomplete"]) == 0
+    assert main(["run", "simcse table3", *words, "--profile", "box", "--", "--notemp"]) == 0
     (told,) = calls
-    assert told[:2] == ["-m", "snakemake"] and told[-3:] == ["--rerun-incomplete", "--", "simcse_table3"]
+    assert told[:2] == ["-m", "snakemake"] and told[-3:] == ["--notemp", "--", "simcse_table3"]
     text = " ".join(told)
-    assert "--profile box" in text and "--cores" not in text and "--keep-going" in text
+    assert "--profile box" in text and "--cores" not in text
+    assert "--keep-going" in told and "--rerun-incomplete" in told
     assert "--configfile more.yaml --config scale=compact seeds=[0,1]" in text
     assert "simcse/table3: reports/compact/simcse/table3.html" in capsys.readouterr().out
     assert main(["run", "--workflow", str(ROOT / "workflow"), "--config", "scale=paper", "-n"]) == 0
-    assert " ".join(calls[1]).endswith("--cores all --config scale=paper --dry-run --logger replicse --")
+    assert " ".join(calls[1]).endswith("--dry-run --quiet rules progress --logger replicse --")
 
 
 def test_an_item_that_is_left_out_is_run_where_it_is_named(calls):

@@ -1,11 +1,17 @@
 # Helpers only: the plan is made once, and every input function is a look-up in it.
+import gc
+import inspect
 import json
 import os
 import shlex
 import sys
 from pathlib import Path
+from types import FunctionType
 
 from snakemake.exceptions import WorkflowError
+
+# A plan and its DAG are millions of objects that all stay: each look for garbage among them finds none.
+gc.set_threshold(100_000, 50, 100)
 
 sys.path.insert(0, str(Path(workflow.basedir) / "src"))
 
@@ -385,3 +391,9 @@ def study_config(wildcards):
 def study_record(wildcards):
     """Return what the report says about the study, as JSON; the papers keep the order of the config."""
     return json.dumps(PLAN.record, ensure_ascii=False, separators=(",", ":"))
+
+
+# Snakemake asks for the parameters of each of these functions several times a job, and Python would work them out anew.
+for function in list(globals().values()):
+    if isinstance(function, FunctionType) and function.__globals__ is globals():
+        function.__signature__ = inspect.signature(function)

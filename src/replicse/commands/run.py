@@ -103,7 +103,8 @@ def named_papers(items: Sequence[Item | str], known: Sequence[Item], large: Sequ
 
 def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mapping[str, Any]) -> list:
     """Return Snakemake's command line; its last word is the list of targets. `papers` replace those of the config."""
-    words = [sys.executable, "-m", "snakemake", "--keep-going", "--scheduler", "greedy"]
+    # What a killed Snakemake's jobs have written behind it is whole, but Snakemake cannot know: it is made again.
+    words = [sys.executable, "-m", "snakemake", "--keep-going", "--rerun-incomplete", "--scheduler", "greedy"]
     if arguments.profile:
         words += ["--profile", arguments.profile]
     if arguments.cores or not arguments.profile:
@@ -120,7 +121,8 @@ def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mappin
         settings = {**settings, "papers": json.dumps(papers)}
     if settings:
         words += ["--config", *(f"{key}={value}" for key, value in settings.items())]
-    words += ["--dry-run"] if arguments.dry_run else []
+    # So quiet, Snakemake builds the whole DAG and stops behind the counts, which is all that is told of a dry-run here.
+    words += ["--dry-run", "--quiet", "rules", "progress"] if arguments.dry_run else []
     return [*words, "--logger", "replicse", list(targets)]
 
 

@@ -32,6 +32,8 @@ from replicse.training.state import BrokenState, RunState, StopSignal
 log = logging.getLogger(__name__)
 
 SAVE_EVERY_SECONDS = 120.0
+# Where that takes more than this share of the time (large encoder, slow disk) it is done less often, a tenth at least.
+SAVE_SHARE, SAVE_LEAST = 0.02, 10
 REPORT_EVERY_SECONDS = 60.0
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -156,6 +158,7 @@ class Trainer:
         with StopSignal() as stop:
             step = self._resume()
             first, spoken, saved = step, time.monotonic(), time.monotonic()
+            pause = self.save_every_seconds
             if step == 0:
                 self._visit(0, loss=None)
             batches = in_turn([source.data for source in self.sources], step, self.steps)
@@ -166,10 +169,12 @@ class Trainer:
                     self._check(step, loss)
                 self._visit(step, loss)
                 now = time.monotonic()
-                if stop.asked or now - saved > self.save_every_seconds:
+                if stop.asked or now - saved > pause:
                     self._check(step, loss)
                     self.state.save(step=step, history=self.history, best=self.best, machines=self.machines)
-                    saved = now
+                    saved = time.monotonic()
+                    every = self.save_every_seconds
+                    pause = max(every, min((saved - now) / SAVE_SHARE, SAVE_LEAST * every))
                     stop.leave_if_asked(step, self.steps)
                 if now - spoken > REPORT_EVERY_SECONDS:
                     spoken = now
