@@ -124,8 +124,8 @@ def test_status_show_and_why_work_before_anything_has_run(capsys, tmp_path, monk
     monkeypatch.chdir(tmp_path)
     assert main(["status", *STUDY]) == 0
     told = capsys.readouterr().out
-    assert "simcse/table3         0 of   16 evaluations, not tabulated" in told
-    assert re.search(r"^total +0 of +34 evaluations, 0 of 20 runs trained$", told, re.MULTILINE)
+    assert "simcse/table3         0 of   16 evaluations, 16 waiting, not tabulated" in told
+    assert re.search(r"^total +0 of +34 evaluations, 34 waiting, 0 of 20 runs trained$", told, re.MULTILINE)
     assert main(["show", "simcse/table3", *STUDY]) == 0
     shown = capsys.readouterr().out
     assert "82.5" in shown
