@@ -32,6 +32,10 @@ GROUPS = {
     "run": {
         "run": ("run", "run items with all that they need, or the whole study"),
         "fetch": ("fetch", "download all that items need from outside, for a study without network"),
+        "benchmark": (
+            "benchmark",
+            "measure how fast this machine trains and encodes; plan then says hours from it",
+        ),
         "doctor": ("doctor", "say what this machine has, and what a study would still need"),
         "validate": ("study", "check config, papers and scales; say what is wrong in one sentence"),
         "evaluate": ("evaluate", "evaluate any encoder folder or hub id on suites"),

@@ -36,6 +36,8 @@ from replicse.training.state import BrokenState, RunState, StopSignal
 log = logging.getLogger(__name__)
 
 SAVE_EVERY_SECONDS = 120.0
+# Where that takes more than this share of the time (large encoder, slow disk) it is done less often, a tenth at least.
+SAVE_SHARE, SAVE_LEAST = 0.02, 10
 # A terminal's line and the heartbeat are renewed so often; to read a loss stalls a GPU.
 TELL_EVERY_SECONDS = {"cpu": 1.0, "cuda": 10.0}
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
@@ -168,6 +170,7 @@ class Trainer:
             step = self._resume()
             self.parts.processes.agree(step)
             first, told, saved = step, time.monotonic(), time.monotonic()
+            pause = self.save_every_seconds
             if step == 0:
                 self._visit(0, loss=None)
             batches = in_turn([source.data for source in self.sources], step, self.steps)
@@ -180,10 +183,12 @@ class Trainer:
                 self._visit(step, loss)
                 now = time.monotonic()
                 stop.asked = self.parts.processes.any(stop.asked)
-                if self.first and (stop.asked or now - saved > self.save_every_seconds):
+                if self.first and (stop.asked or now - saved > pause):
                     self.guard.check(step, loss)
                     self.state.save(step=step, history=self.history, best=self.best, machines=self.machines)
-                    saved = now
+                    saved = time.monotonic()
+                    every = self.save_every_seconds
+                    pause = max(every, min((saved - now) / SAVE_SHARE, SAVE_LEAST * every))
                 if stop.asked:
                     self.parts.processes.any(True)  # no one leaves before the first has saved
                     stop.leave_if_asked(step, self.steps)
