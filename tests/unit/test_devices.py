@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from replicse.devices import take_slot
+from replicse.devices import SLOTS, see_one_device, take_slot
 
 JOB = (
     "import os, sys; from replicse.devices import take_slot; print(take_slot(os.environ, 0.05),"
@@ -54,3 +54,16 @@ def test_jobs_go_round_the_devices_and_the_next_waits_for_a_free_slot(start):
 def test_without_slots_or_devices_nothing_changes(environment):
     before = dict(environment)
     assert take_slot(environment) == "" and environment == before
+
+
+def test_processes_of_one_run_see_a_gpu_each_and_say_when_they_share():
+    """NCCL refuses two processes on one device."""
+    seen = []
+    for place in range(3):
+        environment = {"CUDA_VISIBLE_DEVICES": "0,2"}
+        assert see_one_device(environment, place, 2)
+        assert not see_one_device({"CUDA_VISIBLE_DEVICES": "0,2"}, place, 3)
+        seen.append(environment["CUDA_VISIBLE_DEVICES"])
+    assert seen == ["0", "2", "0"]
+    slots = {"CUDA_VISIBLE_DEVICES": "0,2", SLOTS: "4"}
+    assert not see_one_device(slots, 0, 2) and slots["CUDA_VISIBLE_DEVICES"] == "0,2", "a slot is taken later"
