@@ -85,7 +85,7 @@ def encode_in_parts(
 
     @torch.enable_grad()
     def backward(gradient: Tensor) -> None:
-        # Losses are divided by the number of processes, whose gradients are summed.
+        # Of gradients the mean over processes is taken, and only this one has those of its part.
         for part, place in zip(starts, places, strict=True):
             (found[0] if kept else encoded(part)).backward(gradient[place] * share)
 

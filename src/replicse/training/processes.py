@@ -50,13 +50,13 @@ class Processes:
         if self.sum(torch.tensor([step, step**2])).tolist() != [self.count * step, self.count * step**2]:
             raise Failed(f"process {self.rank} begins at step {step}, another elsewhere; start the run again")
 
-    def sum_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
-        """Replace gradients by their sums over all processes, so that all make the same step."""
+    def mean_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
+        """Replace gradients by their means over all processes, so that all make the same step."""
         if self.count == 1:
             return
         gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-        total = self.sum(torch.cat([gradient.flatten() for gradient in gradients]))
-        for gradient, part in zip(gradients, total.split([one.numel() for one in gradients]), strict=True):
+        mean = self.sum(torch.cat([gradient.flatten() for gradient in gradients])) / self.count
+        for gradient, part in zip(gradients, mean.split([one.numel() for one in gradients]), strict=True):
             gradient.copy_(part.view_as(gradient))
 
 
