@@ -199,6 +199,22 @@ def test_rows_that_set_a_number_are_joined(row, on):
     assert math.isnan(line.get_ydata()[1]) == (not on)
 
 
+@pytest.mark.parametrize(
+    "rows, ticks, name",
+    [
+        (["λ = 0.1", "λ = 1e-5"], ["0.1", "1e-5"], "λ"),
+        (["p = 0.1", "Fixed 0.1"], ["p = 0.1", "Fixed 0.1"], ""),
+        (["0.1", "0.2"], ["0.1", "0.2"], ""),
+    ],
+)
+def test_what_all_rows_of_a_profile_set_is_named_once_below_the_axis(rows, ticks, name):
+    records = records_of(example.dropout_table())[: len(rows)]
+    axes = figures.profile(
+        frame([{**record, "row": row} for record, row in zip(records, rows, strict=True)])
+    ).axes[0]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ticks and axes.get_xlabel() == name
+
+
 def test_a_text_that_is_no_number_gives_no_point():
     item = example.dropout_table()
     first, second = (cell.plain() for cell in item.cells[:2])
