@@ -37,6 +37,8 @@ from replicse.study.results.tabulate import item_result, table_rows
 from replicse.study.results.values import Evaluations
 
 CONFIG = Path("config.yaml")
+# No line of a file or a pipe is shortened.
+UNCUT = 10_000
 
 
 def add_study_arguments(parser: ArgumentParser, example: str) -> None:
@@ -118,11 +120,13 @@ def plan_verb(parser: ArgumentParser) -> Action:
             document = {"scale": plan.scale.name, "seeds": plan.seeds, "device": device}
             print(json.dumps({**document, "items": rows, **totals}, indent=1))
             return
+        from replicse.report.formats.terminal import room
+
         print(f"scale {plan.scale.name}: {plan.scale.title}; seeds {', '.join(map(str, plan.seeds))}")
         print(f"{'item':<18}{'cells':>6}{'runs':>6}{'hours':>8}{'eval':>6}  title")
         for row in rows:
             numbers = f"{row['cells']:>6}{row['runs']:>6}{hours_text(row['hours']):>8}{row['evaluations']:>6}"
-            print(f"{row['item']:<18}{numbers}  {row['title']}")
+            print(shortened(f"{row['item']:<18}{numbers}  {row['title']}", room(UNCUT)))
         asked = sum(row["runs"] for row in rows)
         print(
             f"{len(rows)} items ask for {asked} runs; {totals['runs']} are distinct, on {totals['stores']} tokenised"
