@@ -1,6 +1,6 @@
 # Two commands do everything on a machine that has Python >= 3.11.4 and make:
 #   make study   set up .venv, run the study of config.yaml, say where the report is
-#   make test    set up .venv with the packages of development too, run the tests
+#   make test    set up .venv with the packages of development too, run the tests (make test-cluster: the long ones)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,13 +9,21 @@ DEV := $(VENV)/installed-dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CORES ?= all
 
-.PHONY: study test lint docs axe environment clean
+.PHONY: study test rehearsal test-cluster lint docs axe environment clean
 
 study: $(RUN)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m replicse run --cores $(CORES) $(ARGS)
 
 test: $(DEV)
-	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS)
+	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile --ignore tests/e2e/test_rehearsal.py $(ARGS)
+
+# The paper scale at a tiny size, against a hub on this machine: ten minutes.
+rehearsal: $(DEV)
+	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/e2e/test_rehearsal.py $(ARGS)
+
+# A real Slurm (root and Debian), and faults: kills, full disks, two studies. Some twenty minutes on two cores.
+test-cluster: $(DEV)
+	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/cluster tests/faults -rs $(ARGS)
 
 lint: $(DEV)
 	$(BIN)/ruff check src tests benchmarks

@@ -51,6 +51,7 @@ for item in PLAN.items.values():
 onstart:
     note_holder(Path.cwd())
     restore_world()
+    wake_for_jobs_only()
     serve_jobs()
 
 

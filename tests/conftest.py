@@ -6,6 +6,15 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
+# Minutes each, and a cluster of its own: `make test-cluster`.
+LONG = {"cluster", "faults"}
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave the long tests out, except where they are asked for."""
+    name = collection_path.name
+    return True if name in LONG and not any(name in word for word in config.args) else None
+
 
 @pytest.fixture(scope="session")
 def real_data() -> Path:

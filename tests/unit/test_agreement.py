@@ -1,12 +1,14 @@
 """Agreement of order, best row and signs: by hand, against scipy and slow loops, and as properties."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from replicse.study.results import agreement
 from replicse.study.results.agreement import (
     BestRow,
     best_row,
@@ -297,3 +299,25 @@ def test_pairs_are_the_seeds_that_both_sides_have():
     for first, second in (([1.0, 2.0], [1.0, 2.0, 3.0]), ([], [1.0, 2.0])):
         with pytest.raises(ValueError, match="cannot be paired"):
             paired([first, second])
+
+
+def test_many_orders_in_blocks_are_each_scipys(monkeypatch: pytest.MonkeyPatch) -> None:
+    from scipy.stats import kendalltau
+
+    generator = np.random.default_rng(3)
+    orders, target = generator.integers(5, size=(23, 9)), generator.normal(size=9)
+    monkeypatch.setattr(agreement, "PAIRS_AT_ONCE", 100)
+    expected = [kendalltau(order, target).statistic for order in orders]
+    assert kendall_tau(orders, target) == pytest.approx(expected)
+
+
+def test_the_memory_of_a_rank_agreement_is_that_of_a_block() -> None:
+    generator = np.random.default_rng(4)
+    reported = {str(row): float(generator.normal()) for row in range(120)}
+    ours = {row: generator.normal(size=3).tolist() for row in reported}
+    tracemalloc.start()
+    rank_agreement(reported, ours)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # All 10,000 orders at once: 10,000 * 7,140 pairs * 8 bytes * 3 arrays, 1.7 GB.
+    assert peak < 100e6

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import micro
 import pytest
@@ -49,6 +50,26 @@ def study(tmp_path_factory):
     finally:
         Trainer._visit = visit
     return job, root, folder / "whole", folder / "state"
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(0, range(9, 12)), (30, range(2, 4))])
+def test_a_slow_save_is_done_less_often(study, tmp_path, monkeypatch, seconds, expected):
+    """Saving shall cost little of a training's time, whatever the size of the encoder and the disk."""
+    job, root, _, _ = study
+    clock, saves = [0.0], []
+
+    def monotonic():
+        clock[0] += 1.0
+        return clock[0]
+
+    def save(self, **progress):
+        saves.append(progress["step"])
+        clock[0] += seconds
+
+    monkeypatch.setattr("replicse.training.loop.time", SimpleNamespace(monotonic=monotonic))
+    monkeypatch.setattr(state.RunState, "save", save)
+    Trainer(job, root, tmp_path / "out", tmp_path / "state", CPU, save_every_seconds=1.0).run()
+    assert len(saves) in expected
 
 
 def cut(path):

@@ -1,9 +1,11 @@
 """`replicse run`: names of items, what Snakemake is told, a stale lock; and what Snakemake tells of a study."""
 
 import io
+import json
 import logging
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -16,10 +18,11 @@ from replicse.commands import run
 from replicse.errors import BadInput
 from replicse.files import write_json
 from replicse.locks import unlock_if_stale
+from replicse.progress import heartbeat_of, span
 from replicse.study.paper.config import checked_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.plan.planner import chosen_items
-from snakemake_logger_plugin_replicse import LogHandler, span
+from snakemake_logger_plugin_replicse import LogHandler
 
 CONFIG = "scale: micro\npapers: {simcse: [table3, figure2], repro: [table5]}\nseeds: [0]\n"
 
@@ -80,15 +83,33 @@ def test_snakemake_is_told_the_config_and_the_targets(calls, capsys):
         "--scale",
         "compact",
     ]
-    assert main(["run", "simcse table3", *words, "--profile", "box", "--", "--rerun-incomplete"]) == 0
+    assert main(["run", "simcse table3", *words, "--profile", "box", "--", "--notemp"]) == 0
     (told,) = calls
-    assert told[:2] == ["-m", "snakemake"] and told[-3:] == ["--rerun-incomplete", "--", "simcse_table3"]
+    assert told[:2] == ["-m", "snakemake"] and told[-3:] == ["--notemp", "--", "simcse_table3"]
     text = " ".join(told)
-    assert "--profile box" in text and "--cores" not in text and "--keep-going" in text
+    assert "--profile box" in text and "--cores" not in text
+    assert "--keep-going" in told and "--rerun-incomplete" in told
     assert "--configfile more.yaml --config scale=compact seeds=[0,1]" in text
     assert "simcse/table3: reports/compact/simcse/table3.html" in capsys.readouterr().out
     assert main(["run", "--workflow", str(ROOT / "workflow"), "--config", "scale=paper", "-n"]) == 0
-    assert " ".join(calls[1]).endswith("--cores all --config scale=paper --dry-run --logger replicse --")
+    assert " ".join(calls[1]).endswith("--dry-run --quiet rules progress --logger replicse --")
+
+
+def test_an_item_that_is_left_out_is_run_where_it_is_named(calls):
+    def told(*words):
+        assert main(["run", "--workflow", str(ROOT / "workflow"), "--config", "scale=paper", *words]) == 0
+        return calls.pop()
+
+    everything = ["--config", "all.yaml"]
+    Path("all.yaml").write_text("papers: {diffcse: all}\n")
+    whole = told("diffcse", *everything)
+    assert "diffcse_table1" in whole and "diffcse_table12" not in whole
+    assert not any(word.startswith("papers=") for word in whole)
+    named = told("diffcse/table12", *everything)
+    assert named[-1] == "diffcse_table12"
+    papers = json.loads(next(word for word in named if word.startswith("papers="))[len("papers=") :])
+    assert "table12" in papers["diffcse"] and "table13" not in papers["diffcse"]
+    assert papers["simcse"] == ["table3", "figure2"]
 
 
 def test_a_stale_lock_is_removed_and_a_live_one_is_not(tmp_path, monkeypatch):
@@ -146,6 +167,29 @@ def test_a_pipe_gets_a_line_per_stage_and_the_end_of_a_failed_log(tmp_path):
     assert f"✗ train r2 failed: {log}" in text and "line 98" in text and "line 80" not in text
     assert "Nothing to be done" in text and "Select jobs" not in text
     assert len(text.splitlines()) < 20
+
+
+def test_a_terminal_gets_a_live_line_per_training_that_runs(tmp_path):
+    logs = [tmp_path / name for name in ("first.log", "second.log", "new.log")]
+    for step, log in enumerate(logs[:2], 1):
+        facts = {
+            "host": "another",
+            "pid": 1,
+            "step": step,
+            "steps": 9,
+            "loss": 0.5,
+            "rate": 70.0,
+            "left": 40.0,
+        }
+        write_json(heartbeat_of(log), facts)
+    events = [(LogEvent.RUN_INFO, {"stats": {"train": 3, "total": 3}})]
+    events += [
+        (LogEvent.JOB_INFO, {"jobid": job, "rule_name": "train", "wildcards": {}, "log": [str(log)]})
+        for job, log in enumerate(logs)
+    ]
+    text = told(events, terminal=True)
+    assert "first: step 1 of 9, loss 0.5, 70 sentences/s, 40 s left" in text and "second: step 2 of 9" in text
+    assert "new:" not in text
 
 
 def test_a_terminal_gets_a_live_line_per_stage():

@@ -178,6 +178,7 @@ def _facts(study: Mapping[str, Any], items: Sequence[ItemResult]) -> tuple[tuple
     facts = {
         "Scale": study["scale"],
         "Incomplete": study.get("incomplete", ""),
+        "Left out": study.get("left_out", ""),
         "Seeds": ", ".join(map(str, study["seeds"])),
         "Mixed" if len(machines) > 1 else "Made on": mixture(machines) or " ".join(map(str, machines)),
         "Commit": f"{commit}, with uncommitted changes" if commit and study.get("dirty") else commit,

@@ -141,13 +141,13 @@ class RunSpec(Checked):
             raise ValueError("pooling.train cls-head for a head with standout")
         return self
 
-    @property
+    @cached_property
     def sources(self) -> tuple[SourceSpec, ...]:
         """Return what the run trains on, its own corpus first."""
         own = SourceSpec.model_construct(corpus=self.corpus, views=self.views, objective=self.objective)
         return (own, *self.beside)
 
-    @property
+    @cached_property
     def terms(self) -> tuple[Term, ...]:
         """Return the terms of all sources."""
         return tuple(term for source in self.sources for term in source.objective)

@@ -1,0 +1,169 @@
+"""A real Slurm of one node: the study through the profiles, and what a scheduler does to jobs.
+
+Skipped, with the reason, where the cluster cannot be set up: it needs root and Debian's slurm-wlm and munge.
+"""
+
+import signal
+import subprocess
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import psutil
+import pytest
+import small_study
+
+SCRIPT = Path(__file__).with_name("one-node-slurm.sh")
+# A cluster without an accounting database; jobs of seconds are asked after often.
+ASKING = ("--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "1")
+ASKING += ("--seconds-between-status-checks", "2", "--latency-wait", "10")
+FINISHED = "COMPLETED"
+PATIENCE = 1800
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """The folder of a cluster that runs as long as the tests of this file."""
+    if not find_spec("snakemake_executor_plugin_slurm"):
+        pytest.skip("snakemake-executor-plugin-slurm is missing (requirements/dev.txt)")
+    folder = tmp_path_factory.mktemp("slurm")
+    try:
+        started = script("start", folder)
+        if started.returncode == 3:
+            pytest.skip(f"no Slurm on this machine: {started.stderr.strip()}")
+        assert started.returncode == 0, started.stderr
+        yield folder
+    finally:
+        script("stop", folder)
+
+
+def script(action, folder):
+    return subprocess.run([SCRIPT, action, folder], capture_output=True, text=True, check=False, timeout=600)
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory):
+    """The results of the study as jobs of this machine."""
+    folder = small_study.checkout(tmp_path_factory.mktemp("local"))
+    done = subprocess.run(
+        small_study.command("--cores", "2"),
+        cwd=folder,
+        env=small_study.environment(folder),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return small_study.results(folder)
+
+
+class Submitted:
+    """The study, submitted through a profile, and the jobs that the scheduler has of it."""
+
+    def __init__(self, folder, cluster, profile, *words):
+        self.folder, self.before = small_study.checkout(folder), 0
+        self.environment = {**small_study.environment(self.folder), "SLURM_CONF": str(cluster / "slurm.conf")}
+        self.before = max(self.jobs(), default=0)
+        self.log = (self.folder / "run.log").open("w+")
+        self.process = subprocess.Popen(
+            small_study.command("--profile", f"workflow/profiles/{profile}", "--", *ASKING, *words),
+            cwd=self.folder,
+            env=self.environment,
+            stdout=self.log,
+            stderr=subprocess.STDOUT,
+        )
+
+    def ask(self, *words):
+        done = subprocess.run(words, env=self.environment, capture_output=True, text=True, check=True)
+        return done.stdout.splitlines()
+
+    def jobs(self):
+        """Return number: (state, what it is of, partition, its generic resources) of the jobs of this study."""
+        form = "jobid:20,state:20,comment:200,partition:20,tres-per-job:40"
+        rows = [line.split() for line in self.ask("squeue", "--states=all", "--noheader", "--Format", form)]
+        return {int(row[0]): tuple(row[1:]) for row in rows if int(row[0]) > self.before}
+
+    def wait(self, wanted, what, seconds=PATIENCE):
+        """Return the first value of a function that is true, while the study goes on."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self.process.poll() is None:
+            if found := wanted():
+                return found
+            time.sleep(0.1)
+        raise AssertionError(f"{what} was not seen: {self.jobs()}\n{self.said()}")
+
+    def running(self, word):
+        """Return the number of a job that runs, whose comment holds a word."""
+        found = [number for number, job in self.jobs().items() if job[0] == "RUNNING" and word in job[1]]
+        return found[0] if found else None
+
+    def states(self, word):
+        """Return the states of all jobs whose comment holds a word, in the order of submission."""
+        return [job[0] for _, job in sorted(self.jobs().items()) if word in job[1]]
+
+    def processes(self, word):
+        """Return the processes of this package whose command line holds a word, at work in the study's folder."""
+        found = []
+        for process in psutil.process_iter():
+            try:
+                words = process.cmdline()
+                if word in words and "replicse" in words and process.cwd() == str(self.folder):
+                    found.append(process)
+            except psutil.Error:
+                continue
+        return found
+
+    def said(self):
+        self.log.flush()
+        return Path(self.log.name).read_text()
+
+    def end(self):
+        assert self.process.wait(timeout=PATIENCE) == 0, self.said()
+        return small_study.results(self.folder)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(timeout=60)
+        self.log.close()
+
+
+def test_a_study_through_the_profile_of_gpus_equals_a_local_one(cluster, local, tmp_path):
+    """At micro no rule asks for a GPU, so here the command line does, as the rules do at other scales."""
+    with Submitted(
+        tmp_path, cluster, "slurm-gpu", "--set-resources", "train:gpu=1", "evaluate:gpu=1"
+    ) as study:
+        assert study.end() == local
+        jobs = study.jobs()
+    assert len(jobs) == 9 and {job[0] for job in jobs.values()} == {FINISHED}
+    runs = [job for job in jobs.values() if job[1].startswith("rule_run-")]
+    assert len(runs) == small_study.RUNS, "a run is trained and evaluated in one allocation"
+    assert {job[2:] for job in runs} == {("gpu", "gres:gpu:1")}
+    assert {job[2:] for job in jobs.values() if job not in runs} == {("cpu", "N/A")}
+
+
+def test_a_study_ends_with_equal_results_behind_all_that_a_scheduler_does_to_jobs(cluster, local, tmp_path):
+    """Of one study a job is cancelled, one outgrows its memory, one its time, and the controller goes away."""
+    memory = "store:mem_mb=30 if attempt == 1 else 4000"
+    with Submitted(tmp_path, cluster, "slurm", "--set-resources", memory) as study:
+        cancelled = study.wait(lambda: study.running("rule_tokenizer"), "a running tokenizer")
+        study.ask("scancel", str(cancelled))
+        # A run that hangs; the scheduler looks at times every half a minute.
+        hanging = study.wait(lambda: study.running("mlm-"), "a running backbone")
+        (process,) = study.wait(lambda: study.processes("train"), "the process of the backbone")
+        process.send_signal(signal.SIGSTOP)
+        study.ask("scontrol", "update", f"JobId={hanging}", "TimeLimit=1")
+        study.wait(lambda: study.jobs()[hanging][0] == "TIMEOUT", "the end of its time")
+        study.wait(lambda: study.running("infonce-"), "a running run")
+        assert script("restart", cluster).returncode == 0
+        assert study.end() == local
+        said = study.said()
+        states = {word: study.states(word) for word in ("tokenizer", "store", "mlm-", "infonce-", "report")}
+    assert states["tokenizer"] == ["CANCELLED", FINISHED]
+    # Slurm says OUT_OF_MEMORY only where control groups count memory.
+    assert states["store"] == ["FAILED", FINISHED] and "exceeded memory limit" in said
+    assert states["mlm-"] == ["TIMEOUT", FINISHED]
+    assert states["infonce-"] == [FINISHED, FINISHED] and states["report"] == [FINISHED]

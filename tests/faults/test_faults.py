@@ -1,0 +1,106 @@
+"""What kills, disks and a second study do to a study: the next invocation ends with equal results, or says what to do.
+
+The random kills here are sixty; `benchmarks/kills.py` does any number of them.
+"""
+
+import os
+import random
+import subprocess
+from contextlib import contextmanager
+from shutil import which
+
+import pytest
+import small_study
+from random_kills import REFUSED, REMEDY, STAGES, Kills
+
+KILLS = 63
+
+
+def run(folder):
+    return subprocess.run(
+        small_study.command("--cores", "2"),
+        cwd=folder,
+        env=small_study.environment(folder),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The results of the study without any fault."""
+    folder = small_study.checkout(tmp_path_factory.mktemp("undisturbed"))
+    done = run(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return small_study.results(folder)
+
+
+def test_kills_at_random_moments_of_every_stage_change_no_number(undisturbed, tmp_path):
+    kills = Kills(small_study.checkout(tmp_path), undisturbed, random.Random(14))
+    kills.run(KILLS)
+    print(dict(kills.killed), dict(kills.counts))
+    assert not kills.unequal
+    assert kills.killed.total() == KILLS
+    by_stage = {stage: sum(n for (of, _), n in kills.killed.items() if of == stage) for stage in STAGES}
+    assert min(by_stage.values()) >= 3, by_stage
+    assert kills.counts["locks removed"], "no kill left a lock"
+
+
+@contextmanager
+def disk(folder, size):
+    """A file system of its own as a folder's results."""
+    home = folder / "results"
+    home.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", home],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if mounted.returncode:
+        pytest.skip(f"no file system of its own can be mounted here: {mounted.stderr.strip()}")
+    try:
+        yield lambda options: subprocess.run(["mount", "-o", f"remount,{options}", home], check=True)
+    finally:
+        subprocess.run(["umount", "--lazy", home], check=True)
+
+
+@pytest.mark.skipif(os.getuid() != 0 or not which("mount"), reason="a disk of its own needs root")
+def test_a_study_goes_on_behind_a_full_and_a_read_only_disk(undisturbed, tmp_path):
+    folder = small_study.checkout(tmp_path)
+    with disk(folder, "7m") as remount:
+        full = run(folder)
+        said = full.stdout + full.stderr
+        assert full.returncode == 1 and "Traceback" not in said, said
+        assert "No space left on device" in said, said
+        remount("size=500m,ro")
+        barred = run(folder)
+        said = barred.stdout + barred.stderr
+        assert barred.returncode in (1, 2) and "Traceback" not in said, said
+        assert "Read-only file system" in said, said
+        remount("rw")
+        done = run(folder)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert small_study.results(folder) == undisturbed
+
+
+def test_of_two_studies_in_one_folder_one_runs_and_the_other_says_why_not(undisturbed, tmp_path):
+    folder = small_study.checkout(tmp_path)
+    both = [
+        subprocess.Popen(
+            small_study.command("--cores", "1"),
+            cwd=folder,
+            env=small_study.environment(folder),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    said = [process.communicate()[0] for process in both]
+    codes = [process.returncode for process in both]
+    assert sorted(codes) in ([0, 1], [0, REFUSED]), said
+    refused = said[1 - codes.index(0)]
+    assert REMEDY in refused and "Traceback" not in refused, refused
+    assert small_study.results(folder) == undisturbed

@@ -1,0 +1,151 @@
+"""SIGKILLs at random moments of every stage of a study, the next invocation behind each; for a test and a benchmark."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+import small_study
+
+from replicse.forking import JOB
+
+# Stage: the verb of its jobs, and how one of their words begins.
+STAGES = {
+    "prepare": ("prepare", ""),
+    "pre-train": ("train", "results/micro/runs/mlm-"),
+    "train": ("train", "results/micro/runs/infonce-"),
+    "evaluate": ("evaluate", ""),
+    "tabulate": ("tabulate", ""),
+    "judge": ("judge", ""),
+    "report": ("report", ""),
+}
+# A job alone; Snakemake alone, whose jobs go on; Snakemake's whole process group, its jobs in it.
+VICTIMS = ("job", "main", "group")
+REFUSED, REMEDY = 2, "wait for it or end it, then start again"
+PATIENCE = 600.0
+
+
+@dataclass
+class Kills:
+    """Rounds of one study after another in a folder: a kill in each stage, then to the end, and its results compared.
+
+    `killed` counts (stage, victim); `unequal` names the files of all rounds that were not the expected ones.
+    """
+
+    folder: Path
+    expected: Mapping[str, bytes]
+    random: random.Random
+    killed: Counter = field(default_factory=Counter)
+    counts: Counter = field(default_factory=Counter)
+    unequal: list[str] = field(default_factory=list)
+    # How long a stage lasts here, learned from jobs that ended before their moment came.
+    lasting: dict[str, float] = field(default_factory=dict)
+
+    def run(self, kills: int, seconds: float = float("inf")) -> None:
+        """Kill so often, or until so many seconds have gone; a round that is begun is ended."""
+        end = time.monotonic() + seconds
+        while self.killed.total() < kills and time.monotonic() < end:
+            self._round(min(len(STAGES), kills - self.killed.total()))
+
+    def _round(self, kills: int) -> None:
+        for name in ("results", "reports", "logs", "figures", ".snakemake"):
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+        chosen = set(self.random.sample(list(STAGES), kills))
+        main = self._start()
+        for stage in STAGES:
+            if stage in chosen:
+                main = self._kill(stage, main)
+        while main.wait(timeout=PATIENCE):
+            main = self._again(main)
+        found = small_study.results(self.folder)
+        names = found.keys() | self.expected.keys()
+        self.unequal += sorted(name for name in names if found.get(name) != self.expected.get(name))
+        self.counts["rounds"] += 1
+
+    def _start(self) -> subprocess.Popen:
+        self.counts["invocations"] += 1
+        with (self.folder / "run.log").open("w") as log:
+            return subprocess.Popen(
+                small_study.command("--cores", "2"),
+                cwd=self.folder,
+                env=small_study.environment(self.folder),
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def _again(self, main: subprocess.Popen) -> subprocess.Popen:
+        """Start again behind an invocation that was killed, failed, or was refused with what to do."""
+        said = (self.folder / "run.log").read_text(encoding="utf-8")
+        assert "Traceback" not in said and "Exception" not in said, said
+        self.counts["locks removed"] += "removed the lock" in said
+        if main.returncode == REFUSED:
+            assert REMEDY in said, said
+            self.counts["refused"] += 1
+            time.sleep(0.5)
+        return self._start()
+
+    def _kill(self, stage: str, main: subprocess.Popen) -> subprocess.Popen:
+        """Kill at a random moment of a stage and return the invocation; nothing where the stage is past."""
+        end = time.monotonic() + PATIENCE
+        while not (job := self._job(stage)):
+            assert time.monotonic() < end, f"no {stage}"
+            if main.poll() == 0:
+                return main
+            if main.returncode is not None:
+                main = self._again(main)
+            time.sleep(0.1)
+        seen, moment = time.monotonic(), self.random.uniform(0, self.lasting.get(stage, 3.0))
+        victim = self.random.choice(VICTIMS)
+        while job.is_running() and time.monotonic() < seen + moment:
+            time.sleep(0.01)
+        if not job.is_running():
+            self.lasting[stage] = time.monotonic() - seen
+        try:
+            if victim == "job":
+                _worker(job).kill()
+            elif victim == "main":
+                _snakemake(main).kill()
+            else:
+                os.killpg(main.pid, signal.SIGKILL)
+        except (psutil.Error, ProcessLookupError):
+            return main
+        self.killed[stage, victim] += 1
+        return main
+
+    def _job(self, stage: str) -> psutil.Process | None:
+        """Return the process of a job of a stage in this folder, where one is at work."""
+        verb, word = STAGES[stage]
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (process / "cmdline").read_bytes()
+                is_it = f"-m\0replicse\0{verb}\0".encode() in words and f"\0{word}".encode() in words
+                if is_it and (process / "cwd").readlink() == self.folder:
+                    return psutil.Process(int(process.name))
+            except (OSError, psutil.Error):
+                continue
+        return None
+
+
+def _worker(job: psutil.Process) -> psutil.Process:
+    """Return the process that does a job's work: the fork of the server that writes into the same log, or its own."""
+    log = Path(f"/proc/{job.pid}/fd/1").resolve()
+    for process in psutil.process_iter(["name"]):
+        if process.name() == JOB and Path(f"/proc/{process.pid}/fd/1").resolve() == log:
+            return process
+    return job
+
+
+def _snakemake(main: subprocess.Popen) -> psutil.Process:
+    """Return the process of Snakemake below `replicse run`."""
+    for child in psutil.Process(main.pid).children():
+        if "snakemake" in child.cmdline():
+            return child
+    raise psutil.NoSuchProcess(main.pid)

@@ -1,0 +1,58 @@
+"""A study as small as one can be that has every stage, and what must be equal however it was run.
+
+Its encoder is pre-trained for so few steps that its numbers say nothing: they are compared with themselves.
+"""
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import yaml
+from places import ROOT
+
+CONFIG = {
+    "scale": "micro",
+    "papers": {"simcse": ["table3"]},
+    "rows": {"simcse/table3": ["p0.0", "p0.1"]},
+    "seeds": [0],
+}
+# Backbone, two rows.
+RUNS = 3
+
+
+def checkout(folder: Path, pretraining: int = 40) -> Path:
+    """Copy the checkout to a folder, with a config of the study and a backbone of few steps; return the folder."""
+    folder.mkdir(exist_ok=True)
+    for name in ("workflow", "src"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("Snakefile", "environment.yml"):
+        shutil.copy(ROOT / name, folder)
+    scale = folder / "workflow/scales/micro.yaml"
+    text, found = re.subn(r"steps: 400\b", f"steps: {pretraining}", scale.read_text(encoding="utf-8"))
+    assert found == 1
+    scale.write_text(text, encoding="utf-8")
+    (folder / "config.yaml").write_text(yaml.safe_dump(CONFIG), encoding="utf-8")
+    return folder
+
+
+def command(*words: str) -> list[str]:
+    """Return the words of `replicse run`."""
+    return [sys.executable, "-m", "replicse", "run", *words]
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Return the environment in which the study of a folder is run by the folder's own code."""
+    return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(folder / "src")}
+
+
+def results(folder: Path) -> dict[str, bytes]:
+    """Return each file of a study that holds its numbers, by path: tables, items, every cell, what is judged of them.
+
+    The report and the records of runs hold times, machines and process ids as well.
+    """
+    home = folder / "results/micro"
+    files = [*home.glob("tables/**/*.csv"), *home.glob("items/**/*.json"), *home.glob("*.csv")]
+    files += (folder / "figures/micro").glob("**/*.csv")
+    return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(files)}
