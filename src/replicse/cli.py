@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from replicse import __version__
 from replicse.errors import BadInput, Failed, nearest
 from replicse.files import not_written
+from replicse.progress import CLEARED, heartbeat
 
 # A disk that is full or not to be written.
 NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
@@ -95,7 +96,7 @@ def main(words: Sequence[str] | None = None) -> int:
     logging.basicConfig(
         stream=sys.stderr,
         level=logging.INFO,
-        format="%(asctime)s %(levelname)s %(message)s",
+        format=f"{CLEARED * sys.stderr.isatty()}%(asctime)s %(levelname)s %(message)s",
         datefmt="%H:%M:%S",
     )
     if not words or words[0] not in VERBS:
@@ -112,7 +113,8 @@ def main(words: Sequence[str] | None = None) -> int:
         arguments = own.parse_intermixed_args(words[1:end])
         if words[end + 1 :]:
             arguments.further = words[end + 1 :]
-        return action(arguments) or 0
+        with heartbeat():
+            return action(arguments) or 0
     except BadInput as error:
         print(f"replicse {words[0]}: {error}", file=sys.stderr)
         return 2

@@ -3,6 +3,7 @@
 import json
 import os
 from argparse import ArgumentParser, Namespace
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from replicse.commands import Action
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json
-from replicse.locks import at_work
+from replicse.progress import progress_text
 from replicse.study.judge.claims import study_claims
 from replicse.study.judge.study import study_machines
 from replicse.study.paper.config import Config, checked_config, read_config
@@ -38,6 +39,9 @@ from replicse.study.results.tabulate import item_result, table_rows
 from replicse.study.results.values import Evaluations
 
 CONFIG = Path("config.yaml")
+# No line of a file or a pipe is shortened.
+UNCUT = 10_000
+STATES = ("done", "running", "failed", "waiting")
 
 
 def add_study_arguments(parser: ArgumentParser, example: str) -> None:
@@ -153,17 +157,21 @@ def plan_verb(parser: ArgumentParser) -> Action:
             "left_out": plan.left_out,
             "unpinned": sorted(plan.unpinned),
         }
+        from replicse.report.formats.terminal import room
+
         print(
             json.dumps(document, indent=1)
             if arguments.json
-            else "\n".join(plan_lines(plan, document, wanted))
+            else "\n".join(plan_lines(plan, document, wanted, room(UNCUT)))
         )
 
     return action
 
 
-def plan_lines(plan: Plan, document: Mapping[str, Any], wanted: list[Need]) -> Iterator[str]:
-    """Yield what a plan says: its items in the order of their cost, and what all of it takes."""
+def plan_lines(
+    plan: Plan, document: Mapping[str, Any], wanted: list[Need], columns: int = UNCUT
+) -> Iterator[str]:
+    """Yield what a plan says: its items in the order of their cost, cut to `columns`, and what all of it takes."""
     yield f"scale {plan.scale.name}: {plan.scale.title}; seeds {', '.join(map(str, plan.seeds))}"
     items = sorted(document["items"], key=lambda row: row["hours"] or 0)
     parts = (
@@ -177,7 +185,7 @@ def plan_lines(plan: Plan, document: Mapping[str, Any], wanted: list[Need]) -> I
             yield f"{heading:<{max(width, 30)}}{'cells':>6}{'runs':>6}{'hours':>8}{'eval':>6}  title"
         for row in rows:
             numbers = f"{row['cells']:>6}{row['runs']:>6}{hours_text(row['hours']):>8}{row['evaluations']:>6}"
-            yield f"  {row['item']:<{max(width, 30) - 2}}{numbers}  {row['title']}"
+            yield shortened(f"  {row['item']:<{max(width, 30) - 2}}{numbers}  {row['title']}", columns)
     if plan.left_out:
         yield f"left out: {', '.join(plan.left_out)}: {plan.left_out_text}"
     asked = sum(row["runs"] for row in document["items"])
@@ -326,38 +334,39 @@ def status_verb(parser: ArgumentParser) -> Action:
         broken = {file: problem for file in every if (problem := broken_evaluation(plan, file))}
         from replicse.report.formats.terminal import room
 
+        jobs = Jobs(plan)
+        states = {file: "failed" if file in broken else jobs.state(file) for file in every}
         rows = []
         for item, own in files.items():
-            done = sum(not plan.paths.missing(file) and file not in broken for file in own)
             table = not plan.paths.missing(plan.paths.table(item))
-            rows.append({"item": item, "evaluations": len(own), "done": done, "tabulated": table})
+            counts = Counter(states[file] for file in own)
+            told = {state: counts[state] for state in STATES}
+            rows.append({"item": item, "evaluations": len(own), **told, "tabulated": table})
         machines = study_machines(plan, Evaluations(plan.paths))
         total = {
             "evaluations": len(every),
-            "done": sum(not plan.paths.missing(file) and file not in broken for file in every),
+            **{state: sum(found == state for found in states.values()) for state in STATES},
             "runs": len(plan.runs),
             "trained": sum(not plan.paths.missing(plan.paths.run(run, "metrics.json")) for run in plan.runs),
         }
-        jobs = Jobs(plan)
-        begun = [job for job in jobs.all if jobs.began(job)]
-        state = "running" if begun and at_work(Path.cwd()) else "failed"
+        begun = {job: jobs.running(job) for job in jobs.all if jobs.began(job)}
         if arguments.json:
             made = [{"machine": str(machine), "records": count} for machine, count in machines.items()]
             told = {"items": rows, "machines": made, "broken": list(broken.values()), "total": total}
-            told[state] = [str(job) for job in begun]
+            told["running"] = [{"job": str(job), **beat} for job, beat in begun.items() if beat]
+            told["failed"] = [str(job) for job, beat in begun.items() if not beat]
             print(json.dumps({"scale": plan.scale.name, **told}, indent=1))
             return
         print(f"scale {plan.scale.name}")
         for row in rows:
-            made = "tabulated" if row["tabulated"] else "not tabulated"
-            print(f"{row['item']:<18}{row['done']:>5} of {row['evaluations']:>4} evaluations, {made}")
-        print(
-            f"{'total':<18}{total['done']:>5} of {total['evaluations']:>4} evaluations,"
-            f" {total['trained']:,} of {total['runs']:,} runs trained"
-        )
+            print(status_line(row["item"], row, "tabulated" if row["tabulated"] else "not tabulated"))
+        print(status_line("total", total, f"{total['trained']:,} of {total['runs']:,} runs trained"))
         width = room()
-        for job in begun:
-            print(shortened(f"{state}: {job}, {minutes(job.age)}: {job.tail[-1] if job.tail else ''}", width))
+        for job, beat in begun.items():
+            state, last = "running" if beat else "failed", job.tail[-1] if job.tail else ""
+            where = f" on {beat['host']}" if beat else ""
+            told = progress_text(beat or {}) or last
+            print(shortened(f"{state}: {job}{where}, {minutes(job.age)}: {told}", width))
         if machines:
             print(f"mixed: made on {len(machines)} machines" if len(machines) > 1 else "made on one machine")
         for machine, count in machines.items():
@@ -366,6 +375,13 @@ def status_verb(parser: ArgumentParser) -> Action:
             print(f"broken: {problem}")
 
     return action
+
+
+def status_line(name: str, counts: dict[str, Any], more: str) -> str:
+    """Return how many evaluations are done, and of the others how many run, failed or wait."""
+    others = [f"{counts[state]} {state}" for state in STATES[1:] if counts[state]]
+    done = f"{name:<18}{counts['done']:>5} of {counts['evaluations']:>4} evaluations"
+    return ", ".join([done, *others, more])
 
 
 def minutes(seconds: float) -> str:
