@@ -337,11 +337,12 @@ def main() -> None:
     parser.add_argument(
         "--data", type=Path, required=True, help="a data root with wiki/enwiki_sentences.txt.gz"
     )
-    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--batch", type=int, default=4)
     parser.add_argument("--length", type=int, default=16)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "fidelity.json")
     arguments = parser.parse_args()
-    from replicse.provenance import commit, hardware
+    from replicse.machine import hardware
+    from replicse.provenance import commit
 
     size = Size(BASE, 30_522, arguments.batch, arguments.length, 3e-5)
     lines = wikipedia(arguments.data, 40_000)

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 import torch
 from tiny_encoders import FAMILIES, PAD, batch_of, config_of, huggingface, tiny
@@ -336,3 +337,14 @@ def test_fresh_weights_are_berts():
     again = PackedBackbone(config)
     again.initialise(torch.Generator().manual_seed(3))
     assert torch.equal(again.layers[0].query_key_value.weight, encoder.layers[0].query_key_value.weight)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_vector_of_padding_is_not_trained(family):
+    """`transformers` never trains it either: the difference loss of DiffCSE reads real padding (methods 4.1)."""
+    encoder = tiny(family)
+    pad = PAD[family]
+    batch = TokenBatch.from_rows([np.array([7, 8, pad, pad]), np.array([9, 10, 11, 12])])
+    (encoder(batch).last ** 3).sum().backward()
+    moved = encoder.token_embeddings.grad.abs().sum(dim=1)
+    assert moved[pad] == 0 and (moved[7:13] > 0).all()

@@ -53,7 +53,8 @@ def measured_here(plan: Plan, arguments: Namespace, say: Callable[[str], None]) 
     import torch
 
     from replicse.devices import device_for
-    from replicse.provenance import commit, computed, hardware
+    from replicse.machine import hardware
+    from replicse.provenance import commit, computed
     from replicse.training.benchmark import Bench, attempt
 
     torch.set_num_threads(arguments.threads or (4 if plan.scale.comparable else 1))

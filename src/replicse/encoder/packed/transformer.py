@@ -199,7 +199,8 @@ class PackedBackbone(Backbone):
         return Hidden([kept[state] for state in wanted], first_only=not need.tokens)
 
     def _embed(self, batch: TokenBatch) -> Tensor:
-        values = F.embedding(batch.tokens, self.token_embeddings)
+        # As in `transformers`, the vector of padding is never trained: only a term over real padding reads it (4.1).
+        values = F.embedding(batch.tokens, self.token_embeddings, padding_idx=self.config.pad_id)
         positions = self.position_embeddings[self.config.position_offset :]
         if self.type_embeddings is not None:
             positions = positions + self.type_embeddings[0]
