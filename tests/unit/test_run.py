@@ -15,7 +15,7 @@ from replicse.cli import main
 from replicse.commands import run
 from replicse.errors import BadInput
 from replicse.files import write_json
-from replicse.locks import unlock_if_stale
+from replicse.locks import hold, unlock_if_stale
 from replicse.study.paper.config import checked_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.plan.planner import chosen_items
@@ -90,6 +90,14 @@ def test_snakemake_is_told_the_config_and_the_targets(calls, capsys):
     assert "simcse/table3: reports/compact/simcse/table3.html" in capsys.readouterr().out
     assert main(["run", "--workflow", str(ROOT / "workflow"), "--config", "scale=paper", "-n"]) == 0
     assert " ".join(calls[1]).endswith("--dry-run --quiet rules progress --logger replicse --")
+
+
+def test_of_two_studies_started_together_the_second_is_refused(tmp_path):
+    """Snakemake's own lock comes seconds later than the second start."""
+    with hold(tmp_path):
+        with pytest.raises(BadInput, match=r"another `replicse run` is at work there; wait for it or end it"):
+            hold(tmp_path)
+    hold(tmp_path).close()
 
 
 def test_a_stale_lock_is_removed_and_a_live_one_is_not(tmp_path, monkeypatch):

@@ -6,12 +6,13 @@ import subprocess
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from replicse.commands import Action
 from replicse.commands.study import CONFIG, add_study_arguments, chosen_config, config_layers
 from replicse.errors import BadInput, nearest
-from replicse.locks import unlock_if_stale
+from replicse.locks import hold, unlock_if_stale
 from replicse.study.paper.config import checked_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.tables import Item
@@ -45,11 +46,12 @@ def run_verb(parser: ArgumentParser) -> Action:
         command = snakemake_words(
             arguments, [each if isinstance(each, str) else each.target for each in items]
         )
-        if not arguments.dry_run and unlock_if_stale(Path.cwd()):
-            print("removed the lock of a Snakemake that no longer runs", file=sys.stderr)
-        done = subprocess.run(
-            [*command[:-1], *arguments.further, "--", *command[-1]], env=environment(), check=False
-        )
+        with nullcontext() if arguments.dry_run else hold(Path.cwd()):
+            if not arguments.dry_run and unlock_if_stale(Path.cwd()):
+                print("removed the lock of a Snakemake that no longer runs", file=sys.stderr)
+            done = subprocess.run(
+                [*command[:-1], *arguments.further, "--", *command[-1]], env=environment(), check=False
+            )
         if done.returncode == 0 and not arguments.dry_run:
             paths = Paths(config["scale"])
             for item in items:
