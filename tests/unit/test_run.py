@@ -94,9 +94,9 @@ def test_snakemake_is_told_the_config_and_the_targets(calls, capsys):
 
 def test_of_two_studies_started_together_the_second_is_refused(tmp_path):
     """Snakemake's own lock comes seconds later than the second start."""
-    with hold(tmp_path):
-        with pytest.raises(BadInput, match=r"another `replicse run` is at work there; wait for it or end it"):
-            hold(tmp_path)
+    said = r"another `replicse run` is at work there; wait for it or end it"
+    with hold(tmp_path), pytest.raises(BadInput, match=said):
+        hold(tmp_path)
     hold(tmp_path).close()
 
 
