@@ -173,8 +173,7 @@ class Trainer:
                     self._check(step, loss)
                     self.state.save(step=step, history=self.history, best=self.best, machines=self.machines)
                     saved = time.monotonic()
-                    every = self.save_every_seconds
-                    pause = max(every, min((saved - now) / SAVE_SHARE, SAVE_LEAST * every))
+                    pause = pause_between_saves(saved - now, self.save_every_seconds)
                     stop.leave_if_asked(step, self.steps)
                 if now - spoken > REPORT_EVERY_SECONDS:
                     spoken = now
@@ -306,6 +305,11 @@ def train(*arguments: Any, **options: Any) -> Trainer:
         trainer = Trainer(*arguments, **options)
         trainer.run()
     return trainer
+
+
+def pause_between_saves(spent: float, every: float = SAVE_EVERY_SECONDS) -> float:
+    """Return how many seconds no state is saved behind one that took so many: `every`, or more where saving is slow."""
+    return max(every, min(spent / SAVE_SHARE, SAVE_LEAST * every))
 
 
 def schedule(step: int, steps: int, warmup: float, decay: str = "linear") -> float:
