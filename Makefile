@@ -9,13 +9,17 @@ DEV := $(VENV)/installed-dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CORES ?= all
 
-.PHONY: study test test-cluster lint environment clean
+.PHONY: study test rehearsal test-cluster lint docs axe environment clean
 
 study: $(RUN)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m replicse run --cores $(CORES) $(ARGS)
 
 test: $(DEV)
-	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS)
+	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile --ignore tests/e2e/test_rehearsal.py $(ARGS)
+
+# The paper scale at a tiny size, against a hub on this machine: ten minutes.
+rehearsal: $(DEV)
+	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/e2e/test_rehearsal.py $(ARGS)
 
 # A real Slurm (root and Debian), and faults: kills, full disks, two studies. Some twenty minutes on two cores.
 test-cluster: $(DEV)
@@ -26,6 +30,15 @@ lint: $(DEV)
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/snakefmt --check Snakefile workflow
 	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m snakemake --lint
+	$(BIN)/mkdocs build --strict --quiet
+
+# The documentation site: build/site/index.html.
+docs: $(DEV)
+	$(BIN)/mkdocs build --strict
+
+# What the tests of the report's accessibility run in Chromium; without it they are skipped.
+axe:
+	npm install --no-save --silent --prefix build axe-core@4.14.1
 
 # environment.yml holds the pins of requirements/run.txt for conda.
 environment:

@@ -22,9 +22,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
 from replicse.files import write_json  # noqa: E402
+from replicse.machine import hardware  # noqa: E402
 from replicse.objective import Step  # noqa: E402
 from replicse.objective.terms import make_term  # noqa: E402
-from replicse.provenance import hardware  # noqa: E402
 from replicse.registry.terms import Term  # noqa: E402
 
 MIB = 2**20

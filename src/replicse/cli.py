@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from replicse import __version__
 from replicse.errors import BadInput, Failed, nearest
 from replicse.files import not_written
+from replicse.progress import CLEARED, heartbeat
 
 # A disk that is full or not to be written.
 NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
@@ -31,6 +32,10 @@ GROUPS = {
     "run": {
         "run": ("run", "run items with all that they need, or the whole study"),
         "fetch": ("fetch", "download all that items need from outside, for a study without network"),
+        "benchmark": (
+            "benchmark",
+            "measure how fast this machine trains and encodes; plan then says hours from it",
+        ),
         "doctor": ("doctor", "say what this machine has, and what a study would still need"),
         "validate": ("study", "check config, papers and scales; say what is wrong in one sentence"),
         "evaluate": ("evaluate", "evaluate any encoder folder or hub id on suites"),
@@ -91,7 +96,7 @@ def main(words: Sequence[str] | None = None) -> int:
     logging.basicConfig(
         stream=sys.stderr,
         level=logging.INFO,
-        format="%(asctime)s %(levelname)s %(message)s",
+        format=f"{CLEARED * sys.stderr.isatty()}%(asctime)s %(levelname)s %(message)s",
         datefmt="%H:%M:%S",
     )
     if not words or words[0] not in VERBS:
@@ -108,7 +113,8 @@ def main(words: Sequence[str] | None = None) -> int:
         arguments = own.parse_intermixed_args(words[1:end])
         if words[end + 1 :]:
             arguments.further = words[end + 1 :]
-        return action(arguments) or 0
+        with heartbeat():
+            return action(arguments) or 0
     except BadInput as error:
         print(f"replicse {words[0]}: {error}", file=sys.stderr)
         return 2

@@ -58,6 +58,17 @@ def take_slot(environment: MutableMapping[str, str], patience: float = 1.0) -> s
         time.sleep(patience)
 
 
+def see_one_device(environment: MutableMapping[str, str], place: int, count: int) -> bool:
+    """Let this process, at a place among `count` of a run, see one GPU; return whether each of them has its own.
+
+    Where slots are asked for, it takes one as any job does.
+    """
+    slots, devices = int(environment.get(SLOTS, "0")), _devices(environment)
+    if devices and not slots:
+        environment[VISIBLE] = devices[place % len(devices)]
+    return max(slots, count) <= len(devices)
+
+
 def _devices(environment: MutableMapping[str, str]) -> list[str]:
     """Return the GPUs that this process may see, as CUDA names them."""
     if VISIBLE in environment:

@@ -3,17 +3,21 @@
 import logging
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
+from rich.text import Text
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
+
+from replicse.progress import alive, progress_text, span
 
 STAGES = {
     "prepare": ("data", "tokenizer", "backbone", "store", "config", "study"),
@@ -23,7 +27,7 @@ STAGES = {
     "report": ("judge", "report", "page"),
 }
 STAGE_OF = {rule: stage for stage, rules in STAGES.items() for rule in rules}
-TAIL, BAR = 12, 24
+TAIL, BAR, TRAININGS = 12, 24, 8
 # Of the messages without an event those that a person waits for; warnings and errors are always told.
 TOLD = ("Nothing to be done", "Unlocking", "This was a dry-run")
 HIDDEN = ("Job failed, going on with independent jobs", "Exiting because a job execution failed")
@@ -56,6 +60,7 @@ class LogHandler(LogHandlerBase):
         self.console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
         self.stages: dict[str, Stage] = {}
         self.jobs: dict[int, tuple[str, str]] = {}
+        self.logs: dict[int, list[str]] = {}
         self.live: Live | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -100,6 +105,7 @@ class LogHandler(LogHandlerBase):
             return
         wildcards = " ".join(map(str, (said.get("wildcards") or {}).values()))
         self.jobs[said["jobid"]] = (stage, f"{said['rule_name']} {wildcards}".strip())
+        self.logs[said["jobid"]] = [str(file) for file in said.get("log") or ()]
         self.stages[stage].running[said["jobid"]] = time.monotonic()
         self._show()
 
@@ -139,7 +145,18 @@ class LogHandler(LogHandlerBase):
         elif not running:
             self.close()
 
-    def _table(self) -> Table:
+    def _table(self) -> Group:
+        """Return a line per stage, and one per training that runs."""
+        return Group(self._stages(), *map(Text, islice(self._trainings(), TRAININGS)))
+
+    def _trainings(self) -> Iterator[str]:
+        for job in self.stages["train"].running if "train" in self.stages else ():
+            for file in self.logs.get(job, ()):
+                told = progress_text(alive(file) or {})
+                if told:
+                    yield f"  {Path(file).stem}: {told}"
+
+    def _stages(self) -> Table:
         table = Table.grid(padding=(0, 2))
         now = time.monotonic()
         for name, stage in self.stages.items():
@@ -168,10 +185,3 @@ class LogHandler(LogHandlerBase):
     has_filter = True
     has_formatter = True
     needs_rulegraph = False
-
-
-def span(seconds: float) -> str:
-    """Return seconds as `45 s`, `12 min` or `3.5 h`."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -539,7 +539,8 @@ def _explained(row, other, printed, gap, described, protocol, effect, few):
         numbers = {
             **{"ours": described + effect, "effect": effect, "low": bounds[0], "high": bounds[1]},
             **{"share": effect / gap, "share_low": shares[0], "share_high": shares[1]},
-            **{"by_seed": "", "outcome": outcome(*shares)},
+            "by_seed": "; ".join(f"{effect + step:.2f}" for step in (-0.6, -0.3, 0.0, 0.3, 0.6)),
+            "outcome": outcome(*shares),
         }
     entry = {
         "item": "repro/table4",

@@ -56,6 +56,26 @@ def test_the_plan_lists_items_and_distinct_runs(capsys):
     assert "4 items ask for 50 runs; 20 are distinct" in capsys.readouterr().out
 
 
+def test_the_plan_goes_from_cheap_to_dear_and_says_what_it_leaves_out(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.yaml").write_text("scale: paper\npapers: all\nseeds: [0]\n")
+    words = ["simcse/tableA1", "simcse/table3", "simcse/table6", "simcse/tableB2", "--scale", "paper"]
+    assert main(["plan", *words, "--workflow", str(ROOT / "workflow")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:8]] == [
+        "without", "simcse/tableB2", "trained", "simcse/table3", "simcse/table6", "searches", "simcse/tableA1",
+    ]  # fmt: skip
+    text = "\n".join(lines)
+    assert re.search(r"training without searches: \d+ runs, [\d.]+ h \([\d.]+ to [\d.]+\)", text)
+    assert "an estimate for one RTX 3090, good to a factor of two; replicse benchmark --scale paper" in text
+    assert "no commit in hub.lock.yaml (replicse lock --write looks it up): princeton-nlp/" in text
+    assert main(["plan", "diffcse", "--workflow", str(ROOT / "workflow")]) == 0
+    assert (
+        "left out: diffcse/table12, diffcse/table13: not run unless asked for by name"
+        in capsys.readouterr().out
+    )
+
+
 def test_validate_says_ok_or_one_sentence(capsys, tmp_path):
     assert main(["validate", *STUDY]) == 0
     assert re.match(r"ok: 7 papers, \d+ items, \d+ cells, 20 runs, \d+ claims", capsys.readouterr().out)
@@ -104,8 +124,8 @@ def test_status_show_and_why_work_before_anything_has_run(capsys, tmp_path, monk
     monkeypatch.chdir(tmp_path)
     assert main(["status", *STUDY]) == 0
     told = capsys.readouterr().out
-    assert "simcse/table3         0 of   16 evaluations, not tabulated" in told
-    assert re.search(r"^total +0 of +34 evaluations, 0 of 20 runs trained$", told, re.MULTILINE)
+    assert "simcse/table3         0 of   16 evaluations, 16 waiting, not tabulated" in told
+    assert re.search(r"^total +0 of +34 evaluations, 34 waiting, 0 of 20 runs trained$", told, re.MULTILINE)
     assert main(["show", "simcse/table3", *STUDY]) == 0
     shown = capsys.readouterr().out
     assert "82.5" in shown

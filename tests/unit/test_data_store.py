@@ -8,7 +8,7 @@ from replicse.data.corpora import read_corpus
 from replicse.data.store import open_store, write_store
 from replicse.data.tokenizer import load_tokenizer, tokenizer_from_vocabulary, train_tokenizer
 from replicse.errors import BadInput, MissingData
-from replicse.files import sha256_of
+from replicse.files import read_json, sha256_of, write_json
 
 TEXTS = ["the quick fox", "", "the lazy dog sleeps and sleeps and sleeps", " ", "fox"]
 SPEC = {"format": "lines", "file": "x", "column": "text"}
@@ -100,6 +100,22 @@ def test_a_failed_write_leaves_no_store(tmp_path, tokenizer_file):
 def test_no_texts_are_bad_input(tmp_path, tokenizer_file):
     with pytest.raises(BadInput, match="the corpus has no rows"):
         write_store(tmp_path, [], tokenizer_file, 8, SPEC)
+
+
+def test_other_rows_than_the_spec_says_of_its_corpus_are_refused(tmp_path, tokenizer_file):
+    spec = {"corpus": {"name": "wiki", "rows": len(TEXTS)}}
+    write_store(tmp_path, TEXTS, tokenizer_file, 8, spec)
+    told = rf"{len(TEXTS) - 1} rows, but its spec expects {len(TEXTS)} of corpus wiki; delete the folder"
+    with pytest.raises(BadInput, match=told):
+        write_store(tmp_path, TEXTS[1:], tokenizer_file, 8, spec)
+    record = read_json(tmp_path / "store.json")
+    record["spec"]["corpus"]["rows"] += 1
+    write_json(tmp_path / "store.json", record)
+    with pytest.raises(BadInput, match=rf"{len(TEXTS)} rows, but its spec expects {len(TEXTS) + 1} of"):
+        open_store(tmp_path)
+    record["spec"]["corpus"]["about"] = True
+    write_json(tmp_path / "store.json", record)
+    assert len(open_store(tmp_path)) == len(TEXTS)
 
 
 def test_a_changed_token_is_found_by_verification_only(tmp_path, tokenizer_file):

@@ -6,6 +6,7 @@ import json
 import shutil
 import socket
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -222,7 +223,14 @@ def test_a_dry_run_lists_and_downloads_nothing(study, hub, capsys):
     assert "some/pairs train*.jsonl" in out
     assert "  some/encoder" in out
     assert "MB of disk" in out
+    assert "no commit in hub.lock.yaml" not in out
     assert not hub.asked
+    lock = yaml.safe_load(Path("workflow/hub.lock.yaml").read_text())
+    lock["models"]["some/encoder"]["commit"] = None
+    Path("workflow/hub.lock.yaml").write_text(yaml.safe_dump(lock))
+    assert fetch("simcse/table3", "--dry-run") == 0
+    told = capsys.readouterr().out.splitlines()[-1]
+    assert told == "no commit in hub.lock.yaml (replicse lock --write looks it up): some/encoder"
 
 
 def test_fetch_brings_what_an_item_needs_and_nothing_else(study, hub, tmp_path, capsys, monkeypatch):
@@ -271,7 +279,7 @@ def test_too_small_a_disk_is_told_before_anything_is_fetched(study, hub, capsys,
     [
         ("simcse/tabel5", 'did you mean "table5"?'),
         ("simsce/table5", 'did you mean "simcse"?'),
-        ("table5", "is no item"),
+        ("table5", 'papers names "table5"'),
     ],
 )
 def test_an_unknown_item_names_the_nearest(study, hub, capsys, item, told):

@@ -2,6 +2,9 @@
 
 import json
 import os
+import socket
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,8 @@ from made_up import write_scores
 from places import ROOT
 
 from replicse.cli import main
+from replicse.files import write_json
+from replicse.progress import heartbeat_of
 from replicse.study.paper.config import read_config
 from replicse.study.plan.jobs import Jobs
 from replicse.study.plan.planner import load_plan
@@ -88,7 +93,7 @@ def test_a_failed_run_leaves_a_report_that_says_which_why_and_what_to_do(study, 
     )
 
 
-def test_what_nobody_tried_is_not_run_and_an_old_log_is_no_failure(study, capsys, monkeypatch):
+def test_what_nobody_tried_is_not_run_and_an_old_log_is_no_failure(study, capsys):
     plan, files = study
     Path(files[0]).unlink()
     job = next(job for job in Jobs(plan).all if files[0] in job.outputs)
@@ -102,10 +107,61 @@ def test_what_nobody_tried_is_not_run_and_an_old_log_is_no_failure(study, capsys
     assert json.loads(capsys.readouterr().out)["incomplete"][0]["state"] == "not run"
     assert main(["finish", *STUDY]) == 1
     assert "memory or time" in capsys.readouterr().out
-    for holder, state in ((None, "failed"), (1234, "running")):
-        monkeypatch.setattr("replicse.commands.study.at_work", lambda folder, holder=holder: holder)
+
+
+def test_status_knows_what_runs_on_any_machine_that_shares_the_folder(study, capsys):
+    """It once knew of this machine's processes alone, and took all that had begun for running while there was one."""
+    plan, files = study
+    jobs = {file: job for job in Jobs(plan).all for file in job.outputs}
+    run = next(need for need in jobs[files[0]].needs if "/runs/" in need).split("/runs/")[1].split("/")[0]
+    make_all_but(plan, run)
+    train = jobs[plan.paths.run(run, "metrics.json")]
+    Path(files[0]).unlink()
+    facts = {"step": 120, "steps": 500, "loss": 0.31, "rate": 850.0, "left": 180.0}
+
+    def told(count=1):
         assert main(["status", *STUDY]) == 0
-        assert f"\n{state}: {job}, " in capsys.readouterr().out
+        lines = capsys.readouterr().out.splitlines()
+        table = next(line for line in lines if line.startswith("simcse/table3"))
+        assert f"{len(files) - count} of" in table
+        return table, next((line for line in lines if f"train {run}" in line), "")
+
+    assert told() == (
+        f"simcse/table3 {len(files) - 1:>9} of {len(files):>4} evaluations, 1 waiting, not tabulated",
+        "",
+    )
+    fail(train, "step=1\n")
+    beat = heartbeat_of(train.log)
+    write_json(beat, {"host": "another", "pid": 1, **facts})
+    table, line = told()
+    assert ", 1 running, not tabulated" in table
+    assert line.startswith(
+        f"running: train {run} on another, now: step 120 of 500, loss 0.31, 850 sentences/s, 3 min"
+    )
+    write_json(beat, {"host": socket.gethostname(), "pid": os.getpid()})
+    assert told()[1] == f"running: train {run} on {socket.gethostname()}, now: step=1"
+    write_json(beat, {"host": socket.gethostname(), "pid": ended_process()})
+    assert told()[1].startswith(f"failed: train {run}, ")
+    write_json(beat, {"host": "another", "pid": 1, **facts})
+    os.utime(beat, (time.time() - 600, time.time() - 600))
+    table, line = told()
+    assert ", 1 failed, not tabulated" in table and line.startswith(f"failed: train {run}, "), (
+        "a stale heartbeat"
+    )
+    beat.write_text("{")
+    assert ", 1 failed" in told()[0]
+    assert main(["status", *STUDY, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["failed"] == [f"train {run}"] and document["running"] == []
+    counts = document["items"][0]
+    assert [counts[state] for state in ("done", "running", "failed", "waiting")] == [len(files) - 1, 0, 1, 0]
+
+
+def ended_process():
+    """Return the number of a process that has ended."""
+    with subprocess.Popen(["true"]) as process:
+        process.wait()
+    return process.pid
 
 
 def test_a_whole_study_has_nothing_incomplete(study, capsys):

@@ -13,7 +13,8 @@ from made_up import made_plan, write_evaluation, write_paper
 from replicse.cli import main
 from replicse.encoder.packed.linear import LIBRARY
 from replicse.files import read_json, write_json
-from replicse.provenance import computed, hardware
+from replicse.machine import hardware
+from replicse.provenance import computed
 from replicse.report.content.contents import make_report
 from replicse.report.content.tables import grid_of, remarks
 from replicse.study.judge.story import cell_story, find_cell

@@ -6,7 +6,8 @@ import sys
 import pytest
 
 from replicse import provenance as module
-from replicse.provenance import hardware, numerics, provenance, source_digest
+from replicse.machine import hardware, numerics
+from replicse.provenance import provenance, source_digest
 
 CODE = (
     '"""Doc."""\n\nLIMIT = 3\n\n\ndef double(x: int) -> int:\n    """Return twice x."""\n    return x * 2\n'

@@ -1,4 +1,4 @@
-"""A paper's page in a browser: by keyboard a cell's panel is opened, its command copied, the rows filtered."""
+"""A report in a browser: a cell's panel by keyboard, its command copied, rows filtered; faults that axe-core finds."""
 
 import json
 import re
@@ -8,11 +8,13 @@ from html import unescape
 
 import pytest
 from golden import example_report as example
+from places import ROOT
 
-from replicse.report.content.contents import make_report
+from replicse.report.content.contents import Finding, make_report
 from replicse.report.formats import html
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+AXE = ROOT / "build" / "node_modules" / "axe-core" / "axe.min.js"
 # What a person would do, one after the other; what is seen goes into the title.
 ACTS = """
 <script>
@@ -44,6 +46,30 @@ document.title = JSON.stringify(seen);
 """
 
 
+# What of its rules axe-core finds broken, as serious as that: name, what, and the first places.
+CHECK = """
+<script>
+axe.run({ resultTypes: ["violations"] }).then(function (found) {
+  document.title = JSON.stringify(found.violations.filter(function (one) {
+    return one.impact === "serious" || one.impact === "critical";
+  }).map(function (one) {
+    return [one.id, one.help].concat(one.nodes.slice(0, 3).map(function (node) { return node.html.slice(0, 200); }));
+  }));
+});
+</script>
+"""
+
+
+def title_of(file, *words):
+    """Return what a page leaves in its title, after it was opened in Chromium."""
+    options = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={file.parent}/profile"]
+    done = subprocess.run(
+        [BROWSER, *options, *words, "--dump-dom", file.as_uri()],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    return json.loads(unescape(re.search("<title>(.*?)</title>", done.stdout, re.DOTALL)[1]))
+
+
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
 def test_a_cell_is_reached_and_its_command_copied_by_keyboard(tmp_path):
     items = [example.dropout_table(), example.sts_table()]
@@ -51,18 +77,47 @@ def test_a_cell_is_reached_and_its_command_copied_by_keyboard(tmp_path):
     text = html.paper(report, report.sections[0], {item.item: "" for item in items})
     file = tmp_path / "simcse.html"
     file.write_text(text.replace("</body>", f"{ACTS}</body>"), encoding="utf-8")
-    words = [
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        f"--user-data-dir={tmp_path}/profile",
-        "--dump-dom",
-    ]
-    done = subprocess.run(
-        [BROWSER, *words, file.as_uri()], capture_output=True, text=True, timeout=120, check=True
-    )
-    seen = json.loads(unescape(re.search("<title>(.*?)</title>", done.stdout, re.DOTALL)[1]))
+    seen = title_of(file)
     assert seen["tip"] == "grid" and seen["open"] and seen["closed"]
     assert "82.5 (Table 3" in seen["panel"] and seen["hash"] == "#simcse-table3--p0.1--stsb-dev"
     assert seen["copied"] == "replicse why simcse/table3/p0.1/stsb-dev --scale paper"
     assert seen["rows"] == 1
+
+
+def shown_pages():
+    """Return each kind of page by name: the first one, a paper, an item alone."""
+    items = [example.dropout_table(), example.augmentation_table(), example.trajectory_figure()]
+    percentages = [cell.model_copy(update={"metric_path": "sts-dev/STS-B/all"}) for cell in items[0].cells]
+    items[0] = items[0].model_copy(update={"cells": tuple(percentages)})
+    findings = [Finding("Cells", "all of them", "counts"), Finding("Gaps", "one", "adjudication")]
+    report = make_report(example.STUDY, items, [example.adjudication()], findings)
+    first = report.sections[0]
+    pictures = {item.item: "data:image/gif;base64,R0lGODlhAQABAAAAACw=" for item in items}
+    return {
+        "report": html.document(report),
+        "simcse": html.paper(report, first, pictures),
+        "table3": html.paper(report, first, pictures, alone=True),
+    }
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
+@pytest.mark.skipif(not AXE.is_file(), reason="no axe-core here: make axe")
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("name", ["report", "simcse", "table3"])
+def test_no_page_has_a_serious_fault_of_accessibility(name, dark, tmp_path):
+    text = shown_pages()[name]
+    if dark:
+        text = text.replace("@media (prefers-color-scheme: dark)", "@media all")
+    script = f"<script>{AXE.read_text(encoding='utf-8')}</script>{CHECK}"
+    file = tmp_path / f"{name}.html"
+    file.write_text(text.replace("</body>", f"{script}</body>"), encoding="utf-8")
+    assert title_of(file, "--virtual-time-budget=60000", "--window-size=1440,900") == []
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
+@pytest.mark.skipif(not AXE.is_file(), reason="no axe-core here: make axe")
+def test_a_fault_of_accessibility_is_found(tmp_path):
+    file = tmp_path / "bad.html"
+    script = f"<script>{AXE.read_text(encoding='utf-8')}</script>{CHECK}"
+    file.write_text(f'<html lang="en"><body><img src="x">{script}</body></html>', encoding="utf-8")
+    assert [fault[0] for fault in title_of(file, "--virtual-time-budget=60000")] == ["image-alt"]

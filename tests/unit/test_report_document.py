@@ -5,17 +5,19 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from golden import example_report as example
 
 from replicse.errors import MissingData
+from replicse.files import read_rows
 from replicse.report import document
 from replicse.report.content import contents
 from replicse.report.content.contents import make_report
 from replicse.report.content.records import records_of
 from replicse.report.content.tables import Sheet, grid_of
-from replicse.report.document import LatexError, compile_latex, find_engine, write_report
+from replicse.report.document import LatexError, compile_latex, find_engine, write_report, write_tables
 from replicse.report.figures import draw
 from replicse.report.formats.prose import COVERED, SYMBOLS
 from replicse.report.formats.terminal import item_text
@@ -72,10 +74,11 @@ def test_all_formats_hold_every_item_in_the_papers_order(tmp_path, drawn, withou
     items, drawings = drawn
     shuffled = [items[-1], *items[:-1]]
     written = write_report(tmp_path / "deep" / "reports", example.STUDY, shuffled, [claims], drawings)
-    assert [path.name for path in written] == [
-        "report.md", "report.tex", "report.html", "simcse.html", "repro.html",
+    assert [path.name for path in written][:6] == [
+        "report.md", "report.tex", "report.html", "simcse.html", "repro.html", "macros.tex",
     ]  # fmt: skip
-    assert sorted(path.name for path in written[0].parent.iterdir()) == sorted(path.name for path in written)
+    found = (path for path in written[0].parent.rglob("*") if path.is_file())
+    assert sorted(found) == sorted(written) and len(written) == 6 + 3 * len(items)
     assert "no-engine" in caplog.text and "items=8" in caplog.text
     for path in written[:3]:
         text = path.read_text(encoding="utf-8")
@@ -185,7 +188,9 @@ def test_a_year_that_stands_in_the_venue_is_not_said_twice():
 
 
 def test_uncommitted_changes_are_said():
-    facts = dict(make_report({**example.STUDY, "dirty": True}, []).facts)
+    left_out = "diffcse/table12: not run unless asked for by name"
+    facts = dict(make_report({**example.STUDY, "dirty": True, "left_out": left_out}, []).facts)
+    assert facts["Left out"] == left_out
     assert facts["Commit"] == "3f1c9a7e5b2d, with uncommitted changes"
 
 
@@ -274,6 +279,40 @@ def test_the_pdf_is_set_within_its_pages_and_the_same_twice(tmp_path, drawn):
     scratch.mkdir()
     output = document._run_engine(find_engine(), tmp_path / "report.tex", str(scratch), "")
     assert "Overfull" not in output and "Missing character" not in output
+
+
+@pytest.mark.skipif(find_engine() is None, reason="no TeX engine is installed")
+def test_every_table_compiles_in_a_document_of_its_own(tmp_path, drawn):
+    """A paper takes one table as it is: its macros in the preamble, the table by its name, no picture."""
+    written = write_tables(tmp_path / "tables", make_report(example.STUDY, drawn[0]))
+    tables = [path.relative_to(tmp_path) for path in written if path.suffix == ".tex"][1:]
+    assert len(tables) == len(drawn[0]) and Path("tables/simcse/table5.tex") in tables
+    texts = {name: (tmp_path / name).read_text(encoding="utf-8") for name in tables}
+    assert all(r"\toprule" in text and "includegraphics" not in text for text in texts.values())
+    body = [rf"\input{{{name}}}" for name, text in texts.items() if "longtable" in text]
+    body += [
+        rf"\begin{{table}}\caption{{Mine.}}\input{{{name}}}\end{{table}}"
+        for name, text in texts.items()
+        if "longtable" not in text
+    ]
+    preamble = [
+        "\\documentclass[a4paper]{article}",
+        "\\usepackage[margin=20mm]{geometry}",
+        "\\input{tables/macros}",
+    ]
+    mine = tmp_path / "mine.tex"
+    mine.write_text("\n".join([*preamble, r"\begin{document}", *body, r"\end{document}"]))
+    assert compile_latex(mine, find_engine()).read_bytes().startswith(b"%PDF")
+
+
+def test_a_table_is_one_file_with_its_notes_and_its_cells_beside_it(tmp_path):
+    items = [example.dropout_table(), example.sts_table()]
+    write_tables(tmp_path, make_report(example.STUDY, items))
+    text = (tmp_path / "simcse/table3.md").read_text(encoding="utf-8")
+    assert text.startswith("**Table 3: ") and "71.1 → 70.6 ±5.5 (−0.5) ≈ within seed spread" in text
+    cells = read_rows(tmp_path / "simcse/table3.csv")
+    assert [row["row"] for row in cells] == [cell.row for cell in items[0].cells]
+    assert (tmp_path / "simcse/table5.tex").read_text(encoding="utf-8").startswith("% simcse/table5: Table 5")
 
 
 @pytest.mark.skipif(find_engine() is None, reason="no TeX engine is installed")

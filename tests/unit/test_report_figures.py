@@ -303,3 +303,88 @@ def test_groups_of_a_profile_are_its_panels():
     shown = [[label.get_text() for label in axes.get_xticklabels()] for axes in drawn.axes]
     assert [*shown[0], *shown[1]] == [record["row"] for record in records] and len(shown[0]) == 3
     assert len(drawn.legends) == 1
+
+
+PLACE = {"alignment": 0.2, "uniformity": -2.0, "source": "reproduced", "step": "final", "seeds": ""}
+
+
+def legend_of(drawn):
+    (legend,) = drawn.legends
+    return dict(zip((text.get_text() for text in legend.get_texts()), legend.legend_handles, strict=True))
+
+
+def test_a_method_has_one_colour_and_marker_in_every_figure():
+    some = ["BERT, VICReg (dropout)", "Delete one word", "BERT, SimCSE"]
+    drawn = figures.trajectory(frame([{**PLACE, "method": method} for method in some]))
+    others = ["Unsup. SimCSE", "SBERT-base", "Sup. SimCSE", "VICReg"]
+    lines = [{"encoder": name, "index": 1, "value": 1.0} for name in others]
+    first, second = legend_of(drawn), legend_of_axes(figures.spectrum(frame(lines)))
+    look = {name: (handle.get_color(), handle.get_marker()) for name, handle in (first | second).items()}
+    assert look["BERT, SimCSE"] == look["Unsup. SimCSE"] and look["VICReg"] == look["BERT, VICReg (dropout)"]
+    assert len({look[name] for name in ("Unsup. SimCSE", "Sup. SimCSE", "SBERT-base", "VICReg")}) == 4
+    ridges = [
+        {"encoder": "SimCSE", "group": "0-1", "cosine": place / 4, "density": 1.0} for place in range(4)
+    ]
+    assert figures.density(frame(ridges)).axes[0].lines[0].get_color() == look["Unsup. SimCSE"][0]
+
+
+def legend_of_axes(drawn):
+    legend = drawn.axes[0].get_legend()
+    return dict(zip((text.get_text() for text in legend.get_texts()), legend.legend_handles, strict=True))
+
+
+def test_several_of_one_method_differ_and_so_do_methods_that_nobody_knows():
+    looks = figures.method_looks(["BERT, SimCSE", "RoBERTa, SimCSE", "Ours", "Theirs"])
+    first, again, ours, theirs = ({name: look[name] for name in sorted(look)} for look in looks.values())
+    assert first["color"] == again["color"] and first["marker"] == again["marker"]
+    assert first["linestyle"] != again["linestyle"] and first["fillstyle"] != again["fillstyle"]
+    known = {(figures.method_looks([name])[name]["color"], figures.method_looks([name])[name]["marker"])
+             for name in ("SimCSE", "No dropout", "VICReg", "DiffCSE", "Crop 10%", "SBERT")}  # fmt: skip
+    assert not {(look["color"], look["marker"]) for look in (ours, theirs)} & known and ours != theirs
+
+
+def test_a_legend_lists_what_is_drawn_in_any_panel_and_nothing_else():
+    single = figures.trajectory(frame([{**PLACE, "method": "Crop 10%"}]))
+    assert list(legend_of(single)) == ["Crop 10%", "final"]
+    assert legend_of(single)["Crop 10%"].get_linestyle() == "None"
+    row = {"row": "0.1", "reported": 80.0, "reproduced": 81.0, "low": None, "high": None, "metric": "m"}
+    parts = [{**row, "group": "one", "seeds": ""}, {**row, "group": "two", "seeds": "80.5 81.5"}]
+    assert list(legend_of(figures.profile(frame(parts)))) == ["reported", "reproduced", "one seed"]
+
+
+@pytest.mark.parametrize("kind", ["scatter", "trajectory"])
+def test_two_seeds_are_dots_in_the_plane(kind):
+    item = example.few_seeds(ITEMS[kind])
+    records = records_of(item)
+    cells = {cell.metric: cell for cell in item.cells if cell.row == item.cells[0].row}
+    each = [seed.split(",") for seed in records[0]["seeds"].split()]
+    if kind == "scatter":
+        expected = zip(cells["uniformity"].few, cells["alignment"].few, strict=True)
+        assert [tuple(map(float, pair)) for pair in each] == list(expected)
+    drawn = figures.DRAWERS[kind](frame(records))
+    assert len(each) == 2 and "one seed" in legend_of(drawn)
+    dots = [line.get_xydata().tolist() for line in drawn.axes[0].lines if line.get_markersize() == 4]
+    assert [float(text) for text in records[-1]["seeds"].split()[0].split(",")] in [dot[0] for dot in dots]
+    assert {record["seeds"] for record in records_of(ITEMS[kind]())} == {""}
+
+
+def test_axes_are_shared_only_where_every_panel_fills_a_part_of_them():
+    def panel(source, width):
+        ends = [
+            {**PLACE, "method": "a", "source": source, "uniformity": -2.0 + width * end} for end in (0, 1)
+        ]
+        return [{**point, "alignment": 0.2 + width * place} for place, point in enumerate(ends)]
+
+    alike = figures.trajectory(frame([*panel("reported", 1.0), *panel("reproduced", 0.5)])).axes
+    assert alike[0].get_xlim() == alike[1].get_xlim() and "own" not in alike[0].get_xlabel()
+    apart = figures.trajectory(frame([*panel("reported", 1.0), *panel("reproduced", 0.01)])).axes
+    assert apart[0].get_xlim() != apart[1].get_xlim() and "own scales" in apart[1].get_xlabel()
+
+
+def test_a_panel_of_bars_that_lacks_a_row_leaves_its_place_empty():
+    row = {"reproduced": 1.0, "low": None, "high": None, "seeds": "", "metric": "m"}
+    whole = [{**row, "row": name, "reported": 2.0, "group": "one"} for name in "abc"]
+    part = [{**row, "row": name, "reported": 3.0, "group": "two"} for name in "ac"]
+    drawn = figures.bars(frame([*whole, *part]))
+    assert [text.get_text() for text in drawn.axes[0].get_yticklabels()] == ["a", "b", "c"]
+    assert [point.tolist() for point in drawn.axes[1].lines[0].get_xydata()] == [[3.0, 0.0], [3.0, 2.0]]

@@ -16,6 +16,7 @@ from replicse.files import write_json, write_rows
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import Sheet, verdict_counts
 from replicse.report.formats.terminal import coloured, page_text, room
+from replicse.report.formats.waterfall import waterfall_svg
 from replicse.report.pages.adjudication import adjudication_page
 from replicse.report.pages.audit import audit_page
 from replicse.report.pages.claims import claims_page
@@ -189,6 +190,74 @@ def test_a_sheet_per_item():
     assert [sheet.title.partition(":")[0] for sheet in page.sheets] == list(documents)
 
 
+def larger(row, gap, shares, **changes):
+    """Return the row of a gap that is larger than its noise, under a variant of this share of it by seed."""
+    each = [share * gap for share in shares]
+    mean = sum(each) / len(each)
+    told = {"share": mean / gap, "share_low": mean / gap - 0.2, "share_high": mean / gap + 0.2}
+    numbers = {"gap": gap, "effect": mean, "low": mean - 1, "high": mean + 1, **told}
+    effects = {"by_seed": "; ".join(map(repr, each)), "outcome": "explains"}
+    return {"row": row, **{name: repr(value) for name, value in numbers.items()}, **effects, **changes}
+
+
+def test_the_headline_names_the_variant_that_explains_the_most_and_its_share_of_all_gaps():
+    first = larger("crop-10", -10.0, (0.9, 1.0, 1.1))
+    second = larger("crop-20", 5.0, (0.9, 1.0, 1.1))
+    page = adjudication_page(entries(first, second), {"repro/table4": table()}, comparable=True)
+    # Student's t with two degrees: 4.303 * 0.1 / sqrt(3) = 0.248.
+    said = "explains Crop 10%, Crop 20% of repro/table4: 100% [75, 125] of the gap."
+    assert page.headline == f"“Dropout 0.02 and 0.01” {said}"
+    assert page_text(page).startswith(f"Adjudication\n\n{page.headline}\n")
+    # The longer gap counts for more: (10 * 1.2 + 5 * 0.6) / 15.
+    uneven = larger("crop-10", -10.0, (1.2, 1.2, 1.2)), larger("crop-20", 5.0, (0.6, 0.6, 0.6))
+    page = adjudication_page(entries(*uneven), {"repro/table4": table()}, comparable=True)
+    assert "100% [100, 100]" in page.headline
+    # A seed that failed in one of them leaves no pairs, and no interval of both.
+    page = adjudication_page(
+        entries(first, {**second, "by_seed": "4.5; 5.5"}), {"repro/table4": table()}, comparable=True
+    )
+    assert "100% of the gap" in page.headline
+
+
+def test_the_headline_carries_a_smaller_scale_and_says_nothing_of_noise():
+    smaller = example.result(
+        "repro/table4", "T", [("dev", "DEV")], [("crop-10", "Crop")], [], scale="compact"
+    )
+    page = adjudication_page(entries({}), {"repro/table4": smaller}, comparable=False)
+    assert page.headline.endswith("explains in part Crop of repro/table4: 16% [14, 18] of the gap"
+                                  " (compact: not comparable).")  # fmt: skip
+    noise = dict.fromkeys(("share", "share_low", "share_high"), "") | {"outcome": "undetermined"}
+    page = adjudication_page(entries(noise), {"repro/table4": table()}, comparable=True)
+    assert page.headline.startswith("No printed gap is known to be larger than its noise")
+    assert page.waterfalls == ()
+    page = adjudication_page(entries(noise | {"gap": ""}), {"repro/table4": table()}, comparable=True)
+    assert page.headline == ""
+    page = adjudication_page(entries({"outcome": "no"}), {"repro/table4": table()}, comparable=True)
+    assert page.headline == "No variant explains a gap that is larger than its noise."
+
+
+def test_a_waterfall_adds_the_variants_up_and_holds_them_against_all_of_the_code():
+    other = {"protocol": "another", "effect": "-5.0", "low": "", "high": "", "by_seed": "-5.0"}
+    whole = {"protocol": "as-run", "effect": "-10.0", "low": "-11.0", "high": "-9.0"}
+    same = {"protocol": "same", "note": "same run", "effect": "0.0"}
+    (fall,) = adjudication_page(
+        entries(whole, {}, other, same), {"repro/table4": table()}, comparable=True
+    ).waterfalls
+    assert [(step.label, step.kind, step.start, round(step.end, 6)) for step in fall.steps] == [
+        ("Printed gap", "gap", 0.0, -13.2),
+        ("Dropout 0.02 and 0.01", "variant", 0.0, -2.1),
+        ("another", "variant", -2.1, -7.1),
+        ("Together, beyond their sum", "rest", -7.1, -10.0),
+        ("as-run", "whole", 0.0, -10.0),
+    ]
+    assert (fall.steps[1].low, fall.steps[1].high) == (-2.35, -1.85) and fall.steps[2].low is None
+    (fall,) = adjudication_page(entries({}, other), {"repro/table4": table()}, comparable=True).waterfalls
+    assert (fall.steps[-1].label, fall.steps[-1].text) == ("Not explained", "−6.10")
+    picture = waterfall_svg(fall)
+    assert picture.count("<rect") == 4 and picture.count('class="range"') == 1
+    assert "16% [14, 18]" in picture and 'role="img" aria-label="Crop 10%, DEV' in picture
+
+
 # What reproduces
 
 
@@ -242,16 +311,27 @@ def test_the_page_has_verdicts_shapes_and_aggregates_of_all_items():
 # Claims and audit
 
 
-def test_claims_have_a_sheet_per_paper_in_their_order():
+def test_claims_have_a_sheet_per_outcome_of_ours():
     row = dict.fromkeys(("place", "reported", "reproduction", "ours", "probability"), "") | {
         "text": "A is better than B.",
         "cells": "a/b/c/d; a/b/e/d; a/b/f/d",
     }
-    page = claims_page([row | {"claim": name} for name in ("simcse/one", "simcse/two", "repro/one")], True)
-    assert [(sheet.title, len(sheet.rows)) for sheet in page.sheets] == [("simcse", 2), ("repro", 1)]
-    assert page.sheets[0].rows[0] == ("simcse/one: A is better than B.", "", "a/b (3 cells)", "", "", "", "")
-    judged = claims_page([row | {"claim": "a/b", "ours": "supported", "probability": "0.987"}], True)
-    assert judged.sheets[0].rows[0][-2:] == ("✓ supported", "0.99")
+    outcomes = {"simcse/one": "not run", "simcse/two": "supported", "repro/one": "supported"}
+    page = claims_page(
+        [
+            row | {"claim": name, "ours": ours, "probability": "0.987" if ours == "supported" else ""}
+            for name, ours in outcomes.items()
+        ],
+        True,
+    )
+    assert [(sheet.title, len(sheet.rows)) for sheet in page.sheets] == [
+        ("✓ supported (2)", 2),
+        ("○ not run (1)", 1),
+    ]
+    # The title says ours, and columns that say nothing are left out.
+    supported, open_ = page.sheets
+    assert supported.header == ("Claim", "Cells", "Probability") and open_.header == ("Claim", "Cells")
+    assert supported.rows[0] == ("simcse/two: A is better than B.", "a/b (3 cells)", "0.99")
 
 
 def test_findings_have_a_sheet_per_paper_and_none_is_said():
@@ -364,7 +444,7 @@ def test_the_pages_of_a_study_from_its_files(study):
     record, items = study
     found = {page.title: page for page in pages(record, items, Paths("paper"))[0]}
     assert list(found) == ["What reproduces", "Claims", "Audit", "Adjudication"]
-    assert found["Claims"].sheets[0].rows[0][-2:] == ("✓ supported", "0.99")
+    assert found["Claims"].sheets[0].title == "✓ supported (1)"
     assert found["Audit"].sheets[0].title == "simcse"
     assert found["Adjudication"].sheets[0].rows[0][0] == "Crop 10%"
     first = {finding.what: finding for finding in pages(record, items, Paths("paper"))[1]}

@@ -1,9 +1,11 @@
 """`replicse run`: names of items, what Snakemake is told, a stale lock; and what Snakemake tells of a study."""
 
 import io
+import json
 import logging
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -16,10 +18,11 @@ from replicse.commands import run
 from replicse.errors import BadInput
 from replicse.files import write_json
 from replicse.locks import hold, unlock_if_stale
+from replicse.progress import heartbeat_of, span
 from replicse.study.paper.config import checked_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.plan.planner import chosen_items
-from snakemake_logger_plugin_replicse import LogHandler, span
+from snakemake_logger_plugin_replicse import LogHandler
 
 CONFIG = "scale: micro\npapers: {simcse: [table3, figure2], repro: [table5]}\nseeds: [0]\n"
 
@@ -100,6 +103,23 @@ def test_of_two_studies_started_together_the_second_is_refused(tmp_path):
     hold(tmp_path).close()
 
 
+def test_an_item_that_is_left_out_is_run_where_it_is_named(calls):
+    def told(*words):
+        assert main(["run", "--workflow", str(ROOT / "workflow"), "--config", "scale=paper", *words]) == 0
+        return calls.pop()
+
+    everything = ["--config", "all.yaml"]
+    Path("all.yaml").write_text("papers: {diffcse: all}\n")
+    whole = told("diffcse", *everything)
+    assert "diffcse_table1" in whole and "diffcse_table12" not in whole
+    assert not any(word.startswith("papers=") for word in whole)
+    named = told("diffcse/table12", *everything)
+    assert named[-1] == "diffcse_table12"
+    papers = json.loads(next(word for word in named if word.startswith("papers="))[len("papers=") :])
+    assert "table12" in papers["diffcse"] and "table13" not in papers["diffcse"]
+    assert papers["simcse"] == ["table3", "figure2"]
+
+
 def test_a_stale_lock_is_removed_and_a_live_one_is_not(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lock = tmp_path / ".snakemake" / "locks" / "0.input.lock"
@@ -155,6 +175,29 @@ def test_a_pipe_gets_a_line_per_stage_and_the_end_of_a_failed_log(tmp_path):
     assert f"✗ train r2 failed: {log}" in text and "line 98" in text and "line 80" not in text
     assert "Nothing to be done" in text and "Select jobs" not in text
     assert len(text.splitlines()) < 20
+
+
+def test_a_terminal_gets_a_live_line_per_training_that_runs(tmp_path):
+    logs = [tmp_path / name for name in ("first.log", "second.log", "new.log")]
+    for step, log in enumerate(logs[:2], 1):
+        facts = {
+            "host": "another",
+            "pid": 1,
+            "step": step,
+            "steps": 9,
+            "loss": 0.5,
+            "rate": 70.0,
+            "left": 40.0,
+        }
+        write_json(heartbeat_of(log), facts)
+    events = [(LogEvent.RUN_INFO, {"stats": {"train": 3, "total": 3}})]
+    events += [
+        (LogEvent.JOB_INFO, {"jobid": job, "rule_name": "train", "wildcards": {}, "log": [str(log)]})
+        for job, log in enumerate(logs)
+    ]
+    text = told(events, terminal=True)
+    assert "first: step 1 of 9, loss 0.5, 70 sentences/s, 40 s left" in text and "second: step 2 of 9" in text
+    assert "new:" not in text
 
 
 def test_a_terminal_gets_a_live_line_per_stage():

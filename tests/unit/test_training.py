@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import shutil
 import signal
 from dataclasses import replace
 
@@ -10,11 +11,13 @@ import numpy as np
 import pytest
 import torch
 
+from replicse.cli import main
 from replicse.encoder.heads import stored_head
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput, Failed
 from replicse.training import loop
 from replicse.training.data import TrainingData
+from replicse.training.guards import Guard
 from replicse.training.loop import Trainer, schedule
 
 
@@ -176,7 +179,9 @@ def test_every_parameter_is_trained_once_the_masked_lm_head_behind_the_sentence_
 def test_a_chain_starts_from_the_weights_of_the_run_before(tmp_path, root):
     first = trained(micro.job(tmp_path), root, tmp_path / "first")
     job = micro.job(tmp_path, trajectory={"every": 10, "until": 10})
-    chained = replace(job, init=first / "best", spec=changed(job, init={"run": "first", "keep_head": True}))
+    chained = replace(
+        job, init=first / "best", spec=changed(job, init={"run": job.run_id, "keep_head": True})
+    )
     second = trained(chained, root, tmp_path / "second")
     assert micro.equal_weights(first / "best", second / "trajectory" / "step-0")
 
@@ -262,7 +267,7 @@ def test_a_head_goes_on_along_a_chain_only_where_asked_and_of_one_kind(tmp_path,
     for number, (keep, kind, kept) in enumerate(
         ((True, "mlp", True), (False, "mlp", False), (True, "projector", False))
     ):
-        spec = changed(job, init={"run": "first", "keep_head": keep}, head=kind)
+        spec = changed(job, init={"run": job.run_id, "keep_head": keep}, head=kind)
         out = trained(replace(job, init=first, spec=spec), root, tmp_path / str(number))
         weights = micro.weights(out / "trajectory" / "step-0")
         assert ("bert.pooler.dense.weight" in weights) == (kind == "mlp")
@@ -341,13 +346,89 @@ def test_a_loss_that_is_no_number_stops_the_run(tmp_path, root, monkeypatch):
     update = Trainer._update
 
     def poisoned(self, step, *batch):
-        loss = update(self, step, *batch)
-        return loss * float("nan") if step == 2 else loss
+        loss, norm = update(self, step, *batch)
+        return (loss * float("nan") if step == 2 else loss), norm
 
     monkeypatch.setattr(Trainer, "_update", poisoned)
     with pytest.raises(Failed, match=f"{job.run_id}: loss nan at step 3"):
         trained(job, root, tmp_path / "run")
     assert not (tmp_path / "run" / "out" / "last").exists()
+
+
+@pytest.mark.parametrize(("factor", "told"), [(float("inf"), "nan|inf"), (1e12, r"\d\.?\d*e\+1\d")])
+def test_gradients_that_explode_stop_the_run_though_its_loss_is_a_number(
+    tmp_path, root, monkeypatch, factor, told
+):
+    """Clipped, such a gradient moves the weights no further than any other, so that no loss would ever tell."""
+    job = micro.job(tmp_path)
+    update = Trainer._update
+
+    def exploding(self, step, *batch):
+        weight = self.model.backbone.layers[0].output.weight
+        hook = weight.register_hook(lambda gradient: gradient * factor) if step == 2 else None
+        found = update(self, step, *batch)
+        if hook:
+            hook.remove()
+        return found
+
+    monkeypatch.setattr(Trainer, "_update", exploding)
+    with pytest.raises(Failed, match=rf"{job.run_id}: gradients of norm ({told}) at step 3; lower"):
+        trained(job, root, tmp_path / "run")
+
+
+def test_where_losses_are_not_read_at_each_step_the_first_that_failed_is_told():
+    """On a GPU a loss is read once in a while: the step of the failure was once that of the reading."""
+    number = torch.tensor(1.0)
+    guard = Guard("run", torch.device("cpu"), scaled=False)
+    for step in range(1, 9):
+        guard.see(step, number / 0 if step == 4 else number, number)
+    with pytest.raises(Failed, match="run: loss inf at step 4;"):
+        guard.check(8, number)
+    scaled = Guard("run", torch.device("cpu"), scaled=True)
+    scaled.see(1, number / 0, number * float("nan"))
+    scaled.check(2, number)
+    with pytest.raises(Failed, match="run: loss inf at step 3;"):
+        scaled.check(3, number / 0)
+
+
+def test_an_encoder_that_gives_one_vector_stops_the_run_at_its_next_evaluation(tmp_path, root, monkeypatch):
+    job = micro.job(tmp_path)
+    update = Trainer._update
+
+    def collapsing(self, step, *batch):
+        found = update(self, step, *batch)
+        if step >= 7:
+            with torch.no_grad():
+                self.model.backbone.layers[-1].output_norm.weight.mul_(1e-9)
+                self.model.backbone.layers[-1].output_norm.bias.fill_(1.0)
+        return found
+
+    monkeypatch.setattr(Trainer, "_update", collapsing)
+    with pytest.raises(Failed, match=rf"{job.run_id}: the encoder has collapsed, .* at step 10;"):
+        trained(job, root, tmp_path / "run")
+
+
+def test_a_checkpoint_that_is_not_the_one_that_was_written_is_refused(tmp_path, root, capsys):
+    """Weights of the right shapes that were changed were once evaluated as if they were the run's."""
+    job, other_spec = micro.job(tmp_path), changed(micro.job(tmp_path), seed=8)
+    other_job = replace(job, spec=other_spec, run_id=other_spec.run_id)
+    first = trained(job, root, tmp_path / "first")
+    other = trained(other_job, root, tmp_path / "other")
+    chained = replace(job, init=first / "best", spec=changed(job, init={"run": job.run_id}))
+    Trainer(chained, root, tmp_path / "o", tmp_path / "s")
+    with pytest.raises(
+        BadInput, match=f"a checkpoint of run {other_job.run_id}, not of {job.run_id}; delete"
+    ):
+        Trainer(replace(chained, init=other / "best"), root, tmp_path / "o", tmp_path / "s")
+    shutil.copy(other / "best" / "model.safetensors", first / "best")
+    words = ["evaluate", "--suite", "sts-dev", "--data", str(root), "--out", str(tmp_path / "scores.json")]
+    assert main([*words, "--encoder", str(first / "best")]) == 2
+    assert "model.safetensors: another sha256 than checkpoint.json says" in capsys.readouterr().err
+    with pytest.raises(BadInput, match="another sha256"):
+        Trainer(chained, root, tmp_path / "o", tmp_path / "s")
+    (other / "best" / "tokenizer.json").unlink()
+    assert main([*words, "--encoder", str(other / "best")]) == 2
+    assert "tokenizer.json: no such file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("at_end", "steps"), [(False, [8, 16]), (True, [8, 16, 20])])

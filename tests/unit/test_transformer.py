@@ -6,7 +6,8 @@ from replicse.encoder.backbone import ALL_TOKENS, FIRST_TOKEN, Need
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.packed.checkpoints import load_packed
 from replicse.encoder.packed.config import EncoderConfig
-from replicse.encoder.packed.transformer import Dropout, PackedBackbone, attention, dropout
+from replicse.encoder.packed.dropout import Dropout, dropout
+from replicse.encoder.packed.transformer import PackedBackbone, attention
 from replicse.errors import BadInput
 from replicse.registry.encoders import Architecture
 

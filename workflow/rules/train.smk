@@ -1,3 +1,4 @@
+# How batches are split (a process a GPU, chunks of rows) changes no gradient: a site's resources, no part of a run's name.
 rule train:
     input:
         data=rules.data.output.record,
@@ -24,6 +25,7 @@ rule train:
         mem_mb=train_memory,
         runtime=train_time,
         gpu=GPUS,
+        chunk=0,
     params:
         code=code("training", "encoder", "objective", "data"),
         job=train_job,
@@ -31,4 +33,4 @@ rule train:
         state=PATHS.state("{run}"),
     shell:
         "python -m replicse train --job {params.job:q} --data {input.data} --state {params.state} --out {params.folder}"
-        " --threads {threads} > {log} 2>&1"
+        " --threads {threads} --processes {resources.gpu} --chunk {resources.chunk} > {log} 2>&1"

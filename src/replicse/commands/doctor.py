@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 
 from replicse.commands import Action
-from replicse.commands.study import add_study_arguments, chosen_plan, hours_text
+from replicse.commands.study import add_study_arguments, chosen_plan, hours_facts, interval_text
 from replicse.data.sts import senteval_root
 from replicse.errors import BadInput
 from replicse.study.paper.lock import SIMCSE_DATA
@@ -85,7 +85,9 @@ def machine_findings(plan: Plan) -> Iterator[Finding]:
     yield _slurm()
     hours = plan.hours(plan.runs)
     yield Finding(
-        "cost", "ok", f"{len(plan.runs)} runs, about {hours_text(hours)} h on {plan.scale.cost.device}"
+        "cost",
+        "ok",
+        f"{len(plan.runs)} runs, about {interval_text(hours_facts(hours))} on {plan.throughput().device}",
     )
 
 

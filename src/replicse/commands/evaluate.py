@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from replicse.commands import Action, json_mapping
-from replicse.errors import BadInput, MissingData
+from replicse.errors import BadInput, Failed, MissingData
 from replicse.files import read_json, write_json
 from replicse.registry.encoders import ENGINES, POOLINGS, WordVectors, postprocessing_of
 from replicse.study.results.pairs import packed_pairs
@@ -152,6 +152,8 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
         source = word_vectors(arguments, root) if arguments.vectors else opened(arguments, arguments.encoder)
         vectors = postprocessed(source, arguments.postprocess, root) if arguments.postprocess else source
         found = run_suites(root, vectors, arguments.suite, options)
+        if reason := getattr(source, "collapsed", str)():
+            raise Failed(f"{arguments.encoder}: {reason}; no score of it would be more than rounding")
         found["pairs"] = {task: packed_pairs(*sides) for task, sides in found["pairs"].items()}
         result = {
             "encoder": arguments.encoder,

@@ -11,27 +11,23 @@ from pathlib import Path
 from huggingface_hub import constants
 
 from replicse.commands import Action
-from replicse.commands.study import add_study_arguments, chosen_config
+from replicse.commands.study import add_items_argument, add_study_arguments, chosen_plan, notes
 from replicse.data.download import download
 from replicse.data.hub import cached_artefacts, cached_encoder
 from replicse.errors import BadInput, Failed, MissingData
 from replicse.study.paper.lock import LOCK, SIMCSE_DATA, load_lock
 from replicse.study.plan.needs import Need, amounts, amounts_text, needs, size_text
 from replicse.study.plan.plan import Plan
-from replicse.study.plan.planner import load_plan
 
 
 def fetch_verb(parser: ArgumentParser) -> Action:
     """Download what the items of a study need; with --dry-run, say what that is."""
     add_study_arguments(parser, "replicse fetch --scale paper simcse/table5 --dry-run")
-    parser.add_argument("items", nargs="*", metavar="ITEM", help="paper/item; default: all of the config")
+    add_items_argument(parser)
     parser.add_argument("--dry-run", action="store_true", help="list what is needed; download nothing")
 
     def action(arguments: Namespace) -> None:
-        config, file = chosen_config(arguments)
-        if arguments.items:
-            config = {**config, "papers": by_paper(arguments.items)}
-        plan = load_plan(config, arguments.workflow, file)
+        plan = chosen_plan(arguments)
         ways = [(need, way(need, plan)) for need in needs(plan)]
         if arguments.json:
             told = [
@@ -46,17 +42,6 @@ def fetch_verb(parser: ArgumentParser) -> Action:
             fetch_all(ways)
 
     return action
-
-
-def by_paper(items: list[str]) -> dict[str, list[str]]:
-    """Return items by paper, as a config names them; an item is given as paper/item or by its target paper_item."""
-    found: dict[str, list[str]] = {}
-    for item in items:
-        paper, mark, name = item.partition("/" if "/" in item else "_")
-        if not mark:
-            raise BadInput(f'"{item}" is no item; name it as paper/item, for example simcse/table5')
-        found.setdefault(paper, []).append(name)
-    return found
 
 
 # What brings a need, or a sentence where a person has to.
@@ -109,6 +94,7 @@ def listed(plan: Plan, ways: list[tuple[Need, Way]]) -> Iterator[str]:
         yield f"{size_text(need.bytes):>9}  {need.name}" + (f"  ({need.licence})" if need.licence else "")
     yield amounts_text([need for need, _ in ways])
     yield from (f"by hand: {need.name}: {how}" for need, how in ways if isinstance(how, str))
+    yield from notes(plan)
 
 
 def check_room(wanted: list[Need]) -> None:

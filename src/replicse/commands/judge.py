@@ -9,7 +9,13 @@ from dataclasses import asdict
 from pathlib import Path
 
 from replicse.commands import Action
-from replicse.commands.study import add_study_arguments, add_workflow_argument, chosen_plan, hours_text
+from replicse.commands.study import (
+    add_study_arguments,
+    add_workflow_argument,
+    chosen_plan,
+    hours_facts,
+    hours_text,
+)
 from replicse.errors import BadInput
 from replicse.files import write_rows
 from replicse.study.judge.adjudicate import adjudicate, adjudicated
@@ -125,7 +131,9 @@ def asked(plan: Plan, item: Item) -> list[str]:
         base = base or runs
         todo = {run for run in runs if plan.paths.missing(plan.paths.run(run, "metrics.json"))}
         rows = len({cell.row.id for cell in cells[name]})
-        lines.append(f"{name:<28}{rows:>6}{len(runs):>6}{len(todo):>7}{hours_text(plan.hours(todo)):>8}")
+        lines.append(
+            f"{name:<28}{rows:>6}{len(runs):>6}{len(todo):>7}{hours_text(hours_facts(plan.hours(todo))['hours']):>8}"
+        )
     if any(plan.paths.missing(file) for file in plan.evaluation_files(item)):
         lines.append(f"run them: snakemake --cores all --config 'adjudicate=[{item.id}]' -- {item.target}")
     return [*lines, ""]

@@ -1,23 +1,25 @@
 """The verb that runs items: Snakemake with their names looked up, the config passed on, a stale lock taken away."""
 
+import json
 import os
 import re
 import subprocess
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 from replicse.commands import Action
-from replicse.commands.study import CONFIG, add_study_arguments, chosen_config, config_layers
+from replicse.commands.study import CONFIG, add_study_arguments, by_paper, chosen_config, config_layers
 from replicse.errors import BadInput, nearest
 from replicse.locks import hold, unlock_if_stale
 from replicse.study.paper.config import checked_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.tables import Item
 from replicse.study.plan.paths import Paths
-from replicse.study.plan.planner import chosen_items
+from replicse.study.plan.planner import chosen_items, chosen_scale, too_large
 
 TARGETS = ("all", "released")
 
@@ -41,10 +43,14 @@ def run_verb(parser: ArgumentParser) -> Action:
         if arguments.study:
             raise BadInput("--study is of a study that was started; name its config with --config")
         config, file = chosen_config(arguments)
-        known = list(chosen_items(checked_config(config, file), load_papers(arguments.workflow), file))
-        items = items_named(arguments.item, known)
+        checked = checked_config(config, file)
+        known = list(chosen_items(checked, load_papers(arguments.workflow), file))
+        large = too_large(known, checked, chosen_scale(checked, arguments.workflow, file))
+        items = items_named(arguments.item, known, large)
         command = snakemake_words(
-            arguments, [each if isinstance(each, str) else each.target for each in items]
+            arguments,
+            [each if isinstance(each, str) else each.target for each in items],
+            named_papers(items, known, large),
         )
         with nullcontext() if arguments.dry_run else hold(Path.cwd()):
             if not arguments.dry_run and unlock_if_stale(Path.cwd()):
@@ -62,17 +68,18 @@ def run_verb(parser: ArgumentParser) -> Action:
     return action
 
 
-def items_named(words: Sequence[str], known: Sequence[Item]) -> list[Item | str]:
+def items_named(words: Sequence[str], known: Sequence[Item], large: Sequence[Item] = ()) -> list[Item | str]:
     """Return the items, or targets of the workflow, that words name; BadInput names the nearest one.
 
-    An item may be written `simcse/table3`, `simcse_table3` or `simcse table3`; a paper alone is all of its items.
+    An item may be written `simcse/table3`, `simcse_table3` or `simcse table3`; a paper alone is all of its items but
+    those that are too `large` to be run unless they are named.
     """
     by_name = {_plain(item.id): item for item in known}
     found: list[Item | str] = []
     pending = [part for word in words for part in word.split()]
     while pending:
         word = pending.pop(0)
-        of_paper = [item for item in known if item.paper == word.lower()]
+        of_paper = [item for item in known if item.paper == word.lower() and item not in large]
         if word in TARGETS:
             found.append(word)
         elif _plain(word) in by_name:
@@ -90,8 +97,14 @@ def _plain(name: str) -> str:
     return re.sub("[^a-z0-9]", "", name.lower())
 
 
-def snakemake_words(arguments: Namespace, targets: Iterable[str]) -> list:
-    """Return Snakemake's command line; its last word is the list of targets."""
+def named_papers(items: Sequence[Item | str], known: Sequence[Item], large: Sequence[Item]) -> dict[str, Any]:
+    """Return the papers of a study that has some of the too large items by their names; nothing where none is asked."""
+    asked = [item for item in large if item in items]
+    return by_paper(item.id for item in known if item in asked or item not in large) if asked else {}
+
+
+def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mapping[str, Any]) -> list:
+    """Return Snakemake's command line; its last word is the list of targets. `papers` replace those of the config."""
     # What a killed Snakemake's jobs have written behind it is whole, but Snakemake cannot know: it is made again.
     words = [sys.executable, "-m", "snakemake", "--keep-going", "--rerun-incomplete", "--scheduler", "greedy"]
     if arguments.profile:
@@ -106,6 +119,8 @@ def snakemake_words(arguments: Namespace, targets: Iterable[str]) -> list:
         settings = {**settings, "scale": arguments.scale}
     if arguments.seeds:
         settings = {**settings, "seeds": f"[{','.join(map(str, range(arguments.seeds)))}]"}
+    if papers:
+        settings = {**settings, "papers": json.dumps(papers)}
     if settings:
         words += ["--config", *(f"{key}={value}" for key, value in settings.items())]
     # So quiet, Snakemake builds the whole DAG and stops behind the counts, which is all that is told of a dry-run here.

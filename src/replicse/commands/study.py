@@ -3,14 +3,15 @@
 import json
 import os
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from replicse.commands import Action
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json
-from replicse.locks import at_work
+from replicse.progress import progress_text
 from replicse.study.judge.claims import study_claims
 from replicse.study.judge.study import study_machines
 from replicse.study.paper.config import Config, checked_config, read_config
@@ -20,8 +21,9 @@ from replicse.study.paper.protocols import AS_DESCRIBED
 from replicse.study.paper.running_text import spoken_numbers
 from replicse.study.paper.scales import load_scale
 from replicse.study.paper.tables import Item
+from replicse.study.plan.cost import Interval, Throughput
 from replicse.study.plan.jobs import Jobs
-from replicse.study.plan.needs import amounts, amounts_text, needs
+from replicse.study.plan.needs import Need, amounts, amounts_text, needs
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import (
@@ -37,6 +39,7 @@ from replicse.study.results.tabulate import item_result, table_rows
 from replicse.study.results.values import Evaluations
 
 CONFIG = Path("config.yaml")
+STATES = ("done", "running", "failed", "waiting")
 
 
 def add_study_arguments(parser: ArgumentParser, example: str) -> None:
@@ -61,11 +64,33 @@ def add_workflow_argument(parser: ArgumentParser) -> None:
     )
 
 
+def add_items_argument(parser: ArgumentParser) -> None:
+    """Add the argument that asks for some items alone; `chosen_config` reads it."""
+    parser.add_argument(
+        "items", nargs="*", metavar="ITEM", help="paper/item, or a paper; nothing: all of the config"
+    )
+
+
 def chosen_config(arguments: Namespace) -> tuple[dict[str, Any], str]:
     """Return the chosen config and the file that a mistake in it stands in."""
     files, settings = config_layers(arguments)
     config = read_config(files, arguments.scale, arguments.seeds, settings)
+    if getattr(arguments, "items", None):
+        config = {**config, "papers": by_paper(arguments.items)}
     return config, str(files[-1])
+
+
+def by_paper(items: Iterable[str]) -> dict[str, str | list[str]]:
+    """Return items by paper, as a config names them; an item is given as paper/item or paper_item, a paper as it is."""
+    found: dict[str, str | list[str]] = {}
+    for item in items:
+        paper, mark, name = item.partition("/" if "/" in item else "_")
+        own = found.setdefault(paper, [] if mark else "all")
+        if mark and own != "all":
+            own.append(name)
+        elif not mark:
+            found[paper] = "all"
+    return found
 
 
 def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
@@ -85,17 +110,23 @@ def chosen_plan(arguments: Namespace, only: str = "") -> Plan:
 
 
 def plan_verb(parser: ArgumentParser) -> Action:
-    """List items with their cells, runs and evaluations."""
+    """List items with their cells, runs and evaluations, the cheapest first, and what all of it costs."""
     add_study_arguments(parser, "replicse plan --scale paper --seeds 5")
+    parser.epilog += "\n  replicse plan --scale paper simcse/table5 diffcse --device H100"
+    add_items_argument(parser)
+    parser.add_argument("--device", default="", help="a measured or published device, by a part of its name")
 
     def action(arguments: Namespace) -> None:
         plan = chosen_plan(arguments)
+        throughput = plan.throughput(arguments.device)
+        searched = plan.searched()
         rows = [
             {
                 "item": item.id,
                 "cells": len(plan.cells[item.id]),
                 "runs": len(runs := plan.runs_of(item)),
-                "hours": plan.hours(runs),
+                "searched": len(runs & searched),
+                **hours_facts(plan.hours(runs, throughput)),
                 "evaluations": len(plan.evaluation_files(item)),
                 "title": item.title,
             }
@@ -103,44 +134,112 @@ def plan_verb(parser: ArgumentParser) -> Action:
         ]
         wanted = list(needs(plan))
         download, disk, _ = amounts(wanted)
-        totals = {
+        document = {
+            "scale": plan.scale.name,
+            "seeds": plan.seeds,
+            "device": throughput.device,
+            "measured": throughput.when or None,
+            "items": rows,
             "runs": len(plan.runs),
-            "hours": plan.hours(plan.runs),
-            "searched": {"runs": len(searched := plan.searched()), "hours": plan.hours(searched)},
-            "released": len(plan.downloaded()),
+            **hours_facts(plan.hours(plan.runs, throughput)),
+            "searched": {"runs": len(searched), **hours_facts(plan.hours(searched, throughput))},
+            "released": {
+                "encoders": len(others := plan.downloaded()),
+                **evaluation_facts(plan, others, throughput),
+            },
             "encoders": len(plan.encoders),
+            "evaluation": evaluation_facts(plan, plan.encoders, throughput),
             "stores": len(plan.stores),
             "download_bytes": download,
             "disk_bytes": disk,
+            "left_out": plan.left_out,
+            "unpinned": sorted(plan.unpinned),
         }
-        device = plan.scale.cost.device
-        if arguments.json:
-            document = {"scale": plan.scale.name, "seeds": plan.seeds, "device": device}
-            print(json.dumps({**document, "items": rows, **totals}, indent=1))
-            return
-        print(f"scale {plan.scale.name}: {plan.scale.title}; seeds {', '.join(map(str, plan.seeds))}")
-        print(f"{'item':<18}{'cells':>6}{'runs':>6}{'hours':>8}{'eval':>6}  title")
-        for row in rows:
-            numbers = f"{row['cells']:>6}{row['runs']:>6}{hours_text(row['hours']):>8}{row['evaluations']:>6}"
-            print(f"{row['item']:<18}{numbers}  {row['title']}")
-        asked = sum(row["runs"] for row in rows)
         print(
-            f"{len(rows)} items ask for {asked} runs; {totals['runs']} are distinct, on {totals['stores']} tokenised"
-            f" columns, evaluated as {totals['encoders']} encoders"
+            json.dumps(document, indent=1)
+            if arguments.json
+            else "\n".join(plan_lines(plan, document, wanted))
         )
-        print(f"estimated training time of the distinct runs: {hours_text(totals['hours'])} h on {device}")
-        if searched:
-            hours = hours_text(plan.hours(plan.runs.keys() - searched))
-            print(f"without the {len(searched)} runs that only searches ask for: {hours} h")
-        if totals["released"]:
-            print(
-                f"without any training: {totals['released']} encoders as others released them (snakemake released)"
-            )
-        if wanted:
-            print(f"{amounts_text(wanted)} (replicse fetch --dry-run lists it)")
-        print("\n".join(notes(plan)), end="\n" if plan.unpinned else "")
 
     return action
+
+
+def plan_lines(plan: Plan, document: Mapping[str, Any], wanted: list[Need]) -> Iterator[str]:
+    """Yield what a plan says: its items in the order of their cost, and what all of it takes."""
+    yield f"scale {plan.scale.name}: {plan.scale.title}; seeds {', '.join(map(str, plan.seeds))}"
+    items = sorted(document["items"], key=lambda row: row["hours"] or 0)
+    parts = (
+        ("without training", [row for row in items if not row["runs"]]),
+        ("trained", [row for row in items if row["runs"] and not row["searched"]]),
+        ("searches over hyper-parameters", [row for row in items if row["searched"]]),
+    )
+    width = max(len(row["item"]) for row in document["items"])
+    for heading, rows in parts:
+        if rows:
+            yield f"{heading:<{max(width, 30)}}{'cells':>6}{'runs':>6}{'hours':>8}{'eval':>6}  title"
+        for row in rows:
+            numbers = f"{row['cells']:>6}{row['runs']:>6}{hours_text(row['hours']):>8}{row['evaluations']:>6}"
+            yield f"  {row['item']:<{max(width, 30) - 2}}{numbers}  {row['title']}"
+    if plan.left_out:
+        yield f"left out: {', '.join(plan.left_out)}: {plan.left_out_text}"
+    asked = sum(row["runs"] for row in document["items"])
+    yield (
+        f"{len(document['items'])} items ask for {asked} runs; {document['runs']} are distinct, on"
+        f" {document['stores']} tokenised columns, evaluated as {document['encoders']} encoders"
+    )
+    yield "what it takes, the cheapest first:"
+    if (released := document["released"])["encoders"]:
+        yield (
+            f"  released: {released['encoders']} encoders as others released them, no training:"
+            f" {interval_text(released)} (replicse run released --scale {plan.scale.name})"
+        )
+    single, found = document["runs"] - document["searched"]["runs"], document["searched"]
+    rest = plan.hours(plan.runs.keys() - plan.searched(), plan.throughput(document["device"]))
+    yield f"  training without searches: {single} runs, {interval_text(hours_facts(rest))}"
+    if found["runs"]:
+        yield f"  searches: {found['runs']} runs more, {interval_text(found)}"
+    evaluation = document["evaluation"]
+    unknown = (
+        f"; {evaluation['unknown']} of unknown size, and MTEB, not counted" if evaluation["unknown"] else ""
+    )
+    if plan.source != "embedded":
+        yield (
+            f"  encoding STS and transfer sentences for all {document['encoders']} encoders:"
+            f" {interval_text(evaluation)}{unknown}"
+        )
+    yield f"  {origin(plan, document)}"
+    if wanted:
+        yield f"{amounts_text(wanted)} (replicse fetch --scale {plan.scale.name} --dry-run lists it)"
+    yield from notes(plan)
+
+
+def origin(plan: Plan, document: Mapping[str, Any]) -> str:
+    """Return where the hours of a plan come from."""
+    if document["measured"]:
+        return f"hours are as measured on {document['device']}, {document['measured']}"
+    return (
+        f"hours are an estimate for {document['device']}, good to a factor of two; replicse benchmark --scale"
+        f" {plan.scale.name} measures this machine"
+    )
+
+
+def evaluation_facts(plan: Plan, encoders: Iterable[str], throughput: Throughput) -> dict[str, Any]:
+    """Return the hours of encoding for evaluations as plain data, and how many encoders are of unknown size."""
+    hours, unknown = plan.evaluation_hours(encoders, throughput)
+    return {**hours_facts(hours), "unknown": unknown}
+
+
+def hours_facts(hours: Interval | None) -> dict[str, Any]:
+    """Return hours and their interval as plain data; None where a size or a speed is not known."""
+    return {"hours": hours and hours.expected, "hours_interval": hours and [hours.low, hours.high]}
+
+
+def interval_text(facts: Mapping[str, Any]) -> str:
+    """Return hours with their interval as text."""
+    if facts["hours"] is None:
+        return "? h (a size, or the speed of a precision, is not known)"
+    low, high = (hours_text(bound) for bound in facts["hours_interval"])
+    return f"{hours_text(facts['hours'])} h ({low} to {high})"
 
 
 def hours_text(hours: float | None) -> str:
@@ -152,7 +251,7 @@ def notes(plan: Plan) -> Iterator[str]:
     """Yield what a person should know of a plan: hub artefacts that no commit is known of."""
     if plan.unpinned:
         names = ", ".join(sorted(plan.unpinned))
-        yield f"not pinned to a commit (run replicse lock --write): {names}"
+        yield f"no commit in hub.lock.yaml (replicse lock --write looks it up): {names}"
 
 
 def validate_verb(parser: ArgumentParser) -> Action:
@@ -168,8 +267,9 @@ def validate_verb(parser: ArgumentParser) -> Action:
         claims = study_claims(papers, papers)
         for scale in scales:
             check_parts(scale, papers, workflow)
+        by_name = {key: tuple(paper.items) for key, paper in papers.items()}
         for scale in scales:
-            everything = Config(scale=scale.name, papers="all", seeds=(0,), adjudicate="all")
+            everything = Config(scale=scale.name, papers=by_name, seeds=(0,), adjudicate="all")
             plan = plan_of(everything, papers, workflow)
             if scale.comparable:
                 problem = next(unchanged_variants(plan), None)
@@ -228,38 +328,39 @@ def status_verb(parser: ArgumentParser) -> Action:
         broken = {file: problem for file in every if (problem := broken_evaluation(plan, file))}
         from replicse.report.formats.terminal import room
 
+        jobs = Jobs(plan)
+        states = {file: "failed" if file in broken else jobs.state(file) for file in every}
         rows = []
         for item, own in files.items():
-            done = sum(not plan.paths.missing(file) and file not in broken for file in own)
             table = not plan.paths.missing(plan.paths.table(item))
-            rows.append({"item": item, "evaluations": len(own), "done": done, "tabulated": table})
+            counts = Counter(states[file] for file in own)
+            told = {state: counts[state] for state in STATES}
+            rows.append({"item": item, "evaluations": len(own), **told, "tabulated": table})
         machines = study_machines(plan, Evaluations(plan.paths))
         total = {
             "evaluations": len(every),
-            "done": sum(not plan.paths.missing(file) and file not in broken for file in every),
+            **{state: sum(found == state for found in states.values()) for state in STATES},
             "runs": len(plan.runs),
             "trained": sum(not plan.paths.missing(plan.paths.run(run, "metrics.json")) for run in plan.runs),
         }
-        jobs = Jobs(plan)
-        begun = [job for job in jobs.all if jobs.began(job)]
-        state = "running" if begun and at_work(Path.cwd()) else "failed"
+        begun = {job: jobs.running(job) for job in jobs.all if jobs.began(job)}
         if arguments.json:
             made = [{"machine": str(machine), "records": count} for machine, count in machines.items()]
             told = {"items": rows, "machines": made, "broken": list(broken.values()), "total": total}
-            told[state] = [str(job) for job in begun]
+            told["running"] = [{"job": str(job), **beat} for job, beat in begun.items() if beat]
+            told["failed"] = [str(job) for job, beat in begun.items() if not beat]
             print(json.dumps({"scale": plan.scale.name, **told}, indent=1))
             return
         print(f"scale {plan.scale.name}")
         for row in rows:
-            made = "tabulated" if row["tabulated"] else "not tabulated"
-            print(f"{row['item']:<18}{row['done']:>5} of {row['evaluations']:>4} evaluations, {made}")
-        print(
-            f"{'total':<18}{total['done']:>5} of {total['evaluations']:>4} evaluations,"
-            f" {total['trained']:,} of {total['runs']:,} runs trained"
-        )
+            print(status_line(row["item"], row, "tabulated" if row["tabulated"] else "not tabulated"))
+        print(status_line("total", total, f"{total['trained']:,} of {total['runs']:,} runs trained"))
         width = room()
-        for job in begun:
-            print(shortened(f"{state}: {job}, {minutes(job.age)}: {job.tail[-1] if job.tail else ''}", width))
+        for job, beat in begun.items():
+            state, last = "running" if beat else "failed", job.tail[-1] if job.tail else ""
+            where = f" on {beat['host']}" if beat else ""
+            told = progress_text(beat or {}) or last
+            print(shortened(f"{state}: {job}{where}, {minutes(job.age)}: {told}", width))
         if machines:
             print(f"mixed: made on {len(machines)} machines" if len(machines) > 1 else "made on one machine")
         for machine, count in machines.items():
@@ -268,6 +369,13 @@ def status_verb(parser: ArgumentParser) -> Action:
             print(f"broken: {problem}")
 
     return action
+
+
+def status_line(name: str, counts: dict[str, Any], more: str) -> str:
+    """Return how many evaluations are done, and of the others how many run, failed or wait."""
+    others = [f"{counts[state]} {state}" for state in STATES[1:] if counts[state]]
+    done = f"{name:<18}{counts['done']:>5} of {counts['evaluations']:>4} evaluations"
+    return ", ".join([done, *others, more])
 
 
 def minutes(seconds: float) -> str:

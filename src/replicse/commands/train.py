@@ -1,13 +1,19 @@
 """The verb that trains one run."""
 
+import json
 import logging
 import resource
 import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from replicse.commands import Action, json_mapping
+from replicse.errors import BadInput
 from replicse.files import read_json, write_json
+
+if TYPE_CHECKING:
+    from replicse.training.processes import Processes
 
 log = logging.getLogger(__name__)
 
@@ -27,31 +33,67 @@ def train_verb(parser: ArgumentParser) -> Action:
     parser.add_argument(
         "--threads", type=int, default=1, help="CPU threads; part of the provenance (default 1)"
     )
+    parser.add_argument(
+        "--processes",
+        type=int,
+        default=1,
+        help="processes that share each batch, one a GPU (default 1, or those of torchrun); same gradients",
+    )
+    parser.add_argument(
+        "--chunk",
+        type=int,
+        default=0,
+        help="encode at most so many rows at a time, to save memory; same gradients",
+    )
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
 
     def action(arguments: Namespace) -> None:
-        import torch
+        from replicse.training.processes import started
 
-        from replicse.commands.prepare import data_folder
-        from replicse.devices import device_for
-        from replicse.provenance import computed, provenance
-        from replicse.training.loop import TrainJob, train
-
-        start = time.monotonic()
-        torch.set_num_threads(arguments.threads)
-        job = TrainJob.read(arguments.job)
-        write_json(arguments.out / "spec.json", arguments.job)
-        device = device_for(arguments.device)
-        machine = computed(device, job.spec.precision)
-        trainer = train(job, data_folder(arguments.data), arguments.out, arguments.state, device, machine)
-        facts = {**machine, "resumed_from": [other for other in trainer.machines if other != machine]}
-        stores = {store.name: read_json(store / "store.json")["sha256"] for store in job.stores}
-        write_json(arguments.out / "provenance.json", provenance(run_id=job.run_id, stores=stores, **facts))
-        cost = _cost(time.monotonic() - start)
-        write_json(arguments.out / "cost.json", cost)
-        log.info("wrote=%s seconds=%.1f", arguments.out, cost["seconds"])
+        if arguments.processes < 0 or arguments.chunk < 0:
+            raise BadInput(
+                f"--processes {arguments.processes} --chunk {arguments.chunk}: expected no less than 0"
+            )
+        with started(arguments.processes, _words(arguments)) as processes:
+            _train(arguments, processes)
 
     return action
+
+
+def _words(arguments: Namespace) -> list[str]:
+    """Return the words of the command line that say the same."""
+    named = {name: value for name, value in vars(arguments).items() if value is not None}
+    named["job"] = json.dumps(arguments.job)
+    return ["train", *(f"--{name}={value}" for name, value in named.items())]
+
+
+def _train(arguments: Namespace, processes: "Processes") -> None:
+    """Train the run of a job; of several processes the first writes."""
+    import torch
+
+    from replicse.commands.prepare import data_folder
+    from replicse.devices import device_for
+    from replicse.provenance import computed, provenance
+    from replicse.training.loop import TrainJob, train
+    from replicse.training.parts import Parts
+
+    start = time.monotonic()
+    torch.set_num_threads(arguments.threads)
+    job, parts = TrainJob.read(arguments.job), Parts(processes, arguments.chunk or None)
+    if processes.rank == 0:
+        write_json(arguments.out / "spec.json", arguments.job)
+    device = device_for(arguments.device)
+    machine = computed(device, job.spec.precision) | parts.record()
+    root = data_folder(arguments.data)
+    trainer = train(job, root, arguments.out, arguments.state, device, machine, parts=parts)
+    if processes.rank:
+        return
+    facts = {**machine, "resumed_from": [other for other in trainer.machines if other != machine]}
+    stores = {store.name: read_json(store / "store.json")["sha256"] for store in job.stores}
+    write_json(arguments.out / "provenance.json", provenance(run_id=job.run_id, stores=stores, **facts))
+    cost = _cost(time.monotonic() - start)
+    write_json(arguments.out / "cost.json", cost)
+    log.info("wrote=%s seconds=%.1f", arguments.out, cost["seconds"])
 
 
 def _cost(seconds: float) -> dict[str, float]:

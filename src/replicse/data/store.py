@@ -54,12 +54,13 @@ def write_store(
 
     `change` makes the ids of a row out of its number, its ids, and 1 at the special ones among them.
     The same texts and tokenizer give the same bytes. `store.json` is written last: a folder without it is
-    not a store. Raises BadInput where there are no texts.
+    not a store. Raises BadInput where there are no texts, or not as many as the corpus of the spec has rows.
     """
     folder = Path(folder)
     tokenizer = load_tokenizer(tokenizer_file, max_length)
     if not texts:
         raise BadInput(f"{folder}: the corpus has no rows; check the files and filters of {dict(spec)}")
+    _check_rows(folder, len(texts), spec)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / RECORD).unlink(missing_ok=True)
     tokens, lengths = _tokenised(tokenizer, texts, change)
@@ -102,9 +103,22 @@ def open_store(folder: Path) -> TokenColumn:
         tokens, offsets, labels = arrays[TOKENS], arrays[OFFSETS], arrays.get(LABELS)
     except (ValueError, EOFError, KeyError, TypeError) as error:
         raise _broken(folder, " ".join(str(error).split())) from None
-    if len(offsets) != rows + 1 or len(tokens) != count or offsets[-1] != len(tokens):
+    labelled = rows if labels is None else len(labels)
+    if len(offsets) != rows + 1 or labelled != rows or len(tokens) != count or offsets[-1] != len(tokens):
         raise _broken(folder, f"{len(offsets) - 1} rows and {len(tokens)} tokens do not fit {RECORD}")
+    _check_rows(folder, rows, record.get("spec", {}))
     return TokenColumn(tokens, offsets, labels)
+
+
+def _check_rows(folder: Path, rows: int, spec: Mapping[str, Any]) -> None:
+    """Raise BadInput where a store has other rows than its spec says of the corpus."""
+    corpus = spec.get("corpus", {})
+    expected = None if corpus.get("about") else corpus.get("rows")
+    if expected not in (None, rows):
+        raise BadInput(
+            f"{folder}: {rows:,} rows, but its spec expects {expected:,} of corpus {corpus['name']}; delete the folder"
+            " and run the prepare stage again"
+        )
 
 
 def _broken(folder: Path, why: str) -> BadInput:

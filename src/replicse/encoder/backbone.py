@@ -2,10 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from torch import Tensor, nn
 
@@ -42,6 +43,13 @@ class Hidden:
     def last(self) -> Tensor:
         """Return the last of the states asked for."""
         return self.states[-1]
+
+
+class Masks(Protocol):
+    """Dropout masks of a whole batch that is encoded in parts."""
+
+    def of_rows(self, rows: Tensor) -> AbstractContextManager[None]:
+        """Let the encoder use the masks of some rows, by their numbers, while the block runs."""
 
 
 class Backbone(nn.Module, ABC):
@@ -86,6 +94,10 @@ class Backbone(nn.Module, ABC):
     @abstractmethod
     def set_dropout(self, hidden: float, attention: float) -> None:
         """Change the dropout rates of the hidden values and of the attention weights."""
+
+    def masks(self, batch: TokenBatch) -> "Masks | None":
+        """Return the dropout masks of a whole batch, for parts of it; None where layers can only draw their own."""
+        return None
 
     @abstractmethod
     def token_logits(self, states: Tensor, shortlist: Tensor | None = None) -> Tensor:

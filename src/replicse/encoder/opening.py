@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from replicse.encoder.backbone import Backbone
-from replicse.encoder.stored import read_config
+from replicse.encoder.stored import check_folder, read_config
 from replicse.registry.encoders import Engine
 
 # Families of the packed engine; all others go through `transformers`.
@@ -14,9 +14,10 @@ def open_backbone(folder: Path, engine: Engine = "auto", tokenizer: Path | None 
     """Return the encoder of a Hugging Face folder: fp32, on the CPU, in training mode.
 
     `tokenizer` is its tokenizer.json, if that is not in the folder. Raises MissingData where a file is absent and
-    BadInput where the engine cannot read the encoder.
+    BadInput where the engine cannot read the encoder, or a run has recorded it otherwise.
     """
     folder = Path(folder)
+    check_folder(folder)
     packed = read_config(folder).get("model_type") in PACKED if engine == "auto" else engine == "packed"
     if packed:
         from replicse.encoder.packed.checkpoints import load_packed as load

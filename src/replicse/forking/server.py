@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from replicse.forking import DECLINED, JOB, LENGTH, TAKEN, identity
-from replicse.provenance import SETTINGS
+from replicse.machine import SETTINGS
 
 log = logging.getLogger(__name__)
 

@@ -169,12 +169,18 @@ SIZES = {
 }
 
 
-def weight_bytes(hub: str) -> int | None:
-    """Return about how many bytes the fp32 weights of a hub encoder have, by the size in its name; None for no such."""
+def size_of(hub: str) -> tuple[int, int] | None:
+    """Return layers and width of a hub encoder, by the size in its name; None for no such."""
     name = hub.rpartition("/")[2].lower()
     near = [key for key in SIZES if key.lower() in name or key.removesuffix("-uncased") in name]
-    if not near:
+    return SIZES[max(near, key=len)] if near else None
+
+
+def weight_bytes(hub: str) -> int | None:
+    """Return about how many bytes the fp32 weights of a hub encoder have; None where its name holds no size."""
+    size = size_of(hub)
+    if size is None:
         return None
-    layers, width = SIZES[max(near, key=len)]
-    vocabulary = 50_265 if "roberta" in name else 30_522
+    layers, width = size
+    vocabulary = 50_265 if "roberta" in hub.rpartition("/")[2].lower() else 30_522
     return 4 * (12 * layers * width**2 + (vocabulary + 512) * width)

@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from replicse.errors import Failed, MissingData
-from replicse.files import write_text, written_aside
-from replicse.report.content.contents import Finding, Page, make_report
+from replicse.files import write_rows, write_text, written_aside
+from replicse.report.content.contents import Finding, Page, Report, make_report
 from replicse.report.formats import html, latex, markdown
 from replicse.study.results.table import ItemResult
+from replicse.study.results.tabulate import FIELDS, table_rows
 
 ENGINES = ("pdflatex", "xelatex", "lualatex", "tectonic")
+TABLES = ("tex", "md", "csv")
 PASSES, TIMEOUT = 4, 600
 log = logging.getLogger(__name__)
 
@@ -36,7 +38,7 @@ def write_report(
     drawings: Mapping[str, Path] | None = None,
     findings: Sequence[Finding] = (),
 ) -> list[Path]:
-    """Write report.md, report.tex, report.html, an HTML page per paper and, with a TeX engine, report.pdf.
+    """Write report.md, report.tex, report.html, a page per paper, the tables and, with a TeX engine, report.pdf.
 
     Returns what was written. report.html holds the first screen, what is drawn from all items, and links to the papers.
     Items keep their order within their paper; `pages` hold what is drawn from all of them (claims, audit), `findings`
@@ -61,6 +63,7 @@ def write_report(
     write_text(folder / "report.md", markdown.document(report, pictures(partial(_relative, folder, "svg"))))
     write_text(folder / "report.tex", latex.document(report, pictures(partial(_relative, folder, "pdf"))))
     written = [*(folder / f"report.{kind}" for kind in ("md", "tex", "html")), *papers]
+    written += write_tables(folder / "tables", report)
     engine = find_engine()
     if engine:
         compile_latex(folder / "report.tex", engine, study.get("generated", ""))
@@ -68,7 +71,22 @@ def write_report(
     else:
         log.warning("event=no-pdf reason=no-engine looked_for=%s", ",".join(ENGINES))
     seconds = time.monotonic() - start
-    log.info("event=report items=%d files=%s seconds=%.1f", len(items), ",".join(map(str, written)), seconds)
+    log.info(
+        "event=report items=%d folder=%s files=%d seconds=%.1f", len(items), folder, len(written), seconds
+    )
+    return written
+
+
+def write_tables(folder: Path, report: Report) -> list[Path]:
+    r"""Write each item as `<paper>/<item>.tex` to \input (its macros in macros.tex), .md and .csv; return the paths."""
+    written = [folder / "macros.tex"]
+    write_text(written[0], latex.macros())
+    for entry in (entry for section in report.sections for entry in section.entries):
+        paths = {kind: folder / f"{entry.item.item}.{kind}" for kind in TABLES}
+        write_text(paths["tex"], latex.table(entry))
+        write_text(paths["md"], markdown.table(entry))
+        write_rows(paths["csv"], FIELDS, table_rows(entry.item))
+        written += paths.values()
     return written
 
 

@@ -1,8 +1,11 @@
 """Figures from tidy data, each as SVG, PNG and PDF with reproducible bytes, and its data beside it as CSV."""
 
+import re
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +13,7 @@ import numpy as np
 
 from replicse.errors import BadInput, nearest
 from replicse.files import write_rows, written_aside
-from replicse.report.content.records import SOURCES
+from replicse.report.content.records import PLANE, SOURCES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,9 +29,19 @@ TEXTS = ("method", "step", "source", "label", "encoder", "group", "row", "column
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
+# What labels say of their method; its place is its look, one colour and one marker in every figure.
+METHODS = (
+    r"(?<!\bsup\. )simcse", "no dropout", "delete one word", "fixed", "synonym", "barlow twins", "vicreg", "diffcse",
+    r"crop 10\b", r"crop 20\b", r"crop 30\b", r"deletion 10\b", r"deletion 20\b", r"deletion 30\b",
+    r"avg\.", r"(?<!s)bert.*flow", "mlm", r"sbert(?!.*(flow|whitening))", r"(?<!s)bert.*whitening", "sbert.*flow",
+    "sbert.*whitening", r"\bsup\. simcse",
+)  # fmt: skip
+FILLS = ("full", "left", "bottom", "right")
 INK, QUIET, PALE = "#1c2126", "#5b6670", "#b9c2ca"
 WIDTH, LABEL, TITLE = 6.4, 34, 26
 SPAN_BINS = 50
+# Panels share an axis where each of them fills at least this part of it.
+LEAST_SHARE = 0.2
 STYLE = Path(__file__).with_name("formats") / "templates" / "figures.mplstyle"
 METADATA = {
     "svg": {"Date": None, "Creator": "replicse"},
@@ -67,18 +80,25 @@ def frame(records: Records) -> "DataFrame":
 def trajectory(records: "DataFrame", caveat: str = "") -> "Figure":
     """Draw alignment against uniformity over training, one line per method with arrows along it.
 
-    Records, in the order of training: method, step, alignment, uniformity, source (reported or reproduced).
+    Records, in the order of training: method, step, alignment, uniformity, source (reported or reproduced), seeds:
+    where those are too few for an interval, the place of each as `uniformity,alignment`; shown of the last step.
     """
-    looks = {method: _line_style(place) for place, method in enumerate(records["method"].unique())}
+    looks = method_looks(records["method"].unique())
     figure, panels = _panels_by_source(records, caveat)
+    paths = set()
     for axes, part in panels:
         for method, points in part.groupby("method", sort=False):
             _path(axes, points["uniformity"].to_numpy(), points["alignment"].to_numpy(), looks[method])
+            _seeds_in_plane(axes, points["seeds"].iloc[-1], looks[method]["color"])
+            paths |= {method} if len(points) > 1 else set()
     ends = {"color": QUIET, "linestyle": "", "marker": "o"}
+    lines = {method: look if method in paths else {**look, "linestyle": ""} for method, look in looks.items()}
+    start = _handle(label="start", markerfacecolor="white", markersize=7.5, **ends)
     handles = [
-        *(_handle(label=method, **look) for method, look in looks.items()),
-        _handle(label="start", markerfacecolor="white", markersize=7.5, **ends),
+        *(_handle(label=method, **look) for method, look in lines.items()),
+        *([start] if paths else []),
         _handle(label="final", markeredgecolor=INK, markersize=8.5, **ends),
+        *_seeds_handle(records),
     ]
     figure.legend(handles=handles, loc="outside lower left", ncols=4)
     return figure
@@ -87,7 +107,8 @@ def trajectory(records: "DataFrame", caveat: str = "") -> "Figure":
 def scatter(records: "DataFrame", caveat: str = "") -> "Figure":
     """Draw encoders in the plane of alignment and uniformity, coloured by score.
 
-    Records: label, alignment, uniformity, score (None where missing), metric (of the score), source.
+    Records: label, alignment, uniformity, score (None where missing), metric (of the score), source, seeds as for
+    `trajectory`.
     """
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
@@ -99,9 +120,13 @@ def scatter(records: "DataFrame", caveat: str = "") -> "Figure":
         faces = [PALE if np.isnan(score) else colours.to_rgba(score) for score in part["score"]]
         look = {"s": 46, "edgecolor": INK, "linewidth": 0.6, "zorder": 3}
         axes.scatter(part["uniformity"], part["alignment"], c=faces, **look)
+        for seeds in part["seeds"]:
+            _seeds_in_plane(axes, seeds, QUIET)
         axes.margins(0.16)
     if scores.notna().any():
         figure.colorbar(colours, ax=[axes for axes, _ in panels], label=records["metric"].iloc[0], aspect=30)
+    if handles := _seeds_handle(records):
+        figure.legend(handles=handles, loc="outside lower left")
     figure.draw_without_rendering()
     for axes, part in panels:
         _label_points(axes, part)
@@ -112,9 +137,10 @@ def spectrum(records: "DataFrame", caveat: str = "") -> "Figure":
     """Draw singular values, the largest scaled to 1, one line per encoder. Records: encoder, index, value."""
     figure = _figure(3.6)
     axes = figure.subplots()
+    looks = method_looks(records["encoder"].unique())
     for place, (encoder, points) in enumerate(records.groupby("encoder", sort=False)):
         marks = (0.03 * place, 0.2)
-        axes.plot(points["index"], points["value"], label=encoder, markevery=marks, **_line_style(place))
+        axes.plot(points["index"], points["value"], label=encoder, markevery=marks, **looks[encoder])
     axes.set_title(caveat, **CAVEAT)
     axes.set(xlabel="index of the singular value", ylabel="singular value / largest", ylim=(0, None))
     axes.legend()
@@ -132,6 +158,7 @@ def density(records: "DataFrame", caveat: str = "", own_scales: bool = False) ->
     lowest = records["cosine"][records["density"] > 0].min()
     shown = records[~(records["cosine"] < lowest)]
     encoders = list(shown.groupby("encoder", sort=False))
+    looks = method_looks(encoder for encoder, _ in encoders)
     columns = min(3, len(encoders))
     rows = -(-len(encoders) // columns)
     figure = _figure(0.5 + 2.2 * rows)
@@ -142,7 +169,7 @@ def density(records: "DataFrame", caveat: str = "", own_scales: bool = False) ->
         if own_scales:
             part = _own_span(part)
             axes.set_xlabel("own scale")
-        _ridges(axes, part, groups)
+        _ridges(axes, part, groups, looks[encoder]["color"])
         axes.set_title("\n".join(filter(None, [textwrap.fill(encoder, TITLE), caveat])))
         axes.tick_params(labelbottom=own_scales or place + columns >= len(encoders))
     figure.supxlabel("cosine similarity", fontsize=8.5, color=INK)
@@ -155,13 +182,15 @@ def profile(records: "DataFrame", caveat: str = "") -> "Figure":
 
     Records, in the order of the rows: row, reported, reproduced, low, high (None where missing), metric, and seeds:
     those that are too few for an interval, a space between them. Rows whose names are numbers (`0.1`, `p = 0.1`) are
-    joined by lines; others (`Fixed 0.1`) stand alone. Where records have a group, each has a panel, on one scale.
+    joined by lines; others (`Fixed 0.1`) stand alone. Where records have a group, each has a panel, on one scale where
+    its shape stays readable.
     """
     parts = _panels(records)
     columns = min(2, len(parts))
     rows = -(-len(parts) // columns)
     figure = _figure(0.5 + 2.8 * rows)
-    grid = figure.subplots(rows, columns, sharey=True, squeeze=False).flat
+    shared = _fill_one_axis([part[list(SOURCES)].to_numpy() for _, part in parts])
+    grid = figure.subplots(rows, columns, sharey=shared, squeeze=False).flat
     for axes in grid[len(parts) :]:
         axes.set_axis_off()
     for place, (axes, (group, part)) in enumerate(zip(grid, parts, strict=False)):
@@ -172,27 +201,32 @@ def profile(records: "DataFrame", caveat: str = "") -> "Figure":
         _beside(axes, part, upright=True)
         axes.set_xticks(part.index, part["row"])
         axes.set_title("\n".join(filter(None, [group, caveat])), **({} if group else CAVEAT))
-        axes.set(ylabel="" if place % columns else records["metric"].iloc[0])
+        scale = "" if shared else " on its own scale"
+        axes.set(ylabel="" if place % columns and shared else records["metric"].iloc[0] + scale)
         axes.margins(x=0.06)
+    _legend(figure, records)
     return figure
 
 
 def bars(records: "DataFrame", caveat: str = "") -> "Figure":
     """Draw a column row by row: the reported point, ours and its interval. Records as for `profile`."""
     parts = _panels(records)
-    rows = max((part for _, part in parts), key=len)["row"]
+    rows = list(max((part for _, part in parts), key=len)["row"])
     labels = {row: textwrap.fill(row, LABEL) for row in rows}
     tallest = max(label.count("\n") + 1 for label in labels.values())
-    figure = _figure(0.9 + len(rows) * (0.14 + 0.14 * tallest))
+    figure = _figure(1.1 + len(rows) * (0.14 + 0.14 * tallest))
     for axes, (_, part) in zip(
         figure.subplots(1, len(parts), sharey=True, squeeze=False)[0], parts, strict=True
     ):
-        part = part.reset_index(drop=True)
+        # A panel that lacks a row leaves its place empty.
+        whole = len(part) == len(rows)
+        part = part.set_axis(range(len(rows)) if whole else list(map(rows.index, part["row"])))
         axes.hlines(part.index, part["reported"], part["reproduced"], color=QUIET, linewidth=0.8, zorder=1)
         _beside(axes, part, upright=False)
-        axes.set_yticks(part.index, [labels[row] for row in part["row"]])
+        axes.set_yticks(range(len(rows)), [labels[row] for row in rows])
         axes.set_title(caveat, **CAVEAT)
-        axes.set(xlabel=part["metric"].iloc[0], ylim=(len(part) - 0.4, -0.6))
+        axes.set(xlabel=part["metric"].iloc[0], ylim=(len(rows) - 0.4, -0.6))
+    _legend(figure, records)
     return figure
 
 
@@ -227,6 +261,7 @@ DRAWERS: dict[str, Callable[["DataFrame", str], "Figure"]] = {
     "heat": heat,
 }
 # Where a label may stand beside its point, the nearest first: how far away, and which end of it is nearest.
+NEAR = 9
 SPOTS = [
     {"position": (x * reach, y * reach), "ha": horizontal, "va": vertical}
     for reach in (6, 12, 20, 30)
@@ -245,6 +280,8 @@ SPOTS = [
 # What a panel of one kind of points says of its scale stands above it, to the right.
 CAVEAT: dict[str, Any] = {"loc": "right", "fontsize": 8, "color": QUIET}
 LOOKS = (("reported", QUIET, "s", False), ("reproduced", COLOURS[0], "o", True))
+ONE_MORE = {"color": COLOURS[0], "linewidth": 5, "alpha": 0.25}
+ONE_SEED = {"color": COLOURS[0], "marker": "o", "markersize": 4, "markerfacecolor": "none", "linestyle": ""}
 
 
 def _figure(height: float) -> "Figure":
@@ -262,12 +299,13 @@ def _panels(records: "DataFrame") -> "list[tuple[str, DataFrame]]":
 
 
 def _panels_by_source(records: "DataFrame", caveat: str) -> "tuple[Figure, list[tuple[Axes, DataFrame]]]":
-    """Return a figure with one plane per source, on shared axes so that they can be compared."""
+    """Return a figure with one plane per source, on shared axes where the shapes stay readable."""
     parts = list(records.groupby("source", sort=False))
+    shared = all(_fill_one_axis([part[name].to_numpy() for _, part in parts]) for name in PLANE)
     figure = _figure(4.0)
-    grid = figure.subplots(1, len(parts), sharex=True, sharey=True, squeeze=False).flat
+    grid = figure.subplots(1, len(parts), sharex=shared, sharey=shared, squeeze=False).flat
     for axes, (source, _) in zip(grid, parts, strict=True):
-        axes.set_xlabel("uniformity (lower is better)")
+        axes.set_xlabel("uniformity (lower is better)" + ("" if shared else "\non its own scales"))
         title = source if source in SOURCES else f"reproduced: {source[0].lower()}{source[1:]}"
         lines = [
             textwrap.fill(title, TITLE) if len(parts) > 1 else "",
@@ -278,12 +316,35 @@ def _panels_by_source(records: "DataFrame", caveat: str) -> "tuple[Figure, list[
     return figure, [(axes, part) for axes, (_, part) in zip(grid, parts, strict=True)]
 
 
-def _line_style(place: int) -> dict[str, Any]:
+def _fill_one_axis(parts: Sequence[np.ndarray]) -> bool:
+    """Return whether the values of every panel fill enough of one axis for all; a single value always does."""
+    spans = [np.nanmax(part) - np.nanmin(part) for part in parts]
+    whole = max(map(np.nanmax, parts)) - min(map(np.nanmin, parts))
+    return all(span >= LEAST_SHARE * whole or not span for span in spans)
+
+
+def method_looks(labels: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return the style of each label: that of its method; of several of one method the dashes and the filling differ.
+
+    A label of no known method takes a look that none of these has.
+    """
+    others, seen, looks = count(len(METHODS)), Counter[int](), {}
+    for label in labels:
+        known = (place for place, method in enumerate(METHODS) if re.search(method, label, re.IGNORECASE))
+        place = next(known, None)
+        place = next(others) if place is None else place
+        looks[label] = _line_style(place, seen[place])
+        seen[place] += 1
+    return looks
+
+
+def _line_style(place: int, again: int) -> dict[str, Any]:
     return {
         "color": COLOURS[place % len(COLOURS)],
         # A colour that comes round again comes with another marker, so that single points differ too.
         "marker": MARKERS[(place + place // len(COLOURS)) % len(MARKERS)],
-        "linestyle": DASHES[place // len(COLOURS) % len(DASHES)],
+        "linestyle": DASHES[(place // len(COLOURS) + again) % len(DASHES)],
+        "fillstyle": FILLS[again % len(FILLS)],
     }
 
 
@@ -315,29 +376,47 @@ def _arrow_places(x: np.ndarray, y: np.ndarray) -> list[int]:
 
 
 def _beside(axes: "Axes", records: "DataFrame", upright: bool) -> None:
-    """Draw reported and reproduced points with the interval of one more run or the seeds, and the legend of all."""
+    """Draw reported and reproduced points with the interval of one more run or the seeds."""
     lines = axes.vlines if upright else axes.hlines
-    interval = {"color": COLOURS[0], "linewidth": 5, "alpha": 0.25}
-    lines(records.index, records["low"], records["high"], zorder=1, **interval)
-    seed = {"color": COLOURS[0], "marker": "o", "markersize": 4, "markerfacecolor": "none", "linestyle": ""}
+    lines(records.index, records["low"], records["high"], zorder=1, **ONE_MORE)
     for place, seeds in records["seeds"].items():
         values = [float(text) for text in seeds.split()]
         places = [place] * len(values)
-        axes.plot(*((places, values) if upright else (values, places)), zorder=2, **seed)
-    handles = []
-    for source, colour, marker, fill in LOOKS:
+        axes.plot(*((places, values) if upright else (values, places)), zorder=2, **ONE_SEED)
+    for source, style in _source_styles().items():
         x, y = (records.index, records[source]) if upright else (records[source], records.index)
-        style = {"color": colour, "marker": marker, "linestyle": ""}
-        style["markerfacecolor"] = colour if fill else "white"
         axes.plot(x, y, markersize=6, zorder=3, **style)
-        if records[source].notna().any():
-            handles.append(_handle(label=source, **style))
-    if records["low"].notna().any():
-        handles.append(_handle(label="one more run (95%)", **interval))
-    if records["seeds"].any():
-        handles.append(_handle(label="one seed", **seed))
-    if not axes.figure.legends:
-        axes.figure.legend(handles=handles, loc="outside lower left", ncols=3)
+
+
+def _source_styles() -> dict[str, dict[str, Any]]:
+    return {
+        source: {
+            "color": colour,
+            "marker": marker,
+            "linestyle": "",
+            "markerfacecolor": colour if fill else "white",
+        }
+        for source, colour, marker, fill in LOOKS
+    }
+
+
+def _legend(figure: "Figure", records: "DataFrame") -> None:
+    """Put what any panel shows of reported, reproduced, intervals and seeds into one legend."""
+    shown = {name: records[name].notna().any() for name in (*SOURCES, "low")}
+    handles = [_handle(label=source, **style) for source, style in _source_styles().items() if shown[source]]
+    handles += [_handle(label="one more run (95%)", **ONE_MORE)] if shown["low"] else []
+    handles += [_handle(label="one seed", **ONE_SEED)] if records["seeds"].any() else []
+    figure.legend(handles=handles, loc="outside lower left", ncols=3)
+
+
+def _seeds_in_plane(axes: "Axes", seeds: str, colour: str) -> None:
+    """Draw each seed of a point, `uniformity,alignment` with a space between them."""
+    for pair in seeds.split():
+        axes.plot(*([float(number)] for number in pair.split(",")), zorder=2, **{**ONE_SEED, "color": colour})
+
+
+def _seeds_handle(records: "DataFrame") -> list[Any]:
+    return [_handle(label="one seed", **{**ONE_SEED, "color": QUIET})] if records["seeds"].any() else []
 
 
 def _own_span(records: "DataFrame") -> "DataFrame":
@@ -351,32 +430,43 @@ def _own_span(records: "DataFrame") -> "DataFrame":
     ].mean()
 
 
-def _ridges(axes: "Axes", records: "DataFrame", groups: Sequence[str]) -> None:
+def _ridges(axes: "Axes", records: "DataFrame", groups: Sequence[str], colour: str) -> None:
     """Draw one filled curve per group, the lowest rating at the bottom, each a little over the one above."""
     highest = records["density"].max() or 1
     for place, group in reversed(list(enumerate(groups))):
         curve = records[records["group"] == group]
         heights, order = place + 1.6 * curve["density"] / highest, len(groups) - place
         axes.fill_between(
-            curve["cosine"], place, heights, color=COLOURS[0], alpha=0.28, linewidth=0, zorder=order
+            curve["cosine"], place, heights, color=colour, alpha=0.28, linewidth=0, zorder=order
         )
-        axes.plot(curve["cosine"], heights, color=COLOURS[0], linewidth=0.9, zorder=order)
+        axes.plot(curve["cosine"], heights, color=colour, linewidth=0.9, zorder=order)
     axes.set_yticks(range(len(groups)), groups)
 
 
 def _label_points(axes: "Axes", records: "DataFrame") -> None:
-    """Name every point where its label hits no other label or point and stays inside the axes."""
+    """Name every point where its label hits no other label or point and stays inside the axes.
+
+    A line leads to a label that stands apart from its point.
+    """
     from matplotlib.transforms import Bbox
 
     points = records[["uniformity", "alignment"]].to_numpy()
     radius = 4 * axes.figure.dpi / 72
-    taken = [Bbox([place - radius, place + radius]) for place in axes.transData.transform(points)]
+    seeds = [pair.split(",") for each in records["seeds"] for pair in each.split()]
+    drawn = axes.transData.transform([*points, *np.array(seeds, dtype=float)])
+    taken = [Bbox([place - radius, place + radius]) for place in drawn]
     for point, name, score in zip(points, records["label"], records["score"], strict=True):
         text = name if np.isnan(score) else f"{name} ({score:.1f})"
         label = axes.annotate(text, point, (0, 0), textcoords="offset points", fontsize=7.5, color=INK)
         label.set_in_layout(False)
-        label.set(**min(SPOTS, key=partial(_crowding, label, taken)))
+        spot = min(SPOTS, key=partial(_crowding, label, taken))
+        label.set(**spot)
         taken.append(label.get_window_extent())
+        if np.hypot(*spot["position"]) > NEAR:
+            start = axes.transData.transform(point)
+            end = start + np.array(spot["position"]) * axes.figure.dpi / 72
+            ends = axes.transData.inverted().transform([start, end])
+            axes.plot(*ends.T, color=QUIET, linewidth=0.5, zorder=1, scalex=False, scaley=False)
 
 
 def _crowding(label: "Text", taken: "Sequence[Bbox]", spot: Mapping[str, Any]) -> float:

@@ -12,19 +12,23 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from replicse import progress
 from replicse.checked import Checked, Text
 from replicse.data.store import open_store
 from replicse.devices import device_for
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.sentence import SentenceEncoder
+from replicse.encoder.stored import check_folder, record_folder
 from replicse.encoder.task_heads import save_task_heads
 from replicse.errors import BadInput, Failed
 from replicse.files import write_json
 from replicse.objective import Objective, Step
 from replicse.study.plan.specs import RunSpec
 from replicse.training.data import TrainingData, in_turn
+from replicse.training.guards import Guard
 from replicse.training.model import open_model
 from replicse.training.optimiser import AdamW
+from replicse.training.parts import Parts
 from replicse.training.ppmi import ppmi_embeddings
 from replicse.training.selection import selection_of
 from replicse.training.state import BrokenState, RunState, StopSignal
@@ -34,7 +38,8 @@ log = logging.getLogger(__name__)
 SAVE_EVERY_SECONDS = 120.0
 # Where that takes more than this share of the time (large encoder, slow disk) it is done less often, a tenth at least.
 SAVE_SHARE, SAVE_LEAST = 0.02, 10
-REPORT_EVERY_SECONDS = 60.0
+# A terminal's line and the heartbeat are renewed so often; to read a loss stalls a GPU.
+TELL_EVERY_SECONDS = {"cpu": 1.0, "cuda": 10.0}
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
@@ -83,6 +88,7 @@ class Source:
 class Trainer:
     """One training run from its first step, or from its last saved state, to its checkpoints on disk.
 
+    `parts` says how batches are split; of several processes the first evaluates and writes.
     `machine` is what `provenance.computed` says of this one; `machines` are all that the run was trained on.
     """
 
@@ -93,6 +99,7 @@ class Trainer:
     device: torch.device = field(default_factory=device_for)
     machine: dict[str, Any] = field(default_factory=dict)
     save_every_seconds: float = SAVE_EVERY_SECONDS
+    parts: Parts = field(default_factory=Parts)
 
     def __post_init__(self) -> None:
         spec = self.job.spec
@@ -101,10 +108,13 @@ class Trainer:
             raise Failed(
                 f"{self.job.run_id}: precision fp16 needs a GPU; say precision: bf16 or fp32 in config.yaml"
             )
+        if self.job.init and spec.init.run:
+            check_folder(self.job.init, spec.init.run)
         self.model = open_model(spec, self.job.init, self.job.tokenizer)
         if spec.init.fresh and spec.init.fresh.embeddings == "ppmi":
             self._set_embeddings()
         self.model.to(self.device)
+        self.model.parts, self.first = self.parts, self.parts.processes.rank == 0
         self.sources = list(self._sources())
         self.objectives = nn.ModuleList(source.objective for source in self.sources)
         self.objectives.to(self.device)
@@ -116,6 +126,7 @@ class Trainer:
         self.generator = torch.Generator().manual_seed(spec.seed)
         # Only fp16 needs loss scaling: bf16 has the range of fp32 (methods 1.4).
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=spec.precision == "fp16")
+        self.guard = Guard(self.job.run_id, self.device, self.scaler.is_enabled())
         self.history: list[dict[str, Any]] = []
         self.best: dict[str, Any] | None = None
         self.machines = [self.machine]
@@ -157,32 +168,39 @@ class Trainer:
         start, step = time.monotonic(), 0
         with StopSignal() as stop:
             step = self._resume()
-            first, spoken, saved = step, time.monotonic(), time.monotonic()
+            self.parts.processes.agree(step)
+            first, told, saved = step, time.monotonic(), time.monotonic()
             pause = self.save_every_seconds
             if step == 0:
                 self._visit(0, loss=None)
             batches = in_turn([source.data for source in self.sources], step, self.steps)
             for place, columns, labels in batches:
-                loss = self._update(step, self.sources[place], columns, labels)
+                loss, norm = self._update(step, self.sources[place], columns, labels)
                 step += 1
+                self.guard.see(step, loss, norm)
                 if self.device.type == "cpu":
-                    self._check(step, loss)
+                    self.guard.check(step, loss)
                 self._visit(step, loss)
                 now = time.monotonic()
-                if stop.asked or now - saved > pause:
-                    self._check(step, loss)
+                stop.asked = self.parts.processes.any(stop.asked)
+                if self.first and (stop.asked or now - saved > pause):
+                    self.guard.check(step, loss)
                     self.state.save(step=step, history=self.history, best=self.best, machines=self.machines)
                     saved = time.monotonic()
                     pause = pause_between_saves(saved - now, self.save_every_seconds)
+                if stop.asked:
+                    self.parts.processes.any(True)  # no one leaves before the first has saved
                     stop.leave_if_asked(step, self.steps)
-                if now - spoken > REPORT_EVERY_SECONDS:
-                    spoken = now
-                    self._report(step, loss, (step - first) / (now - start))
-            if step > first:
-                self._check(step, loss)
-        self._finish(step, time.monotonic() - start, step - first)
+                if step == self.steps or now - told > TELL_EVERY_SECONDS.get(self.device.type, 10.0):
+                    told = now
+                    self._tell(step, loss, (step - first) / max(now - start, 1e-9))
+        if self.first:
+            self._finish(step, time.monotonic() - start, step - first)
 
-    def _update(self, step: int, source: Source, columns: list[TokenBatch], labels: Tensor | None) -> Tensor:
+    def _update(
+        self, step: int, source: Source, columns: list[TokenBatch], labels: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Change the weights by one batch; return its loss and the norm of its gradients before they are clipped."""
         options = self.job.spec.optimisation
         rate = options.learning_rate * schedule(step, self.steps, options.warmup, options.decay)
         self.model.train()
@@ -196,24 +214,22 @@ class Trainer:
             vectors = self.model.vectors(columns, pooling, source.repeated, source.encoded)
             loss = source.objective(Step(vectors, columns, self.model, self.generator, labels))
         self.optimiser.zero_grad()
-        self.scaler.scale(loss).backward()
+        self.scaler.scale(loss / self.parts.processes.count).backward()
+        self.parts.processes.sum_gradients(self.optimiser.parameters)
         self.scaler.unscale_(self.optimiser)
-        torch.nn.utils.clip_grad_norm_(self.optimiser.parameters, options.clip)
+        norm = torch.nn.utils.clip_grad_norm_(self.optimiser.parameters, options.clip)
         self.scaler.step(self.optimiser, rate)
         self.scaler.update()
-        return loss.detach()
-
-    def _check(self, step: int, loss: Tensor) -> None:
-        """Stop a run whose loss is no number any more; reading it stalls a GPU, so not after each step there."""
-        if not math.isfinite(loss):
-            raise Failed(f"{self.job.run_id}: loss {float(loss)} at step {step}; lower the learning rate")
+        return loss.detach(), norm
 
     def _moved(self, columns: list[TokenBatch]) -> list[TokenBatch]:
         moved = {id(column): column.to(self.device) for column in columns}
         return [moved[id(column)] for column in columns]
 
     def _visit(self, step: int, loss: Tensor | None) -> None:
-        """Measure and keep what the spec asks for after `step` updates."""
+        """Measure and keep what the spec asks for after `step` updates; the first of several processes does."""
+        if not self.first:
+            return
         spec = self.job.spec
         if step in spec.trajectory.steps():
             self._save_encoder(f"trajectory/step-{step}")
@@ -221,8 +237,12 @@ class Trainer:
         at_end = spec.selection.at_end and step == self.steps
         if not every or step == 0 or (step % every and not at_end):
             return
-        self._check(step, loss)
+        self.guard.check(step, loss)
         value = self._dev_score()
+        if reason := self.vectors.collapsed():
+            raise Failed(
+                f"{self.job.run_id}: {reason} at step {step}; change the objective or lower the rate"
+            )
         self.history.append({"step": step, "dev": value, "loss": float(loss)})
         log.info("step=%d dev=%s loss=%.4f", step, value, float(loss))
         if value is not None and (self.best is None or value > self.best["dev"]):
@@ -235,6 +255,7 @@ class Trainer:
         trained = encoded and self.job.spec.pooling.train == "cls-head"
         self.model.backbone.save(self.out / name, self.model.head if trained else None)
         save_task_heads(self.out / name, self.model.task_heads)
+        record_folder(self.out / name, self.job.run_id)
 
     def _dev_score(self) -> float | None:
         if self.selection is None:
@@ -254,16 +275,10 @@ class Trainer:
         log.info("resumed step=%d of=%d", found["step"], self.steps)
         return found["step"]
 
-    def _report(self, step: int, loss: Tensor, per_second: float) -> None:
-        self._check(step, loss)
-        log.info(
-            "step=%d of=%d loss=%.4f sentences_per_second=%.0f eta_s=%.0f",
-            step,
-            self.steps,
-            float(loss),
-            per_second * self.job.spec.optimisation.batch_size,
-            (self.steps - step) / max(per_second, 1e-9),
-        )
+    def _tell(self, step: int, loss: Tensor, per_second: float) -> None:
+        self.guard.check(step, loss)
+        rate = per_second * self.job.spec.optimisation.batch_size
+        progress.tell(step, self.steps, float(loss), rate, (self.steps - step) / per_second)
 
     def _finish(self, step: int, seconds: float, done: int) -> None:
         spec = self.job.spec
@@ -302,6 +317,8 @@ def train(*arguments: Any, **options: Any) -> Trainer:
     except BrokenState as error:
         log.warning("event=begun-anew reason=%s", error)
         trainer.state.remove()
+        if trainer.parts.processes.count > 1:  # the others may be elsewhere
+            raise
         trainer = Trainer(*arguments, **options)
         trainer.run()
     return trainer

@@ -2,7 +2,6 @@
 
 import copy
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import torch.nn.functional as F
@@ -17,6 +16,7 @@ from replicse.encoder.pooling import need_of, pool
 from replicse.encoder.task_heads import stored_task_heads, task_heads
 from replicse.registry.encoders import Architecture
 from replicse.study.plan.specs import DropoutRates, RunSpec
+from replicse.training.parts import Parts, encode_in_parts
 
 
 class SentenceModel(nn.Module):
@@ -34,6 +34,7 @@ class SentenceModel(nn.Module):
         if two:
             self.second = nn.ModuleList([copy.deepcopy(backbone), copy.deepcopy(head)])
             self.second[0].drop_token_head()
+        self.parts = Parts()
         self.pooled_rate = 0.0
         self.set_progress(0)
 
@@ -74,29 +75,41 @@ class SentenceModel(nn.Module):
         once = repeated and same_masks and {0, 1} <= set(views)
         encoded = [view for view in views if not (once and view == 1)]
         if self.second is None:
-            found = _encode(self.backbone, self.head, columns, encoded, pooling)
+            found = self._encode(self.backbone, self.head, columns, encoded, pooling)
         else:
-            found = _encode(self.backbone, self.head, columns, [v for v in encoded if v == 0], pooling)
-            found |= _encode(*self.second, columns, [v for v in encoded if v > 0], pooling)
+            found = self._encode(self.backbone, self.head, columns, [v for v in encoded if v == 0], pooling)
+            found |= self._encode(*self.second, columns, [v for v in encoded if v > 0], pooling)
         if self.pooled_rate and self.training:
             found = {view: F.dropout(vectors, self.pooled_rate) for view, vectors in found.items()}
         if once:
             found[1] = found[0]
         return [found.get(view) for view in range(len(columns))]
 
+    def _encode(
+        self,
+        backbone: Backbone,
+        head: SentenceHead,
+        columns: Sequence[TokenBatch],
+        views: Sequence[int],
+        pooling: str,
+    ) -> dict[int, Tensor]:
+        """Return the vectors of some views, all encoded in one batch, or in parts of it."""
+        if not views:
+            return {}
+        columns = [columns[view] for view in views]
+        rows = [column.rows for column in columns]
+        headless = "cls" if pooling == "cls-head" else pooling
 
-def _encode(
-    backbone: Backbone, head: SentenceHead, columns: Sequence[TokenBatch], views: Sequence[int], pooling: str
-) -> dict[int, Tensor]:
-    """Return the vectors of some views, all encoded in one batch."""
-    if not views:
-        return {}
-    columns = [columns[view] for view in views]
-    batch, rows = TokenBatch.concatenate(columns), [column.rows for column in columns]
-    of_views = partial(head.of_views, rows=rows)
-    vectors = pool(backbone(batch, need_of(pooling)), batch, pooling, of_views)
-    parts = vectors.float().split(rows)
-    return dict(zip(views, parts, strict=True))
+        def pooled(batch: TokenBatch) -> Tensor:
+            return pool(backbone(batch, need_of(headless)), batch, headless)
+
+        if self.parts.whole or not self.training:
+            vectors = pooled(TokenBatch.concatenate(columns))
+        else:
+            vectors = encode_in_parts(pooled, columns, self.parts, backbone.masks)
+        if pooling == "cls-head":
+            vectors = head.of_views(vectors, rows)
+        return dict(zip(views, vectors.float().split(rows), strict=True))
 
 
 def open_model(spec: RunSpec, init: Path | None, tokenizer: Path) -> SentenceModel:

@@ -57,12 +57,38 @@ class Section:
 
 
 @dataclass(frozen=True)
+class Step:
+    """One bar of a waterfall, from `start` to `end` with the bounds of its end; `kind` names its looks."""
+
+    label: str
+    text: str
+    start: float
+    end: float
+    kind: str = "variant"
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Waterfall:
+    """How the effects of variants add up to a printed gap, which is the first step."""
+
+    title: str
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
 class Page:
-    """What stands behind the papers: a title, a few sentences, and tables of text such as the claims."""
+    """What stands behind the papers: a title, a few sentences, and tables of text such as the claims.
+
+    `headline` is what the page found, in a sentence; `waterfalls` are drawn above the tables where a format can.
+    """
 
     title: str
     text: tuple[str, ...]
     sheets: tuple[Sheet, ...]
+    headline: str = ""
+    waterfalls: tuple[Waterfall, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -152,6 +178,7 @@ def _facts(study: Mapping[str, Any], items: Sequence[ItemResult]) -> tuple[tuple
     facts = {
         "Scale": study["scale"],
         "Incomplete": study.get("incomplete", ""),
+        "Left out": study.get("left_out", ""),
         "Seeds": ", ".join(map(str, study["seeds"])),
         "Mixed" if len(machines) > 1 else "Made on": mixture(machines) or " ".join(map(str, machines)),
         "Commit": f"{commit}, with uncommitted changes" if commit and study.get("dirty") else commit,

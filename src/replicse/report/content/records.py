@@ -36,19 +36,22 @@ def _trajectory(item: ItemResult) -> Iterator[Record]:
     for column in item.columns:
         if column.step is not None:
             steps.setdefault(column.step, []).append(column)
-    values = _values(item)
+    values, seeds = _values(item), _seeds(item)
     for source in (*SOURCES, *item.variants.values()):
         for row in item.rows:
             for columns in steps.values():
                 found = _measures(values, source, row.id, columns)
                 if found:
                     plane = {name: found[name] for name in PLANE}
-                    yield {"method": row.label, "step": columns[0].id, **plane, "source": source}
+                    each = _pairs(seeds, source, row.id, columns)
+                    yield {
+                        "method": row.label, "step": columns[0].id, **plane, "source": source, "seeds": each,
+                    }  # fmt: skip
 
 
 def _scatter(item: ItemResult) -> Iterator[Record]:
     """Yield alignment, uniformity and a score by source and row: the first score that any row has."""
-    values = _values(item)
+    values, seeds = _values(item), _seeds(item)
     scored = {column for (_, _, column, _), value in values.items() if value is not None}
     scores = [
         _metric(column) for column in item.columns if column.id in scored and _metric(column) not in PLANE
@@ -60,18 +63,28 @@ def _scatter(item: ItemResult) -> Iterator[Record]:
             if found:
                 plane = {name: found[name] for name in PLANE}
                 score = {"score": found.get(metric), "metric": metric}
-                yield {"label": row.label, **plane, **score, "source": source}
+                each = _pairs(seeds, source, row.id, item.columns)
+                yield {"label": row.label, **plane, **score, "source": source, "seeds": each}
 
 
 def _measures(
-    values: Mapping[tuple[str, str, str, str], float | None],
+    values: Mapping[tuple[str, str, str, str], Any],
     source: str,
     row: str,
     columns: Iterable[ColumnHead],
-) -> dict[str, float | None]:
-    """Return a row's numbers by metric; none where a place in the plane is missing."""
+) -> dict[str, Any]:
+    """Return a row's values by metric; none where a place in the plane is missing."""
     found = {_metric(column): values.get((source, row, column.id, column.metric)) for column in columns}
     return {} if None in [found.get(name) for name in PLANE] else found
+
+
+def _pairs(
+    seeds: Mapping[tuple[str, str, str, str], Any], source: str, row: str, columns: Iterable[ColumnHead]
+) -> str:
+    """Return the place of each seed in the plane, `uniformity,alignment`, where they are too few for an interval."""
+    found = _measures(seeds, source, row, columns)
+    pairs = zip(found.get("uniformity", ()), found.get("alignment", ()), strict=False)
+    return " ".join(f"{uniformity!r},{alignment!r}" for uniformity, alignment in pairs)
 
 
 def _profile(item: ItemResult) -> Iterator[Record]:
@@ -145,6 +158,11 @@ def _values(item: ItemResult) -> dict[tuple[str, str, str, str], float | None]:
         if not variant:
             values["reported", *key] = _printed(cell)
     return values
+
+
+def _seeds(item: ItemResult) -> dict[tuple[str, str, str, str], tuple[float, ...]]:
+    """Return the seeds of each cell of ours that has too few for an interval, as `_values` names them."""
+    return {(variant or "reproduced", *key): cell.few for (variant, *key), cell in _cells(item).items()}
 
 
 def _printed(cell: CellResult) -> float | None:

@@ -14,6 +14,7 @@ from replicse.report.content.tables import Grid, Sheet, cell_address, cell_name,
 from replicse.report.formats import templates
 from replicse.report.formats.deltas import deltas_svg
 from replicse.report.formats.prose import html_blocks, html_inline
+from replicse.report.formats.waterfall import waterfall_svg
 
 # Columns that fit beside the labels on a screen and on a printed page, and how many need smaller type.
 COLUMNS, DENSE = 8, 7
@@ -91,6 +92,7 @@ def _environment() -> Environment:
         "blocks": lambda text: Markup(html_blocks(text)),
         "slug": _slug,
         "linked": linked,
+        "waterfall": lambda fall: Markup(waterfall_svg(fall)),
     }
     environment.globals |= {
         "panels": panels,

@@ -4,9 +4,13 @@ import math
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+
+from jinja2 import Environment
 
 from replicse.report.content.cells import ARROW, QUOTED, Shown
-from replicse.report.content.contents import Report
+from replicse.report.content.contents import Entry, Report
 from replicse.report.content.tables import Grid, Heading, Line, Sheet, marks_of, panels
 from replicse.report.formats import templates
 from replicse.report.formats.prose import latex_address, latex_blocks, latex_code, latex_inline, latex_text
@@ -19,7 +23,9 @@ HEADER = 14
 # Physical lines of a table that is kept in one piece.
 WHOLE = 36
 # Where a line may end: behind a space, a hyphen or a slash.
-BREAKS = re.compile(r"(?<=[-/])|\s+")
+BREAKS = re.compile(r"(?<=[-/])|[ \n]+")
+# An interval or the seeds, whose spaces do not break: [−12.2, −8.4], {+1.2, +1.6}.
+INTERVAL = re.compile(r"[\[{][−+\d.,% ]+[\]}]")
 RAGGED = r">{{\raggedright\arraybackslash{more}}}p{{{width:.0f}pt}}"
 
 
@@ -36,15 +42,17 @@ def grid(table: Grid) -> str:
 
 def sheet(table: Sheet) -> str:
     """Return a plain table as LaTeX; columns that do not fit share the width by the length of their text."""
+    table = replace(table, rows=tuple(tuple(map(_kept_whole, row)) for row in table.rows))
     widths = _sheet_widths(table)
-    wraps = any(width is not None for width in widths)
-    # Where rows wrap, a little room says where the next one begins.
-    end = r" \\[2pt]" if wraps else r" \\"
     # Names of cells may break behind a slash.
     rows = [
-        " & ".join(latex_text(text).replace("/", r"/\allowbreak{}") for text in row) + end
+        " & ".join(latex_text(text).replace("/", r"/\allowbreak{}") for text in row) + r" \\"
         for row in table.rows
     ]
+    if any(width is not None for width in widths):
+        # A row whose first cell is blank goes on with what the one above it is of.
+        starts = [place > 0 and bool(row[0]) for place, row in enumerate(table.rows)]
+        rows = [f"\\rowrule\n{row}" if start else row for row, start in zip(rows, starts, strict=True)]
     header = " & ".join(map(latex_text, table.header)) + r" \\"
     kinds = [
         RAGGED.format(more="", width=width) if width is not None else "r" if place in table.numeric else "l"
@@ -55,8 +63,28 @@ def sheet(table: Sheet) -> str:
     return _environment("".join(kinds), [r"\toprule", header], rows, lines) + note
 
 
+def table(entry: Entry) -> str:
+    r"""Return an item's table with its notes as a file to \input; it needs `macros`."""
+    said = (
+        f"% {entry.item.item}: {entry.name}, {entry.item.title}; \\input{{macros}} stands in the preamble.\n"
+    )
+    notes = [rf"{{\footnotesize\noindent {latex_inline(note)}\par}}" for note in entry.notes]
+    return said + grid(entry.grid) + "".join(f"{note}\n" for note in notes)
+
+
+def macros() -> str:
+    """Return what tables need in the preamble of the document that they stand in."""
+    return _templates().get_template("macros.tex").render() + "\n"
+
+
 def document(report: Report, pictures: Mapping[str, str]) -> str:
     """Return the report as a LaTeX document; `pictures` holds the path of each item's PDF by item id."""
+    template = _templates().get_template("report.tex.j2")
+    return template.render(report=report, pictures=pictures, grid=grid, sheet=sheet)
+
+
+@cache
+def _templates() -> Environment:
     # Braces and percent signs are LaTeX's own, so the template's marks differ from Jinja's usual ones.
     environment = templates(
         block_start_string="<%",
@@ -68,8 +96,12 @@ def document(report: Report, pictures: Mapping[str, str]) -> str:
     )
     environment.filters |= {"tex": latex_text, "inline": latex_inline, "blocks": latex_blocks}
     environment.filters |= {"address": latex_address, "code": latex_code}
-    template = environment.get_template("report.tex.j2")
-    return template.render(report=report, pictures=pictures, grid=grid, sheet=sheet)
+    return environment
+
+
+def _kept_whole(text: str) -> str:
+    """Return text whose intervals do not break."""
+    return INTERVAL.sub(lambda found: found[0].replace(" ", "\u00a0"), text)
 
 
 def _widest(texts: Iterable[str]) -> float:
@@ -102,10 +134,14 @@ def _panel(table: Grid) -> str:
         label = RAGGED.format(more=r"\hangindent=1em", width=LABEL)
     kind = "c" if table.stacked else "l"
     header = " & ".join(["", *(_stack(text, kind) for text in table.header)]) + r" \\"
+    tall = any(_height(line, table) > 1 for line in table.lines)
     rows: list[str] = []
     for place, entry in enumerate(table.body):
-        if entry.rule and place:
+        above = table.body[place - 1] if place else None
+        if entry.rule and above:
             rows.append(r"\midrule")
+        elif isinstance(above, Line) and isinstance(entry, Line) and tall and not entry.indent:
+            rows.append(r"\rowrule")
         if isinstance(entry, Heading):
             span = len(table.header) + 1
             rows.append(rf"\multicolumn{{{span}}}{{@{{}}l}}{{\emph{{{latex_text(entry.text)}}}}} \\*")
@@ -135,9 +171,11 @@ def _environment(kinds: str, head: list[str], rows: list[str], lines: int) -> st
     top = "\n".join([*head, "\\midrule"])
     if lines <= WHOLE:
         start = f"\\begin{{tabular}}{{{columns}}}\n{top}\n"
-        return f"{{\\tablesize\n{start}{body}\n\\bottomrule\n\\end{{tabular}}\\par}}\n"
+        return f"{{\\tablesize\\noindent\n{start}{body}\n\\bottomrule\n\\end{{tabular}}\\par}}\n"
     start = f"\\begin{{longtable}}[l]{{{columns}}}\n{top}\n\\endhead\n"
-    foot = "\\midrule\n\\endfoot\n\\bottomrule\n\\endlastfoot\n"
+    # Where rows have rules of their own, the page ends with one of them.
+    foot = "" if "\\rowrule" in body else "\\midrule\n"
+    foot += "\\endfoot\n\\bottomrule\n\\endlastfoot\n"
     return f"{{\\tablesize\n{start}{foot}{body}\n\\end{{longtable}}}}\n"
 
 
@@ -161,7 +199,7 @@ def _row(line: Line, stacked: bool, prose: frozenset[int]) -> str:
     indent = r"\quad " if line.indent else ""
     mark = rf"\textsuperscript{{{line.mark}}}" if line.mark else ""
     row = " & ".join([f"{indent}{latex_text(line.label)}{mark}", *cells])
-    return row + (r" \\[2pt]" if stacked else r" \\")
+    return row + r" \\"
 
 
 def _cell(shown: Shown, stacked: bool) -> str:
@@ -186,7 +224,8 @@ def _macro(name: str, parts: Iterable[str]) -> str:
 def _sheet_widths(table: Sheet) -> Sequence[float | None]:
     """Return the width of each column that wraps, and None for those of natural width.
 
-    Every column has room for its longest word; what is left is shared by what each still needs.
+    Every column has room for its longest word; beyond that widths follow the lengths of the texts, so that the rows
+    become low: the cube root of their squares makes the sum of (length / width) squared least.
     """
     columns = list(zip(table.header, *table.rows, strict=True))
     natural = [_widest(column) for column in columns]
@@ -194,6 +233,13 @@ def _sheet_widths(table: Sheet) -> Sequence[float | None]:
     room = ROOM - GAP * len(columns)
     if sum(natural) <= room:
         return [None] * len(columns)
-    share = max(0.0, (room - sum(least)) / (sum(natural) - sum(least)))
-    widths = [low + share * (high - low) for low, high in zip(least, natural, strict=True)]
+    weights = [sum(len(text) ** 2 for text in column) ** (1 / 3) for column in columns]
+    low, high = 0.0, room
+    for _ in range(50):
+        middle = (low + high) / 2
+        widths = [
+            min(max(middle * weight, shortest), longest)
+            for weight, shortest, longest in zip(weights, least, natural, strict=True)
+        ]
+        low, high = (low, middle) if sum(widths) > room else (middle, high)
     return [None if high - width <= 0.5 else width for width, high in zip(widths, natural, strict=True)]

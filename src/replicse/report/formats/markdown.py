@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from replicse.report.content.contents import Report
+from replicse.report.content.contents import Entry, Report
 from replicse.report.content.tables import Grid, GridCell, Heading, Line, Sheet, marks_of
 from replicse.report.formats import templates
 from replicse.report.formats.prose import is_harmless
@@ -35,6 +35,12 @@ def grid(table: Grid) -> str:
     lines = [_line([escape(text) for text in header]), _line(rule), *(_line(row) for row in body)]
     notes = [f"<sup>{mark}</sup> {prose(text)}" for mark, text in marks_of(table)]
     return "\n\n".join([*([f"*{escape(table.caption)}*"] if table.caption else []), "\n".join(lines), *notes])
+
+
+def table(entry: Entry) -> str:
+    """Return an item's table with its name and its notes as a file."""
+    title = f"**{escape(entry.name)}: {escape(entry.item.title)}**"
+    return "\n\n".join([title, grid(entry.grid), *map(prose, entry.notes)]) + "\n"
 
 
 def sheet(table: Sheet) -> str:

@@ -53,7 +53,8 @@ def item_text(item: ItemResult, width: int = 100, colour: bool = False) -> str:
 
 def page_text(page: Page, width: int = WIDTH, colour: bool = False) -> str:
     """Return a page of sheets as text."""
-    parts = [Text(page.title, "bold"), *map(_prose, page.text), *map(_sheet, page.sheets)]
+    said = [Text(page.headline)] if page.headline else []
+    parts = [Text(page.title, "bold"), *said, *map(_prose, page.text), *map(_sheet, page.sheets)]
     return "\n".join(rendered(part, width, colour) for part in parts)
 
 

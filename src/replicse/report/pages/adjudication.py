@@ -1,12 +1,15 @@
 """The page on adjudication: for each gap, what every difference of protocol does to our number."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from replicse.report.content.cells import MINUS, Rounding, in_braces, rounded, rounding_of, signed
-from replicse.report.content.contents import Page
+from replicse.report.content.contents import Page, Step, Waterfall
 from replicse.report.content.tables import Sheet
+from replicse.study.paper.protocols import AS_RUN
 from replicse.study.results.shape import shape_columns
+from replicse.study.results.statistics import paired_difference
 from replicse.study.results.table import ColumnHead, ItemResult
 
 TITLE = "Adjudication"
@@ -25,6 +28,10 @@ SMALLER = (
     "This scale is not the papers': its encoders are smaller, so a share only says whether an effect has the direction"
     " and the order of size of the printed gap. It is no verdict."
 )
+NOISE = "No printed gap is known to be larger than its noise, so nothing is said of what explains it."
+SAID = {"explains": "explains", "in part": "explains in part"}
+# As many rows are named in the headline.
+NAMED = 3
 HEADER = ("Gap", "As described", "Variant", "Ours", "Effect", "Share of the gap", "Explains it?")
 
 
@@ -32,10 +39,95 @@ def adjudication_page(
     rows: Sequence[Mapping[str, str]], items: Mapping[str, ItemResult], comparable: bool
 ) -> Page | None:
     """Return the page from the rows of adjudication.csv, a sheet per item; None where nothing is adjudicated."""
-    sheets = tuple(
-        _sheet(items[item], list(part)) for item, part in groupby(rows, key=lambda entry: entry["item"])
+    parts = {item: list(part) for item, part in groupby(rows, key=lambda entry: entry["item"])}
+    sheets = tuple(_sheet(items[item], part) for item, part in parts.items())
+    falls = tuple(fall for item, part in parts.items() for fall in _waterfalls(items[item], part))
+    text = TEXT if comparable else (*TEXT, SMALLER)
+    return Page(TITLE, text, sheets, headline(rows, items), falls) if sheets else None
+
+
+def headline(rows: Sequence[Mapping[str, str]], items: Mapping[str, ItemResult]) -> str:
+    """Return in a sentence which variant explains the most gaps, and how much of them; blank where there is no gap.
+
+    Nothing is said of gaps that are not larger than their noise: they have no share.
+    """
+    gaps = [entry for entry in rows if entry["gap"]]
+    if not any(entry["share"] for entry in gaps):
+        return NOISE if gaps else ""
+    shown = [
+        entry
+        for item, part in groupby(gaps, key=lambda entry: entry["item"])
+        for entry in _chosen(items[item], list(part))
+    ]
+    outcome = next((each for each in SAID if any(entry["outcome"] == each for entry in shown)), "")
+    explained: dict[tuple[str, str], list[Mapping[str, str]]] = {}
+    for entry in shown:
+        if outcome and entry["outcome"] == outcome:
+            explained.setdefault((entry["item"], entry["protocol"]), []).append(entry)
+    if not explained:
+        return "No variant explains a gap that is larger than its noise."
+    # Of two that explain as many it is the one that changes less.
+    best = max(explained, key=lambda key: (len(explained[key]), key[1] != AS_RUN))
+    item, found = items[best[0]], explained[best]
+    labels = {row.id: row.label for row in item.rows}
+    names = list(dict.fromkeys(labels[entry["row"]] for entry in found))
+    which = f"{', '.join(names)} of" if len(names) <= NAMED else f"{len(found)} gaps of"
+    scale = "" if item.comparable else f" ({item.caveat})"
+    variant = item.variants.get(best[1], best[1])
+    return f"“{variant}” {SAID[outcome]} {which} {item.item}: {_pooled(found)} of the gap{scale}."
+
+
+def _pooled(found: Sequence[Mapping[str, str]]) -> str:
+    """Return the share of several gaps together, `102% [78, 125]`: all effects over all gaps, by seed."""
+    if len(found) == 1:
+        return _share(found[0])
+    gaps = [float(entry["gap"]) for entry in found]
+    total = math.fsum(map(abs, gaps))
+    by_seed = [[float(effect) for effect in entry["by_seed"].split("; ")] for entry in found]
+    if len(set(map(len, by_seed))) > 1:
+        # A seed that failed in one of them leaves no pairs.
+        by_seed = [[float(entry["effect"])] for entry in found]
+    shares = [
+        math.fsum(math.copysign(effect, effect * gap) for effect, gap in zip(effects, gaps, strict=True))
+        / total
+        for effects in zip(*by_seed, strict=True)
+    ]
+    pooled = paired_difference(shares, [0.0] * len(shares))
+    bounds = {"share_low": pooled.low, "share_high": pooled.high}
+    return _share(
+        {"share": str(pooled.mean)} | {name: "" if end is None else str(end) for name, end in bounds.items()}
     )
-    return Page(TITLE, TEXT if comparable else (*TEXT, SMALLER), sheets) if sheets else None
+
+
+def _waterfalls(item: ItemResult, rows: Sequence[Mapping[str, str]]) -> Iterator[Waterfall]:
+    """Yield the picture of each shown gap that is larger than its noise."""
+    labels = {row.id: row.label for row in item.rows}
+    names = {(column.id, column.metric): _column_name(item, column) for column in item.columns}
+    for (row, *column), part in groupby(_chosen(item, rows), key=_cell):
+        found = [entry for entry in part if entry["effect"] and not entry["note"]]
+        if any(entry["share"] for entry in found):
+            title = f"{labels[row]}, {names[tuple(column)]} · {item.item} · {item.standing}"
+            yield Waterfall(title, tuple(_steps(item, found)))
+
+
+def _steps(item: ItemResult, found: Sequence[Mapping[str, str]]) -> Iterator[Step]:
+    """Yield the gap, each variant's effect on top of those before it, and what all of the code does."""
+    rounding = max(map(rounding_of, filter(None, (found[0]["reported"], found[0]["reported_other"]))))
+    gap, place = float(found[0]["gap"]), 0.0
+    yield Step("Printed gap", signed(gap, rounding), 0.0, gap, "gap")
+    for entry in sorted(found, key=lambda entry: entry["protocol"] == AS_RUN):
+        effect, whole = float(entry["effect"]), entry["protocol"] == AS_RUN
+        if whole and len(found) > 2:
+            rest = signed(effect - place, rounding)
+            yield Step("Together, beyond their sum", rest, place, effect, "rest")
+        start = 0.0 if whole else place
+        ends = (start + float(entry[name]) if entry[name] else None for name in ("low", "high"))
+        label = item.variants.get(entry["protocol"], entry["protocol"])
+        told = f"{_effect(entry, rounding)}, {_share(entry)}"
+        yield Step(label, told, start, start + effect, "whole" if whole else "variant", *ends)
+        place = start + effect
+    if not whole:
+        yield Step("Not explained", signed(gap - place, rounding), place, gap, "rest")
 
 
 def _sheet(item: ItemResult, rows: Sequence[Mapping[str, str]]) -> Sheet:

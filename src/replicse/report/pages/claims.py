@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from dataclasses import replace
 
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import Sheet
@@ -31,12 +31,19 @@ SYMBOLS = {
     "not run": "○",
     "not printed": "–",
 }
-HEADER = ("Claim", "Place", "Cells", "In print", "Reproduction study", "Ours", "Probability")
+OURS = "Ours"
+HEADER = ("Claim", "Place", "Cells", "In print", "Reproduction study", OURS, "Probability")
 
 
 def claims_page(rows: Sequence[Mapping[str, str]], judges_orders: bool) -> Page | None:
-    """Return the page, a sheet per paper; None where no paper states a claim."""
-    sheets = tuple(claims_sheet(part, paper) for paper, part in groupby(rows, key=_paper))
+    """Return the page, a sheet per outcome of our runs; None where no paper states a claim."""
+    outcomes = dict.fromkeys([*SYMBOLS, *(row["ours"] for row in rows)])
+    parts = {outcome: [row for row in rows if row["ours"] == outcome] for outcome in outcomes}
+    sheets = tuple(
+        _without_blank(claims_sheet(part, f"{marked(outcome)} ({len(part)})".strip()))
+        for outcome, part in parts.items()
+        if part
+    )
     return Page(TITLE, TEXT if judges_orders else (*TEXT, SMALLER), sheets) if sheets else None
 
 
@@ -55,6 +62,17 @@ def claims_sheet(rows: Iterable[Mapping[str, str]], title: str = TITLE) -> Sheet
     return Sheet(title, HEADER, cells)
 
 
+def _without_blank(sheet: Sheet) -> Sheet:
+    """Return a sheet of one outcome of ours without that column, and without those that say nothing."""
+    kept = [
+        place
+        for place, name in enumerate(sheet.header)
+        if name != OURS and any(row[place] for row in sheet.rows)
+    ]
+    header, *rows = (tuple(row[place] for place in kept) for row in (sheet.header, *sheet.rows))
+    return replace(sheet, header=header, rows=tuple(rows))
+
+
 def marked(outcome: str) -> str:
     """Return an outcome behind its symbol; nothing for none."""
     return f"{SYMBOLS[outcome]} {outcome}" if outcome else ""
@@ -66,7 +84,3 @@ def cells_text(names: Sequence[str]) -> str:
         return ", ".join(names)
     counts = Counter("/".join(name.split("/")[:2]) for name in names)
     return ", ".join(f"{item} ({count} cell{'s' * (count > 1)})" for item, count in counts.items())
-
-
-def _paper(row: Mapping[str, str]) -> str:
-    return row["claim"].partition("/")[0]

@@ -8,6 +8,7 @@ from typing import Any
 from replicse.report.content.cells import MINUS
 from replicse.report.content.contents import Finding
 from replicse.report.content.tables import verdict_counts
+from replicse.report.pages.adjudication import headline
 from replicse.study.results.shape import shapes
 from replicse.study.results.table import ItemResult
 
@@ -29,7 +30,7 @@ def findings(
             _orders(items) if study["comparable"] or study["judges_orders"] else "",
             "what-reproduces",
         ),
-        ("Gaps", "; ".join(_gaps(explained)), "adjudication"),
+        ("Gaps", ". ".join(_gaps(explained, items)), "adjudication"),
         ("Audit", _audit(audit), "audit"),
     ]
     return [Finding(*each) for each in found if each[1]]
@@ -66,19 +67,13 @@ def _orders(items: Sequence[ItemResult]) -> str:
     return ", ".join(told)
 
 
-def _gaps(rows: Rows) -> Iterator[str]:
+def _gaps(rows: Rows, items: Sequence[ItemResult]) -> Iterator[str]:
     counts = Counter(row["outcome"] for row in rows if row["outcome"])
     told = [f"{counts[outcome]} {name}" for outcome, name in EXPLAINED.items() if counts[outcome]]
     if told:
         yield f"{_several(counts.total(), 'variant')} of cells: {', '.join(told)}"
-    by_variant: dict[tuple[str, str], list[str]] = {}
-    for row in rows:
-        if row["outcome"]:
-            by_variant.setdefault((row["item"], row["protocol"]), []).append(row["outcome"])
-    best = max(by_variant, key=lambda key: by_variant[key].count("explains"), default=None)
-    if best and by_variant[best].count("explains"):
-        outcomes = by_variant[best]
-        yield f"{best[1]} explains {outcomes.count('explains')} of {len(outcomes)} gaps of {best[0]}"
+    if said := headline(rows, {item.item: item for item in items}):
+        yield said
 
 
 def _audit(rows: Rows) -> str:

@@ -51,6 +51,12 @@ class Config(Checked):
         """Return whether the protocols of an item are run."""
         return self.adjudicate == "all" or item in (self.adjudicate or ())
 
+    def names(self, item: str) -> bool:
+        """Return whether an item is asked for by its own name, not only as one of all."""
+        listed = self.papers != "all" and self.papers.get(item.partition("/")[0], "all") != "all"
+        adjudicated = self.adjudicate != "all" and self.adjudicates(item)
+        return listed or adjudicated or item in (self.rows or ()) or item in (self.crossed or ())
+
 
 def checked_config(values: object, file: str) -> Config:
     """Return the config of plain data; BadInput names file, key and value of a mistake."""

@@ -84,6 +84,15 @@ class Datasets(Checked):
         size = self.sizes.get(path, {})
         return {"": size} if isinstance(size, int) else size
 
+    @cached_property
+    def sentences(self) -> dict[str, int]:
+        """Return how many sentences an evaluation encodes, by its group: of STS test pairs, of transfer tasks."""
+
+        def rows(pattern: str) -> int:
+            return sum(sum(self.parts(path).values()) for path in self.sizes if fnmatchcase(path, pattern))
+
+        return {"fast": 2 * rows("data/sts/*/test"), "transfer": rows("data/transfer/*")}
+
     def readings(self, path: str) -> tuple[ShareOf, ...]:
         """Return of how many items the number at a path may be a percentage; none where it is no share."""
         return next((entry for name, entry in self.percentages.items() if fnmatchcase(path, name)), ())

@@ -141,7 +141,8 @@ class Scale(Checked):
     """One scale: backbones, tokenizers, corpora, and how runs are adjusted to its size.
 
     `precision: papers` trains each paper's runs in the precision of that paper, fp32 where it tells none. A grid tries
-    the values of `grids` only; of a search whose jobs are drawn, the first `draws` are run.
+    the values of `grids` only; of a search whose jobs are drawn, the first `draws` are run. An item with a search of
+    more jobs than `largest_search` is left out of a study that does not name it.
     """
 
     name: Id
@@ -164,6 +165,7 @@ class Scale(Checked):
     recipes: dict[Text, Text] = {}
     grids: dict[Text, Annotated[tuple[Any, ...], Field(min_length=1)]] = {}
     draws: Count | None = None
+    largest_search: Count | None = None
     _file: Path = PrivateAttr(default=Path())
 
     @property

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
+from replicse.progress import alive
 from replicse.study.plan.plan import Plan
 
 TAIL, LONGEST = 4, 400
@@ -62,12 +64,31 @@ class Jobs:
         self.since = since
         self.all = tuple(_jobs(plan))
         self._making = {file: job for job in self.all for file in job.outputs}
+        self._states: dict[str, str] = {}
         self._failed: dict[str, tuple[Job, ...]] = {}
 
     def began(self, job: Job) -> bool:
         """Return whether a job that is not done was started: it left a log, and what it had made is taken away."""
         log = Path(job.log)
         return not job.done and log.exists() and log.stat().st_mtime >= self.since
+
+    def running(self, job: Job) -> dict[str, Any] | None:
+        """Return the heartbeat of a job that runs, here or on another machine."""
+        return alive(job.log) if self.began(job) else None
+
+    def state(self, file: str) -> str:
+        """Return how it stands with a file: done, or whether a job it needs has failed or runs, or it waits."""
+        job = self._making.get(file)
+        if file not in self._states:
+            if job is None or job.done:
+                found = "done" if Path(file).exists() else "waiting"
+            elif self.began(job):
+                found = "running" if self.running(job) else "failed"
+            else:
+                needed = {self.state(need) for need in job.needs}
+                found = next((state for state in ("failed", "running") if state in needed), "waiting")
+            self._states[file] = found
+        return self._states[file]
 
     def failed(self, file: str) -> tuple[Job, ...]:
         """Return the jobs whose failure keeps a file from being there; none where nothing was tried."""

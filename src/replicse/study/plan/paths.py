@@ -41,6 +41,10 @@ class Paths:
         """Return the config of the study as it was started, for jobs that plan it again."""
         return f"{self.results}/config.json"
 
+    def throughput(self, *parts: str) -> str:
+        """Return the folder of what `replicse benchmark` measured, a file per device, or a file in it."""
+        return "/".join([self.results, "throughput", *parts])
+
     def judged(self, what: str) -> str:
         """Return what is drawn from all tables together: `claims`, `adjudication` or `audit`."""
         return f"{self.results}/{what}.csv"

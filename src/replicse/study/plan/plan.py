@@ -1,5 +1,6 @@
 """The plan of a study: every cell, run, encoder, store and evaluation, all known at once."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -7,16 +8,28 @@ from pathlib import Path
 from typing import Any
 
 from replicse.errors import BadInput, nearest
+from replicse.files import read_json
 from replicse.registry.encoders import Precision
 from replicse.registry.suites import file_of
 from replicse.study.paper.config import Config
 from replicse.study.paper.counterparts import CellKey
+from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.papers import Paper
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import AS_DESCRIBED, ON_BACKBONE
 from replicse.study.paper.scales import Scale
 from replicse.study.paper.tables import AnyColumn, Item, Row
-from replicse.study.plan.cost import run_hours
+from replicse.study.plan.cost import (
+    Interval,
+    Shape,
+    Throughput,
+    added,
+    encode_shape,
+    run_hours,
+    shape_of,
+    sizes_of,
+    steps_of,
+)
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.specs import EncoderSource, EncoderSpec, Init, RunSpec, digest
 
@@ -75,6 +88,8 @@ class Plan:
     # run -> its published spreads by metric path
     measured: dict[str, Mapping[str, float]] = field(default_factory=dict)
     unpinned: set[str] = field(default_factory=set)
+    # items of the config with a search that is too large for the scale, which nobody asked for by name
+    left_out: list[str] = field(default_factory=list)
     # run -> the folders of weights it stands on, found once
     _needed: dict[str, list[str]] = field(default_factory=dict)
 
@@ -112,7 +127,20 @@ class Plan:
         for item in self.items.values():
             if name in (item.id, item.target):
                 return item
+        if name in self.left_out:
+            raise BadInput(f"{name}: {self.left_out_text}")
         raise BadInput(f'no item "{name}" in this study{nearest(name, self.items)}')
+
+    @property
+    def left_out_text(self) -> str:
+        """Return why items are left out and how they are asked for; blank where none is."""
+        if not self.left_out:
+            return ""
+        first, most = self.left_out[0], self.scale.largest_search
+        return (
+            f"not run unless asked for by name, for a search of more than {most} jobs: replicse run {first}"
+            f" --scale {self.scale.name}, or a list of items under papers of the config"
+        )
 
     def described(self, item: str) -> list[Cell]:
         """Return the cells of an item as its paper describes them; none where the study leaves the item out."""
@@ -170,18 +198,71 @@ class Plan:
         return {self.paths.checkpoint(run, which): run for run in self.runs for which in ("best", "last")}
 
     @cached_property
-    def _sources(self) -> dict[str, Init]:
+    def sources(self) -> dict[str, Init]:
         """Return what every run, and every folder of weights, was made from."""
         folders = {folder: Init.model_construct(run=run) for folder, run in self.checkpoints.items()}
         released = {self.paths.backbone(name): Init(**source) for name, source in self.backbones.items()}
         return {run: spec.init for run, spec in self.runs.items()} | folders | released
 
-    def hours(self, runs: Iterable[str]) -> float | None:
-        """Return the estimated hours of some runs on the scale's device; None where one cannot be estimated."""
-        speed = self.scale.cost.flops
-        specs = [self.runs[run] for run in runs]
-        each = [run_hours(run, self.scale.rows(run.corpus["name"]), speed, self._sources) for run in specs]
-        return None if None in each else sum(each)
+    @cached_property
+    def throughputs(self) -> list[Throughput]:
+        """Return what is known of devices: records of `replicse benchmark`, the newest first, and the published one."""
+        stored = [
+            Throughput.of(read_json(file), str(file)) for file in Path(self.paths.throughput()).glob("*.json")
+        ]
+        published = Throughput(device=self.scale.cost.device, flops=self.scale.cost.flops)
+        return [*sorted(stored, key=lambda one: one.when, reverse=True), published]
+
+    def throughput(self, device: str = "") -> Throughput:
+        """Return what is known of a device by a part of its name, of the first without one; BadInput for no such."""
+        for one in self.throughputs:
+            if device.lower() in one.device.lower():
+                return one
+        known = "; ".join(one.device for one in self.throughputs)
+        raise BadInput(
+            f'no device "{device}" is known; there is {known}, and replicse benchmark measures this one'
+        )
+
+    def hours(self, runs: Iterable[str], throughput: Throughput | None = None) -> Interval | None:
+        """Return the estimated hours of some runs; None where one cannot be estimated."""
+        known, specs = throughput or self.throughput(), [self.runs[run] for run in runs]
+        return added([run_hours(run, self._rows(run), known, self.sources) for run in specs])
+
+    def evaluation_hours(
+        self, encoders: Iterable[str], throughput: Throughput
+    ) -> tuple[Interval | None, int]:
+        """Return the hours of encoding STS and transfer sentences, and how many encoders are of unknown size.
+
+        The classifiers of transfer tasks and MTEB are not counted; None for the embedded world, whose sets are smaller.
+        """
+        if self.source == "embedded":
+            return None, 0
+        sentences = load_datasets(self.workflow).sentences
+        parts, unknown = [], 0
+        for name in encoders:
+            source = self.encoders[name].source
+            made_of = Init.model_construct(run=source.run, hub=source.hub)
+            size = sizes_of(made_of, self.sources) if source.run or source.hub else None
+            count = sum(sentences.get(group, 0) for group in self.groups(name))
+            if size is None:
+                unknown += 1
+            elif count:
+                parts.append(throughput.hours(encode_shape(*size), count))
+        return added(parts), unknown
+
+    def shapes(self) -> list[tuple[Shape, list[str], float]]:
+        """Return each shape of a training step, its runs and its share of all operations, the largest first."""
+        runs: dict[Shape, list[str]] = {}
+        operations: Counter[Shape] = Counter()
+        for name, run in self.runs.items():
+            shape, steps = shape_of(run, self.sources), steps_of(run, self._rows(run))
+            if shape and steps:
+                runs.setdefault(shape, []).append(name)
+                operations[shape] += steps * shape.batch_size * shape.row_operations
+        return [(shape, runs[shape], count / operations.total()) for shape, count in operations.most_common()]
+
+    def _rows(self, run: RunSpec) -> int | None:
+        return self.scale.rows(run.corpus["name"])
 
     def evaluation_files(self, item: Item) -> list[str]:
         """Return the JSON files that an item's cells read, each once, in order."""
@@ -292,6 +373,7 @@ class Plan:
             "source": self.source,
             "precision": self.config.precision or self.scale.precision,
             "unpinned": sorted(self.unpinned),
+            "left_out": f"{', '.join(self.left_out)}: {self.left_out_text}" if self.left_out else "",
             "protocols": self._protocols_run(),
             "papers": {key: paper.about.plain() for key, paper in papers.items()},
             "items": list(self.items),

@@ -54,9 +54,11 @@ def plan_of(
     plan = Plan(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
     planner = Planner(plan, lock)
     items = list(chosen_items(config, papers, file))
+    left_out = too_large(items, config, scale)
     for item in items:
-        if only in ("", item.id):
+        if only == item.id or (not only and item not in left_out):
             planner.add(item)
+    plan.left_out = [] if only else [item.id for item in left_out]
     wanted = [SIMCSE_DATA] if plan.source == "hub" else []
     plan.unpinned |= set(lock.unpinned([*wanted, *(part.path for part in hub_parts(plan))]))
     if not plan.items:
@@ -144,6 +146,23 @@ def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iter
                 raise BadInput(f'{file}: papers.{key} names "{name}"{nearest(name, items)}')
             item = items[name]
             yield item.with_rows(rows[item.id]) if item.id in rows else item
+
+
+def too_large(items: Iterable[Item], config: Config, scale: Scale) -> list[Item]:
+    """Return the items with a search that is too large for the scale, unless the config names them."""
+    most = scale.largest_search
+    asked = [item for item in items if most and not config.names(item.id)]
+    return [item for item in asked if largest_search(item, scale) > most]
+
+
+def largest_search(item: Item, scale: Scale) -> int:
+    """Return how many jobs the largest search of an item has at a scale; 1 where it has none."""
+    requests = (
+        layered(item.encoder.given(), column.encoder.given(), row.encoder.given())
+        for row in item.rows
+        for column in item.columns
+    )
+    return max(len(scale.searched(request, str(item.file))) for request in requests)
 
 
 class Planner:

@@ -16,7 +16,8 @@ class Machine(Checked):
     """What changes the numbers of one spec; blank where a record does not say it.
 
     On a GPU the processor and its threads are left out. `flags` holds the families of a processor's instructions and
-    a digest of them all, `kernel` the libraries that compute products and the settings that steer them.
+    a digest of them all, `kernel` the libraries that compute products and the settings that steer them, and
+    the parts that batches were split into.
     """
 
     processor: str = ""
@@ -39,6 +40,9 @@ class Machine(Checked):
 def machine_of(record: Mapping[str, Any]) -> Machine:
     """Return the machine of a provenance record, of this version or an earlier one that said less."""
     hardware, numerics, kernel = (_part(record, name) for name in ("hardware", "numerics", "kernel"))
+    parts = [
+        f"{name} {record[name]}" for name in ("processes", "chunk") if record.get(name) not in (None, 0, 1)
+    ]
     version = _part(numerics, "torch_build").get("__version__")
     steered = [
         f"{name}={value}"
@@ -48,7 +52,7 @@ def machine_of(record: Mapping[str, Any]) -> Machine:
     made = {
         "torch": f"torch {version}" if version else "",
         # Of word vectors, which no device is chosen for, the kernels are those of any machine with this processor.
-        "kernel": ", ".join([*(f"{name} {value}" for name, value in kernel.items()), *steered])
+        "kernel": ", ".join([*(f"{name} {value}" for name, value in kernel.items()), *steered, *parts])
         if kernel and record.get("device")
         else "",
     }

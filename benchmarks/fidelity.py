@@ -1,0 +1,364 @@
+"""One training step by step: our loop against the plain `transformers` Trainer, set up as the official scripts are.
+
+Same random weights, same tokens, same order of batches; AdamW, linear decay, clip 1.0, fp32, no dropout (methods 1.4).
+Unsupervised SimCSE, hard negatives, the MLM auxiliary and DiffCSE are written here once more from methods.md, on padded
+batches and `transformers` models. What is drawn at random, the masks, is taken over from our loop; what the generator
+of DiffCSE makes of them is not.
+"""
+
+import argparse
+import contextlib
+import copy
+import gzip
+import json
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+import transformers
+from torch import nn
+
+import replicse.objective.edits
+import replicse.objective.mlm
+from replicse.data.store import write_store
+from replicse.data.tokenizer import train_tokenizer
+from replicse.study.plan.specs import RunSpec
+from replicse.training.loop import Trainer, TrainJob
+
+SEED, TEMPERATURE = 0, 0.05
+# A weight of the second loss at which it matters beside the first; the papers' are 0.1 and 0.005.
+MLM_WEIGHT, RTD_WEIGHT = 0.5, 0.5
+BASE = {"num_hidden_layers": 12, "hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072}
+
+
+@dataclass(frozen=True)
+class Size:
+    """The sizes of an encoder by their keys in config.json, its vocabulary, and those of a training."""
+
+    encoder: dict[str, int]
+    vocabulary: int
+    batch: int
+    length: int
+    learning_rate: float
+    steps: int = 50
+
+
+class Plain(nn.Module):
+    """SimCSE on padded batches: rows of the first view, then those of the second, then hard negatives."""
+
+    def __init__(self, folder: Path, head: nn.Module) -> None:
+        super().__init__()
+        self.encoder = transformers.BertForMaskedLM.from_pretrained(folder)
+        self.head, self.losses, self.views = copy.deepcopy(head), [], 2
+
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Return the loss of a batch of (views x rows, tokens), and note it."""
+        states = self.encoder.bert(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        vectors = self.head(states[:, 0])
+        anchors, positives, *negatives = vectors.chunk(self.views)
+        blocks = [
+            F.cosine_similarity(anchors[:, None], other[None], dim=-1) for other in (positives, *negatives)
+        ]
+        logits = torch.cat(blocks, dim=1) / TEMPERATURE
+        loss = F.cross_entropy(logits, torch.arange(len(anchors)))
+        loss = loss + self.second_loss(input_ids, attention_mask, vectors)
+        self.losses.append(loss.item())
+        return {"loss": loss}
+
+    def second_loss(
+        self, tokens: torch.Tensor, mask: torch.Tensor, vectors: torch.Tensor
+    ) -> torch.Tensor | float:
+        """Return what stands beside the contrastive loss: nothing."""
+        return 0.0
+
+
+class WithHardNegatives(Plain):
+    """Supervised SimCSE: a third view, whose rows are negatives of all anchors (methods 1.3)."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*arguments)
+        self.views = 3
+
+
+class WithMaskedLM(Plain):
+    """The auxiliary loss: one more pass over masked copies of all views (methods 1.6)."""
+
+    def second_loss(self, tokens: torch.Tensor, mask: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
+        """Return the weighted mean cross-entropy at the masked positions."""
+        masked, chosen = self.drawn[len(self.losses)]
+        logits = self.encoder(input_ids=masked, attention_mask=mask).logits
+        labels = tokens.masked_fill(~chosen, -100)
+        return MLM_WEIGHT * F.cross_entropy(logits.flatten(0, 1), labels.flatten())
+
+
+class DiffCSE(Plain):
+    """The difference loss as coded: argmax generator, discriminator on h, mean over padding too (methods 4.1)."""
+
+    def attach(self, generator: Path, classifier: nn.Module) -> None:
+        """Take the frozen generator, a copy of the untrained encoder, and the first weights of the classifier."""
+        self.generator = transformers.DistilBertForMaskedLM.from_pretrained(generator).requires_grad_(False)
+        self.discriminator = copy.deepcopy(self.encoder.bert)
+        self.classifier = nn.Linear(self.encoder.config.hidden_size, 2)
+        with torch.no_grad():
+            self.classifier.weight.copy_(classifier.weight)
+            self.classifier.bias.copy_(classifier.bias)
+
+    def second_loss(self, tokens: torch.Tensor, mask: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
+        """Return the weighted cross-entropy of original against replaced, padding counted as original."""
+        masked, _ = self.drawn[len(self.losses)]
+        with torch.no_grad():
+            edited = self.generator(input_ids=masked, attention_mask=mask).logits.argmax(dim=-1)
+        edited[:, 0] = tokens[:, 0]
+        replaced = ((edited != tokens) & mask.bool()).long()
+
+        def conditioned(_module: nn.Module, _given: tuple, embedded: torch.Tensor) -> torch.Tensor:
+            return torch.cat([vectors[:, None], embedded[:, 1:]], dim=1)
+
+        handle = self.discriminator.embeddings.register_forward_hook(conditioned)
+        states = self.discriminator(input_ids=edited * mask, attention_mask=mask).last_hidden_state
+        handle.remove()
+        return RTD_WEIGHT * F.cross_entropy(self.classifier(states).flatten(0, 1), replaced.flatten())
+
+
+class Head(nn.Sequential):
+    """A linear layer and tanh (methods 1.2)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(nn.Linear(width, width), nn.Tanh())
+
+
+class Projector(nn.Sequential):
+    """The head of DiffCSE: two linear layers without bias and batch normalisation (methods 4.1)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(
+            nn.Linear(width, 2 * width, bias=False),
+            nn.BatchNorm1d(2 * width),
+            nn.ReLU(),
+            nn.Linear(2 * width, width, bias=False),
+            nn.BatchNorm1d(width, affine=False),
+        )
+
+
+INFONCE = {"term": "infonce", "temperature": TEMPERATURE}
+# name -> the plain model, its head, and what our run is told besides
+CASES = {
+    "unsupervised": (Plain, Head, {}),
+    "hard negatives": (WithHardNegatives, Head, {"views": [{"column": name} for name in ("text", "more", "other")]}),
+    "masked LM": (WithMaskedLM, Head, {"objective": [INFONCE, {"term": "mlm", "weight": MLM_WEIGHT}]}),
+    "DiffCSE": (
+        DiffCSE, Projector,
+        {"head": "projector", "objective": [INFONCE, {"term": "rtd", "weight": RTD_WEIGHT, "generator": "GENERATOR"}]},
+    ),
+}  # fmt: skip
+
+
+class Noting(Trainer):
+    """Our loop, which notes the loss of each step."""
+
+    def run(self) -> None:
+        """Train; `losses` holds one number per step."""
+        self.losses: list[float] = []
+        super().run()
+
+    def _visit(self, step: int, loss: torch.Tensor | None) -> None:
+        if loss is not None:
+            self.losses.append(float(loss))
+        super()._visit(step, loss)
+
+
+class InOrder(transformers.Trainer):
+    """The Trainer on rows that stand in the order of their training already."""
+
+    def _get_train_sampler(self, *_: object) -> torch.utils.data.Sampler:
+        return torch.utils.data.SequentialSampler(self.train_dataset)
+
+
+@contextlib.contextmanager
+def noted_masks():
+    """Yield the list to which each masked copy that our loop draws is added: padded ids, and where it was masked."""
+    drawn, modules = [], (replicse.objective.mlm, replicse.objective.edits)
+    original = replicse.objective.mlm.masked_copy
+
+    def noting(*arguments: object) -> object:
+        found = original(*arguments)
+        rows = list(zip(found.batch.offsets[:-1].tolist(), found.batch.offsets[1:].tolist(), strict=True))
+        chosen = torch.zeros(len(found.batch.tokens), dtype=torch.bool)
+        chosen[found.positions] = True
+        drawn.append(
+            tuple(padded([each[low:high] for low, high in rows]) for each in (found.batch.tokens, chosen))
+        )
+        return found
+
+    for module in modules:
+        module.masked_copy = noting
+    try:
+        yield drawn
+    finally:
+        for module in modules:
+            module.masked_copy = original
+
+
+def padded(rows: list[torch.Tensor]) -> torch.Tensor:
+    """Return rows of one length, zeros behind the shorter ones."""
+    return nn.utils.rnn.pad_sequence(rows, batch_first=True)
+
+
+def wikipedia(data: Path, count: int) -> list[str]:
+    """Return real sentences, of three words or more."""
+    with gzip.open(data / "wiki" / "enwiki_sentences.txt.gz", "rt", encoding="utf-8") as stream:
+        lines = (line.strip() for line in stream)
+        return [
+            line
+            for _, line in zip(range(count), (line for line in lines if line.count(" ") > 1), strict=False)
+        ]
+
+
+def compared(name: str, size: Size, lines: list[str], work: Path) -> dict[str, float]:
+    """Return how far the losses and the final weights of one case are apart."""
+    kind, head, told = CASES[name]
+    folder, generator = models(size, lines, work / "models")
+    told = json.loads(json.dumps(told).replace("GENERATOR", str(generator)))
+    count = size.batch * size.steps
+    # A positive is the sentence without its last word, a hard negative another sentence.
+    columns = {"text": lines[:count], "more": [line.rsplit(" ", 1)[0] for line in lines[:count]]}
+    columns["other"] = lines[count : 2 * count]
+    views = [view["column"] for view in told.get("views", [{"column": "text"}] * 2)]
+    for column in dict.fromkeys(views):
+        write_store(work / column, columns[column], folder / "tokenizer.json", size.length, {})
+    spec = RunSpec.of(
+        {
+            "init": {"folder": "random"},
+            "corpus": {"name": "lines"},
+            "views": [{"column": "text"}] * 2,
+            "objective": [INFONCE],
+            "dropout": {"hidden": 0, "attention": 0},
+            "pooling": {"train": "cls-head", "test": "cls"},
+            "optimisation": {
+                "batch_size": size.batch, "learning_rate": size.learning_rate, "max_length": size.length, "epochs": 1,
+            },
+            "selection": {"every": 0},
+            "seed": SEED,
+            **told,
+        },
+        name,
+    )  # fmt: skip
+    job = TrainJob(spec, "ours", folder, folder / "tokenizer.json", [work / view for view in views])
+    ours = Noting(job, work, work / "out", work / "state", torch.device("cpu"))
+    plain = kind(folder, loaded(head(size.encoder["hidden_size"]), ours.model.head))
+    if kind is DiffCSE:
+        term = ours.objectives[0].terms[1]
+        plain.attach(generator, term.head)
+        # It keeps its dropout in our loop, as in the released code; only here it must not draw.
+        term.generator.backbone.set_dropout(0.0, 0.0)
+    before = flat(plain)
+    start = time.perf_counter()
+    with noted_masks() as plain.drawn:
+        ours.run()
+    halfway = time.perf_counter()
+    train_plain(plain, size, [columns[view] for view in views], folder)
+    seconds = {"ours_seconds": halfway - start, "plain_seconds": time.perf_counter() - halfway}
+    result = transformers.BertForMaskedLM.from_pretrained(work / "out" / "last")
+    theirs, own = flat(plain), flat(result, loaded(head(size.encoder["hidden_size"]), ours.model.head))
+    apart = torch.linalg.vector_norm(theirs - own)
+    return {
+        "first_loss": plain.losses[0],
+        "last_loss": plain.losses[-1],
+        "loss_difference": max(abs(a - b) for a, b in zip(ours.losses, plain.losses, strict=True)),
+        "weight_difference": float(apart / torch.linalg.vector_norm(theirs)),
+        "difference_of_way": float(apart / torch.linalg.vector_norm(theirs - before)),
+        **{key: round(value, 1) for key, value in seconds.items()},
+    }
+
+
+def models(size: Size, lines: list[str], folder: Path) -> tuple[Path, Path]:
+    """Return the folders of a random BERT and of a random DistilBERT, without dropout, made once."""
+    encoder, generator = folder / "encoder", folder / "generator"
+    if not encoder.exists():
+        torch.manual_seed(SEED)
+        none = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+        tokenizer = train_tokenizer("wordpiece", lines, size.vocabulary, True)
+        size_of = {"vocab_size": tokenizer.get_vocab_size(), "max_position_embeddings": 64}
+        bert = transformers.BertConfig(**size.encoder, **size_of, **none)
+        transformers.BertForMaskedLM(bert).save_pretrained(encoder)
+        width, heads = bert.hidden_size, bert.num_attention_heads
+        small = transformers.DistilBertConfig(
+            **size_of, dim=width, n_heads=heads, n_layers=max(1, bert.num_hidden_layers // 2),
+            hidden_dim=bert.intermediate_size, dropout=0.0, attention_dropout=0.0,
+        )  # fmt: skip
+        transformers.DistilBertForMaskedLM(small).save_pretrained(generator)
+        for place in (encoder, generator):
+            tokenizer.save(str(place / "tokenizer.json"))
+    return encoder, generator
+
+
+def train_plain(model: Plain, size: Size, columns: list[list[str]], folder: Path) -> None:
+    """Train with the Trainer of `transformers` on the same rows in the same order."""
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
+    encoded = [tokenizer(texts, truncation=True, max_length=size.length)["input_ids"] for texts in columns]
+    order = np.random.default_rng([SEED, 0]).permutation(len(columns[0]))
+
+    def collated(rows: list[list[list[int]]]) -> dict[str, torch.Tensor]:
+        ids = [torch.tensor(row[view]) for view in range(len(columns)) for row in rows]
+        return {"input_ids": padded(ids), "attention_mask": padded([torch.ones_like(row) for row in ids])}
+
+    arguments = transformers.TrainingArguments(
+        output_dir=str(folder.parent / "plain"), per_device_train_batch_size=size.batch, num_train_epochs=1,
+        learning_rate=size.learning_rate, weight_decay=0.0, lr_scheduler_type="linear", max_grad_norm=1.0,
+        optim="adamw_torch", dataloader_drop_last=False, remove_unused_columns=False, seed=SEED, use_cpu=True,
+        save_strategy="no", logging_strategy="no", report_to=[], disable_tqdm=True,
+    )  # fmt: skip
+    rows = [[column[row] for column in encoded] for row in order]
+    InOrder(model=model, args=arguments, train_dataset=rows, data_collator=collated).train()
+
+
+def loaded(head: nn.Module, other: nn.Module) -> nn.Module:
+    """Return a head with the weights of another, taken in their order."""
+    with torch.no_grad():
+        for own, theirs in zip(head.parameters(), other.parameters(), strict=True):
+            own.copy_(theirs)
+    return head
+
+
+def flat(model: nn.Module, head: nn.Module | None = None) -> torch.Tensor:
+    """Return the weights of encoder, masked-LM head and sentence head as one vector."""
+    encoder, head = getattr(model, "encoder", model), head or model.head
+    parameters = [*(value for _, value in sorted(encoder.named_parameters())), *head.parameters()]
+    return torch.cat([value.detach().flatten() for value in parameters])
+
+
+def main() -> None:
+    """Compare all cases at the sizes of BERT-base and write the record."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--data", type=Path, required=True, help="a data root with wiki/enwiki_sentences.txt.gz"
+    )
+    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--length", type=int, default=16)
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "fidelity.json")
+    arguments = parser.parse_args()
+    from replicse.provenance import commit, hardware
+
+    size = Size(BASE, 30_522, arguments.batch, arguments.length, 3e-5)
+    lines = wikipedia(arguments.data, 40_000)
+    found = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in CASES:
+            found[name] = compared(name, size, lines, Path(scratch))
+            print(name, found[name], flush=True)
+    machine = {key: hardware()[key] for key in ("processor", "kernel_flags")}
+    record = {
+        "encoder": {**BASE, "vocab_size": 30_522}, "batch": size.batch, "length": size.length, "steps": size.steps,
+        "learning_rate": size.learning_rate, "cases": found,
+        "goal": {"loss_difference": 1e-4, "weight_difference": 1e-3},
+        "machine": {**machine, "threads": torch.get_num_threads()}, "commit": commit()[0],
+    }  # fmt: skip
+    arguments.out.write_text(json.dumps(record, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""Dropout of the packed engine, and its masks where the rows of a batch are encoded in parts."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from replicse.encoder.batch import TokenBatch
+
+
+def dropout(values: Tensor, probability: float) -> Tensor:
+    """Zero each value with a probability and scale the others so that the mean stays.
+
+    On a CPU the mask comes from 16 random bits a value, four times as fast as F.dropout; the probability is
+    thereby rounded to 1/65536, and the scale is that of the rounded one.
+    """
+    dropped = round(probability * 2**16)
+    if values.device.type != "cpu" or dropped == 2**16:
+        return F.dropout(values, probability)
+    if WholeMasks.active is None:
+        noise = _kept(values.shape, dropped, values.dtype)
+    else:
+        noise = WholeMasks.active.part(values.shape, dropped).to(values.dtype)
+    return values * noise.mul_(2**16 / (2**16 - dropped))
+
+
+def _kept(shape: Sequence[int], dropped: int, dtype: torch.dtype) -> Tensor:
+    """Draw 1 for each value that is kept and 0 for each that is not."""
+    found = torch.empty(shape, dtype=dtype)
+    words = torch.empty((found.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
+    bits = words.view(torch.int16)[: found.numel()].view(shape)
+    return torch.ge(bits, dropped - 2**15, out=found)
+
+
+class Dropout(nn.Module):
+    """Dropout whose rate may change between steps; nothing is done at rate 0 or in evaluation."""
+
+    def __init__(self, probability: float) -> None:
+        super().__init__()
+        self.probability = probability
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Return the values with dropout applied."""
+        return dropout(values, self.probability) if self.training and self.probability else values
+
+
+class WholeMasks:
+    """The masks of a batch that is encoded in parts on a CPU: those that the whole batch would have drawn.
+
+    The first part draws them for all rows, in the order in which the layers ask; every part takes those of its rows,
+    also when it is encoded again. They are kept as a byte a value, a thirtieth of what a backward pass keeps.
+    """
+
+    active: "WholeMasks | None" = None
+
+    def __init__(self, batch: TokenBatch) -> None:
+        self.batch = batch
+        self._masks: list[Tensor] = []
+
+    @contextmanager
+    def of_rows(self, rows: Tensor) -> Iterator[None]:
+        """Let `dropout` take the masks of some rows of the batch, by their numbers, while the block encodes them."""
+        lengths = self.batch.lengths[rows]
+        starts = self.batch.offsets[:-1][rows] - lengths.cumsum(0) + lengths
+        self._rows, self._longest, self._place = rows, int(lengths.max()), 0
+        self._tokens = torch.arange(int(lengths.sum())) + starts.repeat_interleave(lengths)
+        WholeMasks.active = self
+        try:
+            yield
+        finally:
+            WholeMasks.active = None
+
+    def part(self, shape: Sequence[int], dropped: int) -> Tensor:
+        """Return the rows' part of the next mask, for (tokens, width), (rows, width) or attention weights."""
+        of_attention = len(shape) == 4
+        of_tokens = not of_attention and shape[0] == len(self._tokens)
+        if self._place == len(self._masks):
+            count = len(self.batch.tokens) if of_tokens else self.batch.rows
+            # Weights are (rows, heads, queries, keys); only position 0 asks where the last layer needs no other.
+            queries = (self.batch.longest if size == self._longest else size for size in shape[2:])
+            self._masks.append(_kept((count, shape[1], *queries), dropped, torch.bool))
+        mask = self._masks[self._place][self._tokens if of_tokens else self._rows]
+        self._place += 1
+        return mask[:, :, : shape[2], : shape[3]] if of_attention else mask

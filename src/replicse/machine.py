@@ -1,0 +1,47 @@
+"""This machine: its processor, memory, build of torch, and the settings that choose kernels. Imports no torch."""
+
+import importlib.util
+import os
+import platform
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+# Processor features by which numerical libraries choose their kernels, as /proc/cpuinfo names them.
+KERNEL_FLAGS = re.compile(r"avx\w*|amx\w*|fma|f16c|asimd\w*|sve\w*|bf16|i8mm")
+SETTINGS = re.compile(
+    "(OMP|MKL|OPENBLAS|DNNL|ONEDNN|CUBLAS)_.*|ATEN_CPU_CAPABILITY|NVIDIA_TF32_OVERRIDE|TORCH_ALLOW_TF32_.*"
+)
+
+
+def processor_facts() -> dict[str, str]:
+    """Return what Linux says of a processor, such as `vendor_id`, `model name` and `flags`; nothing elsewhere."""
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+
+
+def hardware() -> dict[str, Any]:
+    """Return processor, cores and memory of this machine, without its name."""
+    facts = processor_facts()
+    flags = facts.get("flags", facts.get("Features", "")).split()
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
+    return {
+        "processor": facts.get("model name") or platform.processor() or platform.machine(),
+        "kernel_flags": " ".join(flag for flag in flags if KERNEL_FLAGS.fullmatch(flag)),
+        "cores": os.cpu_count(),
+        "cores_allowed": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "memory_gib": round(memory / 2**30, 1),
+    }
+
+
+def numerics() -> dict[str, Any]:
+    """Return how torch was built and the environment variables that choose threads and kernels."""
+    found = importlib.util.find_spec("torch")
+    version = Path(found.origin).parent / "version.py" if found and found.origin else Path()
+    build = runpy.run_path(str(version)) if version.is_file() else {}
+    return {
+        "torch_build": {key: build.get(key) for key in ("__version__", "git_version", "cuda", "hip")},
+        "settings": {key: os.environ[key] for key in sorted(os.environ) if SETTINGS.fullmatch(key)},
+    }

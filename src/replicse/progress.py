@@ -1,0 +1,107 @@
+"""How far a job is: a live line on a terminal, a line a minute in its log, and a heartbeat beside that.
+
+The heartbeat is a file that a job renews while it lives, so that every machine that shares the folder knows what runs
+and where. One that was not renewed is of a job that was killed, or whose machine was.
+"""
+
+import contextlib
+import logging
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from replicse.errors import BadInput
+from replicse.files import read_json, write_json
+
+log = logging.getLogger(__name__)
+BEAT, LINE = 10.0, 60.0  # seconds between two heartbeats, and between two lines of a log
+STALE = (
+    120.0  # age of a heartbeat that tells of no life; clocks of machines that share a folder differ by less
+)
+CLEARED = "\x1b[K"  # what clears the rest of a terminal's line
+_facts: dict[str, Any] = {}
+_told = 0.0
+
+
+def heartbeat_of(job_log: str | Path) -> Path:
+    """Return where a job with this log leaves its heartbeat."""
+    return Path(job_log).with_suffix(".running")
+
+
+@contextmanager
+def heartbeat() -> Iterator[None]:
+    """Leave a heartbeat while the block runs, where the output of this process goes into a log."""
+    try:
+        job_log = Path(f"/proc/self/fd/{sys.__stdout__.fileno()}").readlink()
+    except (OSError, ValueError, AttributeError):
+        job_log = Path()
+    if job_log.suffix != ".log":
+        yield
+        return
+    file, ended = heartbeat_of(job_log), threading.Event()
+    _facts.clear()
+    _facts.update(host=socket.gethostname(), pid=os.getpid(), began=time.time())
+
+    def beat() -> None:
+        while True:
+            with contextlib.suppress(Exception):  # no disk, no folder: the job says so itself
+                write_json(file, {**_facts, "time": time.time()})
+            if ended.wait(BEAT):
+                return
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        file.unlink(missing_ok=True)
+
+
+def tell(step: int, steps: int, loss: float, sentences_per_second: float, seconds_left: float) -> None:
+    """Tell how far a training is: to the heartbeat, to a terminal at once, to a log once a minute."""
+    global _told
+    _facts.update(step=step, steps=steps, loss=loss, rate=sentences_per_second, left=seconds_left)
+    if sys.stderr.isatty():
+        end = "\n" if step == steps else "\r"
+        print(f"{CLEARED}{progress_text(_facts)}", end=end, file=sys.stderr, flush=True)
+    elif time.monotonic() - _told > LINE:
+        _told = time.monotonic()
+        log.info(
+            "step=%d of=%d loss=%.4f sentences_per_second=%.0f eta_s=%.0f",
+            *(step, steps, loss, sentences_per_second, seconds_left),
+        )
+
+
+def alive(job_log: str | Path) -> dict[str, Any] | None:
+    """Return the heartbeat of a job, None where it has none, or where it is stale."""
+    file = heartbeat_of(job_log)
+    try:
+        beat = dict(read_json(file))
+        fresh = time.time() - file.stat().st_mtime < STALE
+        dead = beat["host"] == socket.gethostname() and not Path(f"/proc/{int(beat['pid'])}").exists()
+    except (BadInput, OSError, ValueError, KeyError, TypeError):
+        return None
+    return beat if fresh and not dead else None
+
+
+def progress_text(beat: Mapping[str, Any]) -> str:
+    """Return how far a training is, `step 120 of 500, loss 0.31, 850 sentences/s, 3 min left`; blank of other jobs."""
+    if "step" not in beat:
+        return ""
+    told = f"step {beat['step']:,} of {beat['steps']:,}, loss {beat['loss']:.4g}, {beat['rate']:,.0f} sentences/s"
+    return f"{told}, {span(beat['left'])} left"
+
+
+def span(seconds: float) -> str:
+    """Return seconds as `45 s`, `12 min` or `3.5 h`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,41 @@
+"""Numeric guards of a run: what can only be a failure stops it, with the step and the reason."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from replicse.errors import Failed
+
+# Honest gradients are far below: the largest norm of the embedded study is 4e2 (Barlow Twins), and a loss that is
+# summed over the tokens of a batch, or over a width of 8,192, is not a million times as large. Beyond it the squares
+# that AdamW keeps leave fp32 no digit of what came before.
+EXPLODED = 1e9
+
+
+class Guard:
+    """Watches loss and gradients of each step without reading them, which would stall a GPU.
+
+    `scaled` says that losses are scaled (fp16): steps whose gradients overflow are then left out, and are no failure.
+    """
+
+    def __init__(self, run: str, device: torch.device, scaled: bool) -> None:
+        self.run, self.scaled = run, scaled
+        # Step (0: none), loss and norm of the first step that failed.
+        self._failed = torch.zeros(3, dtype=torch.float64, device=device)
+
+    def see(self, step: int, loss: Tensor, norm: Tensor) -> None:
+        """Note the loss that step `step` (from 1) had and the norm of all its gradients before they were clipped."""
+        bad = norm > EXPLODED
+        bad = bad & norm.isfinite() if self.scaled else bad | ~(loss.isfinite() & norm.isfinite())
+        now = torch.stack([torch.full_like(loss, step), loss, norm]).double()
+        self._failed = torch.where(bad & (self._failed[0] == 0), now, self._failed)
+
+    def check(self, step: int, loss: Tensor) -> None:
+        """Raise Failed where the loss of this step is no number, or an earlier one failed."""
+        failed, then, norm = self._failed.tolist()
+        if not failed and not math.isfinite(loss):
+            failed, then = step, float(loss)
+        if failed:
+            what = f"gradients of norm {norm:.3g}" if math.isfinite(then) else f"loss {then}"
+            raise Failed(f"{self.run}: {what} at step {failed:.0f}; lower the learning rate")

@@ -1,0 +1,54 @@
+"""Our training against plain ones, step by step, at a small size; benchmarks/fidelity.py does the same at BERT-base."""
+
+import random
+import sys
+
+import pytest
+import torch
+from places import ROOT
+
+sys.path.insert(0, str(ROOT / "benchmarks"))
+import fidelity
+
+from replicse.training import loop
+
+SMALL = {"num_hidden_layers": 2, "hidden_size": 32, "num_attention_heads": 2, "intermediate_size": 64}
+# At a larger rate the rounding of two orders of summation grows to a difference within fifty steps.
+SIZE = fidelity.Size(SMALL, 500, 8, 16, 3e-4)
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def lines():
+    """Made-up sentences of very different lengths."""
+    drawn = random.Random(0)
+    words = ["".join(drawn.choices("abcdefghijklmnop", k=drawn.randint(2, 6))) for _ in range(300)]
+    return [" ".join(drawn.choices(words, k=drawn.randint(1, 9))) for _ in range(1200)]
+
+
+@pytest.mark.parametrize("name", fidelity.CASES)
+def test_fifty_steps_are_those_of_the_plain_trainer(name, lines, tmp_path):
+    found = fidelity.compared(name, SIZE, lines, tmp_path)
+    assert found["loss_difference"] < 1e-4
+    assert found["weight_difference"] < 1e-3
+    # What training did to the weights is the same too, not only what it left alone.
+    assert found["difference_of_way"] < 1e-2
+    assert found["first_loss"] - found["last_loss"] > 0.05
+
+
+@pytest.mark.parametrize(
+    ("what", "changed"),
+    [("BETAS", (0.9, 0.99)), ("schedule", lambda step, steps, warmup, decay: 1.0)],
+)
+def test_another_optimiser_would_be_noticed(what, changed, lines, tmp_path, monkeypatch):
+    module = loop if what == "schedule" else sys.modules["replicse.training.optimiser"]
+    monkeypatch.setattr(module, what, changed)
+    found = fidelity.compared("unsupervised", SIZE, lines, tmp_path)
+    assert found["loss_difference"] > 1e-4 and found["difference_of_way"] > 1e-2

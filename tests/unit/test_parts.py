@@ -1,0 +1,202 @@
+"""Batches in parts: several processes, or chunks of rows, give the losses, gradients and weights of one whole batch."""
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import micro
+import parted
+import pytest
+import torch
+from tiny_encoders import tiny
+
+from replicse.cli import main
+from replicse.data.tokenizer import load_tokenizer
+from replicse.encoder.packed.dropout import WholeMasks
+from replicse.errors import Failed
+from replicse.training.loop import Trainer
+from replicse.training.parts import Parts
+from replicse.training.processes import Processes
+
+TEXT, OTHER = {"column": "text"}, {"column": "other"}
+STEPS = {"batch_size": 16, "learning_rate": 1e-5, "clip": 1000, "steps": 6, "epochs": 2}
+ROWS = 34  # so that the third batch of an epoch has 2 rows: fewer than three processes
+HEADED = {"pooling": {"train": "cls-head"}}
+
+
+def generator_folder(folder: Path) -> str:
+    torch.manual_seed(0)
+    tokenizer = micro.tokenizer_file(folder)
+    size = load_tokenizer(tokenizer, 64).get_vocab_size()
+    sizes = {"vocabulary": size, "hidden": 8, "layers": 1, "heads": 2, "intermediate": 16, "positions": 64}
+    tiny("distilbert", token_head=True, **sizes).save(folder / "generator", None, tokenizer)
+    return str(folder / "generator")
+
+
+def jobs_of(folder: Path) -> dict:
+    """Return a run of every kind of objective, all with dropout."""
+    rtd = {"term": "rtd", "weight": 0.1, "generator": generator_folder(folder)}
+    chosen = {
+        "infonce": {},
+        "hard-negatives": {"views": [TEXT, TEXT, OTHER]},
+        "barlow-twins": {"objective": [{"term": "barlow-twins"}]},
+        "vicreg": {"objective": [{"term": "vicreg"}], "pooling": {"train": "mean"}},
+        "diffcse": {"objective": [{"term": "infonce"}, rtd], "head": "projector"},
+        "two-encoders": {"encoders": "two", "views": [TEXT, OTHER]},
+        "mlm": {"objective": [{"term": "infonce"}, {"term": "mlm", "weight": 0.1}]},
+        "pooled-dropout": {"dropout": {"pooled": 0.2}, "head": {"kind": "mlp", "standout": {}}},
+    }
+    return {
+        name: micro.job(
+            folder, count=ROWS, **{"optimisation": STEPS, "selection": {"every": 0}, **HEADED, **changes}
+        )
+        for name, changes in chosen.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """The jobs, and what one process finds with whole batches."""
+    folder = tmp_path_factory.mktemp("runs")
+    torch.set_num_threads(1)
+    jobs = jobs_of(folder)
+    return jobs, {name: parted.both(job, folder, Parts()) for name, job in jobs.items()}
+
+
+def close(found, whole):
+    """Check that what was found is that of whole batches, to 1e-6; in double precision to 1e-9, weights included.
+
+    In single precision Adam makes steps of full length of gradients that are 0 but for rounding (biases of keys), in
+    one process as in two, so that weights are compared in double precision.
+    """
+    one, other = (each["float32"] for each in (found, whole))
+    assert one["losses"][0] == pytest.approx(other["losses"][0], rel=1e-6)
+    largest = max(float(gradient.abs().max()) for gradient in other["gradients"][0])
+    torch.testing.assert_close(one["gradients"][0], other["gradients"][0], rtol=0, atol=1e-6 * largest)
+    one, other = (each["float64"] for each in (found, whole))
+    for part in ("losses", "gradients", "weights"):
+        torch.testing.assert_close(one[part], other[part], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("count", "chunk"), [(2, 0), (3, 3)])
+def test_processes_find_what_one_finds_with_the_whole_batch(runs, tmp_path, count, chunk):
+    jobs, whole = runs
+    (tmp_path / "jobs").write_bytes(pickle.dumps(jobs))
+    words = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={count}", parted.__file__]
+    own = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
+    done = subprocess.run(
+        [sys.executable, *words, str(tmp_path), str(chunk)],
+        env=os.environ | own, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = [torch.load(tmp_path / f"found-{rank}") for rank in range(count)]
+    for name in jobs:
+        close(found[0][name], whole[name])
+        for other in found[1:]:
+            assert all(map(torch.equal, found[0][name]["weights"], other[name]["weights"])), (
+                "all make one step"
+            )
+
+
+@pytest.mark.parametrize("chunk", [1, 5])
+def test_chunks_find_what_the_whole_batch_finds(runs, tmp_path, chunk):
+    jobs, whole = runs
+    for name, job in jobs.items():
+        close(parted.both(job, tmp_path, Parts(chunk=chunk)), whole[name])
+
+
+def test_a_part_draws_other_masks_where_an_engine_cannot_draw_those_of_all(runs, tmp_path, monkeypatch):
+    """As on a GPU: the second pass of a part must repeat the masks of its first, and processes must differ."""
+    jobs, whole = runs
+    monkeypatch.setattr("replicse.encoder.packed.transformer.PackedBackbone.masks", lambda self, batch: None)
+    job = jobs["infonce"]
+    one, again = (parted.steps(job, tmp_path, Parts(chunk=5)) for _ in range(2))
+    assert one["losses"] == again["losses"] != whole["infonce"]["float32"]["losses"]
+    without = replace(
+        job, spec=type(job.spec).of({**job.spec.plain(), "dropout": {"hidden": 0, "attention": 0}}, "r")
+    )
+    close(parted.both(without, tmp_path, Parts(chunk=5)), parted.both(without, tmp_path, Parts()))
+    passes = []
+    encode = Trainer._update
+
+    def traced(self, *batch):
+        drawn = self.model.backbone.embedding_dropout.forward
+        self.model.backbone.embedding_dropout.forward = lambda values: (
+            passes.append(drawn(values)) or passes[-1]
+        )
+        return encode(self, *batch)
+
+    monkeypatch.setattr(Trainer, "_update", traced)
+    parted.steps(job, tmp_path, Parts(chunk=8), count=1)
+    assert len(passes) == 4
+    assert torch.equal(passes[0], passes[2]) and torch.equal(passes[1], passes[3])
+    assert WholeMasks.active is None
+
+
+def test_rows_of_a_process_are_those_that_no_other_has():
+    for rows in (1, 7, 16):
+        for count in (1, 2, 5):
+            own = [Parts(Processes(rank, count)).own(rows) for rank in range(count)]
+            assert [row for each in own for row in each] == list(range(rows))
+
+
+def words_of(job, root, folder, *more):
+    document = {"run": job.spec.plain(), "run_id": job.run_id, "init": "", "tokenizer": str(job.tokenizer)}
+    document["stores"] = [str(store) for store in job.stores]
+    places = ["--data", str(root), "--state", str(folder / "state"), "--out", str(folder / "out")]
+    return ["train", "--job", json.dumps(document), *places, *more]
+
+
+def test_the_verb_starts_processes_of_which_the_first_writes_and_says_how_many_there_were(tmp_path, capfd):
+    job = micro.job(
+        tmp_path,
+        optimisation={**STEPS, "steps": 4},
+        selection={"every": 2},
+        trajectory={"every": 2, "until": 4},
+    )
+    root = micro.dev_root(tmp_path / "data")
+    assert main(words_of(job, root, tmp_path / "one")) == 0
+    assert main(words_of(job, root, tmp_path / "two", "--processes", "2", "--chunk", "4")) == 0
+    one, two = tmp_path / "one" / "out", tmp_path / "two" / "out"
+    for name in ("last", "trajectory/step-2"):
+        left, right = micro.weights(one / name), micro.weights(two / name)
+        assert all(abs(left[key] - right[key]).max() < 1e-6 for key in left)
+    assert micro.metrics(one)["best"]["dev"] == pytest.approx(micro.metrics(two)["best"]["dev"], abs=0.1)
+    record = json.loads((two / "provenance.json").read_text())
+    assert (record["processes"], record["chunk"]) == (2, 4)
+    assert "processes" not in json.loads((one / "provenance.json").read_text())
+    assert {path.name for path in one.iterdir()} == {path.name for path in two.iterdir()}
+
+
+def test_a_process_that_ends_before_its_time_is_one_sentence(tmp_path, monkeypatch):
+    """Without it the first one would wait for hours."""
+    job, root = micro.job(tmp_path), micro.dev_root(tmp_path / "data")
+    update = Trainer._update
+
+    def update_then_end_the_other(self, step, *batch):
+        if step == 2:
+            (other,) = subprocess_of_this()
+            os.kill(other, 9)
+        return update(self, step, *batch)
+
+    monkeypatch.setattr(Trainer, "_update", update_then_end_the_other)
+    monkeypatch.setattr("replicse.cli.logging.basicConfig", lambda **_: None)
+    assert main(words_of(job, root, tmp_path / "run", "--processes", "2")) == 1
+    assert not (tmp_path / "run" / "out" / "last").exists()
+
+
+def subprocess_of_this() -> list[int]:
+    """Return the processes that this one has started and that still run."""
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    return [int(child) for child in children]
+
+
+def test_processes_that_begin_at_different_steps_are_refused():
+    processes = Processes(0, 2)
+    processes.sum = lambda values: values + torch.tensor([5, 25])
+    with pytest.raises(Failed, match="begins at step 4, another elsewhere"):
+        processes.agree(4)
