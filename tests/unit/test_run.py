@@ -95,6 +95,16 @@ def test_snakemake_is_told_the_config_and_the_targets(calls, capsys):
     assert " ".join(calls[1]).endswith("--dry-run --quiet rules progress --logger replicse --")
 
 
+def test_a_folder_that_cannot_be_written_is_named_before_anything_is_run(calls, monkeypatch, capsys):
+    Path("results/micro").mkdir(parents=True)
+    monkeypatch.setattr(run.os, "access", lambda folder, mode: folder != Path("results/micro"))
+    words = ["run", "simcse/table3", "--workflow", str(ROOT / "workflow"), "--config", "scale=micro"]
+    assert main(words) == 2 and not calls
+    assert capsys.readouterr().err == (
+        "replicse run: results/micro: cannot be written; make it writable, then start again\n"
+    )
+
+
 def test_of_two_studies_started_together_the_second_is_refused(tmp_path):
     """Snakemake's own lock comes seconds later than the second start."""
     said = r"another `replicse run` is at work there; wait for it or end it"

@@ -52,6 +52,7 @@ def run_verb(parser: ArgumentParser) -> Action:
             [each if isinstance(each, str) else each.target for each in items],
             named_papers(items, known, large),
         )
+        refuse_read_only(config["scale"])
         with nullcontext() if arguments.dry_run else hold(Path.cwd()):
             if not arguments.dry_run and unlock_if_stale(Path.cwd()):
                 print("removed the lock of a Snakemake that no longer runs", file=sys.stderr)
@@ -66,6 +67,13 @@ def run_verb(parser: ArgumentParser) -> Action:
         return 1 if done.returncode else 0
 
     return action
+
+
+def refuse_read_only(scale: str) -> None:
+    """Raise BadInput where a folder of the study's outputs is there but cannot be written."""
+    for folder in (Path(home, scale) for home in ("results", "reports", "logs")):
+        if folder.is_dir() and not os.access(folder, os.W_OK):
+            raise BadInput(f"{folder}: cannot be written; make it writable, then start again")
 
 
 def items_named(words: Sequence[str], known: Sequence[Item], large: Sequence[Item] = ()) -> list[Item | str]:
