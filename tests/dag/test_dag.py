@@ -64,7 +64,8 @@ def test_an_item_alone_brings_in_only_what_it_needs(checkout):
     assert by_name.returncode == by_file.returncode == 0, by_name.stderr + by_file.stderr
     assert jobs(by_file.stdout)["train"] == 5, "four methods, one seed, one backbone"
     assert "report" not in jobs(by_file.stdout)
-    assert jobs(by_name.stdout)["figures"] == 1
+    assert jobs(by_name.stdout)["figures"] == jobs(by_name.stdout)["page"] == 1
+    assert "output: reports/micro/simcse/figure2.html" in by_name.stdout
 
 
 def test_suites_of_two_groups_are_two_jobs_of_one_encoder(checkout):

@@ -66,6 +66,8 @@ def test_the_report_is_whole_and_says_what_it_stands_on(study):
     html = (study / "reports/micro/report.html").read_text(encoding="utf-8")
     markdown = (study / "reports/micro/report.md").read_text(encoding="utf-8")
     assert (study / "reports/micro/report.tex").stat().st_size > 1000
+    for name in ("macros.tex", "simcse/table3.tex", "simcse/table3.md", "simcse/table3.csv"):
+        assert (study / "reports/micro/tables" / name).stat().st_size > 100
     for text in (html, markdown):
         assert "82.5" in text
         assert "micro" in text

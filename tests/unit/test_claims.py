@@ -12,6 +12,7 @@ from places import ROOT
 from scipy import stats
 
 from replicse.cli import main
+from replicse.commands.judge import claim_lines
 from replicse.errors import BadInput
 from replicse.files import read_rows, write_rows
 from replicse.report.pages.claims import SYMBOLS, cells_text, claims_page, claims_sheet, marked
@@ -1007,6 +1008,21 @@ def test_the_page_has_a_sheet_per_outcome_and_says_what_the_scale_cannot(plan, t
     assert sum(len(sheet.rows) for sheet in page.sheets) == len(SHIPPED)
     assert claims_page(rows, judges_orders=False).text[:-1] == page.text
     assert claims_page([], judges_orders=True) is None
+
+
+def test_outcomes_of_a_claim_stand_below_its_name_where_the_terminal_is_narrow():
+    row = {
+        "claim": "simcse/dropout-beats-augmentation",
+        "text": "Dropout helps.",
+        "place": "p. 4",
+        "remark": "",
+    }
+    row |= {"reported": "contradicted", "reproduction": "", "ours": "supported", "probability": "0.987"}
+    wide, narrow = list(claim_lines([row], 110)), list(claim_lines([row], 80))
+    assert wide[1].split() == [row["claim"], "contradicted", "-", "supported", "0.99"]
+    assert wide[0].index("probability") == wide[1].index("0.99")
+    assert narrow[:2] == [row["claim"], "  in print contradicted; reproduction -; ours supported (0.99)"]
+    assert wide[2:] == narrow[2:] == ["  Dropout helps. (p. 4)"]
 
 
 def test_the_verb_prints_and_speaks_json(tmp_path, monkeypatch, capsys):

@@ -76,6 +76,14 @@ def test_the_plan_goes_from_cheap_to_dear_and_says_what_it_leaves_out(capsys, tm
     )
 
 
+def test_no_item_of_a_plan_is_wider_than_the_terminal(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert main(["plan", *STUDY]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  simcse/")]
+    assert max(map(len, lines)) <= 80 and any(line.endswith("...") for line in lines)
+
+
 def test_validate_says_ok_or_one_sentence(capsys, tmp_path):
     assert main(["validate", *STUDY]) == 0
     assert re.match(r"ok: 7 papers, \d+ items, \d+ cells, 20 runs, \d+ claims", capsys.readouterr().out)

@@ -80,6 +80,7 @@ def test_a_cell_is_reached_and_its_command_copied_by_keyboard(tmp_path):
     seen = title_of(file)
     assert seen["tip"] == "grid" and seen["open"] and seen["closed"]
     assert "82.5 (Table 3" in seen["panel"] and seen["hash"] == "#simcse-table3--p0.1--stsb-dev"
+    assert "replicse run simcse/table3 --scale paper" in seen["panel"]
     assert seen["copied"] == "replicse why simcse/table3/p0.1/stsb-dev --scale paper"
     assert seen["rows"] == 1
 
@@ -119,5 +120,7 @@ def test_no_page_has_a_serious_fault_of_accessibility(name, dark, tmp_path):
 def test_a_fault_of_accessibility_is_found(tmp_path):
     file = tmp_path / "bad.html"
     script = f"<script>{AXE.read_text(encoding='utf-8')}</script>{CHECK}"
-    file.write_text(f'<html lang="en"><body><img src="x">{script}</body></html>', encoding="utf-8")
+    file.write_text(
+        f'<html lang="en"><title>Bad</title><body><img src="x">{script}</body></html>', encoding="utf-8"
+    )
     assert [fault[0] for fault in title_of(file, "--virtual-time-budget=60000")] == ["image-alt"]

@@ -199,6 +199,22 @@ def test_rows_that_set_a_number_are_joined(row, on):
     assert math.isnan(line.get_ydata()[1]) == (not on)
 
 
+@pytest.mark.parametrize(
+    "rows, ticks, name",
+    [
+        (["λ = 0.1", "λ = 1e-5"], ["0.1", "1e-5"], "λ"),
+        (["p = 0.1", "Fixed 0.1"], ["p = 0.1", "Fixed 0.1"], ""),
+        (["0.1", "0.2"], ["0.1", "0.2"], ""),
+    ],
+)
+def test_what_all_rows_of_a_profile_set_is_named_once_below_the_axis(rows, ticks, name):
+    records = records_of(example.dropout_table())[: len(rows)]
+    axes = figures.profile(
+        frame([{**record, "row": row} for record, row in zip(records, rows, strict=True)])
+    ).axes[0]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ticks and axes.get_xlabel() == name
+
+
 def test_a_text_that_is_no_number_gives_no_point():
     item = example.dropout_table()
     first, second = (cell.plain() for cell in item.cells[:2])
@@ -364,7 +380,8 @@ def test_two_seeds_are_dots_in_the_plane(kind):
     drawn = figures.DRAWERS[kind](frame(records))
     assert len(each) == 2 and "one seed" in legend_of(drawn)
     dots = [line.get_xydata().tolist() for line in drawn.axes[0].lines if line.get_markersize() == 4]
-    assert [float(text) for text in records[-1]["seeds"].split()[0].split(",")] in [dot[0] for dot in dots]
+    shown = next(one for one in records if one["seeds"] and one.get("step", "final") == "final")
+    assert [float(text) for text in shown["seeds"].split()[0].split(",")] in [dot[0] for dot in dots]
     assert {record["seeds"] for record in records_of(ITEMS[kind]())} == {""}
 
 
@@ -387,4 +404,5 @@ def test_a_panel_of_bars_that_lacks_a_row_leaves_its_place_empty():
     part = [{**row, "row": name, "reported": 3.0, "group": "two"} for name in "ac"]
     drawn = figures.bars(frame([*whole, *part]))
     assert [text.get_text() for text in drawn.axes[0].get_yticklabels()] == ["a", "b", "c"]
-    assert [point.tolist() for point in drawn.axes[1].lines[0].get_xydata()] == [[3.0, 0.0], [3.0, 2.0]]
+    (printed,) = (line for line in drawn.axes[1].lines if line.get_marker() == "s")
+    assert printed.get_xydata().tolist() == [[3.0, 0.0], [3.0, 2.0]]

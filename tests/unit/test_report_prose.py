@@ -11,6 +11,7 @@ from replicse.report.formats.prose import (
     html_blocks,
     html_inline,
     is_harmless,
+    kept_whole,
     latex_address,
     latex_blocks,
     latex_code,
@@ -128,3 +129,13 @@ def test_links():
 
 def test_code_may_break_after_separators_only():
     assert latex_code("ab/cd_e.") == r"\texttt{ab/\allowbreak{}cd\_\allowbreak{}e.}"
+
+
+def test_an_interval_and_a_symbol_do_not_break():
+    kept = {
+        "−3.1 [−3.9, −2.3]": "−3.1 [−3.9,~−2.3]",
+        "70.1 {70.0, 70.2}": "70.1 {70.0,~70.2}",
+        "✗ no": "✗~no",
+    }
+    kept |= {"a [b c] d": "a [b c] d", "+1 a": "+1 a"}
+    assert {text: kept_whole(text).replace("\u00a0", "~") for text in kept} == kept

@@ -17,6 +17,7 @@ from replicse.report.content.tables import (
     marks_of,
     panels,
     remarks,
+    run_command,
     verdict_counts,
 )
 from replicse.report.formats import html, latex, markdown
@@ -106,7 +107,7 @@ def test_every_part_of_a_table_says_its_scale(suffix):
     # LaTeX repeats the widest of a column where it sets the column's width.
     assert text.count(" compact)") == (12 if suffix == "tex" else 6), "each difference carries the scale"
     if suffix == "html":
-        assert text.count('tabindex="0" class="cell not-comparable" data-scale="compact">') == 6
+        assert text.count('tabindex="0" class="cell not-comparable">') == 6
         assert text.count("<b>scale</b><span>compact: not comparable</span>") == 6
 
 
@@ -189,7 +190,7 @@ def test_facts_of_a_cell_answer_where_it_comes_from():
     low, high = item.cells[1].low, item.cells[1].high
     assert facts["reported"] == "72.6 (Table 3, p. 4)" and "printed as" not in facts
     assert facts["interval"] == f"{low:.6g} to {high:.6g}"
-    assert facts["seeds"] == "3" and facts["spread"] == "borrowed from a publication"
+    assert "seeds" not in facts and facts["spread"] == "borrowed from a publication"
     assert facts["encoders"].count(", ") == 2 and facts["verdict"] == "higher"
     assert facts["by seed"] == ", ".join(f"{one.seed}: {one.value:.6g}" for one in item.cells[1].values)
     assert facts_of(item, 0)["precision"] == "fp32" and "precision" not in facts
@@ -224,7 +225,20 @@ def test_a_reason_is_not_given_for_a_verdict_that_is_not_shown():
     judged = cell("1", "a", 2.0, reported="1.0", verdict="higher", reason="lies below")
     item = table([RowHead(id="1", label="one")], cells=[judged], scale="micro")
     facts = facts_of(item, 0)
-    assert facts["verdict"] == "not comparable" and "because" not in facts
+    assert facts["scale"] == "micro: not comparable" and not {"verdict", "because"} & set(facts)
+    quoted = cell("1", "a", None, reported="1.0", verdict="not run", reason="no run")
+    assert (
+        facts_of(table([RowHead(id="1", label="one")], cells=[quoted], scale="micro"), 0)["because"]
+        == "no run"
+    )
+
+
+def test_an_item_says_how_it_is_run_again_and_a_cell_names_a_few_of_its_encoders():
+    item = example.dropout_table()
+    assert run_command(item) == "replicse run simcse/table3 --scale paper --seeds 5"
+    many = cell("1", "a", 1.0, encoders=["a", "b", "c", "d", "e"])
+    facts = facts_of(table([RowHead(id="1", label="one")], cells=[many]), 0)
+    assert facts["encoders"] == "a, b, c and 2 more"
 
 
 def test_a_sheet_must_be_even():

@@ -27,6 +27,12 @@ rule report:
         papers=[PATHS.paper(key) for key in PLAN.studied],
         markdown=PATHS.report("md"),
         tex=PATHS.report("tex"),
+        macros=PATHS.printed("macros", "tex"),
+        printed=[
+            PATHS.printed(item, kind)
+            for item in PLAN.items
+            for kind in ("tex", "md", "csv")
+        ],
     log:
         f"logs/{SCALE}/report.log",
     conda:

@@ -69,13 +69,21 @@ def claims_verb(parser: ArgumentParser) -> Action:
 
 
 def claim_lines(rows: Sequence[Mapping[str, str]], room: int = WIDTH) -> Iterator[str]:
-    """Yield an aligned page: a line of outcomes per claim, and below it the sentence and its place."""
+    """Yield a line of outcomes per claim, aligned where they fit, and below it the sentence and its place."""
     width = max((len(row["claim"]) for row in rows), default=0) + 2
-    yield f"{'claim':<{width}}{'in print':<15}{'reproduction':<15}{'ours':<16}probability"
+    aligned = width + len(f"{'':<46}probability") <= room
+    if aligned:
+        yield f"{'claim':<{width}}{'in print':<15}{'reproduction':<15}{'ours':<16}probability"
     for row in rows:
-        outcomes = f"{row['reported']:<15}{row['reproduction'] or '-':<15}{row['ours']:<16}"
+        views = (row["reported"], row["reproduction"] or "-", row["ours"])
         probability = f"{float(row['probability']):.2f}" if row["probability"] else ""
-        yield f"{row['claim']:<{width}}{outcomes}{probability}".rstrip()
+        if aligned:
+            outcomes = f"{views[0]:<15}{views[1]:<15}{views[2]:<16}"
+            yield f"{row['claim']:<{width}}{outcomes}{probability}".rstrip()
+        else:
+            yield row["claim"]
+            told = "in print {}; reproduction {}; ours {}".format(*views)
+            yield f"  {told} {probability and f'({probability})'}".rstrip()
         for line in (f"{row['text']} ({row['place']})", row["remark"]):
             yield from textwrap.wrap(line, room, initial_indent="  ", subsequent_indent="  ")
 

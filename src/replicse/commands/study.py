@@ -39,6 +39,8 @@ from replicse.study.results.tabulate import item_result, table_rows
 from replicse.study.results.values import Evaluations
 
 CONFIG = Path("config.yaml")
+# No line of a file or a pipe is shortened.
+UNCUT = 10_000
 STATES = ("done", "running", "failed", "waiting")
 
 
@@ -155,17 +157,21 @@ def plan_verb(parser: ArgumentParser) -> Action:
             "left_out": plan.left_out,
             "unpinned": sorted(plan.unpinned),
         }
+        from replicse.report.formats.terminal import room
+
         print(
             json.dumps(document, indent=1)
             if arguments.json
-            else "\n".join(plan_lines(plan, document, wanted))
+            else "\n".join(plan_lines(plan, document, wanted, room(UNCUT)))
         )
 
     return action
 
 
-def plan_lines(plan: Plan, document: Mapping[str, Any], wanted: list[Need]) -> Iterator[str]:
-    """Yield what a plan says: its items in the order of their cost, and what all of it takes."""
+def plan_lines(
+    plan: Plan, document: Mapping[str, Any], wanted: list[Need], columns: int = UNCUT
+) -> Iterator[str]:
+    """Yield what a plan says: its items in the order of their cost, cut to `columns`, and what all of it takes."""
     yield f"scale {plan.scale.name}: {plan.scale.title}; seeds {', '.join(map(str, plan.seeds))}"
     items = sorted(document["items"], key=lambda row: row["hours"] or 0)
     parts = (
@@ -179,7 +185,7 @@ def plan_lines(plan: Plan, document: Mapping[str, Any], wanted: list[Need]) -> I
             yield f"{heading:<{max(width, 30)}}{'cells':>6}{'runs':>6}{'hours':>8}{'eval':>6}  title"
         for row in rows:
             numbers = f"{row['cells']:>6}{row['runs']:>6}{hours_text(row['hours']):>8}{row['evaluations']:>6}"
-            yield f"  {row['item']:<{max(width, 30) - 2}}{numbers}  {row['title']}"
+            yield shortened(f"  {row['item']:<{max(width, 30) - 2}}{numbers}  {row['title']}", columns)
     if plan.left_out:
         yield f"left out: {', '.join(plan.left_out)}: {plan.left_out_text}"
     asked = sum(row["runs"] for row in document["items"])

@@ -199,7 +199,11 @@ def profile(records: "DataFrame", caveat: str = "") -> "Figure":
             style = {"color": colour, "linestyle": "-" if fill else (0, (4, 2)), "zorder": 2}
             axes.plot(part.index, part[source].where(joined), **style)
         _beside(axes, part, upright=True)
-        axes.set_xticks(part.index, part["row"])
+        # What all rows set, as in `λ = 0.1`, is said once below the axis, where many such labels would overlap.
+        name = re.match(r"\S+ ?= ?|", part["row"].iloc[0])[0]
+        name = name if part["row"].str.startswith(name).all() else ""
+        axes.set_xticks(part.index, part["row"].str.removeprefix(name))
+        axes.set_xlabel(name.rstrip(" ="))
         axes.set_title("\n".join(filter(None, [group, caveat])), **({} if group else CAVEAT))
         scale = "" if shared else " on its own scale"
         axes.set(ylabel="" if place % columns and shared else records["metric"].iloc[0] + scale)

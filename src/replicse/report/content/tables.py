@@ -14,6 +14,8 @@ from replicse.study.results.table import CellResult, ColumnHead, ItemResult, Row
 
 # Beyond this many columns a cell is stacked on two lines instead of written out with its verdict in words.
 WRITTEN_OUT = 2
+# Encoders of a cell that are named.
+NAMED = 3
 STATISTICS = {"max": "maximum", "min": "minimum", "sd": "standard deviation"}
 
 
@@ -258,11 +260,14 @@ def _facts(
 ) -> tuple[tuple[str, str], ...]:
     """Return what a reader may ask about a cell, as (name, value); what there is nothing to say of is left out."""
     printed = cell.reported
+    # The scale says it all where nothing else keeps a cell from being judged.
+    by_seed = _by_seed(cell)
+    verdict = "" if item.caveat and shown.verdict == "not comparable" else shown.verdict
     source = printed.source if printed and printed.source else item.place
     facts = {
         "scale": item.caveat,
-        "verdict": shown.verdict,
-        "because": cell.reason if shown.verdict == cell.verdict else "",
+        "verdict": verdict,
+        "because": cell.reason if verdict and verdict == cell.verdict else "",
         "reported": f"{shown.reported} ({source})" if shown.reported and source else shown.reported,
         "printed as": _statistic(printed) if printed and shown.reported else "",
     }
@@ -273,20 +278,30 @@ def _facts(
             "interval": _between(cell.low, cell.high, ".6g"),
             "over pairs": _between(cell.pairs_low, cell.pairs_high, ".2f"),
             "spread": "borrowed from a publication" if cell.borrowed else "",
-            "seeds": str(cell.n_seeds),
-            "by seed": _by_seed(cell),
+            "seeds": "" if by_seed else str(cell.n_seeds),
+            "by seed": by_seed,
             "precision": cell.precision,
             "mixed": mixture(cell.machines),
-            "protocol": cell.protocol,
-            "encoders": ", ".join(cell.encoders),
+            "protocol": "" if cell.protocol == AS_DESCRIBED else cell.protocol,
+            "encoders": _some(cell.encoders),
             "why": f"replicse why {cell_name(item, cell)} --scale {item.scale}",
-            "run it": f"replicse run {item.item} --scale {item.scale}{_seeds_option(cell)}",
         }
     return tuple((name, value) for name, value in facts.items() if value)
 
 
-def _seeds_option(cell: CellResult) -> str:
-    seeds = {entry.seed for entry in cell.values if entry.seed is not None}
+def _some(encoders: Sequence[str]) -> str:
+    """Return the names of a few encoders, and how many more there are; `replicse why` tells them all."""
+    more = len(encoders) - NAMED
+    return ", ".join(encoders[:NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def run_command(item: ItemResult) -> str:
+    """Return the command that runs an item again, with as many seeds as it has."""
+    seeds = {entry.seed for cell in item.cells for entry in cell.values if entry.seed is not None}
+    return f"replicse run {item.item} --scale {item.scale}{_seeds_option(seeds)}"
+
+
+def _seeds_option(seeds: set[int]) -> str:
     return f" --seeds {len(seeds)}" if seeds and seeds == set(range(len(seeds))) else ""
 
 

@@ -5,15 +5,16 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from urllib.parse import quote
 
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from replicse.report.content.contents import Report, Section
-from replicse.report.content.tables import Grid, Sheet, cell_address, cell_name, marks_of, panels
+from replicse.report.content.tables import Grid, Sheet, cell_address, cell_name, marks_of, panels, run_command
 from replicse.report.formats import templates
 from replicse.report.formats.deltas import deltas_svg
-from replicse.report.formats.prose import html_blocks, html_inline
+from replicse.report.formats.prose import html_blocks, html_inline, kept_whole
 from replicse.report.formats.waterfall import waterfall_svg
 
 # Columns that fit beside the labels on a screen and on a printed page, and how many need smaller type.
@@ -22,6 +23,8 @@ COLUMNS, DENSE = 8, 7
 LARGE = 400_000
 # The detail of a stacked cell is set in smaller type.
 DETAIL = 0.86
+PATH, DIGITS = re.compile(r' d="[^"]*"'), re.compile(r"(\.\d)\d+")
+UNQUOTED = " /:;,.=()+-'!?*@_~"
 # Digits that the arrow of a cell and the room beside it take at least.
 ARROW = 2.0
 # A name of an item or a cell, such as simcse/table3/p0.1/stsb-dev.
@@ -67,7 +70,7 @@ def addresses(report: Report) -> dict[str, str]:
 
 def linked(text: str, links: Mapping[str, str]) -> Markup:
     """Return text with each name of an item or a cell as a link to it."""
-    parts = NAME.split(text)
+    parts = NAME.split(kept_whole(text))
     shown = [
         Markup('<a href="{}">{}</a>').format(links[part], part) if part in links else escape(part)
         for part in parts
@@ -77,11 +80,13 @@ def linked(text: str, links: Mapping[str, str]) -> Markup:
 
 def data_address(stem: Path) -> str:
     """Return a figure's SVG as a data address, or its PNG where the SVG is large."""
-    drawing = stem.with_name(f"{stem.name}.svg")
-    kind, path = ("svg+xml", drawing)
-    if drawing.stat().st_size > LARGE:
-        kind, path = "png", stem.with_name(f"{stem.name}.png")
-    return f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"
+    text = stem.with_name(f"{stem.name}.svg").read_text(encoding="utf-8")
+    if len(text) > LARGE:
+        picture = stem.with_name(f"{stem.name}.png").read_bytes()
+        return f"data:image/png;base64,{base64.b64encode(picture).decode('ascii')}"
+    # A tenth of a point is finer than a screen; other numbers, such as the scale of letters, stay as they are.
+    text = PATH.sub(lambda found: DIGITS.sub(r"\1", found[0]), text)
+    return f"data:image/svg+xml,{quote(' '.join(text.split()).replace(chr(34), chr(39)), safe=UNQUOTED)}"
 
 
 @cache
@@ -100,12 +105,17 @@ def _environment() -> Environment:
         "columns": COLUMNS,
         "dense": DENSE,
         "widths": _widths,
+        "run_command": run_command,
     }
     return environment
 
 
-def _widths(table: Grid, column: int) -> str:
-    """Return the widths of the parts of a column's cells, in digits, as custom properties of CSS."""
+def _widths(table: Grid) -> str:
+    """Return the widths of the parts of each column's cells, in digits, as custom properties of CSS."""
+    return ";".join(_column_widths(table, column) for column in range(len(table.header)))
+
+
+def _column_widths(table: Grid, column: int) -> str:
     sizes = {"reported": 1.0, "reproduced": 1.0, "spread": DETAIL, "delta": DETAIL, "wide": DETAIL}
     left, right, spread, delta, wide = (
         len(table.longest(part, column, table.stacked)) * size for part, size in sizes.items()
@@ -115,7 +125,7 @@ def _widths(table: Grid, column: int) -> str:
         left, right = max(left, delta - 1), max(right, spread)
         left = max(left, wide - right - ARROW)
     parts = {"left": left, "right": right, "spread": spread, "delta": delta}
-    return ";".join(f"--{name}:{width + 0.3:.1f}ch" for name, width in parts.items())
+    return ";".join(f"--{name}{column}:{width + 0.3:.1f}ch" for name, width in parts.items())
 
 
 def _slug(text: str) -> str:

@@ -13,7 +13,14 @@ from replicse.report.content.cells import ARROW, QUOTED, Shown
 from replicse.report.content.contents import Entry, Report
 from replicse.report.content.tables import Grid, Heading, Line, Sheet, marks_of, panels
 from replicse.report.formats import templates
-from replicse.report.formats.prose import latex_address, latex_blocks, latex_code, latex_inline, latex_text
+from replicse.report.formats.prose import (
+    kept_whole,
+    latex_address,
+    latex_blocks,
+    latex_code,
+    latex_inline,
+    latex_text,
+)
 
 # Points: the width of the text, of a character of a table, of the parts of a cell that the template sets, of gaps.
 ROOM, CHARACTER = 476.0, 4.3
@@ -24,8 +31,6 @@ HEADER = 14
 WHOLE = 36
 # Where a line may end: behind a space, a hyphen or a slash.
 BREAKS = re.compile(r"(?<=[-/])|[ \n]+")
-# An interval or the seeds, whose spaces do not break: [−12.2, −8.4], {+1.2, +1.6}.
-INTERVAL = re.compile(r"[\[{][−+\d.,% ]+[\]}]")
 RAGGED = r">{{\raggedright\arraybackslash{more}}}p{{{width:.0f}pt}}"
 
 
@@ -42,7 +47,7 @@ def grid(table: Grid) -> str:
 
 def sheet(table: Sheet) -> str:
     """Return a plain table as LaTeX; columns that do not fit share the width by the length of their text."""
-    table = replace(table, rows=tuple(tuple(map(_kept_whole, row)) for row in table.rows))
+    table = replace(table, rows=tuple(tuple(map(kept_whole, row)) for row in table.rows))
     widths = _sheet_widths(table)
     # Names of cells may break behind a slash.
     rows = [
@@ -97,11 +102,6 @@ def _templates() -> Environment:
     environment.filters |= {"tex": latex_text, "inline": latex_inline, "blocks": latex_blocks}
     environment.filters |= {"address": latex_address, "code": latex_code}
     return environment
-
-
-def _kept_whole(text: str) -> str:
-    """Return text whose intervals do not break."""
-    return INTERVAL.sub(lambda found: found[0].replace(" ", "\u00a0"), text)
 
 
 def _widest(texts: Iterable[str]) -> float:

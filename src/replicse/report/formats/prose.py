@@ -43,6 +43,14 @@ OTHER_FONTS = re.compile(
 # An address of the web, a place of the same page, or a path without a scheme.
 SAFE_ADDRESS = re.compile(r"https?://|#|[\w./-]+($|[?#])")
 
+# Whose spaces do not break: an interval or the seeds, [−12.2, −8.4], {+1.2, +1.6}, and what follows a symbol.
+WHOLE = re.compile(r"[\[{][−+\d.,% ]+[\]}]|^[^\w\s] ")
+
+
+def kept_whole(text: str) -> str:
+    """Return text whose intervals and symbols do not break."""
+    return WHOLE.sub(lambda found: found[0].replace(" ", "\u00a0"), text)
+
 
 @cache
 def _parser() -> MarkdownIt:

@@ -4,7 +4,7 @@ from html import escape
 
 from replicse.report.content.contents import Step, Waterfall
 
-LABELS, WIDTH, TEXT, LINE, BAR, TOP = 190, 300, 170, 20, 11, 8
+LABELS, WIDTH, TEXT, LINE, BAR, TOP = 180, 250, 240, 20, 11, 8
 
 
 def waterfall_svg(fall: Waterfall) -> str:

@@ -111,6 +111,10 @@ class Paths:
         """Return the HTML page of one item alone."""
         return f"reports/{self._shown}/{item}.html"
 
+    def printed(self, name: str, kind: str) -> str:
+        """Return a table of the report as a file of its own, or the macros of those in LaTeX."""
+        return f"reports/{self._shown}/tables/{name}.{kind}"
+
     def missing(self, path: str) -> bool:
         """Return whether a declared file is not there."""
         return not Path(path).exists()

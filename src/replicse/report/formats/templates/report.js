@@ -29,10 +29,10 @@
     close.textContent = "Close";
     close.addEventListener("click", unpin);
     panel.appendChild(close);
-    tip.querySelectorAll("b").forEach(function (name) {
-      var line = document.createElement("div"), text = name.nextSibling.textContent;
+    function add(name, value) {
+      var line = document.createElement("div"), text = value.textContent;
       line.className = "fact";
-      line.append(name.cloneNode(true), name.nextSibling.cloneNode(true));
+      line.append(name, value);
       if (text.indexOf("replicse ") === 0) {
         var button = document.createElement("button");
         button.type = "button";
@@ -41,7 +41,16 @@
         line.lastChild.append(" ", button);
       }
       panel.appendChild(line);
+    }
+    function made(kind, text) {
+      var element = document.createElement(kind);
+      element.textContent = text;
+      return element;
+    }
+    tip.querySelectorAll("b").forEach(function (name) {
+      add(name.cloneNode(true), name.nextSibling.cloneNode(true));
     });
+    add(made("b", "run it"), made("span", cell.closest("article").querySelector(".run").textContent));
     panel.hidden = false;
     document.body.classList.add("pinned");
     panel.focus();
