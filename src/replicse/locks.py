@@ -4,18 +4,37 @@ Snakemake's own lock names files, no process, so that after a kill only a person
 process beside the lock when it starts; processes that a killed study left at work hold the folder too.
 """
 
+import fcntl
 import json
 import os
 import shutil
 import socket
 from pathlib import Path
+from typing import IO
 
 from replicse.errors import BadInput
 from replicse.files import write_json
 from replicse.forking import JOB, SERVER
 
 LOCKS, HOLDER = Path(".snakemake", "locks"), Path(".snakemake", "replicse-holder.json")
+STUDY = Path(".snakemake", "replicse-study.lock")
 WORKERS = (b"snakemake", b"replicse")
+REMEDY = "wait for it or end it, then start again"
+
+
+def hold(folder: Path) -> IO[str]:
+    """Return an open file: as long as it is, no other study is started in a folder. Raises BadInput where one is.
+
+    Snakemake's own lock is taken seconds after the start, so that two started together would both look for it in vain.
+    """
+    (folder / STUDY).parent.mkdir(exist_ok=True)
+    stream = (folder / STUDY).open("w")
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        stream.close()
+        raise BadInput(f"{folder}: another `replicse run` is at work there; {REMEDY}") from None
+    return stream
 
 
 def note_holder(folder: Path) -> None:
@@ -33,7 +52,6 @@ def unlock_if_stale(folder: Path) -> bool:
     locks = folder / LOCKS
     if not locks.is_dir() or not any(locks.iterdir()):
         return False
-    remedy = "wait for it or end it, then start again"
     try:
         holder = json.loads((folder / HOLDER).read_bytes())
         host, pid, start = holder["host"], int(holder["pid"]), holder["start"]
@@ -41,14 +59,14 @@ def unlock_if_stale(folder: Path) -> bool:
         host, pid, start = socket.gethostname(), 0, None
     if host != socket.gethostname():
         raise BadInput(
-            f"{folder}: a study of the machine {host} (process {pid}) holds it; {remedy}, or"
+            f"{folder}: a study of the machine {host} (process {pid}) holds it; {REMEDY}, or"
             " `snakemake --unlock` if it has ended"
         )
     # A process that was started at another time has only inherited the number.
     if pid and _start(pid) is not None and _start(pid) == start:
-        raise BadInput(f"{folder}: process {pid} runs a study there; {remedy}")
+        raise BadInput(f"{folder}: process {pid} runs a study there; {REMEDY}")
     for other, words in at_work(folder):
-        raise BadInput(f"{folder}: process {other} still works there ({words[:80]}); {remedy}")
+        raise BadInput(f"{folder}: process {other} still works there ({words[:80]}); {REMEDY}")
     shutil.rmtree(locks)
     return True
 

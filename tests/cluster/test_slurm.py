@@ -6,6 +6,7 @@ Skipped, with the reason, where the cluster cannot be set up: it needs root and 
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -129,6 +130,11 @@ class Submitted:
             self.process.terminate()
             self.process.wait(timeout=60)
         self.log.close()
+        # Without control groups a Snakemake of the job whose time was over may live on, waiting.
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if process.cwd() == str(self.folder):
+                    process.kill()
 
 
 def test_a_study_through_the_profile_of_gpus_equals_a_local_one(cluster, local, tmp_path):

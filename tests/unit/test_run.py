@@ -17,7 +17,7 @@ from replicse.cli import main
 from replicse.commands import run
 from replicse.errors import BadInput
 from replicse.files import write_json
-from replicse.locks import unlock_if_stale
+from replicse.locks import hold, unlock_if_stale
 from replicse.progress import heartbeat_of, span
 from replicse.study.paper.config import checked_config
 from replicse.study.paper.papers import load_papers
@@ -93,6 +93,24 @@ def test_snakemake_is_told_the_config_and_the_targets(calls, capsys):
     assert "simcse/table3: reports/compact/simcse/table3.html" in capsys.readouterr().out
     assert main(["run", "--workflow", str(ROOT / "workflow"), "--config", "scale=paper", "-n"]) == 0
     assert " ".join(calls[1]).endswith("--dry-run --quiet rules progress --logger replicse --")
+
+
+def test_a_folder_that_cannot_be_written_is_named_before_anything_is_run(calls, monkeypatch, capsys):
+    Path("results/micro").mkdir(parents=True)
+    monkeypatch.setattr(run.os, "access", lambda folder, mode: folder != Path("results/micro"))
+    words = ["run", "simcse/table3", "--workflow", str(ROOT / "workflow"), "--config", "scale=micro"]
+    assert main(words) == 2 and not calls
+    assert capsys.readouterr().err == (
+        "replicse run: results/micro: cannot be written; make it writable, then start again\n"
+    )
+
+
+def test_of_two_studies_started_together_the_second_is_refused(tmp_path):
+    """Snakemake's own lock comes seconds later than the second start."""
+    said = r"another `replicse run` is at work there; wait for it or end it"
+    with hold(tmp_path), pytest.raises(BadInput, match=said):
+        hold(tmp_path)
+    hold(tmp_path).close()
 
 
 def test_an_item_that_is_left_out_is_run_where_it_is_named(calls):

@@ -7,13 +7,14 @@ import subprocess
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from replicse.commands import Action
 from replicse.commands.study import CONFIG, add_study_arguments, by_paper, chosen_config, config_layers
 from replicse.errors import BadInput, nearest
-from replicse.locks import unlock_if_stale
+from replicse.locks import hold, unlock_if_stale
 from replicse.study.paper.config import checked_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.tables import Item
@@ -51,11 +52,13 @@ def run_verb(parser: ArgumentParser) -> Action:
             [each if isinstance(each, str) else each.target for each in items],
             named_papers(items, known, large),
         )
-        if not arguments.dry_run and unlock_if_stale(Path.cwd()):
-            print("removed the lock of a Snakemake that no longer runs", file=sys.stderr)
-        done = subprocess.run(
-            [*command[:-1], *arguments.further, "--", *command[-1]], env=environment(), check=False
-        )
+        refuse_read_only(config["scale"])
+        with nullcontext() if arguments.dry_run else hold(Path.cwd()):
+            if not arguments.dry_run and unlock_if_stale(Path.cwd()):
+                print("removed the lock of a Snakemake that no longer runs", file=sys.stderr)
+            done = subprocess.run(
+                [*command[:-1], *arguments.further, "--", *command[-1]], env=environment(), check=False
+            )
         if done.returncode == 0 and not arguments.dry_run:
             paths = Paths(config["scale"])
             for item in items:
@@ -64,6 +67,13 @@ def run_verb(parser: ArgumentParser) -> Action:
         return 1 if done.returncode else 0
 
     return action
+
+
+def refuse_read_only(scale: str) -> None:
+    """Raise BadInput where a folder of the study's outputs is there but cannot be written."""
+    for folder in (Path(home, scale) for home in ("results", "reports", "logs")):
+        if folder.is_dir() and not os.access(folder, os.W_OK):
+            raise BadInput(f"{folder}: cannot be written; make it writable, then start again")
 
 
 def items_named(words: Sequence[str], known: Sequence[Item], large: Sequence[Item] = ()) -> list[Item | str]:

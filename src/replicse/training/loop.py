@@ -187,8 +187,7 @@ class Trainer:
                     self.guard.check(step, loss)
                     self.state.save(step=step, history=self.history, best=self.best, machines=self.machines)
                     saved = time.monotonic()
-                    every = self.save_every_seconds
-                    pause = max(every, min((saved - now) / SAVE_SHARE, SAVE_LEAST * every))
+                    pause = pause_between_saves(saved - now, self.save_every_seconds)
                 if stop.asked:
                     self.parts.processes.any(True)  # no one leaves before the first has saved
                     stop.leave_if_asked(step, self.steps)
@@ -323,6 +322,11 @@ def train(*arguments: Any, **options: Any) -> Trainer:
         trainer = Trainer(*arguments, **options)
         trainer.run()
     return trainer
+
+
+def pause_between_saves(spent: float, every: float = SAVE_EVERY_SECONDS) -> float:
+    """Return how many seconds no state is saved behind one that took so many: `every`, or more where saving is slow."""
+    return max(every, min(spent / SAVE_SHARE, SAVE_LEAST * every))
 
 
 def schedule(step: int, steps: int, warmup: float, decay: str = "linear") -> float:
