@@ -157,12 +157,13 @@ def too_large(items: Iterable[Item], config: Config, scale: Scale) -> list[Item]
 
 def largest_search(item: Item, scale: Scale) -> int:
     """Return how many jobs the largest search of an item has at a scale; 1 where it has none."""
-    requests = (
-        layered(item.encoder.given(), column.encoder.given(), row.encoder.given())
-        for row in item.rows
-        for column in item.columns
-    )
-    return max(len(scale.searched(request, str(item.file))) for request in requests)
+    most = 1
+    for row in item.rows:
+        for column in item.columns:
+            cell = row.cells[column.id].given() if column.id in row.cells else {}
+            request = layered(item.encoder.given(), column.encoder.given(), row.encoder.given(), cell)
+            most = max(most, len(scale.searched(request, f"{item.file}: row {row.id}")))
+    return most
 
 
 class Planner:
