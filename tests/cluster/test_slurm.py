@@ -138,10 +138,12 @@ class Submitted:
 
 
 def test_a_study_through_the_profile_of_gpus_equals_a_local_one(cluster, local, tmp_path):
-    """At micro no rule asks for a GPU, so here the command line does, as the rules do at other scales."""
-    with Submitted(
-        tmp_path, cluster, "slurm-gpu", "--set-resources", "train:gpu=1", "evaluate:gpu=1"
-    ) as study:
+    """At micro no rule asks for a GPU, so here the command line does, as the rules do at other scales.
+
+    What it sets stands in place of all that the profile sets, the partition included.
+    """
+    asked = [f"{rule}:{what}" for rule in ("train", "evaluate") for what in ("gpu=1", "slurm_partition=gpu")]
+    with Submitted(tmp_path, cluster, "slurm-gpu", "--set-resources", *asked) as study:
         assert study.end() == local
         jobs = study.jobs()
     assert len(jobs) == 9 and {job[0] for job in jobs.values()} == {FINISHED}
