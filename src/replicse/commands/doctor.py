@@ -21,6 +21,7 @@ from replicse.commands.study import add_study_arguments, chosen_plan, hours_fact
 from replicse.data.sts import senteval_root
 from replicse.errors import BadInput
 from replicse.study.paper.lock import SIMCSE_DATA
+from replicse.study.paper.scales import Download
 from replicse.study.plan.plan import Plan
 
 OLDEST = (3, 11, 4)
@@ -208,12 +209,23 @@ def _corpus(plan: Plan, name: str, root: Path) -> Iterator[Finding]:
                 f"{file}: from https://huggingface.co/datasets/{SIMCSE_DATA}",
                 "downloaded when run",
             )
+        elif plan.source == "hub" and file in plan.scale.downloads:
+            yield _download(plan.scale.downloads[file], file, path)
         else:
             rows = plan.scale.rows(name)
             size = f" of {rows:,} rows" if rows else ""
             yield Finding(
                 "data", "missing", str(path), f"put the file{size} there (corpus {name} of {plan.scale.file})"
             )
+
+
+def _download(source: Download, file: str, path: Path) -> Finding:
+    """Return what is known of a file that no hub carries; one that a person has to bring is missing."""
+    size = f", {source.bytes / 1e6:,.0f} MB" if source.bytes else ""
+    told = f"{file}: from {source.address} licence {source.licence}{size}"
+    if source.by_hand:
+        return Finding("data", "missing", told, f"{source.by_hand}; put it at {path}")
+    return Finding("data", "note", told, "downloaded by replicse fetch")
 
 
 def _senteval(root: Path) -> Finding:
