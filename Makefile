@@ -1,6 +1,6 @@
 # Two commands do everything on a machine that has Python >= 3.11.4 and make:
 #   make study   set up .venv, run the study of config.yaml, say where the report is
-#   make test    set up .venv with the packages of development too, run the tests (make test-cluster: the long ones)
+#   make test    set up .venv with the packages of development too, run the tests (test-cluster, test-faults: the long ones)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,7 +9,7 @@ DEV := $(VENV)/installed-dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CORES ?= all
 
-.PHONY: study test rehearsal test-cluster lint docs axe environment clean
+.PHONY: study test rehearsal test-cluster test-faults lint docs axe environment clean
 
 study: $(RUN)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m replicse run --cores $(CORES) $(ARGS)
@@ -21,9 +21,13 @@ test: $(DEV)
 rehearsal: $(DEV)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/e2e/test_rehearsal.py $(ARGS)
 
-# A real Slurm (root and Debian), and faults: kills, full disks, two studies. Some twenty minutes on two cores.
+# A real Slurm of one node (root and Debian, else skipped): ten minutes.
 test-cluster: $(DEV)
-	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/cluster tests/faults -rs $(ARGS)
+	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/cluster -rs $(ARGS)
+
+# Kills at random moments, full disks, two studies in one folder: half an hour.
+test-faults: $(DEV)
+	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/faults -rs $(ARGS)
 
 lint: $(DEV)
 	$(BIN)/ruff check src tests benchmarks

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
-# Minutes each, and a cluster of its own: `make test-cluster`.
+# Minutes each: `make test-cluster`, `make test-faults`.
 LONG = {"cluster", "faults"}
 
 
