@@ -70,6 +70,9 @@ def measure(job: str, work: Path, more: list[str]) -> None:
 
 def main() -> None:
     """Measure all cases and write the record."""
+    from replicse.machine import hardware
+    from replicse.provenance import commit
+
     parser = argparse.ArgumentParser()
     parser.add_argument(
         "--data", type=Path, required=True, help="data root with wiki/enwiki_sentences.txt.gz"
@@ -95,13 +98,14 @@ def main() -> None:
         for name, other in weights.items()
         if name != "whole"
     }
+    result |= {"processor": hardware()["processor"], "commit": commit()[0]}
     out = Path(__file__).parent / "results" / "gradient_caching.json"
     out.write_text(json.dumps(result, indent=1) + "\n")
     print(json.dumps(result, indent=1))
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "measure":
+    if sys.argv[1:2] == ["measure"]:
         measure(sys.argv[2], Path(sys.argv[3]), sys.argv[4:])
     else:
         main()
