@@ -21,9 +21,8 @@ from replicse.files import read_json, write_json
 
 log = logging.getLogger(__name__)
 BEAT, LINE = 10.0, 60.0  # seconds between two heartbeats, and between two lines of a log
-STALE = (
-    120.0  # age of a heartbeat that tells of no life; clocks of machines that share a folder differ by less
-)
+# Age of a heartbeat that tells of no life; clocks of machines that share a folder differ by less.
+STALE = 120.0
 CLEARED = "\x1b[K"  # what clears the rest of a terminal's line
 _facts: dict[str, Any] = {}
 _told = 0.0

@@ -20,6 +20,7 @@ from replicse.commands import Action
 from replicse.commands.study import add_study_arguments, chosen_plan, hours_facts, interval_text
 from replicse.data.sts import senteval_root
 from replicse.errors import BadInput
+from replicse.registry.corpora import HubPart
 from replicse.study.paper.lock import SIMCSE_DATA
 from replicse.study.paper.scales import Download
 from replicse.study.plan.plan import Plan
@@ -189,12 +190,10 @@ def _corpus(plan: Plan, name: str, root: Path) -> Iterator[Finding]:
     """Yield what one corpus is read from: parts of hub data sets with licence and size, or files below the root."""
     corpus = plan.scale.corpora[name]
     for part in getattr(corpus, "parts", ()):
-        size = f"{part.bytes / 1e6:,.0f} MB" if part.bytes else ""
-        told = ", ".join(filter(None, (f"licence {part.licence}" if part.licence else "", size)))
         yield Finding(
             "data",
             "note",
-            f"https://huggingface.co/datasets/{part.path} {told}".strip(),
+            f"https://huggingface.co/datasets/{part.path} {_terms(part)}".strip(),
             "downloaded when run",
         )
     given = corpus.plain()
@@ -221,11 +220,16 @@ def _corpus(plan: Plan, name: str, root: Path) -> Iterator[Finding]:
 
 def _download(source: Download, file: str, path: Path) -> Finding:
     """Return what is known of a file that no hub carries; one that a person has to bring is missing."""
-    size = f", {source.bytes / 1e6:,.0f} MB" if source.bytes else ""
-    told = f"{file}: from {source.address} licence {source.licence}{size}"
+    told = f"{file}: from {source.address} {_terms(source)}"
     if source.by_hand:
         return Finding("data", "missing", told, f"{source.by_hand}; put it at {path}")
     return Finding("data", "note", told, "downloaded by replicse fetch")
+
+
+def _terms(source: Download | HubPart) -> str:
+    """Return the licence and the size of what is downloaded, as far as they are known."""
+    size = f"{source.bytes / 1e6:,.0f} MB" if source.bytes else ""
+    return ", ".join(filter(None, (f"licence {source.licence}" if source.licence else "", size)))
 
 
 def _senteval(root: Path) -> Finding:

@@ -145,9 +145,13 @@ def plan_verb(parser: ArgumentParser) -> Action:
             "runs": len(plan.runs),
             **hours_facts(plan.hours(plan.runs, throughput)),
             "searched": {"runs": len(searched), **hours_facts(plan.hours(searched, throughput))},
+            "not_searched": {
+                "runs": len(others := plan.runs.keys() - searched),
+                **hours_facts(plan.hours(others, throughput)),
+            },
             "released": {
-                "encoders": len(others := plan.downloaded()),
-                **evaluation_facts(plan, others, throughput),
+                "encoders": len(released := plan.downloaded()),
+                **evaluation_facts(plan, released, throughput),
             },
             "encoders": len(plan.encoders),
             "evaluation": evaluation_facts(plan, plan.encoders, throughput),
@@ -199,9 +203,8 @@ def plan_lines(
             f"  released: {released['encoders']} encoders as others released them, no training:"
             f" {interval_text(released)} (replicse run released --scale {plan.scale.name})"
         )
-    single, found = document["runs"] - document["searched"]["runs"], document["searched"]
-    rest = plan.hours(plan.runs.keys() - plan.searched(), plan.throughput(document["device"]))
-    yield f"  training without searches: {single} runs, {interval_text(hours_facts(rest))}"
+    single, found = document["not_searched"], document["searched"]
+    yield f"  training without searches: {single['runs']} runs, {interval_text(single)}"
     if found["runs"]:
         yield f"  searches: {found['runs']} runs more, {interval_text(found)}"
     evaluation = document["evaluation"]

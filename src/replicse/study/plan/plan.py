@@ -92,6 +92,8 @@ class Plan:
     left_out: list[str] = field(default_factory=list)
     # run -> the folders of weights it stands on, found once
     _needed: dict[str, list[str]] = field(default_factory=dict)
+    # run, device and date of what is known of it -> hours, estimated once for all items that share the run
+    _hours: dict[tuple[str, str, str], Interval | None] = field(default_factory=dict)
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -225,8 +227,14 @@ class Plan:
 
     def hours(self, runs: Iterable[str], throughput: Throughput | None = None) -> Interval | None:
         """Return the estimated hours of some runs; None where one cannot be estimated."""
-        known, specs = throughput or self.throughput(), [self.runs[run] for run in runs]
-        return added([run_hours(run, self._rows(run), known, self.sources) for run in specs])
+        known, parts = throughput or self.throughput(), []
+        for name in runs:
+            key = name, known.device, known.when
+            if key not in self._hours:
+                run = self.runs[name]
+                self._hours[key] = run_hours(run, self._rows(run), known, self.sources)
+            parts.append(self._hours[key])
+        return added(parts)
 
     def evaluation_hours(
         self, encoders: Iterable[str], throughput: Throughput

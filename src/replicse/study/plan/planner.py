@@ -157,13 +157,24 @@ def too_large(items: Iterable[Item], config: Config, scale: Scale) -> list[Item]
 
 def largest_search(item: Item, scale: Scale) -> int:
     """Return how many jobs the largest search of an item has at a scale; 1 where it has none."""
-    most = 1
-    for row in item.rows:
-        for column in item.columns:
-            cell = row.cells[column.id].given() if column.id in row.cells else {}
-            request = layered(item.encoder.given(), column.encoder.given(), row.encoder.given(), cell)
-            most = max(most, len(scale.searched(request, f"{item.file}: row {row.id}")))
-    return most
+    # A search without a statistic over its jobs is refused where it is planned.
+    columns = [column for column in item.columns if getattr(column, "over", None) and column.over.jobs]
+    requests = (
+        (request_of(item, row, column, row.encoder.given()), f"{item.file}: row {row.id}")
+        for row in item.rows
+        for column in columns
+    )
+    return max((len(scale.searched(request, where)) for request, where in requests), default=1)
+
+
+def request_of(item: Item, row: Row, column: AnyColumn, own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a cell asks of its encoder: the item's, the column's, `own` of the row, and the cell's in turn."""
+    return layered(item.encoder.given(), column.encoder.given(), own, cell_request(row, column))
+
+
+def cell_request(row: Row, column: AnyColumn) -> dict[str, Any]:
+    """Return what a row's cell in a column asks for itself."""
+    return row.cells[column.id].given() if column.id in row.cells else {}
 
 
 class Planner:
@@ -318,10 +329,9 @@ class Planner:
         self, item: Item, row: Row, column: AnyColumn, own: Mapping[str, Any], protocol: str
     ) -> tuple[tuple[tuple[str, ...], ...], tuple[int | None, ...]]:
         """Return the encoders of each seed, and the seeds."""
-        cell = row.cells[column.id].given() if column.id in row.cells else {}
-        request = layered(item.encoder.given(), column.encoder.given(), own, cell)
+        request = request_of(item, row, column, own)
         where = f"{item.file}: row {row.id}"
-        if cell or column.encoder.given():
+        if cell_request(row, column) or column.encoder.given():
             where += f", column {column.id}"
         if protocol in row.also:
             where += f": also.{protocol}"
