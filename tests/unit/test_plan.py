@@ -197,6 +197,31 @@ def test_a_scale_bounds_the_widths_of_a_head_where_a_run_gives_them():
             Adjust(**rule)
 
 
+def test_a_scale_that_extends_another_says_only_what_differs():
+    compact, stronger = (load_scale(WORKFLOW / "scales" / f"{name}.yaml") for name in ("compact", "stronger"))
+    small, large = (scale.backbones["bert-base"].run for scale in (compact, stronger))
+    assert large.init.fresh.architecture.layers > small.init.fresh.architecture.layers
+    assert large.objective == small.objective and large.optimisation.batch_size == 96
+    assert stronger.backbones["bert-small"] == compact.backbones["bert-small"]
+    assert stronger.corpora == compact.corpora and stronger.adjust == compact.adjust
+
+
+@pytest.mark.parametrize("base", ["compakt", "stronger", "[compact]"])
+def test_a_scale_extends_another_one_that_there_is(workflow, base):
+    file = workflow / "scales" / "stronger.yaml"
+    file.write_text(f"name: stronger\nextends: {base}\n")
+    with pytest.raises(BadInput, match=r"stronger\.yaml: extends is .*, which is no other scale") as told:
+        load_scale(file)
+    assert base != "compakt" or 'did you mean "compact"' in str(told.value)
+
+
+def test_two_scales_that_extend_each_other_are_refused(workflow):
+    for name, base in (("stronger", "compact"), ("compact", "stronger")):
+        (workflow / "scales" / f"{name}.yaml").write_text(f"name: {name}\nextends: {base}\n")
+    with pytest.raises(BadInput, match="no other scale"):
+        load_scale(workflow / "scales" / "compact.yaml")
+
+
 def test_columns_are_tokenised_once_for_all_runs_that_share_them():
     plan = plan_of()
     assert len(plan.stores) == 2, "the plain text, and the text with one word deleted"
