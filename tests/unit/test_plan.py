@@ -203,7 +203,7 @@ def test_a_scale_that_extends_another_says_only_what_differs():
     assert large.init.fresh.architecture.layers > small.init.fresh.architecture.layers
     assert large.objective == small.objective and large.optimisation.batch_size == 96
     assert stronger.backbones["bert-small"] == compact.backbones["bert-small"]
-    assert stronger.corpora == compact.corpora and stronger.adjust == compact.adjust
+    assert stronger.corpora == compact.corpora and stronger.adjust != compact.adjust
 
 
 @pytest.mark.parametrize("base", ["compakt", "stronger", "[compact]"])
