@@ -172,6 +172,21 @@ def test_a_run_keeps_checkpoints_only_where_a_figure_asks():
     assert set(without.runs) < set(plan_of().runs), "asking for a trajectory renames no run"
 
 
+def test_a_trajectory_ends_where_its_runs_end_at_a_scale(workflow):
+    whole = load_plan({**CONFIG, "papers": {"simcse": ["figure2"]}}, workflow)
+    file = workflow / "scales/micro.yaml"
+    file.write_text(
+        file.read_text().replace("optimisation.steps, at_most: 50", "optimisation.steps, at_most: 25")
+    )
+    cut = load_plan({**CONFIG, "papers": {"simcse": ["figure2"]}}, workflow)
+    for plan, last in ((whole, 50), (cut, 20)):
+        assert {run.trajectory.steps()[-1] for run in plan.runs.values() if run.trajectory.every} == {last}
+        cells = plan.cells["simcse/figure2"]
+        shown = {cell.column.step for cell in cells if cell.jobs}
+        assert shown == {None, *range(0, last + 1, 10)}
+        assert {cell.column.step for cell in cells} == {None, *range(0, 101, 10)}
+
+
 def test_a_scale_stands_for_symbolic_names_and_adjusts_sizes():
     micro, paper = plan_of(), plan_of(scale="paper")
     small = next(run for run in micro.runs.values() if run.init.run)
@@ -180,7 +195,7 @@ def test_a_scale_stands_for_symbolic_names_and_adjusts_sizes():
     assert large.optimisation.learning_rate == pytest.approx(3e-5)
     assert large.optimisation.batch_size == 64
     assert small.optimisation.learning_rate == pytest.approx(3e-4)
-    assert small.optimisation.batch_size == 32
+    assert small.optimisation.batch_size == 16
     assert not any(run.init.run for run in paper.runs.values())
 
 
