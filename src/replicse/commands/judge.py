@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from replicse.commands import Action
+from replicse.commands import Action, coloured, room
 from replicse.commands.study import (
     add_study_arguments,
     add_workflow_argument,
@@ -61,8 +61,6 @@ def claims_verb(parser: ArgumentParser) -> Action:
         if arguments.json:
             _print_json({"scale": plan.scale.name, "claims": rows})
         else:
-            from replicse.report.formats.terminal import room
-
             print("\n".join([f"scale {plan.scale.name}", *claim_lines(rows, room(WIDTH))]))
 
     return action
@@ -113,7 +111,7 @@ def adjudicate_verb(parser: ArgumentParser) -> Action:
             return
         for name in results:
             print("\n".join(asked(plan, plan.items[name])))
-        from replicse.report.formats.terminal import coloured, page_text, room
+        from replicse.report.formats.terminal import page_text
         from replicse.report.pages.adjudication import adjudication_page
 
         texts = [
@@ -162,7 +160,6 @@ def audit_verb(parser: ArgumentParser) -> Action:
         if arguments.json:
             _print_json([asdict(one) for one in findings])
         else:
-            from replicse.report.formats.terminal import room
             from replicse.report.pages.audit import audit_text
 
             counts = spoken_counts(plan)
@@ -184,8 +181,6 @@ def why_verb(parser: ArgumentParser) -> Action:
         if arguments.json:
             _print_json(story)
         else:
-            from replicse.report.formats.terminal import room
-
             width = room(WIDTH)
             print("\n".join(told(heading, lines, width) for heading, lines in story.items()))
 
