@@ -23,6 +23,8 @@ SCIENTIFIC = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
 
 def _number(value: object) -> object:
     """Return what may become a number: neither yes nor no, and of texts only 1e-5, which is text to YAML 1.1."""
+    if type(value) in (int, float):
+        return value
     if isinstance(value, bool) or (isinstance(value, str) and not SCIENTIFIC.fullmatch(value)):
         raise ValueError("a number")
     return float(value) if isinstance(value, str) else value
@@ -88,7 +90,8 @@ class Checked(BaseModel):
 
     def given(self) -> dict[str, Any]:
         """Return as plain data what was given, defaults that were written out included: a layer to lay over another."""
-        return self.model_dump(mode="json", exclude_unset=True, by_alias=True)
+        given = bool(self.model_fields_set)
+        return self.model_dump(mode="json", exclude_unset=True, by_alias=True) if given else {}
 
 
 Model = TypeVar("Model", bound=Checked)

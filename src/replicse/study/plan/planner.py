@@ -164,7 +164,7 @@ def largest_search(item: Item, scale: Scale) -> int:
         for row in item.rows
         for column in columns
     )
-    return max((len(scale.searched(request, where)) for request, where in requests), default=1)
+    return max((scale.jobs(request, where) for request, where in requests), default=1)
 
 
 def request_of(item: Item, row: Row, column: AnyColumn, own: Mapping[str, Any]) -> dict[str, Any]:
@@ -187,6 +187,8 @@ class Planner:
         self._backbones: dict[tuple[str, int], dict[str, Any]] = {}
         self._stores: dict[tuple[str, Any, str, int], str] = {}
         self._starts: list[Mapping[str, Any]] = []
+        self._recipes: dict[tuple[str, str], dict[str, Any]] = {}
+        self._corpora: dict[str, dict[str, Any]] = {}
 
     def add(self, item: Item) -> None:
         """Plan all cells of an item."""
@@ -427,13 +429,20 @@ class Planner:
         self, paper: str, request: Mapping[str, Any], seeds: Sequence[Chain], where: str
     ) -> list[str]:
         """Return the runs that a recipe describes, with what the request changes in it, one per seed."""
-        values = run_values(self.plan.papers, self.plan.scale, paper, request, where)
+        values = self._values(paper, request, where)
         runs = self.runs(paper, values, seeds, where)
         for recipe, spreads in self._published:
             if values == recipe:
                 for run in runs:
                     self.plan.measured[run] = {**self.plan.measured.get(run, {}), **spreads}
         return runs
+
+    def _values(self, paper: str, request: Mapping[str, Any], where: str) -> dict[str, Any]:
+        """Return a run's plain data before the scale's adjustments."""
+        name = self.plan.scale.recipe(paper, request["use"])
+        if (paper, name) not in self._recipes:
+            self._recipes[paper, name] = recipe_of(self.plan.papers, paper, name, where)
+        return run_values(self._recipes[paper, name], request, where)
 
     def _keep(self, encoder: str, item: Item) -> None:
         """Ask the run of an encoder to keep the checkpoints of an item's trajectory."""
@@ -491,11 +500,15 @@ class Planner:
         values = {"precision": self.plan.precision(paper), **(scale.adjusted(values) if adjust else values)}
         values["selection"] = self._selection(values.get("selection", {}), where)
         found = []
+        spec, known = None, None
         for seed in seeds:
             init, engine = self._init(paper, values["init"], seed, where)
-            chosen = {"init": init, **self._source(values, seed, where), "seed": seed.run}
+            chosen = {"engine": engine, **values, "init": init, **self._source(values, seed, where)}
             chosen["beside"] = [self._source(source, seed, where) for source in values.get("beside", ())]
-            spec = RunSpec.of({"engine": engine, **values, **chosen}, where)
+            if spec is None or chosen != known:
+                spec, known = RunSpec.of({**chosen, "seed": seed.run}, where), chosen
+            # What differs in the seed alone is checked once.
+            spec = spec.with_seed(seed.run)
             if spec.run_id not in self.plan.runs:
                 self.plan.runs[spec.run_id] = spec
                 self.plan.run_stores[spec.run_id] = self._run_stores(spec)
@@ -505,8 +518,10 @@ class Planner:
     def _source(self, values: Mapping[str, Any], seed: Chain, where: str) -> dict[str, Any]:
         """Return corpus, views and objective of a source as the scale has them."""
         self._check_columns(values["views"], values["corpus"], where)
+        if values["corpus"] not in self._corpora:
+            self._corpora[values["corpus"]] = self.plan.scale.corpus(values["corpus"], where)
         return {
-            "corpus": self.plan.scale.corpus(values["corpus"], where),
+            "corpus": self._corpora[values["corpus"]],
             "views": [self._view(view, seed, where) for view in values["views"]],
             "objective": [self._term(term, seed, where) for term in values["objective"]],
         }
@@ -528,7 +543,7 @@ class Planner:
         """Return where a run starts, and the engine of that encoder; the run of another recipe has the same seed."""
         if "use" in init:
             with self._not_from_itself(init, where):
-                values = run_values(self.plan.papers, self.plan.scale, paper, init, where)
+                values = self._values(paper, init, where)
                 (run,) = self.runs(paper, values, [seed], where)
             kept = {key: init[key] for key in ("checkpoint", "keep_head") if key in init}
             return {"run": run, **kept}, self.plan.runs[run].engine
@@ -608,14 +623,9 @@ def _as_trained(run: RunSpec) -> dict[str, Any]:
     return {"pooling": run.pooling.test, "checkpoint": kept, "engine": run.engine}
 
 
-def run_values(
-    papers: Mapping[str, Paper], scale: Scale | None, paper: str, request: Mapping[str, Any], where: str
-) -> dict[str, Any]:
-    """Return a run's plain data before the scale's adjustments: its recipe, and what the request changes in it."""
-    name = scale.recipe(paper, request["use"]) if scale else request["use"]
-    recipe = recipe_of(papers, paper, name, where)
-    changes = request.get("run") or {}
-    return varied(merged(recipe, changes), request.get("vary") or {}, where)
+def run_values(recipe: Mapping[str, Any], request: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return a run's plain data: its recipe, and what the request changes in it."""
+    return varied(merged(recipe, request.get("run") or {}), request.get("vary") or {}, where)
 
 
 def published_spreads(papers: Mapping[str, Paper]) -> Iterator[tuple[dict[str, Any], dict[str, float]]]:
@@ -631,7 +641,9 @@ def published_spreads(papers: Mapping[str, Paper]) -> Iterator[tuple[dict[str, A
                 }
                 request = layered(item.encoder.given(), row.encoder.given())
                 if spreads and "use" in request:
-                    yield run_values(papers, None, paper.key, request, f"{item.file}: row {row.id}"), spreads
+                    where = f"{item.file}: row {row.id}"
+                    recipe = recipe_of(papers, paper.key, request["use"], where)
+                    yield run_values(recipe, request, where), spreads
 
 
 def _change(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,6 +37,8 @@ def digest(value: Any, length: int = 12) -> str:
 
 def tidy(value: Any) -> Any:
     """Return plain data with numbers in one spelling: 1.0 -> 1, 3e-5 times 10 -> 3e-4, tuples -> lists."""
+    if isinstance(value, str):
+        return value
     if isinstance(value, dict):
         return {str(key): tidy(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
@@ -152,6 +154,14 @@ class RunSpec(Checked):
         """Return the terms of all sources."""
         return tuple(term for source in self.sources for term in source.objective)
 
+    def with_seed(self, seed: int) -> Self:
+        """Return the same run under another seed."""
+        if seed == self.seed:
+            return self
+        other = self.model_copy(update={"seed": seed})
+        other.__dict__.pop("run_id", None)  # a copy holds what was computed of the original
+        return other
+
     def canonical(self) -> dict[str, Any]:
         """Return the plain data that names the run: nothing else is hashed."""
         return {key: entry for key, entry in self.plain().items() if key != "trajectory"}
@@ -202,6 +212,10 @@ class EncoderSpec(Checked):
     checkpoint: Checkpoint = "best"
     postprocess: Postprocessing | None = None
     engine: Engine = "auto"
+
+    def corpora(self) -> tuple[Checked, ...]:
+        """Return its parts that may name something to read: a post-processing's corpus, files of word vectors."""
+        return tuple(part for part in (self.postprocess, self.source.words) if part)
 
     @cached_property
     def encoder_id(self) -> str:
