@@ -1,10 +1,12 @@
 """Checked data: the base of every model, YAML read safely, and a mistake told in one sentence."""
 
 import difflib
+import gc
 import re
 import types
 import typing
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
@@ -264,6 +266,18 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
                     )
                 seen.add(key.value)
         return super().construct_mapping(node, deep)
+
+
+@contextmanager
+def all_kept() -> Iterator[None]:
+    """Make what stays, as papers and plans do, without looking for garbage: there is none, and the search takes a tenth."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def read_text(path: Path) -> str:

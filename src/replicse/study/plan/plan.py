@@ -249,7 +249,11 @@ class Plan:
         parts, unknown = [], 0
         for name in encoders:
             source = self.encoders[name].source
-            size = sizes_of(self.runs[source.run].init, self.sources) if source.run else size_of(source.hub or "")
+            size = (
+                sizes_of(self.runs[source.run].init, self.sources)
+                if source.run
+                else size_of(source.hub or "")
+            )
             count = sum(sentences.get(group, 0) for group in self.groups(name))
             if size is None:
                 unknown += 1

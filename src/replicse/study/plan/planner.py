@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from replicse.checked import shown
+from replicse.checked import all_kept, shown
 from replicse.errors import BadInput, nearest
 from replicse.registry.suites import SUITES
 from replicse.study.paper.config import Config, checked_config
@@ -45,6 +45,7 @@ def load_plan(values: Mapping[str, Any], workflow: Path, file: str = "config.yam
     return plan_of(checked_config(values, file), load_papers(workflow), workflow, file, only)
 
 
+@all_kept()
 def plan_of(
     config: Config, papers: dict[str, Paper], workflow: Path, file: str = "config.yaml", only: str = ""
 ) -> Plan:
@@ -499,19 +500,20 @@ class Planner:
         scale = self.plan.scale
         values = {"precision": self.plan.precision(paper), **(scale.adjusted(values) if adjust else values)}
         values["selection"] = self._selection(values.get("selection", {}), where)
-        found = []
-        spec, known = None, None
+        found: list[str] = []
+        spec, known, stores = None, None, None
         for seed in seeds:
             init, engine = self._init(paper, values["init"], seed, where)
             chosen = {"engine": engine, **values, "init": init, **self._source(values, seed, where)}
             chosen["beside"] = [self._source(source, seed, where) for source in values.get("beside", ())]
             if spec is None or chosen != known:
-                spec, known = RunSpec.of({**chosen, "seed": seed.run}, where), chosen
-            # What differs in the seed alone is checked once.
+                spec, known, stores = RunSpec.of({**chosen, "seed": seed.run}, where), chosen, None
+            # What differs in the seed alone is checked once, and reads the same.
             spec = spec.with_seed(seed.run)
             if spec.run_id not in self.plan.runs:
                 self.plan.runs[spec.run_id] = spec
-                self.plan.run_stores[spec.run_id] = self._run_stores(spec)
+                stores = stores or self._run_stores(spec)
+                self.plan.run_stores[spec.run_id] = stores
             found.append(spec.run_id)
         return found
 
