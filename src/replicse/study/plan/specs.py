@@ -28,7 +28,6 @@ from replicse.registry.encoders import (
 from replicse.registry.runs import DropoutRates, Optimisation, PoolingChoice, SelectionRule, Trajectory
 from replicse.registry.terms import Term
 
-
 # One for all: thousands of names are hashed, and making an encoder takes as long as a short text.
 COMPACT = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
