@@ -270,7 +270,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
 
 @contextmanager
 def all_kept() -> Iterator[None]:
-    """Make what stays, as papers and plans do, without looking for garbage: looking for it takes a tenth of the time."""
+    """Make what stays, as papers and plans do, without a search for garbage, which takes a tenth of the time."""
     collecting = gc.isenabled()
     gc.disable()
     try:

@@ -20,7 +20,7 @@ from replicse.errors import BadInput
 from replicse.files import write_rows
 from replicse.study.judge.adjudicate import adjudicate, adjudicated
 from replicse.study.judge.audit import audit, audit_plan, chosen, spoken_counts
-from replicse.study.judge.claims import claim_rows, items_read, study_claims
+from replicse.study.judge.claims import cells_read, claim_rows, study_claims
 from replicse.study.judge.story import cell_story, find_cell, item_of
 from replicse.study.judge.study import judge_study, plan_further, read_results, results_of
 from replicse.study.paper.papers import load_papers
@@ -56,8 +56,9 @@ def claims_verb(parser: ArgumentParser) -> Action:
     def action(arguments: Namespace) -> None:
         plan = chosen_plan(arguments)
         claims = study_claims(plan.papers, plan.studied)
-        read = items_read(claims, plan.papers)
-        rows = claim_rows(plan, claims, results_of(plan, read, Evaluations(plan.paths)))
+        read = cells_read(claims, plan.papers)
+        results = results_of(plan, {key[0] for key in read}, Evaluations(plan.paths), read)
+        rows = claim_rows(plan, claims, results)
         if arguments.json:
             _print_json({"scale": plan.scale.name, "claims": rows})
         else:
@@ -199,9 +200,10 @@ def told_of(plan: Plan, cell: Cell) -> dict[str, list[str]]:
         for claim in study_claims(plan.papers, papers)
         if {name, name.rpartition("/")[0]} & set(claim.cells)
     ]
-    others = items_read(claims, plan.papers) - {cell.item.id}
+    read = cells_read(claims, plan.papers)
+    others = {key[0] for key in read} - {cell.item.id}
     plan_further(plan, others)
-    rows = claim_rows(plan, claims, [own, *results_of(plan, others, evaluations)])
+    rows = claim_rows(plan, claims, [own, *results_of(plan, others, evaluations, read)])
     try:
         findings = audit(audit_plan(plan.papers, plan.workflow, cell))
     except BadInput as error:

@@ -269,10 +269,10 @@ def contradicted_in_print(papers: Mapping[str, Paper]) -> list[tuple[Claim, Clai
     return [(claim, outcome) for claim, outcome in judged if outcome.outcome == "contradicted"]
 
 
-def items_read(claims: Iterable[Claim], papers: Mapping[str, Paper]) -> set[str]:
-    """Return the items whose cells some claims read."""
+def cells_read(claims: Iterable[Claim], papers: Mapping[str, Paper]) -> set[CellKey]:
+    """Return the cells that some claims read."""
     names = CellNames(papers)
-    return {names.key(name)[0] for claim in claims for name in claim.cells}
+    return {names.key(name) for claim in claims for name in claim.cells}
 
 
 def claim_rows(plan: Plan, claims: Iterable[Claim], results: Iterable[ItemResult]) -> list[dict[str, str]]:
