@@ -195,17 +195,18 @@ def told_of(plan: Plan, cell: Cell) -> dict[str, list[str]]:
     name = "/".join(cell.key)
     asked_for = plan.config.papers
     papers = plan.papers if asked_for == "all" else [key for key, items in asked_for.items() if items]
-    claims = [
+    naming = [
         claim
-        for claim in study_claims(plan.papers, papers)
+        for claim in study_claims(plan.papers, plan.papers)
         if {name, name.rpartition("/")[0]} & set(claim.cells)
     ]
+    claims = [claim for claim in naming if claim.paper in papers]
     read = cells_read(claims, plan.papers)
     others = {key[0] for key in read} - {cell.item.id}
     plan_further(plan, others)
     rows = claim_rows(plan, claims, [own, *results_of(plan, others, evaluations, read)])
     try:
-        findings = audit(audit_plan(plan.papers, plan.workflow, cell))
+        findings = audit(audit_plan(plan.papers, plan.workflow, cell), naming)
     except BadInput as error:
         LOG.warning("the audit is left out: %s", error)
         findings = []

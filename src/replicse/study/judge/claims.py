@@ -259,12 +259,13 @@ def study_claims(papers: Mapping[str, Paper], keys: Iterable[str]) -> list[Claim
     return [resolved(claim, names) for key in keys for claim in papers[key].claims]
 
 
-def contradicted_in_print(papers: Mapping[str, Paper]) -> list[tuple[Claim, ClaimOutcome]]:
-    """Return the claims that the papers' own printed numbers contradict."""
+def contradicted_in_print(
+    papers: Mapping[str, Paper], claims: Iterable[Claim]
+) -> list[tuple[Claim, ClaimOutcome]]:
+    """Return those of some claims that the papers' own printed numbers contradict."""
     names = CellNames(papers)
     judged = [
-        (claim, judge_claim(claim, lambda name: printed_reading(names.reported(name))))
-        for claim in study_claims(papers, papers)
+        (claim, judge_claim(claim, lambda name: printed_reading(names.reported(name)))) for claim in claims
     ]
     return [(claim, outcome) for claim, outcome in judged if outcome.outcome == "contradicted"]
 
