@@ -362,11 +362,11 @@ class Plan:
 
     def train_needs(self, run_id: str) -> list[str]:
         """Return the files a train job reads: stores, tokenizer, initial weights, and those of its generators."""
-        job, run = self.train_job(run_id), self.runs[run_id]
-        folders = [job["init"], *(getattr(term, "generator", None) for term in run.terms)]
+        run = self.runs[run_id]
+        folders = [self.init_folder(run), *(getattr(term, "generator", None) for term in run.terms)]
         return [
-            *(f"{store}/store.json" for store in dict.fromkeys(job["stores"])),
-            job["tokenizer"],
+            *(self.paths.store(store, "store.json") for store in dict.fromkeys(self.run_stores[run_id])),
+            self.tokenizer_file(run.init),
             *(f"{folder}/model.safetensors" for folder in dict.fromkeys(folders) if folder),
         ]
 
