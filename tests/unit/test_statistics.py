@@ -244,7 +244,7 @@ def test_the_value_is_scipys():
 def test_blocks_of_resamples_change_nothing(monkeypatch):
     first, second, gold = pairs(20, seed=7)
     whole = bootstrap.spearman_difference(first, second, gold, samples=33)
-    monkeypatch.setattr(study, "CELLS_AT_ONCE", 20 * 5)
+    monkeypatch.setattr(bootstrap, "CELLS_AT_ONCE", 20 * 5)
     assert bootstrap.spearman_difference(first, second, gold, samples=33) == whole
 
 

@@ -107,10 +107,12 @@ def words(papers: Mapping[str, Paper], key: CellKey, home: str = "") -> str:
 
 def _keys_of(paper: Paper, chosen: bool) -> Iterator[CellKey]:
     for item in paper.items.values():
-        for row in item.rows:
-            for column in item.columns:
-                if is_measured(column) or (chosen and column.kind != "text"):
-                    yield item.id, row.id, column.id, column.metric
+        columns = [
+            (column.id, column.metric)
+            for column in item.columns
+            if is_measured(column) or (chosen and column.kind != "text")
+        ]
+        yield from ((item.id, row.id, *column) for row in item.rows for column in columns)
     for item, row, column, metric in paper.reported:
         if item not in paper.items and metric != "text":
             yield f"{paper.key}/{item}", row, column, metric
