@@ -184,6 +184,8 @@ class Planner:
     def __init__(self, plan: Plan, lock: Lock) -> None:
         self.plan, self.lock = plan, lock
         self._published = list(published_spreads(plan.papers)) if plan.scale.comparable else []
+        # What the columns of the line that is planned ask for together: own part, whole request, and its memo.
+        self._line_asks: tuple[Mapping[str, Any], dict[str, Any], str] = ({}, {}, "")
         self._memo: dict[str, tuple[tuple[tuple[str, ...], ...], tuple[int | None, ...]]] = {}
         self._backbones: dict[tuple[str, int], dict[str, Any]] = {}
         self._stores: dict[tuple[str, Any, str, int], str] = {}
@@ -332,15 +334,14 @@ class Planner:
         self, item: Item, row: Row, column: AnyColumn, own: Mapping[str, Any], protocol: str
     ) -> tuple[tuple[tuple[str, ...], ...], tuple[int | None, ...]]:
         """Return the encoders of each seed, and the seeds."""
-        request = request_of(item, row, column, own)
-        where = f"{item.file}: row {row.id}"
-        if cell_request(row, column) or column.encoder.given():
-            where += f", column {column.id}"
-        if protocol in row.also:
-            where += f": also.{protocol}"
-        elif protocol != AS_DESCRIBED and not protocol.startswith(ON_BACKBONE):
-            file = self.plan.papers[item.paper].folder / "protocols.yaml"
-            where = f"{file}: {protocol}: row {row.id} of {item.id}"
+        special = bool(cell_request(row, column) or column.encoder.given())
+        if special or self._line_asks[0] is not own:
+            request = request_of(item, row, column, own)
+            memo = json.dumps([item.paper, request], sort_keys=True)
+            if not special:
+                self._line_asks = own, request, memo
+        else:
+            _, request, memo = self._line_asks
         search = request.get("grid") or request.get("draw")
         over = getattr(column, "over", None)
         if search and (over is None or over.jobs is None):
@@ -351,8 +352,8 @@ class Planner:
             raise BadInput(
                 f"{item.file}: column {column.id}: over.jobs is given, but row {row.id} is no search"
             )
-        memo = json.dumps([item.paper, request], sort_keys=True)
         if memo not in self._memo:
+            where = self._where(item, row, column if special else None, protocol)
             # A search is run with one seed, as the papers ran theirs.
             seeds = [
                 Chain(seed, request.get("backbone_seed", seed))
@@ -365,6 +366,14 @@ class Planner:
         jobs, seeds = self._memo[memo]
         self._check_argmax(item, row, column, jobs)
         return jobs, seeds
+
+    def _where(self, item: Item, row: Row, column: AnyColumn | None, protocol: str) -> str:
+        """Return the place of what a line, or its cell in a column, asks for."""
+        if protocol not in row.also and protocol != AS_DESCRIBED and not protocol.startswith(ON_BACKBONE):
+            file = self.plan.papers[item.paper].folder / "protocols.yaml"
+            return f"{file}: {protocol}: row {row.id} of {item.id}"
+        where = f"{item.file}: row {row.id}" + (f", column {column.id}" if column else "")
+        return where + (f": also.{protocol}" if protocol in row.also else "")
 
     def _check_argmax(self, item: Item, row: Row, column: AnyColumn, jobs: Iterable[Iterable[str]]) -> None:
         """Refuse an argmax that shows something else than a number of the runs of a search."""
