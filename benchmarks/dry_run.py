@@ -1,7 +1,9 @@
 """Processor time of a dry-run of the whole paper scale through each profile (goal: under 10 s for 5,000 jobs).
 
 `replicse run -n` plans, and has Snakemake build the whole DAG and count its jobs; every job is resolved, none
-is listed. Time is that of the processor, so that what else runs on the machine counts less.
+is listed. Time is that of the processor, so that what else runs on the machine counts less. `limit` is Snakemake
+alone on a workflow of the same shape, measured in the same run: as many jobs of each stage, as many files of each,
+which need each other alike, and nothing else: no parameters, resources, logs or environments.
 """
 
 import argparse
@@ -11,40 +13,119 @@ import re
 import resource
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PROFILES = ("gpu-box", "slurm", "slurm-gpu")
+# Files that a job of a stage makes, where it makes more than one; its rule names them.
+FILES = {"train": 13, "store": 3, "backbone": 3}
+LIMIT = """
+import json
+
+SHAPE = json.load(open("shape.json"))
 
 
-def dry_run(profile: str, seeds: int) -> dict[str, float]:
-    """Return jobs and processor seconds of a dry-run through a profile."""
+def needs_of(stage):
+    return lambda wildcards: SHAPE[stage]["needs"][wildcards.name]
+
+
+wildcard_constraints:
+    name="[^/]+",
+
+
+rule all:
+    input:
+        [f"{stage}/{name}/0" for stage in ("evaluate", "geometry", "count") for name in SHAPE[stage]["needs"]],
+
+
+for stage in SHAPE:
+
+    rule:
+        name:
+            stage
+        input:
+            needs_of(stage),
+        output:
+            [f"{stage}/{{name}}/{place}" for place in range(SHAPE[stage]["files"])],
+        shell:
+            "touch {output}"
+"""
+
+
+def processor_seconds(words: list[str], folder: Path) -> tuple[float, str]:
+    """Return the processor seconds of a command and of its children, and what it printed."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    words = ["--scale", "paper", "--seeds", str(seeds), "--profile", f"workflow/profiles/{profile}", "-n"]
     done = subprocess.run(
-        [sys.executable, "-m", "replicse", "run", *words],
-        cwd=ROOT,
+        words,
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
         text=True,
         check=True,
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    (jobs,) = re.findall(r"^([\d,]+) jobs:", done.stdout + done.stderr, re.MULTILINE)
-    count = int(jobs.replace(",", ""))
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return {"jobs": count, "cpu_seconds": round(seconds, 1), "of_5000": round(seconds / count * 5000, 1)}
+    return seconds, done.stdout + done.stderr
+
+
+def facts(jobs: int, seconds: float) -> dict[str, float]:
+    """Return jobs, their processor seconds, and those of 5,000 of them."""
+    return {"jobs": jobs, "cpu_seconds": round(seconds, 1), "of_5000": round(seconds / jobs * 5000, 1)}
+
+
+def study(seeds: int) -> list[str]:
+    """Return the arguments that choose the study."""
+    return ["--scale", "paper", "--seeds", str(seeds)]
+
+
+def dry_run(profile: str, seeds: int) -> dict[str, float]:
+    """Return jobs and processor seconds of a dry-run through a profile."""
+    words = [*study(seeds), "--profile", f"workflow/profiles/{profile}", "-n"]
+    seconds, printed = processor_seconds([sys.executable, "-m", "replicse", "run", *words], ROOT)
+    (jobs,) = re.findall(r"^([\d,]+) jobs:", printed, re.MULTILINE)
+    return facts(int(jobs.replace(",", "")), seconds)
+
+
+def shape(seeds: int) -> dict[str, dict]:
+    """Return by stage how many files a job makes, and what each job needs: the first file of others."""
+    sys.path.insert(0, str(ROOT / "src"))
+    from replicse.study.paper.config import read_config
+    from replicse.study.plan.jobs import Jobs
+    from replicse.study.plan.planner import load_plan
+
+    config = read_config([ROOT / "config.yaml"], "paper", seeds, {})
+    jobs = Jobs(load_plan(config, ROOT / "workflow")).all
+    first = {file: f"{job.stage}/{job.name or 'all'}/0" for job in jobs for file in job.outputs}
+    found: dict[str, dict] = {}
+    for job in jobs:
+        stage = found.setdefault(job.stage, {"files": FILES.get(job.stage, 1), "needs": {}})
+        stage["needs"][job.name or "all"] = [first[file] for file in job.needs if file in first]
+    return found
+
+
+def limit(seeds: int) -> dict[str, float]:
+    """Return jobs and processor seconds of a dry-run of Snakemake alone on a workflow of the same shape."""
+    told = shape(seeds)
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "Snakefile").write_text(LIMIT)
+        Path(folder, "shape.json").write_text(json.dumps(told))
+        quiet = ["--dry-run", "--quiet", "rules", "progress", "--scheduler", "greedy", "--cores", "all"]
+        seconds, _ = processor_seconds([sys.executable, "-m", "snakemake", *quiet], Path(folder))
+    return facts(1 + sum(len(stage["needs"]) for stage in told.values()), seconds)
 
 
 def main() -> None:
-    """Measure the profiles whose plugins are installed, and write the record."""
+    """Measure the profiles whose plugins are installed with the limit beside, and write the record."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--profiles", nargs="*", default=PROFILES)
     chosen = parser.parse_args()
-    found = {profile: dry_run(profile, chosen.seeds) for profile in chosen.profiles}
+    found = {"limit": limit(chosen.seeds)}
+    profiles = {profile: dry_run(profile, chosen.seeds) for profile in chosen.profiles}
     load = round(os.getloadavg()[0] / (os.cpu_count() or 1), 1)
-    text = json.dumps({"goal_seconds_of_5000": 10, "load_per_core": load, "profiles": found}, indent=1) + "\n"
+    record = {"goal_seconds_of_5000": 10, "load_per_core": load, **found, "profiles": profiles}
+    text = json.dumps(record, indent=1) + "\n"
     (Path(__file__).parent / "results" / "dry_run.json").write_text(text)
     print(text)
 

@@ -24,6 +24,7 @@ from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS
 from replicse.report.pages.audit import audit_sheet, audit_text
 from replicse.study.judge import audit as rules
 from replicse.study.judge.audit import CERTAIN, Finding, audit, audit_plan, chosen
+from replicse.study.judge.claims import study_claims
 from replicse.study.paper.claims import load_claims
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.papers import load_papers
@@ -147,7 +148,10 @@ def reprinted(plan, changes, **fields):
 
 
 def found(rule, plan):
-    return list(rule(plan, DATASETS))
+    if rule is rules.claims:
+        return list(rule(plan, study_claims(plan.papers, plan.papers)))
+    told = [spoken_numbers(plan.papers, DATASETS)] if rule in rules.RULES_OF_TEXT else []
+    return list(rule(plan, DATASETS, *told))
 
 
 def test_a_paper_without_mistakes_has_no_findings(made_up):
@@ -868,7 +872,16 @@ def test_recalls_against_all_counts(shipped, findings):
 
 
 def test_each_cell_alone_has_the_findings_of_the_whole(shipped, findings):
-    """What `why` plans around one cell is enough for every rule."""
+    """What `why` plans around one cell is enough for every rule.
+
+    Notes on seeds, which it does not tell, lack the numbers of other papers.
+    """
+
+    def of(name, found):
+        return [
+            replace(one, note="" if one.rule == "seeds" else one.note) for one in found if name in one.cells
+        ]
+
     cells = {"/".join(cell.key): cell for item in shipped.items for cell in shipped.described(item)}
     wanted = {
         name
@@ -879,9 +892,7 @@ def test_each_cell_alone_has_the_findings_of_the_whole(shipped, findings):
     for name in sorted(wanted & set(cells)):
         alone = audit_plan(shipped.papers, WORKFLOW, cells[name])
         assert len(alone.items) < len(shipped.items) / 2
-        assert [one for one in audit(alone) if name in one.cells] == [
-            one for one in findings if name in one.cells
-        ]
+        assert of(name, audit(alone)) == of(name, findings)
 
 
 @pytest.mark.parametrize("rule", [rules.averages, rules.equals, rules.percentages])

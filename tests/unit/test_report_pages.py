@@ -10,12 +10,13 @@ from made_up import write_scores
 from places import ROOT
 
 import replicse
+from replicse.commands import coloured, room
 from replicse.commands.render import figures_verb, keep_verb, pages, report_verb
 from replicse.errors import BadInput
 from replicse.files import write_json, write_rows
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import Sheet, verdict_counts
-from replicse.report.formats.terminal import coloured, page_text, room
+from replicse.report.formats.terminal import page_text
 from replicse.report.formats.waterfall import waterfall_svg
 from replicse.report.pages.adjudication import adjudication_page
 from replicse.report.pages.audit import audit_page
@@ -24,7 +25,7 @@ from replicse.report.pages.reproduces import aggregate_sheet, reproduces_page, v
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.aggregate import RowAggregate
-from replicse.study.results.statistics import Estimate
+from replicse.study.results.bootstrap import Estimate
 from replicse.study.results.tabulate import item_result
 from replicse.study.results.values import Evaluations
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from replicse.study.results import bootstrap
 from replicse.study.results import statistics as study
 
 
@@ -199,7 +200,7 @@ def test_below_three_seeds_nothing_has_an_interval_of_its_own():
         found = study.paired_difference(values, [70.0])
         assert (found.low, found.high, found.n, found.resolved) == (None, None, len(values), False)
         assert found.by_seed == tuple(value - 70.0 for value in values)
-        pooled = study.aggregate_interval([[value] * 4 for value in values])
+        pooled = bootstrap.aggregate_interval([[value] * 4 for value in values])
         assert pooled.low == pooled.value == pooled.high
     assert study.prediction_interval([75.0, 76.0], spread=0.84) is not None, (
         "a spread known beforehand is one"
@@ -213,7 +214,7 @@ def test_below_three_seeds_nothing_has_an_interval_of_its_own():
 @pytest.mark.parametrize("samples", [40, 41])
 def test_spearman_interval_against_a_slow_bootstrap(samples):
     first, _, gold = pairs(30)
-    estimate = study.spearman_interval(first, gold, samples=samples, level=0.9, seed=3)
+    estimate = bootstrap.spearman_interval(first, gold, samples=samples, level=0.9, seed=3)
     assert estimate.value == pytest.approx(slow_spearman(first, gold), abs=1e-12)
     expected = slow_bootstrap(slow_spearman, (first, gold), samples, 0.9, seed=3)
     assert (estimate.low, estimate.high) == pytest.approx(tuple(expected), abs=1e-12)
@@ -225,7 +226,7 @@ def test_spearman_difference_against_a_slow_bootstrap_on_the_same_resamples():
     def difference(one, two, truth):
         return slow_spearman(one, truth) - slow_spearman(two, truth)
 
-    estimate = study.spearman_difference(first, second, gold, samples=50, seed=5)
+    estimate = bootstrap.spearman_difference(first, second, gold, samples=50, seed=5)
     assert estimate.value == pytest.approx(difference(first, second, gold), abs=1e-12)
     expected = slow_bootstrap(difference, (first, second, gold), 50, 0.95, seed=5)
     assert (estimate.low, estimate.high) == pytest.approx(tuple(expected), abs=1e-12)
@@ -235,21 +236,21 @@ def test_the_value_is_scipys():
     from scipy.stats import spearmanr
 
     first, _, gold = pairs(500, seed=6)
-    assert study.spearman_interval(first, gold, samples=1).value == pytest.approx(
+    assert bootstrap.spearman_interval(first, gold, samples=1).value == pytest.approx(
         spearmanr(first, gold).statistic, abs=1e-12
     )
 
 
 def test_blocks_of_resamples_change_nothing(monkeypatch):
     first, second, gold = pairs(20, seed=7)
-    whole = study.spearman_difference(first, second, gold, samples=33)
-    monkeypatch.setattr(study, "CELLS_AT_ONCE", 20 * 5)
-    assert study.spearman_difference(first, second, gold, samples=33) == whole
+    whole = bootstrap.spearman_difference(first, second, gold, samples=33)
+    monkeypatch.setattr(bootstrap, "CELLS_AT_ONCE", 20 * 5)
+    assert bootstrap.spearman_difference(first, second, gold, samples=33) == whole
 
 
 def test_resamples_without_a_correlation_are_left_out():
     gold, scores = [0.0, 0.0, 1.0], [1.0, 2.0, 3.0]
-    estimate = study.spearman_interval(scores, gold, samples=200, seed=1)
+    estimate = bootstrap.spearman_interval(scores, gold, samples=200, seed=1)
     expected = slow_bootstrap(slow_spearman, (scores, gold), 200, 0.95, seed=1)
     assert (estimate.low, estimate.high) == pytest.approx(tuple(expected))
 
@@ -257,28 +258,30 @@ def test_resamples_without_a_correlation_are_left_out():
 @pytest.mark.parametrize("scores", [[1.0, 1.0, 1.0], [1.0], []])
 def test_a_collapsed_encoder_has_no_interval(scores):
     gold = [1.0, 2.0, 3.0][: len(scores)]
-    assert study.spearman_interval(scores, gold, samples=10) is None
-    assert study.spearman_difference(scores, gold, gold, samples=10) is None
+    assert bootstrap.spearman_interval(scores, gold, samples=10) is None
+    assert bootstrap.spearman_difference(scores, gold, gold, samples=10) is None
 
 
 def test_wrong_input_is_refused():
     with pytest.raises(ValueError, match="unequal length"):
-        study.spearman_interval([1.0, 2.0], [1.0, 2.0, 3.0])
+        bootstrap.spearman_interval([1.0, 2.0], [1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="not finite"):
-        study.spearman_interval([1.0, math.nan], [1.0, 2.0])
+        bootstrap.spearman_interval([1.0, math.nan], [1.0, 2.0])
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 1000))
 def test_monotone_maps_of_the_scores_change_nothing(seed):
     first, _, gold = pairs(15, seed=seed)
-    plain = study.spearman_interval(first, gold, samples=20)
-    assert study.spearman_interval(np.exp(first) * 3 - 1, gold, samples=20) == plain
+    plain = bootstrap.spearman_interval(first, gold, samples=20)
+    assert bootstrap.spearman_interval(np.exp(first) * 3 - 1, gold, samples=20) == plain
 
 
 def test_the_same_seed_gives_the_same_interval_and_another_does_not():
     first, _, gold = pairs(50)
-    one, same, other = (study.spearman_interval(first, gold, samples=100, seed=seed) for seed in (1, 1, 2))
+    one, same, other = (
+        bootstrap.spearman_interval(first, gold, samples=100, seed=seed) for seed in (1, 1, 2)
+    )
     assert one == same
     assert one != other
 
@@ -288,7 +291,10 @@ def test_the_same_seed_gives_the_same_interval_and_another_does_not():
 def test_the_order_of_pairs_changes_no_correlation_and_hardly_its_interval(order):
     first, second, gold = pairs(40, seed=11)
     order = list(order)
-    cases = ((study.spearman_interval, (first, gold)), (study.spearman_difference, (first, second, gold)))
+    cases = (
+        (bootstrap.spearman_interval, (first, gold)),
+        (bootstrap.spearman_difference, (first, second, gold)),
+    )
     for statistic, sides in cases:
         plain = statistic(*sides, samples=400)
         shuffled = statistic(*(side[order] for side in sides), samples=400)
@@ -305,7 +311,7 @@ def test_spearman_interval_covers_the_truth():
     for trial in range(400):
         x, noise = generator.normal(size=(2, 100))
         y = 0.7 * x + math.sqrt(1 - 0.49) * noise
-        estimate = study.spearman_interval(x, y, samples=300, seed=trial)
+        estimate = bootstrap.spearman_interval(x, y, samples=300, seed=trial)
         inside += estimate.low <= truth <= estimate.high
     assert inside / 400 == pytest.approx(0.95, abs=0.035)
 
@@ -315,8 +321,8 @@ def test_the_paired_interval_is_narrower_than_two_apart():
     gold = generator.normal(size=300)
     shared = gold + generator.normal(size=300)
     first, second = (shared + 0.1 * generator.normal(size=300) for _ in range(2))
-    paired = study.spearman_difference(first, second, gold)
-    apart = [study.spearman_interval(side, gold) for side in (first, second)]
+    paired = bootstrap.spearman_difference(first, second, gold)
+    apart = [bootstrap.spearman_interval(side, gold) for side in (first, second)]
     assert paired.high - paired.low < 0.5 * math.hypot(*(one.high - one.low for one in apart))
 
 
@@ -328,11 +334,11 @@ def test_interquartile_mean_against_scipy(count):
     from scipy.stats import trim_mean
 
     scores = np.random.default_rng(count).normal(size=count)
-    assert study.interquartile_mean(scores) == pytest.approx(trim_mean(scores, 0.25))
+    assert bootstrap.interquartile_mean(scores) == pytest.approx(trim_mean(scores, 0.25))
 
 
 def test_interquartile_mean_ignores_the_outer_quarters():
-    assert study.interquartile_mean([-1e9, 1.0, 3.0, 1e9]) == 2.0
+    assert bootstrap.interquartile_mean([-1e9, 1.0, 3.0, 1e9]) == 2.0
 
 
 def slow_aggregate(scores, samples, seed, joint):
@@ -351,20 +357,20 @@ def slow_aggregate(scores, samples, seed, joint):
 @pytest.mark.parametrize("joint", [False, True])
 def test_aggregate_interval_against_a_slow_stratified_bootstrap(joint):
     scores = np.random.default_rng(2).normal(75, 5, size=(5, 7))
-    estimate = study.aggregate_interval(scores, samples=60, seed=4, joint=joint)
+    estimate = bootstrap.aggregate_interval(scores, samples=60, seed=4, joint=joint)
     assert (estimate.low, estimate.high) == pytest.approx(tuple(slow_aggregate(scores, 60, 4, joint)))
     assert estimate.value == pytest.approx(np.sort(scores.ravel())[8:27].mean())
 
 
 def test_stratification_never_mixes_tasks():
-    estimate = study.aggregate_interval([[10.0, 50.0, 90.0, 50.0]] * 4)
+    estimate = bootstrap.aggregate_interval([[10.0, 50.0, 90.0, 50.0]] * 4)
     assert (estimate.low, estimate.value, estimate.high) == (50.0, 50.0, 50.0)
 
 
 def test_whole_runs_spread_more_where_tasks_move_together():
     generator = np.random.default_rng(5)
     scores = 75 + generator.normal(size=(8, 1)) + 0.1 * generator.normal(size=(8, 7))
-    apart, joint = (study.aggregate_interval(scores, joint=choice) for choice in (False, True))
+    apart, joint = (bootstrap.aggregate_interval(scores, joint=choice) for choice in (False, True))
     assert joint.high - joint.low > 1.5 * (apart.high - apart.low)
 
 
@@ -372,8 +378,8 @@ def test_whole_runs_spread_more_where_tasks_move_together():
 def test_the_order_of_tasks_and_the_units_change_no_aggregate_of_whole_runs(chance, scale):
     scores = np.random.default_rng(6).normal(75, 5, size=(4, 7))
     order = chance.sample(range(7), 7)
-    plain = study.aggregate_interval(scores, samples=50, joint=True)
-    other = study.aggregate_interval(scale * scores[:, order], samples=50, joint=True)
+    plain = bootstrap.aggregate_interval(scores, samples=50, joint=True)
+    other = bootstrap.aggregate_interval(scale * scores[:, order], samples=50, joint=True)
     expected = tuple(scale * bound for bound in (plain.value, plain.low, plain.high))
     assert (other.value, other.low, other.high) == pytest.approx(expected, rel=1e-12)
 
@@ -381,15 +387,15 @@ def test_the_order_of_tasks_and_the_units_change_no_aggregate_of_whole_runs(chan
 @pytest.mark.parametrize("scores", [[1.0, 2.0], [[]], [[1.0, math.nan]]])
 def test_incomplete_scores_have_no_aggregate(scores):
     with pytest.raises(ValueError, match="seeds by tasks"):
-        study.aggregate_interval(scores)
+        bootstrap.aggregate_interval(scores)
 
 
 def test_estimates_can_be_written_as_json():
     first, second, gold = pairs(10)
     for estimate in (
-        study.spearman_interval(first, gold, samples=5),
-        study.spearman_difference(first, second, gold, samples=5),
-        study.aggregate_interval([[1.0, 2.0]], samples=5),
+        bootstrap.spearman_interval(first, gold, samples=5),
+        bootstrap.spearman_difference(first, second, gold, samples=5),
+        bootstrap.aggregate_interval([[1.0, 2.0]], samples=5),
     ):
         json.dumps(vars(estimate))
 

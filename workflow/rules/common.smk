@@ -208,11 +208,6 @@ def train_inputs(wildcards):
     return PLAN.train_needs(wildcards.run)
 
 
-def run_folder(wildcards, output):
-    """Return the folder of a run."""
-    return str(Path(output.metrics).parent)
-
-
 def record_folder(wildcards, output):
     """Return the folder of a job whose first output stands right in it."""
     return str(Path(output[0]).parent)

@@ -29,7 +29,7 @@ rule train:
     params:
         code=code("training", "encoder", "objective", "data"),
         job=train_job,
-        folder=run_folder,
+        folder=PATHS.run("{run}"),
         state=PATHS.state("{run}"),
     shell:
         "python -m replicse train --job {params.job:q} --data {input.data} --state {params.state} --out {params.folder}"

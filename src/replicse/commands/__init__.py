@@ -1,12 +1,16 @@
 """The verbs of the command line: each function adds its arguments to a parser and returns the action."""
 
 import json
+import os
+import shutil
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from typing import Any
 
 Action = Callable[[Namespace], int | None]
-__all__ = ["Action", "ArgumentParser", "Namespace", "json_mapping"]
+WIDTH = 120  # columns of what goes to no terminal
+__all__ = ["Action", "ArgumentParser", "Namespace", "coloured", "json_mapping", "room"]
 
 
 def json_mapping(text: str) -> dict[str, Any]:
@@ -15,3 +19,13 @@ def json_mapping(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError(text)
     return value
+
+
+def room(otherwise: int = WIDTH) -> int:
+    """Return how many columns the terminal has that is printed to; for a file or a pipe what is given."""
+    return shutil.get_terminal_size((otherwise, 0)).columns if sys.stdout.isatty() else otherwise
+
+
+def coloured() -> bool:
+    """Return whether what is printed goes to a terminal that may show colour."""
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ

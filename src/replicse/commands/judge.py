@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from replicse.commands import Action
+from replicse.commands import Action, coloured, room
 from replicse.commands.study import (
     add_study_arguments,
     add_workflow_argument,
@@ -20,7 +20,7 @@ from replicse.errors import BadInput
 from replicse.files import write_rows
 from replicse.study.judge.adjudicate import adjudicate, adjudicated
 from replicse.study.judge.audit import audit, audit_plan, chosen, spoken_counts
-from replicse.study.judge.claims import claim_rows, items_read, study_claims
+from replicse.study.judge.claims import cells_read, claim_rows, study_claims
 from replicse.study.judge.story import cell_story, find_cell, item_of
 from replicse.study.judge.study import judge_study, plan_further, read_results, results_of
 from replicse.study.paper.papers import load_papers
@@ -56,13 +56,12 @@ def claims_verb(parser: ArgumentParser) -> Action:
     def action(arguments: Namespace) -> None:
         plan = chosen_plan(arguments)
         claims = study_claims(plan.papers, plan.studied)
-        read = items_read(claims, plan.papers)
-        rows = claim_rows(plan, claims, results_of(plan, read, Evaluations(plan.paths)))
+        read = cells_read(claims, plan.papers)
+        results = results_of(plan, {key[0] for key in read}, Evaluations(plan.paths), read)
+        rows = claim_rows(plan, claims, results)
         if arguments.json:
             _print_json({"scale": plan.scale.name, "claims": rows})
         else:
-            from replicse.report.formats.terminal import room
-
             print("\n".join([f"scale {plan.scale.name}", *claim_lines(rows, room(WIDTH))]))
 
     return action
@@ -113,7 +112,7 @@ def adjudicate_verb(parser: ArgumentParser) -> Action:
             return
         for name in results:
             print("\n".join(asked(plan, plan.items[name])))
-        from replicse.report.formats.terminal import coloured, page_text, room
+        from replicse.report.formats.terminal import page_text
         from replicse.report.pages.adjudication import adjudication_page
 
         texts = [
@@ -162,7 +161,6 @@ def audit_verb(parser: ArgumentParser) -> Action:
         if arguments.json:
             _print_json([asdict(one) for one in findings])
         else:
-            from replicse.report.formats.terminal import room
             from replicse.report.pages.audit import audit_text
 
             counts = spoken_counts(plan)
@@ -184,8 +182,6 @@ def why_verb(parser: ArgumentParser) -> Action:
         if arguments.json:
             _print_json(story)
         else:
-            from replicse.report.formats.terminal import room
-
             width = room(WIDTH)
             print("\n".join(told(heading, lines, width) for heading, lines in story.items()))
 
@@ -199,16 +195,18 @@ def told_of(plan: Plan, cell: Cell) -> dict[str, list[str]]:
     name = "/".join(cell.key)
     asked_for = plan.config.papers
     papers = plan.papers if asked_for == "all" else [key for key, items in asked_for.items() if items]
-    claims = [
+    naming = [
         claim
-        for claim in study_claims(plan.papers, papers)
+        for claim in study_claims(plan.papers, plan.papers)
         if {name, name.rpartition("/")[0]} & set(claim.cells)
     ]
-    others = items_read(claims, plan.papers) - {cell.item.id}
+    claims = [claim for claim in naming if claim.paper in papers]
+    read = cells_read(claims, plan.papers)
+    others = {key[0] for key in read} - {cell.item.id}
     plan_further(plan, others)
-    rows = claim_rows(plan, claims, [own, *results_of(plan, others, evaluations)])
+    rows = claim_rows(plan, claims, [own, *results_of(plan, others, evaluations, read)])
     try:
-        findings = audit(audit_plan(plan.papers, plan.workflow, cell))
+        findings = audit(audit_plan(plan.papers, plan.workflow, cell), naming)
     except BadInput as error:
         LOG.warning("the audit is left out: %s", error)
         findings = []

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from replicse.commands import Action
+from replicse.commands import Action, coloured, room
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json
 from replicse.progress import progress_text
@@ -161,8 +161,6 @@ def plan_verb(parser: ArgumentParser) -> Action:
             "left_out": plan.left_out,
             "unpinned": sorted(plan.unpinned),
         }
-        from replicse.report.formats.terminal import room
-
         print(
             json.dumps(document, indent=1)
             if arguments.json
@@ -335,8 +333,6 @@ def status_verb(parser: ArgumentParser) -> Action:
         files = {item.id: plan.evaluation_files(item) for item in plan.items.values()}
         every = dict.fromkeys(file for own in files.values() for file in own)
         broken = {file: problem for file in every if (problem := broken_evaluation(plan, file))}
-        from replicse.report.formats.terminal import room
-
         jobs = Jobs(plan)
         states = {file: "failed" if file in broken else jobs.state(file) for file in every}
         rows = []
@@ -421,7 +417,7 @@ def show_verb(parser: ArgumentParser) -> Action:
             document = {"item": result.plain(), "cells": list(table_rows(result)), "committed": bool(kept)}
             print(json.dumps(document, indent=1, ensure_ascii=False))
             return
-        from replicse.report.formats.terminal import coloured, item_text, room
+        from replicse.report.formats.terminal import item_text
 
         if kept:
             print(f"{plan.paths.results} has no evaluation of this item; the committed study's: {kept}\n")

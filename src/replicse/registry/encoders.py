@@ -1,6 +1,7 @@
 """Poolings, heads, engines, architectures and post-processings: what turns a sentence into a vector."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
@@ -169,6 +170,7 @@ SIZES = {
 }
 
 
+@cache
 def size_of(hub: str) -> tuple[int, int] | None:
     """Return layers and width of a hub encoder, by the size in its name; None for no such."""
     name = hub.rpartition("/")[2].lower()

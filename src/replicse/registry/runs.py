@@ -2,6 +2,7 @@
 
 import math
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -68,14 +69,8 @@ class SelectionRule(Checked):
 
     @model_validator(mode="after")
     def _is_selectable(self) -> Self:
-        known = [
-            f"{name}/{path}"
-            for name, suite in SUITES.items()
-            if suite.development
-            for path in suite.metrics
-            if path.rpartition("/")[2] in (*AGGREGATIONS, *TASK_METRICS)
-        ]
-        if not any(fnmatchcase(self.metric, path) for path in known):
+        known = selectable()
+        if self.metric not in known and not any(fnmatchcase(self.metric, path) for path in known):
             raise Told(f'metric is "{self.metric}", none on development data{nearest(self.metric, known)}')
         return self
 
@@ -84,6 +79,18 @@ class SelectionRule(Checked):
         """Return the labelled task that is scored through its head; blank where the metric is of another suite."""
         suite, task, _ = self.metric.split("/")
         return task if suite == "heads-dev" else ""
+
+
+@cache
+def selectable() -> tuple[str, ...]:
+    """Return the patterns of the metrics on development data."""
+    return tuple(
+        f"{name}/{path}"
+        for name, suite in SUITES.items()
+        if suite.development
+        for path in suite.metrics
+        if path.rpartition("/")[2] in (*AGGREGATIONS, *TASK_METRICS)
+    )
 
 
 class Trajectory(Checked):

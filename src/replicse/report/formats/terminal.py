@@ -1,8 +1,5 @@
 """Items, pages and plain tables as text for a terminal: laid out by rich, cut into panels where they are too wide."""
 
-import os
-import shutil
-import sys
 import textwrap
 from io import StringIO
 
@@ -56,16 +53,6 @@ def page_text(page: Page, width: int = WIDTH, colour: bool = False) -> str:
     said = [Text(page.headline)] if page.headline else []
     parts = [Text(page.title, "bold"), *said, *map(_prose, page.text), *map(_sheet, page.sheets)]
     return "\n".join(rendered(part, width, colour) for part in parts)
-
-
-def room(otherwise: int = WIDTH) -> int:
-    """Return how many columns the terminal has that is printed to; for a file or a pipe what is given."""
-    return shutil.get_terminal_size((otherwise, 0)).columns if sys.stdout.isatty() else otherwise
-
-
-def coloured() -> bool:
-    """Return whether what is printed goes to a terminal that may show colour."""
-    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 
 def rendered(part: RenderableType, width: int, colour: bool = False) -> str:

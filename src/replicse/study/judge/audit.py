@@ -8,21 +8,23 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from replicse.errors import BadInput, nearest
-from replicse.study.judge.claims import contradicted_in_print
-from replicse.study.paper.cell_names import CellNames, is_measured
+from replicse.study.judge.claims import contradicted_in_print, study_claims
+from replicse.study.paper.cell_names import CellNames, is_measured, words
+from replicse.study.paper.claims import Claim
 from replicse.study.paper.config import checked_config
-from replicse.study.paper.counterparts import differences, printed_in
+from replicse.study.paper.counterparts import CellKey, differences, printed_in
 from replicse.study.paper.datasets import Average, Datasets, load_datasets
 from replicse.study.paper.papers import Paper
-from replicse.study.paper.printed import Reported
-from replicse.study.paper.running_text import COUNTED, spoken_numbers
+from replicse.study.paper.printed import Reported, printed_number
+from replicse.study.paper.running_text import COUNTED, Spoken, spoken_numbers
 from replicse.study.paper.tables import Formula, Over
 from replicse.study.plan.plan import Cell, Plan
 from replicse.study.plan.planner import plan_of
@@ -31,6 +33,7 @@ CERTAIN = "certain"
 QUOTED = "quoted:"
 UNROUNDED = "unless computed before rounding"
 LINEAR = ("single", "mean")
+ENDS = ("min", "max")
 # A run lies outside of n others of its kind by chance in 2 of n + 1 cases; above this share that says nothing.
 CHANCE = Fraction(1, 20)
 
@@ -98,13 +101,21 @@ def audit_plan(papers: dict[str, Paper], workflow: Path, cell: Cell | None = Non
 
 
 def _beside(papers: Mapping[str, Paper], cell: Cell, datasets: Datasets) -> dict[str, list[str]]:
-    """Return by paper a cell's item, those that print differences to it, and those that read the same.
+    """Return by paper a cell's item, those that print differences to it, and those of its paper that read the same.
 
-    An average counts as the same as its parts.
+    An average counts as the same as its parts. Numbers of other papers bear on it where its paper or theirs prints the
+    least and the most of several seeds.
     """
     wanted = {cell.item.id} | {key[0] for keys in differences(papers) if cell.key in keys for key in keys[:2]}
     related = datasets.related(cell.metric_path)
-    for item in (item for paper in papers.values() for item in paper.items.values()):
+    own = {cell.item.paper}
+    ends = {
+        key
+        for key, paper in papers.items()
+        if any(printed.statistic in ENDS for printed in paper.reported.values())
+    }
+    near = papers if own & ends else own | ends
+    for item in (item for key in near for item in papers[key].items.values()):
         paths = [getattr(column, "metric_path", "") for column in item.columns]
         paths += [path for row in item.rows for path in row.metric_paths.values()]
         if not related.isdisjoint(map(datasets.one_name, filter(None, paths))):
@@ -116,10 +127,16 @@ def _beside(papers: Mapping[str, Paper], cell: Cell, datasets: Datasets) -> dict
     return {key: names for key, names in found.items() if names}
 
 
-def audit(plan: Plan) -> list[Finding]:
-    """Return all findings on the items of a plan, by paper: the paper's own before quoted, certain before others."""
+def audit(plan: Plan, sentences: Sequence[Claim] | None = None) -> list[Finding]:
+    """Return all findings on the items of a plan, by paper: the paper's own before quoted, certain before others.
+
+    Of what the papers state all is judged, or some `sentences`, whose names are resolved.
+    """
     datasets = load_datasets(plan.workflow)
+    spoken = spoken_numbers(plan.papers, datasets)
     found = [finding for rule in RULES for finding in rule(plan, datasets)]
+    found += [finding for rule in RULES_OF_TEXT for finding in rule(plan, datasets, spoken)]
+    found += claims(plan, study_claims(plan.papers, plan.papers) if sentences is None else sentences)
     order = list(plan.papers)
     return sorted(
         found,
@@ -150,7 +167,12 @@ def measured(plan: Plan, item: str = "") -> Iterator[tuple[Cell, Printed]]:
 
 def exact(reported: Reported | None) -> Printed | None:
     """Return a printed number without the error of binary fractions; None where none is printed."""
-    number = reported.number if reported else None
+    return _exact(reported.value) if reported else None
+
+
+@cache
+def _exact(text: str) -> Printed | None:
+    number = printed_number(text)
     return Printed(Fraction(repr(number.value)), Fraction(repr(number.half_digit))) if number else None
 
 
@@ -181,7 +203,7 @@ def finding(
     return Finding(
         paper=first.item.paper,
         rule=rule,
-        place=place or CellNames(plan.papers).words(first.key, first.item.paper),
+        place=place or words(plan.papers, first.key, first.item.paper),
         cells=(*("/".join(cell.key) for cell in cells), *further),
         printed=printed or first.reported.value,
         follows=follows,
@@ -338,10 +360,10 @@ def sizes(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
             yield finding(plan, "size", [cell], f"{counted:,}, counted on the data", CERTAIN, note=note)
 
 
-def running_text(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
+def running_text(plan: Plan, datasets: Datasets, told: Mapping[CellKey, Spoken]) -> Iterator[Finding]:
     """Yield numbers of the running text that are not what the numbers come to of which they speak (text.yaml)."""
     names = CellNames(plan.papers, chosen=True)
-    for key, spoken in spoken_numbers(plan.papers, datasets).items():
+    for key, spoken in told.items():
         if spoken.formula is None:
             continue
         paper, formula = key[0].partition("/")[0], Formula(spoken.formula)
@@ -359,7 +381,7 @@ def running_text(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
             for name, operand in operands.items():
                 shown = shown.replace(f"{{{name}}}", operand.value)
             alone = spoken.formula == f"{{{formula.columns[0]}}}"
-            places = dict.fromkeys(names.words(names.key(name), paper) for name in cells)
+            places = dict.fromkeys(words(plan.papers, names.key(name), paper) for name in cells)
             where = "; ".join(places) or "counted on the data"
             yield Finding(
                 paper=paper,
@@ -399,13 +421,13 @@ def spoken_counts(plan: Plan) -> Counter[str]:
     return Counter(next(told for name, told in said.items() if getattr(one, name)) for one in spoken)
 
 
-def searched(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
+def searched(plan: Plan, datasets: Datasets, told: Mapping[CellKey, Spoken]) -> Iterator[Finding]:
     """Yield tables with values of a parameter that the printed search over it does not have.
 
     A table shows values of a parameter where it is a profile over it, or where it prints the value that was best.
     """
     grids: dict[tuple[str, str], list[Reported]] = {}
-    for key, spoken in spoken_numbers(plan.papers, datasets).items():
+    for key, spoken in told.items():
         if spoken.searched:
             place = (key[0].partition("/")[0], spoken.searched)
             grids.setdefault(place, []).append(printed_in(plan.papers, key))
@@ -452,7 +474,6 @@ def _source(cell: Cell) -> str:
 
 def seeds(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
     """Yield numbers of a single run that lie outside of all the seeds of the same training that are printed."""
-    names = CellNames(plan.papers)
     groups: dict[tuple[Any, ...], list[tuple[Cell, Printed]]] = {}
     for cell, number in measured(plan):
         if cell.encoders and cell.metric_path and not quotation(cell.reported):
@@ -468,7 +489,7 @@ def seeds(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
             if low.value <= number.value <= high.value:
                 continue
             others = [
-                f"{other.reported.value} is printed in {names.words(other.key, cell.item.paper)}"
+                f"{other.reported.value} is printed in {words(plan.papers, other.key, cell.item.paper)}"
                 for other, print_ in singles
                 if print_.value != number.value
             ]
@@ -477,17 +498,17 @@ def seeds(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
                 "seeds",
                 [cell, least, most],
                 f"{least.reported.value} to {most.reported.value} over {least.reported.seeds} seeds"
-                f" ({names.words(least.key, cell.item.paper).rpartition(', ')[0]})",
+                f" ({words(plan.papers, least.key, cell.item.paper).rpartition(', ')[0]})",
                 "unless more than the seed differs",
                 note="; ".join(others),
             )
 
 
-def claims(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
+def claims(plan: Plan, sentences: Iterable[Claim]) -> Iterator[Finding]:
     """Yield sentences of the papers that their own printed numbers contradict."""
     names = CellNames(plan.papers)
     items = {item.id: item for paper in plan.papers.values() for item in paper.items.values()}
-    for claim, outcome in contradicted_in_print(plan.papers):
+    for claim, outcome in contradicted_in_print(plan.papers, sentences):
         reason = names.spelt_out(outcome.reason, claim.paper)
         for name, item in items.items():
             reason = re.sub(rf"{re.escape(name)}\b", item.place.partition(",")[0], reason)
@@ -503,15 +524,12 @@ def claims(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
         )
 
 
-Rule = Callable[[Plan, Datasets], Iterator[Finding]]
-RULES: tuple[Rule, ...] = (
+RULES: tuple[Callable[[Plan, Datasets], Iterator[Finding]], ...] = (
     averages,
     printed_differences,
     equals,
     percentages,
     sizes,
-    running_text,
-    searched,
     seeds,
-    claims,
 )
+RULES_OF_TEXT = (running_text, searched)

@@ -259,20 +259,21 @@ def study_claims(papers: Mapping[str, Paper], keys: Iterable[str]) -> list[Claim
     return [resolved(claim, names) for key in keys for claim in papers[key].claims]
 
 
-def contradicted_in_print(papers: Mapping[str, Paper]) -> list[tuple[Claim, ClaimOutcome]]:
-    """Return the claims that the papers' own printed numbers contradict."""
+def contradicted_in_print(
+    papers: Mapping[str, Paper], claims: Iterable[Claim]
+) -> list[tuple[Claim, ClaimOutcome]]:
+    """Return those of some claims that the papers' own printed numbers contradict."""
     names = CellNames(papers)
     judged = [
-        (claim, judge_claim(claim, lambda name: printed_reading(names.reported(name))))
-        for claim in study_claims(papers, papers)
+        (claim, judge_claim(claim, lambda name: printed_reading(names.reported(name)))) for claim in claims
     ]
     return [(claim, outcome) for claim, outcome in judged if outcome.outcome == "contradicted"]
 
 
-def items_read(claims: Iterable[Claim], papers: Mapping[str, Paper]) -> set[str]:
-    """Return the items whose cells some claims read."""
+def cells_read(claims: Iterable[Claim], papers: Mapping[str, Paper]) -> set[CellKey]:
+    """Return the cells that some claims read."""
     names = CellNames(papers)
-    return {names.key(name)[0] for claim in claims for name in claim.cells}
+    return {names.key(name) for claim in claims for name in claim.cells}
 
 
 def claim_rows(plan: Plan, claims: Iterable[Claim], results: Iterable[ItemResult]) -> list[dict[str, str]]:

@@ -11,7 +11,6 @@ from replicse.study.paper.counterparts import counterparts, printed_in
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import AS_DESCRIBED
 from replicse.study.plan.plan import Cell, Plan
-from replicse.study.results.pairs import difference_over_pairs
 from replicse.study.results.table import CellResult, ItemResult
 from replicse.study.results.values import Evaluations
 
@@ -176,7 +175,11 @@ def _against_baseline(plan: Plan, cell: Cell, evaluations: Evaluations) -> list[
     if base is None or not base.encoders or not cell.encoders:
         return []
     sides = [evaluations.pairs(side.encoders[0], side.metric_path) for side in (cell, base)]
-    found = difference_over_pairs(*sides) if all(sides) else None
+    if not all(sides):
+        return []
+    from replicse.study.results.pairs import difference_over_pairs
+
+    found = difference_over_pairs(*sides)
     if found is None:
         return []
     span = f"{found.low:+.2f} to {found.high:+.2f} over the same test pairs"

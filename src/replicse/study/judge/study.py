@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from replicse.study.judge.audit import FIELDS as AUDIT_FIELDS
 from replicse.study.judge.audit import audit, audit_plan
 from replicse.study.judge.claims import FIELDS as CLAIM_FIELDS
 from replicse.study.judge.claims import claim_rows, study_claims
+from replicse.study.paper.counterparts import CellKey
 from replicse.study.paper.lock import load_lock
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import Planner, chosen_items
@@ -51,9 +52,14 @@ def read_results(plan: Plan) -> list[ItemResult]:
     return [ItemResult.of(read_json(file), str(file)) for item, file in files.items() if item not in absent]
 
 
-def results_of(plan: Plan, items: Iterable[str], evaluations: Evaluations) -> list[ItemResult]:
-    """Return the results of some items from the evaluations there are now; what the plan leaves out is left out."""
-    return [item_result(plan, plan.items[name], evaluations) for name in items if name in plan.items]
+def results_of(
+    plan: Plan, items: Iterable[str], evaluations: Evaluations, only: Collection[CellKey] | None = None
+) -> list[ItemResult]:
+    """Return the results of some items from the evaluations there are now; what the plan leaves out is left out.
+
+    They hold all cells of the items, or `only` some.
+    """
+    return [item_result(plan, plan.items[name], evaluations, only) for name in items if name in plan.items]
 
 
 def study_machines(plan: Plan, evaluations: Evaluations) -> Counter[Machine]:

@@ -50,20 +50,8 @@ class CellNames:
         return printed_in(self._papers, self._keys[name])
 
     def words(self, key: CellKey, home: str = "") -> str:
-        """Return a cell in a reader's words: its paper unless that is `home`, its place, row and column."""
-        paper, _, name = key[0].partition("/")
-        item, printed = self._papers[paper].items.get(name), printed_in(self._papers, key)
-        said = [] if paper == home else [self._papers[paper].about.cited]
-        if item is None:
-            return ", ".join([*said, printed.source if printed else name])
-        row = next(row for row in item.rows if row.id == key[1])
-        columns = [column for column in item.columns if column.id == key[2]]
-        column = next(column for column in columns if column.metric == key[3])
-        said.append((printed.source if printed else item.place).partition(";")[0])
-        twice = sum(other.label == row.label for other in item.rows) > 1
-        said.append((row.label or row.id).lstrip("* ") + (f" ({row.group})" if twice and row.group else ""))
-        said.append(column.label + (f" {column.metric}" if len(columns) > 1 else ""))
-        return ", ".join(said)
+        """Return a cell in a reader's words."""
+        return words(self._papers, key, home)
 
     def spelt_out(self, text: str, home: str) -> str:
         """Return a text with every name of a cell in a reader's words, in brackets."""
@@ -100,12 +88,31 @@ class CellNames:
         return nearest(name, cells) if cells else nearest(item, {key[0] for key in self._names})
 
 
+def words(papers: Mapping[str, Paper], key: CellKey, home: str = "") -> str:
+    """Return a cell in a reader's words: its paper unless that is `home`, its place, row and column."""
+    paper, _, name = key[0].partition("/")
+    item, printed = papers[paper].items.get(name), printed_in(papers, key)
+    said = [] if paper == home else [papers[paper].about.cited]
+    if item is None:
+        return ", ".join([*said, printed.source if printed else name])
+    row = next(row for row in item.rows if row.id == key[1])
+    columns = [column for column in item.columns if column.id == key[2]]
+    column = next(column for column in columns if column.metric == key[3])
+    said.append((printed.source if printed else item.place).partition(";")[0])
+    twice = sum(other.label == row.label for other in item.rows) > 1
+    said.append((row.label or row.id).lstrip("* ") + (f" ({row.group})" if twice and row.group else ""))
+    said.append(column.label + (f" {column.metric}" if len(columns) > 1 else ""))
+    return ", ".join(said)
+
+
 def _keys_of(paper: Paper, chosen: bool) -> Iterator[CellKey]:
     for item in paper.items.values():
-        for row in item.rows:
-            for column in item.columns:
-                if is_measured(column) or (chosen and column.kind != "text"):
-                    yield item.id, row.id, column.id, column.metric
+        columns = [
+            (column.id, column.metric)
+            for column in item.columns
+            if is_measured(column) or (chosen and column.kind != "text")
+        ]
+        yield from ((item.id, row.id, *column) for row in item.rows for column in columns)
     for item, row, column, metric in paper.reported:
         if item not in paper.items and metric != "text":
             yield f"{paper.key}/{item}", row, column, metric

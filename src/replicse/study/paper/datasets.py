@@ -1,7 +1,7 @@
 """What the numbers of a table are numbers of: sizes, what averages and percentages are made of, paths to one number."""
 
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -30,9 +30,10 @@ def _pattern(value: str) -> str:
     return value
 
 
-def matching(pattern: str) -> list[str]:
+@cache
+def matching(pattern: str) -> tuple[str, ...]:
     """Return the metric paths that a pattern stands for."""
-    return [path for path in known_paths() if fnmatchcase(path, pattern)]
+    return tuple(path for path in known_paths() if fnmatchcase(path, pattern))
 
 
 MetricPath = Annotated[Text, AfterValidator(_path)]

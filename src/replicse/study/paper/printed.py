@@ -4,6 +4,7 @@ import csv
 import io
 import math
 import re
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
@@ -51,6 +52,7 @@ class Reported(Checked):
         return printed_number(self.value)
 
 
+@cache
 def printed_number(text: str | None) -> PrintedNumber | None:
     """Return the number in a printed cell: 82.5, 3e-5, 110M, 1,500, 75.1 ± 0.8; None for an absent one.
 

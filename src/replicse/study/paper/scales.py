@@ -1,6 +1,7 @@
 """Scales: what the symbolic names of the papers (bert-base, wiki, one epoch) stand for."""
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -270,6 +271,13 @@ class Scale(Checked):
             return Draw.of(draw, f"{where}: draw").drawn(self.draws)
         tried = [self._tried(name, values, where) for name, values in grid.items()]
         return [dict(zip(grid, values, strict=True)) for values in itertools.product(*tried)]
+
+    def jobs(self, request: Mapping[str, Any], where: str) -> int:
+        """Return how many jobs an encoder's search has; 1 without one."""
+        if draw := request.get("draw"):
+            return min(draw["jobs"], self.draws or draw["jobs"])
+        grid = request.get("grid") or {}
+        return math.prod(len(self._tried(name, values, where)) for name, values in grid.items())
 
     def _tried(self, name: str, values: Sequence[Any], where: str) -> list[Any]:
         wanted = self.grids.get(name, values)

@@ -6,7 +6,10 @@ published speed, which a scale's file names with its evidence, gives an estimate
 
 import math
 from collections.abc import Mapping
+from functools import cache
 from typing import NamedTuple
+
+from pydantic import PrivateAttr
 
 from replicse.checked import Checked, Count, Positive, Text
 from replicse.registry.encoders import Precision, size_of
@@ -78,12 +81,18 @@ class Throughput(Checked):
     machine: dict[str, object] = {}
     shapes: tuple[Measured, ...] = ()
     flops: Positive | None = None
+    _rates: dict[Shape, Interval | None] = PrivateAttr(default_factory=dict)
 
     def rate(self, shape: Shape) -> Interval | None:
         """Return rows per second of a shape; None where nothing of its precision was measured.
 
         A shape that was not measured has the operations per second of those that were, from the slowest to the fastest.
         """
+        if shape not in self._rates:
+            self._rates[shape] = self._rate(shape)
+        return self._rates[shape]
+
+    def _rate(self, shape: Shape) -> Interval | None:
         if self.flops:
             speed = Interval(self.flops / PUBLISHED, self.flops, self.flops * PUBLISHED)
             return Interval(*(each / shape.row_operations for each in speed))
@@ -163,6 +172,7 @@ def shape_of(run: RunSpec, sources: Sources) -> Shape | None:
     )
 
 
+@cache
 def encode_shape(layers: int, hidden: int) -> Shape:
     """Return the shape of encoding sentences for an evaluation, which is always in fp32."""
     return Shape(

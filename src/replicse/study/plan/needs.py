@@ -100,7 +100,7 @@ def _read(plan: Plan) -> Iterator[Mapping[str, Any]]:
         [
             list(plan.stores.values()),
             list(plan.tokenizers.values()),
-            [encoder.plain() for encoder in plan.encoders.values()],
+            [part.plain() for encoder in plan.encoders.values() for part in encoder.corpora()],
             [options for suite, options in plan.scale.options.items() if suite in suites],
             plan.count_job(),
         ]

@@ -9,7 +9,7 @@ from typing import Any
 
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json
-from replicse.registry.encoders import Precision
+from replicse.registry.encoders import Precision, size_of
 from replicse.registry.suites import file_of
 from replicse.study.paper.config import Config
 from replicse.study.paper.counterparts import CellKey
@@ -202,7 +202,7 @@ class Plan:
     @cached_property
     def sources(self) -> dict[str, Init]:
         """Return what every run, and every folder of weights, was made from."""
-        folders = {folder: Init.model_construct(run=run) for folder, run in self.checkpoints.items()}
+        folders = {folder: self.runs[run].init for folder, run in self.checkpoints.items()}
         released = {self.paths.backbone(name): Init(**source) for name, source in self.backbones.items()}
         return {run: spec.init for run, spec in self.runs.items()} | folders | released
 
@@ -249,8 +249,11 @@ class Plan:
         parts, unknown = [], 0
         for name in encoders:
             source = self.encoders[name].source
-            made_of = Init.model_construct(run=source.run, hub=source.hub)
-            size = sizes_of(made_of, self.sources) if source.run or source.hub else None
+            size = (
+                sizes_of(self.runs[source.run].init, self.sources)
+                if source.run
+                else size_of(source.hub or "")
+            )
             count = sum(sentences.get(group, 0) for group in self.groups(name))
             if size is None:
                 unknown += 1
@@ -359,11 +362,11 @@ class Plan:
 
     def train_needs(self, run_id: str) -> list[str]:
         """Return the files a train job reads: stores, tokenizer, initial weights, and those of its generators."""
-        job, run = self.train_job(run_id), self.runs[run_id]
-        folders = [job["init"], *(getattr(term, "generator", None) for term in run.terms)]
+        run = self.runs[run_id]
+        folders = [self.init_folder(run), *(getattr(term, "generator", None) for term in run.terms)]
         return [
-            *(f"{store}/store.json" for store in dict.fromkeys(job["stores"])),
-            job["tokenizer"],
+            *(self.paths.store(store, "store.json") for store in dict.fromkeys(self.run_stores[run_id])),
+            self.tokenizer_file(run.init),
             *(f"{folder}/model.safetensors" for folder in dict.fromkeys(folders) if folder),
         ]
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from replicse.checked import shown
+from replicse.checked import all_kept, shown
 from replicse.errors import BadInput, nearest
 from replicse.registry.suites import SUITES
 from replicse.study.paper.config import Config, checked_config
@@ -46,6 +46,7 @@ def load_plan(values: Mapping[str, Any], workflow: Path, file: str = "config.yam
     return plan_of(checked_config(values, file), load_papers(workflow), workflow, file, only)
 
 
+@all_kept()
 def plan_of(
     config: Config, papers: dict[str, Paper], workflow: Path, file: str = "config.yaml", only: str = ""
 ) -> Plan:
@@ -165,7 +166,7 @@ def largest_search(item: Item, scale: Scale) -> int:
         for row in item.rows
         for column in columns
     )
-    return max((len(scale.searched(request, where)) for request, where in requests), default=1)
+    return max((scale.jobs(request, where) for request, where in requests), default=1)
 
 
 def request_of(item: Item, row: Row, column: AnyColumn, own: Mapping[str, Any]) -> dict[str, Any]:
@@ -184,10 +185,14 @@ class Planner:
     def __init__(self, plan: Plan, lock: Lock) -> None:
         self.plan, self.lock = plan, lock
         self._published = list(published_spreads(plan.papers)) if plan.scale.comparable else []
+        # What the columns of the line that is planned ask for together: own part, whole request, and its memo.
+        self._line_asks: tuple[Mapping[str, Any], dict[str, Any], str] = ({}, {}, "")
         self._memo: dict[str, tuple[tuple[tuple[str, ...], ...], tuple[int | None, ...]]] = {}
         self._backbones: dict[tuple[str, int], dict[str, Any]] = {}
         self._stores: dict[tuple[str, Any, str, int], str] = {}
         self._starts: list[Mapping[str, Any]] = []
+        self._recipes: dict[tuple[str, str], dict[str, Any]] = {}
+        self._corpora: dict[str, dict[str, Any]] = {}
 
     def add(self, item: Item) -> None:
         """Plan all cells of an item."""
@@ -335,15 +340,14 @@ class Planner:
         self, item: Item, row: Row, column: AnyColumn, own: Mapping[str, Any], protocol: str
     ) -> tuple[tuple[tuple[str, ...], ...], tuple[int | None, ...]]:
         """Return the encoders of each seed, and the seeds."""
-        request = request_of(item, row, column, own)
-        where = f"{item.file}: row {row.id}"
-        if cell_request(row, column) or column.encoder.given():
-            where += f", column {column.id}"
-        if protocol in row.also:
-            where += f": also.{protocol}"
-        elif protocol != AS_DESCRIBED and not protocol.startswith(ON_BACKBONE):
-            file = self.plan.papers[item.paper].folder / "protocols.yaml"
-            where = f"{file}: {protocol}: row {row.id} of {item.id}"
+        special = bool(cell_request(row, column) or column.encoder.given())
+        if special or self._line_asks[0] is not own:
+            request = request_of(item, row, column, own)
+            memo = json.dumps([item.paper, request], sort_keys=True)
+            if not special:
+                self._line_asks = own, request, memo
+        else:
+            _, request, memo = self._line_asks
         search = request.get("grid") or request.get("draw")
         over = getattr(column, "over", None)
         if search and (over is None or over.jobs is None):
@@ -354,8 +358,8 @@ class Planner:
             raise BadInput(
                 f"{item.file}: column {column.id}: over.jobs is given, but row {row.id} is no search"
             )
-        memo = json.dumps([item.paper, request], sort_keys=True)
         if memo not in self._memo:
+            where = self._where(item, row, column if special else None, protocol)
             # A search is run with one seed, as the papers ran theirs.
             seeds = [
                 Chain(seed, request.get("backbone_seed", seed))
@@ -368,6 +372,14 @@ class Planner:
         jobs, seeds = self._memo[memo]
         self._check_argmax(item, row, column, jobs)
         return jobs, seeds
+
+    def _where(self, item: Item, row: Row, column: AnyColumn | None, protocol: str) -> str:
+        """Return the place of what a line, or its cell in a column, asks for."""
+        if protocol not in row.also and protocol != AS_DESCRIBED and not protocol.startswith(ON_BACKBONE):
+            file = self.plan.papers[item.paper].folder / "protocols.yaml"
+            return f"{file}: {protocol}: row {row.id} of {item.id}"
+        where = f"{item.file}: row {row.id}" + (f", column {column.id}" if column else "")
+        return where + (f": also.{protocol}" if protocol in row.also else "")
 
     def _check_argmax(self, item: Item, row: Row, column: AnyColumn, jobs: Iterable[Iterable[str]]) -> None:
         """Refuse an argmax that shows something else than a number of the runs of a search."""
@@ -433,13 +445,20 @@ class Planner:
         self, paper: str, request: Mapping[str, Any], seeds: Sequence[Chain], where: str
     ) -> list[str]:
         """Return the runs that a recipe describes, with what the request changes in it, one per seed."""
-        values = run_values(self.plan.papers, self.plan.scale, paper, request, where)
+        values = self._values(paper, request, where)
         runs = self.runs(paper, values, seeds, where)
         for recipe, spreads in self._published:
             if values == recipe:
                 for run in runs:
                     self.plan.measured[run] = {**self.plan.measured.get(run, {}), **spreads}
         return runs
+
+    def _values(self, paper: str, request: Mapping[str, Any], where: str) -> dict[str, Any]:
+        """Return a run's plain data before the scale's adjustments."""
+        name = self.plan.scale.recipe(paper, request["use"])
+        if (paper, name) not in self._recipes:
+            self._recipes[paper, name] = recipe_of(self.plan.papers, paper, name, where)
+        return run_values(self._recipes[paper, name], request, where)
 
     def _steps(self, encoder: str, item: Item) -> float:
         """Return the steps that the run of an encoder is bounded to, infinity where its epochs end it alone."""
@@ -503,23 +522,30 @@ class Planner:
         scale = self.plan.scale
         values = {"precision": self.plan.precision(paper), **(scale.adjusted(values) if adjust else values)}
         values["selection"] = self._selection(values.get("selection", {}), where)
-        found = []
+        found: list[str] = []
+        spec, known, stores = None, None, None
         for seed in seeds:
             init, engine = self._init(paper, values["init"], seed, where)
-            chosen = {"init": init, **self._source(values, seed, where), "seed": seed.run}
+            chosen = {"engine": engine, **values, "init": init, **self._source(values, seed, where)}
             chosen["beside"] = [self._source(source, seed, where) for source in values.get("beside", ())]
-            spec = RunSpec.of({"engine": engine, **values, **chosen}, where)
+            if spec is None or chosen != known:
+                spec, known, stores = RunSpec.of({**chosen, "seed": seed.run}, where), chosen, None
+            # What differs in the seed alone is checked once, and reads the same.
+            spec = spec.with_seed(seed.run)
             if spec.run_id not in self.plan.runs:
                 self.plan.runs[spec.run_id] = spec
-                self.plan.run_stores[spec.run_id] = self._run_stores(spec)
+                stores = stores or self._run_stores(spec)
+                self.plan.run_stores[spec.run_id] = stores
             found.append(spec.run_id)
         return found
 
     def _source(self, values: Mapping[str, Any], seed: Chain, where: str) -> dict[str, Any]:
         """Return corpus, views and objective of a source as the scale has them."""
         self._check_columns(values["views"], values["corpus"], where)
+        if values["corpus"] not in self._corpora:
+            self._corpora[values["corpus"]] = self.plan.scale.corpus(values["corpus"], where)
         return {
-            "corpus": self.plan.scale.corpus(values["corpus"], where),
+            "corpus": self._corpora[values["corpus"]],
             "views": [self._view(view, seed, where) for view in values["views"]],
             "objective": [self._term(term, seed, where) for term in values["objective"]],
         }
@@ -541,7 +567,7 @@ class Planner:
         """Return where a run starts, and the engine of that encoder; the run of another recipe has the same seed."""
         if "use" in init:
             with self._not_from_itself(init, where):
-                values = run_values(self.plan.papers, self.plan.scale, paper, init, where)
+                values = self._values(paper, init, where)
                 (run,) = self.runs(paper, values, [seed], where)
             kept = {key: init[key] for key in ("checkpoint", "keep_head") if key in init}
             return {"run": run, **kept}, self.plan.runs[run].engine
@@ -621,14 +647,9 @@ def _as_trained(run: RunSpec) -> dict[str, Any]:
     return {"pooling": run.pooling.test, "checkpoint": kept, "engine": run.engine}
 
 
-def run_values(
-    papers: Mapping[str, Paper], scale: Scale | None, paper: str, request: Mapping[str, Any], where: str
-) -> dict[str, Any]:
-    """Return a run's plain data before the scale's adjustments: its recipe, and what the request changes in it."""
-    name = scale.recipe(paper, request["use"]) if scale else request["use"]
-    recipe = recipe_of(papers, paper, name, where)
-    changes = request.get("run") or {}
-    return varied(merged(recipe, changes), request.get("vary") or {}, where)
+def run_values(recipe: Mapping[str, Any], request: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return a run's plain data: its recipe, and what the request changes in it."""
+    return varied(merged(recipe, request.get("run") or {}), request.get("vary") or {}, where)
 
 
 def published_spreads(papers: Mapping[str, Paper]) -> Iterator[tuple[dict[str, Any], dict[str, float]]]:
@@ -644,7 +665,9 @@ def published_spreads(papers: Mapping[str, Paper]) -> Iterator[tuple[dict[str, A
                 }
                 request = layered(item.encoder.given(), row.encoder.given())
                 if spreads and "use" in request:
-                    yield run_values(papers, None, paper.key, request, f"{item.file}: row {row.id}"), spreads
+                    where = f"{item.file}: row {row.id}"
+                    recipe = recipe_of(papers, paper.key, request["use"], where)
+                    yield run_values(recipe, request, where), spreads
 
 
 def _change(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,17 +28,20 @@ from replicse.registry.encoders import (
 from replicse.registry.runs import DropoutRates, Optimisation, PoolingChoice, SelectionRule, Trajectory
 from replicse.registry.terms import Term
 
+# One for all: thousands of names are hashed, and making an encoder takes as long as a short text.
+COMPACT = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
 
 def digest(value: Any, length: int = 12) -> str:
     """Return the first hexadecimal digits of the sha256 of sorted, space-free JSON; 1.0 reads as 1."""
-    text = json.dumps(tidy(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:length]
+    return hashlib.sha256(COMPACT.encode(tidy(value)).encode()).hexdigest()[:length]
 
 
 def tidy(value: Any) -> Any:
     """Return plain data with numbers in one spelling: 1.0 -> 1, 3e-5 times 10 -> 3e-4, tuples -> lists."""
     if isinstance(value, dict):
-        return {str(key): tidy(entry) for key, entry in value.items()}
+        # Most of it is text, which stays as it is.
+        return {str(key): entry if type(entry) is str else tidy(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [tidy(entry) for entry in value]
     if isinstance(value, float):
@@ -152,6 +155,15 @@ class RunSpec(Checked):
         """Return the terms of all sources."""
         return tuple(term for source in self.sources for term in source.objective)
 
+    def with_seed(self, seed: int) -> Self:
+        """Return the same run under another seed."""
+        if seed == self.seed:
+            return self
+        other = self.model_copy(update={"seed": seed})
+        # A copy holds what was computed of the original, of which the name alone differs.
+        other.__dict__.pop("run_id", None)
+        return other
+
     def canonical(self) -> dict[str, Any]:
         """Return the plain data that names the run: nothing else is hashed."""
         return {key: entry for key, entry in self.plain().items() if key != "trajectory"}
@@ -202,6 +214,10 @@ class EncoderSpec(Checked):
     checkpoint: Checkpoint = "best"
     postprocess: Postprocessing | None = None
     engine: Engine = "auto"
+
+    def corpora(self) -> tuple[Checked, ...]:
+        """Return its parts that may name something to read: a post-processing's corpus, files of word vectors."""
+        return tuple(part for part in (self.postprocess, self.source.words) if part)
 
     @cached_property
     def encoder_id(self) -> str:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from replicse.study.results.bootstrap import Estimate, aggregate_interval, interquartile_mean
 from replicse.study.results.shape import is_score, seed_values
-from replicse.study.results.statistics import Estimate, aggregate_interval, interquartile_mean
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult
 
 FEWEST_TASKS = 4  # a quarter is cut at each end

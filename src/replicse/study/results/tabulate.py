@@ -2,9 +2,10 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from replicse.study.paper.counterparts import CellKey
 from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN, ON_BACKBONE
 from replicse.study.paper.settings import setting_difference
 from replicse.study.paper.tables import TEXT, AnyColumn, Item, StepScore
@@ -29,11 +30,17 @@ TIDY = (
 DIGITS = 12
 
 
-def item_result(plan: Plan, item: Item, evaluations: Evaluations) -> ItemResult:
-    """Return everything that is known of an item: its heads, and a judged cell per row, protocol and column."""
+def item_result(
+    plan: Plan, item: Item, evaluations: Evaluations, only: Collection[CellKey] | None = None
+) -> ItemResult:
+    """Return everything that is known of an item: its heads, and a judged cell per row, protocol and column.
+
+    Of the cells, `only` some where the others are not asked for.
+    """
     # The protocols of a row stand by name, so that adjudicating one more item moves no other line.
     order = {row.id: place for place, row in enumerate(item.rows)}
-    cells = sorted(plan.cells[item.id], key=lambda cell: (order[cell.row.id], cell.protocol))
+    wanted = (cell for cell in plan.cells[item.id] if only is None or cell.key in only)
+    cells = sorted(wanted, key=lambda cell: (order[cell.row.id], cell.protocol))
     merged = _merged_rows(plan, item)
     result = ItemResult(
         item=item.id,

@@ -1,12 +1,10 @@
 """The values of one cell: read from the evaluations in one place, for everything that speaks of a cell."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from replicse.errors import BadInput
 from replicse.files import read_json
@@ -165,16 +163,16 @@ def _derived(plan: Plan, cell: Cell, evaluations: Evaluations) -> Values:
     return Values(tuple(each), failure, all(part.seedless for part in parts.values()))
 
 
-REDUCERS: dict[str, Callable[[np.ndarray], float]] = {"max": np.max, "min": np.min, "median": np.median}
-
-
 def reduced(numbers: Sequence[float], reducer: Reducer) -> float | None:
     """Return the statistic of some numbers; None for the standard deviation of a single one."""
     if reducer.statistic in ("mean", "sd"):
         return mean_and_spread(numbers)[reducer.statistic == "sd"]
+    import numpy as np
+
     if reducer.statistic == "percentile":
         return float(np.percentile(numbers, reducer.q))
-    return float(REDUCERS[reducer.statistic](np.asarray(numbers)))
+    reduce = {"max": np.max, "min": np.min, "median": np.median}[reducer.statistic]
+    return float(reduce(np.asarray(numbers)))
 
 
 def finite(values: Sequence[Value]) -> list[float]:

@@ -1,0 +1,72 @@
+"""Wall and processor time of the verbs that only plan and judge: best of three after one that is not counted.
+
+Goals: `plan` of the paper scale at five seeds with all protocols under 2 s, `claims` and `why` under 1 s (issue 9).
+Byte code is kept as Python does for any user; an environment that switches that off adds about 0.4 s to each.
+"""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "src"))
+
+from replicse.machine import hardware  # noqa: E402
+from replicse.provenance import commit  # noqa: E402
+
+ROUNDS = 3
+CELL = "simcse/table5/unsup-simcse-bert-base/avg"
+VERBS = {
+    "plan": ["plan", "--scale", "paper", "--seeds", "5"],
+    "plan_all_protocols": ["plan", "--scale", "paper", "--seeds", "5", "--config", "adjudicate=all"],
+    "claims": ["claims"],
+    "why": ["why", CELL],
+    "why_at_paper_scale": ["why", CELL, "--scale", "paper"],
+    "validate": ["validate"],
+    "help": ["--help"],
+}
+GOALS = {"plan": 2.0, "plan_all_protocols": 2.0, "claims": 1.0, "why": 1.0, "why_at_paper_scale": 1.0}
+
+
+def seconds(words: list[str]) -> tuple[float, float]:
+    """Return wall and processor seconds of one verb."""
+    kept = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run(
+        [sys.executable, "-m", "replicse", *words],
+        cwd=ROOT,
+        env={**kept, "PYTHONPATH": str(ROOT / "src")},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=True,
+    )
+    wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def main() -> None:
+    """Measure the verbs in turn and write the least of each."""
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in VERBS}
+    for turn in range(ROUNDS + 1):
+        for name, words in VERBS.items():
+            found = seconds(words)
+            if turn:
+                times[name].append(found)
+    verbs = {}
+    for name, found in times.items():
+        wall, processor = (round(min(each), 2) for each in zip(*found, strict=True))
+        verbs[name] = {"wall_seconds": wall, "cpu_seconds": processor, "goal": GOALS.get(name)}
+    machine = {key: hardware()[key] for key in ("processor", "cores")}
+    load = round(os.getloadavg()[0] / (os.cpu_count() or 1), 1)
+    record = {"commit": commit()[0], **machine, "load_per_core": load, "verbs": verbs}
+    text = json.dumps(record, indent=1) + "\n"
+    (Path(__file__).parent / "results" / "study_layer.json").write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

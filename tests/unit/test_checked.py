@@ -1,0 +1,60 @@
+"""Plain data of YAML files: what the library reads, refused where it is no plain data."""
+
+import gc
+
+import pytest
+import yaml
+
+from replicse.checked import all_kept, read_yaml
+from replicse.errors import BadInput
+
+
+def read(tmp_path, text):
+    file = tmp_path / "a.yaml"
+    file.write_text(text)
+    return read_yaml(file)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &x {b: 1}\nc: *x\nd: {<<: *x, e: 2}\n",
+        "a: 2020-01-01\nb: 0x1f\nc: 1e5\nd: ~\ne: yes\n1: 2\n2.5: [x, {}]\n",
+        "!!set {a, b}\n",
+        "- !!str 5\n- !!int '7'\n- &a 5\n- *a\n",
+        "",
+    ],
+)
+def test_a_document_is_what_the_library_reads(tmp_path, text):
+    assert read(tmp_path, text) == yaml.safe_load(text)
+
+
+def test_an_alias_is_the_node_itself(tmp_path):
+    found = read(tmp_path, "a: &x {b: 1}\nc: *x\n")
+    assert found["a"] is found["c"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a: 1\na: 2\n", 'a.yaml:2: key "a" is given twice'),
+        ("a: {<<: {b: 1}, c: 1, c: 2}\n", 'key "c" is given twice'),
+        ("? [1]\n: 2\n", "found unhashable key"),
+        ("!!map [1]\n", "expected a mapping node, but found sequence"),
+        ("!!str {a: 1}\n", "expected a scalar node, but found mapping"),
+        ("a: !!timestamp x\n", "a value is not of the kind that its tag says"),
+        ("a: &x [*x]\n", "its aliases multiply"),
+        ("- !foo x\n", "could not determine a constructor"),
+    ],
+)
+def test_what_is_no_plain_data_is_refused(tmp_path, text, told):
+    with pytest.raises(BadInput) as caught:
+        read(tmp_path, text)
+    assert told in str(caught.value)
+
+
+def test_garbage_is_looked_for_again_behind_what_is_kept():
+    with pytest.raises(ValueError), all_kept():
+        assert not gc.isenabled()
+        raise ValueError
+    assert gc.isenabled()
