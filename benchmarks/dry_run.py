@@ -5,15 +5,17 @@ is listed. Time is that of the processor, so that what else runs on the machine 
 """
 
 import argparse
-import json
 import os
 import re
 import resource
 import subprocess
 import sys
-from pathlib import Path
+from collections.abc import Iterator
+from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+from record import ROOT, row, write_record
+
+GOAL = 10
 PROFILES = ("gpu-box", "slurm", "slurm-gpu")
 
 
@@ -36,6 +38,17 @@ def dry_run(profile: str, seeds: int) -> dict[str, float]:
     return {"jobs": count, "cpu_seconds": round(seconds, 1), "of_5000": round(seconds / count * 5000, 1)}
 
 
+def lines_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the lines of the table."""
+    for name, case in found["profiles"].items():
+        yield row(
+            f"dry-run of the paper scale, profile {name}, {case['jobs']:,} jobs: CPU seconds for 5,000",
+            f"{case['of_5000']:.1f}",
+            goal=f"{found['goal_seconds_of_5000']}",
+            met=case["of_5000"] <= found["goal_seconds_of_5000"],
+        )
+
+
 def main() -> None:
     """Measure the profiles whose plugins are installed, and write the record."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -43,10 +56,9 @@ def main() -> None:
     parser.add_argument("--profiles", nargs="*", default=PROFILES)
     chosen = parser.parse_args()
     found = {profile: dry_run(profile, chosen.seeds) for profile in chosen.profiles}
-    load = round(os.getloadavg()[0] / (os.cpu_count() or 1), 1)
-    text = json.dumps({"goal_seconds_of_5000": 10, "load_per_core": load, "profiles": found}, indent=1) + "\n"
-    (Path(__file__).parent / "results" / "dry_run.json").write_text(text)
-    print(text)
+    record = {"goal_seconds_of_5000": GOAL, "profiles": found}
+    write_record("dry_run", record, list(lines_of(record)))
+    print(record)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
     python benchmarks/made_study.py FOLDER FACTOR plan|dag|report
 
 A factor of 1 has about as many cells as the shipped papers (4,000): seven papers of five tables of 20 rows, each a run
-of its own under three seeds, and 6 columns. Prints seconds of the processor, peak memory and sizes as JSON; everything is
-done in a process of its own. The PDF is left out: it is TeX's.
+of its own under three seeds, and 6 columns. Prints seconds of the processor, peak memory and sizes as JSON. The PDF is
+left out: it is TeX's.
 """
 
 import json
@@ -40,7 +40,7 @@ def write_study(folder: Path, factor: int) -> None:
     for number, key in enumerate(keys):
         tables = {f"table{table}": _table(number, table) for table in range(1, TABLES + 1)}
         write_paper(workflow, key, tables, list(_printed(key, tables)))
-    config = {"scale": "paper", "papers": {key: "all" for key in keys}, "seeds": SEEDS}
+    config = {"scale": "paper", "papers": dict.fromkeys(keys, "all"), "seeds": SEEDS}
     (folder / "config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
 
 

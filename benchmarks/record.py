@@ -64,6 +64,8 @@ def write_record(
     out: Path | str, content: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], device: str = ""
 ) -> None:
     """Write a record aside and rename it; a bare name is that of a file in benchmarks/results."""
+    if clash := {"machine", "rows"} & set(content):
+        raise ValueError(f"{out}: {', '.join(clash)} of the content would be lost; call it otherwise")
     path = out if isinstance(out, Path) else RESULTS / f"{out}.json"
     about = machine() | ({"processor": device} if device else {})
     write_json(path, {**content, "machine": about, "rows": list(rows)})

@@ -24,6 +24,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
 import torch
 import transformers
 from products import Rates, operations
@@ -66,11 +67,7 @@ class Bench:
         for store, column in dict(zip(self.stores, self.columns, strict=True)).items():
             write_store(store, column, folder / "tokenizer.json", LENGTH, {})
         self.tokenising = (time.perf_counter() - start) / self.steps
-        self.lengths = [
-            int(length)
-            for store in self.stores
-            for length in torch.from_numpy(open_store(store).offsets[:]).diff()
-        ]
+        self.lengths = [int(length) for store in self.stores for length in np.diff(open_store(store).offsets)]
 
     def ours(self, precision: str) -> list[float]:
         """Return the seconds of our steps, and the tokenising of a step in each."""
