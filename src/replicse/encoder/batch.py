@@ -144,7 +144,7 @@ class TokenBatch:
         """Lay packed (total, width) values out as (rows, longest, width), zeros behind the shorter rows."""
         if not self.even:
             zeros = values.new_zeros(self.rows * self.longest, values.shape[1])
-            values = zeros.index_copy(0, self.padded_places, values)
+            values = zeros.index_copy_(0, self.padded_places, values)
         return values.view(self.rows, self.longest, -1)
 
     def unpad(self, padded: Tensor) -> Tensor:
