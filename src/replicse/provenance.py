@@ -170,8 +170,16 @@ def computed(device: "torch.device", precision: str) -> dict[str, Any]:
     }
 
 
+@functools.cache
+def software() -> dict[str, Any]:
+    """Return the commit, the digest of the package and the versions that a process works with, the same all its life.
+
+    A server of jobs calls this before it forks, so that none of them looks again.
+    """
+    revision, dirty = commit()
+    return {"commit": revision, "dirty": dirty, "package_sha256": package_sha256(), "versions": versions()}
+
+
 def provenance(**facts: Any) -> dict[str, Any]:
     """Return the record that is written beside a result; `facts` are the job's own."""
-    revision, dirty = commit()
-    made = {"commit": revision, "dirty": dirty, "package_sha256": package_sha256(), "versions": versions()}
-    return {**made, "hardware": hardware(), "numerics": numerics(), **facts}
+    return {**software(), "hardware": hardware(), "numerics": numerics(), **facts}

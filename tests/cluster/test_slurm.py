@@ -3,6 +3,7 @@
 Skipped, with the reason, where the cluster cannot be set up: it needs root and Debian's slurm-wlm and munge.
 """
 
+import os
 import signal
 import subprocess
 import time
@@ -58,12 +59,35 @@ def local(tmp_path_factory):
     return small_study.results(folder)
 
 
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    """The search path without `sacct`, which a cluster without an accounting database has no use for.
+
+    Where it is found, the plugin asks it while the controller is away, is told of no job, and waits for ever.
+    """
+    places = []
+    for number, place in enumerate(os.environ["PATH"].split(os.pathsep)):
+        if Path(place, "sacct").exists():
+            links = tmp_path_factory.mktemp("programs") / str(number)
+            links.mkdir()
+            for program in Path(place).iterdir():
+                if program.name != "sacct":
+                    (links / program.name).symlink_to(program)
+            place = str(links)
+        places.append(place)
+    return os.pathsep.join(places)
+
+
 class Submitted:
     """The study, submitted through a profile, and the jobs that the scheduler has of it."""
 
-    def __init__(self, folder, cluster, profile, *words):
+    def __init__(self, folder, cluster, path, profile, *words):
         self.folder, self.before = small_study.checkout(folder), 0
-        self.environment = {**small_study.environment(self.folder), "SLURM_CONF": str(cluster / "slurm.conf")}
+        self.environment = {
+            **small_study.environment(self.folder),
+            "SLURM_CONF": str(cluster / "slurm.conf"),
+            "PATH": path,
+        }
         self.before = max(self.jobs(), default=0)
         self.log = (self.folder / "run.log").open("w+")
         self.process = subprocess.Popen(
@@ -137,13 +161,13 @@ class Submitted:
                     process.kill()
 
 
-def test_a_study_through_the_profile_of_gpus_equals_a_local_one(cluster, local, tmp_path):
+def test_a_study_through_the_profile_of_gpus_equals_a_local_one(cluster, local, path, tmp_path):
     """At micro no rule asks for a GPU, so here the command line does, as the rules do at other scales.
 
     What it sets stands in place of all that the profile sets, the partition included.
     """
     asked = [f"{rule}:{what}" for rule in ("train", "evaluate") for what in ("gpu=1", "slurm_partition=gpu")]
-    with Submitted(tmp_path, cluster, "slurm-gpu", "--set-resources", *asked) as study:
+    with Submitted(tmp_path, cluster, path, "slurm-gpu", "--set-resources", *asked) as study:
         assert study.end() == local
         jobs = study.jobs()
     assert len(jobs) == 9 and {job[0] for job in jobs.values()} == {FINISHED}
@@ -153,10 +177,12 @@ def test_a_study_through_the_profile_of_gpus_equals_a_local_one(cluster, local, 
     assert {job[2:] for job in jobs.values() if job not in runs} == {("cpu", "N/A")}
 
 
-def test_a_study_ends_with_equal_results_behind_all_that_a_scheduler_does_to_jobs(cluster, local, tmp_path):
-    """Of one study a job is cancelled, one outgrows its memory, and one its time."""
+def test_a_study_ends_with_equal_results_behind_all_that_a_scheduler_does_to_jobs(
+    cluster, local, path, tmp_path
+):
+    """Of one study a job is cancelled, one outgrows its memory, one its time; and the controller is restarted."""
     memory = "store:mem_mb=30 if attempt == 1 else 4000"
-    with Submitted(tmp_path, cluster, "slurm", "--set-resources", memory) as study:
+    with Submitted(tmp_path, cluster, path, "slurm", "--set-resources", memory) as study:
         cancelled = study.wait(lambda: study.running("rule_tokenizer"), "a running tokenizer")
         study.ask("scancel", str(cancelled))
         # A run that hangs; the scheduler looks at times every half a minute.
@@ -165,6 +191,9 @@ def test_a_study_ends_with_equal_results_behind_all_that_a_scheduler_does_to_job
         process.send_signal(signal.SIGSTOP)
         study.ask("scontrol", "update", f"JobId={hanging}", "TimeLimit=1")
         study.wait(lambda: study.jobs()[hanging][0] == "TIMEOUT", "the end of its time")
+        study.wait(lambda: study.running("infonce-"), "a running run")
+        restarted = script("restart", cluster)
+        assert restarted.returncode == 0, restarted.stderr
         assert study.end() == local
         said = study.said()
         states = {word: study.states(word) for word in ("tokenizer", "store", "mlm-", "infonce-", "report")}

@@ -172,6 +172,21 @@ def test_a_run_keeps_checkpoints_only_where_a_figure_asks():
     assert set(without.runs) < set(plan_of().runs), "asking for a trajectory renames no run"
 
 
+def test_a_trajectory_ends_where_its_runs_end_at_a_scale(workflow):
+    whole = load_plan({**CONFIG, "papers": {"simcse": ["figure2"]}}, workflow)
+    file = workflow / "scales/micro.yaml"
+    file.write_text(
+        file.read_text().replace("optimisation.steps, at_most: 50", "optimisation.steps, at_most: 25")
+    )
+    cut = load_plan({**CONFIG, "papers": {"simcse": ["figure2"]}}, workflow)
+    for plan, last in ((whole, 50), (cut, 20)):
+        assert {run.trajectory.steps()[-1] for run in plan.runs.values() if run.trajectory.every} == {last}
+        cells = plan.cells["simcse/figure2"]
+        shown = {cell.column.step for cell in cells if cell.jobs}
+        assert shown == {None, *range(0, last + 1, 10)}
+        assert {cell.column.step for cell in cells} == {None, *range(0, 101, 10)}
+
+
 def test_a_scale_stands_for_symbolic_names_and_adjusts_sizes():
     micro, paper = plan_of(), plan_of(scale="paper")
     small = next(run for run in micro.runs.values() if run.init.run)
@@ -180,7 +195,7 @@ def test_a_scale_stands_for_symbolic_names_and_adjusts_sizes():
     assert large.optimisation.learning_rate == pytest.approx(3e-5)
     assert large.optimisation.batch_size == 64
     assert small.optimisation.learning_rate == pytest.approx(3e-4)
-    assert small.optimisation.batch_size == 32
+    assert small.optimisation.batch_size == 16
     assert not any(run.init.run for run in paper.runs.values())
 
 
@@ -195,6 +210,31 @@ def test_a_scale_bounds_the_widths_of_a_head_where_a_run_gives_them():
     for rule in ({"path": "head.width", "set": 8}, {"path": "head.layers", "at_most": 2}):
         with pytest.raises(ValidationError, match=rule["path"]):
             Adjust(**rule)
+
+
+def test_a_scale_that_extends_another_says_only_what_differs():
+    compact, stronger = (load_scale(WORKFLOW / "scales" / f"{name}.yaml") for name in ("compact", "stronger"))
+    small, large = (scale.backbones["bert-base"].run for scale in (compact, stronger))
+    assert large.init.fresh.architecture.layers > small.init.fresh.architecture.layers
+    assert large.objective == small.objective and large.optimisation.batch_size == 96
+    assert stronger.backbones["bert-small"] == compact.backbones["bert-small"]
+    assert stronger.corpora == compact.corpora and stronger.adjust != compact.adjust
+
+
+@pytest.mark.parametrize("base", ["compakt", "stronger", "[compact]"])
+def test_a_scale_extends_another_one_that_there_is(workflow, base):
+    file = workflow / "scales" / "stronger.yaml"
+    file.write_text(f"name: stronger\nextends: {base}\n")
+    with pytest.raises(BadInput, match=r"stronger\.yaml: extends is .*, which is no other scale") as told:
+        load_scale(file)
+    assert base != "compakt" or 'did you mean "compact"' in str(told.value)
+
+
+def test_two_scales_that_extend_each_other_are_refused(workflow):
+    for name, base in (("stronger", "compact"), ("compact", "stronger")):
+        (workflow / "scales" / f"{name}.yaml").write_text(f"name: {name}\nextends: {base}\n")
+    with pytest.raises(BadInput, match="no other scale"):
+        load_scale(workflow / "scales" / "compact.yaml")
 
 
 def test_columns_are_tokenised_once_for_all_runs_that_share_them():

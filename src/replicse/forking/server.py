@@ -21,6 +21,7 @@ from typing import Any
 
 from replicse.forking import DECLINED, JOB, LENGTH, TAKEN, identity
 from replicse.machine import SETTINGS
+from replicse.provenance import software
 
 log = logging.getLogger(__name__)
 
@@ -212,6 +213,7 @@ def serve(descriptor: int, parent: int, address: str) -> None:
         with socket.socket(fileno=descriptor) as listener:
             for name in PRELOADED:
                 importlib.import_module(name)
+            software()
             if len(list(Path("/proc/self/task").iterdir())) > 1:
                 log.warning("an import has started threads: jobs run as processes of their own")
                 return

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
-from replicse.checked import Checked, Count, Id, Positive, Text, Told, Whole, checked_yaml
+from replicse.checked import Checked, Count, Id, Positive, Text, Told, Whole, read_yaml
 from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import Corpus, DataFile, HubDataset, corpus_of
 from replicse.registry.encoders import Engine, Pooling, Precision, WordVectors
 from replicse.registry.suites import SUITES
-from replicse.study.paper.layers import mappings, named_files
+from replicse.study.paper.layers import mappings, merged, named_files
 from replicse.study.paper.lock import Lock
 from replicse.study.paper.recipes import (
     AUGMENTATIONS,
@@ -310,9 +310,21 @@ def _pinned(value: Any, lock: Lock) -> Any:
 
 
 def load_scale(path: Path) -> Scale:
-    """Return the scale in a YAML file."""
-    scale = checked_yaml(path, Scale)
+    """Return the scale in a YAML file, laid over the one that it extends where it names one."""
+    scale = Scale.of(_document(path, (path.stem,)), str(path))
     if scale.name != path.stem:
         raise BadInput(f'{path}: name is "{scale.name}"; expected "{path.stem}"')
     scale._file = path
     return scale
+
+
+def _document(path: Path, above: tuple[str, ...]) -> Any:
+    """Return what a scale's file says, over what the scale says that it extends; `above` are the scales before."""
+    document = read_yaml(path)
+    if not isinstance(document, dict) or "extends" not in document:
+        return document
+    base = document.pop("extends")
+    others = [file.stem for file in sorted(path.parent.glob("*.yaml")) if file.stem not in above]
+    if base not in others:
+        raise BadInput(f'{path}: extends is "{base}", which is no other scale{nearest(str(base), others)}')
+    return merged(_document(path.with_name(f"{base}.yaml"), (*above, base)), document)

@@ -1,6 +1,7 @@
 """Planning: from papers, a scale and a config to every run, encoder and evaluation, all known at once."""
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -247,7 +248,12 @@ class Planner:
             self.plan.counted.add(path)
         elif path and not quoted:
             jobs, seeds = self._jobs(item, row, column, request, protocol)
-            self._note(item, column, path, {encoder for group in jobs for encoder in group})
+            encoders = {encoder for group in jobs for encoder in group}
+            if any(self._steps(encoder, item) < (getattr(column, "step", None) or 0) for encoder in encoders):
+                # At this scale the run ends before: there is nothing to show.
+                path, jobs, seeds = "", (), ()
+            else:
+                self._note(item, column, path, encoders)
         return Cell(
             item=item,
             row=row,
@@ -435,15 +441,22 @@ class Planner:
                     self.plan.measured[run] = {**self.plan.measured.get(run, {}), **spreads}
         return runs
 
-    def _keep(self, encoder: str, item: Item) -> None:
-        """Ask the run of an encoder to keep the checkpoints of an item's trajectory."""
+    def _steps(self, encoder: str, item: Item) -> float:
+        """Return the steps that the run of an encoder is bounded to, infinity where its epochs end it alone."""
+        if not item.trajectory:
+            return math.inf
         run_id = self.plan.encoders[encoder].source.run
         if run_id is None:
             raise BadInput(f"{item.file}: a trajectory needs a run; {encoder} is not trained")
-        run = self.plan.runs[run_id]
-        asked = Trajectory(every=item.trajectory.every, until=item.trajectory.until)
+        return self.plan.runs[run_id].optimisation.steps or math.inf
+
+    def _keep(self, encoder: str, item: Item) -> None:
+        """Ask the run of an encoder to keep the checkpoints of an item's trajectory, as far as it goes."""
+        until = min(item.trajectory.until, self._steps(encoder, item))
+        run = self.plan.runs[self.plan.encoders[encoder].source.run]
+        asked = Trajectory(every=item.trajectory.every, until=int(until))
         if asked.steps() and not set(asked.steps()) <= set(run.trajectory.steps()):
-            self.plan.runs[run_id] = run.model_copy(update={"trajectory": run.trajectory.joined(asked)})
+            self.plan.runs[run.run_id] = run.model_copy(update={"trajectory": run.trajectory.joined(asked)})
 
     def backbone(self, name: str, seed: int, where: str) -> dict[str, Any]:
         """Return source, checkpoint and engine of a backbone by its name in the scale.
