@@ -10,22 +10,18 @@ process (Linux). Prints medians and ratios and writes benchmarks/results/dimensi
 
 import argparse
 import os
-import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
 import torch
 from pydantic import TypeAdapter
+from record import row, write_record
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "src"))
-
-from replicse.files import write_json  # noqa: E402
-from replicse.machine import hardware  # noqa: E402
-from replicse.objective import Step  # noqa: E402
-from replicse.objective.terms import make_term  # noqa: E402
-from replicse.registry.terms import Term  # noqa: E402
+from replicse.objective import Step
+from replicse.objective.terms import make_term
+from replicse.registry.terms import Term
 
 MIB = 2**20
 
@@ -128,6 +124,18 @@ def compared(name, views, repeats):
     return {**found, "loss_difference": worst[0], "gradient_difference": worst[1]}
 
 
+def lines_of(found: dict) -> Iterator[dict]:
+    """Yield the lines of the table."""
+    for name in DIRECT:
+        ours, direct = found[name]["ours"], found[name]["direct"]
+        yield row(
+            f"a step of {name}, {found['batch']:,} x {found['width']:,}: seconds (MiB)",
+            f"{ours['seconds']:.2f} ({ours['peak_mib']:.0f})",
+            f"{direct['seconds']:.2f} ({direct['peak_mib']:,.0f}), with the matrices",
+            ratio=f"{direct['seconds'] / ours['seconds']:.0f}x",
+        )
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -135,9 +143,7 @@ def main():
     parser.add_argument("--rows", type=int, default=256)
     parser.add_argument("--width", type=int, default=8192)
     parser.add_argument("--repeats", type=int, default=9)
-    parser.add_argument(
-        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "dimension_contrast.json"
-    )
+    parser.add_argument("--out", type=Path, default="dimension_contrast")
     options = parser.parse_args()
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", 1)))
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -147,10 +153,10 @@ def main():
     found = {name: compared(name, views, options.repeats) for name in DIRECT}
     for name, numbers in found.items():
         print(name, numbers)
-    settings = {key: getattr(options, key) for key in ("rows", "width", "repeats")}
-    machine = {"device": device.type, "threads": torch.get_num_threads(), "torch": torch.__version__}
-    name = torch.cuda.get_device_name() if device.type == "cuda" else hardware()["processor"]
-    write_json(options.out, {**settings, **machine, "processor": name, **found})
+    settings = {"batch": options.rows, "width": options.width, "repeats": options.repeats}
+    gpu = torch.cuda.get_device_name() if device.type == "cuda" else ""
+    record = {**settings, "device": device.type, "threads": torch.get_num_threads(), **found}
+    write_record(options.out, record, list(lines_of(record)), gpu)
 
 
 if __name__ == "__main__":

@@ -14,9 +14,13 @@ import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+from record import ROOT, row, write_record
+
+GOAL = 10
 PROFILES = ("gpu-box", "slurm", "slurm-gpu")
 # Files that a job of a stage makes, where it makes more than one; its rule names them.
 FILES = {"train": 13, "store": 3, "backbone": 3}
@@ -89,7 +93,6 @@ def dry_run(profile: str, seeds: int) -> dict[str, float]:
 
 def shape(seeds: int) -> dict[str, dict]:
     """Return by stage how many files a job makes, and what each job needs: the first file of others."""
-    sys.path.insert(0, str(ROOT / "src"))
     from replicse.study.paper.config import read_config
     from replicse.study.plan.jobs import Jobs
     from replicse.study.plan.planner import load_plan
@@ -115,19 +118,31 @@ def limit(seeds: int) -> dict[str, float]:
     return facts(1 + sum(len(stage["needs"]) for stage in told.values()), seconds)
 
 
+def lines_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the lines of the table."""
+    alone = found["snakemake_alone"]["of_5000"]
+    for name, case in found["profiles"].items():
+        yield row(
+            f"dry-run of the paper scale, profile {name}, {case['jobs']:,} jobs: CPU seconds for 5,000",
+            f"{case['of_5000']:.1f}",
+            limit=f"{alone:.1f}",
+            ratio=f"{case['of_5000'] / alone:.2f}",
+            goal=f"{found['goal_seconds_of_5000']}",
+            met=case["of_5000"] <= found["goal_seconds_of_5000"],
+        )
+
+
 def main() -> None:
     """Measure the profiles whose plugins are installed with the limit beside, and write the record."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--profiles", nargs="*", default=PROFILES)
     chosen = parser.parse_args()
-    found = {"limit": limit(chosen.seeds)}
-    profiles = {profile: dry_run(profile, chosen.seeds) for profile in chosen.profiles}
-    load = round(os.getloadavg()[0] / (os.cpu_count() or 1), 1)
-    record = {"goal_seconds_of_5000": 10, "load_per_core": load, **found, "profiles": profiles}
-    text = json.dumps(record, indent=1) + "\n"
-    (Path(__file__).parent / "results" / "dry_run.json").write_text(text)
-    print(text)
+    alone = limit(chosen.seeds)
+    found = {profile: dry_run(profile, chosen.seeds) for profile in chosen.profiles}
+    record = {"goal_seconds_of_5000": GOAL, "snakemake_alone": alone, "profiles": found}
+    write_record("dry_run", record, list(lines_of(record)))
+    print(json.dumps(record, indent=1))
 
 
 if __name__ == "__main__":

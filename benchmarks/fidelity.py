@@ -13,6 +13,7 @@ import gzip
 import json
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 import transformers
+from record import data_root, row, write_record
 from torch import nn
 
 import replicse.objective.edits
@@ -331,34 +333,42 @@ def flat(model: nn.Module, head: nn.Module | None = None) -> torch.Tensor:
     return torch.cat([value.detach().flatten() for value in parameters])
 
 
+def lines_of(found: dict) -> Iterator[dict]:
+    """Yield the lines of the table."""
+    goal, layers = found["goal"], found["encoder"]["num_hidden_layers"]
+    for name, case in found["cases"].items():
+        yield row(
+            f"{found['steps']} steps beside the `transformers` Trainer, {layers} x 768, {name}: largest difference",
+            f"loss {case['loss_difference']:.0e}, weights {case['weight_difference']:.0e}",
+            goal=f"{goal['loss_difference']:.0e}, {goal['weight_difference']:.0e}",
+            met=all(case[key] <= goal[key] for key in goal),
+        )
+
+
 def main() -> None:
     """Compare all cases at the sizes of BERT-base and write the record."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--data", type=Path, required=True, help="a data root with wiki/enwiki_sentences.txt.gz"
-    )
     parser.add_argument("--batch", type=int, default=4)
     parser.add_argument("--length", type=int, default=16)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "fidelity.json")
+    parser.add_argument("--layers", type=int, default=BASE["num_hidden_layers"])
+    parser.add_argument("--steps", type=int, default=50)
+    parser.add_argument("--out", type=Path, default="fidelity")
     arguments = parser.parse_args()
-    from replicse.machine import hardware
-    from replicse.provenance import commit
-
-    size = Size(BASE, 30_522, arguments.batch, arguments.length, 3e-5)
-    lines = wikipedia(arguments.data, 40_000)
+    base = {**BASE, "num_hidden_layers": arguments.layers}
+    size = Size(base, 30_522, arguments.batch, arguments.length, 3e-5, arguments.steps)
+    lines = wikipedia(data_root(), 40_000)
     found = {}
     with tempfile.TemporaryDirectory() as scratch:
         for name in CASES:
             found[name] = compared(name, size, lines, Path(scratch))
             print(name, found[name], flush=True)
-    machine = {key: hardware()[key] for key in ("processor", "kernel_flags")}
     record = {
-        "encoder": {**BASE, "vocab_size": 30_522}, "batch": size.batch, "length": size.length, "steps": size.steps,
+        "encoder": {**base, "vocab_size": 30_522}, "batch": size.batch, "length": size.length, "steps": size.steps,
         "learning_rate": size.learning_rate, "cases": found,
         "goal": {"loss_difference": 1e-4, "weight_difference": 1e-3},
-        "machine": {**machine, "threads": torch.get_num_threads()}, "commit": commit()[0],
+        "threads": torch.get_num_threads(),
     }  # fmt: skip
-    arguments.out.write_text(json.dumps(record, indent=1) + "\n")
+    write_record(arguments.out, record, list(lines_of(record)))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
+
+from record import data_root, row, write_record
 
 BATCH, CHUNK, LENGTH, STEPS = 512, 64, 32, 2
 CASES = {"whole": [], "chunks": ["--chunk", str(CHUNK)], "two_processes": ["--processes", "2"]}
@@ -68,16 +71,22 @@ def measure(job: str, work: Path, more: list[str]) -> None:
     (work / "found.json").write_text(json.dumps(found))
 
 
+def lines_of(found: dict) -> Iterator[dict]:
+    """Yield the lines of the table."""
+    whole, chunks = found["whole"], found["chunks"]
+    yield row(
+        f"batch {found['batch']} in chunks of {found['chunk']}, 6x384: MiB of its steps",
+        f"{chunks['beyond_start_mib']:,}",
+        f"{whole['beyond_start_mib']:,} (encoded whole)",
+        ratio=f"{chunks['beyond_start_mib'] / whole['beyond_start_mib']:.2f}x, "
+        f"at {chunks['seconds_per_step'] / whole['seconds_per_step']:.2f}x the time",
+    )
+
+
 def main() -> None:
     """Measure all cases and write the record."""
-    from replicse.machine import hardware
-    from replicse.provenance import commit
-
-    parser = argparse.ArgumentParser()
-    parser.add_argument(
-        "--data", type=Path, required=True, help="data root with wiki/enwiki_sentences.txt.gz"
-    )
-    data = parser.parse_args().data
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    data = data_root()
     result: dict = {"batch": BATCH, "chunk": CHUNK, "encoder": "6 layers x 384"}
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
@@ -98,9 +107,7 @@ def main() -> None:
         for name, other in weights.items()
         if name != "whole"
     }
-    result |= {"processor": hardware()["processor"], "commit": commit()[0]}
-    out = Path(__file__).parent / "results" / "gradient_caching.json"
-    out.write_text(json.dumps(result, indent=1) + "\n")
+    write_record("gradient_caching", result, list(lines_of(result)))
     print(json.dumps(result, indent=1))
 
 

@@ -1,10 +1,13 @@
 """Start-up of one training job before its own work: interpreter, imports and command line, against an empty Python."""
 
-import json
+import os
 import subprocess
 import sys
-import time
-from pathlib import Path
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from record import ROOT, in_turn, medians, row, write_record
 
 # What the train verb does before it opens its first file.
 JOB = (
@@ -12,31 +15,35 @@ JOB = (
     " replicse.provenance, replicse.training.loop, replicse.training.model"
 )
 CASES = {"empty_python": "pass", "torch_alone": "import torch", "train_job": JOB}
-ROUNDS = 5
+ROUNDS, GOAL = 5, 2.5
 
 
-def seconds(code: str) -> float:
-    """Return the wall time of one interpreter that runs `code`."""
-    start = time.perf_counter()
-    subprocess.run([sys.executable, "-c", code], check=True)
-    return time.perf_counter() - start
+def interpreter(code: str) -> None:
+    """Run `code` in an interpreter of its own."""
+    words = [sys.executable, "-c", code]
+    subprocess.run(words, check=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")})
+
+
+def lines_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the lines of the table."""
+    seconds = found["median_seconds"]
+    yield row(
+        "start-up of a training job before its own work: seconds",
+        f"{seconds['train_job']:.2f}",
+        limit=f"{seconds['torch_alone']:.2f} (importing torch)",
+        goal=f"{found['goal']:g}",
+        met=seconds["train_job"] <= found["goal"],
+    )
 
 
 def main() -> None:
     """Measure the cases in turn, after a warm-up, and write medians."""
-    times: dict[str, list[float]] = {name: [] for name in CASES}
-    for turn in range(ROUNDS + 1):
-        for name, code in CASES.items():
-            found = seconds(code)
-            if turn:
-                times[name].append(found)
-    medians = {name: round(sorted(values)[ROUNDS // 2], 3) for name, values in times.items()}
-    own = round(medians["train_job"] - medians["torch_alone"], 3)
-    result = {"median_seconds": medians, "beyond_torch": own, "goal": 2.5}
-    out = Path(__file__).parent / "results" / "start_up.json"
-    out.parent.mkdir(exist_ok=True)
-    out.write_text(json.dumps(result, indent=1) + "\n")
-    print(json.dumps(result, indent=1))
+    times = medians(in_turn({name: partial(interpreter, code) for name, code in CASES.items()}, ROUNDS))
+    seconds = {name: round(each, 3) for name, each in times.items()}
+    own = round(seconds["train_job"] - seconds["torch_alone"], 3)
+    found = {"median_seconds": seconds, "beyond_torch": own, "goal": GOAL}
+    write_record("start_up", found, list(lines_of(found)))
+    print(found)
 
 
 if __name__ == "__main__":

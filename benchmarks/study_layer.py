@@ -10,13 +10,8 @@ import resource
 import subprocess
 import sys
 import time
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "src"))
-
-from replicse.machine import hardware  # noqa: E402
-from replicse.provenance import commit  # noqa: E402
+from record import ROOT, row, write_record
 
 ROUNDS = 3
 CELL = "simcse/table5/unsup-simcse-bert-base/avg"
@@ -60,12 +55,18 @@ def main() -> None:
     for name, found in times.items():
         wall, processor = (round(min(each), 2) for each in zip(*found, strict=True))
         verbs[name] = {"wall_seconds": wall, "cpu_seconds": processor, "goal": GOALS.get(name)}
-    machine = {key: hardware()[key] for key in ("processor", "cores")}
-    load = round(os.getloadavg()[0] / (os.cpu_count() or 1), 1)
-    record = {"commit": commit()[0], **machine, "load_per_core": load, "verbs": verbs}
-    text = json.dumps(record, indent=1) + "\n"
-    (Path(__file__).parent / "results" / "study_layer.json").write_text(text)
-    print(text)
+    rows = [
+        row(
+            f"`replicse {' '.join(VERBS[name])}`: seconds",
+            f"{found['wall_seconds']:.2f}",
+            goal=f"{found['goal']:g}",
+            met=found["wall_seconds"] <= found["goal"],
+        )
+        for name, found in verbs.items()
+        if found["goal"]
+    ]
+    write_record("study_layer", {"verbs": verbs}, rows)
+    print(json.dumps(verbs, indent=1))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from replicse.encoder.baselines import postprocess
 from replicse.encoder.baselines.postprocess import Flow, Whitening
 from replicse.errors import BadInput
 
@@ -118,3 +119,12 @@ def test_divergence_and_bad_vectors_are_named():
             fit(broken)
         with pytest.raises(BadInput, match=f"{name}: vectors of shape"):
             fit(vectors[:1])
+
+
+def test_whitening_fitted_in_blocks_is_whitening_fitted_at_once(monkeypatch):
+    vectors = correlated(500, 6)
+    whole = Whitening.fit(vectors)
+    monkeypatch.setattr(postprocess, "_FITTED_AT_ONCE", 64)
+    parts = Whitening.fit(vectors)
+    np.testing.assert_allclose(parts.mean, whole.mean, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(parts.transform(vectors), whole.transform(vectors), rtol=1e-5, atol=1e-6)

@@ -5,10 +5,11 @@ from tiny_encoders import FAMILIES, PAD, batch_of, config_of, huggingface, tiny
 
 from replicse.encoder.backbone import ALL_TOKENS, FIRST_TOKEN, Need
 from replicse.encoder.batch import TokenBatch
+from replicse.encoder.packed.attention import attention
 from replicse.encoder.packed.checkpoints import load_packed
 from replicse.encoder.packed.config import EncoderConfig
-from replicse.encoder.packed.dropout import Dropout, dropout
-from replicse.encoder.packed.transformer import PackedBackbone, attention
+from replicse.encoder.packed.dropout import Dropout
+from replicse.encoder.packed.transformer import PackedBackbone
 from replicse.errors import BadInput
 from replicse.registry.encoders import Architecture
 
@@ -171,7 +172,7 @@ def test_a_row_longer_than_the_position_embeddings_is_refused():
 def test_dropout_zeroes_the_right_share_and_keeps_the_mean(probability):
     torch.manual_seed(0)
     count = 2**20
-    values = dropout(torch.ones(count), probability)
+    values = Dropout(probability)(torch.ones(count))
     zeros = int((values == 0).sum())
     assert abs(zeros - count * probability) < 5 * (count * probability * (1 - probability)) ** 0.5
     kept = values[values != 0]
@@ -186,17 +187,17 @@ def test_dropout_zeroes_the_right_share_and_keeps_the_mean(probability):
 def test_dropout_follows_the_global_seed_and_scales_gradients_by_its_mask():
     values = torch.randn(33, 7, requires_grad=True)
     torch.manual_seed(1)
-    first = dropout(values, 0.3)
+    first = Dropout(0.3)(values)
     torch.manual_seed(1)
-    assert torch.equal(dropout(values, 0.3), first)
-    assert not torch.equal(dropout(values, 0.3), first)
+    assert torch.equal(Dropout(0.3)(values), first)
+    assert not torch.equal(Dropout(0.3)(values), first)
     first.sum().backward()
     torch.testing.assert_close(values.grad * values, first)
 
 
 @pytest.mark.parametrize("probability", [1.0, 1 - 1e-7])
 def test_dropout_at_rate_1_leaves_nothing(probability):
-    assert (dropout(torch.ones(5), probability) == 0).all()
+    assert (Dropout(probability)(torch.ones(5)) == 0).all()
 
 
 def test_dropout_at_rate_0_or_in_evaluation_costs_nothing():
@@ -228,14 +229,17 @@ def test_rates_change_after_construction_at_every_place():
     torch.testing.assert_close(encoder(batch).last, last)
 
 
-def test_dropout_sits_behind_embeddings_and_within_and_behind_attention_and_behind_the_feed_forward_part():
+def test_dropout_sits_behind_embeddings_and_within_and_behind_attention_and_behind_the_feed_forward_part(
+    monkeypatch,
+):
     encoder = tiny(layers=2)
-    calls = []
-    for name, module in encoder.named_modules():
-        if isinstance(module, Dropout):
-            module.register_forward_hook(
-                lambda _, inputs, __, name=name: calls.append((name, inputs[0].shape))
-            )
+    names = {id(module): name for name, module in encoder.named_modules()}
+    calls, mask = [], Dropout.mask
+    monkeypatch.setattr(
+        Dropout,
+        "mask",
+        lambda drop, values: (calls.append((names[id(drop)], values.shape)), mask(drop, values))[1],
+    )
     batch = batch_of()
     encoder(batch)
     hidden, weights = (len(batch.tokens), 32), (batch.rows, 4, batch.longest, batch.longest)
@@ -263,22 +267,47 @@ def slow_attention(query, key, value, mask):
 
 @pytest.mark.parametrize("grad", [False, True])
 def test_attention_agrees_with_a_loop_from_the_formula(grad):
-    query, key, value = torch.randn(3, 2, 3, 4, 5, dtype=torch.float64)
-    mask = torch.tensor([[True, True, True, False], [True] * 4])
-    with torch.set_grad_enabled(grad):
-        found = attention(query, key, value, mask, Dropout(0.0))
-        unmasked = attention(query, key, value, None, Dropout(0.0))
-    torch.testing.assert_close(found, slow_attention(query, key, value, mask))
-    torch.testing.assert_close(
-        unmasked, slow_attention(query, key, value, torch.ones(2, 4, dtype=torch.bool))
-    )
+    for lengths in ((3, 4), (4, 4)):
+        batch, (heads, width) = packed_rows(lengths), (3, 5)
+        projected = torch.randn(sum(lengths), 3 * heads * width, dtype=torch.float64)
+        query, key, value = batch.pad(projected).unflatten(2, (3, heads, width)).permute(2, 0, 3, 1, 4)
+        expected = slow_attention(query, key, value, batch.padded_mask).transpose(1, 2).flatten(2)
+        with torch.set_grad_enabled(grad):
+            found = attention(projected, None, batch, heads, Dropout(0.0))
+            first = query[:, :, 0].flatten(1)
+            of_first = attention(
+                projected[:, heads * width :].contiguous(), first, batch, heads, Dropout(0.0)
+            )
+        torch.testing.assert_close(found, batch.unpad(expected))
+        torch.testing.assert_close(of_first, expected[:, 0])
+
+
+def packed_rows(lengths):
+    return TokenBatch.from_rows([np.arange(length) for length in lengths])
+
+
+@pytest.mark.parametrize("heads", [1, 3])
+@pytest.mark.parametrize("beyond", [0, 2])
+def test_gradients_of_packed_attention_are_those_of_finite_differences(heads, beyond):
+    batch, drop = packed_rows((3, 1, 4)), Dropout(0.3)
+    projected = torch.randn(8 + beyond, 3 * heads * 2, dtype=torch.float64, requires_grad=True)
+    first = torch.randn(3, heads * 2, dtype=torch.float64, requires_grad=True)
+
+    def found(projected, *first):
+        torch.manual_seed(1)
+        return attention(projected, *(first or [None]), batch, heads, drop)
+
+    assert torch.autograd.gradcheck(found, (projected,))
+    fewer = projected[:, 2 * heads :].detach().contiguous().requires_grad_()
+    assert torch.autograd.gradcheck(found, (fewer, first))
+    assert not found(projected)[8:].any()
 
 
 def test_dropout_of_attention_acts_on_its_weights():
     torch.manual_seed(0)
-    query, key = torch.zeros(1, 1, 1, 4), torch.zeros(1, 1, 1000, 4)
-    value = torch.eye(1000).view(1, 1, 1000, 1000)
-    weights = attention(query, key, value, None, Dropout(0.25)).flatten()
+    batch = packed_rows((1000,))
+    projected = torch.cat([torch.zeros(1000, 2000), torch.eye(1000)], dim=1)
+    weights = attention(projected, None, batch, 1, Dropout(0.25))[0]
     assert 180 < int((weights == 0).sum()) < 320
     assert weights.max().item() == pytest.approx(0.001 / 0.75)
 

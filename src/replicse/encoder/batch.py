@@ -97,6 +97,36 @@ class TokenBatch:
         columns = torch.arange(self.longest, device=self.tokens.device)
         return columns < self._on_device(self.lengths)[:, None]
 
+    def head_places(self, parts: int, heads: int) -> Tensor:
+        """Return the place in a (parts, rows, heads, longest) layout of each token's heads, token by token, as (n,)."""
+        return self._of_heads("places", parts, heads)
+
+    def head_sources(self, parts: int, heads: int) -> Tensor:
+        """Return which head of a (total, parts, heads) layout stands at each place of (parts, rows, heads, longest).
+
+        Padding shows the last token of its row.
+        """
+        return self._of_heads("sources", parts, heads)
+
+    def _of_heads(self, what: str, parts: int, heads: int) -> Tensor:
+        key = what, parts, heads
+        if key not in self._known:
+            part, head = (torch.arange(count, device=self.tokens.device) for count in (parts, heads))
+            if what == "places":
+                rows, within = (self.row_ids[:, None, None], self.positions[:, None, None])
+                found = ((part[:, None] * self.rows + rows) * heads + head) * self.longest + within
+            else:
+                columns = torch.arange(self.longest, device=self.tokens.device)
+                ends = self._on_device(self.lengths)[:, None] - 1
+                tokens = self.first[:, None] + torch.minimum(columns, ends)
+                found = (tokens[:, None] * parts + part[:, None, None, None]) * heads + head[:, None]
+            self._known[key] = found.flatten()
+        return self._known[key]
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, int, int], Tensor]:
+        return {}
+
     @property
     def attention_mask(self) -> Tensor | None:
         """Return what attention may read in the padded layout, (rows, longest); None where it may read all."""
@@ -114,7 +144,7 @@ class TokenBatch:
         """Lay packed (total, width) values out as (rows, longest, width), zeros behind the shorter rows."""
         if not self.even:
             zeros = values.new_zeros(self.rows * self.longest, values.shape[1])
-            values = zeros.index_copy(0, self.padded_places, values)
+            values = zeros.index_copy_(0, self.padded_places, values)
         return values.view(self.rows, self.longest, -1)
 
     def unpad(self, padded: Tensor) -> Tensor:

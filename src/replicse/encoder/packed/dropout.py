@@ -10,20 +10,20 @@ from torch import Tensor, nn
 from replicse.encoder.batch import TokenBatch
 
 
-def dropout(values: Tensor, probability: float) -> Tensor:
-    """Zero each value with a probability and scale the others so that the mean stays.
+def scaled_mask(values: Tensor, probability: float) -> Tensor:
+    """Draw what dropout multiplies values on a CPU with: 0, or the inverse of the share that is kept.
 
-    On a CPU the mask comes from 16 random bits a value, four times as fast as F.dropout; the probability is
-    thereby rounded to 1/65536, and the scale is that of the rounded one.
+    The mask comes from 16 random bits a value, four times as fast as F.dropout; the probability is thereby rounded
+    to 1/65536, and the scale is that of the rounded one.
     """
     dropped = round(probability * 2**16)
-    if values.device.type != "cpu" or dropped == 2**16:
-        return F.dropout(values, probability)
+    if dropped == 2**16:
+        return torch.zeros_like(values)
     if WholeMasks.active is None:
         noise = _kept(values.shape, dropped, values.dtype)
     else:
         noise = WholeMasks.active.part(values.shape, dropped).to(values.dtype)
-    return values * noise.mul_(2**16 / (2**16 - dropped))
+    return noise.mul_(2**16 / (2**16 - dropped))
 
 
 def _kept(shape: Sequence[int], dropped: int, dtype: torch.dtype) -> Tensor:
@@ -41,9 +41,20 @@ class Dropout(nn.Module):
         super().__init__()
         self.probability = probability
 
+    @property
+    def rate(self) -> float:
+        """Return the probability that holds now: 0 in evaluation."""
+        return self.probability if self.training else 0.0
+
+    def mask(self, values: Tensor) -> Tensor | None:
+        """Return what values on a CPU are multiplied with; None where nothing is dropped."""
+        return scaled_mask(values, self.rate) if self.rate else None
+
     def forward(self, values: Tensor) -> Tensor:
         """Return the values with dropout applied."""
-        return dropout(values, self.probability) if self.training and self.probability else values
+        if values.device.type != "cpu":
+            return F.dropout(values, self.rate)
+        return values if (mask := self.mask(values)) is None else values * mask
 
 
 class WholeMasks:

@@ -25,8 +25,8 @@ def linear(values: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
     on_cpu = values.device.type == "cpu" and values.dtype == weight.dtype == torch.float32
     if LIBRARY == "oneDNN" and on_cpu and values.numel() and not torch.is_autocast_enabled("cpu"):
         return OneDnnLinear.apply(values, weight, bias)
-    if values.device.type == "cpu" and torch.is_autocast_enabled("cpu"):
-        return F.linear(F.pad(values, (0, 0, 0, _missing(values))), weight, bias)[: len(values)]
+    if values.device.type == "cpu" and torch.is_autocast_enabled("cpu") and (missing := missing_rows(values)):
+        return F.linear(F.pad(values, (0, 0, 0, missing)), weight, bias)[: len(values)]
     return F.linear(values, weight, bias)
 
 
@@ -49,7 +49,7 @@ def _product(left: Tensor, right: Tensor, bias: Tensor | None = None) -> Tensor:
     return torch.ops.mkldnn._linear_pointwise(left, right, bias, "none", [], "")
 
 
-def _missing(values: Tensor) -> int:
+def missing_rows(values: Tensor) -> int:
     """Return how many rows lack to a multiple of 64; 0 below 64.
 
     oneDNN compiles a kernel for each number of rows, which costs as much as the product of a small layer, and
@@ -60,7 +60,7 @@ def _missing(values: Tensor) -> int:
 
 def _filled(values: Tensor) -> Tensor:
     """Return the rows with zero rows behind them, up to a multiple of 64."""
-    missing = _missing(values)
+    missing = missing_rows(values)
     if not missing:
         return values
     filled = values.new_empty(len(values) + missing, values.shape[1])

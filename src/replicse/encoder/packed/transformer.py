@@ -8,26 +8,11 @@ from torch import Tensor, nn
 
 from replicse.encoder.backbone import ALL_TOKENS, Backbone, Hidden, Need
 from replicse.encoder.batch import TokenBatch
+from replicse.encoder.packed.attention import attention
 from replicse.encoder.packed.config import ACTIVATIONS, EncoderConfig
 from replicse.encoder.packed.dropout import Dropout, WholeMasks
 from replicse.encoder.packed.layout import save_packed
-from replicse.encoder.packed.linear import Linear, draw_normal, linear
-
-
-def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, drop: Dropout) -> Tensor:
-    """Return softmax(query key^T / sqrt(width)) value for (rows, heads, length, width) tensors.
-
-    `mask` is (rows, key length), False at padding, or None where there is none.
-    """
-    mask = None if mask is None else mask[:, None, None, :]
-    rate = drop.probability if drop.training else 0.0
-    if query.device.type != "cpu" or not (rate or torch.is_grad_enabled()):
-        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=rate)
-    # On a CPU the fused kernel is slower than this as soon as it needs dropout or a backward pass.
-    scores = (query * query.shape[-1] ** -0.5) @ key.transpose(-1, -2)
-    if mask is not None:
-        scores = scores + torch.zeros(mask.shape, dtype=scores.dtype).masked_fill_(~mask, -torch.inf)
-    return drop(scores.softmax(-1)) @ value
+from replicse.encoder.packed.linear import Linear, draw_normal, linear, missing_rows
 
 
 class Layer(nn.Module):
@@ -49,9 +34,9 @@ class Layer(nn.Module):
 
     def forward(self, values: Tensor, batch: TokenBatch) -> Tensor:
         """Return the layer's output for all tokens, (total, hidden)."""
-        projected = batch.pad(self.query_key_value(values)).unflatten(2, (3, self.heads, -1))
-        query, key, value = projected.permute(2, 0, 3, 1, 4)
-        return self._finish(values, batch.unpad(self._attend(query, key, value, batch)))
+        projected = self.query_key_value(values)
+        context = attention(projected, None, batch, self.heads, self.attention_dropout)
+        return self._finish(values, context)
 
     def forward_first(self, values: Tensor, batch: TokenBatch) -> Tensor:
         """Return the layer's output for position 0 of each row only, (rows, hidden)."""
@@ -59,14 +44,9 @@ class Layer(nn.Module):
         weights = self.query_key_value.weight.split([hidden, 2 * hidden])
         biases = self.query_key_value.bias.split([hidden, 2 * hidden])
         first = values.index_select(0, batch.first)
-        query = linear(first, weights[0], biases[0]).view(batch.rows, self.heads, 1, -1)
-        projected = batch.pad(linear(values, weights[1], biases[1])).unflatten(2, (2, self.heads, -1))
-        key, value = projected.permute(2, 0, 3, 1, 4)
-        return self._finish(first, self._attend(query, key, value, batch).squeeze(1))
-
-    def _attend(self, query: Tensor, key: Tensor, value: Tensor, batch: TokenBatch) -> Tensor:
-        context = attention(query, key, value, batch.attention_mask, self.attention_dropout)
-        return context.transpose(1, 2).flatten(2)
+        query = linear(first, weights[0], biases[0])
+        projected = linear(values, weights[1], biases[1])
+        return self._finish(first, attention(projected, query, batch, self.heads, self.attention_dropout))
 
     def _finish(self, values: Tensor, context: Tensor) -> Tensor:
         values = self.attention_norm(values + self.hidden_dropout(self.attention_output(context)))
@@ -187,6 +167,9 @@ class PackedBackbone(Backbone):
         values = self._embed(batch)
         if first_vector is not None:
             values = values.index_copy(0, batch.first, first_vector.to(values.dtype))
+        if values.device.type == "cpu" and torch.is_autocast_enabled("cpu") and WholeMasks.active is None:
+            # Once here, and not before each product. Rows behind the tokens are computed with, but never read.
+            values = F.pad(values, (0, 0, 0, missing_rows(values)))
         depth = max(wanted)
         kept = {0: self._read(values, batch, need)} if 0 in wanted else {}
         for number, layer in enumerate(self.layers[:depth], 1):
@@ -209,4 +192,4 @@ class PackedBackbone(Backbone):
 
     @staticmethod
     def _read(values: Tensor, batch: TokenBatch, need: Need) -> Tensor:
-        return values if need.tokens else values.index_select(0, batch.first)
+        return values[: len(batch.tokens)] if need.tokens else values.index_select(0, batch.first)

@@ -129,25 +129,23 @@ def sign_agreements(reported: Printed, ours: Ours, baseline: str) -> tuple[SignA
 
 
 def kendall_tau(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return Kendall's tau-b along the last axis, the others broadcast; NaN where a side is constant."""
-    first, second = np.broadcast_arrays(first, second)
+    """Return Kendall's tau-b of each row of `first`, (n, rows) or (rows,), with `second` (rows,); NaN where constant."""
     left, right = np.triu_indices(first.shape[-1], k=1)
+    y = np.sign(second[left] - second[right])
     if first.ndim == 1:
-        return _tau_of_pairs(first, second, left, right)
+        return _tau_of_pairs(first, y, left, right)
     block = max(1, PAIRS_AT_ONCE // max(1, len(left)))
     parts = [
-        _tau_of_pairs(first[start : start + block], second[start : start + block], left, right)
-        for start in range(0, len(first), block)
+        _tau_of_pairs(first[start : start + block], y, left, right) for start in range(0, len(first), block)
     ]
     return np.concatenate(parts)
 
 
-def _tau_of_pairs(first: np.ndarray, second: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _tau_of_pairs(first: np.ndarray, y: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     x = np.sign(first[..., left] - first[..., right])
-    y = np.sign(second[..., left] - second[..., right])
     with np.errstate(invalid="ignore", divide="ignore"):
-        # One root of the product, so that two untied orders that agree give 1 exactly.
-        return (x * y).sum(axis=-1) / np.sqrt((x * x).sum(axis=-1) * (y * y).sum(axis=-1))
+        # One root of the product, so that two untied orders that agree give 1 exactly; all sums are of whole numbers.
+        return (x @ y) / np.sqrt(np.einsum("...i,...i->...", x, x) * (y @ y))
 
 
 def _present(values: Sequence[float | None]) -> list[float]:

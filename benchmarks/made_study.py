@@ -1,0 +1,181 @@
+"""Studies of any size from papers that nobody wrote: what planning, Snakemake's graph and the report cost.
+
+    python benchmarks/made_study.py FOLDER FACTOR plan|dag|judge|report
+
+A factor of 1 has about as many cells as the shipped papers (4,000): seven papers of five tables of 20 rows, each a run
+of its own under three seeds, and 6 columns. Prints seconds of the processor, peak memory and sizes as JSON. The PDF is
+left out: it is TeX's.
+"""
+
+import json
+import os
+import random
+import re
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+from record import ROOT
+
+PAPERS, TABLES, ROWS, SEEDS = 7, 5, 20, [0, 1, 2]
+COLUMNS = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B")
+
+
+def write_study(folder: Path, factor: int) -> None:
+    """Write workflow and config of a study into an empty folder."""
+    from made_up import write_paper
+
+    workflow = folder / "workflow"
+    workflow.mkdir(parents=True)
+    for path in (ROOT / "workflow").iterdir():
+        if path.name != "papers":
+            (workflow / path.name).symlink_to(path)
+    (folder / "Snakefile").symlink_to(ROOT / "Snakefile")
+    keys = [f"made{number}" for number in range(PAPERS * factor)]
+    for number, key in enumerate(keys):
+        tables = {f"table{table}": _table(number, table) for table in range(1, TABLES + 1)}
+        write_paper(workflow, key, tables, list(_printed(key, tables)))
+    config = {"scale": "paper", "papers": dict.fromkeys(keys, "all"), "seeds": SEEDS}
+    (folder / "config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+
+
+def _table(paper: int, table: int) -> dict[str, Any]:
+    columns = [{"id": name.lower(), "label": name, "metric_path": f"sts/{name}/all"} for name in COLUMNS]
+    rows = []
+    for row in range(ROWS):
+        # A rate of its own, so that no two rows share a run.
+        rate = 1e-5 + 1e-9 * (row + ROWS * (table + TABLES * paper))
+        rows.append(
+            {
+                "id": f"row{row}",
+                "label": f"Row {row}",
+                "encoder": {"run": {"optimisation": {"learning_rate": rate}}},
+            }
+        )
+    setting = {"metric": "spearman", "aggregation": "all", "split": "test"}
+    return {"setting": setting, "encoder": {"use": "plain"}, "columns": columns, "rows": rows}
+
+
+def _printed(key: str, tables: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for name, table in tables.items():
+        for row in table["rows"]:
+            for column in table["columns"]:
+                value = _score(key, name, row["id"], column["id"])
+                yield {"item": name, "row": row["id"], "column": column["id"], "value": f"{value:.2f}"}
+
+
+def _score(*key: object) -> float:
+    return random.Random(str(key)).uniform(60, 85)
+
+
+def planned() -> Any:
+    """Return the plan of the study in the working directory."""
+    from replicse.study.plan.planner import load_plan
+
+    return load_plan(yaml.safe_load(Path("config.yaml").read_text(encoding="utf-8")), Path("workflow"))
+
+
+def plan() -> dict[str, Any]:
+    """Plan the study."""
+    found = planned()
+    return {"cells": sum(map(len, found.cells.values())), "runs": len(found.runs)}
+
+
+def dag() -> dict[str, Any]:
+    """Let Snakemake build the graph of the study and say what it would run; return the number of jobs."""
+    done = subprocess.run(
+        [sys.executable, "-m", "replicse", "run", "-n", "--cores", "2"],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    (jobs,) = re.findall(r"^([\d,]+) jobs:", done.stdout + done.stderr, re.MULTILINE)
+    return {"jobs": int(jobs.replace(",", ""))}
+
+
+def judge() -> dict[str, Any]:
+    """Tabulate and judge invented evaluations, and write what the report reads."""
+    from made_up import write_scores
+
+    from replicse.files import write_json, write_rows
+    from replicse.study.judge.study import judge_study, results_of
+    from replicse.study.results.values import Evaluations
+
+    study = planned()
+    write_scores(
+        study, study.items, lambda cell, place: _score(cell.item.id, cell.row.id, cell.column.id, place)
+    )
+    before = processor_seconds()
+    results = results_of(study, study.items, Evaluations(study.paths))
+    for result in results:
+        write_json(study.paths.item(result.item), result.plain())
+    tabulated = processor_seconds()
+    for what, (fields, rows) in judge_study(study, results).items():
+        write_rows(study.paths.judged(what), fields, rows)
+    write_json(study.paths.study, study.record)
+    return {
+        "tabulate_seconds": round(tabulated - before, 2),
+        "judge_seconds": round(processor_seconds() - tabulated, 2),
+    }
+
+
+def report() -> dict[str, Any]:
+    """Write the report of what `judge` wrote; return the sizes of the pages."""
+    import replicse.report.document
+    from replicse.commands.render import study_facts, write_all
+    from replicse.files import read_json
+    from replicse.study.plan.paths import Paths
+
+    replicse.report.document.find_engine = lambda: None
+    paths = Paths("paper")
+    facts = study_facts(read_json(paths.study), {"files": []})
+    write_all(paths, facts, Path("reports"))
+    sizes = [path.stat().st_size for path in Path("reports").glob("*.html")]
+    return {
+        "cells": len(facts["items"]) * ROWS * len(COLUMNS),
+        "first_page_bytes": Path("reports/report.html").stat().st_size,
+        "largest_page_bytes": max(sizes),
+        "pages_bytes": sum(sizes),
+    }
+
+
+def processor_seconds() -> float:
+    """Return the processor time of this process and of those it waited for."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def peak_mib() -> float:
+    """Return the most memory that this process held at a time, in MiB (Linux)."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
+
+
+def measured(folder: Path, factor: int, what: str) -> dict[str, Any]:
+    """Return what one part of a study costs, in a process of its own; a report stands on what was judged before."""
+    if what == "report":
+        measured(folder, factor, "judge")
+    words = [sys.executable, __file__, str(folder), str(factor), what]
+    return json.loads(
+        subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()[-1]
+    )
+
+
+def main() -> None:
+    """Do one part in this process, and print what it cost."""
+    folder, factor, what = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    if not (folder / "config.yaml").exists():
+        write_study(folder, factor)
+    os.chdir(folder)
+    start = processor_seconds()
+    found = {"plan": plan, "dag": dag, "judge": judge, "report": report}[what]()
+    print(
+        json.dumps({**found, "seconds": round(processor_seconds() - start, 2), "peak_mib": round(peak_mib())})
+    )
+
+
+if __name__ == "__main__":
+    main()

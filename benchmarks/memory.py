@@ -1,0 +1,169 @@
+"""Peak resident memory of what a study does, each in a process of its own, held to a bound (Linux).
+
+    python benchmarks/memory.py [--quick] [--only NAME ...]
+
+A bound is what the case may take on any machine, libraries included (torch and `transformers` take 250 to 400 MiB). The
+record says what went over it, and the exit code is 1 then. Times are of no matter here.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from made_study import measured, peak_mib
+from record import SIZES, data_root, row, sentences, write_encoder, write_record
+
+
+def train(work: Path, size: str, precision: str) -> None:
+    """Train five steps of batch 64, length 32."""
+    import torch
+    from training_limit import Bench
+
+    torch.set_num_threads(1)
+    Bench(write_encoder(work / size, *SIZES[size]), work, "unsupervised", 4).ours(precision)
+
+
+def evaluate(work: Path, share: float) -> None:
+    """Evaluate the seven STS sets with an encoder of 6x384, every sentence and vector held."""
+    import torch
+    from evaluation import part_of
+
+    from replicse.data.sts import STS_TASKS, load_sts
+    from replicse.encoder.sentence import SentenceEncoder
+    from replicse.evaluation.sts import predict
+
+    torch.set_num_threads(1)
+    encoder = SentenceEncoder.open(write_encoder(work / "6x384", *SIZES["6x384"]), "mean")
+    for task in STS_TASKS:
+        predict([part_of(subset, share) for subset in load_sts(data_root(), task)], encoder)
+
+
+def whiten(rows: int, width: int) -> None:
+    """Fit whitening on random vectors, and apply it to 10,000 of them."""
+    from replicse.encoder.baselines.postprocess import Whitening
+
+    vectors = np.random.default_rng(0).standard_normal((rows, width), dtype=np.float32)
+    Whitening.fit(vectors).transform(vectors[:10_000])
+
+
+def spread() -> None:
+    """Measure uniformity on as many vectors as STS-B has sentence slots."""
+    from replicse.evaluation.geometry import normalised, uniformity
+
+    uniformity(normalised(np.random.default_rng(0).standard_normal((17_256, 768), dtype=np.float32)))
+
+
+def tokenise(work: Path, rows: int) -> None:
+    """Tokenise sentences into a store."""
+    from replicse.data.store import write_store
+
+    folder = write_encoder(work / "2x128", *SIZES["2x128"])
+    write_store(work / "store", sentences(rows), folder / "tokenizer.json", 32, {})
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is done, its bound in MiB and where that comes from; `quick` is what a quick run does instead."""
+
+    what: str
+    bound: int
+    why: str
+    do: Callable[[Path], Any] | None = None
+    quick: Callable[[Path], Any] | None = None
+    study: str = ""
+
+
+FACTOR = 10
+CASES = {
+    "train-6x384": Case(
+        "training 6x384, batch 64, fp32", 2000, "70 bytes a token, layer and unit of width, weights four times over",
+        lambda work: train(work, "6x384", "fp32"),
+    ),
+    "train-6x384-bf16": Case(
+        "training 6x384, batch 64, bf16", 2000, "no more than fp32", lambda work: train(work, "6x384", "bf16")
+    ),
+    "train-12x768": Case(
+        "training 12x768, batch 64, fp32", 6000, "four times 6x384, and weights of 440 MB four times over",
+        lambda work: train(work, "12x768", "fp32"),
+    ),
+    "evaluate": Case(
+        "evaluating the seven STS sets, 6x384", 1000, "libraries, weights, 26,082 vectors of 1.5 kB",
+        lambda work: evaluate(work, 1.0), lambda work: evaluate(work, 0.1),
+    ),
+    "whiten": Case(
+        "whitening fitted on 1,000,000 vectors of 768", 4500, "vectors of 2,930 MiB; blocks of 65,536 in fp64 twice",
+        lambda _: whiten(1_000_000, 768), lambda _: whiten(200_000, 768),
+    ),
+    "uniformity": Case(
+        "uniformity on 17,256 vectors of 768", 600, "vectors twice, a block of 1,024 x 17,256, libraries",
+        lambda _: spread(),
+    ),
+    "tokenise": Case(
+        "tokenising 1,000,000 sentences", 1200, "300 bytes a sentence for its text, 4 a token, libraries",
+        lambda work: tokenise(work, 1_000_000), lambda work: tokenise(work, 100_000),
+    ),
+    "plan": Case("plan of ten times today's cells", 500, "10 kB a cell", study="plan"),
+    "report": Case("all pages of ten times today's cells", 1000, "issue 15: under 1 GB", study="report"),
+}  # fmt: skip
+# What a quick run leaves out: minutes, or more memory than many machines have.
+LONG = ("train-12x768", "report")
+
+
+def measure(name: str, quick: bool) -> dict[str, Any]:
+    """Return peak, bound and whether it went over."""
+    case = CASES[name]
+    with tempfile.TemporaryDirectory(prefix="replicse-memory-") as work:
+        if case.study:
+            found = measured(Path(work) / "study", FACTOR, case.study)
+        else:
+            words = [sys.executable, __file__, "--worker", name, work, str(int(quick))]
+            done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
+            found = json.loads(done.stdout.splitlines()[-1])
+    smaller = bool(quick and case.quick)
+    return {
+        "what": case.what, "peak_mib": found["peak_mib"], "bound_mib": case.bound, "why": case.why,
+        "smaller": smaller, "over": found["peak_mib"] > case.bound,
+    }  # fmt: skip
+
+
+def lines_of(found: dict[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the lines of the table."""
+    for case in found.values():
+        part = " (a part, in a quick run)" if case["smaller"] else ""
+        goal = f"{case['bound_mib']:,}"
+        yield row(f"{case['what']}{part}: peak MiB", f"{case['peak_mib']:,}", goal=goal, met=not case["over"])
+
+
+def main() -> int:
+    """Measure the cases one after the other and write the record; return 1 where a bound is broken."""
+    if sys.argv[1:2] == ["--worker"]:
+        name, work, quick = sys.argv[2:]
+        case = CASES[name]
+        ((int(quick) and case.quick) or case.do)(Path(work))
+        print(json.dumps({"peak_mib": round(peak_mib())}))
+        return 0
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="smaller cases, without the longest")
+    parser.add_argument("--only", nargs="+", choices=CASES)
+    parser.add_argument("--out", type=Path, default="memory")
+    chosen = parser.parse_args()
+    found = {}
+    for name in chosen.only or CASES:
+        if chosen.only or not (chosen.quick and name in LONG):
+            found[name] = measure(name, chosen.quick)
+            print(name, found[name], flush=True)
+    write_record(chosen.out, {"cases": found}, list(lines_of(found)))
+    return int(any(case["over"] for case in found.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""The limit of an encoder on a machine: how fast it multiplies matrices of the encoder's shapes, and how many it must.
+
+A limit is the time of the products alone, those of attention counted at the rate of the linear layers; copies,
+element-wise work, tokenising and the optimiser take none of it.
+"""
+
+import time
+from collections.abc import Sequence
+
+import torch
+
+ROWS = 64
+
+
+def products(hidden: int) -> list[tuple[int, int]]:
+    """Return inputs and outputs of a layer's linear maps."""
+    return [(hidden, 3 * hidden), (hidden, hidden), (hidden, 4 * hidden), (4 * hidden, hidden)]
+
+
+def operations(lengths: Sequence[int], layers: int, hidden: int, first_only: bool) -> float:
+    """Return the floating-point operations of the products of one forward pass over rows of these lengths.
+
+    `first_only` leaves out what nobody reads of the last layer where only position 0 is read: all but its keys and
+    values.
+    """
+    tokens, squares, rows = sum(lengths), sum(length**2 for length in lengths), len(lengths)
+    whole = 24 * hidden**2 * tokens + 4 * hidden * squares
+    last = 4 * hidden**2 * tokens + 20 * hidden**2 * rows + 4 * hidden * tokens
+    return layers * whole if not first_only else (layers - 1) * whole + last
+
+
+class Rates:
+    """The best rate that was seen of a machine's products, in operations a second, by precision.
+
+    `measure` is called again and again between what is compared with it, so that both see the same machine.
+    """
+
+    KINDS = {
+        "fp32": (torch.float32, "highest"),
+        "fp32 medium": (torch.float32, "medium"),
+        "bf16": (torch.bfloat16, "highest"),
+    }
+
+    def __init__(self, hidden: int, rows: int, backward: bool) -> None:
+        self.shapes, self.backward = products(hidden), backward
+        self.rows = max(ROWS, rows // ROWS * ROWS)
+        self.seconds: dict[tuple[str, int, int], float] = {}
+
+    def measure(self, kinds: Sequence[str] = ("fp32", "bf16"), repeats: int = 3) -> None:
+        """Time each product some times."""
+        for kind in kinds:
+            dtype, precision = self.KINDS[kind]
+            torch.set_float32_matmul_precision(precision)
+            for place, (inputs, outputs) in enumerate(self.shapes):
+                values = torch.randn(self.rows, inputs).to(dtype)
+                weight = torch.randn(outputs, inputs).to(dtype)
+                gradient = torch.randn(self.rows, outputs).to(dtype)
+                pairs = [(values, weight.T), (gradient, weight), (gradient.T, values)]
+                for number, (left, right) in enumerate(pairs if self.backward else pairs[:1]):
+                    for _ in range(repeats):
+                        start = time.perf_counter()
+                        torch.mm(left, right)
+                        spent = time.perf_counter() - start
+                        key = kind, place, number
+                        self.seconds[key] = min(spent, self.seconds.get(key, spent))
+        torch.set_float32_matmul_precision("highest")
+
+    def rate(self, kind: str) -> float:
+        """Return operations a second over all products of a layer."""
+        spent = sum(seconds for (name, _, _), seconds in self.seconds.items() if name == kind)
+        each = sum(2 * self.rows * inputs * outputs for inputs, outputs in self.shapes)
+        return each * (3 if self.backward else 1) / spent
+
+    def record(self) -> dict[str, float]:
+        """Return the rates in GFLOP/s."""
+        kinds = dict.fromkeys(kind for kind, _, _ in self.seconds)
+        return {kind: round(self.rate(kind) / 1e9, 1) for kind in kinds}

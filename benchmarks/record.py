@@ -1,0 +1,167 @@
+"""What all benchmarks share: the machine beside its numbers, times taken in turn, real sentences, and their records.
+
+A record holds `machine`, what was measured, and `rows`: what the README's table and `benchmarks/run` show of it.
+"""
+
+import csv
+import functools
+import gzip
+import itertools
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
+
+from replicse.files import write_json  # noqa: E402
+from replicse.machine import hardware  # noqa: E402
+from replicse.provenance import commit, versions  # noqa: E402
+
+# Taken before anything is measured: what else runs, not the benchmark itself.
+_LOAD = round(os.getloadavg()[0] / (os.cpu_count() or 1), 1)
+
+
+def machine() -> dict[str, Any]:
+    """Return processor, cores, torch, commit, whether the tree was dirty, load at the start, and the date."""
+    facts, (revision, dirty) = hardware(), commit()
+    return {
+        "processor": facts["processor"],
+        "kernel_flags": facts["kernel_flags"],
+        "cores": facts["cores_allowed"],
+        "memory_gib": facts["memory_gib"],
+        "torch": versions().get("torch", ""),
+        "commit": revision,
+        "dirty": dirty,
+        "load_per_core": _LOAD,
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+
+
+def row(
+    what: str,
+    ours: str,
+    peer: str = "",
+    limit: str = "",
+    ratio: str = "",
+    goal: str = "",
+    met: bool | None = None,
+) -> dict[str, Any]:
+    """Return a line of the table; `met` is None where there is no goal."""
+    return {
+        "what": what, "ours": ours, "peer": peer, "limit": limit, "ratio": ratio, "goal": goal, "met": met,
+    }  # fmt: skip
+
+
+def write_record(
+    out: Path | str, content: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], device: str = ""
+) -> None:
+    """Write a record aside and rename it; a bare name is that of a file in benchmarks/results."""
+    if clash := {"machine", "rows"} & set(content):
+        raise ValueError(f"{out}: {', '.join(clash)} of the content would be lost; call it otherwise")
+    path = out if isinstance(out, Path) else RESULTS / f"{out}.json"
+    about = machine() | ({"processor": device} if device else {})
+    write_json(path, {**content, "machine": about, "rows": list(rows)})
+
+
+def timed(action: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the seconds of an action, and what it returns."""
+    start = time.perf_counter()
+    found = action()
+    return time.perf_counter() - start, found
+
+
+def in_turn(
+    actions: Mapping[str, Callable[[], Any]], repeats: int, warm_ups: int = 1
+) -> dict[str, list[float]]:
+    """Return the seconds of each action, one after the other in each repeat, so that a busy machine slows all."""
+    seconds: dict[str, list[float]] = {name: [] for name in actions}
+    for repeat in range(warm_ups + repeats):
+        for name, action in actions.items():
+            found, _ = timed(action)
+            if repeat >= warm_ups:
+                seconds[name].append(found)
+    return seconds
+
+
+def medians(seconds: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """Return the median of each."""
+    return {name: median(values) for name, values in seconds.items()}
+
+
+@functools.cache
+def data_root() -> Path:
+    """Return REPLICSE_DATA, or a folder of the embedded world where that is not set."""
+    if os.environ.get("REPLICSE_DATA"):
+        return Path(os.environ["REPLICSE_DATA"])
+    from replicse.world.world import write_world
+
+    folder = Path(tempfile.mkdtemp(prefix="replicse-world-"))
+    write_world(folder)
+    return folder
+
+
+def data_name() -> str:
+    """Return what the sentences are."""
+    return "real" if os.environ.get("REPLICSE_DATA") else "embedded world"
+
+
+def sentences(count: int) -> list[str]:
+    """Return sentences of 8 to 60 words from Wikipedia, or from the embedded world, over again where they are few."""
+    real = data_root() / "wiki" / "enwiki_sentences.txt.gz"
+    if real.exists():
+        with gzip.open(real, "rt", encoding="utf-8") as stream:
+            lines = (line.strip() for line in stream)
+            found = list(itertools.islice((line for line in lines if 8 <= len(line.split()) <= 60), count))
+    else:
+        found = sorted({text for triple in _triples() for text in triple})
+    return list(itertools.islice(itertools.cycle(found), count))
+
+
+def triples(count: int) -> list[tuple[str, str, str]]:
+    """Return premise, entailment and contradiction of NLI, over again where they are few."""
+    return list(itertools.islice(itertools.cycle(_triples()), count))
+
+
+def _triples() -> list[tuple[str, ...]]:
+    file = sorted((data_root() / "nli").glob("*tripl*.csv"))[0]
+    with file.open(encoding="utf-8", newline="") as stream:
+        return [tuple(line[:3]) for line in itertools.islice(csv.reader(stream), 1, None)]
+
+
+def write_encoder(folder: Path, layers: int, hidden: int, heads: int) -> Path:
+    """Write a BERT of random weights and a vocabulary of 30,522 as `transformers` does; return its folder."""
+    import torch
+    import transformers
+
+    from replicse.data.tokenizer import train_tokenizer
+
+    if (folder / "config.json").exists():
+        return folder
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=30_522, num_hidden_layers=layers, hidden_size=hidden, num_attention_heads=heads,
+        intermediate_size=4 * hidden,
+    )  # fmt: skip
+    transformers.BertModel(config).save_pretrained(folder)
+    vocabulary = data_root() / "models" / "bert-base-uncased-vocab" / "vocab.txt"
+    if vocabulary.exists():
+        transformers.BertTokenizer(str(vocabulary)).save_pretrained(folder)
+    else:
+        tokenizer = train_tokenizer("wordpiece", sentences(10_000), 30_522, True)
+        transformers.PreTrainedTokenizerFast(
+            tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]",
+            mask_token="[MASK]",
+        ).save_pretrained(folder)  # fmt: skip
+    return folder
+
+
+# The encoders that speed is told of: layers, width, heads.
+SIZES = {"2x128": (2, 128, 2), "6x384": (6, 384, 6), "12x768": (12, 768, 12)}

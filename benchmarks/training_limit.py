@@ -1,0 +1,299 @@
+"""Training: our loop, the sentence-transformers trainer and a plain `transformers` loop against the machine's limit.
+
+    python benchmarks/training_limit.py [--quick] [--sizes 2x128 6x384 12x768]
+
+All three train the same folder of random weights on the same real sentences: InfoNCE at temperature 0.05 on position
+0, dropout 0.1, AdamW, batch 64, length 32, one thread; unsupervised (a sentence twice) and supervised (premise,
+entailment, hard negative). They take turns; the first step of each is not counted. The peers tokenise and pad
+each batch as they are used; our tokenising is done before, and its time is added to the steps. A rate is of rows, each
+two or three sentences. The limit is the time of the matrix products that must be computed of the real tokens, forward
+and backward, at the best rate of the machine seen in the same run (`products.py`); our loop leaves out what nobody
+reads of the last layer, and so does its limit. `share_of_all` is what it would be of a limit that leaves out nothing.
+"""
+
+import argparse
+import itertools
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import torch
+import transformers
+from products import Rates, operations
+from record import SIZES, data_name, row, sentences, triples, write_encoder, write_record
+
+from replicse.data.store import open_store, write_store
+from replicse.study.plan.specs import RunSpec
+from replicse.training.loop import Trainer, TrainJob
+
+BATCH, LENGTH = 64, 32
+# times sentence-transformers, share of the limit; bf16: times sentence-transformers' fp32
+GOAL_RATIO, GOAL_SHARE, GOAL_BF16 = 2.5, 0.75, 5.0
+KINDS = {"unsupervised": 2, "supervised": 3}
+
+
+class Measured(Trainer):
+    """Our loop, which notes when each step was done and keeps nothing."""
+
+    def _visit(self, step: int, loss: torch.Tensor | None) -> None:
+        self.times = [*getattr(self, "times", []), time.perf_counter()]
+
+    def _finish(self, *_: Any) -> None:
+        pass
+
+
+class Bench:
+    """One encoder and one kind of training: what the three loops need."""
+
+    def __init__(self, folder: Path, work: Path, kind: str, steps: int) -> None:
+        self.folder, self.work, self.steps = folder, work, steps + 1
+        count = BATCH * self.steps
+        if kind == "unsupervised":
+            self.columns = [sentences(count)] * 2
+        else:
+            self.columns = [list(column) for column in zip(*triples(count), strict=True)]
+        self.stores = [work / f"{kind}-{steps}-{number}" for number in range(len(self.columns))]
+        if kind == "unsupervised":
+            self.stores[1] = self.stores[0]
+        start = time.perf_counter()
+        for store, column in dict(zip(self.stores, self.columns, strict=True)).items():
+            write_store(store, column, folder / "tokenizer.json", LENGTH, {})
+        self.tokenising = (time.perf_counter() - start) / self.steps
+        self.lengths = [int(length) for store in self.stores for length in np.diff(open_store(store).offsets)]
+
+    def ours(self, precision: str) -> list[float]:
+        """Return the seconds of our steps, and the tokenising of a step in each."""
+        spec = RunSpec.of(
+            {
+                "init": {"folder": "benchmark"},
+                "corpus": {"name": "benchmark"},
+                "views": [{"column": str(self.stores.index(store))} for store in self.stores],
+                "objective": [{"term": "infonce", "temperature": 0.05}],
+                "pooling": {"train": "cls", "test": "cls"},
+                "precision": precision,
+                "optimisation": {"batch_size": BATCH, "steps": self.steps, "max_length": LENGTH},
+                "selection": {"every": 0},
+            },
+            "run",
+        )
+        job = TrainJob(spec, spec.run_id, self.folder, self.folder / "tokenizer.json", self.stores)
+        trainer = Measured(job, self.work, self.work / "out", self.work / "state", torch.device("cpu"))
+        trainer.run()
+        return [self.tokenising + later - before for before, later in pairwise(trainer.times)][1:]
+
+    def sentence_transformers(self) -> list[float]:
+        """Return the seconds of the steps of SentenceTransformerTrainer."""
+        from datasets import Dataset
+        from sentence_transformers import (
+            SentenceTransformer,
+            SentenceTransformerTrainer,
+            SentenceTransformerTrainingArguments,
+            losses,
+            models,
+        )
+
+        times = []
+
+        class Noting(transformers.TrainerCallback):
+            def on_step_end(self, *_: Any, **__: Any) -> None:
+                times.append(time.perf_counter())
+
+        transformer = models.Transformer(str(self.folder), max_seq_length=LENGTH)
+        pooling = models.Pooling(transformer.get_word_embedding_dimension(), pooling_mode="cls")
+        model = SentenceTransformer(modules=[transformer, pooling], device="cpu")
+        arguments = SentenceTransformerTrainingArguments(
+            output_dir=str(self.work / "peer"),
+            per_device_train_batch_size=BATCH,
+            max_steps=self.steps,
+            learning_rate=3e-5,
+            warmup_steps=0,
+            report_to=[],
+            save_strategy="no",
+            logging_strategy="no",
+            use_cpu=True,
+            disable_tqdm=True,
+        )
+        names = ("anchor", "positive", "negative")
+        SentenceTransformerTrainer(
+            model=model,
+            args=arguments,
+            train_dataset=Dataset.from_dict(dict(zip(names, self.columns, strict=False))),
+            loss=losses.MultipleNegativesRankingLoss(model, scale=20.0),
+            callbacks=[Noting()],
+        ).train()
+        return [later - before for before, later in pairwise(times)]
+
+    def plain(self) -> list[float]:
+        """Return the seconds of the steps of a loop on an AutoModel, all views of a batch in one padded pass."""
+        from transformers import AutoModel, AutoTokenizer
+
+        tokenizer = AutoTokenizer.from_pretrained(self.folder)
+        model = AutoModel.from_pretrained(self.folder, add_pooling_layer=False).train()
+        optimiser = torch.optim.AdamW(model.parameters(), lr=3e-5, weight_decay=0.0)
+        times = [time.perf_counter()]
+        for start in range(0, BATCH * self.steps, BATCH):
+            texts = [text for column in self.columns for text in column[start : start + BATCH]]
+            batch = tokenizer(texts, padding=True, truncation=True, max_length=LENGTH, return_tensors="pt")
+            vectors = torch.nn.functional.normalize(model(**batch).last_hidden_state[:, 0])
+            anchors, *others = vectors.split(BATCH)
+            logits = anchors @ torch.cat(others).T / 0.05
+            loss = torch.nn.functional.cross_entropy(logits, torch.arange(BATCH))
+            optimiser.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimiser.step()
+            times.append(time.perf_counter())
+        return [later - before for before, later in pairwise(times)][1:]
+
+    def compared(self, layers: int, hidden: int, rounds: int) -> dict[str, Any]:
+        """Return rows a second of all loops, the limits, and our shares of them."""
+        loops: dict[str, Callable[[], list[float]]] = {
+            "ours": lambda: self.ours("fp32"),
+            "sentence_transformers": self.sentence_transformers,
+            "ours_bf16": lambda: self.ours("bf16"),
+            "plain_transformers": self.plain,
+        }
+        tokens = sum(self.lengths) // self.steps
+        rates, seconds = Rates(hidden, tokens, backward=True), {name: [] for name in loops}
+        for _ in range(rounds):
+            for name, loop in loops.items():
+                rates.measure(("fp32", "fp32 medium", "bf16"))
+                seconds[name] += loop()
+        found = {name: BATCH / median(values) for name, values in seconds.items()}
+        needed, of_all = (
+            3 * operations(self.lengths, layers, hidden, first) / self.steps / BATCH
+            for first in (True, False)
+        )
+        limits = {name: rates.rate(kind) / needed for name, kind in (("ours", "fp32"), ("ours_bf16", "bf16"))}
+        return {
+            "rows_per_second": {name: round(rate, 2) for name, rate in found.items()},
+            "seconds_per_step": {
+                name: [round(each, 3) for each in values] for name, values in seconds.items()
+            },
+            "gflops": rates.record(),
+            "gflop_per_row": round(needed / 1e9, 3),
+            "gflop_per_row_of_all": round(of_all / 1e9, 3),
+            "tokens_per_row": round(tokens / BATCH, 1),
+            "limit": {name: round(limit, 1) for name, limit in limits.items()},
+            "share": {name: round(found[name] / limit, 3) for name, limit in limits.items()},
+            "share_of_all": {
+                name: round(found[name] / limit * of_all / needed, 3) for name, limit in limits.items()
+            },
+            "times_sentence_transformers": {
+                name: round(found[name] / found["sentence_transformers"], 2) for name in ("ours", "ours_bf16")
+            },
+            "times_plain": round(found["ours"] / found["plain_transformers"], 2),
+        }
+
+
+def both_cores(folder: Path, steps: int) -> dict[str, float]:
+    """Return rows a second of one run on two threads, and of two runs at once on a thread each."""
+
+    def worker(threads: int) -> subprocess.Popen[str]:
+        command = [sys.executable, __file__, "--worker", str(folder), str(threads), str(steps)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    def rate(workers: list[subprocess.Popen[str]]) -> float:
+        return sum(float(each.communicate()[0].split()[-1]) for each in workers)
+
+    one, both = rate([worker(2)]), rate([worker(1), worker(1)])
+    return {"one_run_two_threads": round(one, 1), "two_runs_one_thread_each": round(both, 1)}
+
+
+def work_alone(folder: str, threads: str, steps: str) -> None:
+    """Print the rows a second of our loop in this process."""
+    torch.set_num_threads(int(threads))
+    with tempfile.TemporaryDirectory() as work:
+        print(BATCH / median(Bench(Path(folder), Path(work), "unsupervised", int(steps)).ours("fp32")))
+
+
+def lines_of(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the lines of the table."""
+    lines = []
+    for (size, kind), (name, precision) in itertools.product(
+        ((size, kind) for size, kinds in found.items() if size in SIZES for kind in kinds),
+        (("ours", "fp32"), ("ours_bf16", "bf16")),
+    ):
+        case = found[size][kind]
+        ratio, share = case["times_sentence_transformers"][name], case["share"][name]
+        if precision == "bf16":
+            goal, met = f"{GOAL_BF16:g}x", ratio >= GOAL_BF16
+        else:
+            goal, met = (
+                f"{GOAL_RATIO:g}x, {GOAL_SHARE:.0%}",
+                ratio >= GOAL_RATIO and share >= GOAL_SHARE,
+            )
+        if size == "2x128":
+            goal, met = "", None
+        rates = case["rows_per_second"]
+        lines.append(
+            row(
+                f"training {size}, {kind}, {precision}: rows a second",
+                f"{rates[name]:.1f}",
+                f"{rates['sentence_transformers']:.1f} (sentence-transformers), "
+                f"{rates['plain_transformers']:.1f} (plain loop)",
+                f"{case['limit'][name]:.0f} ({share:.0%})",
+                f"{ratio:.2f}x",
+                goal,
+                met,
+            )
+        )
+    if cores := found.get("both_cores"):
+        one, two = cores["one_run_two_threads"], cores["two_runs_one_thread_each"]
+        lines.append(
+            row(
+                "training 6x384 on two cores: rows a second",
+                f"{two:.1f} (a run on each)",
+                f"{one:.1f} (one run on both)",
+                ratio=f"{two / one:.2f}x",
+            )
+        )
+    return lines
+
+
+def main() -> None:
+    """Measure all sizes and kinds in turn and write the record."""
+    if sys.argv[1:2] == ["--worker"]:
+        work_alone(*sys.argv[2:])
+        return
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="few steps, one round")
+    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
+    parser.add_argument("--out", type=Path, default="training_limit")
+    chosen = parser.parse_args()
+    torch.set_num_threads(1)
+    transformers.logging.set_verbosity_error()
+    found: dict[str, Any] = {
+        "batch": BATCH, "length": LENGTH, "data": data_name(),
+        "goals": {"ratio": GOAL_RATIO, "share": GOAL_SHARE, "bf16": GOAL_BF16},
+    }  # fmt: skip
+    # Steps a turn and turns, so that each size takes about as long.
+    turns = {"2x128": (20, 3), "6x384": (6, 3), "12x768": (2, 3)}
+    quick = {"2x128": (10, 1), "6x384": (3, 1), "12x768": (1, 1)}
+    with tempfile.TemporaryDirectory(prefix="replicse-training-") as scratch:
+        for size in chosen.sizes:
+            layers, hidden, heads = SIZES[size]
+            folder = write_encoder(Path(scratch) / size, layers, hidden, heads)
+            steps, rounds = (quick if chosen.quick else turns)[size]
+            for kind in KINDS:
+                bench = Bench(folder, Path(scratch), kind, steps)
+                found.setdefault(size, {})[kind] = bench.compared(layers, hidden, rounds)
+                print(size, kind, json.dumps(found[size][kind]), flush=True)
+        if "6x384" in chosen.sizes:
+            found["both_cores"] = both_cores(Path(scratch) / "6x384", 3 if chosen.quick else 10)
+            print(found["both_cores"])
+    write_record(chosen.out, found, lines_of(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""Attention of the packed engine: on packed tokens where a CPU trains, by torch's fused kernel everywhere else."""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from replicse.encoder.batch import TokenBatch
+from replicse.encoder.packed.dropout import Dropout
+
+
+def attention(
+    projected: Tensor, first: Tensor | None, batch: TokenBatch, heads: int, drop: Dropout
+) -> Tensor:
+    """Return softmax(query key^T / sqrt(width)) value for each token, (n, hidden), or for queries of its own.
+
+    `projected` is (n, 3 * hidden): query, key and value of each token, heads side by side. With `first`, the queries
+    of position 0 of each row, (rows, hidden), it is (n, 2 * hidden), and (rows, hidden) is returned. Rows of
+    `projected` beyond the tokens of the batch are read by nobody; theirs come out as 0.
+    """
+    beyond = len(projected) > len(batch.tokens)
+    if projected.device.type == "cpu" and (torch.is_grad_enabled() or drop.rate or beyond):
+        return PackedAttention.apply(projected, first, batch, heads, drop)
+    # On a CPU the fused kernel is slower than that as soon as it needs dropout or a backward pass.
+    parts = batch.pad(projected).unflatten(2, (3 if first is None else 2, heads, -1))
+    query, key, value = [
+        *([] if first is None else [first.reshape(batch.rows, heads, 1, -1)]),
+        *parts.permute(2, 0, 3, 1, 4),
+    ]
+    mask = None if batch.attention_mask is None else batch.attention_mask[:, None, None, :]
+    context = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=drop.rate)
+    context = context.transpose(1, 2).flatten(2)
+    return batch.unpad(context) if first is None else context.squeeze(1)
+
+
+class PackedAttention(torch.autograd.Function):
+    """Attention that lays query, key and value out by heads in one pass, and their gradients back in another."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, projected: Tensor, first: Tensor | None, batch: TokenBatch, heads: int, drop: Dropout
+    ) -> Tensor:
+        """Return (n, hidden), or (rows, hidden) with queries of their own; see `attention`."""
+        count = 3 if first is None else 2
+        width = projected.shape[1] // (count * heads)
+        laid = projected.view(-1, width).index_select(0, batch.head_sources(count, heads))
+        parts = laid.view(count, batch.rows * heads, batch.longest, width)
+        key, value = parts[-2], parts[-1]
+        if first is not None and heads > 1:
+            # With one query the product's last digit depends on how keys lie; so they lay in committed numbers.
+            key = key.transpose(1, 2).contiguous().transpose(1, 2)
+        query = (parts[0] if first is None else first.reshape(-1, 1, width)) * width**-0.5
+        with torch.autocast("cpu", enabled=False):
+            scores = (query @ key.transpose(1, 2)).view(batch.rows, heads, -1, batch.longest)
+            if batch.attention_mask is not None:
+                hidden = ~batch.attention_mask[:, None, None, :]
+                scores += torch.zeros(hidden.shape, dtype=scores.dtype).masked_fill_(hidden, -torch.inf)
+            weights = scores.softmax(-1, dtype=torch.promote_types(scores.dtype, torch.float32))
+            noise = drop.mask(weights)
+            dropped = (weights if noise is None else weights * noise).to(value.dtype).flatten(0, 1)
+            context = (dropped @ value).view(-1, width)
+        ctx.save_for_backward(parts, key, query, weights, noise, dropped)
+        ctx.layout = batch, heads, len(projected), first is None
+        if first is not None:
+            return context.view(batch.rows, -1)
+        return _picked(context, batch.head_places(1, heads), len(projected), heads * width)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        """Return the gradients of `projected` and `first`."""
+        parts, key, query, weights, noise, dropped = ctx.saved_tensors
+        batch, heads, rows, of_all = ctx.layout
+        count, groups, longest, width = parts.shape
+        value = parts[-1]
+        if of_all:
+            packed = gradient[: len(batch.tokens)].reshape(-1, width)
+            gradient = gradient.new_zeros(groups * longest, width)
+            gradient.index_copy_(0, batch.head_places(1, heads), packed)
+        gradient = gradient.reshape(groups, -1, width)
+        laid = torch.empty_like(parts)
+        torch.bmm(dropped.transpose(1, 2), gradient, out=laid[-1])
+        of_weights = (gradient @ value.transpose(1, 2)).view(weights.shape).to(weights.dtype)
+        if noise is not None:
+            of_weights *= noise
+        of_scores = torch._softmax_backward_data(of_weights, weights, -1, weights.dtype)
+        of_scores = of_scores.to(key.dtype).flatten(0, 1)
+        torch.bmm(of_scores.transpose(1, 2), query, out=laid[-2])
+        scale = width**-0.5
+        if of_all:
+            torch.bmm(of_scores, key, out=laid[0]).mul_(scale)
+            of_first = None
+        else:
+            of_first = (of_scores @ key).mul_(scale).view(batch.rows, -1)
+        places = batch.head_places(count, heads)
+        return _picked(laid.view(-1, width), places, rows, count * heads * width), of_first, None, None, None
+
+
+def _picked(values: Tensor, places: Tensor, rows: int, width: int) -> Tensor:
+    """Return the values at some places as (rows, width), 0 behind their end."""
+    found = values.new_empty(rows, width)
+    used = len(places) * values.shape[1] // width
+    torch.index_select(values, 0, places, out=found[:used].view(-1, values.shape[1]))
+    found[used:] = 0
+    return found
