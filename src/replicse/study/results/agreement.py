@@ -129,7 +129,7 @@ def sign_agreements(reported: Printed, ours: Ours, baseline: str) -> tuple[SignA
 
 
 def kendall_tau(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return Kendall's tau-b of each row of `first`, (n, rows) or (rows,), with `second` (rows,); NaN if constant."""
+    """Return Kendall's tau-b of `first` (n, rows) or (rows,) with `second`, (rows,); NaN where a side is constant."""
     left, right = np.triu_indices(first.shape[-1], k=1)
     y = np.sign(second[left] - second[right])
     if first.ndim == 1:
