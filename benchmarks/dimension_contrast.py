@@ -17,7 +17,7 @@ from statistics import median
 
 import torch
 from pydantic import TypeAdapter
-from record import row, write_record
+from record import RESULTS, row, write_record
 
 from replicse.objective import Step
 from replicse.objective.terms import make_term
@@ -143,7 +143,7 @@ def main():
     parser.add_argument("--rows", type=int, default=256)
     parser.add_argument("--width", type=int, default=8192)
     parser.add_argument("--repeats", type=int, default=9)
-    parser.add_argument("--out", type=Path, default="dimension_contrast")
+    parser.add_argument("--out", type=Path, default=RESULTS / "dimension_contrast.json")
     options = parser.parse_args()
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", 1)))
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -24,6 +24,7 @@ import torch
 import transformers
 from products import Rates, operations
 from record import (
+    RESULTS,
     SIZES,
     data_name,
     data_root,
@@ -324,7 +325,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a tenth of the pairs, 150 rows of a task")
     parser.add_argument("--share", type=float, help="share of the pairs of each STS subset")
     parser.add_argument("--rows", type=int, help="rows of a split of a transfer task")
-    parser.add_argument("--out", type=Path, default="evaluation")
+    parser.add_argument("--out", type=Path, default=RESULTS / "evaluation.json")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     transformers.logging.set_verbosity_error()

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 import transformers
-from record import data_root, row, write_record
+from record import RESULTS, data_root, row, write_record
 from torch import nn
 
 import replicse.objective.edits
@@ -352,7 +352,7 @@ def main() -> None:
     parser.add_argument("--length", type=int, default=16)
     parser.add_argument("--layers", type=int, default=BASE["num_hidden_layers"])
     parser.add_argument("--steps", type=int, default=50)
-    parser.add_argument("--out", type=Path, default="fidelity")
+    parser.add_argument("--out", type=Path, default=RESULTS / "fidelity.json")
     arguments = parser.parse_args()
     base = {**BASE, "num_hidden_layers": arguments.layers}
     size = Size(base, 30_522, arguments.batch, arguments.length, 3e-5, arguments.steps)

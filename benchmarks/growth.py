@@ -185,7 +185,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="the first points only")
     parser.add_argument("--only", nargs="+", choices=kinds, default=kinds)
     parser.add_argument("--figure", action="store_true", help="draw the record again")
-    parser.add_argument("--out", type=Path, default="growth")
+    parser.add_argument("--out", type=Path, default=RESULTS / "growth.json")
     chosen = parser.parse_args()
     out = chosen.out if isinstance(chosen.out, Path) else RESULTS / f"{chosen.out}.json"
     if chosen.figure:

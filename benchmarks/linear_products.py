@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from record import row, write_record
+from record import RESULTS, row, write_record
 from torch import Tensor
 
 from replicse.encoder.packed.linear import LIBRARY, OneDnnLinear
@@ -53,7 +53,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--out", type=Path, default="linear_products")
+    parser.add_argument("--out", type=Path, default=RESULTS / "linear_products.json")
     out = parser.parse_args().out
     torch.set_num_threads(1)
     measured = []

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from made_study import measured, peak_mib
-from record import SIZES, data_root, row, sentences, write_encoder, write_record
+from record import RESULTS, SIZES, data_root, row, sentences, write_encoder, write_record
 
 
 def train(work: Path, size: str, precision: str) -> None:
@@ -154,7 +154,7 @@ def main() -> int:
     )
     parser.add_argument("--quick", action="store_true", help="smaller cases, without the longest")
     parser.add_argument("--only", nargs="+", choices=CASES)
-    parser.add_argument("--out", type=Path, default="memory")
+    parser.add_argument("--out", type=Path, default=RESULTS / "memory.json")
     chosen = parser.parse_args()
     found = {}
     for name in chosen.only or CASES:

@@ -28,7 +28,7 @@ import numpy as np
 import torch
 import transformers
 from products import Rates, operations
-from record import SIZES, data_name, row, sentences, triples, write_encoder, write_record
+from record import RESULTS, SIZES, data_name, row, sentences, triples, write_encoder, write_record
 
 from replicse.data.store import open_store, write_store
 from replicse.study.plan.specs import RunSpec
@@ -269,7 +269,7 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true", help="few steps, one round")
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
-    parser.add_argument("--out", type=Path, default="training_limit")
+    parser.add_argument("--out", type=Path, default=RESULTS / "training_limit.json")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     transformers.logging.set_verbosity_error()

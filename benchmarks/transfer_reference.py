@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from record import row, write_record
+from record import RESULTS, row, write_record
 
 from replicse.data.transfer import TRANSFER_TASKS, load_transfer
 from replicse.encoder.sentence import SentenceEncoder
@@ -112,7 +112,7 @@ def main():
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--scores", type=Path, required=True)
     parser.add_argument("--task", action="append", choices=TRANSFER_TASKS, help="default: all seven")
-    parser.add_argument("--out", type=Path, default="transfer_reference")
+    parser.add_argument("--out", type=Path, default=RESULTS / "transfer_reference.json")
     options = parser.parse_args()
     ours = json.loads(options.scores.read_text(encoding="utf-8"))["suites"]["transfer"]
     vectors = SentenceEncoder.open(options.encoder, options.pooling)
