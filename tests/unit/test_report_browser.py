@@ -60,11 +60,11 @@ axe.run({ resultTypes: ["violations"] }).then(function (found) {
 """
 
 
-def title_of(file, *words):
+def title_of(file, *words, address=""):
     """Return what a page leaves in its title, after it was opened in Chromium."""
     options = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={file.parent}/profile"]
     done = subprocess.run(
-        [BROWSER, *options, *words, "--dump-dom", file.as_uri()],
+        [BROWSER, *options, *words, "--dump-dom", file.as_uri() + address],
         capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
     return json.loads(unescape(re.search("<title>(.*?)</title>", done.stdout, re.DOTALL)[1]))
@@ -83,6 +83,32 @@ def test_a_cell_is_reached_and_its_command_copied_by_keyboard(tmp_path):
     assert "replicse run simcse/table3 --scale paper" in seen["panel"]
     assert seen["copied"] == "replicse why simcse/table3/p0.1/stsb-dev --scale paper"
     assert seen["rows"] == 1
+
+
+# Where the cell of the address is, once the page has come to rest.
+PLACE = """
+<script>
+addEventListener("load", function () {
+  setTimeout(function () {
+    var cell = document.getElementById(location.hash.slice(1)), top = cell.getBoundingClientRect().top;
+    document.title = JSON.stringify({ top: top, height: innerHeight, scrolled: scrollY });
+  }, 1000);
+});
+</script>
+"""
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
+def test_an_address_brings_its_cell_onto_the_screen(tmp_path):
+    """Articles are laid out when they are scrolled to, which moves those behind them."""
+    items = [example.augmentation_table(), *[example.sts_table()] * 6, example.dropout_table()]
+    report = make_report(example.STUDY, items)
+    text = html.paper(report, report.sections[0], {item.item: "" for item in items})
+    file = tmp_path / "simcse.html"
+    file.write_text(text.replace("</body>", f"{PLACE}</body>"), encoding="utf-8")
+    seen = title_of(file, "--virtual-time-budget=5000", address="#simcse-table3--p0.1--stsb-dev")
+    assert seen["scrolled"] > seen["height"], "the cell is on no first screen"
+    assert 0 < seen["top"] < seen["height"]
 
 
 def shown_pages():

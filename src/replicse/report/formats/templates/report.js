@@ -77,7 +77,12 @@
   });
   function follow() {
     var target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (target && target.matches("td.cell")) { target.scrollIntoView({ block: "center" }); pin(target); }
+    if (!target || !target.matches("td.cell")) return;
+    pin(target);
+    // What comes on the screen is laid out then, which moves the rest: go there again.
+    function centre() { target.scrollIntoView({ block: "center" }); }
+    centre();
+    requestAnimationFrame(function () { centre(); requestAnimationFrame(centre); });
   }
   window.addEventListener("hashchange", follow);
   follow();
