@@ -953,7 +953,7 @@ def _in_scales() -> Iterator[Mistake]:
     for rule in (
         "path: optimisation.batchsize, at_most: 32",
         "path: optimisation.batch_size",
-        "path: optimisation.batch_size, at_most: 32, factor: 2",
+        "path: optimisation.batch_size, at_most: 16, factor: 2",
         "path: optimisation.batch_size, at_most: 0",
         "path: optimisation.batch_size, factor: -1",
         "path: terms.rtd.weight, factor: 2",
@@ -961,7 +961,7 @@ def _in_scales() -> Iterator[Mistake]:
         "path: corpus, set: wiki",
         "at_most: 32",
     ):
-        yield edited(MICRO, ("path: optimisation.batch_size, at_most: 32", rule), "adjust[0]")
+        yield edited(MICRO, ("path: optimisation.batch_size, at_most: 16", rule), "adjust[0]")
     for grid in (
         "optimisation.learning_rates: [1.0e-5]",
         "optimisation.learning_rate: []",
