@@ -59,6 +59,21 @@ def server(tmp_path):
         one.wait()
 
 
+def test_a_server_whose_parent_was_killed_at_once_goes_away_without_a_word(tmp_path):
+    parent = subprocess.Popen(["true"])
+    parent.wait()
+    address = tmp_path / "server" / "socket"
+    address.parent.mkdir()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(address))
+        words = [sys.executable, "-c", MADE_UP, str(listener.fileno()), str(parent.pid), str(address)]
+        done = subprocess.run(
+            words, pass_fds=[listener.fileno()], capture_output=True, timeout=60, check=False
+        )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert not address.parent.exists()
+
+
 def client(address, *words, folder=None, **environment):
     """Start a job's process as a rule does; a plain one would say `plain`."""
     code = (

@@ -77,7 +77,7 @@ class Server:
     """Forks for every request, and ends when its parent has ended and no job is left."""
 
     def __init__(self, listener: socket.socket, parent: int) -> None:
-        """Watch a listening socket and the process that the server is for."""
+        """Watch a listening socket and the process that the server is for, as a file descriptor."""
         self.listener = listener
         self.parent = parent
         self.events = selectors.DefaultSelector()
@@ -86,18 +86,17 @@ class Server:
 
     def run(self) -> None:
         """Serve until the parent has ended and no job is left."""
-        watched = os.pidfd_open(self.parent)
         self.events.register(self.listener, selectors.EVENT_READ, self._accept)
-        self.events.register(watched, selectors.EVENT_READ, lambda: self._retire(watched))
+        self.events.register(self.parent, selectors.EVENT_READ, self._retire)
         while self.listener.fileno() >= 0 or self.jobs:
             for key, _ in self.events.select():
                 # A job's end and its client's may come together: the first takes the second away.
                 if key.fileobj in self.events.get_map():
                     key.data()
 
-    def _retire(self, watched: int) -> None:
+    def _retire(self) -> None:
         """Take no more jobs."""
-        for end in (watched, self.listener):
+        for end in (self.parent, self.listener):
             self.events.unregister(end)
         self.listener.close()
 
@@ -211,6 +210,10 @@ def serve(descriptor: int, parent: int, address: str) -> None:
     """Import what jobs share and serve; go away where a fork would not be safe, so that jobs run as plain processes."""
     try:
         with socket.socket(fileno=descriptor) as listener:
+            try:
+                watched = os.pidfd_open(parent)
+            except ProcessLookupError:  # killed as soon as it had started this server
+                return
             for name in PRELOADED:
                 importlib.import_module(name)
             software()
@@ -219,7 +222,7 @@ def serve(descriptor: int, parent: int, address: str) -> None:
                 return
             gc.collect()
             gc.freeze()
-            Server(listener, parent).run()
+            Server(listener, watched).run()
     finally:
         shutil.rmtree(Path(address).parent, ignore_errors=True)
 
