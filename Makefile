@@ -17,7 +17,7 @@ study: $(RUN)
 test: $(DEV)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile --ignore tests/e2e/test_rehearsal.py $(ARGS)
 
-# The paper scale at a tiny size, against a hub on this machine: ten minutes.
+# The paper scale at a tiny size, against a hub on this machine: two minutes.
 rehearsal: $(DEV)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/e2e/test_rehearsal.py $(ARGS)
 
@@ -25,7 +25,7 @@ rehearsal: $(DEV)
 test-cluster: $(DEV)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/cluster -rs $(ARGS)
 
-# Kills at random moments, full disks, two studies in one folder: half an hour.
+# Kills at random moments, full disks, two studies in one folder: a quarter of an hour.
 test-faults: $(DEV)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/faults -rs $(ARGS)
 
