@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
-from replicse.checked import Checked, Count, Id, Positive, Text, Told, Whole, read_yaml
+from replicse.checked import Checked, Count, Id, Positive, Text, Told, Whole, read_yaml, shown
 from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import Corpus, DataFile, HubDataset, corpus_of
 from replicse.registry.encoders import Engine, Pooling, Precision, WordVectors
@@ -334,5 +334,6 @@ def _document(path: Path, above: tuple[str, ...]) -> Any:
     base = document.pop("extends")
     others = [file.stem for file in sorted(path.parent.glob("*.yaml")) if file.stem not in above]
     if base not in others:
-        raise BadInput(f'{path}: extends is "{base}", which is no other scale{nearest(str(base), others)}')
+        near = nearest(base, others) if isinstance(base, str) else ""
+        raise BadInput(f"{path}: extends is {shown(base)}, which is no other scale{near}")
     return merged(_document(path.with_name(f"{base}.yaml"), (*above, base)), document)
