@@ -254,7 +254,8 @@ class Planner:
         elif path and not quoted:
             jobs, seeds = self._jobs(item, row, column, request, protocol)
             encoders = {encoder for group in jobs for encoder in group}
-            if any(self._steps(encoder, item) < (getattr(column, "step", None) or 0) for encoder in encoders):
+            step = getattr(column, "step", None)
+            if step and any(self._steps(encoder, item) < step for encoder in encoders):
                 # At this scale the run ends before: there is nothing to show.
                 path, jobs, seeds = "", (), ()
             else:
@@ -462,8 +463,6 @@ class Planner:
 
     def _steps(self, encoder: str, item: Item) -> float:
         """Return the steps that the run of an encoder is bounded to, infinity where its epochs end it alone."""
-        if not item.trajectory:
-            return math.inf
         run_id = self.plan.encoders[encoder].source.run
         if run_id is None:
             raise BadInput(f"{item.file}: a trajectory needs a run; {encoder} is not trained")
