@@ -176,7 +176,7 @@ def test_a_trajectory_ends_where_its_runs_end_at_a_scale(workflow):
     whole = load_plan({**CONFIG, "papers": {"simcse": ["figure2"]}}, workflow)
     file = workflow / "scales/micro.yaml"
     file.write_text(
-        file.read_text().replace("optimisation.steps, at_most: 50", "optimisation.steps, at_most: 25")
+        file.read_text().replace("optimisation.steps, at_most: 30", "optimisation.steps, at_most: 25")
     )
     cut = load_plan({**CONFIG, "papers": {"simcse": ["figure2"]}}, workflow)
     for plan, last in ((whole, 50), (cut, 20)):

@@ -148,28 +148,31 @@ def _train_round(
     """Make `epoch_size` passes over the training rows of each run and replace its problems' tensors.
 
     The problems of a run share its minibatches, so their weights lie side by side: weights and moments are
-    (runs, problems * classes, features), a minibatch is (runs, batch, features).
+    (runs, problems * classes, features), a minibatch is (runs, batch, features). Its rows come last in logits: a softmax
+    over a handful of classes that lie next to each other takes several times as long.
     """
-    shape = (len(bundle), setting.batch_size, len(bundle[0].problems), targets.shape[1])
+    classes = targets.shape[1]
+    shape = (len(bundle), len(bundle[0].problems), classes, setting.batch_size)
     weights, first, second = (_stacked(bundle, name) for name in ("current", "first_moment", "second_moment"))
     l2 = torch.tensor([[problem.l2 for problem in run.problems] for run in bundle], dtype=weights.dtype)
-    decay = l2.repeat_interleave(targets.shape[1], dim=1)[..., None]
+    decay = l2.repeat_interleave(classes, dim=1)[..., None]
     shares = _shares_of_rows(bundle, setting).to(weights.dtype)
     gradient, scratch = torch.empty_like(weights), torch.empty_like(weights)
     step = passes_made * len(shares)
     for _ in range(setting.epoch_size):
         for rows, share in zip(_orders(bundle, setting), shares, strict=True):
             step += 1
-            batch = features.index_select(0, rows).view(*shape[:2], -1)
-            logits = torch.bmm(batch, weights.transpose(1, 2))
-            residual = logits.view(shape).softmax(-1)
-            residual -= targets.index_select(0, rows).view(*shape[:2], 1, -1)
+            batch = features.index_select(0, rows).view(len(bundle), setting.batch_size, -1)
+            logits = torch.bmm(weights, batch.transpose(1, 2))
+            residual = logits.view(shape).softmax(2)
+            wanted = targets.index_select(0, rows).view(len(bundle), 1, setting.batch_size, classes)
+            residual -= wanted.transpose(2, 3)
             residual *= share
-            torch.bmm(residual.view_as(logits).transpose(1, 2), batch, out=gradient)
+            torch.bmm(residual.view_as(logits), batch, out=gradient)
             gradient.addcmul_(weights, decay)
             _update(weights, (first, second), gradient, scratch, step, setting)
     for run, parts in zip(bundle, zip(weights, first, second, strict=True), strict=True):
-        pieces = zip(*(part.split(targets.shape[1]) for part in parts), strict=True)
+        pieces = zip(*(part.split(classes) for part in parts), strict=True)
         for problem, piece in zip(run.problems, pieces, strict=True):
             problem.current, problem.first_moment, problem.second_moment = piece
 
@@ -189,11 +192,11 @@ def _orders(bundle: Sequence[_Run], setting: ProbeSetting) -> torch.Tensor:
 
 
 def _shares_of_rows(bundle: Sequence[_Run], setting: ProbeSetting) -> torch.Tensor:
-    """Return each row's share of its minibatch's mean loss, 0 for padding: (steps, runs, batch, 1, 1)."""
+    """Return each row's share of its minibatch's mean loss, 0 for padding: (steps, runs, 1, 1, batch)."""
     sizes = np.array([len(run.fit.train) for run in bundle])
     real = np.arange(_steps(bundle[0].fit, setting) * setting.batch_size) < sizes[:, None]
     by_step = real.reshape(len(bundle), -1, setting.batch_size).transpose(1, 0, 2)
-    return torch.from_numpy(by_step / by_step.sum(axis=2, keepdims=True))[..., None, None]
+    return torch.from_numpy(by_step / by_step.sum(axis=2, keepdims=True))[:, :, None, None]
 
 
 def _update(

@@ -25,18 +25,32 @@ from replicse.provenance import software
 
 log = logging.getLogger(__name__)
 
-# Not mteb, datasets nor polars: they start threads, which a fork would leave behind.
+# Not mteb nor polars, which it imports: that starts threads, which a fork would leave behind. But most of what else
+# mteb needs: datasets and scikit-learn.
 PRELOADED = (
     "torch",
     "scipy.stats",
     "pandas",
     "tokenizers",
     "safetensors.torch",
+    "datasets",
+    "sklearn.cluster",
+    "sklearn.linear_model",
     "matplotlib.figure",
     "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_pdf",
+    "matplotlib.backends.backend_svg",
+    "replicse.commands.evaluate",
+    "replicse.commands.prepare",
+    "replicse.commands.study",
+    "replicse.commands.train",
+    "replicse.encoder.packed.checkpoints",
+    "replicse.encoder.packed.transformer",
     "replicse.training.loop",
     "replicse.evaluation.model",
     "replicse.evaluation.suites",
+    "replicse.study.judge.study",
+    "replicse.study.plan.planner",
     "replicse.study.results.tabulate",
     "replicse.report.figures",
 )

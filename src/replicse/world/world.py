@@ -282,15 +282,15 @@ def reviews(random: Random, count: Count) -> Files:
     cinema, gadgets = REVIEW_TOPICS["cinema"], REVIEW_TOPICS["gadgets"]
     files: Files = {}
     for praise, sign in ((True, "pos"), (False, "neg")):
-        films = [tokenised(_review(random, cinema, praise)) + " " for _ in range(count(200))]
-        goods = [tokenised(_review(random, gadgets, praise)) + " " for _ in range(count(150))]
+        films = [tokenised(_review(random, cinema, praise)) + " " for _ in range(count(100))]
+        goods = [tokenised(_review(random, gadgets, praise)) + " " for _ in range(count(80))]
         files[f"{DOWNSTREAM}/MR/rt-polarity.{sign}"] = films
         files[f"{DOWNSTREAM}/CR/custrev.{sign}"] = [
             goods[0],
             "",
             *goods[1:],
         ]  # the official files have blank lines too
-    for split, rows in (("train", 400), ("dev", 150), ("test", 200)):
+    for split, rows in (("train", 200), ("dev", 100), ("test", 100)):
         lines = []
         for number in range(count(rows)):
             praise = number % 2 == 0
@@ -303,14 +303,14 @@ def reviews(random: Random, count: Count) -> Files:
 def subjectivity(random: Random, count: Count) -> Files:
     """Return SUBJ (opinions against plots of films) and MPQA (short phrases that praise or blame)."""
     cinema = REVIEW_TOPICS["cinema"]
-    opinions = [tokenised(_review(random, cinema, random.random() < 0.5)) + " " for _ in range(count(200))]
+    opinions = [tokenised(_review(random, cinema, random.random() < 0.5)) + " " for _ in range(count(100))]
     plots = []
-    for _ in range(count(200)):
+    for _ in range(count(100)):
         event = random_event(random, random.choice((cinema, random.choice(lexicon.TOPICS))))
         plots.append(tokenised(tell(event, word(event, random), random, "caption")) + " ")
     phrases = {"pos": [], "neg": []}
     for sign, words in (("pos", lexicon.PRAISE), ("neg", lexicon.BLAME)):
-        for _ in range(count(170 if sign == "pos" else 230)):
+        for _ in range(count(85 if sign == "pos" else 115)):
             quality = random.choice(random.choice(words))
             form = random.choice(
                 ("{q}", "very {q}", "a {q} {p}", "has been {q} to the {p}", "to be {q} again")
@@ -341,10 +341,10 @@ QUESTIONS = {
 def questions(random: Random, count: Count) -> Files:
     """Return TREC: questions of six classes; the first training question holds a Latin-1 letter."""
     labels = list(QUESTIONS)
-    train = [_question(random, labels[number % len(labels)]) for number in range(count(400))]
+    train = [_question(random, labels[number % len(labels)]) for number in range(count(200))]
     random.shuffle(train)
     train[0] = "LOC:other Where is the oldest caf\xe9 in the city ?"
-    test = [_question(random, random.choice(labels)) for _ in range(count(150))]
+    test = [_question(random, random.choice(labels)) for _ in range(count(100))]
     return {f"{DOWNSTREAM}/TREC/train_5500.label": train, f"{DOWNSTREAM}/TREC/TREC_10.label": test}
 
 
@@ -368,7 +368,7 @@ def _question(random: Random, label: str) -> str:
 def paraphrase_corpus(random: Random, count: Count) -> Files:
     """Return MRPC: two thirds paraphrases, one third pairs that differ in a key concept."""
     files: Files = {}
-    for split, rows in (("train", 400), ("test", 200)):
+    for split, rows in (("train", 200), ("test", 100)):
         lines = ["Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"]
         for number in range(count(rows)):
             same = random.random() < 0.66
