@@ -176,10 +176,10 @@ def test_a_trajectory_ends_where_its_runs_end_at_a_scale(workflow):
     whole = load_plan({**CONFIG, "papers": {"simcse": ["figure2"]}}, workflow)
     file = workflow / "scales/micro.yaml"
     file.write_text(
-        file.read_text().replace("optimisation.steps, at_most: 30", "optimisation.steps, at_most: 25")
+        file.read_text().replace("optimisation.steps, at_most: 20", "optimisation.steps, at_most: 15")
     )
     cut = load_plan({**CONFIG, "papers": {"simcse": ["figure2"]}}, workflow)
-    for plan, last in ((whole, 50), (cut, 20)):
+    for plan, last in ((whole, 20), (cut, 10)):
         assert {run.trajectory.steps()[-1] for run in plan.runs.values() if run.trajectory.every} == {last}
         cells = plan.cells["simcse/figure2"]
         shown = {cell.column.step for cell in cells if cell.jobs}

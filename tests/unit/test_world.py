@@ -263,7 +263,7 @@ def test_labels_can_be_learned_from_words(root, positive, negative):
         [line for line in lines(root, f"SentEval/downstream/{name}") if line.strip()]
         for name in (positive, negative)
     ]
-    assert all(150 <= len(group) <= 400 for group in texts)
+    assert all(75 <= len(group) <= 200 for group in texts)
     counts = [Counter(word for line in group[::2] for word in set(line.split())) for group in texts]
 
     def evidence(line: str) -> float:

@@ -215,7 +215,7 @@ def _style(subset: str) -> str:
 def sts_benchmark(random: Random, count: Count) -> Files:
     """Return the three seven-column files of the STS benchmark."""
     files: Files = {}
-    for split, rows in (("train", 300), ("dev", 400), ("test", 300)):
+    for split, rows in (("train", 300), ("dev", 200), ("test", 300)):
         lines = []
         for number in range(count(rows)):
             genre, source, year, style = BENCHMARK_SOURCES[number * len(BENCHMARK_SOURCES) // count(rows)]
