@@ -278,7 +278,7 @@ def main() -> None:
         "goals": {"ratio": GOAL_RATIO, "share": GOAL_SHARE, "bf16": GOAL_BF16},
     }  # fmt: skip
     # Steps a turn and turns, so that each size takes about as long.
-    turns = {"2x128": (20, 3), "6x384": (6, 3), "12x768": (2, 3)}
+    turns = {"2x128": (20, 3), "6x384": (6, 3), "12x768": (1, 2)}
     quick = {"2x128": (10, 1), "6x384": (3, 1), "12x768": (1, 1)}
     with tempfile.TemporaryDirectory(prefix="replicse-training-") as scratch:
         for size in chosen.sizes:
