@@ -93,7 +93,7 @@ def without_verb(words: Sequence[str]) -> int:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
-    # Most of what a verb imports and makes stays: looking for garbage among it takes a tenth of the time of a short one.
+    # Most of what a verb imports and makes stays: to look for garbage in it takes a tenth of a short one's time.
     gc.set_threshold(50_000, 20, 50)
     words = list(sys.argv[1:] if words is None else words)
     logging.basicConfig(

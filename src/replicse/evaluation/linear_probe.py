@@ -148,8 +148,8 @@ def _train_round(
     """Make `epoch_size` passes over the training rows of each run and replace its problems' tensors.
 
     The problems of a run share its minibatches, so their weights lie side by side: weights and moments are
-    (runs, problems * classes, features), a minibatch is (runs, batch, features). Its rows come last in logits: a softmax
-    over a handful of classes that lie next to each other takes several times as long.
+    (runs, problems * classes, features), a minibatch is (runs, batch, features). Its rows come last in logits:
+    a softmax over a handful of classes that lie next to each other takes several times as long.
     """
     classes = targets.shape[1]
     shape = (len(bundle), len(bundle[0].problems), classes, setting.batch_size)
