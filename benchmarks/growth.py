@@ -1,6 +1,7 @@
 """How cost grows: planning, Snakemake's graph and the report against cells; tokenising and evaluating against rows.
 
-    python benchmarks/growth.py [--quick] [--only plan dag report tokenise evaluate] [--figure]
+    python benchmarks/growth.py [--quick] [--only plan dag report tokenise evaluate] [--most dag=3 tokenise=300000]
+    python benchmarks/growth.py --figure
 
 Studies of 1, 3, 10 and 30 times today's cells are made up (`made_study.py`); sentences are real, over again beyond
 240,000. Planning, graph and report are seconds of the processor, tokenising and evaluating of the clock. `power` is
@@ -25,8 +26,8 @@ from record import RESULTS, SIZES, data_root, row, sentences, timed, write_encod
 
 FACTORS = (1, 3, 10, 30)
 # Minutes for each tenfold: the graph and the report stop earlier.
-MOST = {"plan": 30, "dag": 10, "report": 10}
-QUICK = {"plan": 3, "dag": 1, "report": 1}
+MOST = {"plan": 30, "dag": 10, "report": 10, "tokenise": 1_000_000}
+QUICK = {"plan": 3, "dag": 1, "report": 1, "tokenise": 100_000}
 TOKENISED = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 EVALUATED = (0.03, 0.1, 0.3, 1.0)
 NOT_LINEAR = 1.15
@@ -41,11 +42,11 @@ UNITS = {
 }
 
 
-def of_studies(what: str, quick: bool) -> dict[str, list[list[float]]]:
+def of_studies(what: str, most: int) -> dict[str, list[list[float]]]:
     """Return points (size, cost) of planning, of the graph, or of the report and its pages."""
     found: dict[str, list[list[float]]] = {}
     for factor in FACTORS:
-        if factor > (QUICK if quick else MOST)[what]:
+        if factor > most:
             break
         with tempfile.TemporaryDirectory(prefix="replicse-growth-") as scratch:
             case = measured(Path(scratch) / "study", factor, what)
@@ -56,10 +57,10 @@ def of_studies(what: str, quick: bool) -> dict[str, list[list[float]]]:
     return found
 
 
-def tokenised(quick: bool) -> dict[str, Any]:
+def tokenised(most: int) -> dict[str, Any]:
     """Return points of tokenising into a store, on one core and on two, and the most memory that took."""
     found: dict[str, Any] = {"tokenise": [], "tokenise_two": [], "tokenise_peak_mib": []}
-    for rows in TOKENISED[: 3 if quick else None]:
+    for rows in (each for each in TOKENISED if each <= most):
         for name, threads in (("tokenise", 1), ("tokenise_two", 2)):
             words = [sys.executable, __file__, "--worker", str(rows)]
             more = {"RAYON_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "true"}
@@ -184,6 +185,9 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true", help="the first points only")
     parser.add_argument("--only", nargs="+", choices=kinds, default=kinds)
+    parser.add_argument(
+        "--most", nargs="+", default=[], help="the largest size of a kind, as dag=3 or tokenise=300000"
+    )
     parser.add_argument("--figure", action="store_true", help="draw the record again")
     parser.add_argument("--out", type=Path, default=RESULTS / "growth.json")
     chosen = parser.parse_args()
@@ -192,9 +196,14 @@ def main() -> None:
         draw(json.loads(out.read_text())["points"], out.with_suffix(".png"))
         return
     points: dict[str, Any] = {}
+    most = {**(QUICK if chosen.quick else MOST), **dict(pair.split("=") for pair in chosen.most)}
     for what in chosen.only:
-        special = {"tokenise": tokenised, "evaluate": evaluated}
-        points |= special[what](chosen.quick) if what in special else of_studies(what, chosen.quick)
+        if what == "evaluate":
+            points |= evaluated(chosen.quick)
+        elif what == "tokenise":
+            points |= tokenised(int(most[what]))
+        else:
+            points |= of_studies(what, int(most[what]))
     peaks = points.pop("tokenise_peak_mib", None)
     found = {"points": points, "power": {name: power(each) for name, each in points.items()}}
     write_record(out, found | {"tokenise_peak_mib": peaks}, list(lines_of(found)))
