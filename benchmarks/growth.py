@@ -26,8 +26,8 @@ from record import RESULTS, SIZES, data_root, row, sentences, timed, write_encod
 
 FACTORS = (1, 3, 10, 30)
 # Minutes for each tenfold: the graph and the report stop earlier.
-MOST = {"plan": 30, "dag": 10, "report": 10, "tokenise": 1_000_000}
-QUICK = {"plan": 3, "dag": 1, "report": 1, "tokenise": 100_000}
+MOST = {"plan": 30, "dag": 10, "report": 10, "tokenise": 1_000_000, "evaluate": 1.0}
+QUICK = {"plan": 3, "dag": 1, "report": 1, "tokenise": 100_000, "evaluate": 0.3}
 TOKENISED = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 EVALUATED = (0.03, 0.1, 0.3, 1.0)
 NOT_LINEAR = 1.15
@@ -42,7 +42,7 @@ UNITS = {
 }
 
 
-def of_studies(what: str, most: int) -> dict[str, list[list[float]]]:
+def of_studies(what: str, most: float) -> dict[str, list[list[float]]]:
     """Return points (size, cost) of planning, of the graph, or of the report and its pages."""
     found: dict[str, list[list[float]]] = {}
     for factor in FACTORS:
@@ -57,7 +57,7 @@ def of_studies(what: str, most: int) -> dict[str, list[list[float]]]:
     return found
 
 
-def tokenised(most: int) -> dict[str, Any]:
+def tokenised(most: float) -> dict[str, Any]:
     """Return points of tokenising into a store, on one core and on two, and the most memory that took."""
     found: dict[str, Any] = {"tokenise": [], "tokenise_two": [], "tokenise_peak_mib": []}
     for rows in (each for each in TOKENISED if each <= most):
@@ -85,7 +85,7 @@ def tokenise(rows: int) -> None:
     print(json.dumps({"seconds": round(seconds, 3), "peak_mib": round(peak_mib())}))
 
 
-def evaluated(quick: bool) -> dict[str, list[list[float]]]:
+def evaluated(most: float) -> dict[str, list[list[float]]]:
     """Return points of evaluating more and more of the STS sets with an encoder of 2x128 on one thread."""
     import torch
     from evaluation import part_of
@@ -99,7 +99,7 @@ def evaluated(quick: bool) -> dict[str, list[list[float]]]:
     with tempfile.TemporaryDirectory() as scratch:
         encoder = SentenceEncoder.open(write_encoder(Path(scratch) / "2x128", *SIZES["2x128"]), "mean")
         encoder(sentences(64))
-        for share in EVALUATED[: 3 if quick else None]:
+        for share in (each for each in EVALUATED if each <= most):
             tasks = [[part_of(subset, share) for subset in load_sts(data_root(), task)] for task in STS_TASKS]
             texts = [text for subsets in tasks for subset in subsets for text in subset.sentences]
 
@@ -174,19 +174,30 @@ def draw(points: dict[str, list[list[float]]], out: Path) -> None:
     figure.savefig(out, dpi=110, metadata={"Software": None})
 
 
+def bound(text: str) -> tuple[str, float]:
+    """Return a kind and its largest size, of `kind=size`. Raises ValueError for any other text or kind."""
+    what, most = text.split("=")
+    if what not in MOST:
+        raise ValueError(what)
+    return what, float(most)
+
+
 def main() -> None:
     """Measure, write the record, and draw it."""
     if sys.argv[1:2] == ["--worker"]:
         tokenise(int(sys.argv[2]))
         return
-    kinds = ("plan", "dag", "report", "tokenise", "evaluate")
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="the first points only")
-    parser.add_argument("--only", nargs="+", choices=kinds, default=kinds)
+    parser.add_argument("--only", nargs="+", choices=MOST, default=list(MOST))
     parser.add_argument(
-        "--most", nargs="+", default=[], help="the largest size of a kind, as dag=3 or tokenise=300000"
+        "--most",
+        nargs="+",
+        type=bound,
+        default=[],
+        help="the largest size of a kind, as dag=3 or tokenise=300000",
     )
     parser.add_argument("--figure", action="store_true", help="draw the record again")
     parser.add_argument("--out", type=Path, default=RESULTS / "growth.json")
@@ -196,14 +207,10 @@ def main() -> None:
         draw(json.loads(out.read_text())["points"], out.with_suffix(".png"))
         return
     points: dict[str, Any] = {}
-    most = {**(QUICK if chosen.quick else MOST), **dict(pair.split("=") for pair in chosen.most)}
+    most = (QUICK if chosen.quick else MOST) | dict(chosen.most)
+    special = {"tokenise": tokenised, "evaluate": evaluated}
     for what in chosen.only:
-        if what == "evaluate":
-            points |= evaluated(chosen.quick)
-        elif what == "tokenise":
-            points |= tokenised(int(most[what]))
-        else:
-            points |= of_studies(what, int(most[what]))
+        points |= special[what](most[what]) if what in special else of_studies(what, most[what])
     peaks = points.pop("tokenise_peak_mib", None)
     found = {"points": points, "power": {name: power(each) for name, each in points.items()}}
     write_record(out, found | {"tokenise_peak_mib": peaks}, list(lines_of(found)))
