@@ -283,7 +283,8 @@ def test_variants_have_their_share_and_claims_are_judged(finished):
 
 def test_training_was_in_bf16_on_the_pinned_backbone(finished):
     specs = [
-        json.loads(file.read_text()) for file in (finished / "results/rehearsal/runs").glob("*/spec.json")
+        json.loads(file.read_text())["job"]
+        for file in (finished / "results/rehearsal/runs").glob("*/provenance.json")
     ]
     assert len(specs) == 5
     assert {spec["run"]["precision"] for spec in specs} == {"bf16"}

@@ -5,6 +5,7 @@ import json
 import os
 import shlex
 import sys
+from functools import cache
 from pathlib import Path
 from types import FunctionType
 
@@ -305,9 +306,9 @@ def encoder_files(name):
     return [PATHS.run("{run}", f"{name}/{file}") for file in files]
 
 
-def trajectory_list(wildcards):
-    """Return the list of the checkpoints a run kept."""
-    return f"{encoder_run(wildcards)}/trajectory.json"
+def run_metrics(wildcards):
+    """Return the record of a run's course: it names the checkpoints that were kept."""
+    return f"{encoder_run(wildcards)}/metrics.json"
 
 
 def item_evaluations(wildcards):
@@ -341,26 +342,35 @@ def released_evaluations():
     ]
 
 
-def from_here(path):
-    """Return the path of a file of the workflow from the working directory: no brace of a folder above is in it."""
-    return os.path.relpath(path)
+@cache
+def workflow_digest(*files):
+    """Return the digest of files of the workflow: as a parameter, a change of one, not of its date, runs a job again.
+
+    They are no inputs: a bucket that holds the files of a study holds none of the workflow.
+    """
+    kept = Path(".snakemake") / "replicse-workflow.json"
+    return contents_digest(PLAN.workflow, files, kept)[:16]
 
 
+@cache
 def paper_files(*keys):
     """Return every file of some papers, or of all: what is printed, and how it is read."""
     folders = [PLAN.papers[key].folder for key in keys or PLAN.papers]
     files = [file for folder in folders for file in sorted(folder.rglob("*"))]
-    return [
-        from_here(file) for file in files if file.suffix in (".yaml", ".csv", ".md")
-    ]
+    return [file for file in files if file.suffix in (".yaml", ".csv", ".md")]
 
 
-def item_papers(wildcards):
-    """Return what an item's cells are judged by: its paper, and what other papers print."""
-    printed = [
-        from_here(paper.folder / "reported.csv") for paper in PLAN.papers.values()
-    ]
-    return [*paper_files(wildcards.paper), *printed]
+def item_texts(wildcards):
+    """Return the digest of what an item's cells are judged by: its paper, the scale, and what other papers print."""
+    printed = {paper.folder / "reported.csv" for paper in PLAN.papers.values()}
+    texts = {*paper_files(wildcards.paper), *printed, PLAN.scale.file}
+    return workflow_digest(*sorted(texts))
+
+
+def all_texts(wildcards):
+    """Return the digest of what all items are judged by."""
+    named = PLAN.workflow / "datasets.yaml"
+    return workflow_digest(*paper_files(), PLAN.scale.file, named)
 
 
 def list_items(wildcards):

@@ -1,7 +1,7 @@
 # Alignment and uniformity of each checkpoint that a run kept along its training.
 rule align_uniformity_checkpoints:
     input:
-        kept=trajectory_list,
+        metrics=run_metrics,
         data=rules.data.output.record,
     output:
         scores=PATHS.evaluation("{encoder}", "trajectory"),

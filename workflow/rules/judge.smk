@@ -3,8 +3,6 @@ rule judge:
     input:
         config=rules.config.output.config,
         results=list_items,
-        papers=paper_files(),
-        datasets=from_here(PLAN.workflow / "datasets.yaml"),
     output:
         claims=PATHS.judged("claims"),
         adjudication=PATHS.judged("adjudication"),
@@ -16,6 +14,7 @@ rule judge:
         ENVIRONMENT
     params:
         code=code("study"),
+        texts=all_texts,
         folder=record_folder,
     shell:
         "python -m replicse judge --study {input.config} --out {params.folder} > {log} 2>&1"

@@ -16,8 +16,6 @@ rule config:
 rule tabulate:
     input:
         config=rules.config.output.config,
-        scale=from_here(PLAN.scale.file),
-        papers=item_papers,
         scores=item_evaluations,
     output:
         result=PATHS.item("{paper}/{item}"),
@@ -28,6 +26,7 @@ rule tabulate:
         ENVIRONMENT
     params:
         code=code("study"),
+        texts=item_texts,
     shell:
         "python -m replicse tabulate --study {input.config} --item {wildcards.paper}/{wildcards.item}"
         " --out {output.result} --table {output.table} > {log} 2>&1"

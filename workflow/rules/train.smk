@@ -4,15 +4,12 @@ rule train:
         data=rules.data.output.record,
         files=train_inputs,
     output:
-        spec=PATHS.run("{run}", "spec.json"),
         best=PATHS.run("{run}", "best/model.safetensors"),
         best_files=encoder_files("best"),
         last=PATHS.run("{run}", "last/model.safetensors"),
         last_files=encoder_files("last"),
         metrics=PATHS.run("{run}", "metrics.json"),
         provenance=PATHS.run("{run}", "provenance.json"),
-        trajectory=PATHS.run("{run}", "trajectory.json"),
-        cost=PATHS.run("{run}", "cost.json"),
     log:
         f"logs/{SCALE}/train/{{run}}.log",
     retries: 2

@@ -207,11 +207,10 @@ def geometry_verb(parser: ArgumentParser) -> Action:
 
 def trajectory_folders(run: Path) -> list[tuple[int, Path]]:
     """Return step and folder of each kept checkpoint of a run; BadInput where the run kept none."""
-    kept = read_json(run / "trajectory.json")["checkpoints"]
+    record = run / "metrics.json"
+    kept = read_json(record).get("checkpoints")
     if not kept:
-        raise BadInput(
-            f"{run / 'trajectory.json'}: the run kept no checkpoints; its spec asks for no trajectory"
-        )
+        raise BadInput(f"{record}: the run kept no checkpoints; its spec asks for no trajectory")
     return [(int(name.rpartition("-")[2]), run / name) for name in kept]
 
 

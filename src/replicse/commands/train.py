@@ -21,8 +21,8 @@ log = logging.getLogger(__name__)
 def train_verb(parser: ArgumentParser) -> Action:
     """Train a run from its job; a run that was stopped goes on where it was."""
     parser.epilog = (
-        'example:\n  replicse train --job "$(cat results/micro/runs/RUN/spec.json)" --data results/micro/data.json'
-        " --state results/micro/state/RUN --out results/micro/runs/RUN"
+        'example:\n  replicse train --job "$(jq .job results/micro/runs/RUN/provenance.json)"'
+        " --data results/micro/data.json --state results/micro/state/RUN --out results/micro/runs/RUN"
     )
     parser.add_argument(
         "--job", type=json_mapping, required=True, help="JSON: the run's spec and the files it stands on"
@@ -80,8 +80,6 @@ def _train(arguments: Namespace, processes: "Processes") -> None:
     start = time.monotonic()
     torch.set_num_threads(arguments.threads)
     job, parts = TrainJob.read(arguments.job), Parts(processes, arguments.chunk or None)
-    if processes.rank == 0:
-        write_json(arguments.out / "spec.json", arguments.job)
     device = device_for(arguments.device)
     machine = computed(device, job.spec.precision) | parts.record()
     root = data_folder(arguments.data)
@@ -90,9 +88,9 @@ def _train(arguments: Namespace, processes: "Processes") -> None:
         return
     facts = {**machine, "resumed_from": [other for other in trainer.machines if other != machine]}
     stores = {store.name: read_json(store / "store.json")["sha256"] for store in job.stores}
-    write_json(arguments.out / "provenance.json", provenance(run_id=job.run_id, stores=stores, **facts))
     cost = _cost(time.monotonic() - start)
-    write_json(arguments.out / "cost.json", cost)
+    made = {"run_id": job.run_id, "job": arguments.job, "stores": stores, "cost": cost, **facts}
+    write_json(arguments.out / "provenance.json", provenance(**made))
     log.info("wrote=%s seconds=%.1f", arguments.out, cost["seconds"])
 
 

@@ -288,7 +288,6 @@ class Trainer:
             self.state.load_best(self.model, self.best["step"])
         self._save_encoder("best")
         kept = [f"trajectory/step-{step}" for step in spec.trajectory.steps() if step <= self.steps]
-        write_json(self.out / "trajectory.json", {"checkpoints": kept})
         rate = done * spec.optimisation.batch_size / seconds if done else None
         write_json(
             self.out / "metrics.json",
@@ -299,6 +298,7 @@ class Trainer:
                 "skipped": step - self.optimiser.taken,
                 "history": self.history,
                 "best": self.best,
+                "checkpoints": kept,
                 "seconds": round(seconds, 3),
                 "sentences_per_second": rate and round(rate, 1),
                 "device": str(self.device),

@@ -116,7 +116,7 @@ def _jobs(plan: Plan) -> Iterator[Job]:
         needs = (data, spec["tokenizer"], *plan.store_needs(name))
         yield Job("store", name, (paths.store(name, "store.json"),), needs, f"{logs}/store/{name}.log")
     for run in plan.runs:
-        made = ("best/model.safetensors", "last/model.safetensors", "metrics.json", "trajectory.json")
+        made = ("best/model.safetensors", "last/model.safetensors", "metrics.json")
         outputs = tuple(paths.run(run, file) for file in made)
         yield Job("train", run, outputs, (data, *plan.train_needs(run)), f"{logs}/train/{run}.log")
     for name in set(plan.suites) - {"data"}:
@@ -128,7 +128,7 @@ def _jobs(plan: Plan) -> Iterator[Job]:
                 "evaluate", f"{name}.{group}", made, (data, *weights), f"{logs}/evaluate/{name}.{group}.log"
             )
         if "trajectory" in plan.suites[name]:
-            kept = paths.run(encoder.source.run or "", "trajectory.json")
+            kept = paths.run(encoder.source.run or "", "metrics.json")
             made = (paths.evaluation(name, "trajectory"),)
             yield Job("geometry", name, made, (data, kept), f"{logs}/geometry/{name}.log")
     if plan.counted:
