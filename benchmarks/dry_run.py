@@ -21,7 +21,7 @@ from typing import Any
 from record import ROOT, row, write_record
 
 GOAL = 10
-PROFILES = ("gpu-box", "slurm", "slurm-gpu")
+PROFILES = ("gpu-box", "slurm", "slurm-gpu", "kubernetes")
 # Files that a job of a stage makes, where it makes more than one; its rule names them.
 FILES = {"train": 10, "store": 3, "backbone": 3}
 LIMIT = """
