@@ -59,6 +59,18 @@ def server(tmp_path):
         one.wait()
 
 
+def test_a_request_that_comes_with_the_end_of_the_parent_ends_no_server_badly(server):
+    address, process, parent = server
+    assert client(address, "say", "0", WORD="up").wait() == 0
+    process.send_signal(signal.SIGSTOP)
+    parent.kill()
+    parent.wait()
+    with socket.socket(socket.AF_UNIX) as late:
+        late.connect(address)
+        process.send_signal(signal.SIGCONT)
+        assert process.wait(timeout=60) == 0
+
+
 def test_a_server_whose_parent_was_killed_at_once_goes_away_without_a_word(tmp_path):
     parent = subprocess.Popen(["true"])
     parent.wait()

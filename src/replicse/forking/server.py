@@ -104,8 +104,9 @@ class Server:
         self.events.register(self.parent, selectors.EVENT_READ, self._retire)
         while self.listener.fileno() >= 0 or self.jobs:
             for key, _ in self.events.select():
-                # A job's end and its client's may come together: the first takes the second away.
-                if key.fileobj in self.events.get_map():
+                # Two may come together, and the first take the second away: a job's end and its client's, or the
+                # parent's end and a last request.
+                if key in self.events.get_map().values():
                     key.data()
 
     def _retire(self) -> None:
