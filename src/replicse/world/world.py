@@ -194,7 +194,7 @@ def sts(random: Random, count: Count) -> Files:
     for task, subsets in SUBSETS.items():
         for index, subset in enumerate(subsets):
             inputs, gold = [], []
-            for _ in range(count(70 + 10 * index)):
+            for _ in range(count(40 + 5 * index)):
                 first, second, one, other = _pair(random, _style(subset))
                 prefix = ["i", "think", "that"] if "forum" in subset or "answer" in subset else []
                 inputs.append("\t".join(tokenised([*prefix, *words]) for words in (one, other)))
@@ -215,7 +215,7 @@ def _style(subset: str) -> str:
 def sts_benchmark(random: Random, count: Count) -> Files:
     """Return the three seven-column files of the STS benchmark."""
     files: Files = {}
-    for split, rows in (("train", 300), ("dev", 200), ("test", 300)):
+    for split, rows in (("train", 300), ("dev", 200), ("test", 200)):
         lines = []
         for number in range(count(rows)):
             genre, source, year, style = BENCHMARK_SOURCES[number * len(BENCHMARK_SOURCES) // count(rows)]
@@ -233,7 +233,7 @@ def sick(random: Random, count: Count) -> Files:
     header = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"
     files: Files = {}
     number = 0
-    for split, rows in (("train", 300), ("trial", 200), ("test_annotated", 300)):
+    for split, rows in (("train", 300), ("trial", 200), ("test_annotated", 200)):
         lines = [header]
         for _ in range(count(rows)):
             number += 1
