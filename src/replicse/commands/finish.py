@@ -4,6 +4,7 @@ import json
 import logging
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from replicse.commands import Action
@@ -34,11 +35,11 @@ def finish_verb(parser: ArgumentParser) -> Action:
 
     def action(arguments: Namespace) -> int:
         plan = chosen_plan(arguments)
-        logging.getLogger("replicse").setLevel(logging.WARNING)
         items = [plan.item(name) for name in arguments.item] or list(plan.items.values())
         evaluations = AsFarAsDone(plan, Jobs(plan, arguments.since))
         lacking = incomplete_items(plan, items, evaluations)
-        written = write_partial(plan, items, evaluations, lacking)
+        with warnings_alone():
+            written = write_partial(plan, items, evaluations, lacking)
         if arguments.json:
             told = [
                 {"item": one.item, "state": one.state, "why": one.why, "remedy": one.remedy}
@@ -51,6 +52,18 @@ def finish_verb(parser: ArgumentParser) -> Action:
         return 1 if lacking else 0
 
     return action
+
+
+@contextmanager
+def warnings_alone() -> Iterator[None]:
+    """Keep what writes a report from telling each step."""
+    package = logging.getLogger("replicse")
+    before = package.level
+    package.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        package.setLevel(before)
 
 
 def write_partial(

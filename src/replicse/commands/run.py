@@ -143,10 +143,12 @@ def snakemake(words: Sequence[str]) -> bool:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from snakemake.cli import main
 
-    # It tells what it does itself.
-    logging.getLogger().handlers.clear()
+    root, told = logging.getLogger(), logging.getLogger().handlers
+    root.handlers = []  # Snakemake tells what it does itself
     try:
         main(words)
     except SystemExit as end:
         return bool(end.code)
+    finally:
+        root.handlers = told
     return False
