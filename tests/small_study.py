@@ -30,7 +30,9 @@ def checkout(folder: Path, pretraining: int = 40) -> Path:
     for name in ("Snakefile", "environment.yml"):
         shutil.copy(ROOT / name, folder)
     scale = folder / "workflow/scales/micro.yaml"
-    text, found = re.subn(r"steps: 200\b", f"steps: {pretraining}", scale.read_text(encoding="utf-8"))
+    text, found = re.subn(
+        r"epochs: 20, steps: \d+", f"epochs: 20, steps: {pretraining}", scale.read_text(encoding="utf-8")
+    )
     assert found == 1
     scale.write_text(text, encoding="utf-8")
     (folder / "config.yaml").write_text(yaml.safe_dump(CONFIG), encoding="utf-8")
