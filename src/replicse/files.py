@@ -1,6 +1,7 @@
 """Files written aside and then renamed, so that a kill never leaves half of one."""
 
 import csv
+import errno
 import hashlib
 import io
 import json
@@ -14,6 +15,8 @@ from typing import Any
 
 from replicse.errors import BadInput, Failed, MissingData
 
+# A disk with so few bytes left is full: a writer stops where its next block does not fit.
+ALMOST_NOTHING = 1 << 20
 POINTER = b"version https://git-lfs.github.com/spec/"
 
 
@@ -34,8 +37,15 @@ def written_aside(path: Path | str) -> Iterator[Path]:
 
 
 def not_written(path: Path | str, error: Exception) -> Failed:
-    """Return the sentence of a file that a library could not write."""
-    why = " ".join(str(error).split())[:200]
+    """Return the sentence of a file, or of one in a folder, that a library could not write.
+
+    A library that is no part of Python says of a full disk where its writer stopped, not why.
+    """
+    place = Path(path) if Path(path).is_dir() else Path(path).parent
+    full = (
+        not isinstance(error, OSError) and place.is_dir() and shutil.disk_usage(place).free < ALMOST_NOTHING
+    )
+    why = os.strerror(errno.ENOSPC) if full else " ".join(str(error).split())[:200]
     return Failed(
         f"{path}: cannot be written ({why}); free space on its disk or make it writable, then start again"
     )

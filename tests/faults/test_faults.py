@@ -46,7 +46,7 @@ def test_kills_at_random_moments_of_every_stage_change_no_number(undisturbed, tm
         list(pool.map(lambda kills: kills.run(KILLS // len(both)), both))
     killed, counts = (sum((getattr(each, name) for each in both), Counter()) for name in ("killed", "counts"))
     print(dict(killed), dict(counts))
-    assert not any(each.unequal for each in both)
+    assert [name for each in both for name in each.unequal] == []
     assert killed.total() == KILLS
     by_stage = {stage: sum(n for (of, _), n in killed.items() if of == stage) for stage in STAGES}
     assert min(by_stage.values()) >= 3, by_stage

@@ -1,7 +1,10 @@
 """Files that a step reads back: what is broken or absent is one sentence that names the file."""
 
+from types import SimpleNamespace
+
 import pytest
 
+from replicse import files
 from replicse.errors import BadInput, MissingData
 from replicse.files import read_json, read_rows, write_json, write_rows
 
@@ -44,3 +47,13 @@ def test_broken_rows_are_named(tmp_path, text, problem):
     (tmp_path / "cut.csv").write_text(text)
     with pytest.raises(BadInput, match=problem):
         read_rows(tmp_path / "cut.csv")
+
+
+@pytest.mark.parametrize(
+    ("free", "why"), [(100, "No space left on device"), (1 << 30, "writer stopped at 17")]
+)
+def test_a_disk_that_is_full_is_called_so_whatever_the_library_says(tmp_path, monkeypatch, free, why):
+    monkeypatch.setattr(files.shutil, "disk_usage", lambda place: SimpleNamespace(free=free))
+    said = str(files.not_written(tmp_path / "state", RuntimeError("writer stopped at 17")))
+    assert said.startswith(f"{tmp_path / 'state'}: cannot be written ({why}); free space")
+    assert "of one file" in str(files.not_written(tmp_path, OSError("of one file")))

@@ -109,8 +109,9 @@ class RunState:
         try:
             torch.save(content, aside)
         except RuntimeError as error:  # the library says no more of a full disk than where its writer stopped
+            failed = not_written(self.folder, error)
             aside.unlink(missing_ok=True)
-            raise not_written(self.folder, error) from None
+            raise failed from None
         aside.replace(self.folder / f"{kind}-{step}-{sha256_of(aside)[:32]}.pt")
 
     def _read(self, path: Path) -> dict[str, Any] | None:
