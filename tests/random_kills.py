@@ -114,7 +114,7 @@ class Kills:
             if victim == "job":
                 _worker(job).kill()
             elif victim == "main":
-                main.kill()
+                _snakemake(main).kill()
             else:
                 os.killpg(main.pid, signal.SIGKILL)
         except (psutil.Error, ProcessLookupError):
@@ -143,3 +143,11 @@ def _worker(job: psutil.Process) -> psutil.Process:
         if process.name() == JOB and Path(f"/proc/{process.pid}/fd/1").resolve() == log:
             return process
     return job
+
+
+def _snakemake(main: subprocess.Popen) -> psutil.Process:
+    """Return the process of Snakemake below `replicse run`."""
+    for child in psutil.Process(main.pid).children():
+        if "snakemake" in child.cmdline():
+            return child
+    raise psutil.NoSuchProcess(main.pid)

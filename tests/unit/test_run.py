@@ -64,11 +64,11 @@ def calls(tmp_path, monkeypatch):
     (tmp_path / "more.yaml").write_text("seeds: [1]\n")
     found = []
 
-    def started(words):
-        found.append(words)
-        return False
+    def started(command, **_):
+        found.append(command[1:])
+        return SimpleNamespace(returncode=0)
 
-    monkeypatch.setattr(run, "snakemake", started)
+    monkeypatch.setattr(run.subprocess, "run", started)
     return found
 
 
@@ -85,7 +85,7 @@ def test_snakemake_is_told_the_config_and_the_targets(calls, capsys):
     ]
     assert main(["run", "simcse table3", *words, "--profile", "box", "--", "--notemp"]) == 0
     (told,) = calls
-    assert told[-3:] == ["--notemp", "--", "simcse_table3"]
+    assert told[:2] == ["-m", "snakemake"] and told[-3:] == ["--notemp", "--", "simcse_table3"]
     text = " ".join(told)
     assert "--profile box" in text and "--cores" not in text
     assert "--keep-going" in told and "--rerun-incomplete" in told

@@ -1,9 +1,9 @@
 """The verb that runs items: Snakemake with their names looked up, the config passed on, a stale lock taken away."""
 
 import json
-import logging
 import os
 import re
+import subprocess
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping, Sequence
@@ -56,13 +56,15 @@ def run_verb(parser: ArgumentParser) -> Action:
         with nullcontext() if arguments.dry_run else hold(Path.cwd()):
             if not arguments.dry_run and unlock_if_stale(Path.cwd()):
                 print("removed the lock of a Snakemake that no longer runs", file=sys.stderr)
-            failed = snakemake([*command[:-1], *arguments.further, "--", *command[-1]])
-        if not failed and not arguments.dry_run:
+            done = subprocess.run(
+                [*command[:-1], *arguments.further, "--", *command[-1]], env=environment(), check=False
+            )
+        if done.returncode == 0 and not arguments.dry_run:
             paths = Paths(config["scale"])
             for item in items:
                 if isinstance(item, Item):
                     print(f"{item.id}: {paths.page(item.id)}")
-        return 1 if failed else 0
+        return 1 if done.returncode else 0
 
     return action
 
@@ -112,7 +114,7 @@ def named_papers(items: Sequence[Item | str], known: Sequence[Item], large: Sequ
 def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mapping[str, Any]) -> list:
     """Return Snakemake's command line; its last word is the list of targets. `papers` replace those of the config."""
     # What a killed Snakemake's jobs have written behind it is whole, but Snakemake cannot know: it is made again.
-    words = ["--keep-going", "--rerun-incomplete", "--scheduler", "greedy"]
+    words = [sys.executable, "-m", "snakemake", "--keep-going", "--rerun-incomplete", "--scheduler", "greedy"]
     if arguments.profile:
         words += ["--profile", arguments.profile]
     if arguments.cores or not arguments.profile:
@@ -134,21 +136,9 @@ def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mappin
     return [*words, "--logger", "replicse", list(targets)]
 
 
-def snakemake(words: Sequence[str]) -> bool:
-    """Run Snakemake in this process, which has all that the Snakefile imports; return whether it failed."""
-    # Its programs and this package are found, and a job has one thread per core.
+def environment() -> dict[str, str]:
+    """Return the environment of Snakemake: its programs and this package are found, a job has one thread per core."""
     own = Path(__file__).parents[2]
-    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(own), os.environ.get("PYTHONPATH", "")]))
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    from snakemake.cli import main
-
-    root, told = logging.getLogger(), logging.getLogger().handlers
-    root.handlers = []  # Snakemake tells what it does itself
-    try:
-        main(words)
-    except SystemExit as end:
-        return bool(end.code)
-    finally:
-        root.handlers = told
-    return False
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    python = os.pathsep.join(filter(None, [str(own), os.environ.get("PYTHONPATH", "")]))
+    return {"OMP_NUM_THREADS": "1", **os.environ, "PATH": path, "PYTHONPATH": python}
