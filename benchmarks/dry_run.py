@@ -25,7 +25,7 @@ GOAL = 10
 ALONE = "snakemake_alone"
 PROFILES = ("gpu-box", "slurm", "slurm-gpu", "kubernetes")
 # Files that a job of a stage makes, where it makes more than one; its rule names them.
-FILES = {"train": 10, "store": 3, "backbone": 3}
+FILES = {"train": 4, "store": 3, "backbone": 3}
 LIMIT = """
 import json
 

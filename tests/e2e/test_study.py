@@ -102,6 +102,16 @@ def test_a_second_run_does_nothing(study):
     assert "Nothing to be done" in done.stdout + done.stderr
 
 
+def test_what_lies_beside_the_weights_is_put_back_where_it_is_lost(study):
+    folder = next(study.glob("results/micro/runs/*/best"))
+    lost = {name: (folder / name).read_bytes() for name in ("config.json", "tokenizer.json")}
+    for name in lost:
+        (folder / name).unlink()
+    done = snakemake(study)
+    assert "Nothing to be done" in done.stdout + done.stderr
+    assert {name: (folder / name).read_bytes() for name in lost} == lost
+
+
 def test_a_trained_encoder_is_evaluated_outside_the_study(study, tmp_path):
     from replicse.cli import main
 

@@ -18,7 +18,8 @@ sys.path.insert(0, str(Path(workflow.basedir) / "src"))
 
 from replicse.data.sets import evaluation_files
 from replicse.devices import SLOTS
-from replicse.errors import BadInput
+from replicse.encoder.folders import restore_run
+from replicse.errors import BadInput, Failed
 from replicse.files import read_json, sha256_of
 from replicse.forking import ADDRESS
 from replicse.locks import note_holder
@@ -164,6 +165,18 @@ def restore_world():
         write_world(root)
 
 
+def restore_encoders():
+    """Put back what lies beside the weights of trained encoders, where another checkpoint of the run has it too.
+
+    The rules declare the weights alone: three files more of each checkpoint were a quarter of a dry-run's time.
+    """
+    for run in filter(Path.is_dir, map(Path, map(PATHS.run, PLAN.runs))):
+        try:
+            restore_run(run)
+        except (Failed, OSError):
+            pass  # who reads the encoder says what is lost
+
+
 def tokenizer_recipe(wildcards):
     """Return a tokenizer's recipe as JSON."""
     return compact_json(PLAN.tokenizers[wildcards.name])
@@ -298,12 +311,6 @@ def encoder_engine(wildcards):
 def encoder_run(wildcards):
     """Return the folder of the run that an encoder comes from."""
     return PATHS.run(PLAN.encoders[wildcards.encoder].source.run)
-
-
-def encoder_files(name):
-    """Return what stands beside the weights of a run's encoder, without which these cannot be read."""
-    files = ("config.json", "tokenizer.json", "tokenizer_config.json")
-    return [PATHS.run("{run}", f"{name}/{file}") for file in files]
 
 
 def run_metrics(wildcards):

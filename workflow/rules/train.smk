@@ -1,3 +1,7 @@
+if workflow.is_main_process:
+    restore_encoders()
+
+
 # How batches are split (a process a GPU, chunks of rows) changes no gradient: a site's resources, no part of a run's name.
 rule train:
     input:
@@ -5,9 +9,7 @@ rule train:
         files=train_inputs,
     output:
         best=PATHS.run("{run}", "best/model.safetensors"),
-        best_files=encoder_files("best"),
         last=PATHS.run("{run}", "last/model.safetensors"),
-        last_files=encoder_files("last"),
         metrics=PATHS.run("{run}", "metrics.json"),
         provenance=PATHS.run("{run}", "provenance.json"),
     log:

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from replicse.encoder.backbone import Backbone
-from replicse.encoder.stored import check_folder, read_config
+from replicse.encoder.folders import check_folder
+from replicse.encoder.stored import read_config
 from replicse.registry.encoders import Engine
 
 # Families of the packed engine; all others go through `transformers`.

@@ -13,10 +13,8 @@ from torch import Tensor, nn
 
 from replicse.data.tokenizer import load_tokenizer, special_ids
 from replicse.errors import BadInput, MissingData
-from replicse.files import check_fetched, not_written, read_json, sha256_of, write_json, written_aside
+from replicse.files import check_fetched, not_written, read_json, write_json, written_aside
 
-# What a run, and what a download leaves beside its files.
-RECORDS = ("checkpoint.json", "hub.json")
 # Our names -> those of a checkpoint, several where one matrix here holds what they hold apart.
 Names = Mapping[str, tuple[str, ...]]
 
@@ -33,33 +31,6 @@ def read_config(folder: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise BadInput(f"{file}: no mapping; fetch the encoder again")
     return found
-
-
-def record_folder(folder: Path, run: str) -> None:
-    """Write what a folder of a run holds: the run, and the sha256 of each file of it."""
-    files = sorted(path for path in folder.iterdir() if path.is_file() and path.name[0] != ".")
-    digests = {path.name: sha256_of(path) for path in files if path.name != RECORDS[0]}
-    write_json(folder / RECORDS[0], {"run": run, "sha256": digests})
-
-
-def check_folder(folder: Path, run: str | None = None) -> None:
-    """Raise BadInput where a folder is not what its run or download has recorded, or not of the run that is expected.
-
-    Nothing is said of a folder without a record, which neither has written.
-    """
-    for file in filter(Path.is_file, (folder / name for name in RECORDS)):
-        record, remedy = read_json(file), f"delete {folder} to have it made again"
-        try:
-            made, digests = record.get("run"), dict(record["sha256"])
-        except (AttributeError, KeyError, TypeError, ValueError):
-            raise BadInput(f"{file}: no record of an encoder; {remedy}") from None
-        if None not in (run, made) and run != made:
-            raise BadInput(f"{folder}: a checkpoint of run {made}, not of {run}; {remedy}")
-        for name, digest in digests.items():
-            if not (folder / name).is_file():
-                raise MissingData(f"{folder / name}: no such file, but {file.name} names it; {remedy}")
-            if sha256_of(folder / name) != digest:
-                raise BadInput(f"{folder / name}: another sha256 than {file.name} says; {remedy}")
 
 
 def read_weights(folder: Path) -> tuple[Path, dict[str, Tensor]]:

@@ -17,8 +17,8 @@ from replicse.checked import Checked, Text
 from replicse.data.store import open_store
 from replicse.devices import device_for
 from replicse.encoder.batch import TokenBatch
+from replicse.encoder.folders import check_folder, record_folder
 from replicse.encoder.sentence import SentenceEncoder
-from replicse.encoder.stored import check_folder, record_folder
 from replicse.encoder.task_heads import save_task_heads
 from replicse.errors import BadInput, Failed
 from replicse.files import write_json
