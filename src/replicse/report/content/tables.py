@@ -5,6 +5,7 @@ import string
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from replicse.report.content.cells import MEANINGS, QUOTED, SYMBOLS, Shown, show
 from replicse.study.paper.printed import Reported
@@ -100,9 +101,9 @@ class Sheet:
         if uneven is not None:
             raise ValueError(f"sheet {self.title!r}: row {uneven} has {len(uneven)} fields; expected {width}")
 
-    @property
+    @cached_property
     def numeric(self) -> set[int]:
-        """Return the places of the columns that hold numbers and nothing else."""
+        """Return the places of the columns that hold numbers and nothing else; pages ask for them at each field."""
         columns = list(zip(*self.rows, strict=True))
         return {place for place, texts in enumerate(columns) if all(map(_is_number, filter(None, texts)))}
 
