@@ -53,9 +53,9 @@ class Measured(Trainer):
 class Bench:
     """One encoder and one kind of training: what the three loops need."""
 
-    def __init__(self, folder: Path, work: Path, kind: str, steps: int) -> None:
-        self.folder, self.work, self.steps = folder, work, steps + 1
-        count = BATCH * self.steps
+    def __init__(self, folder: Path, work: Path, kind: str, steps: int, batch: int = BATCH) -> None:
+        self.folder, self.work, self.steps, self.batch = folder, work, steps + 1, batch
+        count = batch * self.steps
         if kind == "unsupervised":
             self.columns = [sentences(count)] * 2
         else:
@@ -79,7 +79,7 @@ class Bench:
                 "objective": [{"term": "infonce", "temperature": 0.05}],
                 "pooling": {"train": "cls", "test": "cls"},
                 "precision": precision,
-                "optimisation": {"batch_size": BATCH, "steps": self.steps, "max_length": LENGTH},
+                "optimisation": {"batch_size": self.batch, "steps": self.steps, "max_length": LENGTH},
                 "selection": {"every": 0},
             },
             "run",
@@ -111,7 +111,7 @@ class Bench:
         model = SentenceTransformer(modules=[transformer, pooling], device="cpu")
         arguments = SentenceTransformerTrainingArguments(
             output_dir=str(self.work / "peer"),
-            per_device_train_batch_size=BATCH,
+            per_device_train_batch_size=self.batch,
             max_steps=self.steps,
             learning_rate=3e-5,
             warmup_steps=0,
@@ -139,13 +139,13 @@ class Bench:
         model = AutoModel.from_pretrained(self.folder, add_pooling_layer=False).train()
         optimiser = torch.optim.AdamW(model.parameters(), lr=3e-5, weight_decay=0.0)
         times = [time.perf_counter()]
-        for start in range(0, BATCH * self.steps, BATCH):
-            texts = [text for column in self.columns for text in column[start : start + BATCH]]
+        for start in range(0, self.batch * self.steps, self.batch):
+            texts = [text for column in self.columns for text in column[start : start + self.batch]]
             batch = tokenizer(texts, padding=True, truncation=True, max_length=LENGTH, return_tensors="pt")
             vectors = torch.nn.functional.normalize(model(**batch).last_hidden_state[:, 0])
-            anchors, *others = vectors.split(BATCH)
+            anchors, *others = vectors.split(self.batch)
             logits = anchors @ torch.cat(others).T / 0.05
-            loss = torch.nn.functional.cross_entropy(logits, torch.arange(BATCH))
+            loss = torch.nn.functional.cross_entropy(logits, torch.arange(self.batch))
             optimiser.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -167,9 +167,9 @@ class Bench:
             for name, loop in loops.items():
                 rates.measure(("fp32", "fp32 medium", "bf16"))
                 seconds[name] += loop()
-        found = {name: BATCH / median(values) for name, values in seconds.items()}
+        found = {name: self.batch / median(values) for name, values in seconds.items()}
         needed, of_all = (
-            3 * operations(self.lengths, layers, hidden, first) / self.steps / BATCH
+            3 * operations(self.lengths, layers, hidden, first) / self.steps / self.batch
             for first in (True, False)
         )
         limits = {name: rates.rate(kind) / needed for name, kind in (("ours", "fp32"), ("ours_bf16", "bf16"))}
@@ -181,7 +181,8 @@ class Bench:
             "gflops": rates.record(),
             "gflop_per_row": round(needed / 1e9, 3),
             "gflop_per_row_of_all": round(of_all / 1e9, 3),
-            "tokens_per_row": round(tokens / BATCH, 1),
+            "batch": self.batch,
+            "tokens_per_row": round(tokens / self.batch, 1),
             "limit": {name: round(limit, 1) for name, limit in limits.items()},
             "share": {name: round(found[name] / limit, 3) for name, limit in limits.items()},
             "share_of_all": {
@@ -234,9 +235,10 @@ def lines_of(found: dict[str, Any]) -> list[dict[str, Any]]:
         if size == "2x128":
             goal, met = "", None
         rates = case["rows_per_second"]
+        smaller = f", batch {case['batch']}" if case["batch"] != BATCH else ""
         lines.append(
             row(
-                f"training {size}, {kind}, {precision}: rows a second",
+                f"training {size}, {kind}, {precision}{smaller}: rows a second",
                 f"{rates[name]:.1f}",
                 f"{rates['sentence_transformers']:.1f} (sentence-transformers), "
                 f"{rates['plain_transformers']:.1f} (plain loop)",
@@ -267,7 +269,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="few steps, one round")
+    parser.add_argument("--quick", action="store_true", help="few steps, one round; batch 16 at 12x768")
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument("--out", type=Path, default=RESULTS / "training_limit.json")
     chosen = parser.parse_args()
@@ -280,13 +282,16 @@ def main() -> None:
     # Steps a turn and turns, so that each size takes about as long.
     turns = {"2x128": (20, 3), "6x384": (6, 3), "12x768": (1, 2)}
     quick = {"2x128": (10, 1), "6x384": (3, 1), "12x768": (1, 1)}
+    # A whole step of it takes half a minute, for each of four loops, twice.
+    smaller = {"12x768": 16}
     with tempfile.TemporaryDirectory(prefix="replicse-training-") as scratch:
         for size in chosen.sizes:
             layers, hidden, heads = SIZES[size]
             folder = write_encoder(Path(scratch) / size, layers, hidden, heads)
             steps, rounds = (quick if chosen.quick else turns)[size]
             for kind in KINDS:
-                bench = Bench(folder, Path(scratch), kind, steps)
+                batch = smaller.get(size, BATCH) if chosen.quick else BATCH
+                bench = Bench(folder, Path(scratch), kind, steps, batch)
                 found.setdefault(size, {})[kind] = bench.compared(layers, hidden, rounds)
                 print(size, kind, json.dumps(found[size][kind]), flush=True)
         if "6x384" in chosen.sizes:
