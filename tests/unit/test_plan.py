@@ -13,8 +13,10 @@ from places import ROOT
 from pydantic import ValidationError
 
 from replicse.errors import BadInput
+from replicse.study.paper.config import read_config
 from replicse.study.paper.papers import load_paper
 from replicse.study.paper.scales import Adjust, load_scale
+from replicse.study.plan import specs
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.tabulate import FIELDS, borrowed_spread, item_result, table_rows
 from replicse.study.results.values import Evaluations
@@ -264,19 +266,33 @@ def test_the_plan_is_the_same_each_time():
     assert first == second
 
 
-def test_planning_is_fast_and_needs_no_torch():
+def test_planning_needs_no_torch():
     code = (
-        "import sys, time;"
+        "import sys;"
         "from pathlib import Path; from replicse.study.paper.config import read_config;"
         "from replicse.study.plan.planner import load_plan;"
         "config = read_config([Path('config.yaml')], 'paper', 5) | {'adjudicate': 'all'};"
-        "load_plan(config, Path('workflow')); spent = time.process_time(); assert 'torch' not in sys.modules;"
+        "load_plan(config, Path('workflow')); assert 'torch' not in sys.modules;"
         "import replicse.study.results.verdict, replicse.study.results.tabulate, replicse.cli;"
-        "assert not {'torch', 'scipy', 'pandas', 'transformers'} & set(sys.modules); print(spent)"
+        "assert not {'torch', 'scipy', 'pandas', 'transformers'} & set(sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert float(done.stdout) < 6, "seconds of the processor, far beyond the goal of 1.2 on an idle machine"
+
+
+def test_planning_hashes_what_it_names_about_once(monkeypatch):
+    """A run's id was once worked out at each use: twelve times a run, two fifths of planning."""
+    hashed, real = [], specs.digest
+
+    def counted(*given):
+        hashed.append(given)
+        return real(*given)
+
+    monkeypatch.setattr(specs, "digest", counted)
+    config = read_config([ROOT / "config.yaml"], "paper", 5) | {"adjudicate": "all"}
+    plan = load_plan(config, ROOT / "workflow")
+    named = len(plan.runs) + len(plan.encoders)
+    assert named <= len(hashed) < 1.5 * named
 
 
 @pytest.mark.parametrize(
