@@ -21,7 +21,7 @@ test: $(DEV)
 rehearsal: $(DEV)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/e2e/test_rehearsal.py $(ARGS)
 
-# A real Slurm of one node (root and Debian, else skipped): ten minutes.
+# A real Slurm of one node (root and Debian, else skipped), and pods of Kubernetes played by processes: a quarter of an hour.
 test-cluster: $(DEV)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/cluster -rs $(ARGS)
 
@@ -30,8 +30,8 @@ test-faults: $(DEV)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/faults -rs $(ARGS)
 
 lint: $(DEV)
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks workflow
+	$(BIN)/ruff format --check src tests benchmarks workflow
 	$(BIN)/snakefmt --check Snakefile workflow
 	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m snakemake --lint
 	$(BIN)/mkdocs build --strict --quiet

@@ -6,21 +6,18 @@ Skipped, with the reason, where the cluster cannot be set up: it needs root and 
 import os
 import signal
 import subprocess
-import time
-from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-import psutil
 import pytest
 import small_study
+from submitted import Submitted
 
 SCRIPT = Path(__file__).with_name("one-node-slurm.sh")
 # A cluster without an accounting database; jobs of seconds are asked after often.
 ASKING = ("--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "1")
 ASKING += ("--seconds-between-status-checks", "2", "--latency-wait", "10")
 FINISHED = "COMPLETED"
-PATIENCE = 1800
 
 
 @pytest.fixture(scope="module")
@@ -44,22 +41,6 @@ def script(action, folder):
 
 
 @pytest.fixture(scope="module")
-def local(tmp_path_factory):
-    """The results of the study as jobs of this machine."""
-    folder = small_study.checkout(tmp_path_factory.mktemp("local"))
-    done = subprocess.run(
-        small_study.command("--cores", "2"),
-        cwd=folder,
-        env=small_study.environment(folder),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return small_study.results(folder)
-
-
-@pytest.fixture(scope="module")
 def path(tmp_path_factory):
     """The search path without `sacct`, which a cluster without an accounting database has no use for.
 
@@ -78,25 +59,20 @@ def path(tmp_path_factory):
     return os.pathsep.join(places)
 
 
-class Submitted:
+class OfSlurm(Submitted):
     """The study, submitted through a profile, and the jobs that the scheduler has of it."""
 
     def __init__(self, folder, cluster, path, profile, *words):
-        self.folder, self.before = small_study.checkout(folder), 0
+        self.before = 0
+        small_study.checkout(folder)
         self.environment = {
-            **small_study.environment(self.folder),
+            **small_study.environment(folder),
             "SLURM_CONF": str(cluster / "slurm.conf"),
             "PATH": path,
         }
         self.before = max(self.jobs(), default=0)
-        self.log = (self.folder / "run.log").open("w+")
-        self.process = subprocess.Popen(
-            small_study.command("--profile", f"workflow/profiles/{profile}", "--", *ASKING, *words),
-            cwd=self.folder,
-            env=self.environment,
-            stdout=self.log,
-            stderr=subprocess.STDOUT,
-        )
+        chosen = small_study.command("--profile", f"workflow/profiles/{profile}", "--")
+        super().__init__(folder, self.environment, *chosen, *ASKING, *words)
 
     def ask(self, *words):
         done = subprocess.run(words, env=self.environment, capture_output=True, text=True, check=True)
@@ -108,15 +84,6 @@ class Submitted:
         rows = [line.split() for line in self.ask("squeue", "--states=all", "--noheader", "--Format", form)]
         return {int(row[0]): tuple(row[1:]) for row in rows if int(row[0]) > self.before}
 
-    def wait(self, wanted, what, seconds=PATIENCE):
-        """Return the first value of a function that is true, while the study goes on."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and self.process.poll() is None:
-            if found := wanted():
-                return found
-            time.sleep(0.1)
-        raise AssertionError(f"{what} was not seen: {self.jobs()}\n{self.said()}")
-
     def running(self, word):
         """Return the number of a job that runs, whose comment holds a word."""
         found = [number for number, job in self.jobs().items() if job[0] == "RUNNING" and word in job[1]]
@@ -126,40 +93,6 @@ class Submitted:
         """Return the states of all jobs whose comment holds a word, in the order of submission."""
         return [job[0] for _, job in sorted(self.jobs().items()) if word in job[1]]
 
-    def processes(self, word):
-        """Return the processes of this package whose command line holds a word, at work in the study's folder."""
-        found = []
-        for process in psutil.process_iter():
-            try:
-                words = process.cmdline()
-                if word in words and "replicse" in words and process.cwd() == str(self.folder):
-                    found.append(process)
-            except psutil.Error:
-                continue
-        return found
-
-    def said(self):
-        self.log.flush()
-        return Path(self.log.name).read_text()
-
-    def end(self):
-        assert self.process.wait(timeout=PATIENCE) == 0, self.said()
-        return small_study.results(self.folder)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.terminate()
-            self.process.wait(timeout=60)
-        self.log.close()
-        # Without control groups a Snakemake of the job whose time was over may live on, waiting.
-        for process in psutil.process_iter():
-            with suppress(psutil.Error):
-                if process.cwd() == str(self.folder):
-                    process.kill()
-
 
 def test_a_study_through_the_profile_of_gpus_equals_a_local_one(cluster, local, path, tmp_path):
     """At micro no rule asks for a GPU, so here the command line does, as the rules do at other scales.
@@ -167,7 +100,7 @@ def test_a_study_through_the_profile_of_gpus_equals_a_local_one(cluster, local, 
     What it sets stands in place of all that the profile sets, the partition included.
     """
     asked = [f"{rule}:{what}" for rule in ("train", "evaluate") for what in ("gpu=1", "slurm_partition=gpu")]
-    with Submitted(tmp_path, cluster, path, "slurm-gpu", "--set-resources", *asked) as study:
+    with OfSlurm(tmp_path, cluster, path, "slurm-gpu", "--set-resources", *asked) as study:
         assert study.end() == local
         jobs = study.jobs()
     assert len(jobs) == 9 and {job[0] for job in jobs.values()} == {FINISHED}
@@ -182,7 +115,7 @@ def test_a_study_ends_with_equal_results_behind_all_that_a_scheduler_does_to_job
 ):
     """Of one study a job is cancelled, one outgrows its memory, one its time; and the controller is restarted."""
     memory = "store:mem_mb=30 if attempt == 1 else 4000"
-    with Submitted(tmp_path, cluster, path, "slurm", "--set-resources", memory) as study:
+    with OfSlurm(tmp_path, cluster, path, "slurm", "--set-resources", memory) as study:
         cancelled = study.wait(lambda: study.running("rule_tokenizer"), "a running tokenizer")
         study.ask("scancel", str(cancelled))
         # A run that hangs; the scheduler looks at times every half a minute.

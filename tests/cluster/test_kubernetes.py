@@ -1,0 +1,120 @@
+"""The study through the profile of Kubernetes, whose cluster is played by processes of this machine (kubectl.py)."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import small_study
+from submitted import Submitted
+
+STAND_IN = Path(__file__).with_name("kubectl.py")
+PROFILE = ("--profile", "workflow/profiles/kubernetes")
+ASKING = ("--seconds-between-status-checks", "2", "--latency-wait", "10")
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """The folder of a cluster, and of the kubectl that asks it."""
+    if not find_spec("snakemake_executor_plugin_cluster_generic"):
+        pytest.skip("snakemake-executor-plugin-cluster-generic is missing (requirements/dev.txt)")
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    program = folder / "kubectl"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{STAND_IN}" "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A checkout whose profile a site has edited."""
+    folder = small_study.checkout(tmp_path / "study")
+    manifest = folder / "workflow/profiles/kubernetes/job.yaml"
+    text = manifest.read_text(encoding="utf-8")
+    manifest.write_text(text.replace("IMAGE", "replicse:1").replace("CLAIM", "study"), encoding="utf-8")
+    return folder
+
+
+def environment(folder, cluster):
+    """Return the environment of a study that asks a cluster."""
+    return {
+        **small_study.environment(folder),
+        "PATH": f"{cluster}{os.pathsep}{os.environ['PATH']}",
+        "REPLICSE_TEST_CLUSTER": str(cluster),
+        "HF_TOKEN": "secret",
+    }
+
+
+class OfKubernetes(Submitted):
+    """The study, submitted through the profile, and the jobs that the cluster has or had of it."""
+
+    def __init__(self, folder, cluster, *words):
+        self.cluster = cluster
+        super().__init__(folder, environment(folder, cluster), *words, *ASKING)
+
+    def jobs(self):
+        """Return name: how it ended (None: it runs), of all jobs in the order of their submission."""
+        manifests = [file for kind in ("json", "deleted") for file in self.cluster.glob(f"replicse-*.{kind}")]
+        found = {}
+        for file in sorted(manifests, key=lambda file: file.stat().st_mtime):
+            ended = file.with_suffix(".ended")
+            found[file.stem] = int(ended.read_text() or 1) if ended.exists() else None
+        return found
+
+    def running(self, word):
+        """Return the name of a job that runs, whose name holds a word."""
+        return next((name for name, ended in self.jobs().items() if ended is None and word in name), None)
+
+    def ends(self, word):
+        """Return how the jobs whose names hold a word ended, in the order of submission."""
+        return [ended for name, ended in self.jobs().items() if word in name]
+
+    def delete(self, name):
+        """Delete a job, as who drains a node does."""
+        (self.cluster / f"{name}.json").rename(self.cluster / f"{name}.deleted")
+
+
+def test_a_study_of_pods_ends_with_equal_results_behind_all_that_a_cluster_does_to_them(
+    cluster, local, folder
+):
+    """One job is deleted as it waits to be asked after, one outgrows its memory, one is told to end as it trains."""
+    memory = "store:mem_mb=30 if attempt == 1 else 4000"
+    words = small_study.command(*PROFILE, "--", "--set-resources", memory)
+    with OfKubernetes(folder, cluster, *words) as study:
+        study.delete(study.wait(lambda: study.running("tokenizer"), "a running tokenizer"))
+        name = study.wait(lambda: study.running("run-mlm"), "a running backbone")
+        study.wait(lambda: study.processes("train"), "the process of the backbone")
+        study.delete(name)
+        study.wait(lambda: study.running("run-infonce"), "a running run")
+        (cluster / "away").touch()
+        study.wait(lambda: "Unable to connect" in study.said(), "a question without an answer")
+        (cluster / "away").unlink()
+        assert study.end() == local
+        ends = {word: study.ends(word) for word in ("tokenizer", "store", "run-mlm", "run-infonce", "report")}
+    assert len(ends["tokenizer"]) == 2 and ends["tokenizer"][1] == 0
+    assert ends["store"] == [-signal.SIGKILL, 0]
+    assert ends["run-mlm"][0] != 0 and ends["run-mlm"][1:] == [0]
+    assert ends["run-infonce"] == [0] * (small_study.RUNS - 1) and ends["report"] == [0]
+    manifests = [json.loads(file.read_text()) for file in cluster.glob("replicse-*.json")]
+    assert manifests and "secret" not in str(manifests)
+
+
+def test_a_start_behind_a_kill_of_snakemake_ends_with_equal_results_beside_the_pods_that_it_left(
+    cluster, local, folder
+):
+    """Who starts again sees no process of the pods, only the lock: here they are seen, so Snakemake is asked itself."""
+    snakemake = (sys.executable, "-m", "snakemake")
+    with OfKubernetes(folder, cluster, *small_study.command(*PROFILE, "--")) as study:
+        name = study.wait(lambda: study.running("run-infonce"), "a running run")
+        os.killpg(study.process.pid, signal.SIGKILL)
+        study.process.wait()
+        own = environment(folder, cluster)
+        subprocess.run([*snakemake, "--unlock"], cwd=folder, env=own, check=True, capture_output=True)
+        with OfKubernetes(folder, cluster, *snakemake, *PROFILE) as again:
+            assert again.end() == local
+            assert again.jobs()[name] == 0, "it went on"

@@ -1,0 +1,76 @@
+"""A small study that is submitted to a scheduler, and what is seen of it from outside."""
+
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Self
+
+import psutil
+import small_study
+
+PATIENCE = 1800
+
+
+class Submitted:
+    """The small study in a folder, started by some words; left with all of its processes ended."""
+
+    def __init__(self, folder: Path, environment: dict[str, str], *words: str) -> None:
+        self.folder = folder
+        self.log = (folder / "run.log").open("w+")
+        self.process = subprocess.Popen(
+            words,
+            cwd=folder,
+            env=environment,
+            stdout=self.log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def jobs(self) -> Any:
+        """Return what the scheduler has of the study, as a failure tells it."""
+        raise NotImplementedError
+
+    def wait(self, wanted: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any:
+        """Return the first value of a function that is true, while the study goes on."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self.process.poll() is None:
+            if found := wanted():
+                return found
+            time.sleep(0.1)
+        raise AssertionError(f"{what} was not seen: {self.jobs()}\n{self.said()}")
+
+    def processes(self, word: str) -> list[psutil.Process]:
+        """Return the processes of this package whose command line holds a word, at work in the study's folder."""
+        found = []
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                words = process.cmdline()
+                if word in words and "replicse" in words and process.cwd() == str(self.folder):
+                    found.append(process)
+        return found
+
+    def said(self) -> str:
+        """Return what the study printed until now."""
+        self.log.flush()
+        return Path(self.log.name).read_text(encoding="utf-8")
+
+    def end(self) -> dict[str, bytes]:
+        """Wait for the study's end, which is a success, and return its results."""
+        assert self.process.wait(timeout=PATIENCE) == 0, self.said()
+        return small_study.results(self.folder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(timeout=60)
+        self.log.close()
+        # Without control groups a Snakemake of a job whose time was over may live on, waiting.
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if process.cwd() == str(self.folder):
+                    process.kill()
