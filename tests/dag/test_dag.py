@@ -213,7 +213,7 @@ def test_a_kill_leaves_no_lock_and_a_lost_file_no_gap(checkout):
 def test_every_profile_plans(checkout, profile):
     file = checkout / "workflow" / "profiles" / profile / "config.yaml"
     executor = yaml.safe_load(file.read_text()).get("executor", "local")
-    module = f"snakemake_executor_plugin_{executor}"
+    module = f"snakemake_executor_plugin_{executor.replace('-', '_')}"
     if executor != "local" and importlib.util.find_spec(module) is None:
         pytest.skip(f"{module} is not installed: pip install {module.replace('_', '-')}")
     words = ["-n", "--profile", str(file.parent), "--config", "scale=paper", "papers={simcse: [table3]}"]
