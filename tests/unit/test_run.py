@@ -56,6 +56,26 @@ def test_an_unknown_item_names_the_nearest(items):
         run.items_named(["simcse/tabel3"], items)
 
 
+@pytest.mark.parametrize("name", ["gpu-box", "slurm", "slurm-gpu", "kubernetes"])
+def test_a_profile_of_the_workflow_has_a_name(name):
+    assert Path(run.profile_named(name, ROOT / "workflow")) == ROOT / "workflow/profiles" / name
+
+
+def test_a_profile_may_be_a_folder_or_one_of_a_persons_own(tmp_path, monkeypatch):
+    own = tmp_path / "config/snakemake/mine"
+    own.mkdir(parents=True)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    for name in (str(own), "mine"):
+        assert run.profile_named(name, ROOT / "workflow") == name
+
+
+@pytest.mark.parametrize("name", ["slrum", "workflow/profiles/slrum"])
+def test_an_unknown_profile_names_the_nearest(name, capsys):
+    assert main(["run", "--scale", "micro", "--profile", name, "-n"]) == 2
+    said = capsys.readouterr().err
+    assert f'no profile "{name}" in' in said and 'did you mean "slurm"?' in said
+
+
 @pytest.fixture
 def calls(tmp_path, monkeypatch):
     """The command lines that Snakemake would be started with, in a folder with a config."""
@@ -83,11 +103,11 @@ def test_snakemake_is_told_the_config_and_the_targets(calls, capsys):
         "--scale",
         "compact",
     ]
-    assert main(["run", "simcse table3", *words, "--profile", "box", "--", "--notemp"]) == 0
+    assert main(["run", "simcse table3", *words, "--profile", "gpu-box", "--", "--notemp"]) == 0
     (told,) = calls
     assert told[:2] == ["-m", "snakemake"] and told[-3:] == ["--notemp", "--", "simcse_table3"]
     text = " ".join(told)
-    assert "--profile box" in text and "--cores" not in text
+    assert f"--profile {ROOT}/workflow/profiles/gpu-box" in text and "--cores" not in text
     assert "--keep-going" in told and "--rerun-incomplete" in told
     assert "--configfile more.yaml --config scale=compact seeds=[0,1]" in text
     assert "simcse/table3: reports/compact/simcse/table3.html" in capsys.readouterr().out

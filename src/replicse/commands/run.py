@@ -27,7 +27,7 @@ TARGETS = ("all", "released")
 def run_verb(parser: ArgumentParser) -> Action:
     """Run items with all that they need, or the whole study, and say where the report is."""
     add_study_arguments(parser, "replicse run simcse/table3 --scale micro --seeds 3")
-    parser.epilog += "\n  replicse run --scale paper --profile workflow/profiles/slurm"
+    parser.epilog += "\n  replicse run --scale paper --profile slurm"
     parser.add_argument(
         "item",
         nargs="*",
@@ -35,7 +35,10 @@ def run_verb(parser: ArgumentParser) -> Action:
     )
     # The command line puts here what stands behind a lone `--`.
     parser.set_defaults(further=[])
-    parser.add_argument("--profile", help="folder of a Snakemake profile: where and how jobs are run")
+    parser.add_argument(
+        "--profile",
+        help="where and how jobs are run: a folder of workflow/profiles, or a Snakemake profile's own",
+    )
     parser.add_argument("--cores", help="cores of this machine (default: all, or what the profile says)")
     parser.add_argument("--dry-run", "-n", action="store_true", help="say what would run")
 
@@ -45,6 +48,8 @@ def run_verb(parser: ArgumentParser) -> Action:
         config, file = chosen_config(arguments)
         checked = checked_config(config, file)
         known = list(chosen_items(checked, load_papers(arguments.workflow), file))
+        if arguments.profile:
+            arguments.profile = profile_named(arguments.profile, arguments.workflow)
         large = too_large(known, checked, chosen_scale(checked, arguments.workflow, file))
         items = items_named(arguments.item, known, large)
         command = snakemake_words(
@@ -74,6 +79,23 @@ def refuse_read_only(scale: str) -> None:
     for folder in (Path(home, scale) for home in ("results", "reports", "logs")):
         if folder.is_dir() and not os.access(folder, os.W_OK):
             raise BadInput(f"{folder}: cannot be written; make it writable, then start again")
+
+
+def profile_named(name: str, workflow: Path) -> str:
+    """Return the folder of a profile of the workflow by its name; a path, or a profile of the user's own, as it is.
+
+    Raises BadInput, with the nearest name, where there is none.
+    """
+    folder = workflow / "profiles"
+    known = {file.parent.name: file.parent for file in sorted(folder.glob("*/config.yaml"))}
+    if name in known:
+        return str(known[name])
+    # Where Snakemake looks for those that belong to a person or a site.
+    own = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
+    homes = (Path(), own / "snakemake", Path("/etc/xdg/snakemake"))
+    if not any((home / name).exists() for home in homes):
+        raise BadInput(f'no profile "{name}" in {folder}{nearest(Path(name).name, known)}')
+    return name
 
 
 def items_named(words: Sequence[str], known: Sequence[Item], large: Sequence[Item] = ()) -> list[Item | str]:
