@@ -2,6 +2,7 @@
 
 import json
 import os
+import textwrap
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -369,7 +370,8 @@ def status_verb(parser: ArgumentParser) -> Action:
         if machines:
             print(f"mixed: made on {len(machines)} machines" if len(machines) > 1 else "made on one machine")
         for machine, count in machines.items():
-            print(f"{count:>6} runs and evaluations: {machine}")
+            line = f"{count:>6} runs and evaluations: {machine}"
+            print(textwrap.fill(line, width, subsequent_indent=" " * 8, break_on_hyphens=False))
         for problem in broken.values():
             print(f"broken: {problem}")
 
