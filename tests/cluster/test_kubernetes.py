@@ -50,6 +50,12 @@ def environment(folder, cluster):
     }
 
 
+def limits(manifest):
+    """Return what the pod of a job may use at most."""
+    (container,) = json.loads(manifest.read_text())["spec"]["template"]["spec"]["containers"]
+    return container["resources"]["limits"]
+
+
 class OfKubernetes(Submitted):
     """The study, submitted through the profile, and the jobs that the cluster has or had of it."""
 
@@ -107,7 +113,11 @@ def test_a_study_of_pods_ends_with_equal_results_behind_all_that_a_cluster_does_
 def test_a_start_behind_a_kill_of_snakemake_ends_with_equal_results_beside_the_pods_that_it_left(
     cluster, local, folder
 ):
-    """Who starts again sees no process of the pods, only the lock: here they are seen, so Snakemake is asked itself."""
+    """Who starts again sees no process of the pods, only the lock: here they are seen, so Snakemake is asked itself.
+
+    At micro no rule asks for a GPU, so here the command line does, as the rules do at other scales.
+    """
+    gpus = ("--set-resources", *(f"{rule}:gpu=1" for rule in ("train", "evaluate")))
     snakemake = (sys.executable, "-m", "snakemake")
     with OfKubernetes(folder, cluster, *small_study.command(*PROFILE, "--")) as study:
         name = study.wait(lambda: study.running("run-infonce"), "a running run")
@@ -115,6 +125,11 @@ def test_a_start_behind_a_kill_of_snakemake_ends_with_equal_results_beside_the_p
         study.process.wait()
         own = environment(folder, cluster)
         subprocess.run([*snakemake, "--unlock"], cwd=folder, env=own, check=True, capture_output=True)
-        with OfKubernetes(folder, cluster, *snakemake, *PROFILE) as again:
+        with OfKubernetes(folder, cluster, *snakemake, *PROFILE, *gpus) as again:
             assert again.end() == local
             assert again.jobs()[name] == 0, "it went on"
+            begun = {file.stem: limits(file)["nvidia.com/gpu"] for file in cluster.glob("replicse-*.json")}
+    assert {gpus for job, gpus in begun.items() if "report" in job} == {"0"}
+    assert {gpus for job, gpus in begun.items() if "run-infonce" in job} == {"0", "1"}, (
+        "before and behind the kill"
+    )
