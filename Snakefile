@@ -56,7 +56,7 @@ onstart:
 
 
 onsuccess:
-    drop_partial(workflow.dag_settings.targets)
+    drop_stale(workflow.dag_settings.targets)
     say_where(workflow.dag_settings.targets)
 
 

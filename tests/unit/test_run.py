@@ -115,6 +115,20 @@ def test_snakemake_is_told_the_config_and_the_targets(calls, capsys):
     assert " ".join(calls[1]).endswith("--dry-run --quiet rules progress --logger replicse --")
 
 
+@pytest.mark.parametrize(
+    ("words", "stays"), [([], False), (["all"], False), (["simcse/table3"], True), (["-n"], True)]
+)
+def test_a_report_of_what_there_was_does_not_outlive_the_whole_study(calls, words, stays):
+    """Snakemake's hooks are not called where nothing is to be done: of 1,002 kills one left it behind."""
+    files = [Path(home, "micro/partial/table3.csv") for home in ("results", "figures", "reports")]
+    for file in files:
+        file.parent.mkdir(parents=True)
+        file.touch()
+    settings = ["--workflow", str(ROOT / "workflow"), "--config", "scale=micro"]
+    assert main(["run", *words, *settings]) == 0
+    assert [file.exists() for file in files] == [stays] * 3
+
+
 def test_a_folder_that_cannot_be_written_is_named_before_anything_is_run(calls, monkeypatch, capsys):
     Path("results/micro").mkdir(parents=True)
     monkeypatch.setattr(run.os, "access", lambda folder, mode: folder != Path("results/micro"))

@@ -1,10 +1,9 @@
 # What is done when Snakemake ends. Helpers only, no rule.
-import shutil
 import subprocess
 import time
 
 from replicse.files import write_text
-from replicse.study.plan.paths import Paths
+from replicse.study.plan.paths import Paths, drop_partial
 
 STARTED = time.time()
 PARTIAL = Paths(SCALE, partial=True)
@@ -42,12 +41,7 @@ def report_what_there_is(targets):
     )
 
 
-def drop_partial(targets):
+def drop_stale(targets):
     """Remove the report of what there was, once the whole study is there; it may be older, where nothing changed."""
     if asks_for_all(targets):
-        for folder in (
-            PARTIAL.results,
-            PARTIAL.figures,
-            Path(PARTIAL.report("html")).parent,
-        ):
-            shutil.rmtree(folder, ignore_errors=True)
+        drop_partial(SCALE)

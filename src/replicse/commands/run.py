@@ -18,7 +18,7 @@ from replicse.locks import hold, unlock_if_stale
 from replicse.study.paper.config import checked_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.tables import Item
-from replicse.study.plan.paths import Paths
+from replicse.study.plan.paths import Paths, drop_partial
 from replicse.study.plan.planner import chosen_items, chosen_scale, too_large
 
 TARGETS = ("all", "released")
@@ -65,6 +65,9 @@ def run_verb(parser: ArgumentParser) -> Action:
                 [*command[:-1], *arguments.further, "--", *command[-1]], env=environment(), check=False
             )
         if done.returncode == 0 and not arguments.dry_run:
+            # Snakemake calls nobody where nothing was to be done, as behind a kill of it at the very end.
+            if not items or "all" in items:
+                drop_partial(config["scale"])
             paths = Paths(config["scale"])
             for item in items:
                 if isinstance(item, Item):

@@ -1,5 +1,6 @@
 """Where everything of a study lies, relative to the working directory."""
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,3 +119,10 @@ class Paths:
     def missing(self, path: str) -> bool:
         """Return whether a declared file is not there."""
         return not Path(path).exists()
+
+
+def drop_partial(scale: str) -> None:
+    """Remove the report of what there was of a study, once the whole of it is there."""
+    partial = Paths(scale, partial=True)
+    for folder in (partial.results, partial.figures, Path(partial.report("html")).parent):
+        shutil.rmtree(folder, ignore_errors=True)
