@@ -52,6 +52,7 @@ onstart:
     note_holder(Path.cwd())
     restore_world()
     wake_for_jobs_only()
+    share_gpus()
     serve_jobs()
 
 

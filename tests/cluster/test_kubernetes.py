@@ -82,7 +82,8 @@ class OfKubernetes(Submitted):
 
     def delete(self, name):
         """Delete a job, as who drains a node does."""
-        (self.cluster / f"{name}.json").rename(self.cluster / f"{name}.deleted")
+        words = [self.cluster / "kubectl", "delete", "job", name]
+        subprocess.run(words, env=environment(self.folder, self.cluster), check=True)
 
 
 def test_a_study_of_pods_ends_with_equal_results_behind_all_that_a_cluster_does_to_them(
@@ -108,6 +109,7 @@ def test_a_study_of_pods_ends_with_equal_results_behind_all_that_a_cluster_does_
     assert ends["run-infonce"] == [0] * (small_study.RUNS - 1) and ends["report"] == [0]
     manifests = [json.loads(file.read_text()) for file in cluster.glob("replicse-*.json")]
     assert manifests and "secret" not in str(manifests)
+    assert "REPLICSE_GPU_SLOTS" not in str(manifests), "a pod has its GPUs for itself"
 
 
 def test_a_start_behind_a_kill_of_snakemake_ends_with_equal_results_beside_the_pods_that_it_left(

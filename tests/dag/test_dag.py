@@ -209,6 +209,15 @@ def test_a_kill_leaves_no_lock_and_a_lost_file_no_gap(checkout):
     assert snakemake(checkout, "waited").returncode == 0
 
 
+def test_jobs_of_this_machine_share_its_gpus(checkout):
+    (checkout / "Snakefile").open("a").write(
+        'rule slots:\n    output: "slots"\n    shell: "printenv REPLICSE_GPU_SLOTS > {output}"\n'
+    )
+    done = snakemake(checkout, "slots", "--resources", "gpu=3")
+    assert done.returncode == 0, done.stderr
+    assert (checkout / "slots").read_text() == "3\n"
+
+
 @pytest.mark.parametrize("profile", ["gpu-box", "slurm", "slurm-gpu", "kubernetes"])
 def test_every_profile_plans(checkout, profile):
     file = checkout / "workflow" / "profiles" / profile / "config.yaml"

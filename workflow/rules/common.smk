@@ -62,13 +62,6 @@ RESULTS = PATHS.results
 # A tiny or compact encoder gains nothing from more threads; many runs side by side do.
 JOB_THREADS = 4 if PLAN.scale.comparable else 1
 GPUS = 0 if SCALE == "micro" else 1
-# How many jobs share the GPUs of this machine: each takes a slot of one of them (replicse.devices).
-if (
-    workflow.is_main_process
-    and workflow.local_exec
-    and "gpu" in workflow.global_resources
-):
-    os.environ[SLOTS] = str(workflow.global_resources["gpu"].value)
 
 
 wildcard_constraints:
@@ -96,6 +89,15 @@ def wake_for_jobs_only():
     limit = getattr(workflow.scheduler, "job_rate_limiter", None)
     if limit is not None and (limit.max_jobs, limit.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None
+
+
+def share_gpus():
+    """Say how many jobs share the GPUs of this machine: each takes a slot of one of them (replicse.devices).
+
+    Only when the study starts is it known whether jobs run here; a scheduler gives each of its jobs GPUs of its own.
+    """
+    if workflow.local_exec and "gpu" in workflow.global_resources:
+        os.environ[SLOTS] = str(workflow.global_resources["gpu"].value)
 
 
 def serve_jobs():
