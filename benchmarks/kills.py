@@ -11,13 +11,10 @@ record says how many kills there were.
 import argparse
 import math
 import random
-import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +34,7 @@ def lines_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def main() -> int:
     """Kill, write the record, and return 1 where a table differed."""
     import small_study  # of the tests, which `record` lets be found
-    from random_kills import STAGES, VICTIMS, Kills
+    from random_kills import STAGES, VICTIMS, Kills, side_by_side
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=1000)
@@ -46,18 +43,11 @@ def main() -> int:
     parser.add_argument("--side-by-side", type=int, default=1)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="replicse-kills-") as scratch:
-        whole = small_study.checkout(Path(scratch).resolve() / "whole")
-        subprocess.run(
-            small_study.command("--cores", "2"),
-            cwd=whole,
-            env=small_study.environment(whole),
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
-        expected = small_study.results(whole)
+        home = Path(scratch).resolve()
+        expected = small_study.undisturbed(home / "whole")
         studies = [
             Kills(
-                small_study.checkout(whole.with_name(f"killed-{place}")),
+                small_study.checkout(home / f"killed-{place}"),
                 expected,
                 random.Random(chosen.seed + place),
             )
@@ -65,12 +55,8 @@ def main() -> int:
         ]
         start = time.monotonic()
         each = math.ceil(chosen.kills / chosen.side_by_side)
-        with ThreadPoolExecutor(chosen.side_by_side) as threads:
-            list(threads.map(lambda study: study.run(each, 60 * chosen.minutes), studies))
+        killed, counts, unequal = side_by_side(studies, each, 60 * chosen.minutes)
         minutes = (time.monotonic() - start) / 60
-    killed = sum((study.killed for study in studies), Counter())
-    counts = sum((study.counts for study in studies), Counter())
-    unequal = sorted({name for study in studies for name in study.unequal})
     record = {
         "kills": killed.total(),
         "kills_asked_for": chosen.kills,
@@ -78,7 +64,7 @@ def main() -> int:
         "side_by_side": chosen.side_by_side,
         "minutes": round(minutes, 1),
         "files_compared_per_round": len(expected),
-        "unequal_files": unequal,
+        "unequal_files": sorted(set(unequal)),
         **{name.replace(" ", "_"): count for name, count in sorted(counts.items())},
         "by_stage": {stage: {victim: killed[stage, victim] for victim in VICTIMS} for stage in STAGES},
     }

@@ -6,47 +6,28 @@ The random kills here are sixty; `benchmarks/kills.py` does any number of them.
 import os
 import random
 import subprocess
-from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from shutil import which
 
 import pytest
 import small_study
-from random_kills import REFUSED, REMEDY, STAGES, Kills
+from random_kills import REFUSED, REMEDY, STAGES, Kills, side_by_side
 
 KILLS = 62
-
-
-def run(folder):
-    return subprocess.run(
-        small_study.command("--cores", "2"),
-        cwd=folder,
-        env=small_study.environment(folder),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     """The results of the study without any fault."""
-    folder = small_study.checkout(tmp_path_factory.mktemp("undisturbed"))
-    done = run(folder)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return small_study.results(folder)
+    return small_study.undisturbed(tmp_path_factory.mktemp("undisturbed"))
 
 
 def test_kills_at_random_moments_of_every_stage_change_no_number(undisturbed, tmp_path):
-    """Two folders side by side: much of a killed study's time is that of its one main process."""
     folders = [small_study.checkout(tmp_path / name) for name in ("first", "second")]
     both = [Kills(folder, undisturbed, random.Random(14 + number)) for number, folder in enumerate(folders)]
-    with ThreadPoolExecutor(len(both)) as pool:
-        list(pool.map(lambda kills: kills.run(KILLS // len(both)), both))
-    killed, counts = (sum((getattr(each, name) for each in both), Counter()) for name in ("killed", "counts"))
+    killed, counts, unequal = side_by_side(both, KILLS // len(both))
     print(dict(killed), dict(counts))
-    assert [name for each in both for name in each.unequal] == []
+    assert unequal == []
     assert killed.total() == KILLS
     by_stage = {stage: sum(n for (of, _), n in killed.items() if of == stage) for stage in STAGES}
     assert min(by_stage.values()) >= 3, by_stage
@@ -76,16 +57,16 @@ def disk(folder, size):
 def test_a_study_goes_on_behind_a_full_and_a_read_only_disk(undisturbed, tmp_path):
     folder = small_study.checkout(tmp_path)
     with disk(folder, "7m") as remount:
-        full = run(folder)
+        full = small_study.run(folder)
         said = full.stdout + full.stderr
         assert full.returncode == 1 and "Traceback" not in said, said
         assert "No space left on device" in said and "free space" in said, said
         remount("size=500m,ro")
-        barred = run(folder)
+        barred = small_study.run(folder)
         assert barred.returncode == REFUSED, barred.stdout + barred.stderr
         assert "results/micro: cannot be written; make it writable" in barred.stderr
         remount("rw")
-        done = run(folder)
+        done = small_study.run(folder)
         assert done.returncode == 0, done.stdout + done.stderr
         assert small_study.results(folder) == undisturbed
 

@@ -56,11 +56,16 @@ def run(profile, program, *words, **variables):
     )
 
 
-def submitted(profile, properties, **variables):
-    """Return the name that was printed, and the manifest that kubectl was given."""
+def submit(profile, properties, **variables):
+    """Submit a script of Snakemake's."""
     script = profile.parents[2] / "a script.sh"
     script.write_text(f"#!/bin/sh\n# properties = {json.dumps(properties)}\ntrue\n", encoding="utf-8")
-    done = run(profile, "submit", str(script), **variables)
+    return run(profile, "submit", str(script), **variables)
+
+
+def submitted(profile, properties, **variables):
+    """Return the name that was printed, and the manifest that kubectl was given."""
+    done = submit(profile, properties, **variables)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip(), yaml.safe_load((profile.parents[2] / "given").read_text(encoding="utf-8"))
 
@@ -123,18 +128,21 @@ def test_a_manifest_that_no_site_has_edited_or_a_misspelt_one_is_refused_in_a_se
 ):
     file = profile / "job.yaml"
     file.write_text(file.read_text(encoding="utf-8").replace(was, now), encoding="utf-8")
-    script = profile.parents[2] / "script.sh"
-    script.write_text(f"# properties = {json.dumps(PROPERTIES)}\n", encoding="utf-8")
-    done = run(profile, "submit", str(script))
+    done = submit(profile, PROPERTIES)
     assert done.returncode == 2 and str(file) in done.stderr and said in done.stderr
     assert len(done.stderr.splitlines()) == 1 and not (profile.parents[2] / "given").exists()
 
 
+def test_a_job_without_a_resource_is_refused_in_a_sentence_of_its_own(profile):
+    done = submit(profile, {**PROPERTIES, "resources": {"mem_mb": 1}})
+    assert done.returncode == 2 and not (profile.parents[2] / "given").exists()
+    said = "a job has no 'runtime'; name it in default-resources"
+    assert done.stderr == f"{profile / 'config.yaml'}: {said}\n"
+
+
 def test_a_job_that_the_cluster_refuses_is_not_taken_for_submitted(profile):
     kubectl(profile.parents[2], "echo forbidden >&2; exit 3")
-    script = profile.parents[2] / "script.sh"
-    script.write_text(f"# properties = {json.dumps(PROPERTIES)}\n", encoding="utf-8")
-    done = run(profile, "submit", str(script))
+    done = submit(profile, PROPERTIES)
     assert (done.returncode, done.stdout, done.stderr) == (3, "", "forbidden\n")
 
 
