@@ -49,6 +49,7 @@ for item in PLAN.items.values():
 
 
 onstart:
+    refuse_folder()
     note_holder(Path.cwd())
     restore_world()
     wake_for_jobs_only()

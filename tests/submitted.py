@@ -1,5 +1,7 @@
 """A small study that is submitted to a scheduler, and what is seen of it from outside."""
 
+import os
+import signal
 import subprocess
 import time
 from collections.abc import Callable
@@ -18,15 +20,27 @@ class Submitted:
 
     def __init__(self, folder: Path, environment: dict[str, str], *words: str) -> None:
         self.folder = folder
+        self.environment = environment
         self.log = (folder / "run.log").open("w+")
+        self.start(*words)
+
+    def start(self, *words: str) -> None:
+        """Start the study; again, where it was killed."""
         self.process = subprocess.Popen(
             words,
-            cwd=folder,
-            env=environment,
+            cwd=self.folder,
+            env=self.environment,
             stdout=self.log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+
+    def kill(self) -> None:
+        """Kill what was started, and leave what it submitted."""
+        started = psutil.Process(self.process.pid).children(recursive=True)
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        psutil.wait_procs(started)
 
     def jobs(self) -> Any:
         """Return what the scheduler has of the study, as a failure tells it."""

@@ -9,16 +9,23 @@ import json
 import os
 import shutil
 import socket
+import subprocess
+import time
 from pathlib import Path
 from typing import IO
 
 from replicse.errors import BadInput
 from replicse.files import write_json
 from replicse.forking import JOB, SERVER
+from replicse.slurm import end_jobs_left
 
 LOCKS, HOLDER = Path(".snakemake", "locks"), Path(".snakemake", "replicse-holder.json")
 STUDY = Path(".snakemake", "replicse-study.lock")
 WORKERS = (b"snakemake", b"replicse")
+# States of a process that is none any more.
+ENDED = ("Z", "X")
+# Seconds within which a job's processes on this machine end, once its scheduler says that it has.
+LINGER = 60.0
 REMEDY = "wait for it or end it, then start again"
 
 
@@ -44,19 +51,40 @@ def note_holder(folder: Path) -> None:
     )
 
 
-def unlock_if_stale(folder: Path) -> bool:
-    """Remove the lock of a folder whose holder has ended; return whether there was one.
+def free(folder: Path) -> list[str]:
+    """End what a killed study left at work in a folder and remove its lock; return what was done, a sentence each.
 
     Raises BadInput where a process still works there, or where this machine cannot know: the holder is another's.
     """
-    locks = folder / LOCKS
-    if not locks.is_dir() or not any(locks.iterdir()):
-        return False
+    locks, done = folder / LOCKS, []
+    locked = locks.is_dir() and any(locks.iterdir())
+    if locked:
+        refuse_living_holder(folder)
+    # Jobs of a scheduler are behind no process here, and behind a lock that a person removed.
+    jobs: list[str] = []
+    try:
+        if jobs := end_jobs_left(folder):
+            done.append(f"ended the Slurm jobs {', '.join(jobs)} of a study that no longer runs")
+    except (OSError, subprocess.SubprocessError) as error:
+        done.append(f"Slurm was not asked for jobs that a killed study left, for it does not answer: {error}")
+    end = time.monotonic() + (LINGER if jobs else 0)
+    while time.monotonic() < end and at_work(folder):
+        time.sleep(0.5)
+    if locked:
+        for other, words in at_work(folder):
+            raise BadInput(f"{folder}: process {other} still works there ({words[:80]}); {REMEDY}")
+        shutil.rmtree(locks)
+        done.append("removed the lock of a Snakemake that no longer runs")
+    return done
+
+
+def refuse_living_holder(folder: Path) -> None:
+    """Raise BadInput where the process that noted itself beside the lock lives, or is another machine's."""
     try:
         holder = json.loads((folder / HOLDER).read_bytes())
         host, pid, start = holder["host"], int(holder["pid"]), holder["start"]
     except (OSError, ValueError, KeyError, TypeError):
-        host, pid, start = socket.gethostname(), 0, None
+        return
     if host != socket.gethostname():
         raise BadInput(
             f"{folder}: a study of the machine {host} (process {pid}) holds it; {REMEDY}, or"
@@ -65,17 +93,17 @@ def unlock_if_stale(folder: Path) -> bool:
     # A process that was started at another time has only inherited the number.
     if pid and _start(pid) is not None and _start(pid) == start:
         raise BadInput(f"{folder}: process {pid} runs a study there; {REMEDY}")
-    for other, words in at_work(folder):
-        raise BadInput(f"{folder}: process {other} still works there ({words[:80]}); {REMEDY}")
-    shutil.rmtree(locks)
-    return True
 
 
 def _start(pid: int) -> str | None:
-    """Return when a process started, as the boot and the ticks since it; None where there is no such process."""
+    """Return when a process started, as the boot and the ticks since it; None where there is none, or it has ended.
+
+    One that was killed has an entry until its parent has heard of it, in a container often for ever.
+    """
     try:
-        ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-        return f"{Path('/proc/sys/kernel/random/boot_id').read_text().strip()} {ticks}"
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return None if fields[0] in ENDED else f"{boot} {fields[19]}"
     except (OSError, IndexError):
         return None
 

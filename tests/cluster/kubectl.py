@@ -1,9 +1,9 @@
 """A stand-in for kubectl and the cluster behind it: a pod is a process group of this machine.
 
-It knows what the profile says: `create -f -`, `get job NAME -o jsonpath=...` and `delete job NAME...`, holds the pods
-to their limits of time and memory as a node does, and gives them nothing of the environment but what the manifest
-names. `REPLICSE_TEST_CLUSTER` is the folder in which it keeps a cluster: manifests, and how their pods ended. A file
-`away` in it means that the cluster does not answer.
+It knows what the profile says: `create -f -`, `get job NAME -o jsonpath=...`, `get job,pod -l LABEL -o jsonpath=...`
+and `delete` of jobs and pods. It holds the pods to their limits of time and memory as a node does, and gives them
+nothing of the environment but what the manifest names. `REPLICSE_TEST_CLUSTER` is the folder in which it keeps a
+cluster: manifests, and how their pods ended. A file `away` in it means that the cluster does not answer.
 """
 
 import contextlib
@@ -19,10 +19,12 @@ import psutil
 import yaml
 
 HOME = Path(os.environ["REPLICSE_TEST_CLUSTER"])
-# What a shell gives back for a process that a signal ended.
-TERMINATED, KILLED = 128 + signal.SIGTERM, 128 + signal.SIGKILL
-# The one address that the profile asks for.
+# What the profile asks of one job, and of all that is at some work.
 CONDITIONS = 'jsonpath={.metadata.name}{range .status.conditions[?(@.status=="True")]} {.type}{end} '
+STATES = (
+    "jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.annotations.replicse/files} {.status.phase}"
+    '{range .status.conditions[?(@.status=="True")]} {.type}{end}{"\\n"}{end}'
+)
 
 
 def create() -> None:
@@ -47,11 +49,30 @@ def get(name: str, *words: str) -> None:
     )
 
 
-def delete(*names: str) -> None:
-    """Have the pods of jobs end, and forget the jobs."""
+def states(label: str, *words: str) -> None:
+    """Print kinds, names, files and states of the jobs and pods that have a label; a pod may outlive its job."""
+    assert words == ("-o", STATES), words
+    key, _, value = label.partition("=")
+    for file in sorted(file for kind in ("json", "deleted") for file in HOME.glob(f"replicse-*.{kind}")):
+        job, ended = json.loads(file.read_text()), file.with_suffix(".ended")
+        how = int(ended.read_text()) if ended.exists() else None
+        said = {None: ("", "Running Ready"), 0: ("Complete", "Succeeded")}.get(how, ("Failed", "Failed"))
+        for kind, metadata in zip(
+            ("Job", "Pod"), (job["metadata"], job["spec"]["template"]["metadata"]), strict=True
+        ):
+            if metadata["labels"][key] == value and (kind == "Pod" or file.suffix == ".json"):
+                print(f"{kind}/{file.stem}", metadata["annotations"]["replicse/files"], said[kind == "Pod"])
+
+
+def delete(*words: str) -> None:
+    """Have the pods of jobs end, forget the jobs, and wait for the pods where it is told to."""
+    assert "--cascade=foreground" in words or "--wait=false" not in words, words
+    names = {word.rpartition("/")[2] for word in words if not word.startswith("--")} - {"job"}
     for name in names:
-        if not name.startswith("--"):
+        with contextlib.suppress(FileNotFoundError):
             (HOME / f"{name}.json").rename(HOME / f"{name}.deleted")
+    while "--wait=false" not in words and not all((HOME / f"{name}.ended").exists() for name in names):
+        time.sleep(0.1)
 
 
 def pod(name: str) -> None:
@@ -80,7 +101,8 @@ def pod(name: str) -> None:
         ) > memory:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-    (HOME / f"{name}.ended").write_text(str(process.returncode))
+    (HOME / f"{name}.new").write_text(str(process.returncode))
+    (HOME / f"{name}.new").rename(HOME / f"{name}.ended")
 
 
 def used(process: subprocess.Popen) -> int:
@@ -103,7 +125,9 @@ def main() -> int:
             create()
         case ["get", "job", name, *words]:
             get(name, *words)
-        case ["delete", "job", *words]:
+        case ["get", "job,pod", "-l", label, *words]:
+            states(label, *words)
+        case ["delete", *words]:
             delete(*words)
         case ["pod", name]:
             pod(name)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -80,10 +81,28 @@ class OfKubernetes(Submitted):
         """Return how the jobs whose names hold a word ended, in the order of submission."""
         return [ended for name, ended in self.jobs().items() if word in name]
 
+    def times(self):
+        """Return work: when each of the pods at it began and ended, in the order of their beginning."""
+        found = {}
+        for manifest in (
+            file for kind in ("json", "deleted") for file in self.cluster.glob(f"replicse-*.{kind}")
+        ):
+            times = (manifest.stat().st_mtime, manifest.with_suffix(".ended").stat().st_mtime)
+            found.setdefault(
+                json.loads(manifest.read_text())["metadata"]["labels"]["replicse/work"], []
+            ).append(times)
+        return {work: sorted(times) for work, times in found.items()}
+
     def delete(self, name):
         """Delete a job, as who drains a node does."""
-        words = [self.cluster / "kubectl", "delete", "job", name]
-        subprocess.run(words, env=environment(self.folder, self.cluster), check=True)
+        words = [self.cluster / "kubectl", "delete", "job", "--cascade=foreground", "--wait=false", name]
+        subprocess.run(words, env=self.environment, check=True)
+
+
+def never_two_at_once(times):
+    """Return whether of the pods at one work, of which there were several, each began behind the end of the other."""
+    gaps = [then - ended for several in times.values() for (_, ended), (then, _) in pairwise(several)]
+    return bool(gaps) and min(gaps) >= 0
 
 
 def test_a_study_of_pods_ends_with_equal_results_behind_all_that_a_cluster_does_to_them(
@@ -102,6 +121,7 @@ def test_a_study_of_pods_ends_with_equal_results_behind_all_that_a_cluster_does_
         study.wait(lambda: "Unable to connect" in study.said(), "a question without an answer")
         (cluster / "away").unlink()
         assert study.end() == local
+        times = study.times()
         ends = {word: study.ends(word) for word in ("tokenizer", "store", "run-mlm", "run-infonce", "report")}
     assert len(ends["tokenizer"]) == 2 and ends["tokenizer"][1] == 0
     assert ends["store"] == [-signal.SIGKILL, 0]
@@ -110,9 +130,10 @@ def test_a_study_of_pods_ends_with_equal_results_behind_all_that_a_cluster_does_
     manifests = [json.loads(file.read_text()) for file in cluster.glob("replicse-*.json")]
     assert manifests and "secret" not in str(manifests)
     assert "REPLICSE_GPU_SLOTS" not in str(manifests), "a pod has its GPUs for itself"
+    assert never_two_at_once(times)
 
 
-def test_a_start_behind_a_kill_of_snakemake_ends_with_equal_results_beside_the_pods_that_it_left(
+def test_a_start_behind_a_kill_of_snakemake_ends_the_pods_that_it_left_where_it_needs_their_work(
     cluster, local, folder
 ):
     """Who starts again sees no process of the pods, only the lock: here they are seen, so Snakemake is asked itself.
@@ -123,15 +144,15 @@ def test_a_start_behind_a_kill_of_snakemake_ends_with_equal_results_beside_the_p
     snakemake = (sys.executable, "-m", "snakemake")
     with OfKubernetes(folder, cluster, *small_study.command(*PROFILE, "--")) as study:
         name = study.wait(lambda: study.running("run-infonce"), "a running run")
-        os.killpg(study.process.pid, signal.SIGKILL)
-        study.process.wait()
-        own = environment(folder, cluster)
-        subprocess.run([*snakemake, "--unlock"], cwd=folder, env=own, check=True, capture_output=True)
-        with OfKubernetes(folder, cluster, *snakemake, *PROFILE, *gpus) as again:
-            assert again.end() == local
-            assert again.jobs()[name] == 0, "it went on"
-            begun = {file.stem: limits(file)["nvidia.com/gpu"] for file in cluster.glob("replicse-*.json")}
+        study.kill()
+        subprocess.run(
+            [*snakemake, "--unlock"], cwd=folder, env=study.environment, check=True, capture_output=True
+        )
+        study.start(*snakemake, *PROFILE, *ASKING, *gpus)
+        assert study.end() == local
+        begun = {file.stem: limits(file)["nvidia.com/gpu"] for file in cluster.glob("replicse-*.json")}
+        times = study.times()
+    assert (cluster / f"{name}.deleted").exists(), "it was ended for the one that was started in its place"
     assert {gpus for job, gpus in begun.items() if "report" in job} == {"0"}
-    assert {gpus for job, gpus in begun.items() if "run-infonce" in job} == {"0", "1"}, (
-        "before and behind the kill"
-    )
+    assert "1" in {gpus for job, gpus in begun.items() if "run-infonce" in job}
+    assert never_two_at_once(times)

@@ -72,7 +72,8 @@ class OfSlurm(Submitted):
         }
         self.before = max(self.jobs(), default=0)
         chosen = small_study.command("--profile", f"workflow/profiles/{profile}", "--")
-        super().__init__(folder, self.environment, *chosen, *ASKING, *words)
+        self.words = [*chosen, *ASKING, *words]
+        super().__init__(folder, self.environment, *self.words)
 
     def ask(self, *words):
         done = subprocess.run(words, env=self.environment, capture_output=True, text=True, check=True)
@@ -89,25 +90,42 @@ class OfSlurm(Submitted):
         found = [number for number, job in self.jobs().items() if job[0] == "RUNNING" and word in job[1]]
         return found[0] if found else None
 
+    def waiting(self):
+        """Return the numbers of the jobs that run or wait to."""
+        return sorted(number for number, job in self.jobs().items() if job[0] in ("RUNNING", "PENDING"))
+
     def states(self, word):
         """Return the states of all jobs whose comment holds a word, in the order of submission."""
         return [job[0] for _, job in sorted(self.jobs().items()) if word in job[1]]
 
 
-def test_a_study_through_the_profile_of_gpus_equals_a_local_one(cluster, local, path, tmp_path):
+def test_a_study_through_the_profile_of_gpus_equals_a_local_one_also_behind_a_kill_of_snakemake(
+    cluster, local, path, tmp_path
+):
     """At micro no rule asks for a GPU, so here the command line does, as the rules do at other scales.
 
-    What it sets stands in place of all that the profile sets, the partition included.
+    What it sets stands in place of all that the profile sets, the partition included. The jobs that go on behind the
+    kill are ended by the next start: two that make the same files would remove them from each other.
     """
     asked = [f"{rule}:{what}" for rule in ("train", "evaluate") for what in ("gpu=1", "slurm_partition=gpu")]
-    with OfSlurm(tmp_path, cluster, path, "slurm-gpu", "--set-resources", *asked) as study:
+    folder = tmp_path / "a {study}"
+    with OfSlurm(folder, cluster, path, "slurm-gpu", "--set-resources", *asked) as study:
+        study.wait(lambda: study.running("infonce-"), "a running run")
+        study.kill()
+        left = study.waiting()
+        study.start(*study.words)
         assert study.end() == local
         jobs = study.jobs()
-    assert len(jobs) == 9 and {job[0] for job in jobs.values()} == {FINISHED}
-    runs = [job for job in jobs.values() if job[1].startswith("rule_run-")]
+        assert (
+            f"ended the Slurm jobs {', '.join(map(str, left))} of a study that no longer runs" in study.said()
+        )
+    assert left and {jobs[number][0] for number in left} == {"CANCELLED"}
+    whole = [job for number, job in jobs.items() if number not in left]
+    assert len(whole) == 9 and {job[0] for job in whole} == {FINISHED}
+    runs = [job for job in whole if job[1].startswith("rule_run-")]
     assert len(runs) == small_study.RUNS, "a run is trained and evaluated in one allocation"
     assert {job[2:] for job in runs} == {("gpu", "gres:gpu:1")}
-    assert {job[2:] for job in jobs.values() if job not in runs} == {("cpu", "N/A")}
+    assert {job[2:] for job in whole if job not in runs} == {("cpu", "N/A")}
 
 
 def test_a_study_ends_with_equal_results_behind_all_that_a_scheduler_does_to_jobs(

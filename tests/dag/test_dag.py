@@ -16,7 +16,7 @@ import yaml
 from places import ROOT
 
 from replicse.errors import BadInput
-from replicse.locks import unlock_if_stale
+from replicse.locks import free
 from replicse.study.paper.config import read_config
 from replicse.study.plan.jobs import Jobs
 from replicse.study.plan.planner import load_plan
@@ -180,6 +180,20 @@ def test_a_checkout_may_stand_in_a_folder_of_any_name(checkout, tmp_path_factory
     assert jobs(again())["data"] == 1
 
 
+@pytest.mark.parametrize(("name", "found"), [("dol$(touch X)x", "'$'"), ("it's `touch X`", '"\'"')])
+def test_a_folder_that_the_executors_of_schedulers_cannot_quote_is_refused(
+    checkout, tmp_path_factory, name, found
+):
+    """Slurm's executor ran `touch X` of both: of the first when it submitted, of the second on the node."""
+    folder = tmp_path_factory.mktemp("any") / name
+    checkout.rename(folder)
+    words = ["--executor", "cluster-generic", "--cluster-generic-submit-cmd", "true", "--jobs", "1"]
+    done = snakemake(folder, *words, "results/micro/data.json")
+    assert done.returncode == 1 and not list(folder.parent.rglob("X"))
+    said = f"{folder}: the executors of schedulers cannot quote "
+    assert said in done.stderr and found in done.stderr.partition(said)[2]
+
+
 def test_a_kill_leaves_no_lock_and_a_lost_file_no_gap(checkout):
     """After a kill every start failed until a person unlocked; a deleted file of the embedded world never came back."""
     words = [str(SNAKEMAKE), "--cores", "1", "results/micro/data.json"]
@@ -201,11 +215,11 @@ def test_a_kill_leaves_no_lock_and_a_lost_file_no_gap(checkout):
         time.sleep(0.1)
     assert {file: file.read_bytes() for file in before} == before
     with pytest.raises(BadInput, match=f"process {waiting.pid} runs a study there; wait for it"):
-        unlock_if_stale(checkout)
+        free(checkout)
     os.killpg(waiting.pid, signal.SIGKILL)
     waiting.wait()
     assert "LockException" in snakemake(checkout, "waited").stderr
-    assert unlock_if_stale(checkout) and not unlock_if_stale(checkout)
+    assert free(checkout) and not free(checkout)
     assert snakemake(checkout, "waited").returncode == 0
 
 

@@ -1,5 +1,6 @@
 """What the profile of Kubernetes asks a cluster for, and how it reads what the cluster says."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -89,7 +90,7 @@ def test_a_manifest_asks_for_what_the_rule_does(profile):
     }
     assert pod["activeDeadlineSeconds"] == 480 * 60
     assert container["command"][-1] == str(profile.parents[2] / "a script.sh")
-    assert manifest["metadata"]["annotations"] == {"replicse/job": "train infonce-s0-950fce40abab"}
+    assert manifest["metadata"]["annotations"]["replicse/job"] == "train infonce-s0-950fce40abab"
 
 
 def test_two_jobs_of_one_kind_have_two_names_and_a_group_has_the_name_of_its_run(profile):
@@ -167,4 +168,78 @@ def test_what_a_cluster_says_of_a_job_is_read_as_what_it_means(profile, does, st
 def test_cancelling_names_all_jobs_at_once(profile):
     kubectl(profile.parents[2], f'echo "$@" > "{profile.parents[2]}/given"')
     assert run(profile, "cancel", "a", "b").returncode == 0
-    assert (profile.parents[2] / "given").read_text() == "delete job --ignore-not-found --wait=false a b\n"
+    assert (
+        profile.parents[2] / "given"
+    ).read_text() == "delete job --ignore-not-found --cascade=foreground --wait=false a b\n"
+
+
+KUBECTL = """\
+printf '%s\\n' "$*" >> "{home}/asked"
+case "$*" in
+get\\ job,pod*) printf '{said}' ;;
+delete*) exit {ends} ;;
+create*) cat > "{home}/given" ;;
+esac"""
+
+
+def asked(profile, said, ends=0, **properties):
+    """Submit beside a cluster that says something of the pods at the same work; return what was said and asked."""
+    home = profile.parents[2]
+    (home / "asked").unlink(missing_ok=True)
+    kubectl(home, KUBECTL.format(home=home, said=said, ends=ends))
+    done = submit(profile, {**PROPERTIES, "output": ["a"], **properties})
+    assert done.returncode == 0 and done.stdout.startswith("replicse-train-")
+    return done.stderr, (home / "asked").read_text(encoding="utf-8").splitlines()
+
+
+A = hashlib.sha256(json.dumps(["a"]).encode()).hexdigest()[:16]
+
+
+@pytest.mark.parametrize(
+    ("said", "ended"),
+    [
+        ("", ""),
+        (
+            rf"Job/a {A}  SuccessCriteriaMet Complete\nPod/a-x {A} Succeeded\nJob/b {A}  FailureTarget Failed\n",
+            "",
+        ),
+        (
+            rf"Pod/b-x {A} Failed\nJob/c {A} \nPod/c-x {A} Running Ready\nPod/d-x {A} Pending\n",
+            "job/c pod/c-x pod/d-x",
+        ),
+        (r"Job/e 0123456789abcdef \nPod/e-x 0123456789abcdef Running Ready\n", ""),
+        (rf"Job/f 0123456789abcdef,{A} \nJob/g unknown Suspended\n", "job/f job/g"),
+    ],
+)
+def test_pods_that_make_the_same_files_are_ended_before_another_begins(profile, said, ended):
+    """Of one run, whose evaluations may be at work side by side, they are known by the files."""
+    _, words = asked(profile, said)
+    deletes = [f"delete --ignore-not-found --cascade=foreground --timeout=300s {ended}"] if ended else []
+    assert words[1:] == [*deletes, "create -f -"]
+
+
+def test_a_job_of_too_many_files_to_name_ends_all_of_its_run(profile):
+    _, words = asked(profile, r"Job/e 0123456789abcdef \n", output=None)
+    assert words[1].endswith("--timeout=300s job/e")
+
+
+def test_a_pod_that_does_not_end_is_told_of(profile):
+    said, words = asked(profile, rf"Pod/c-x {A} Running\n", ends=1)
+    assert said == "pod/c-x: of an earlier start, and not gone; the job starts beside it\n"
+    assert words[-1] == "create -f -"
+
+
+def test_jobs_of_one_run_in_one_folder_are_asked_after_together(profile):
+    def work(**properties):
+        _, manifest = submitted(profile, {**PROPERTIES, **properties})
+        kubernetes_validate.validate(manifest, "1.31", strict=True)
+        inner = manifest["spec"]["template"]["metadata"]
+        for kind, key in (("labels", "replicse/work"), ("annotations", "replicse/files")):
+            assert manifest["metadata"][kind][key] == inner[kind][key]
+        return inner["labels"]["replicse/work"], inner["annotations"]["replicse/files"]
+
+    group = {"rule": None, "wildcards": {}}
+    assert work(output=["a"])[1] == A
+    assert work(output=["b", "a"], jobid=9) == work(output=["a", "b"])
+    assert work(output=["a"])[0] == work(output=["b"])[0] != work(output=["a"], wildcards={"run": "other"})[0]
+    assert work(**group, groupid="run-x")[0] != work(**group, groupid="run-y")[0]

@@ -164,13 +164,13 @@ def locked(tmp_path):
 
 
 def test_a_folder_without_a_lock_is_left_alone(tmp_path):
-    assert not locks.unlock_if_stale(tmp_path)
+    assert not locks.free(tmp_path)
 
 
 def test_a_living_holder_keeps_its_lock(locked):
     locks.note_holder(locked)
     with pytest.raises(BadInput, match=f"process {os.getpid()} runs a study there; wait for it or end it"):
-        locks.unlock_if_stale(locked)
+        locks.free(locked)
     assert (locked / locks.LOCKS).exists()
 
 
@@ -179,14 +179,31 @@ def test_the_lock_of_an_ended_holder_is_removed(locked, change):
     """Also where another process has got its number since."""
     locks.note_holder(locked)
     write_json(locked / locks.HOLDER, {**read_json(locked / locks.HOLDER), **change})
-    assert locks.unlock_if_stale(locked)
+    assert locks.free(locked)
     assert not (locked / locks.LOCKS).exists()
+
+
+def test_a_holder_that_was_killed_holds_nothing_before_its_parent_hears_of_it(locked):
+    noting = "import sys, time; from pathlib import Path; from replicse.locks import note_holder;"
+    noting += "note_holder(Path(sys.argv[1])); time.sleep(60)"
+    holder = subprocess.Popen([sys.executable, "-c", noting, str(locked)])
+    try:
+        while not (locked / locks.HOLDER).exists():
+            time.sleep(0.05)
+        with pytest.raises(BadInput, match=f"process {holder.pid} runs a study there"):
+            locks.free(locked)
+        holder.kill()
+        os.waitid(os.P_PID, holder.pid, os.WEXITED | os.WNOWAIT)
+        assert locks.free(locked)
+    finally:
+        holder.kill()
+        holder.wait()
 
 
 def test_a_holder_on_another_machine_is_not_known_to_have_ended(locked):
     write_json(locked / locks.HOLDER, {"host": "elsewhere", "pid": 1, "start": ""})
     with pytest.raises(BadInput, match=r"of the machine elsewhere \(process 1\) holds it"):
-        locks.unlock_if_stale(locked)
+        locks.free(locked)
 
 
 def test_a_job_that_outlived_its_study_holds_the_folder(locked):
@@ -196,8 +213,8 @@ def test_a_job_that_outlived_its_study_holds_the_folder(locked):
         while not locks.at_work(locked):
             time.sleep(0.05)
         with pytest.raises(BadInput, match=f"process {job.pid} still works there"):
-            locks.unlock_if_stale(locked)
+            locks.free(locked)
     finally:
         job.kill()
         job.wait()
-    assert locks.unlock_if_stale(locked)
+    assert locks.free(locked)

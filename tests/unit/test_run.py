@@ -17,7 +17,7 @@ from replicse.cli import main
 from replicse.commands import run
 from replicse.errors import BadInput
 from replicse.files import write_json
-from replicse.locks import hold, unlock_if_stale
+from replicse.locks import free, hold
 from replicse.progress import heartbeat_of, span
 from replicse.study.paper.config import checked_config
 from replicse.study.paper.papers import load_papers
@@ -174,17 +174,17 @@ def test_a_stale_lock_is_removed_and_a_live_one_is_not(tmp_path, monkeypatch):
     running = subprocess.Popen([sys.executable, str(program)], cwd=tmp_path, stdout=subprocess.PIPE)
     running.stdout.readline()
     with pytest.raises(BadInput, match=f"process {running.pid}"):
-        unlock_if_stale(tmp_path)
+        free(tmp_path)
     running.kill()
     running.wait()
     note = tmp_path / ".snakemake" / "replicse-holder.json"
     write_json(note, {"host": "another", "pid": 1, "start": None})
     with pytest.raises(BadInput, match="machine another"):
-        unlock_if_stale(tmp_path)
+        free(tmp_path)
     note.unlink()
     assert lock.exists()
-    assert unlock_if_stale(tmp_path) and not lock.exists()
-    assert not unlock_if_stale(tmp_path)
+    assert free(tmp_path) and not lock.exists()
+    assert not free(tmp_path)
 
 
 def told(events, terminal=False):

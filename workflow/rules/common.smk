@@ -91,6 +91,16 @@ def wake_for_jobs_only():
         workflow.scheduler.job_rate_limiter = None
 
 
+def refuse_folder():
+    """Refuse a folder that Snakemake's executors of schedulers cannot quote: what looks like a command would run."""
+    folder = str(Path.cwd())
+    found = [repr(each) for each in "$`\"'\\" if each in folder]
+    if found and not workflow.local_exec:
+        raise WorkflowError(
+            f"{folder}: the executors of schedulers cannot quote {' '.join(found)}; use a folder without it in its path"
+        )
+
+
 def share_gpus():
     """Say how many jobs share the GPUs of this machine: each takes a slot of one of them (replicse.devices).
 

@@ -14,7 +14,7 @@ from typing import Any
 from replicse.commands import Action
 from replicse.commands.study import CONFIG, add_study_arguments, by_paper, chosen_config, config_layers
 from replicse.errors import BadInput, nearest
-from replicse.locks import hold, unlock_if_stale
+from replicse.locks import free, hold
 from replicse.study.paper.config import checked_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.tables import Item
@@ -59,8 +59,8 @@ def run_verb(parser: ArgumentParser) -> Action:
         )
         refuse_read_only(config["scale"])
         with nullcontext() if arguments.dry_run else hold(Path.cwd()):
-            if not arguments.dry_run and unlock_if_stale(Path.cwd()):
-                print("removed the lock of a Snakemake that no longer runs", file=sys.stderr)
+            for sentence in [] if arguments.dry_run else free(Path.cwd()):
+                print(sentence, file=sys.stderr)
             done = subprocess.run(
                 [*command[:-1], *arguments.further, "--", *command[-1]], env=environment(), check=False
             )

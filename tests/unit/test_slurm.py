@@ -1,0 +1,106 @@
+"""Jobs that a killed study left with Slurm, which programs of this file play."""
+
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+from replicse import locks, slurm
+from replicse.errors import BadInput
+
+NAME = "replicse_9f0c1c52-4a55-4d1f-9f0e-0123456789ab"
+SQUEUE = '#!/bin/sh\necho "$@" >> {home}/asked\n[ -e {home}/away ] && exit 1\ncat {home}/queue\n'
+SCANCEL = """#!/bin/sh
+echo "$@" >> {home}/cancelled
+for job in "$@"; do grep -v "^$job " {home}/queue > {home}/rest; cp {home}/rest {home}/queue; done
+"""
+
+
+@pytest.fixture
+def cluster(tmp_path, monkeypatch):
+    """The folder of a queue that `squeue` shows and `scancel` shortens."""
+    home = tmp_path / "cluster"
+    home.mkdir()
+    for name, text in (("squeue", SQUEUE), ("scancel", SCANCEL)):
+        (home / name).write_text(text.format(home=home))
+        (home / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{home}:/usr/bin:/bin")
+    (home / "queue").write_text("")
+    return home
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """The folder of a study that has submitted jobs; its name has a space."""
+    folder = tmp_path / "my study"
+    (folder / slurm.LOGS).mkdir(parents=True)
+    return folder
+
+
+def test_jobs_that_a_study_left_are_ended_and_no_others(cluster, folder, tmp_path):
+    others = (
+        f"5 {NAME} {tmp_path}/my\n6 {NAME}x {folder}\n7 replicse_notebook {folder}\n8 {NAME} {folder}/src\n"
+    )
+    (cluster / "queue").write_text(f"12 {NAME} {folder}\n9 {NAME} {folder}\n9 {NAME} {folder}\n{others}")
+    assert locks.free(folder) == ["ended the Slurm jobs 9, 12 of a study that no longer runs"]
+    assert (cluster / "cancelled").read_text() == "9 12\n"
+    assert (cluster / "queue").read_text() == others
+    assert "--me" in (cluster / "asked").read_text()
+    assert locks.free(folder) == []
+
+
+def test_a_link_to_the_folder_is_the_folder(cluster, folder, tmp_path):
+    (tmp_path / "link").symlink_to(folder)
+    (cluster / "queue").write_text(f"3 {NAME} {tmp_path}/link\n")
+    assert slurm.end_jobs_left(folder) == ["3"]
+
+
+def test_jobs_that_do_not_end_are_named(cluster, folder):
+    (cluster / "queue").write_text(f"3 {NAME} {folder}\n")
+    (cluster / "scancel").write_text("#!/bin/sh\n")
+    with pytest.raises(BadInput, match=rf"{re.escape(str(folder))}: the Slurm jobs 3 .* end them"):
+        slurm.end_jobs_left(folder, patience=0)
+
+
+def test_processes_of_an_ended_job_that_are_still_ending_here_are_waited_for(cluster, folder):
+    (folder / locks.LOCKS).mkdir(parents=True)
+    (folder / locks.LOCKS / "0.output.lock").write_text("results/x\n")
+    (folder / "replicse_job.py").write_text("import time; time.sleep(2)")
+    job = subprocess.Popen([sys.executable, "replicse_job.py"], cwd=folder)
+    while not locks.at_work(folder):
+        time.sleep(0.05)
+    (cluster / "queue").write_text(f"3 {NAME} {folder}\n")
+    assert locks.free(folder) == [
+        "ended the Slurm jobs 3 of a study that no longer runs",
+        "removed the lock of a Snakemake that no longer runs",
+    ]
+    assert job.wait(timeout=5) == 0
+
+
+def test_jobs_of_a_study_that_lives_are_left_alone(cluster, folder):
+    (folder / locks.LOCKS).mkdir(parents=True)
+    (folder / locks.LOCKS / "0.output.lock").write_text("results/x\n")
+    locks.note_holder(folder)
+    (cluster / "queue").write_text(f"3 {NAME} {folder}\n")
+    with pytest.raises(BadInput, match="runs a study there"):
+        locks.free(folder)
+    assert not (cluster / "cancelled").exists()
+
+
+def test_a_cluster_that_does_not_answer_is_told(cluster, folder):
+    (cluster / "away").touch()
+    (sentence,) = locks.free(folder)
+    assert sentence.startswith("Slurm was not asked for jobs")
+
+
+def test_a_machine_without_slurm_cannot_ask(folder, monkeypatch):
+    monkeypatch.setenv("PATH", str(folder))
+    (sentence,) = locks.free(folder)
+    assert "squeue" in sentence
+
+
+def test_slurm_is_not_asked_of_a_folder_that_never_submitted(cluster, tmp_path):
+    assert locks.free(tmp_path) == []
+    assert not (cluster / "asked").exists()
