@@ -1,4 +1,4 @@
-"""A small study that is submitted to a scheduler, and what is seen of it from outside."""
+"""A small study, at most places submitted to a scheduler, and what is seen of it from outside."""
 
 import os
 import signal
@@ -43,8 +43,8 @@ class Submitted:
         psutil.wait_procs(started)
 
     def jobs(self) -> Any:
-        """Return what the scheduler has of the study, as a failure tells it."""
-        raise NotImplementedError
+        """Return what a scheduler has of the study, as a failure tells it; nothing where there is none."""
+        return None
 
     def wait(self, wanted: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any:
         """Return the first value of a function that is true, while the study goes on."""

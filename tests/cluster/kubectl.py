@@ -1,12 +1,14 @@
-"""A stand-in for kubectl and the cluster behind it: a pod is a process group of this machine.
+"""A stand-in for kubectl and the cluster behind it: a pod is a process of this machine, and all that it starts.
 
 It knows what the profile says: `create -f -`, `get job NAME -o jsonpath=...`, `get job,pod -l LABEL -o jsonpath=...`
 and `delete` of jobs and pods. It holds the pods to their limits of time and memory as a node does, and gives them
-nothing of the environment but what the manifest names. `REPLICSE_TEST_CLUSTER` is the folder in which it keeps a
+nothing of the environment but what the manifest names; what outlives the first process of one is killed, as with a
+container. `REPLICSE_TEST_CLUSTER` is the folder in which it keeps a
 cluster: manifests, and how their pods ended. A file `away` in it means that the cluster does not answer.
 """
 
 import contextlib
+import ctypes
 import json
 import os
 import signal
@@ -19,6 +21,8 @@ import psutil
 import yaml
 
 HOME = Path(os.environ["REPLICSE_TEST_CLUSTER"])
+# linux/prctl.h
+CHILD_SUBREAPER = 36
 # What the profile asks of one job, and of all that is at some work.
 CONDITIONS = 'jsonpath={.metadata.name}{range .status.conditions[?(@.status=="True")]} {.type}{end} '
 STATES = (
@@ -77,6 +81,8 @@ def delete(*words: str) -> None:
 
 def pod(name: str) -> None:
     """Run the container of a job to its end, or to a limit of it."""
+    # What outlives its parent is a child of this process then, as it is of a container's first one.
+    ctypes.CDLL(None).prctl(CHILD_SUBREAPER, 1)
     manifest = HOME / f"{name}.json"
     spec = json.loads(manifest.read_text())["spec"]["template"]["spec"]
     (container,) = spec["containers"]
@@ -93,25 +99,34 @@ def pod(name: str) -> None:
     end, told = time.monotonic() + spec["activeDeadlineSeconds"], 0.0
     while process.poll() is None:
         time.sleep(0.1)
+        reap_orphans(process.pid)
         if not told and (not manifest.exists() or time.monotonic() > end):
             process.send_signal(signal.SIGTERM)
             told = time.monotonic()
-        if (told and time.monotonic() > told + spec["terminationGracePeriodSeconds"]) or used(
-            process
-        ) > memory:
-            os.killpg(process.pid, signal.SIGKILL)
+        if (told and time.monotonic() > told + spec["terminationGracePeriodSeconds"]) or used() > memory:
+            process.kill()
             process.wait()
+    for each in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            each.kill()
     (HOME / f"{name}.new").write_text(str(process.returncode))
     (HOME / f"{name}.new").rename(HOME / f"{name}.ended")
 
 
-def used(process: subprocess.Popen) -> int:
-    """Return the bytes of memory that a process and all below it hold alone."""
+def reap_orphans(first: int) -> None:
+    """Hear of the ends of processes whose parents have ended; a shell that is the first of a container does."""
+    for each in psutil.Process().children():
+        with contextlib.suppress(psutil.Error, ChildProcessError):
+            if each.pid != first and each.status() == psutil.STATUS_ZOMBIE:
+                os.waitpid(each.pid, 0)
+
+
+def used() -> int:
+    """Return the bytes of memory that the processes of the pod hold alone."""
     total = 0
-    with contextlib.suppress(psutil.Error):
-        for each in psutil.Process(process.pid).children(recursive=True):
-            with contextlib.suppress(psutil.Error):
-                total += each.memory_full_info().uss
+    for each in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            total += each.memory_full_info().uss
     return total
 
 

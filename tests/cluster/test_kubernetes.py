@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import time
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 import small_study
 from submitted import Submitted
 
+RUN = re.compile(r"[a-z]+-s0-[0-9a-f]{12}")
 STAND_IN = Path(__file__).with_name("kubectl.py")
 PROFILE = ("--profile", "workflow/profiles/kubernetes")
 ASKING = ("--seconds-between-status-checks", "2", "--latency-wait", "10")
@@ -34,7 +37,11 @@ def cluster(tmp_path):
 @pytest.fixture
 def folder(tmp_path):
     """A checkout whose profile a site has edited."""
-    folder = small_study.checkout(tmp_path / "study")
+    return edited(small_study.checkout(tmp_path / "study"))
+
+
+def edited(folder):
+    """Edit the profile of a checkout as a site does; return the folder."""
     manifest = folder / "workflow/profiles/kubernetes/job.yaml"
     text = manifest.read_text(encoding="utf-8")
     manifest.write_text(text.replace("IMAGE", "replicse:1").replace("CLAIM", "study"), encoding="utf-8")
@@ -76,6 +83,15 @@ class OfKubernetes(Submitted):
     def running(self, word):
         """Return the name of a job that runs, whose name holds a word."""
         return next((name for name, ended in self.jobs().items() if ended is None and word in name), None)
+
+    def training(self, word):
+        """Return the name of a job that trains a run whose name holds a word, and its process; None before."""
+        for process in self.processes("train"):
+            run = next(each for each in map(os.path.basename, process.cmdline()) if RUN.fullmatch(each))
+            name = self.running(run)
+            if name and word in run:
+                return name, process
+        return None
 
     def ends(self, word):
         """Return how the jobs whose names hold a word ended, in the order of submission."""
@@ -138,12 +154,20 @@ def test_a_start_behind_a_kill_of_snakemake_ends_the_pods_that_it_left_where_it_
 ):
     """Who starts again sees no process of the pods, only the lock: here they are seen, so Snakemake is asked itself.
 
-    At micro no rule asks for a GPU, so here the command line does, as the rules do at other scales.
+    One of these hangs, and is killed when the time that it has for its end is over. At micro no rule asks for a GPU, so
+    here the command line does, as the rules do at other scales.
     """
+    manifest = folder / "workflow/profiles/kubernetes/job.yaml"
+    text, found = re.subn(
+        "(?<=terminationGracePeriodSeconds: )120", "2", manifest.read_text(encoding="utf-8")
+    )
+    assert found == 1
+    manifest.write_text(text, encoding="utf-8")
     gpus = ("--set-resources", *(f"{rule}:gpu=1" for rule in ("train", "evaluate")))
     snakemake = (sys.executable, "-m", "snakemake")
     with OfKubernetes(folder, cluster, *small_study.command(*PROFILE, "--")) as study:
-        name = study.wait(lambda: study.running("run-infonce"), "a running run")
+        name, process = study.wait(lambda: study.training("infonce"), "a run that trains")
+        process.send_signal(signal.SIGSTOP)
         study.kill()
         subprocess.run(
             [*snakemake, "--unlock"], cwd=folder, env=study.environment, check=True, capture_output=True
@@ -153,6 +177,25 @@ def test_a_start_behind_a_kill_of_snakemake_ends_the_pods_that_it_left_where_it_
         begun = {file.stem: limits(file)["nvidia.com/gpu"] for file in cluster.glob("replicse-*.json")}
         times = study.times()
     assert (cluster / f"{name}.deleted").exists(), "it was ended for the one that was started in its place"
+    assert (cluster / f"{name}.ended").read_text() == str(-signal.SIGKILL)
     assert {gpus for job, gpus in begun.items() if "report" in job} == {"0"}
     assert "1" in {gpus for job, gpus in begun.items() if "run-infonce" in job}
     assert never_two_at_once(times)
+
+
+def test_a_training_that_is_told_to_end_saves_its_state_before_its_pod_ends(cluster, tmp_path):
+    """It is held for longer than all around it needs to end, which once took the container with it."""
+    folder = edited(small_study.checkout(tmp_path / "study", pretraining=4000))
+    with OfKubernetes(folder, cluster, *small_study.command(*PROFILE, "--")) as study:
+        name, process = study.wait(lambda: study.training("mlm"), "a backbone that trains")
+        log, state = (folder / place for place in ("logs/micro/train", "results/micro/state"))
+        study.wait(lambda: any("step=" in file.read_text() for file in log.glob("mlm-*.log")), "a step")
+        process.send_signal(signal.SIGSTOP)
+        assert not list(state.rglob("*.pt"))
+        study.delete(name)
+        time.sleep(3)
+        assert not (cluster / f"{name}.ended").exists()
+        process.send_signal(signal.SIGCONT)
+        study.wait((cluster / f"{name}.ended").exists, "the end of the pod")
+        assert len(list(state.rglob("state-*.pt"))) == 1
+        assert not process.is_running()

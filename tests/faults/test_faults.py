@@ -5,13 +5,17 @@ The random kills here are sixty; `benchmarks/kills.py` does any number of them.
 
 import os
 import random
+import signal
 import subprocess
+import sys
+import time
 from contextlib import contextmanager
 from shutil import which
 
 import pytest
 import small_study
 from random_kills import REFUSED, REMEDY, STAGES, Kills, side_by_side
+from submitted import Submitted
 
 KILLS = 62
 
@@ -32,6 +36,27 @@ def test_kills_at_random_moments_of_every_stage_change_no_number(undisturbed, tm
     by_stage = {stage: sum(n for (of, _), n in killed.items() if of == stage) for stage in STAGES}
     assert min(by_stage.values()) >= 3, by_stage
     assert counts["locks removed"], "no kill left a lock"
+
+
+def test_snakemake_that_is_told_to_end_with_all_it_started_waits_until_a_training_has_saved_its_state(
+    tmp_path,
+):
+    """As Slurm tells a job whose time is over; the training is held for longer than a shell around it would live."""
+    folder = small_study.checkout(tmp_path, pretraining=4000)
+    log, state = (folder / place for place in ("logs/micro/train", "results/micro/state"))
+    # Without hooks no process serves the jobs, as in a job of a scheduler.
+    words = (sys.executable, "-m", "snakemake", "--cores", "2", "--no-hooks", "simcse_table3")
+    with Submitted(folder, small_study.environment(folder), *words) as study:
+        (process,) = study.wait(lambda: study.processes("train"), "a training")
+        study.wait(lambda: any("step=" in file.read_text() for file in log.glob("mlm-*.log")), "a step")
+        process.send_signal(signal.SIGSTOP)
+        assert not list(state.rglob("*.pt"))
+        os.killpg(study.process.pid, signal.SIGTERM)
+        time.sleep(3)
+        assert study.process.poll() is None
+        process.send_signal(signal.SIGCONT)
+        assert study.process.wait(timeout=60) != 0
+        assert len(list(state.rglob("state-*.pt"))) == 1
 
 
 @contextmanager

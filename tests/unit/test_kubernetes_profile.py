@@ -208,7 +208,7 @@ A = hashlib.sha256(json.dumps(["a"]).encode()).hexdigest()[:16]
             "job/c pod/c-x pod/d-x",
         ),
         (r"Job/e 0123456789abcdef \nPod/e-x 0123456789abcdef Running Ready\n", ""),
-        (rf"Job/f 0123456789abcdef,{A} \nJob/g unknown Suspended\n", "job/f job/g"),
+        (rf"Job/f 0123456789abcdef,{A} \nJob/g  Suspended\n", "job/f job/g"),
     ],
 )
 def test_pods_that_make_the_same_files_are_ended_before_another_begins(profile, said, ended):

@@ -30,6 +30,7 @@ rule train:
         job=train_job,
         folder=PATHS.run("{run}"),
         state=PATHS.state("{run}"),
+    # Who is told to end tells a shell too, which would end before the training has saved its state.
     shell:
-        "python -m replicse train --job {params.job:q} --data {input.data} --state {params.state} --out {params.folder}"
+        "exec python -m replicse train --job {params.job:q} --data {input.data} --state {params.state} --out {params.folder}"
         " --threads {threads} --processes {resources.gpu} --chunk {resources.chunk} > {log} 2>&1"
