@@ -111,6 +111,9 @@ def test_a_study_through_the_profile_of_gpus_equals_a_local_one_also_behind_a_ki
     folder = tmp_path / "a {study}"
     with OfSlurm(folder, cluster, path, "slurm-gpu", "--set-resources", *asked) as study:
         study.wait(lambda: study.running("infonce-"), "a running run")
+        # It hangs, so that it is at work when the study is started again.
+        (process,) = study.wait(lambda: study.processes("train"), "the process of the run")
+        process.send_signal(signal.SIGSTOP)
         study.kill()
         left = study.waiting()
         study.start(*study.words)
