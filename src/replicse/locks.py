@@ -59,7 +59,7 @@ def free(folder: Path) -> list[str]:
     locks, done = folder / LOCKS, []
     locked = locks.is_dir() and any(locks.iterdir())
     if locked:
-        refuse_living_holder(folder)
+        _refuse_living_holder(folder)
     # Jobs of a scheduler are behind no process here, and behind a lock that a person removed.
     jobs: list[str] = []
     try:
@@ -78,7 +78,7 @@ def free(folder: Path) -> list[str]:
     return done
 
 
-def refuse_living_holder(folder: Path) -> None:
+def _refuse_living_holder(folder: Path) -> None:
     """Raise BadInput where the process that noted itself beside the lock lives, or is another machine's."""
     try:
         holder = json.loads((folder / HOLDER).read_bytes())
@@ -91,7 +91,7 @@ def refuse_living_holder(folder: Path) -> None:
             " `snakemake --unlock` if it has ended"
         )
     # A process that was started at another time has only inherited the number.
-    if pid and _start(pid) is not None and _start(pid) == start:
+    if start is not None and _start(pid) == start:
         raise BadInput(f"{folder}: process {pid} runs a study there; {REMEDY}")
 
 

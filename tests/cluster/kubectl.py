@@ -3,8 +3,8 @@
 It knows what the profile says: `create -f -`, `get job NAME -o jsonpath=...`, `get job,pod -l LABEL -o jsonpath=...`
 and `delete` of jobs and pods. It holds the pods to their limits of time and memory as a node does, and gives them
 nothing of the environment but what the manifest names; what outlives the first process of one is killed, as with a
-container. `REPLICSE_TEST_CLUSTER` is the folder in which it keeps a
-cluster: manifests, and how their pods ended. A file `away` in it means that the cluster does not answer.
+container. `REPLICSE_TEST_CLUSTER` is the folder in which it keeps a cluster: manifests, and how their pods ended. A
+file `away` in it means that the cluster does not answer.
 """
 
 import contextlib

@@ -57,6 +57,13 @@ def test_a_link_to_the_folder_is_the_folder(cluster, folder, tmp_path):
     assert slurm.end_jobs_left(folder) == ["3"]
 
 
+def test_a_job_that_ends_by_itself_meanwhile_leaves_the_others_waited_for(cluster, folder):
+    """`scancel` fails then, of a job that Slurm has forgotten."""
+    (cluster / "queue").write_text(f"3 {NAME} {folder}\n4 {NAME} {folder}\n")
+    (cluster / "scancel").write_text(SCANCEL.format(home=cluster) + "exit 1\n")
+    assert locks.free(folder) == ["ended the Slurm jobs 3, 4 of a study that no longer runs"]
+
+
 def test_jobs_that_do_not_end_are_named(cluster, folder):
     (cluster / "queue").write_text(f"3 {NAME} {folder}\n")
     (cluster / "scancel").write_text("#!/bin/sh\n")
