@@ -2,7 +2,7 @@
 
 import sys
 from argparse import Namespace
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from replicse.commands.study import chosen_config, chosen_plan, study_file
@@ -47,16 +47,13 @@ def shown_study(arguments: Namespace, only: str = "") -> Shown:
     name = _committed_like(own.plan, only)
     if not name:
         return own
-    what = only or "the study"
-    return _kept(
-        arguments,
-        name,
-        only,
-        f"{own.folder} has no evaluation of {what}; the committed study {name} is shown",
-    )
+    shown = _kept(arguments, name, only)
+    what = f"{own.folder} has no evaluation of {only or 'the study'}"
+    return replace(shown, notice=f"{what}; shown is the committed study {name} ({shown.folder})")
 
 
 def _own(arguments: Namespace, only: str) -> Shown:
+    """Return the study that is asked for, whether or not anything of it is there."""
     if arguments.study:
         file = study_file(arguments.study)
         names = [
@@ -71,25 +68,25 @@ def _own(arguments: Namespace, only: str) -> Shown:
             )
         return _kept(arguments, names[0], only)
     values, file = chosen_config(arguments)
-    record = Path(Paths(str(values.get("scale"))).config)
     chosen = checked_config(values, file)
+    record = Path(Paths(chosen.scale).config)
     if not arguments.config and record.is_file():
         made = read_config([record], seeds=arguments.seeds)
         config = checked_config(made, str(record))
         if not only or config.holds(only):
             plan = load_plan(made, arguments.workflow, str(record), only)
             same = config.bearing_on(only) == chosen.bearing_on(only) if only else config == chosen
-            notice = f"as {record} has it, the config that it was made with; --config {file} for that one"
+            notice = f"read by {record}, with which it was made; --config {file} reads by that one instead"
             if not only or _begun(plan, only):
                 return Shown(plan, Evaluations(plan.paths), "" if same else notice)
     plan = load_plan(values, arguments.workflow, file, only)
     return Shown(plan, Evaluations(plan.paths))
 
 
-def _kept(arguments: Namespace, name: str, only: str, notice: str = "") -> Shown:
+def _kept(arguments: Namespace, name: str, only: str) -> Shown:
     file = Paths("", name).config
     plan = load_plan(read_json(file), arguments.workflow, file, only)
-    return Shown(plan, Evaluations(Paths(plan.scale.name, name)), notice)
+    return Shown(plan, Evaluations(Paths(plan.scale.name, name)))
 
 
 def _begun(plan: Plan, only: str) -> bool:
