@@ -1,10 +1,16 @@
-"""The README and the documentation: no dead link, and every page is in the site."""
+"""The README and the documentation: no dead link, every page is in the site, and every command runs in a bare clone."""
 
 import re
+import shlex
+import shutil
+from types import SimpleNamespace
 
 import pytest
 import yaml
 from places import ROOT
+
+from replicse.cli import VERBS, main
+from replicse.commands import run
 
 FILES = [
     *(ROOT / name for name in ("README.md", "workflow/profiles/README.md")),
@@ -55,3 +61,66 @@ def test_every_page_is_in_the_site_and_is_reached_from_the_readme():
     assert sorted(listed) == sorted(path.name for path in (ROOT / "docs").glob("*.md"))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert [name for name in listed if name != "index.md" and f"(docs/{name})" not in readme] == []
+
+
+COMMAND = re.compile(r"^    (.*\breplicse [a-z].*)$|`(replicse [a-z][^`]*)`", re.MULTILINE)
+# Words that stand for something of the reader's own, such as NAME or FILE.yaml.
+PLACEHOLDER = re.compile(r"[A-Z][A-Z_]*(\.yaml)?|<.*>")
+# Verbs that need a network, a GPU, an encoder or results of one's own.
+NOT_HERE = {"fetch", "benchmark", "lock", "keep", "compare", "train"}
+# What a bare clone lacks for the papers' own scale is what doctor says, and its exit code.
+LACKING = {"doctor": 1}
+
+
+def commands():
+    """Return the words of every command that README and documentation print, each once, without settings before it."""
+    texts = [(ROOT / "README.md").read_text(encoding="utf-8")]
+    texts += [file.read_text(encoding="utf-8") for file in sorted((ROOT / "docs").glob("*.md"))]
+    found = (block or inline for text in texts for block, inline in COMMAND.findall(text))
+    words = [shlex.split(command, comments=True) for command in found]
+    return list(
+        dict.fromkeys(tuple(each[each.index("replicse") + 1 :]) for each in words if "replicse" in each)
+    )
+
+
+def runs_here(words):
+    """Return whether a command needs nothing but the checkout: `run` does, with Snakemake left out."""
+    return words[0] not in NOT_HERE and not any(PLACEHOLDER.fullmatch(word) for word in words)
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory):
+    """What a clone of the checkout holds, as far as a verb reads it."""
+    folder = tmp_path_factory.mktemp("clone")
+    for name in ("workflow", "reports/studies", "figures/studies"):
+        shutil.copytree(ROOT / name, folder / name)
+    for file in ROOT.glob("config*.yaml"):
+        shutil.copy(file, folder)
+    return folder
+
+
+@pytest.mark.parametrize("words", list(filter(runs_here, commands())), ids=" ".join)
+def test_every_printed_command_runs_in_a_bare_clone(clone, monkeypatch, words):
+    """`replicse why CELL --scale compact` once ended in "reproduced nothing yet" there."""
+    monkeypatch.chdir(clone)
+    monkeypatch.delenv("REPLICSE_WORKFLOW", raising=False)
+    snakemake = SimpleNamespace(run=lambda *_, **__: SimpleNamespace(returncode=0))
+    monkeypatch.setattr(run, "subprocess", snakemake)
+    assert main(words) in (0, LACKING.get(words[0]))
+
+
+def test_the_commands_are_found_and_few_are_left_out():
+    found = commands()
+    assert {words[0] for words in found} <= {*VERBS, "--help"}
+    assert ("why", "simcse/table3/p0.1/stsb-dev", "--scale", "compact") in found
+    assert sum(map(runs_here, found)) > len(found) / 2
+
+
+def test_the_cell_that_the_readme_asks_for_has_numbers_in_a_bare_clone(clone, monkeypatch, capsys):
+    monkeypatch.chdir(clone)
+    assert main(["why", "simcse/table3/p0.1/stsb-dev", "--scale", "compact"]) == 0
+    story = capsys.readouterr().out
+    assert (
+        "shown is the committed study compact (reports/studies/compact)" in story
+        and "nothing yet" not in story
+    )
