@@ -13,6 +13,14 @@ FILES = [
 ]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+METHODS = ROOT / "docs" / "methods.md"
+ROOMS = ("benchmarks", "docs", "examples", "src", "tests", "workflow")
+# Citations such as "methods 2.1 and 2.2", "methods, section 1.7", "pitfalls 4, 6 and 10", also across lines.
+NUMBER = r"\d+(?:\.\d+)?"
+LIST = rf"(?:(?:,| and)[\s#]+{NUMBER})*"
+SECTIONS = re.compile(rf"\bmethods,?[\s#]+(?:section[\s#]+)?({NUMBER}{LIST})", re.IGNORECASE)
+PITFALLS = re.compile(rf"\bpitfalls?[\s#]+({NUMBER}{LIST})", re.IGNORECASE)
+ISSUE = re.compile(r"\bissues?[\s#]+\d+", re.IGNORECASE)
 
 
 def prose(text):
@@ -55,3 +63,50 @@ def test_every_page_is_in_the_site_and_is_reached_from_the_readme():
     assert sorted(listed) == sorted(path.name for path in (ROOT / "docs").glob("*.md"))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert [name for name in listed if name != "index.md" and f"(docs/{name})" not in readme] == []
+
+
+def texts():
+    """Yield path and text of every text file that a person reads: code, workflow, tests, documentation."""
+    files = [*ROOT.iterdir(), *(file for room in ROOMS for file in (ROOT / room).rglob("*"))]
+    for file in files:
+        if file.is_file() and "__pycache__" not in file.parts and file.suffix not in (".png", ".svg", ".pyc"):
+            yield file.relative_to(ROOT), file.read_text(encoding="utf-8", errors="replace")
+
+
+def unresolved(text, methods):
+    """Return the sections and pitfalls that a text cites and the page of methods lacks."""
+    cited = {
+        kind: {number for match in pattern.findall(text) for number in re.findall(NUMBER, match)}
+        for kind, pattern in (("methods", SECTIONS), ("pitfall", PITFALLS))
+    }
+    rows = re.findall(rf"^\| ({NUMBER}) \|", methods, re.MULTILINE)
+    there = {
+        "methods": {*re.findall(rf"^#+ ({NUMBER}) ", methods, re.MULTILINE), *(n for n in rows if "." in n)},
+        "pitfall": {number for number in rows if "." not in number},
+    }
+    return [f"{kind} {number}" for kind in cited for number in sorted(cited[kind] - there[kind])]
+
+
+def test_every_citation_of_a_method_or_a_pitfall_resolves():
+    methods = METHODS.read_text(encoding="utf-8")
+    found = {str(path): missing for path, text in texts() if (missing := unresolved(text, methods))}
+    assert found == {}
+
+
+def test_a_citation_that_resolves_nowhere_is_found():
+    methods = "## 1 One\n### 1.2 Two\n| # | a |\n| 3 | b |\n| 8.3 | c |\n"
+    good = "(methods 1.2), (methods, section 1), # methods\n    # section 8.3, (methods 1 and 1.2, pitfall 3)"
+    assert unresolved(good.replace(",", ", "), methods) == []
+    bad = " ".join(["(methods", "1.2 and 1.7)", "(methods,", "section 9)", "pitfalls", "3, 4 and 5"])
+    assert unresolved(bad, methods) == ["methods 1.7", "methods 9", "pitfall 4", "pitfall 5"]
+
+
+def test_no_reason_is_the_number_of_an_issue():
+    """A reader sees no tracker of this project; issues of the papers' repositories are cited in their folders."""
+    found = [
+        f"{path}: {match[0]}"
+        for path, text in texts()
+        if path.parts[:2] != ("workflow", "papers")
+        for match in ISSUE.finditer(text)
+    ]
+    assert found == []
