@@ -1,5 +1,6 @@
-"""The README and the documentation: no dead link, and every page is in the site."""
+"""The README and the documentation: no dead link, every page in the site, and what they say of the code is so."""
 
+import ast
 import re
 
 import pytest
@@ -7,7 +8,7 @@ import yaml
 from places import ROOT
 
 FILES = [
-    *(ROOT / name for name in ("README.md", "workflow/profiles/README.md")),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "workflow/profiles/README.md")),
     *(ROOT / "docs").glob("*.md"),
     *ROOT.glob("reports/studies/*/README.md"),
 ]
@@ -110,3 +111,35 @@ def test_no_reason_is_the_number_of_an_issue():
         for match in ISSUE.finditer(text)
     ]
     assert found == []
+
+
+def room_of(module):
+    """Return the room of a dotted name below the package, as the architecture's table calls it."""
+    parts = module.split(".")
+    return "/".join(parts[:2] if parts[0] == "study" else parts[:1])
+
+
+def imports(file):
+    """Return the modules that a file imports anywhere, each by its dotted name."""
+    nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+    named = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    return named | {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+
+
+def test_rooms_import_what_the_architecture_says():
+    package = ROOT / "src" / "replicse"
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rooms = re.findall(r"^\| `([\w/]+)` \| [^|]* \|([^|]*)\|$", page, re.MULTILINE)
+    allowed = {room: {room, *re.findall(r"`([\w/]+)`", cell)} for room, cell in rooms}
+    folders = {path.parent.relative_to(package).as_posix() for path in package.glob("*/__init__.py")}
+    assert {*folders, *allowed} == {*allowed, "study", "commands", "forking"}
+    torch_free = {room for room in allowed if room.partition("/")[0] in ("study", "registry", "report")}
+    wrong = set()
+    for room in allowed:
+        for module in set().union(*map(imports, (package / room).rglob("*.py"))):
+            ours, _, below = module.partition("replicse.")
+            if room in torch_free and module.partition(".")[0] in ("torch", "transformers"):
+                wrong.add(f"{room} imports {module}")
+            if not ours and room_of(below) in {*allowed, "commands", "cli"} - allowed[room]:
+                wrong.add(f"{room} imports {module}; docs/architecture.md does not list it")
+    assert wrong == set()
