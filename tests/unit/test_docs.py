@@ -1,5 +1,6 @@
-"""The README and the documentation: no dead link, every page is in the site, and every command runs in a bare clone."""
+"""README and documentation: no dead link, every page in the site, every command runs, every citation resolves."""
 
+import ast
 import re
 import shlex
 import shutil
@@ -13,12 +14,20 @@ from replicse.cli import VERBS, main
 from replicse.commands import run
 
 FILES = [
-    *(ROOT / name for name in ("README.md", "workflow/profiles/README.md")),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "workflow/profiles/README.md")),
     *(ROOT / "docs").glob("*.md"),
     *ROOT.glob("reports/studies/*/README.md"),
 ]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+METHODS = ROOT / "docs" / "methods.md"
+ROOMS = ("benchmarks", "docs", "examples", "src", "tests", "workflow")
+# Citations such as "methods 2.1 and 2.2", "methods, section 1.7", "pitfalls 4, 6 and 10", also across lines.
+NUMBER = r"\d+(?:\.\d+)?"
+LIST = rf"(?:(?:,| and)[\s#]+{NUMBER})*"
+SECTIONS = re.compile(rf"\bmethods,?[\s#]+(?:section[\s#]+)?({NUMBER}{LIST})", re.IGNORECASE)
+PITFALLS = re.compile(rf"\bpitfalls?[\s#]+({NUMBER}{LIST})", re.IGNORECASE)
+ISSUE = re.compile(r"\bissues?[\s#]+\d+", re.IGNORECASE)
 
 
 def prose(text):
@@ -124,3 +133,82 @@ def test_the_cell_that_the_readme_asks_for_has_numbers_in_a_bare_clone(clone, mo
         "shown is the committed study compact (reports/studies/compact)" in story
         and "nothing yet" not in story
     )
+
+
+def texts():
+    """Yield path and text of every text file that a person reads: code, workflow, tests, documentation."""
+    files = [*ROOT.iterdir(), *(file for room in ROOMS for file in (ROOT / room).rglob("*"))]
+    for file in files:
+        if file.is_file() and "__pycache__" not in file.parts and file.suffix not in (".png", ".svg", ".pyc"):
+            yield file.relative_to(ROOT), file.read_text(encoding="utf-8", errors="replace")
+
+
+def unresolved(text, methods):
+    """Return the sections and pitfalls that a text cites and the page of methods lacks."""
+    cited = {
+        kind: {number for match in pattern.findall(text) for number in re.findall(NUMBER, match)}
+        for kind, pattern in (("methods", SECTIONS), ("pitfall", PITFALLS))
+    }
+    rows = re.findall(rf"^\| ({NUMBER}) \|", methods, re.MULTILINE)
+    there = {
+        "methods": {*re.findall(rf"^#+ ({NUMBER}) ", methods, re.MULTILINE), *(n for n in rows if "." in n)},
+        "pitfall": {number for number in rows if "." not in number},
+    }
+    return [f"{kind} {number}" for kind in cited for number in sorted(cited[kind] - there[kind])]
+
+
+def test_every_citation_of_a_method_or_a_pitfall_resolves():
+    methods = METHODS.read_text(encoding="utf-8")
+    found = {str(path): missing for path, text in texts() if (missing := unresolved(text, methods))}
+    assert found == {}
+
+
+def test_a_citation_that_resolves_nowhere_is_found():
+    methods = "## 1 One\n### 1.2 Two\n| # | a |\n| 3 | b |\n| 8.3 | c |\n"
+    good = "(methods 1.2), (methods, section 1), # methods\n    # section 8.3, (methods 1 and 1.2, pitfall 3)"
+    assert unresolved(good.replace(",", ", "), methods) == []
+    bad = " ".join(["(methods", "1.2 and 1.7)", "(methods,", "section 9)", "pitfalls", "3, 4 and 5"])
+    assert unresolved(bad, methods) == ["methods 1.7", "methods 9", "pitfall 4", "pitfall 5"]
+
+
+def test_no_reason_is_the_number_of_an_issue():
+    """A reader sees no tracker of this project; issues of the papers' repositories are cited in their folders."""
+    found = [
+        f"{path}: {match[0]}"
+        for path, text in texts()
+        if path.parts[:2] != ("workflow", "papers")
+        for match in ISSUE.finditer(text)
+    ]
+    assert found == []
+
+
+def room_of(module):
+    """Return the room of a dotted name below the package, as the architecture's table calls it."""
+    parts = module.split(".")
+    return "/".join(parts[:2] if parts[0] == "study" else parts[:1])
+
+
+def imports(file):
+    """Return the modules that a file imports anywhere, each by its dotted name."""
+    nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+    named = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    return named | {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+
+
+def test_rooms_import_what_the_architecture_says():
+    package = ROOT / "src" / "replicse"
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rooms = re.findall(r"^\| `([\w/]+)` \| [^|]* \|([^|]*)\|$", page, re.MULTILINE)
+    allowed = {room: {room, *re.findall(r"`([\w/]+)`", cell)} for room, cell in rooms}
+    folders = {path.parent.relative_to(package).as_posix() for path in package.glob("*/__init__.py")}
+    assert {*folders, *allowed} == {*allowed, "study", "commands", "forking"}
+    torch_free = {room for room in allowed if room.partition("/")[0] in ("study", "registry", "report")}
+    wrong = set()
+    for room in allowed:
+        for module in set().union(*map(imports, (package / room).rglob("*.py"))):
+            ours, _, below = module.partition("replicse.")
+            if room in torch_free and module.partition(".")[0] in ("torch", "transformers"):
+                wrong.add(f"{room} imports {module}")
+            if not ours and room_of(below) in {*allowed, "commands", "cli"} - allowed[room]:
+                wrong.add(f"{room} imports {module}; docs/architecture.md does not list it")
+    assert wrong == set()
