@@ -117,8 +117,8 @@ def open_model(spec: RunSpec, init: Path | None, tokenizer: Path) -> SentenceMod
     """Return the model a run starts with: the encoder of a folder, or random weights where `init` is None.
 
     The head starts at random on purpose: the pretrained next-sentence pooler did not help (methods 1.2). One that
-    was trained before goes on only where the run asks for that. Raises BadInput where a run asks for the head of a
-    released encoder that has none of the kind; of a run's own encoder the plan has checked it.
+    was trained before goes on only where the run asks for that. Raises BadInput where it is of another kind, or where a
+    released encoder has none; that a backbone of the scale was pre-trained without one is noted in the plan.
     """
     head = None
     if init is None:
@@ -128,8 +128,10 @@ def open_model(spec: RunSpec, init: Path | None, tokenizer: Path) -> SentenceMod
         head = stored_head(init) if spec.init.keep_head else None
     if head is not None and can_keep(spec.head, head.settings):
         head.settings = spec.head
-    elif spec.init.keep_head and not spec.init.run and spec.pooling.train == "cls-head":
-        raise BadInput(f"{init}: no {spec.head.kind} head is there to keep; take init.keep_head away from the run")
+    elif spec.init.keep_head and spec.pooling.train == "cls-head" and (head is not None or not spec.init.run):
+        raise BadInput(
+            f"{init}: it has no {spec.head.kind} head to keep; take init.keep_head away from the run"
+        )
     else:
         head = make_head(spec.head, backbone.hidden)
     model = SentenceModel(backbone, head, spec.encoders == "two", spec.dropout)

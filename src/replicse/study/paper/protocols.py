@@ -48,7 +48,7 @@ class Protocol(Checked):
     @model_validator(mode="after")
     def _changes_runs(self) -> Self:
         if self.stages and (self.change.checkpoint or self.change.pooling):
-            raise ValueError("no checkpoint or pooling in the change beside stages: they are of the encoder that is read")
+            raise ValueError("stages without checkpoint and pooling, which are of the encoder that is read")
         return self
 
     def applies(self, item: str, row: str, column: str = "") -> bool:

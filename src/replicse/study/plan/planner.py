@@ -272,7 +272,9 @@ class Planner:
         """Refuse a protocol that gives several recipes of a row one corpus, one objective, or the like."""
         for protocol in protocols:
             replaced = [part for part in PARTS if part in protocol.change.given().get("run", {})]
-            about = [c for c in item.columns if c.kind != "derived" and protocol.applies(item.name, row.id, c.id)]
+            about = [
+                c for c in item.columns if c.kind != "derived" and protocol.applies(item.name, row.id, c.id)
+            ]
             requests = [request_of(item, row, column, row.encoder.given()) for column in about if replaced]
             recipes = sorted({request["use"] for request in requests if "use" in request})
             if len(recipes) > 1 and not protocol.stages:
@@ -604,9 +606,14 @@ class Planner:
         if "backbone" in init:
             self.plan.without_pooler.add(init["backbone"])
             return
-        problem = f"has a {before.head.kind} of other sizes" if trains else "trains none (pooling.train cls-head does)"
+        problem = (
+            f"has a {before.head.kind} of other sizes"
+            if trains
+            else "trains none (pooling.train cls-head does)"
+        )
         raise BadInput(
-            f"{where}: init.keep_head is true, but the run of {init['use']} {problem}; take keep_head away or mend that run"
+            f"{where}: init.keep_head is true, but the run of {init['use']} {problem}; take it away or mend"
+            " that run"
         )
 
     def _source(self, values: Mapping[str, Any], seed: Chain, where: str) -> dict[str, Any]:
