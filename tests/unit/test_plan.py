@@ -884,3 +884,10 @@ def test_a_printed_statistic_under_a_column_of_another_one_is_refused(tmp_path, 
     with pytest.raises(BadInput, match=r"reported\.csv: table1 a/avg/spearman ") as error:
         made_plan(tmp_path)
     assert words in str(error.value)
+
+
+@pytest.mark.parametrize("base", ["micro", "compact"])
+def test_a_smaller_scale_cannot_say_that_it_is_comparable(workflow, base):
+    (workflow / "scales" / "mine.yaml").write_text(f"name: mine\nextends: {base}\ncomparable: true\n")
+    with pytest.raises(BadInput, match=r"mine\.yaml: comparable: true, but .* is pre-trained by the scale"):
+        load_scale(workflow / "scales" / "mine.yaml")
