@@ -198,7 +198,7 @@ def load_transformers(folder: Path) -> TransformersBackbone:
     masked = family in MODEL_FOR_MASKED_LM_MAPPING_NAMES and not config.get("is_decoder")
     if not masked and family in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
         raise BadInput(
-            f"{folder}: {family} is a causal language model, whose tokens do not see the ones after them, and no pooling"
+            f"{folder}: {family} is a causal language model, whose tokens see none after them, and no pooling"
             " for such models is there yet; name an encoder such as BERT"
         )
     with_head = family in MODEL_FOR_MASKED_LM_MAPPING_NAMES

@@ -90,7 +90,7 @@ class Lines(OneColumn, OneFile):
         kind = PurePosixPath(self.file.removesuffix(".gz")).suffix
         if kind in (".csv", ".tsv", ".json", ".jsonl", ".parquet"):
             raise Told(
-                f'format lines reads every line of "{self.file}" as a sentence; name the format of a {kind} file'
+                f'format lines reads every line of "{self.file}" as a sentence; name a format for {kind} files'
             )
         return self
 
