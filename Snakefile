@@ -1,6 +1,6 @@
 # RepliCSE: every table and figure of the papers as one DAG.
 #   snakemake --cores all                    everything that config.yaml names, to reports/<scale>/report.html
-#   snakemake --cores 2 simcse_table3        one item, with only the runs it needs
+#   snakemake --cores 2 simcse/table3        one item, with only the runs it needs
 #   snakemake --cores all --config scale=compact
 from snakemake.utils import min_version
 
@@ -40,12 +40,13 @@ rule released:
 
 
 for item in PLAN.items.values():
+    for target in (item.id, item.target):
 
-    rule:
-        name:
-            item.target
-        input:
-            item_files(item),
+        rule:
+            name:
+                target
+            input:
+                item_files(item),
 
 
 onstart:

@@ -1,9 +1,9 @@
 """One training step by step: our loop against the plain `transformers` Trainer, set up as the official scripts are.
 
 Same random weights, same tokens, same order of batches; AdamW, linear decay, clip 1.0, fp32, no dropout (methods 1.4).
-Unsupervised SimCSE, hard negatives, the MLM auxiliary and DiffCSE are written here once more from methods.md, on padded
-batches and `transformers` models. What is drawn at random, the masks, is taken over from our loop; what the generator
-of DiffCSE makes of them is not.
+Unsupervised SimCSE, hard negatives, the MLM auxiliary and DiffCSE are written here once more from docs/methods.md, on
+padded batches and `transformers` models. What is drawn at random, the masks, is taken over from our loop; what the
+generator of DiffCSE makes of them is not.
 """
 
 import argparse

@@ -2,14 +2,17 @@
 
 import csv
 import json
+import re
 import shutil
 from pathlib import Path
 
 import yaml
 from places import ROOT
 
+from replicse.files import write_json
 from replicse.registry.suites import file_of
 from replicse.study.plan.planner import load_plan
+from replicse.study.results.table import ItemResult
 
 
 def write_evaluation(path, values, failures=None, pairs=None):
@@ -51,6 +54,47 @@ def write_scores(plan, items, score, protocols=None, failures=None):
     for path, values in found.items():
         held = {name: reason for name, reason in (failures or {}).items() if name in values}
         write_evaluation(path, values, held)
+
+
+def write_folder(folder, rows):
+    """Write a results folder of made-up values, its record and its items, from rows as `tidy_rows` gives them."""
+    items = {}
+    for row in rows:
+        cells = items.setdefault((row["paper"], row["item"]), {})
+        cell = cells.setdefault(
+            (row["row"], row["column"], row["protocol"], row["metric"]), {"values": [], **row}
+        )
+        seed = None if row["seed"] == "" else row["seed"]
+        value = None if row["value"] == "" else row["value"]
+        own = {"encoder": row["encoder"], "run": row["run"], "group": row["group"]}
+        cell["values"].append({"seed": seed, "value": value, **own})
+    papers = {paper: [name for key, name in items if key == paper] for paper, _ in items}
+    write_json(Path(folder) / "config.json", {"scale": "micro", "papers": papers, "seeds": [0]})
+    for (paper, name), cells in items.items():
+        lines, columns, *_ = (
+            [{"id": one, "label": one} for one in dict.fromkeys(each)] for each in zip(*cells, strict=True)
+        )
+        result = ItemResult(
+            item=f"{paper}/{name}", paper=paper, scale="micro", comparable=False, kind="table", title=name,
+            place=name, rows=lines, columns=columns, cells=[_cell_result(cell) for cell in cells.values()],
+        )  # fmt: skip
+        write_json(Path(folder) / "items" / paper / f"{name}.json", result.plain())
+
+
+def _cell_result(cell):
+    parts = ("processor", "flags", "device", "threads")
+    machines = re.findall(r"([^|]+) \((.+?)\), (\w+), (\d+ threads?)(?: [|] )?", cell["machine"])
+    printed, spread = cell["reported"], cell["published_sd"]
+    return {
+        **{name: cell[name] for name in ("row", "column", "protocol", "values")},
+        "metric": cell["metric"].rpartition("/")[2],
+        "metric_path": cell["metric"],
+        "encoders": [value["encoder"] for value in cell["values"]],
+        "reported": {"value": printed, "source": "a page"} if printed else None,
+        "published_sd": float(spread) if spread else None,
+        "machines": [dict(zip(parts, found, strict=True)) for found in machines],
+        "packages": [cell["package"]] if cell["package"] else [],
+    }
 
 
 # Unsupervised SimCSE, as the papers' recipes say it.

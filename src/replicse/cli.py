@@ -22,8 +22,8 @@ NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCE
 GROUPS = {
     "look": {
         "plan": ("study", "list items, runs and evaluations of the study, shared ones once"),
-        "status": ("study", "say what is done, what runs and what is missing"),
-        "show": ("study", "print one item with its deltas"),
+        "status": ("show", "say what is done, what runs and what is missing"),
+        "show": ("show", "print one item with its deltas"),
         "why": ("judge", "tell the story of one cell"),
         "claims": ("judge", "test what the papers state, on their numbers and on ours"),
         "audit": ("judge", "check the papers' own arithmetic; nothing is run"),

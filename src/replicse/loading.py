@@ -1,13 +1,16 @@
 """A study's results as pandas DataFrames, for people who go on in a notebook: `replicse.load("results/micro")`."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from replicse.errors import BadInput, MissingData
+from replicse.study.results.folder import held
+from replicse.study.results.tabulate import FIELDS, TIDY, table_rows, tidy_rows
 
-VALUES = ("paper", "item", "row", "column", "protocol", "seed", "metric", "value", "encoder", "run")
+CELLS = ("paper", "item", *FIELDS)
 NUMBERS = (
     "value",
     "reported",
@@ -38,43 +41,22 @@ class Study:
 
 
 def load(folder: Path | str) -> Study:
-    """Return the values and the judged cells that lie in a results folder.
+    """Return the values and the judged cells that a results folder holds by its own record, the config in it.
 
-    Raises MissingData where the folder, its `cells.csv` or its tables are absent, BadInput where a column is.
+    Raises MissingData where the folder, the record or every item is absent, BadInput where one is broken.
     """
-    folder = Path(folder)
-    tables = sorted(folder.glob("tables/*/*.csv"))
-    for missing, what in (
-        (
-            not folder.is_dir(),
-            f"{folder}: no such folder; name the results of a scale, such as results/micro",
-        ),
-        (
-            not (folder / "cells.csv").is_file(),
-            f"{folder / 'cells.csv'}: no such file; run the study to its report",
-        ),
-        (not tables, f"{folder / 'tables'}: no tables of papers in it; run the study to its report"),
-    ):
-        if missing:
-            raise MissingData(what)
-    cells = [_read(path).assign(paper=path.parent.name, item=path.stem) for path in tables]
-    joined = pd.concat(cells, ignore_index=True)
-    names = ["paper", "item", *joined.columns.drop(["paper", "item"])]
-    return Study(values=_typed(_read(folder / "cells.csv", VALUES)), cells=_typed(joined[names]))
+    results = held(Path(folder))
+    cells = [
+        {"paper": result.paper, "item": result.item.partition("/")[2], **row}
+        for result in results
+        for row in table_rows(result)
+    ]
+    return Study(values=_typed(_texts(tidy_rows(results), TIDY)), cells=_typed(_texts(cells, CELLS)))
 
 
-def _read(
-    path: Path, wanted: tuple[str, ...] = ("row", "column", "metric", "protocol", "verdict")
-) -> pd.DataFrame:
+def _texts(rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> pd.DataFrame:
     # All as text at first: a row may be called "none" or "NA", which pandas takes for missing.
-    try:
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: not a table ({' '.join(str(error).split())}); make it again") from None
-    lacking = [name for name in wanted if name not in frame]
-    if lacking:
-        raise BadInput(f"{path}: lacks the column {lacking[0]}; make it again with this version")
-    return frame
+    return pd.DataFrame(rows, columns=names).astype(str)
 
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:

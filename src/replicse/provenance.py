@@ -280,8 +280,8 @@ def commit() -> tuple[str, bool]:
 def computed(device: "torch.device", precision: str) -> dict[str, Any]:
     """Return what a job computes its numbers with: device, accelerator, precision, threads, kernels and hardware.
 
-    `kernel` names what the products of a matrix are left to: of two builds of torch on one processor, as of one build
-    on two, each sums in its own order (issue 10, point 23).
+    `kernel` names the libraries that compute matrix products: two builds of torch on one processor sum in different
+    orders, and so does one build on two processors.
     """
     import torch
 

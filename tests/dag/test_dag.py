@@ -68,6 +68,13 @@ def test_an_item_alone_brings_in_only_what_it_needs(checkout):
     assert "output: reports/micro/simcse/figure2.html" in by_name.stdout
 
 
+def test_an_item_may_be_written_as_everywhere_else(checkout):
+    """`snakemake simcse/table3` once ended in a bare MissingRuleException, and `papers=[simcse]` in "known: all"."""
+    done = snakemake(checkout, "-n", "--config", "seeds=[0]", "papers=[simcse]", "--", "simcse/figure2")
+    assert done.returncode == 0, done.stderr
+    assert jobs(done.stdout)["train"] == 5 and jobs(done.stdout)["page"] == 1
+
+
 def test_suites_of_two_groups_are_two_jobs_of_one_encoder(checkout):
     """A suite more must run only its own group again."""
     done = snakemake(

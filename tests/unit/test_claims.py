@@ -173,7 +173,7 @@ def test_one_seed_decides_nothing_but_points(right, word):
     ],
 )
 def test_two_seeds_decide_nothing_but_are_shown(left, right, words, shown):
-    """Student's t would call the first three certain: its one degree of freedom is noise (issue 10, point 20)."""
+    """Student's t would call the first three certain: its one degree of freedom is noise."""
     found = judge_claim(claim(above("a", "b")), seeded({"a": left, "b": right}))
     assert (found.outcome, found.probability, found.n_seeds) == ("undetermined", None, 2)
     assert found.reason == f"two seeds, where it {words}: a > b ({shown})"

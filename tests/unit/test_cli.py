@@ -10,7 +10,9 @@ import pytest
 from made_up import write_scores
 from places import ROOT
 
+import replicse
 from replicse.cli import EVERYDAY, GROUPS, VERBS, main
+from replicse.errors import MissingData
 from replicse.files import write_json
 from replicse.study.paper.config import read_config
 from replicse.study.plan.paths import Paths
@@ -157,20 +159,170 @@ def test_an_item_that_nobody_ran_here_is_shown_from_a_committed_study(capsys, tm
     write_json(kept.config, plan.config.plain())
     write_json(Paths("", "another").config, {**plan.config.plain(), "scale": "compact"})
     write_json(Paths("", "another").item(item.id), {"of": "another scale"})
-    committed = kept.item(item.id)
-    write_json(committed, item_result(plan, item, Evaluations(plan.paths)).plain())
+    write_json(kept.item(item.id), item_result(plan, item, Evaluations(plan.paths)).plain())
     shutil.rmtree("results")
     words = ["show", item.id, *STUDY]
     assert main(words) == 0
-    assert "61.2" in (shown := capsys.readouterr().out) and committed in shown.splitlines()[0]
+    shown = capsys.readouterr().out
+    assert (
+        "61.2" in shown and f"shown is the committed study {name} ({kept.results})" in shown.splitlines()[0]
+    )
     assert main([*words, "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    told = capsys.readouterr()
+    document = json.loads(told.out)
     assert document["committed"] and len(document["item"]["cells"][0]["values"]) == 3
+    assert f"shown is the committed study {name} " in told.err
     write_scores(load_plan(read_config([CONFIG]), ROOT / "workflow"), [item.id], lambda cell, place: 40.0)
     assert main(words) == 0
-    assert "40.0" in (shown := capsys.readouterr().out) and committed not in shown, (
+    assert "40.0" in (shown := capsys.readouterr().out) and "committed" not in shown, (
         "one's own results come first"
     )
+    assert main(["show", item.id, "--study", name, *words[-2:]]) == 0
+    assert "61.2" in capsys.readouterr().out, "and the committed study where it is named"
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """A folder with a committed study `mine` at scale compact, of which nothing else is there; its plan."""
+    monkeypatch.chdir(tmp_path)
+    config = {
+        "scale": "compact",
+        "papers": {"simcse": ["table1", "table3"], "repro": ["table4"]},
+        "rows": {"simcse/table1": ["none", "crop-10"], "repro/table4": ["crop-10"]},
+        "seeds": [0, 1, 2],
+        "precision": "bf16",
+        "adjudicate": ["repro/table4"],
+    }
+    plan = load_plan(config, ROOT / "workflow")
+    write_scores(plan, plan.items, lambda cell, place: 61.25 + place)
+    paths = Paths("", "mine")
+    write_json(paths.config, plan.config.plain())
+    for item in plan.items.values():
+        write_json(paths.item(item.id), item_result(plan, item, Evaluations(plan.paths)).plain())
+    shutil.rmtree("results")
+    (tmp_path / "config.yaml").write_text("scale: micro\npapers: all\nseeds: [0]\n")
+    return plan
+
+
+READING = [
+    ["status"], ["show", "simcse/table3"], ["why", "simcse/table3/p0.1/stsb-dev"], ["claims"],
+    ["adjudicate", "repro/table4"], ["adjudicate"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", READING, ids=" ".join)
+@pytest.mark.parametrize(
+    "asked", [["--scale", "compact"], ["--study", "mine"], ["--study", "reports/studies/mine"]]
+)
+def test_every_verb_that_reads_shows_a_committed_study(kept, capsys, verb, asked):
+    words = [*verb, *asked, "--workflow", str(ROOT / "workflow")]
+    assert main(words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    falls_back = "shown is the committed study mine (reports/studies/mine)" in lines[0]
+    assert falls_back == (asked[0] == "--scale") and len(lines) > 3
+    assert main([*words, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert isinstance(told, list) or told["study"] == "reports/studies/mine"
+
+
+def test_a_committed_cell_has_its_committed_values(kept, capsys):
+    words = ["why", "simcse/table3/p0.1/stsb-dev", "--study", "mine", "--workflow", str(ROOT / "workflow")]
+    assert main(words) == 0
+    assert "61.2500  infonce" in (story := capsys.readouterr().out)
+    assert "files       reports/studies/mine/items/simcse/table3.json" in story
+    file = Path(Paths("", "mine").item("simcse/table3"))
+    file.write_text(file.read_text().replace("infonce-", "older-"))
+    assert main(words) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"run older-\S+, .* made by an earlier version; this one would run infonce", told)
+
+
+def test_what_cannot_be_read_of_a_committed_study_is_one_sentence(kept, capsys):
+    more = ["--workflow", str(ROOT / "workflow")]
+    for words, text in (
+        (
+            ["claims", "--study", "mien"],
+            '"mien" is no results folder and no committed study; did you mean "mine"?',
+        ),
+        (
+            ["show", "simcse/table3", "--study", "mine", "--seeds", "5"],
+            "read as it was run; leave out --scale",
+        ),
+        (["show", "simcse/table5", "--study", "mine"], 'the study has no item "simcse/table5"'),
+        (
+            ["adjudicate", "simcse/table3", "--study", "mine"],
+            "no variant of simcse/table3 was run in this study",
+        ),
+    ):
+        assert main([*words, *more]) == 2
+        error = capsys.readouterr().err
+        assert text in error and error.count("\n") == 1, error
+
+
+def test_items_are_read_by_the_config_that_they_were_run_with(kept, capsys, caplog):
+    """After `replicse run simcse/table3 --config FILE`, `show --scale` once said that nothing was evaluated."""
+    config = kept.config.model_copy(update={"seeds": (0,)})
+    plan = load_plan(config.plain(), ROOT / "workflow")
+    write_scores(plan, ["simcse/table3"], lambda cell, place: 44.5)
+    item = plan.items["simcse/table3"]
+    write_json(plan.paths.config, config.plain())
+    write_json(plan.paths.item(item.id), item_result(plan, item, Evaluations(plan.paths)).plain())
+    more = ["--scale", "compact", "--workflow", str(ROOT / "workflow")]
+    for verb in ("show simcse/table3", "why simcse/table3/p0.1/stsb-dev", "status"):
+        assert main([*verb.split(), *more]) == 0
+        first, *lines = capsys.readouterr().out.splitlines()
+        assert first.startswith(
+            "read by results/compact/config.json, with which it was made; --config config.yaml "
+        )
+        assert any(
+            "44.5" in line or "2 of    2 evaluations" in line or "8 of    8" in line for line in lines
+        ), lines
+    assert main(["show", "repro/table4", *more]) == 0
+    assert "committed study mine" in capsys.readouterr().out, "nothing of it was run here"
+    assert main(["compare", "mine", "results/compact"]) == 0
+    assert "8 cells in both" in capsys.readouterr().out
+    values = replicse.load("results/compact").values
+    assert set(values["item"]) == {"table3"} and set(values["value"]) == {44.5}
+    write_json(plan.paths.config, {**config.plain(), "seeds": [0, 1]})
+    with pytest.raises(MissingData, match=r"no item of results/compact/config\.json in it"):
+        replicse.load("results/compact")
+    assert (
+        "items/simcse/table3.json is left out: it was not made with results/compact/config.json"
+        in caplog.text
+    )
+
+
+def test_a_paper_lists_its_items(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.yaml").write_text(
+        "scale: micro\npapers: {simcse: [table3, figure2], repro: all}\nseeds: [0]\n"
+    )
+    words = ["--workflow", str(ROOT / "workflow")]
+    assert main(["show", "simcse", *words]) == 0
+    title, *lines = capsys.readouterr().out.splitlines()
+    assert title.startswith("simcse: SimCSE: Simple") and [line.split()[0] for line in lines] == [
+        "simcse/table3", "simcse/figure2",
+    ]  # fmt: skip
+    assert main(["show", "simcse", *words, "--json"]) == 0
+    assert [one["item"] for one in json.loads(capsys.readouterr().out)] == ["simcse/table3", "simcse/figure2"]
+    assert main(["show", "simsce", *words]) == 2
+    assert 'no paper or item "simsce" in this study; did you mean "simcse"?' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("papers", ["[repro, simcse/table3]", "repro"])
+def test_papers_may_be_a_list_of_names(capsys, tmp_path, monkeypatch, papers):
+    """`--config papers=[simcse]` was once answered with "known: all"."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.yaml").write_text("scale: micro\npapers: all\nseeds: [0]\n")
+    words = ["plan", "--json", "--workflow", str(ROOT / "workflow")]
+    assert main([*words, "--config", f"papers={papers}"]) == 0
+    items = [row["item"] for row in json.loads(capsys.readouterr().out)["items"]]
+    assert [item for item in items if not item.startswith("repro/")] == ["simcse/table3"] * (
+        "table3" in papers
+    )
+    assert "repro/table7" in items
+    assert main([*words, "--config", f"papers={papers}".replace("repro", "rpro")]) == 2
+    assert 'papers names "rpro"; did you mean "repro"?' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("content", ['{"suites": {"sts-dev', "[]", ""])

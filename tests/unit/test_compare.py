@@ -2,15 +2,15 @@
 
 import json
 import math
+import shutil
 import statistics
 
 import pytest
+from made_up import write_folder
 
 from replicse.cli import main
 from replicse.errors import BadInput, MissingData
-from replicse.files import write_rows
 from replicse.study.results.compare import STATES, compare
-from replicse.study.results.tabulate import TIDY
 
 ONE, TWO = "One (avx2), cpu, 1 thread", "Two (avx512), cpu, 1 thread"
 
@@ -34,7 +34,8 @@ def folders(tmp_path):
 
     def write(first, second):
         for name, held in (("a", first), ("b", second)):
-            write_rows(tmp_path / name / "cells.csv", TIDY, held)
+            shutil.rmtree(tmp_path / name, ignore_errors=True)
+            write_folder(tmp_path / name, held)
         return tmp_path / "a", tmp_path / "b"
 
     return write
@@ -141,11 +142,9 @@ def test_the_page_names_machines_cells_and_runs(folders, capsys):
     assert "1 runs only in A: p-s0" in lines
 
 
-def test_folders_of_an_earlier_version_say_no_machine(folders, capsys, tmp_path):
-    for name in "ab":
-        old = [{field: row[field] for field in TIDY[:10]} for row in rows("r", 70.0)]
-        write_rows(tmp_path / name / "cells.csv", TIDY[:10], old)
-    assert main(["compare", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+def test_folders_of_an_earlier_version_say_no_machine(folders, capsys):
+    old = rows("r", 70.0, machine="", package="")
+    assert main(["compare", *map(str, folders(old, old))]) == 0
     out = capsys.readouterr().out
     assert out.count("  its machine is not recorded") == 2 and "versions of the package" not in out
 
@@ -161,11 +160,14 @@ def test_folders_without_a_common_cell_are_refused_in_one_sentence(folders, caps
 
 def test_a_broken_folder_is_refused_by_name(folders, tmp_path):
     a, b = folders(rows("r", 70.0), rows("r", 70.0))
-    with pytest.raises(MissingData, match=r"none/cells\.csv: no such file"):
+    with pytest.raises(MissingData, match="none: no such folder; name the results of a scale"):
         compare(a, tmp_path / "none")
-    folders(rows("r", 70.0), rows("r", 70.0) * 2)
-    with pytest.raises(BadInput, match=r"b/cells\.csv: made/table1/r/a/.* has seed '0' twice"):
+    (b / "items/made/table1.json").write_text('{"item": "made/table1"}')
+    with pytest.raises(BadInput, match=r"b/items/made/table1\.json: "):
         compare(a, b)
-    write_rows(b / "cells.csv", ("paper", "item"), [{"paper": "made", "item": "table1"}])
-    with pytest.raises(BadInput, match=r"b/cells\.csv: lacks the column row; make it again"):
+    (b / "items/made/table1.json").unlink()
+    with pytest.raises(MissingData, match=r"b/items: no item of .*b/config\.json in it; run an item"):
+        compare(a, b)
+    (b / "config.json").unlink()
+    with pytest.raises(MissingData, match=r"b/config\.json: no such file; run an item"):
         compare(a, b)

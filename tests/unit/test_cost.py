@@ -220,7 +220,7 @@ def left_out(papers, **changes):
 
 
 def test_a_large_search_is_run_only_where_it_is_asked_for_by_name():
-    """Two tables of DiffCSE are 800 runs of their own, a third of the paper scale (issue 13, point 5)."""
+    """Two tables of DiffCSE are 800 runs of their own, a third of the paper scale."""
     grids = ["diffcse/table12", "diffcse/table13"]
     assert left_out({"diffcse": "all"}) == grids
     assert left_out({"diffcse": ["table12", "table1"]}) == []

@@ -1,18 +1,33 @@
-"""The README and the documentation: no dead link, and every page is in the site."""
+"""README and documentation: no dead link, every page in the site, every command runs, every citation resolves."""
 
+import ast
 import re
+import shlex
+import shutil
+from types import SimpleNamespace
 
 import pytest
 import yaml
 from places import ROOT
 
+from replicse.cli import VERBS, main
+from replicse.commands import run
+
 FILES = [
-    *(ROOT / name for name in ("README.md", "workflow/profiles/README.md")),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "workflow/profiles/README.md")),
     *(ROOT / "docs").glob("*.md"),
     *ROOT.glob("reports/studies/*/README.md"),
 ]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+METHODS = ROOT / "docs" / "methods.md"
+ROOMS = ("benchmarks", "docs", "examples", "src", "tests", "workflow")
+# Citations such as "methods 2.1 and 2.2", "methods, section 1.7", "pitfalls 4, 6 and 10", also across lines.
+NUMBER = r"\d+(?:\.\d+)?"
+LIST = rf"(?:(?:,| and)[\s#]+{NUMBER})*"
+SECTIONS = re.compile(rf"\bmethods,?[\s#]+(?:section[\s#]+)?({NUMBER}{LIST})", re.IGNORECASE)
+PITFALLS = re.compile(rf"\bpitfalls?[\s#]+({NUMBER}{LIST})", re.IGNORECASE)
+ISSUE = re.compile(r"\bissues?[\s#]+\d+", re.IGNORECASE)
 
 
 def prose(text):
@@ -55,3 +70,145 @@ def test_every_page_is_in_the_site_and_is_reached_from_the_readme():
     assert sorted(listed) == sorted(path.name for path in (ROOT / "docs").glob("*.md"))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert [name for name in listed if name != "index.md" and f"(docs/{name})" not in readme] == []
+
+
+COMMAND = re.compile(r"^    (.*\breplicse [a-z].*)$|`(replicse [a-z][^`]*)`", re.MULTILINE)
+# Words that stand for something of the reader's own, such as NAME or FILE.yaml.
+PLACEHOLDER = re.compile(r"[A-Z][A-Z_]*(\.yaml)?|<.*>")
+# Verbs that need a network, a GPU, an encoder or results of one's own.
+NOT_HERE = {"fetch", "benchmark", "lock", "keep", "compare", "train"}
+# What a bare clone lacks for the papers' own scale is what doctor says, and its exit code.
+LACKING = {"doctor": 1}
+
+
+def commands():
+    """Return the words of every command that README and documentation print, each once, without settings before it."""
+    texts = [(ROOT / "README.md").read_text(encoding="utf-8")]
+    texts += [file.read_text(encoding="utf-8") for file in sorted((ROOT / "docs").glob("*.md"))]
+    found = (block or inline for text in texts for block, inline in COMMAND.findall(text))
+    words = [shlex.split(command, comments=True) for command in found]
+    return list(
+        dict.fromkeys(tuple(each[each.index("replicse") + 1 :]) for each in words if "replicse" in each)
+    )
+
+
+def runs_here(words):
+    """Return whether a command needs nothing but the checkout: `run` does, with Snakemake left out."""
+    return words[0] not in NOT_HERE and not any(PLACEHOLDER.fullmatch(word) for word in words)
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory):
+    """What a clone of the checkout holds, as far as a verb reads it."""
+    folder = tmp_path_factory.mktemp("clone")
+    for name in ("workflow", "reports/studies", "figures/studies"):
+        shutil.copytree(ROOT / name, folder / name)
+    for file in ROOT.glob("config*.yaml"):
+        shutil.copy(file, folder)
+    return folder
+
+
+@pytest.mark.parametrize("words", list(filter(runs_here, commands())), ids=" ".join)
+def test_every_printed_command_runs_in_a_bare_clone(clone, monkeypatch, words):
+    """`replicse why CELL --scale compact` once ended in "reproduced nothing yet" there."""
+    monkeypatch.chdir(clone)
+    monkeypatch.delenv("REPLICSE_WORKFLOW", raising=False)
+    snakemake = SimpleNamespace(run=lambda *_, **__: SimpleNamespace(returncode=0))
+    monkeypatch.setattr(run, "subprocess", snakemake)
+    assert main(words) in (0, LACKING.get(words[0]))
+
+
+def test_the_commands_are_found_and_few_are_left_out():
+    found = commands()
+    assert {words[0] for words in found} <= {*VERBS, "--help"}
+    assert ("why", "simcse/table3/p0.1/stsb-dev", "--scale", "compact") in found
+    assert sum(map(runs_here, found)) > len(found) / 2
+
+
+def test_the_cell_that_the_readme_asks_for_has_numbers_in_a_bare_clone(clone, monkeypatch, capsys):
+    monkeypatch.chdir(clone)
+    assert main(["why", "simcse/table3/p0.1/stsb-dev", "--scale", "compact"]) == 0
+    story = capsys.readouterr().out
+    assert (
+        "shown is the committed study compact (reports/studies/compact)" in story
+        and "nothing yet" not in story
+    )
+
+
+def texts():
+    """Yield path and text of every text file that a person reads: code, workflow, tests, documentation."""
+    files = [*ROOT.iterdir(), *(file for room in ROOMS for file in (ROOT / room).rglob("*"))]
+    for file in files:
+        if file.is_file() and "__pycache__" not in file.parts and file.suffix not in (".png", ".svg", ".pyc"):
+            yield file.relative_to(ROOT), file.read_text(encoding="utf-8", errors="replace")
+
+
+def unresolved(text, methods):
+    """Return the sections and pitfalls that a text cites and the page of methods lacks."""
+    cited = {
+        kind: {number for match in pattern.findall(text) for number in re.findall(NUMBER, match)}
+        for kind, pattern in (("methods", SECTIONS), ("pitfall", PITFALLS))
+    }
+    rows = re.findall(rf"^\| ({NUMBER}) \|", methods, re.MULTILINE)
+    there = {
+        "methods": {*re.findall(rf"^#+ ({NUMBER}) ", methods, re.MULTILINE), *(n for n in rows if "." in n)},
+        "pitfall": {number for number in rows if "." not in number},
+    }
+    return [f"{kind} {number}" for kind in cited for number in sorted(cited[kind] - there[kind])]
+
+
+def test_every_citation_of_a_method_or_a_pitfall_resolves():
+    methods = METHODS.read_text(encoding="utf-8")
+    found = {str(path): missing for path, text in texts() if (missing := unresolved(text, methods))}
+    assert found == {}
+
+
+def test_a_citation_that_resolves_nowhere_is_found():
+    methods = "## 1 One\n### 1.2 Two\n| # | a |\n| 3 | b |\n| 8.3 | c |\n"
+    good = "(methods 1.2), (methods, section 1), # methods\n    # section 8.3, (methods 1 and 1.2, pitfall 3)"
+    assert unresolved(good.replace(",", ", "), methods) == []
+    bad = " ".join(["(methods", "1.2 and 1.7)", "(methods,", "section 9)", "pitfalls", "3, 4 and 5"])
+    assert unresolved(bad, methods) == ["methods 1.7", "methods 9", "pitfall 4", "pitfall 5"]
+
+
+def test_no_reason_is_the_number_of_an_issue():
+    """A reader sees no tracker of this project; issues of the papers' repositories are cited in their folders."""
+    found = [
+        f"{path}: {match[0]}"
+        for path, text in texts()
+        if path.parts[:2] != ("workflow", "papers")
+        for match in ISSUE.finditer(text)
+    ]
+    assert found == []
+
+
+def room_of(module):
+    """Return the room of a dotted name below the package, as the architecture's table calls it."""
+    parts = module.split(".")
+    return "/".join(parts[:2] if parts[0] == "study" else parts[:1])
+
+
+def imports(file):
+    """Return the modules that a file imports anywhere, each by its dotted name."""
+    nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+    named = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    return named | {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+
+
+def test_rooms_import_what_the_architecture_says():
+    package = ROOT / "src" / "replicse"
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rooms = re.findall(r"^\| `([\w/]+)` \| [^|]* \|([^|]*)\|$", page, re.MULTILINE)
+    allowed = {room: {room, *re.findall(r"`([\w/]+)`", cell)} for room, cell in rooms}
+    folders = {path.parent.relative_to(package).as_posix() for path in package.glob("*/__init__.py")}
+    assert {*folders, *allowed} == {*allowed, "study", "commands", "forking"}
+    torch_free = {room for room in allowed if room.partition("/")[0] in ("study", "registry", "report")}
+    wrong = set()
+    for room in allowed:
+        for module in set().union(*map(imports, (package / room).rglob("*.py"))):
+            ours, _, below = module.partition("replicse.")
+            if room in torch_free and module.partition(".")[0] in ("torch", "transformers"):
+                wrong.add(f"{room} imports {module}")
+            if not ours and room_of(below) in {*allowed, "commands", "cli"} - allowed[room]:
+                wrong.add(f"{room} imports {module}; docs/architecture.md does not list it")
+    assert wrong == set()

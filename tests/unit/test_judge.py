@@ -10,6 +10,7 @@ from replicse.cli import main
 from replicse.files import read_rows, write_json
 from replicse.study.judge.audit import audit, audit_plan
 from replicse.study.judge.study import judge_study, read_results
+from replicse.study.plan.paths import Paths
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.tabulate import TIDY, item_result
 from replicse.study.results.values import Evaluations
@@ -49,16 +50,38 @@ def judge(folder):
 def test_four_files_hold_what_the_verbs_print(tabulated, plan, capsys):
     written = judge(tabulated / "out")
     assert main(["claims", "--workflow", str(WORKFLOW), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["claims"] == written["claims"]
+    claims = json.loads(capsys.readouterr().out)["claims"]
+    assert {type(row["n_seeds"]) for row in claims} == {int}
+    assert {type(row["probability"]) for row in claims} == {float, type(None)}
+    texts = [{key: "" if value is None else str(value) for key, value in row.items()} for row in claims]
+    assert texts == written["claims"]
     assert main(["adjudicate", "repro/table4", "--workflow", str(WORKFLOW), "--json"]) == 0
     texts = [
         {key: "" if value is None else str(value) for key, value in row.items()}
         for row in json.loads(capsys.readouterr().out)
     ]
     assert texts == written["adjudication"] and any(row["effect"] for row in texts)
-    assert written["audit"] == [one.row() for one in audit(audit_plan(plan.papers, WORKFLOW))]
+    every = [one.row() for one in audit(audit_plan(plan.papers, WORKFLOW))]
+    assert written["audit"] == [row for row in every if is_of(row, plan)] and len(written["audit"]) < len(
+        every
+    )
     assert tuple(written["cells"][0]) == TIDY
     assert len(written["cells"]) == sum(len(cell.values) for one in read_results(plan) for cell in one.cells)
+
+
+def is_of(finding, plan):
+    """Return whether a finding names a cell of an item of a study, or the running text of its papers."""
+    items = {"/".join(cell.split("/")[:2]) for cell in finding["cells"].split("; ")}
+    return bool(items & {*plan.items, *(f"{paper}/text" for paper in plan.studied)})
+
+
+def test_the_audit_of_a_committed_study_is_of_its_items(tabulated, plan, capsys):
+    write_json(Paths("", "mine").config, {**CONFIG, "papers": {"repro": ["table4"]}})
+    assert main(["audit", "--study", "mine", "--workflow", str(WORKFLOW), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found and all(
+        any(cell.startswith(("repro/table4/", "repro/text/")) for cell in one["cells"]) for one in found
+    )
 
 
 def test_the_results_read_are_those_that_were_tabulated(tabulated, plan):

@@ -11,36 +11,70 @@ from places import ROOT
 
 import replicse
 from replicse.errors import BadInput, MissingData
+from replicse.files import write_json
+from replicse.study.results.tabulate import TIDY
 
 NOTEBOOK = ROOT / "examples" / "results.ipynb"
-VALUES = """\
-paper,item,row,column,protocol,seed,metric,value,encoder,run
-simcse,table3,none,stsb-dev,as-described,0,sts-dev/STS-B/all,70.5,e1,r1
-simcse,table3,none,stsb-dev,as-described,1,sts-dev/STS-B/all,,e2,r2
-simcse,table3,NA,stsb-dev,as-run,,sts-dev/STS-B/all,71.25,e3,
-"""
-HEADER = "row,column,metric,protocol,reported,reproduced,delta,low,high,n_seeds,verdict,encoders"
-CELLS = f"""\
-{HEADER}
-none,stsb-dev,spearman,as-described,71.10,70.5,-0.6,69,72,1,undetermined,e1;e2
-NA,stsb-dev,spearman,as-run,,,,,,0,not run,
-"""
-TEXTS = f'{HEADER}\nfirst,nearest,text,as-described,"A man, running.",A dog runs .,,,,1,,e4\n'
+READ = "sts-dev/STS-B/all"
+
+
+def value(seed, number, encoder, run=""):
+    return {"seed": seed, "value": number, "encoder": encoder, "run": run}
+
+
+def cell(row, column="stsb-dev", metric="spearman", **more):
+    return {"row": row, "column": column, "metric": metric, "protocol": "as-described", **more}
+
+
+NONE = cell(
+    "none", metric_path=READ, reported={"value": "71.10", "source": "Table 3"}, reproduced=70.5, delta=-0.6, low=69.0,
+    high=72.0, n_seeds=1, verdict="undetermined", encoders=["e1", "e2"],
+    values=[value(0, 70.5, "e1", "r1"), value(1, None, "e2", "r2")],
+)  # fmt: skip
+NA = cell(
+    "NA",
+    metric_path=READ,
+    protocol="as-run",
+    encoders=["e3"],
+    verdict="not run",
+    values=[value(None, 71.25, "e3")],
+)
+TEXTS = cell(
+    "first", column="nearest", metric="text", reported={"value": "A man, running.", "source": "Table 9"},
+    text="A dog runs .", n_seeds=1, encoders=["e4"],
+)  # fmt: skip
+CONFIG = {"scale": "micro", "papers": {"simcse": ["table3"], "diffcse": "all"}, "seeds": [0, 1]}
+
+
+def write_item(folder, name, *cells):
+    """Write an item of a results folder that holds some cells."""
+    rows = [{"id": one["row"], "label": one["row"]} for one in cells]
+    columns = [{"id": one["column"], "label": one["column"]} for one in cells]
+    head = {"item": name, "paper": name.split("/")[0], "scale": "micro", "comparable": False, "kind": "table"}
+    document = {**head, "title": name, "place": name, "rows": rows, "columns": columns, "cells": cells}
+    write_json(folder / "items" / f"{name}.json", document)
 
 
 @pytest.fixture
 def results(tmp_path):
-    """A results folder of two tables, one of them of sentences."""
-    for name, text in {"simcse/table3": CELLS, "diffcse/table9": TEXTS}.items():
-        (tmp_path / "tables" / name).parent.mkdir(parents=True)
-        (tmp_path / "tables" / f"{name}.csv").write_text(text)
-    (tmp_path / "cells.csv").write_text(VALUES)
+    """A results folder of two items, one of them of sentences, and an item of another study."""
+    write_item(tmp_path, "simcse/table3", NONE, NA)
+    write_item(tmp_path, "diffcse/table9", TEXTS)
+    write_item(tmp_path, "simcse/table1", cell("none", values=[value(0, 1.0, "e9", "r9")]))
+    write_json(tmp_path / "config.json", CONFIG)
     return tmp_path
+
+
+def test_only_what_the_record_asks_for_is_loaded(results):
+    """The values were once of the last study, and the cells of every table that was ever written there."""
+    study = replicse.load(results)
+    assert set(study.values["item"]) == {"table3"}
+    assert set(study.cells["item"]) == {"table3", "table9"}
 
 
 def test_values_have_numbers_and_whole_seeds_and_keep_names_as_they_are(results):
     values = replicse.load(results).values
-    assert ",".join(values.columns) == VALUES.splitlines()[0]
+    assert tuple(values.columns) == TIDY
     assert values["row"].tolist() == ["none", "none", "NA"]
     assert values["value"].dtype == float and values["value"].dropna().tolist() == [70.5, 71.25]
     assert values["seed"].dtype == "Int64" and values["seed"].dropna().tolist() == [0, 1]
@@ -68,8 +102,8 @@ def test_a_text_in_place_of_a_number_stands_beside_it(results):
     ("gone", "message"),
     [
         (".", "no such folder; name the results of a scale"),
-        ("cells.csv", r"cells\.csv: no such file; run the study"),
-        ("tables", "tables: no tables of papers in it; run the study"),
+        ("config.json", r"config\.json: no such file; run an item"),
+        ("items", r"items: no item of .*config\.json in it; run an item"),
     ],
 )
 def test_what_is_absent_is_told_with_its_remedy(results, tmp_path_factory, gone, message):
@@ -78,12 +112,10 @@ def test_what_is_absent_is_told_with_its_remedy(results, tmp_path_factory, gone,
         replicse.load(results)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"), [("", "not a table"), ("row,column\na,b\n", "lacks the column metric")]
-)
-def test_a_broken_table_is_told_by_its_name(results, text, message):
-    (results / "tables" / "simcse" / "table3.csv").write_text(text)
-    with pytest.raises(BadInput, match=f"table3.csv: {message}"):
+@pytest.mark.parametrize(("text", "message"), [("", "not JSON"), ('{"item": "simcse/table3"}', "lacks")])
+def test_a_broken_item_is_told_by_its_name(results, text, message):
+    (results / "items" / "simcse" / "table3.json").write_text(text)
+    with pytest.raises(BadInput, match=f"table3.json: .*{message}"):
         replicse.load(results)
 
 
@@ -128,9 +160,8 @@ def shown(notebook):
 
 
 def test_the_notebook_runs_on_any_results(results, execute):
-    cell = "p0.1,stsb-dev,spearman,as-described,82.5,33.3,-49.2,,,2,lower,e"
-    (results / "tables" / "simcse" / "table3.csv").write_text(f"{HEADER}\n{cell}\n")
-    (results / "cells.csv").write_text(VALUES.replace("none", "p0.1").replace("70.5", "33.25"))
+    found = {"reproduced": 33.3, "delta": -49.2, "verdict": "lower", "values": [value(0, 33.25, "e")]}
+    write_item(results, "simcse/table3", {**NONE, **found, "row": "p0.1"})
     texts, pictures = shown(execute(results))
     assert pictures == 1 and len(texts) == 6
     assert "diffcse" in texts[1] and "lower" in texts[1]

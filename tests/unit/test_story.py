@@ -420,7 +420,21 @@ def test_every_heading_stands_in_the_printed_story_and_in_json(verb):
         "cell", "scale", "printed", "read", "seeds", "reproduced", "verdict", "baseline", "variants", "claims", "run",
         "made", "files",
     ]  # fmt: skip
-    assert list(json.loads(verb(name, "--json"))) == headings
+    told = json.loads(verb(name, "--json"))
+    assert list(told["story"]) == headings
+
+
+def test_the_json_of_a_cell_holds_numbers(verb, plan):
+    told = json.loads(verb(CELL, "--json"))
+    assert [(one["paper"], one["number"]) for one in told["printed"]] == [("repro", 64.6), ("simcse", 77.8)]
+    assert [each["value"] for each in told["result"]["values"]] == [75.0, 75.5, 76.0]
+    assert told["result"]["reproduced"] == 75.5 and told["result"]["delta"] == pytest.approx(10.9)
+    assert told["result"]["low"] < 75.5 < told["result"]["high"] and told["result"]["n_seeds"] == 3
+    effects = {one["protocol"]: one["effect"] for one in told["variants"]}
+    assert effects["low-dropout"] == pytest.approx(-4.4) and effects["last-checkpoint"] is None
+    assert {type(one["n_seeds"]) for one in told["claims"]} == {int}
+    assert told["runs"] == {run: plan.runs[run].canonical() for run in plan.trained([find_cell(plan, CELL)])}
+    assert (told["study"], told["cell"]) == ("results/paper", f"{CELL}/spearman")
 
 
 def test_a_mistake_in_another_paper_leaves_the_story_of_a_cell(results, tmp_path, capsys, caplog):
@@ -435,7 +449,7 @@ def test_a_mistake_in_another_paper_leaves_the_story_of_a_cell(results, tmp_path
     assert "simcse/corp-10" in capsys.readouterr().err
     assert main(["why", "simcse/table1/crop-10/stsb-dev", *words]) == 0
     story = json.loads(capsys.readouterr().out)
-    assert any(line.startswith("repro/c1: in print supported") for line in story["claims"])
+    assert any(line.startswith("repro/c1: in print supported") for line in story["story"]["claims"])
     assert "the audit is left out: " in caplog.text
 
 

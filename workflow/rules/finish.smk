@@ -24,7 +24,9 @@ def say_where(targets):
 
 def report_what_there_is(targets):
     """Report what there is of what was asked for; it is no output of a rule, so nothing takes it for done."""
-    items = [item.id for item in PLAN.items.values() if item.target in targets]
+    items = [
+        item.id for item in PLAN.items.values() if {item.id, item.target} & set(targets)
+    ]
     if not items and not asks_for_all(targets):
         return
     write_text(PARTIAL.config, study_config(None))

@@ -4,6 +4,8 @@ rule config:
         config=PATHS.config,
     log:
         f"logs/{SCALE}/config.log",
+    # First of all, so that what is asked of a study while it runs is answered by its own config.
+    priority: 1
     localrule: True
     conda:
         ENVIRONMENT

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from replicse.commands import Action
 from replicse.study.results.compare import Comparison, compare
+from replicse.study.results.folder import study_folder
 
 SHOWN_CELLS, SHOWN_RUNS = 40, 12
 LISTED = ("beyond spread", "no spread", "missing", "within spread")
@@ -14,17 +15,18 @@ LISTED = ("beyond spread", "no spread", "missing", "within spread")
 
 def compare_verb(parser: ArgumentParser) -> Action:
     """Say what differs between the numbers of the same runs in two results folders, and on which machines."""
-    parser.epilog = "example:\n  replicse compare results/compact ../other/results/compact"
-    parser.add_argument("a", type=Path, help="a results folder, with its cells.csv")
-    parser.add_argument("b", type=Path, help="another one of the same runs")
+    parser.epilog = "example:\n  replicse compare compact results/compact"
+    parser.add_argument("a", help="a results folder, or a committed study by its name")
+    parser.add_argument("b", help="another one of the same runs")
     parser.add_argument("--json", action="store_true", help="machine-readable output, with every cell")
 
     def action(arguments: Namespace) -> None:
-        found = compare(arguments.a, arguments.b)
+        a, b = study_folder(arguments.a), study_folder(arguments.b)
+        found = compare(a, b)
         if arguments.json:
             print(json.dumps(found.plain(), indent=1, ensure_ascii=False))
         else:
-            print("\n".join(comparison_lines(found, arguments.a, arguments.b)))
+            print("\n".join(comparison_lines(found, a, b)))
 
     return action
 

@@ -7,28 +7,32 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from replicse.commands import Action, coloured, room
+from replicse.commands.shown import Shown, shown_study
 from replicse.commands.study import (
+    add_study_argument,
     add_study_arguments,
     add_workflow_argument,
     chosen_plan,
     hours_facts,
     hours_text,
+    study_file,
 )
 from replicse.errors import BadInput
-from replicse.files import write_rows
+from replicse.files import read_json, write_rows
 from replicse.study.judge.adjudicate import adjudicate, adjudicated
-from replicse.study.judge.audit import audit, audit_plan, chosen, spoken_counts
+from replicse.study.judge.audit import audit, audit_plan, chosen, of_items, spoken_counts
 from replicse.study.judge.claims import cells_read, claim_rows, study_claims
-from replicse.study.judge.story import cell_story, find_cell, item_of
+from replicse.study.judge.story import cell_facts, cell_story, find_cell, item_of
 from replicse.study.judge.study import judge_study, plan_further, read_results, results_of
+from replicse.study.paper.config import checked_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN
 from replicse.study.paper.tables import Item
 from replicse.study.plan.plan import Cell, Plan
 from replicse.study.plan.planner import plan_of
-from replicse.study.results.values import Evaluations
 
 LOG = logging.getLogger(__name__)
 WIDTH, HEADING = 110, 12
@@ -54,17 +58,25 @@ def claims_verb(parser: ArgumentParser) -> Action:
     add_study_arguments(parser, "replicse claims --scale compact")
 
     def action(arguments: Namespace) -> None:
-        plan = chosen_plan(arguments)
+        shown = shown_study(arguments)
+        shown.announce(arguments.json)
+        plan = shown.plan
         claims = study_claims(plan.papers, plan.studied)
         read = cells_read(claims, plan.papers)
-        results = results_of(plan, {key[0] for key in read}, Evaluations(plan.paths), read)
+        results = results_of(plan, {key[0] for key in read}, shown.evaluations, read)
         rows = claim_rows(plan, claims, results)
         if arguments.json:
-            _print_json({"scale": plan.scale.name, "claims": rows})
+            claims = list(map(with_numbers, rows))
+            _print_json({"scale": plan.scale.name, "study": shown.folder, "claims": claims})
         else:
             print("\n".join([f"scale {plan.scale.name}", *claim_lines(rows, room(WIDTH))]))
 
     return action
+
+
+def with_numbers(row: Mapping[str, str]) -> dict[str, Any]:
+    """Return the row of a claim with its numbers as numbers; None where there is none."""
+    return {**row, **{name: json.loads(row[name] or "null") for name in ("probability", "n_seeds")}}
 
 
 def claim_lines(rows: Sequence[Mapping[str, str]], room: int = WIDTH) -> Iterator[str]:
@@ -93,14 +105,18 @@ def adjudicate_verb(parser: ArgumentParser) -> Action:
     parser.add_argument("item", nargs="?", help="paper/item; nothing: all that the config adjudicates")
 
     def action(arguments: Namespace) -> None:
-        plan = chosen_plan(arguments, only=arguments.item or "")
-        if arguments.item:
+        shown = shown_study(arguments, arguments.item or "")
+        shown.announce(arguments.json)
+        plan, committed = shown.plan, shown.evaluations.paths.kept
+        if arguments.item and not committed:
             config = plan.config.model_copy(update={"adjudicate": (arguments.item,)})
             plan = plan_of(config, plan.papers, plan.workflow, only=arguments.item)
-        results = {
-            result.item: result for result in results_of(plan, adjudicated(plan), Evaluations(plan.paths))
-        }
+        results = {result.item: result for result in results_of(plan, adjudicated(plan), shown.evaluations)}
         rows = [row for result in results.values() for row in adjudicate(plan.papers, result)]
+        if not rows and committed:
+            raise BadInput(
+                f"{shown.folder}: no variant of {arguments.item or 'an item'} was run in this study"
+            )
         if not rows:
             known = [paper.folder / "protocols.yaml" for paper in plan.papers.values() if paper.protocols]
             raise BadInput(
@@ -110,7 +126,7 @@ def adjudicate_verb(parser: ArgumentParser) -> Action:
         if arguments.json:
             _print_json([asdict(row) for row in rows])
             return
-        for name in results:
+        for name in () if committed else results:
             print("\n".join(asked(plan, plan.items[name])))
         from replicse.report.formats.terminal import page_text
         from replicse.report.pages.adjudication import adjudication_page
@@ -150,12 +166,17 @@ def audit_verb(parser: ArgumentParser) -> Action:
     """Check the papers' printed numbers against each other and against the data sets."""
     parser.epilog = "example:\n  replicse audit repro/table4"
     parser.add_argument("name", nargs="?", help="a paper or an item paper/item; default: all papers")
+    add_study_argument(parser)
     add_workflow_argument(parser)
     parser.add_argument("--json", action="store_true", help="machine-readable output")
 
     def action(arguments: Namespace) -> None:
         plan = audit_plan(load_papers(arguments.workflow), arguments.workflow)
         findings = audit(plan)
+        if arguments.study:
+            file = study_file(arguments.study)
+            config = checked_config(read_json(file), str(file))
+            findings = of_items(findings, [item for item in plan.items if config.holds(item)])
         if arguments.name:
             findings = chosen(findings, arguments.name, plan)
         if arguments.json:
@@ -177,10 +198,11 @@ def why_verb(parser: ArgumentParser) -> Action:
     parser.add_argument("cell", help="paper/item/row/column[/metric][@protocol]")
 
     def action(arguments: Namespace) -> None:
-        plan = chosen_plan(arguments, only=item_of(arguments.cell))
-        story = told_of(plan, find_cell(plan, arguments.cell))
+        shown = shown_study(arguments, item_of(arguments.cell))
+        shown.announce(arguments.json)
+        story, facts = told_of(shown, find_cell(shown.plan, arguments.cell))
         if arguments.json:
-            _print_json(story)
+            _print_json({"study": shown.folder, **facts, "story": story})
         else:
             width = room(WIDTH)
             print("\n".join(told(heading, lines, width) for heading, lines in story.items()))
@@ -188,9 +210,9 @@ def why_verb(parser: ArgumentParser) -> Action:
     return action
 
 
-def told_of(plan: Plan, cell: Cell) -> dict[str, list[str]]:
-    """Return the story of a cell; a mistake in what else its claims and the audit read does not keep it untold."""
-    evaluations = Evaluations(plan.paths)
+def told_of(shown: Shown, cell: Cell) -> tuple[dict[str, list[str]], dict[str, Any]]:
+    """Return the story of a cell as text and as data; claims and findings that cannot be judged are left out."""
+    plan, evaluations = shown.plan, shown.evaluations
     (own,) = results_of(plan, [cell.item.id], evaluations)
     name = "/".join(cell.key)
     asked_for = plan.config.papers
@@ -210,7 +232,9 @@ def told_of(plan: Plan, cell: Cell) -> dict[str, list[str]]:
     except BadInput as error:
         LOG.warning("the audit is left out: %s", error)
         findings = []
-    return cell_story(plan, cell, own, evaluations, rows, findings)
+    known = (plan, cell, own, evaluations, rows, findings)
+    facts = cell_facts(*known)
+    return cell_story(*known), {**facts, "claims": list(map(with_numbers, facts["claims"]))}
 
 
 def told(heading: str, lines: list[str], width: int = WIDTH) -> str:

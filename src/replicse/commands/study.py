@@ -1,21 +1,17 @@
-"""Verbs on the study as a whole: plan, validate, status, show, schemas. None of them imports torch."""
+"""Verbs on the study as a whole: plan, validate, tabulate, schemas. None of them imports torch."""
 
 import json
 import os
-import textwrap
 from argparse import ArgumentParser, Namespace
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from replicse.commands import Action, coloured, room
+from replicse.commands import Action, room
 from replicse.errors import BadInput
-from replicse.files import read_json, write_json
-from replicse.progress import progress_text
+from replicse.files import write_json
 from replicse.study.judge.claims import study_claims
-from replicse.study.judge.study import study_machines
-from replicse.study.paper.config import Config, checked_config, read_config
+from replicse.study.paper.config import Config, by_paper, checked_config, read_config
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.papers import Paper, load_papers
 from replicse.study.paper.protocols import AS_DESCRIBED
@@ -23,9 +19,7 @@ from replicse.study.paper.running_text import spoken_numbers
 from replicse.study.paper.scales import load_scale
 from replicse.study.paper.tables import Item
 from replicse.study.plan.cost import Interval, Throughput
-from replicse.study.plan.jobs import Jobs
 from replicse.study.plan.needs import Need, amounts, amounts_text, needs
-from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import (
     check_parts,
@@ -35,14 +29,13 @@ from replicse.study.plan.planner import (
     load_scales,
     plan_of,
 )
-from replicse.study.results.table import ItemResult
+from replicse.study.results.folder import study_folder
 from replicse.study.results.tabulate import item_result, table_rows
 from replicse.study.results.values import Evaluations
 
 CONFIG = Path("config.yaml")
 # No line of a file or a pipe is shortened.
 UNCUT = 10_000
-STATES = ("done", "running", "failed", "waiting")
 
 
 def add_study_arguments(parser: ArgumentParser, example: str) -> None:
@@ -52,11 +45,26 @@ def add_study_arguments(parser: ArgumentParser, example: str) -> None:
         "--config", "--configfile", action="append", default=[], metavar="FILE or KEY=VALUE",
         help="a file that is laid over config.yaml, or one key's value above all files; repeatable",
     )  # fmt: skip
-    parser.add_argument("--study", type=Path, help="the config.json of a study that was started, instead")
+    add_study_argument(parser)
     parser.add_argument("--scale", help="use this scale instead of the config's")
     parser.add_argument("--seeds", type=int, help="so many seeds, from 0, instead of the config's")
     add_workflow_argument(parser)
     parser.add_argument("--json", action="store_true", help="machine-readable output")
+
+
+def add_study_argument(parser: ArgumentParser) -> None:
+    """Add the argument that names a study that there is; `study_file` reads it."""
+    parser.add_argument(
+        "--study",
+        metavar="STUDY",
+        help="a committed study by its name, or the config.json of one that was started",
+    )
+
+
+def study_file(name: str) -> Path:
+    """Return the config of a study that was started or committed: a file, its folder, or a committed study's name."""
+    file = Path(name)
+    return file if file.suffix and not file.is_dir() else study_folder(name) / "config.json"
 
 
 def add_workflow_argument(parser: ArgumentParser) -> None:
@@ -83,26 +91,17 @@ def chosen_config(arguments: Namespace) -> tuple[dict[str, Any], str]:
     return config, str(files[-1])
 
 
-def by_paper(items: Iterable[str]) -> dict[str, str | list[str]]:
-    """Return items by paper, as a config names them; an item is given as paper/item or paper_item, a paper as it is."""
-    found: dict[str, str | list[str]] = {}
-    for item in items:
-        paper, mark, name = item.partition("/" if "/" in item else "_")
-        own = found.setdefault(paper, [] if mark else "all")
-        if mark and own != "all":
-            own.append(name)
-        elif not mark:
-            found[paper] = "all"
-    return found
-
-
 def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
     """Return the files of the chosen config, each laid over the one before, and what stands above them by key."""
     if arguments.seeds is not None and arguments.seeds < 1:
         raise BadInput(f"--seeds is {arguments.seeds}; expected at least 1")
     settings = dict(word.split("=", 1) for word in arguments.config if "=" in word)
     files = [Path(word) for word in arguments.config if "=" not in word]
-    own = [arguments.study] if arguments.study else [CONFIG, *(file for file in files if file != CONFIG)]
+    own = (
+        [study_file(arguments.study)]
+        if arguments.study
+        else [CONFIG, *(file for file in files if file != CONFIG)]
+    )
     return own, settings
 
 
@@ -325,123 +324,9 @@ def unchanged_variants(plan: Plan) -> Iterator[str]:
                     yield f"{file}: {protocol.id} changes nothing in row {row} of {item}; mend its change or its cells"
 
 
-def status_verb(parser: ArgumentParser) -> Action:
-    """Say how much of each item is there."""
-    add_study_arguments(parser, "replicse status")
-
-    def action(arguments: Namespace) -> None:
-        plan = chosen_plan(arguments)
-        files = {item.id: plan.evaluation_files(item) for item in plan.items.values()}
-        every = dict.fromkeys(file for own in files.values() for file in own)
-        broken = {file: problem for file in every if (problem := broken_evaluation(plan, file))}
-        jobs = Jobs(plan)
-        states = {file: "failed" if file in broken else jobs.state(file) for file in every}
-        rows = []
-        for item, own in files.items():
-            table = not plan.paths.missing(plan.paths.table(item))
-            counts = Counter(states[file] for file in own)
-            told = {state: counts[state] for state in STATES}
-            rows.append({"item": item, "evaluations": len(own), **told, "tabulated": table})
-        machines = study_machines(plan, Evaluations(plan.paths))
-        total = {
-            "evaluations": len(every),
-            **{state: sum(found == state for found in states.values()) for state in STATES},
-            "runs": len(plan.runs),
-            "trained": sum(not plan.paths.missing(plan.paths.run(run, "metrics.json")) for run in plan.runs),
-        }
-        begun = {job: jobs.running(job) for job in jobs.all if jobs.began(job)}
-        if arguments.json:
-            made = [{"machine": str(machine), "records": count} for machine, count in machines.items()]
-            told = {"items": rows, "machines": made, "broken": list(broken.values()), "total": total}
-            told["running"] = [{"job": str(job), **beat} for job, beat in begun.items() if beat]
-            told["failed"] = [str(job) for job, beat in begun.items() if not beat]
-            print(json.dumps({"scale": plan.scale.name, **told}, indent=1))
-            return
-        print(f"scale {plan.scale.name}")
-        for row in rows:
-            print(status_line(row["item"], row, "tabulated" if row["tabulated"] else "not tabulated"))
-        print(status_line("total", total, f"{total['trained']:,} of {total['runs']:,} runs trained"))
-        width = room()
-        for job, beat in begun.items():
-            state, last = "running" if beat else "failed", job.tail[-1] if job.tail else ""
-            where = f" on {beat['host']}" if beat else ""
-            told = progress_text(beat or {}) or last
-            print(shortened(f"{state}: {job}{where}, {minutes(job.age)}: {told}", width))
-        if machines:
-            print(f"mixed: made on {len(machines)} machines" if len(machines) > 1 else "made on one machine")
-        for machine, count in machines.items():
-            line = f"{count:>6} runs and evaluations: {machine}"
-            print(textwrap.fill(line, width, subsequent_indent=" " * 8, break_on_hyphens=False))
-        for problem in broken.values():
-            print(f"broken: {problem}")
-
-    return action
-
-
-def status_line(name: str, counts: dict[str, Any], more: str) -> str:
-    """Return how many evaluations are done, and of the others how many run, failed or wait."""
-    others = [f"{counts[state]} {state}" for state in STATES[1:] if counts[state]]
-    done = f"{name:<18}{counts['done']:>5} of {counts['evaluations']:>4} evaluations"
-    return ", ".join([done, *others, more])
-
-
-def minutes(seconds: float) -> str:
-    """Return how long ago something was, as `now` or `12 min ago`."""
-    return f"{seconds / 60:,.0f} min ago" if seconds >= 60 else "now"
-
-
 def shortened(line: str, width: int) -> str:
     """Return a line that fits a terminal."""
     return line if len(line) <= width else f"{line[: width - 3]}..."
-
-
-def broken_evaluation(plan: Plan, file: str) -> str:
-    """Return the sentence that refuses an evaluation file; blank where it is sound, or not there yet."""
-    try:
-        Evaluations(plan.paths).read(file)
-    except BadInput as error:
-        return str(error)
-    return ""
-
-
-def show_verb(parser: ArgumentParser) -> Action:
-    """Print one item as text, from the evaluations that are there."""
-    add_study_arguments(parser, "replicse show simcse/table3")
-    parser.add_argument("item", help="paper/item, for example simcse/table3")
-
-    def action(arguments: Namespace) -> None:
-        plan = chosen_plan(arguments)
-        item = plan.item(arguments.item)
-        kept = kept_file(plan, item)
-        committed = ItemResult.of(read_json(kept), str(kept)) if kept else None
-        result = committed or item_result(plan, item, Evaluations(plan.paths))
-        if arguments.json:
-            document = {"item": result.plain(), "cells": list(table_rows(result)), "committed": bool(kept)}
-            print(json.dumps(document, indent=1, ensure_ascii=False))
-            return
-        from replicse.report.formats.terminal import item_text
-
-        if kept:
-            print(f"{plan.paths.results} has no evaluation of this item; the committed study's: {kept}\n")
-        print(item_text(result, room(100), coloured()), end="")
-
-    return action
-
-
-def kept_file(plan: Plan, item: Item) -> Path | None:
-    """Return the item of a committed study of the scale, where there is no evaluation of one's own.
-
-    Of several studies that hold it the one that is named as the scale comes first, then the first by name.
-    """
-    if any(not plan.paths.missing(path) for path in plan.evaluation_files(item)):
-        return None
-    configs = Path(Paths("", plan.scale.name).results).parent.glob("*/config.json")
-    studies = [file.parent.name for file in sorted(configs) if read_json(file)["scale"] == plan.scale.name]
-    for name in sorted(studies, key=lambda study: study != plan.scale.name):
-        file = Path(Paths("", name).item(item.id))
-        if file.is_file():
-            return file
-    return None
 
 
 def schemas_verb(parser: ArgumentParser) -> Action:

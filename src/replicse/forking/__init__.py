@@ -1,4 +1,4 @@
-"""Start-up once (issue 15): a process that has imported what the jobs of a small study share forks for each of them.
+"""Start-up once: a process that has imported what the jobs of a small study share forks for each of them.
 
 Importing torch and what stands on it takes two to three seconds of a processor, as long as many a job of the embedded
 study. The workflow starts one server beside itself; a job's own process is then a client that hands its words, its

@@ -8,7 +8,7 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
 from functools import cache
@@ -22,7 +22,7 @@ from replicse.study.paper.claims import Claim
 from replicse.study.paper.config import checked_config
 from replicse.study.paper.counterparts import CellKey, differences, printed_in
 from replicse.study.paper.datasets import Average, Datasets, load_datasets
-from replicse.study.paper.papers import Paper
+from replicse.study.paper.papers import TEXT_ITEM, Paper
 from replicse.study.paper.printed import Reported, printed_number
 from replicse.study.paper.running_text import COUNTED, Spoken, spoken_numbers
 from replicse.study.paper.tables import Formula, Over
@@ -149,7 +149,18 @@ def chosen(findings: Sequence[Finding], name: str, plan: Plan) -> list[Finding]:
     known = [*plan.papers, *plan.items]
     if name not in known:
         raise BadInput(f'no paper or item "{name}"{nearest(name, known)}')
-    return [one for one in findings if any(f"{cell}/".startswith(f"{name}/") for cell in one.cells)]
+    return _naming(findings, [name])
+
+
+def of_items(findings: Iterable[Finding], items: Collection[str]) -> list[Finding]:
+    """Return the findings that name a cell of some items, or a number of the running text of their papers."""
+    papers = {item.partition("/")[0] for item in items}
+    return _naming(findings, [*items, *(f"{paper}/{TEXT_ITEM}" for paper in papers)])
+
+
+def _naming(findings: Iterable[Finding], names: Sequence[str]) -> list[Finding]:
+    starts = tuple(f"{name}/" for name in names)
+    return [one for one in findings if any(f"{cell}/".startswith(starts) for cell in one.cells)]
 
 
 def measured(plan: Plan, item: str = "") -> Iterator[tuple[Cell, Printed]]:

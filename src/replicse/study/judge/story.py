@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
 
 from replicse.errors import BadInput, nearest
 from replicse.registry.suites import file_of
-from replicse.study.judge.adjudicate import adjudicate
+from replicse.study.judge.adjudicate import Explained, adjudicate
 from replicse.study.judge.audit import Finding
 from replicse.study.paper.counterparts import counterparts, printed_in
 from replicse.study.paper.printed import Reported
@@ -52,7 +54,7 @@ def cell_story(
 
     `claims` are rows of claims, `findings` those of the audit; empty headings are left out.
     """
-    own = next(each for each in result.cells if (each.key, each.protocol) == (cell.key[1:], cell.protocol))
+    own = _own(cell, result)
     story = {
         "cell": [f"{cell.item.id} · {cell.row.label} · {cell.column.label}", *_protocol(plan, cell, result)],
         "scale": [result.standing],
@@ -64,24 +66,75 @@ def cell_story(
         "baseline": _against_baseline(plan, cell, evaluations),
         "variants": list(_variants(plan, cell, result)),
         "claims": [
-            f"{row['claim']}: in print {row['reported']}, ours {row['ours']}"
-            for row in claims
-            if _names(row["cells"].split("; "), "/".join(cell.key))
+            f"{row['claim']}: in print {row['reported']}, ours {row['ours']}" for row in _naming(cell, claims)
         ],
         "audit": [
-            f"{finding.printed}; {finding.follows} ({finding.certainty})"
-            for finding in findings
-            if _names(finding.cells, "/".join(cell.key))
+            f"{finding.printed}; {finding.follows} ({finding.certainty})" for finding in _on(cell, findings)
         ],
-        "run": _runs(plan, cell),
+        "run": _runs(plan, cell, own),
         "made": _made(own),
-        "files": [
-            plan.paths.evaluation(operand.encoders[0], file_of(operand.metric_path))
-            for operand in cell.operands or (cell,)
-            if operand.encoders
-        ],
+        "files": _files(cell, evaluations),
     }
     return {heading: list(dict.fromkeys(lines)) for heading, lines in story.items() if lines}
+
+
+def cell_facts(
+    plan: Plan,
+    cell: Cell,
+    result: ItemResult,
+    evaluations: Evaluations,
+    claims: Sequence[Mapping[str, str]],
+    findings: Sequence[Finding],
+) -> dict[str, Any]:
+    """Return what `cell_story` tells as plain data, numbers as numbers; `result` is the cell as it was judged."""
+    own = _own(cell, result)
+    printed = _printed_numbers(plan, cell)
+    return {
+        "cell": "/".join(cell.key),
+        "protocol": cell.protocol,
+        "scale": result.scale,
+        "comparable": result.comparable,
+        "printed": [
+            {
+                "paper": paper,
+                "number": reported.number and reported.number.value,
+                **reported.model_dump(mode="json"),
+            }
+            for paper, reported in printed
+        ],
+        "result": own.model_dump(mode="json", exclude={"reported", "subtracted"}),
+        "variants": [asdict(found) for found in _explained(plan, cell, result)],
+        "claims": _naming(cell, claims),
+        "audit": [asdict(finding) for finding in _on(cell, findings)],
+        "runs": {run: plan.runs[run].canonical() for run in plan.trained([cell]) if _as_planned(cell, own)},
+        "files": _files(cell, evaluations),
+    }
+
+
+def _own(cell: Cell, result: ItemResult) -> CellResult:
+    for each in result.cells:
+        if (each.key, each.protocol) == (cell.key[1:], cell.protocol):
+            return each
+    raise BadInput(f"{'/'.join(cell.key)}: the result of {result.item} does not hold it; run the item again")
+
+
+def _naming(cell: Cell, claims: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
+    return [row for row in claims if _names(row["cells"].split("; "), "/".join(cell.key))]
+
+
+def _on(cell: Cell, findings: Sequence[Finding]) -> list[Finding]:
+    return [finding for finding in findings if _names(finding.cells, "/".join(cell.key))]
+
+
+def _files(cell: Cell, evaluations: Evaluations) -> list[str]:
+    """Return the files that a cell's numbers are read from: evaluations, or the item of a committed study."""
+    if evaluations.paths.kept:
+        return [evaluations.paths.item(cell.item.id)]
+    return [
+        evaluations.paths.evaluation(operand.encoders[0], file_of(operand.metric_path))
+        for operand in cell.operands or (cell,)
+        if operand.encoders
+    ]
 
 
 def _names(cells: Sequence[str], name: str) -> bool:
@@ -99,10 +152,21 @@ def _protocol(plan: Plan, cell: Cell, result: ItemResult) -> Iterator[str]:
 
 
 def _printed(plan: Plan, cell: Cell) -> list[str]:
-    lines = [_as_printed(cell.reported) if cell.reported else "no number is printed"]
+    own = [] if cell.reported else ["no number is printed"]
+    return own + [
+        _as_printed(reported, "" if paper == cell.item.paper else paper)
+        for paper, reported in _printed_numbers(plan, cell)
+    ]
+
+
+def _printed_numbers(plan: Plan, cell: Cell) -> Iterator[tuple[str, Reported]]:
+    """Yield the paper's own number and that of the paper that repeats it, or that it repeats, as far as printed."""
+    if cell.reported:
+        yield cell.item.paper, cell.reported
     other = counterparts(plan.papers).get(cell.key)
     printed = printed_in(plan.papers, other) if other else None
-    return [*lines, _as_printed(printed, other[0].partition("/")[0])] if printed else lines
+    if printed:
+        yield other[0].partition("/")[0], printed
 
 
 def _as_printed(reported: Reported, paper: str = "") -> str:
@@ -186,10 +250,14 @@ def _against_baseline(plan: Plan, cell: Cell, evaluations: Evaluations) -> list[
     return [f"{found.value:+.2f} to row {base.row.id} with the first seed, {span}"]
 
 
+def _explained(plan: Plan, cell: Cell, result: ItemResult) -> list[Explained]:
+    """Return what each variant does to a cell; nothing for a cell under a variant."""
+    every = adjudicate(plan.papers, result) if cell.protocol == AS_DESCRIBED else ()
+    return [found for found in every if (found.row, found.column, found.metric) == cell.key[1:]]
+
+
 def _variants(plan: Plan, cell: Cell, result: ItemResult) -> Iterator[str]:
-    for found in adjudicate(plan.papers, result) if cell.protocol == AS_DESCRIBED else ():
-        if (found.row, found.column, found.metric) != cell.key[1:]:
-            continue
+    for found in _explained(plan, cell, result):
         said = "not run" if found.effect is None else f"{found.effect:+.2f}"
         each = found.by_seed.split("; ")
         if found.low is not None:
@@ -204,8 +272,18 @@ def _variants(plan: Plan, cell: Cell, result: ItemResult) -> Iterator[str]:
         yield ", ".join(filter(None, [f"{found.protocol}: {said}", explains, found.note]))
 
 
-def _runs(plan: Plan, cell: Cell) -> list[str]:
+def _as_planned(cell: Cell, own: CellResult) -> bool:
+    """Return whether a cell's numbers are of the encoders that are planned; those of a committed study may be older."""
+    return set(own.encoders) == set(cell.encoders)
+
+
+def _runs(plan: Plan, cell: Cell, own: CellResult) -> list[str]:
     """Return the spec of the first seed's run, and the names of the runs it starts from."""
+    if not _as_planned(cell, own):
+        made = ", ".join(dict.fromkeys(each.run for each in own.values if each.run)) or "other encoders"
+        return [
+            f"{made}: made by an earlier version; this one would run {', '.join(cell.encoders) or 'nothing'}"
+        ]
     run = plan.encoders[cell.encoders[0]].source.run if cell.encoders else None
     if run is None:
         return ["no training"] if cell.encoders else []

@@ -12,11 +12,12 @@ from replicse.files import read_json
 from replicse.study.judge.adjudicate import FIELDS as ADJUDICATION_FIELDS
 from replicse.study.judge.adjudicate import adjudicate
 from replicse.study.judge.audit import FIELDS as AUDIT_FIELDS
-from replicse.study.judge.audit import audit, audit_plan
+from replicse.study.judge.audit import audit, audit_plan, of_items
 from replicse.study.judge.claims import FIELDS as CLAIM_FIELDS
 from replicse.study.judge.claims import claim_rows, study_claims
 from replicse.study.paper.counterparts import CellKey
 from replicse.study.paper.lock import load_lock
+from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import Planner, chosen_items
 from replicse.study.results.machines import Machine, distinct, recorded
@@ -34,7 +35,7 @@ def judge_study(plan: Plan, results: Sequence[ItemResult]) -> dict[str, Table]:
     Nothing but the items' results is read; the cells of an item without a result are missing.
     """
     explained = (asdict(row) for result in results for row in adjudicate(plan.papers, result))
-    findings = audit(audit_plan(plan.papers, plan.workflow))
+    findings = of_items(audit(audit_plan(plan.papers, plan.workflow)), plan.items)
     return {
         "claims": (CLAIM_FIELDS, claim_rows(plan, study_claims(plan.papers, plan.studied), results)),
         "adjudication": (ADJUDICATION_FIELDS, list(explained)),
@@ -43,9 +44,12 @@ def judge_study(plan: Plan, results: Sequence[ItemResult]) -> dict[str, Table]:
     }
 
 
-def read_results(plan: Plan) -> list[ItemResult]:
-    """Return the results of a study's items as `tabulate` wrote them; those that are not there are left out."""
-    files = {item: Path(plan.paths.item(item)) for item in plan.items}
+def read_results(plan: Plan, paths: Paths | None = None) -> list[ItemResult]:
+    """Return the results of a study's items as `tabulate` wrote them; those that are not there are left out.
+
+    They are read from the plan's own `paths`, or from those of a committed study.
+    """
+    files = {item: Path((paths or plan.paths).item(item)) for item in plan.items}
     absent = [item for item, file in files.items() if not file.exists()]
     if absent:
         LOG.warning("not tabulated: %s", ", ".join(absent))
@@ -57,8 +61,11 @@ def results_of(
 ) -> list[ItemResult]:
     """Return the results of some items from the evaluations there are now; what the plan leaves out is left out.
 
-    They hold all cells of the items, or `only` some.
+    They hold all cells of the items, or `only` some. Of a committed study they are as committed.
     """
+    if evaluations.paths.kept:
+        files = [evaluations.paths.item(name) for name in items if name in plan.items]
+        return [ItemResult.of(read_json(file), file) for file in files]
     return [item_result(plan, plan.items[name], evaluations, only) for name in items if name in plan.items]
 
 

@@ -1,7 +1,7 @@
 """The config of a study: what to reproduce, from one file or several laid over each other."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -24,6 +24,32 @@ def _seed(value: object) -> object:
 Seed = Annotated[Whole, BeforeValidator(_seed), Field(ge=0)]
 
 
+def by_paper(items: Iterable[str]) -> dict[str, str | list[str]]:
+    """Return items by paper, as a config names them; an item is given as paper/item or paper_item, a paper as it is."""
+    found: dict[str, str | list[str]] = {}
+    for item in items:
+        paper, mark, name = item.partition("/" if "/" in item else "_")
+        own = found.setdefault(paper, [] if mark else "all")
+        if mark and own != "all":
+            own.append(name)
+        elif not mark:
+            found[paper] = "all"
+    return found
+
+
+def _papers(value: object) -> object:
+    """Return papers and their items; a list, or one name, is short for all items of these papers."""
+    names = [value] if isinstance(value, str) and value != "all" else value
+    short = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
+    return by_paper(names) if short else value
+
+
+Papers = Annotated[
+    Literal["all"] | dict[Id, Names],
+    BeforeValidator(_papers, json_schema_input_type=Literal["all"] | dict[Id, Names] | tuple[Text, ...]),
+]
+
+
 class DataChoice(Checked):
     """Where data comes from; nothing: the scale's own source, and REPLICSE_DATA for a local root."""
 
@@ -39,7 +65,7 @@ class Config(Checked):
     """
 
     scale: Id
-    papers: Literal["all"] | dict[Id, Names]
+    papers: Papers
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1)]
     adjudicate: Names | None = ()
     data: DataChoice | None = None
@@ -50,6 +76,24 @@ class Config(Checked):
     def adjudicates(self, item: str) -> bool:
         """Return whether the protocols of an item are run."""
         return self.adjudicate == "all" or item in (self.adjudicate or ())
+
+    def holds(self, item: str) -> bool:
+        """Return whether an item `paper/item` is one of the study."""
+        paper, _, name = item.partition("/")
+        wanted = "all" if self.papers == "all" else self.papers.get(paper, ())
+        return wanted == "all" or name in wanted
+
+    def bearing_on(self, item: str) -> dict[str, Any]:
+        """Return as plain data what of the config changes the result of an item."""
+        return {
+            "scale": self.scale,
+            "seeds": self.seeds,
+            "source": self.data and self.data.source,
+            "precision": self.precision,
+            "adjudicate": self.adjudicates(item),
+            "rows": (self.rows or {}).get(item),
+            "crossed": (self.crossed or {}).get(item),
+        }
 
     def names(self, item: str) -> bool:
         """Return whether an item is asked for by its own name, not only as one of all."""

@@ -29,7 +29,7 @@ from replicse.study.paper.recipes import (
 class Pretraining(RunRequest):
     """A run of the scale's own that makes a backbone: one for all under a seed, or with `each` one per seed of a study.
 
-    Where a backbone is pre-trained here it is a draw too, the largest one (issue 10, point 22): with `each` a seed is a
+    A backbone that is pre-trained here varies by seed about as much as fine-tuning on it does. With `each` a seed is a
     whole chain, and what two rows of one seed share includes their backbone.
     """
 

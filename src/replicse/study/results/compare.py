@@ -1,6 +1,6 @@
 """Two results folders of the same runs, cell by cell: what another machine changes, in units of the seed spread.
 
-The reproducibility study's authors could not reproduce their own numbers on a second machine (methods 6).
+DiffCSE's first author could not reproduce its numbers on a second machine (methods 6, pitfall 24).
 """
 
 import math
@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from replicse.errors import BadInput
-from replicse.files import read_rows
 from replicse.study.paper.printed import printed_number
 from replicse.study.paper.protocols import AS_DESCRIBED
+from replicse.study.results.folder import held
 from replicse.study.results.statistics import mean_and_spread
+from replicse.study.results.tabulate import tidy_rows
 
 State = Literal["identical", "equal to rounding", "within spread", "beyond spread", "no spread", "missing"]
 STATES: tuple[State, ...] = State.__args__
@@ -79,9 +80,9 @@ class Comparison:
 
 
 def compare(a: Path, b: Path) -> Comparison:
-    """Return the comparison of two results folders, from the `cells.csv` of each.
+    """Return the comparison of two results folders, from the items that each holds by its own record.
 
-    Raises MissingData where a folder has none, BadInput where it is broken or the two share no cell of the same runs.
+    Raises MissingData where a folder holds none, BadInput where an item is broken or none has the same runs in both.
     """
     first, second = _cells(a), _cells(b)
     common = [key for key in first if key in second]
@@ -113,22 +114,12 @@ def compare(a: Path, b: Path) -> Comparison:
 
 
 def _cells(folder: Path) -> dict[tuple[str, ...], Rows]:
-    """Return the rows of a folder's cells.csv by cell and seed; quoted cells, which have no encoder, are left out."""
-    path = folder / "cells.csv"
+    """Return the values of a folder by cell and seed, as text; quoted cells, which have no encoder, are left out."""
     found: dict[tuple[str, ...], Rows] = defaultdict(dict)
-    for row in read_rows(path):
-        lacking = next(
-            (name for name in (*NAMED, "seed", "value", "encoder", "run") if name not in row), None
-        )
-        if lacking:
-            raise BadInput(f"{path}: lacks the column {lacking}; make it again with replicse judge")
-        seeds = found[tuple(row[name] for name in NAMED)]
-        if row["seed"] in seeds:
-            name = "/".join(row[name] for name in NAMED)
-            raise BadInput(
-                f"{path}: {name} has seed {row['seed']!r} twice; make it again with replicse judge"
-            )
-        seeds[row["seed"]] = row
+    for row in tidy_rows(held(folder)):
+        found[tuple(row[name] for name in NAMED)][str(row["seed"])] = {
+            name: str(entry) for name, entry in row.items()
+        }
     return found
 
 

@@ -1,4 +1,4 @@
-"""The machines that results were made on: one spec gives other numbers on another processor (issue 10, point 23)."""
+"""The machines that results were made on: one spec gives other numbers on another processor, which rounds otherwise."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping

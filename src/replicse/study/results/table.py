@@ -118,7 +118,8 @@ class ItemResult(Checked):
     """A table or figure with all of its cells, in the paper's order, as `tabulate` writes it and everything reads it.
 
     `variants` holds the titles of protocols that were run to adjudicate: their cells are no lines of the table.
-    `curves` holds what a spectrum or a density is drawn from, by row label.
+    `curves` holds what a spectrum or a density is drawn from, by row label; `config` is a digest of what of the
+    study's config bears on the item.
     """
 
     item: str
@@ -138,6 +139,7 @@ class ItemResult(Checked):
     notes: tuple[str, ...] = ()
     deviations: str = ""
     curves: dict[str, Any] = {}
+    config: str = ""
 
     @property
     def standing(self) -> str:

@@ -70,6 +70,7 @@ def item_result(
         notes=item.notes,
         deviations=plan.papers[item.paper].deviations.get(item.name, ""),
         curves=_curves(plan, item, evaluations) if item_curve(item) else {},
+        config=digest(plan.config.bearing_on(item.id)),
     )
     return result.model_copy(update={"notes": (*result.notes, *crossed_notes(result))})
 

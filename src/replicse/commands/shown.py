@@ -1,0 +1,107 @@
+"""Which study a verb that reads shows: the one that is asked for, one's own results, or a committed study."""
+
+import sys
+from argparse import Namespace
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from replicse.commands.study import chosen_config, chosen_plan, study_file
+from replicse.errors import BadInput
+from replicse.files import read_json
+from replicse.study.paper.config import checked_config, read_config
+from replicse.study.plan.paths import Paths
+from replicse.study.plan.plan import Plan
+from replicse.study.plan.planner import load_plan
+from replicse.study.results.folder import committed
+from replicse.study.results.values import Evaluations
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A study that is shown: its plan, where its numbers are read, and a line where that is not what was asked for."""
+
+    plan: Plan
+    evaluations: Evaluations
+    notice: str = ""
+
+    @property
+    def folder(self) -> str:
+        """Return the folder that the numbers are read from."""
+        return self.evaluations.paths.results
+
+    def announce(self, as_json: bool) -> None:
+        """Print the line, beside what a program reads."""
+        if self.notice:
+            print(self.notice, end="\n" if as_json else "\n\n", file=sys.stderr if as_json else sys.stdout)
+
+
+def shown_study(arguments: Namespace, only: str = "") -> Shown:
+    """Return the study that is shown, whole or of one item.
+
+    That is the one of --study or --config; else results/SCALE, by the config that it was made with. Where nothing of it
+    was evaluated it is a committed study of the scale: the one of the same config, of the scale's name, or the first.
+    """
+    own = _own(arguments, only)
+    if own.evaluations.paths.kept or _begun(own.plan, only):
+        return own
+    name = _committed_like(own.plan, only)
+    if not name:
+        return own
+    shown = _kept(arguments, name, only)
+    what = f"{own.folder} has no evaluation of {only or 'the study'}"
+    return replace(shown, notice=f"{what}; shown is the committed study {name} ({shown.folder})")
+
+
+def _own(arguments: Namespace, only: str) -> Shown:
+    """Return the study that is asked for, whether or not anything of it is there."""
+    if arguments.study:
+        file = study_file(arguments.study)
+        names = [
+            name for name, paths in committed().items() if Path(paths.config).resolve() == file.resolve()
+        ]
+        plan = chosen_plan(arguments, only)
+        if not names:
+            return Shown(plan, Evaluations(plan.paths))
+        if plan.config != checked_config(read_json(file), str(file)):
+            raise BadInput(
+                f"--study {arguments.study}: read as it was run; leave out --scale, --seeds and --config"
+            )
+        return _kept(arguments, names[0], only)
+    values, file = chosen_config(arguments)
+    chosen = checked_config(values, file)
+    record = Path(Paths(chosen.scale).config)
+    if not arguments.config and record.is_file():
+        made = read_config([record], seeds=arguments.seeds)
+        config = checked_config(made, str(record))
+        if not only or config.holds(only):
+            plan = load_plan(made, arguments.workflow, str(record), only)
+            same = config.bearing_on(only) == chosen.bearing_on(only) if only else config == chosen
+            notice = f"read by {record}, with which it was made; --config {file} reads by that one instead"
+            if not only or _begun(plan, only):
+                return Shown(plan, Evaluations(plan.paths), "" if same else notice)
+    plan = load_plan(values, arguments.workflow, file, only)
+    return Shown(plan, Evaluations(plan.paths))
+
+
+def _kept(arguments: Namespace, name: str, only: str) -> Shown:
+    file = Paths("", name).config
+    plan = load_plan(read_json(file), arguments.workflow, file, only)
+    return Shown(plan, Evaluations(Paths(plan.scale.name, name)))
+
+
+def _begun(plan: Plan, only: str) -> bool:
+    """Return whether something of a plan was evaluated, or of a whole study at least begun."""
+    files = {file for item in plan.items.values() for file in plan.evaluation_files(item)}
+    return any(not plan.paths.missing(file) for file in files) or (
+        not only and Path(plan.paths.config).is_file()
+    )
+
+
+def _committed_like(plan: Plan, only: str) -> str:
+    """Return the committed study to show where a plan has no results; blank where none is of its scale."""
+    found = {}
+    for name, paths in committed().items():
+        config = checked_config(read_json(paths.config), paths.config)
+        if config.scale == plan.scale.name and (Path(paths.item(only)).is_file() if only else True):
+            found[name] = config
+    return min(found, key=lambda name: (found[name] != plan.config, name != plan.scale.name), default="")

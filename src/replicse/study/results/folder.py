@@ -1,0 +1,56 @@
+"""What a results folder holds by its own record, and the names of the committed studies."""
+
+import logging
+from pathlib import Path
+
+from replicse.errors import BadInput, MissingData, nearest
+from replicse.files import read_json
+from replicse.study.paper.config import checked_config
+from replicse.study.plan.paths import Paths
+from replicse.study.plan.specs import digest
+from replicse.study.results.table import ItemResult
+
+LOG = logging.getLogger(__name__)
+
+
+def held(folder: Path) -> list[ItemResult]:
+    """Return the results of a folder's items that were made with its record, the `config.json` in it.
+
+    An item of another study is left out, and one that was tabulated with another config with a warning. Raises
+    MissingData where there is no folder, no record or no item.
+    """
+    if not folder.is_dir():
+        raise MissingData(f"{folder}: no such folder; name the results of a scale, such as results/micro")
+    record = folder / "config.json"
+    if not record.is_file():
+        raise MissingData(f"{record}: no such file; run an item, or the study to its report")
+    config = checked_config(read_json(record), str(record))
+    found = []
+    for file in sorted(folder.glob("items/*/*.json")):
+        if config.holds(f"{file.parent.name}/{file.stem}"):
+            result = ItemResult.of(read_json(file), str(file))
+            # Items of earlier versions do not say what they were made with.
+            if result.config in ("", digest(config.bearing_on(result.item))):
+                found.append(result)
+            else:
+                LOG.warning("%s is left out: it was not made with %s; run the item again", file, record)
+    if not found:
+        raise MissingData(
+            f"{folder / 'items'}: no item of {record} in it; run an item, or the study to its report"
+        )
+    return found
+
+
+def committed() -> dict[str, Paths]:
+    """Return the paths of the committed studies by name."""
+    folder = Path(Paths("", "any").results).parent
+    return {file.parent.name: Paths("", file.parent.name) for file in sorted(folder.glob("*/config.json"))}
+
+
+def study_folder(name: str) -> Path:
+    """Return a results folder as it is given, or that of a committed study by its name; BadInput names the nearest."""
+    if Path(name).is_dir() or Path(name).name != name:
+        return Path(name)
+    if name not in (known := committed()):
+        raise BadInput(f'"{name}" is no results folder and no committed study{nearest(name, known)}')
+    return Path(known[name].results)
