@@ -77,7 +77,11 @@ wildcard_constraints:
     name="[A-Za-z0-9._-]+",
 
 
-SOURCE = Source(cache=Path(".snakemake") / "replicse-code.json")
+# Of the package that jobs run, which need not be the one that is installed.
+SOURCE = Source(
+    Path(workflow.basedir) / "src" / "replicse",
+    cache=Path(".snakemake") / "replicse-code.json",
+)
 
 
 @cache
