@@ -199,7 +199,18 @@ def test_shuffle_permutes_at_most_its_share_of_places(ids, share, seed):
         place for place, token in enumerate(ids) if not token
     ]
     changed = sum(a != b for a, b in zip(ids, moved, strict=True))
-    assert changed <= round(share * sum(token != 0 for token in ids))
+    ordinary = sum(token != 0 for token in ids)
+    assert changed <= (min(ordinary, max(2, round(share * ordinary))) if share else 0)
+
+
+def test_a_small_share_moves_tokens_in_half_of_the_lines_and_in_none_where_it_is_zero():
+    """Rounded alone, 0.05 of 20 tokens would be one token, which has nowhere to go."""
+    line = list(range(1, 21))
+    same = sum(shuffled(line, 0.05, row) == line for row in range(2000))
+    assert 900 < same < 1100
+    augment = augmentation_of({"name": "shuffle", "fraction": 0.05})
+    assert augment.unchanged(20) == 0.5 and augment.unchanged(200) < 1e-6
+    assert augmentation_of({"name": "shuffle", "fraction": 0}).unchanged(20) == 1
 
 
 def test_shuffle_of_everything_reaches_every_order_and_rows_and_seeds_draw_apart():

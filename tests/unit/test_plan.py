@@ -17,6 +17,7 @@ from replicse.study.paper.config import read_config
 from replicse.study.paper.papers import load_paper
 from replicse.study.paper.scales import Adjust, load_scale
 from replicse.study.plan import specs
+from replicse.study.plan.notes import notes
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.tabulate import FIELDS, borrowed_spread, item_result, table_rows
 from replicse.study.results.values import Evaluations
@@ -503,6 +504,41 @@ def test_what_is_kept_along_a_chain_is_part_of_the_run(tmp_path):
     }
     assert plan.init_folder(run).endswith("/last")
     assert plan.init_folder(plan.runs[run.init.run]).endswith("/best")
+
+
+@pytest.mark.parametrize(
+    ("before", "problem"),
+    [
+        ({"pooling": {"train": "cls"}}, "trains none"),
+        ({"head": "projector"}, "has a projector of other sizes"),
+    ],
+)
+def test_a_head_that_an_earlier_run_does_not_have_cannot_be_kept(tmp_path, before, problem):
+    recipes = {"plain": {**RECIPE, **before},
+               "next": {"like": "plain", "init": {"use": "plain", "keep_head": True},
+                        "head": "mlp", "pooling": {"train": "cls-head"}}}  # fmt: skip
+    table = {
+        "setting": {"metric": "spearman"},
+        "columns": SCORE,
+        "rows": [{"id": "a", "encoder": {"use": "next"}}],
+    }
+    write_paper(tmp_path, "made", {"table1": table}, recipes=recipes)
+    with pytest.raises(BadInput, match=f"keep_head is true, but the run of made/plain {problem}"):
+        made_plan(tmp_path)
+
+
+def test_the_plan_notes_a_pooler_that_the_scale_does_not_pretrain():
+    config = {"papers": {"twotier": ["table3"]}, "seeds": [0]}
+    at_paper, at_micro = (load_plan({**config, "scale": scale}, WORKFLOW) for scale in ("paper", "micro"))
+    assert at_paper.without_pooler == set()
+    assert any("keep the pooler of bert-base draw one" in note for note in notes(at_micro))
+
+
+def test_the_plan_notes_augmentations_that_leave_view_pairs_equal():
+    plan = load_plan({"scale": "paper", "papers": {"noncontrastive": ["table1"]}, "seeds": [0]}, WORKFLOW)
+    found = [note for note in notes(plan) if "view pairs are equal" in note]
+    assert [note.partition(":")[0] for note in found] == ["shuffle 0.05", "shuffle 0.1"]
+    assert all("about 25%" in note and "noncontrastive/table1" in note for note in found)
 
 
 def test_a_recipe_of_another_paper_starts_from_its_own_paper(tmp_path):

@@ -1,6 +1,8 @@
 """Protocols: what they change, where they apply, and what is told of a mistake in their file."""
 
+import json
 import shutil
+from functools import reduce
 
 import pytest
 import yaml
@@ -108,7 +110,8 @@ def test_as_run_joins_all_of_the_released_code_in_the_order_of_the_file(order):
     assert set(found) == {"a", "b", "c", AS_RUN}
     last = [name for name in order if name != "c"][-1]
     hidden = CHANGES[last]["run"]["dropout"]["hidden"]
-    assert found[AS_RUN] == {"run": {"dropout": {"hidden": hidden, "attention": 0.1}}}
+    (joined,) = {json.dumps(reduce(changed, found[AS_RUN], {}), sort_keys=True)}
+    assert json.loads(joined) == {"run": {"dropout": {"hidden": hidden, "attention": 0.1}}}
 
 
 def test_one_variant_of_the_released_code_is_not_run_twice():
@@ -126,12 +129,61 @@ def test_an_item_that_is_not_adjudicated_keeps_what_its_table_shows():
 def test_a_change_is_laid_over_what_the_row_asks_for():
     request = {"use": "unsup", "run": {"dropout": {"hidden": 0.1, "attention": 0.1}}}
     change = {"run": {"dropout": {"hidden": 0.02}}, "pooling": "cls-head", "augment": {"unit": "character"}}
-    assert changed(request, change) == {
+    assert changed(request, protocol("a", {"t": "all"}, change)) == {
         "use": "unsup",
         "run": {"dropout": {"hidden": 0.02, "attention": 0.1}},
         "pooling": "cls-head",
         "vary": {"augment": {"unit": "character"}},
     }
+
+
+def test_a_protocol_is_about_the_cells_that_it_names():
+    one = protocol("a", {"t": ["row/left", "other"]}, {"pooling": "cls"})
+    assert one.applies("t", "row") and one.applies("t", "row", "left") and one.applies("t", "other", "right")
+    assert not one.applies("t", "row", "right") and not one.applies("u", "row", "left")
+
+
+def test_another_objective_reaches_the_named_column_alone():
+    """On every column it would train sentiment on similarity scores."""
+    plan = plan_of(scale="paper", papers={"twotier": ["table2"]})
+    cells = [cell for cell in plan.cells["twotier/table2"] if cell.protocol == "binary-sentiment"]
+    assert {cell.column.id for cell in cells} == {"sst-dev", "overall", "mean"}
+    (run,) = runs(plan, "twotier/table2", "single-task", "binary-sentiment")
+    assert run.corpus["name"] == "course-sst" and run.terms[0].term == "binary-cross-entropy"
+    described = {cell.key: cell for cell in plan.described("twotier/table2")}
+    (overall,) = [cell for cell in cells if cell.column.id == "overall"]
+    same = [each.jobs == described[each.key].jobs for each in overall.operands]
+    assert sorted(same) == [False, True, True], "what is derived takes the other columns as described"
+
+
+def test_an_objective_for_columns_that_train_several_recipes_is_refused(tmp_path):
+    workflow = shutil.copytree(WORKFLOW, tmp_path / "workflow")
+    file = workflow / "papers" / "twotier" / "protocols.yaml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("[single-task/sst-dev]", "[single-task]"), encoding="utf-8")
+    config = {"scale": "paper", "papers": {"twotier": ["table2"]}, "seeds": [0], "adjudicate": "all"}
+    words = "binary-sentiment replaces objective in row single-task of twotier/table2, whose columns train paraphrase"
+    with pytest.raises(BadInput, match=words):
+        load_plan(config, workflow)
+
+
+def test_a_protocol_changes_the_stages_of_a_chain_that_it_names():
+    plan = plan_of(scale="paper", papers={"twotier": ["table4", "table5"]})
+    (last,) = runs(plan, "twotier/table4", "standard", "dropout-in-stage")
+    first = plan.runs[last.init.run]
+    assert (first.terms[0].term, first.dropout.pooled) == ("infonce", 0.3)
+    assert (last.terms[0].term, last.dropout.pooled) == ("mean-squared-error", 0.1)
+    (only,) = runs(plan, "twotier/table5", "standard", "dropout-in-stage")
+    assert (only.terms[0].term, only.dropout.pooled) == ("infonce", 0.3)
+
+
+def test_a_stage_that_no_recipe_is_named_is_refused(tmp_path):
+    workflow = shutil.copytree(WORKFLOW, tmp_path / "workflow")
+    file = workflow / "papers" / "twotier" / "protocols.yaml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("stages: [unsup, sup]", "stages: [unsub]"), encoding="utf-8")
+    with pytest.raises(BadInput, match='stages names "unsub"; did you mean "unsup"'):
+        load_paper(workflow / "papers" / "twotier")
 
 
 def test_the_studys_protocols_do_what_their_evidence_says(plan):

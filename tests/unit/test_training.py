@@ -1,6 +1,7 @@
 """The training loop: determinism, resuming, selection, trajectories, chains, two encoders."""
 
 import itertools
+import json
 import os
 import shutil
 import signal
@@ -259,20 +260,43 @@ def test_masking_in_place_is_another_training_than_masking_a_copy(tmp_path, root
     assert not micro.equal_weights(outs[0] / "last", outs[1] / "last")
 
 
-def test_a_head_goes_on_along_a_chain_only_where_asked_and_of_one_kind(tmp_path, root):
+def test_a_head_goes_on_along_a_chain_only_where_asked(tmp_path, root):
     steps = {"batch_size": 16, "learning_rate": 1e-3, "steps": 4}
     job = micro.job(tmp_path, optimisation=steps, selection={"every": 0}, trajectory={"every": 4, "until": 0})
     first = trained(job, root, tmp_path / "first") / "last"
     head = micro.weights(first)["bert.pooler.dense.weight"]
-    for number, (keep, kind, kept) in enumerate(
-        ((True, "mlp", True), (False, "mlp", False), (True, "projector", False))
-    ):
+    adaptive = {"kind": "mlp", "standout": {"alpha": 1, "beta": 0}}
+    for number, (keep, kind) in enumerate(((True, "mlp"), (False, "mlp"), (True, adaptive))):
         spec = changed(job, init={"run": job.run_id, "keep_head": keep}, head=kind)
         out = trained(replace(job, init=first, spec=spec), root, tmp_path / str(number))
         weights = micro.weights(out / "trajectory" / "step-0")
-        assert ("bert.pooler.dense.weight" in weights) == (kind == "mlp")
-        same = kind == "mlp" and np.array_equal(weights["bert.pooler.dense.weight"], head)
-        assert same == kept
+        assert np.array_equal(weights["bert.pooler.dense.weight"], head) == keep
+    assert stored_head(out / "last").settings.standout.alpha == 1
+    other = changed(job, init={"run": job.run_id, "keep_head": True}, head="projector")
+    with pytest.raises(BadInput, match="it has no projector head to keep"):
+        trained(replace(job, init=first, spec=other), root, tmp_path / "other")
+
+
+def test_the_pooler_of_a_released_encoder_goes_on_under_adaptive_dropout_or_is_refused(tmp_path, root):
+    """Adaptive dropout has no weights of its own; a pooler drawn beside a kept one would be another experiment."""
+    steps = {"batch_size": 16, "learning_rate": 1e-3, "steps": 4}
+    job = micro.job(tmp_path, optimisation=steps, selection={"every": 0}, trajectory={"every": 4, "until": 0})
+    released = trained(job, root, tmp_path / "first") / "last"
+    config = json.loads((released / "config.json").read_text())
+    del config["sentence_head"]  # a released BERT says nothing about its pooler
+    (released / "config.json").write_text(json.dumps(config))
+    (released / "checkpoint.json").unlink()
+    head = {"kind": "mlp", "standout": {"alpha": 1, "beta": 0}}
+    start = changed(job, init={"folder": "released", "keep_head": True}, head=head)
+    out = trained(replace(job, init=released, spec=start), root, tmp_path / "out")
+    name = "bert.pooler.dense.weight"
+    assert np.array_equal(micro.weights(out / "trajectory" / "step-0")[name], micro.weights(released)[name])
+
+    without = (
+        trained(replace(job, spec=changed(job, pooling={"train": "cls"})), root, tmp_path / "second") / "last"
+    )
+    with pytest.raises(BadInput, match="it has no mlp head to keep"):
+        trained(replace(job, init=without, spec=start), root, tmp_path / "refused")
 
 
 @pytest.mark.parametrize(

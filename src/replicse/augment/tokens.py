@@ -3,15 +3,17 @@
 from collections.abc import Sequence
 from random import Random
 
+from replicse.registry.augmentations import permuted
+
 
 def shuffle(ids: Sequence[int], special: Sequence[int], random: Random, *, fraction: float) -> list[int]:
-    """Return the ids with round(fraction * n) random tokens permuted among their own places.
+    """Return the ids with a fraction of the tokens, at least two of them, permuted among their own places.
 
     `special` is 1 at the tokens that the tokenizer put around a line: they stay and are not counted. The permutation
-    is uniform: it may move nothing.
+    is uniform: it may move nothing (methods 3.3).
     """
     ordinary = [place for place, is_special in enumerate(special) if not is_special]
-    places = random.sample(ordinary, round(fraction * len(ordinary)))
+    places = random.sample(ordinary, permuted(fraction, len(ordinary)))
     moved = list(ids)
     for place, source in zip(sorted(places), places, strict=True):
         moved[place] = ids[source]

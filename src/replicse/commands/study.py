@@ -20,6 +20,7 @@ from replicse.study.paper.scales import load_scale
 from replicse.study.paper.tables import Item
 from replicse.study.plan.cost import Interval, Throughput
 from replicse.study.plan.needs import Need, amounts, amounts_text, needs
+from replicse.study.plan.notes import notes
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import (
     check_parts,
@@ -160,6 +161,7 @@ def plan_verb(parser: ArgumentParser) -> Action:
             "disk_bytes": disk,
             "left_out": plan.left_out,
             "unpinned": sorted(plan.unpinned),
+            "notes": list(notes(plan)),
         }
         print(
             json.dumps(document, indent=1)
@@ -252,13 +254,6 @@ def interval_text(facts: Mapping[str, Any]) -> str:
 def hours_text(hours: float | None) -> str:
     """Return estimated hours as text; a question mark where a size is not known."""
     return "?" if hours is None else f"{hours:.2f}" if hours < 10 else f"{hours:,.0f}"
-
-
-def notes(plan: Plan) -> Iterator[str]:
-    """Yield what a person should know of a plan: hub artefacts that no commit is known of."""
-    if plan.unpinned:
-        names = ", ".join(sorted(plan.unpinned))
-        yield f"no commit in hub.lock.yaml (replicse lock --write looks it up): {names}"
 
 
 def validate_verb(parser: ArgumentParser) -> Action:

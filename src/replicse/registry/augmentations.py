@@ -1,5 +1,6 @@
 """Text augmentations and their parameters; each turns the lines of a corpus into the lines of one more view."""
 
+import math
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -21,6 +22,10 @@ class AugmentationParameters(Checked):
     of_tokens: ClassVar[bool] = False
     name: str
     seed: Annotated[Whole, Field(ge=0)] = 42
+
+    def unchanged(self, tokens: int) -> float:
+        """Return the share of lines of so many tokens that stay as they are, as far as parameters alone tell it."""
+        return 0.0
 
 
 class Crop(AugmentationParameters):
@@ -50,12 +55,21 @@ class DeleteOneWord(AugmentationParameters):
 
 
 class Shuffle(AugmentationParameters):
-    """A share of the tokens permuted among their own places; special tokens stay (methods 3.3)."""
+    """A share of the tokens, at least two, permuted among their own places; special tokens stay (methods 3.3)."""
 
     implementation: ClassVar[str] = "replicse.augment.tokens:shuffle"
     of_tokens: ClassVar[bool] = True
     name: Literal["shuffle"]
     fraction: Share
+
+    def unchanged(self, tokens: int) -> float:
+        """Return the chance that a uniform permutation of the chosen tokens moves none."""
+        return 1 / math.factorial(permuted(self.fraction, tokens))
+
+
+def permuted(fraction: float, tokens: int) -> int:
+    """Return how many tokens of a line a shuffle chooses: one alone could not move, so two at least."""
+    return min(tokens, max(2, round(fraction * tokens))) if fraction else 0
 
 
 class FromThesaurus(AugmentationParameters):

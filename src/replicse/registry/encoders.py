@@ -60,6 +60,11 @@ def _spelt_out(value: Any) -> Any:
 Head = Annotated[Annotated[MlpHead | ProjectorHead, Field(discriminator="kind")], BeforeValidator(_spelt_out)]
 
 
+def can_keep(wanted: MlpHead | ProjectorHead, stored: MlpHead | ProjectorHead) -> bool:
+    """Return whether a wanted head can go on with the weights of a stored one: adaptive dropout has none of its own."""
+    return wanted.model_copy(update={"standout": None}) == stored.model_copy(update={"standout": None})
+
+
 class ClassifierHead(Checked):
     """A linear layer on the vectors of one sentence or, side by side, of two; one class is a logit of yes."""
 

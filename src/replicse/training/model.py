@@ -14,7 +14,8 @@ from replicse.encoder.heads import SentenceHead, make_head, stored_head
 from replicse.encoder.opening import open_backbone
 from replicse.encoder.pooling import need_of, pool
 from replicse.encoder.task_heads import stored_task_heads, task_heads
-from replicse.registry.encoders import Architecture
+from replicse.errors import BadInput
+from replicse.registry.encoders import Architecture, can_keep
 from replicse.study.plan.specs import DropoutRates, RunSpec
 from replicse.training.parts import Parts, encode_in_parts
 
@@ -116,7 +117,8 @@ def open_model(spec: RunSpec, init: Path | None, tokenizer: Path) -> SentenceMod
     """Return the model a run starts with: the encoder of a folder, or random weights where `init` is None.
 
     The head starts at random on purpose: the pretrained next-sentence pooler did not help (methods 1.2). One that
-    was trained before goes on only where the run asks for that and it is of the kind that is wanted.
+    was trained before goes on only where the run asks for that. Raises BadInput where it is of another kind, or where a
+    released encoder has none; that a backbone of the scale was pre-trained without one is noted in the plan.
     """
     head = None
     if init is None:
@@ -124,7 +126,13 @@ def open_model(spec: RunSpec, init: Path | None, tokenizer: Path) -> SentenceMod
     else:
         backbone = open_backbone(init, spec.engine, tokenizer)
         head = stored_head(init) if spec.init.keep_head else None
-    if head is None or head.settings != spec.head:
+    if head is not None and can_keep(spec.head, head.settings):
+        head.settings = spec.head
+    elif spec.init.keep_head and spec.pooling.train == "cls-head" and (head is not None or not spec.init.run):
+        raise BadInput(
+            f"{init}: it has no {spec.head.kind} head to keep; take init.keep_head away from the run"
+        )
+    else:
         head = make_head(spec.head, backbone.hidden)
     model = SentenceModel(backbone, head, spec.encoders == "two", spec.dropout)
     width = head.width if spec.pooling.train == "cls-head" else backbone.hidden

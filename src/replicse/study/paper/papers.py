@@ -104,7 +104,7 @@ def load_paper(folder: Path) -> Paper:
         about=about,
         recipes=recipes,
         items=ordered,
-        protocols=load_protocols(folder / "protocols.yaml", ordered),
+        protocols=load_protocols(folder / "protocols.yaml", ordered, recipes),
         claims=claims,
         reported=reported,
     )

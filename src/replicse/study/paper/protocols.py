@@ -1,10 +1,10 @@
 """Protocols: named ways of running a paper that differ from its text, as overrides on what a row asks for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from replicse.checked import Checked, Id, Text, read_yaml
 from replicse.errors import BadInput, nearest
@@ -28,8 +28,10 @@ class Change(Vary):
 
 
 class Protocol(Checked):
-    """One variant: the rows it may explain, what it changes, and where that difference is seen.
+    """One variant: the cells it may explain, what it changes, and where that difference is seen.
 
+    `cells` names rows of items, or single cells of them as `row/column`. `stages` names recipes: the change is made
+    in the runs of these, wherever they come in a chain of training; without it in the last run, which is evaluated.
     `as_run` says that the released code did so; the protocol `as-run` joins all of them. `in_table` names items
     that show the variant below their rows; elsewhere it is planned only where an item is adjudicated.
     """
@@ -37,19 +39,30 @@ class Protocol(Checked):
     id: Id
     title: Text
     evidence: Text
-    cells: Annotated[dict[Id, Literal["all"] | tuple[Id, ...]], Field(min_length=1)]
+    cells: Annotated[dict[Id, Literal["all"] | tuple[Text, ...]], Field(min_length=1)]
     change: Change
+    stages: tuple[Id, ...] = ()
     as_run: bool = False
     in_table: tuple[Id, ...] = ()
 
-    def applies(self, item: str, row: str) -> bool:
-        """Return whether the variant may explain a row of an item."""
-        rows = self.cells.get(item, ())
-        return rows == "all" or row in rows
+    @model_validator(mode="after")
+    def _changes_runs(self) -> Self:
+        if self.stages and (self.change.checkpoint or self.change.pooling):
+            raise ValueError("stages without checkpoint and pooling, which are of the encoder that is read")
+        return self
+
+    def applies(self, item: str, row: str, column: str = "") -> bool:
+        """Return whether the variant may explain a cell of an item, or without a column any cell of the row."""
+        named = self.cells.get(item, ())
+        if named == "all" or row in named or f"{row}/{column}" in named:
+            return True
+        return not column and any(name.startswith(f"{row}/") for name in named)
 
 
-def load_protocols(file: Path, items: Mapping[str, Item]) -> tuple[Protocol, ...]:
-    """Return the protocols of a paper; none without a file. BadInput names an unknown item or row."""
+def load_protocols(
+    file: Path, items: Mapping[str, Item], recipes: Collection[str] = ()
+) -> tuple[Protocol, ...]:
+    """Return the protocols of a paper; none without a file. BadInput names an unknown item, row, column or recipe."""
     found = tuple(listed(file, Protocol))
     names = [protocol.id for protocol in found]
     twice = next((name for name in names if names.count(name) > 1 or name in (AS_DESCRIBED, AS_RUN)), None)
@@ -61,10 +74,14 @@ def load_protocols(file: Path, items: Mapping[str, Item]) -> tuple[Protocol, ...
         for item, rows in protocol.cells.items():
             if item not in items:
                 raise BadInput(f'{file}: {protocol.id}.cells names "{item}"{nearest(item, items)}')
-            known = [row.id for row in items[item].rows]
+            lines = [row.id for row in items[item].rows]
+            known = [*lines, *(f"{row}/{column.id}" for row in lines for column in items[item].columns)]
             for row in () if rows == "all" else rows:
                 if row not in known:
                     raise BadInput(f'{file}: {protocol.id}.cells.{item} names "{row}"{nearest(row, known)}')
+        for stage in protocol.stages:
+            if "/" not in stage and stage not in recipes:
+                raise BadInput(f'{file}: {protocol.id}.stages names "{stage}"{nearest(stage, recipes)}')
         for item in protocol.in_table:
             if item not in protocol.cells:
                 raise BadInput(
@@ -90,29 +107,29 @@ def _called(entry: object, place: int) -> str:
 
 def variants(
     protocols: Sequence[Protocol], item: str, row: str, adjudicated: bool
-) -> dict[str, Mapping[str, Any]]:
-    """Return the changes to plan for a row by protocol id; `as-run` joins those of the released code.
+) -> dict[str, list[Protocol]]:
+    """Return the protocols to plan for a row by the name of the variant; `as-run` joins those of the released code.
 
     An item that is not adjudicated keeps only the variants it shows in its table. A single variant of the
     released code is `as-run` already, so it is not planned twice.
     """
     applying = [protocol for protocol in protocols if protocol.applies(item, row)]
     wanted = [protocol for protocol in applying if adjudicated or item in protocol.in_table]
-    found: dict[str, Mapping[str, Any]] = {protocol.id: protocol.change.given() for protocol in wanted}
-    as_run = [protocol.change.given() for protocol in applying if protocol.as_run]
-    if adjudicated and len(as_run) > 1:
-        joined: Mapping[str, Any] = {}
-        for change in as_run:
-            joined = merged(joined, change)
-        found[AS_RUN] = joined
-    return found
+    found = {protocol.id: [protocol] for protocol in wanted}
+    as_run = [protocol for protocol in applying if protocol.as_run]
+    return found | ({AS_RUN: as_run} if adjudicated and len(as_run) > 1 else {})
 
 
-def changed(request: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a row asks for under a protocol; what changes views and terms is kept under `vary`."""
+def changed(request: Mapping[str, Any], protocol: Protocol) -> dict[str, Any]:
+    """Return what a row asks for under a protocol.
+
+    What changes views and terms is kept under `vary`, what changes stages of a chain under `stages`, by recipe.
+    """
+    change = protocol.change.given()
     direct = {key: entry for key, entry in change.items() if key not in Vary.model_fields}
     vary = {key: entry for key, entry in change.items() if key in Vary.model_fields}
-    return merged(merged(request, direct), {"vary": vary} if vary else {})
+    layer = {**direct, "vary": vary} if vary else direct
+    return merged(request, {"stages": dict.fromkeys(protocol.stages, layer)} if protocol.stages else layer)
 
 
 def varied(run: Mapping[str, Any], vary: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -88,6 +88,8 @@ class Plan:
     # run -> its published spreads by metric path
     measured: dict[str, Mapping[str, float]] = field(default_factory=dict)
     unpinned: set[str] = field(default_factory=set)
+    # backbones that the scale pre-trains without a pooler, of which a run asks to keep it
+    without_pooler: set[str] = field(default_factory=set)
     # items of the config with a search that is too large for the scale, which nobody asked for by name
     left_out: list[str] = field(default_factory=list)
     # items that cannot be planned, where that is no reason to stop -> why

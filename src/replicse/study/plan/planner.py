@@ -4,18 +4,27 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from replicse.checked import all_kept, shown
 from replicse.errors import BadInput, nearest
+from replicse.registry.encoders import can_keep
 from replicse.registry.suites import SUITES
 from replicse.study.paper.config import Config, checked_config
 from replicse.study.paper.layers import layered, merged
 from replicse.study.paper.lock import SIMCSE_DATA, Lock, load_lock
 from replicse.study.paper.papers import Paper, load_papers, recipe_of
 from replicse.study.paper.printed import Reported
-from replicse.study.paper.protocols import AS_DESCRIBED, ON_BACKBONE, changed, variants, varied
+from replicse.study.paper.protocols import (
+    AS_DESCRIBED,
+    ON_BACKBONE,
+    Protocol,
+    changed,
+    variants,
+    varied,
+)
 from replicse.study.paper.scales import Scale, load_scale
 from replicse.study.paper.tables import AnyColumn, Item, Row
 from replicse.study.plan.needs import hub_parts
@@ -219,10 +228,11 @@ class Planner:
     def _row(self, item: Item, row: Row) -> Iterator[Cell]:
         requests = {AS_DESCRIBED: row.encoder.given()}
         requests |= {name: request.given() for name, request in row.also.items()}
-        requests |= self._variants(item, row)
         for protocol, request in requests.items():
             quoted = row.quoted and protocol == AS_DESCRIBED
             yield from self._line(item, row, protocol, request, quoted)
+        for name, protocols in self._variants(item, row).items():
+            yield from self._variant(item, row, name, protocols)
         if row.id in (self.plan.config.crossed or {}).get(item.id, ()):
             yield from self._crossed(item, row)
 
@@ -248,12 +258,48 @@ class Planner:
             )
         return [cell for line in lines for cell in line]
 
-    def _variants(self, item: Item, row: Row) -> dict[str, dict[str, Any]]:
+    def _variants(self, item: Item, row: Row) -> dict[str, list[Protocol]]:
         if row.quoted:
             return {}
         protocols = self.plan.papers[item.paper].protocols
-        wanted = variants(protocols, item.name, row.id, self.plan.config.adjudicates(item.id))
-        return {name: changed(row.encoder.given(), change) for name, change in wanted.items()}
+        return variants(protocols, item.name, row.id, self.plan.config.adjudicates(item.id))
+
+    def _variant(self, item: Item, row: Row, name: str, protocols: Sequence[Protocol]) -> Iterator[Cell]:
+        """Yield the cells of a row that a variant is about, and what is derived from one of them."""
+        self._check_cells(item, row, protocols)
+        requests: dict[tuple[str, ...], dict[str, Any]] = {}
+        cells, about = [], set()
+        for column in item.columns:
+            own = [each for each in protocols if each.applies(item.name, row.id, column.id)]
+            key = tuple(each.id for each in own)
+            if key not in requests:
+                requests[key] = reduce(changed, own, row.encoder.given())
+            cells.append(self._cell(item, row, column, name, requests[key], quoted=False))
+            about |= {column.id} if own else set()
+        by_id = {cell.column.id: cell for cell in cells}
+        for cell in cells:
+            if cell.column.kind != "derived":
+                wanted = cell.column.id in about
+            elif wanted := not about.isdisjoint(cell.column.parsed.columns):
+                cell = self._with_operands(cell, by_id)
+            if wanted:
+                yield cell
+
+    def _check_cells(self, item: Item, row: Row, protocols: Iterable[Protocol]) -> None:
+        """Refuse a protocol that gives several recipes of a row one corpus, one objective, or the like."""
+        for protocol in protocols:
+            replaced = [part for part in PARTS if part in protocol.change.given().get("run", {})]
+            about = [
+                c for c in item.columns if c.kind != "derived" and protocol.applies(item.name, row.id, c.id)
+            ]
+            requests = [request_of(item, row, column, row.encoder.given()) for column in about if replaced]
+            recipes = sorted({request["use"] for request in requests if "use" in request})
+            if len(recipes) > 1 and not protocol.stages:
+                file = self.plan.papers[item.paper].folder / "protocols.yaml"
+                raise BadInput(
+                    f"{file}: {protocol.id} replaces {replaced[0]} in row {row.id} of {item.id}, whose columns train"
+                    f" {', '.join(recipes)}; name the cells that it is about as {row.id}/COLUMN"
+                )
 
     def _cell(
         self, item: Item, row: Row, column: AnyColumn, protocol: str, request: Mapping[str, Any], quoted: bool
@@ -476,7 +522,14 @@ class Planner:
         name = self.plan.scale.recipe(paper, request["use"])
         if (paper, name) not in self._recipes:
             self._recipes[paper, name] = recipe_of(self.plan.papers, paper, name, where)
-        return run_values(self._recipes[paper, name], request, where)
+        values = run_values(self._recipes[paper, name], request, where)
+        if stages := request.get("stages"):
+            # A chain names its recipes with their paper.
+            own = stages.get(request["use"]) or stages.get(request["use"].removeprefix(f"{paper}/"), {})
+            values = run_values(values, own, where)
+            if "use" in values["init"]:
+                values["init"] = {**values["init"], "stages": stages}
+        return values
 
     def _steps(self, encoder: str, item: Item) -> float:
         """Return the steps that the run of an encoder is bounded to, infinity where its epochs end it alone."""
@@ -550,10 +603,35 @@ class Planner:
             spec = spec.with_seed(seed.run)
             if spec.run_id not in self.plan.runs:
                 self.plan.runs[spec.run_id] = spec
+                self._check_head(spec, values["init"], where)
                 stores = stores or self._run_stores(spec)
                 self.plan.run_stores[spec.run_id] = stores
             found.append(spec.run_id)
         return found
+
+    def _check_head(self, run: RunSpec, init: Mapping[str, Any], where: str) -> None:
+        """Refuse a run that is to keep the head of another run which trains none, or one of another kind.
+
+        A backbone that the scale pre-trains has no pooler: the plan notes that the run draws one.
+        """
+        if not (run.init.keep_head and run.init.run and run.pooling.train == "cls-head"):
+            return
+        before = self.plan.runs[run.init.run]
+        trains = before.pooling.train == "cls-head"
+        if trains and can_keep(run.head, before.head):
+            return
+        if "backbone" in init:
+            self.plan.without_pooler.add(init["backbone"])
+            return
+        problem = (
+            f"has a {before.head.kind} of other sizes"
+            if trains
+            else "trains none (pooling.train cls-head does)"
+        )
+        raise BadInput(
+            f"{where}: init.keep_head is true, but the run of {init['use']} {problem}; take it away or mend"
+            " that run"
+        )
 
     def _source(self, values: Mapping[str, Any], seed: Chain, where: str) -> dict[str, Any]:
         """Return corpus, views and objective of a source as the scale has them."""

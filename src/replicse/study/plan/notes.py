@@ -1,0 +1,52 @@
+"""What a person should know of a plan before it runs: each note is one sentence."""
+
+from collections.abc import Iterator
+from math import prod
+
+from replicse.study.plan.cost import FILLED
+from replicse.study.plan.plan import Plan
+from replicse.study.plan.specs import RunSpec
+
+# A larger share of equal view pairs is worth a warning.
+EQUAL_PAIRS = 0.1
+
+
+def notes(plan: Plan) -> Iterator[str]:
+    """Yield hub artefacts without a commit, augmentations that hardly change a view, and poolers that are not there."""
+    if plan.unpinned:
+        names = ", ".join(sorted(plan.unpinned))
+        yield f"no commit in hub.lock.yaml (replicse lock --write looks it up): {names}"
+    yield from _equal_views(plan)
+    if plan.without_pooler:
+        names = ", ".join(sorted(plan.without_pooler))
+        yield f"runs that keep the pooler of {names} draw one: this scale pre-trains the encoder without it"
+
+
+def _equal_views(plan: Plan) -> Iterator[str]:
+    shares: dict[str, tuple[float, set[str]]] = {}
+    for name, run in plan.runs.items():
+        share = equal_pairs(run)
+        if share > EQUAL_PAIRS:
+            augment = next(view.augment for view in run.views if view.augment).given()
+            label = " ".join(str(value) for key, value in augment.items() if key != "seed")
+            shares.setdefault(label, (share, set()))[1].add(name)
+    for label, (share, runs) in shares.items():
+        items = [item.id for item in plan.items.values() if runs & plan.runs_of(item)]
+        yield (
+            f"{label}: about {share:.0%} of the view pairs are equal, and dropout is off; {len(runs)} runs of"
+            f" {', '.join(items)} learn nothing from them"
+        )
+
+
+def equal_pairs(run: RunSpec) -> float:
+    """Return about which share of a run's view pairs are equal because the augmentations left both lines as they are.
+
+    0 where dropout tells the views apart, or where the parameters of an augmentation do not say it; a run without
+    any augmentation is not meant.
+    """
+    rates, views = run.dropout, run.views[:2]
+    if rates.hidden or rates.attention or rates.pooled or not any(view.augment for view in views):
+        return 0.0
+    tokens = round(run.optimisation.max_length * FILLED)
+    same_text = len({view.column for view in views}) == 1
+    return prod(view.augment.unchanged(tokens) if view.augment else 1 for view in views) if same_text else 0.0
