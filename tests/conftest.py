@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from places import ROOT
+from places import CHECKOUT, ROOT, linked
 
 # Minutes each: `make test-cluster`, `make test-faults`.
 LONG = {"cluster", "faults"}
@@ -16,10 +16,22 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if name in LONG and not any(name in word for word in config.args) else None
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _outside_of_the_checkout() -> None:
+    """Fixtures that several tests share are made outside of the checkout too."""
+    os.chdir(ROOT)
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test works in a folder of its own, which has no results, whatever was run in the checkout."""
+    monkeypatch.chdir(linked(tmp_path_factory.mktemp("checkout")))
+
+
 @pytest.fixture(scope="session")
 def real_data() -> Path:
     """The folder of real public data; skips where it is absent."""
-    folder = Path(os.environ.get("REPLICSE_DATA") or ROOT.parent / "shared" / "data")
+    folder = Path(os.environ.get("REPLICSE_DATA") or CHECKOUT.parent / "shared" / "data")
     if not (folder / "SentEval" / "downstream").is_dir():
         pytest.skip("real data absent: set REPLICSE_DATA to a folder that holds SentEval/downstream")
     return folder

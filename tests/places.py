@@ -1,5 +1,25 @@
-"""Where the tests find the checkout."""
+"""Where the tests find the checkout, without what studies have written into it."""
 
+import atexit
+import shutil
+import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+CHECKOUT = Path(__file__).resolve().parents[1]
+# What studies write; of figures and reports the kept studies are part of the checkout.
+WRITTEN = ("results", "logs", "figures", "reports")
+
+
+def linked(folder: Path, checkout: Path = CHECKOUT) -> Path:
+    """Fill a folder with links to all of a checkout that a test may read, and return the folder."""
+    for entry in checkout.iterdir():
+        if entry.name not in WRITTEN and not entry.name.startswith("."):
+            (folder / entry.name).symlink_to(entry)
+    for name in ("figures", "reports"):
+        (folder / name).mkdir()
+        (folder / name / "studies").symlink_to(checkout / name / "studies")
+    return folder
+
+
+ROOT = linked(Path(tempfile.mkdtemp(prefix="replicse-tests-")).resolve())
+atexit.register(shutil.rmtree, ROOT, ignore_errors=True)

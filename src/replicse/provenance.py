@@ -7,7 +7,7 @@ import importlib.metadata
 import platform
 import re
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,18 @@ if TYPE_CHECKING:
     import torch
 
 PACKAGE = Path(__file__).resolve().parent
+OWN = Path(__file__).read_bytes()  # what a cache keeps is as this file made it
+# What checks, reports and records: no number comes from it.
+WITHOUT_NUMBERS = {
+    "replicse", "replicse.checked", "replicse.errors", "replicse.forking", "replicse.locks",
+    "replicse.progress", "replicse.provenance",
+}  # fmt: skip
+# In the registry a job depends on the definitions that it names alone: of these tables on the entries that it takes.
+REGISTRY = "replicse.registry."
+TABLES = {"Augmentation", "Corpus", "Head", "Postprocessing", "SUITES", "TaskHead", "Term"}
+NAMED = re.compile(r"replicse(\.\w+)+(:\w+)?")
+# Digest and imports (`module:name`) of each part of a module.
+Nodes = dict[str, tuple[str, list[str]]]
 # All that the package imports, but for what only turns numbers into documents, and what MTEB classifies with.
 PACKAGES = (
     "torch", "numpy", "scipy", "tokenizers", "transformers", "safetensors", "huggingface_hub", "datasets", "mteb",
@@ -35,29 +47,156 @@ def package_sha256() -> str:
     return digest.hexdigest()
 
 
-def source_digest(*parts: str, root: Path = PACKAGE, cache: Path | None = None) -> str:
-    """Return the sha256 over the code of some folders or files of the package, such as `encoder` or `files.py`.
+def named_in(value: object) -> set[str]:
+    """Return `module:class` of all that checked data consist of: of a run its terms, augmentations, head, ..."""
+    fields = getattr(type(value), "model_fields", None)
+    if fields is not None:
+        own = f"{type(value).__module__}:{type(value).__qualname__}"
+        return {own}.union(*(named_in(getattr(value, name)) for name in fields))
+    if isinstance(value, Mapping):
+        value = tuple(value.values())
+    return set().union(*map(named_in, value)) if isinstance(value, tuple | list) else set()
 
-    Comments, docstrings and formatting do not change it; any other change does, as does one of a data file. The whole
-    package takes 0.45 s; `cache`, a JSON file that keeps what unchanged files gave, makes it 0.01 s.
-    Raises FileNotFoundError for a part that the package does not have.
+
+class Source:
+    """The code of the package as a graph of imports, whether at the top of a module or in a function.
+
+    In the registry each definition is a node by itself, with those that it names, so that a new entry changes nothing
+    else. A text that names a module, as `implementation` does, counts as an import of it. Modules are read once;
+    `cache`, a JSON file, keeps what unchanged ones gave.
     """
-    known = _forms(cache)
-    before, digest = len(known), hashlib.sha256()
-    for part in sorted(parts):
-        for path in _files(root / part):
-            content = path.read_bytes()
-            found = hashlib.sha256(content).hexdigest()
-            if path.suffix == ".py":
-                if found not in known:
-                    words: list[str] = []
-                    _add_code(ast.parse(content), words)
-                    known[found] = hashlib.sha256("\n".join(words).encode()).hexdigest()
-                found = known[found]
-            digest.update(f"{path.relative_to(root).as_posix()}\0{found}\n".encode())
-    if cache and len(known) > before:
-        write_json(cache, known)
-    return digest.hexdigest()
+
+    def __init__(self, root: Path = PACKAGE, cache: Path | None = None) -> None:
+        self.root, self.cache = root, cache
+        self._known = _forms(cache)
+        self._modules: dict[str, Nodes] = {}
+        self._imported = functools.cache(self._node)
+
+    def digest(self, *names: str) -> str:
+        """Return the sha256 over the code of each `module` or `module:definition` and over all that they import.
+
+        A package stands for all its modules. The data files of the packages that are reached are part of it. Comments,
+        docstrings and formatting do not change it; any other change does.
+        Raises ModuleNotFoundError for a module that the package does not have.
+        """
+        before = len(self._known)
+        found: dict[tuple[str, str], str] = {}
+        pending = [node for name in names for node in self._named(name)]
+        while pending:
+            module, part = pending.pop()
+            if (module, part) in found or module in WITHOUT_NUMBERS:
+                continue
+            found[module, part], imports = self._nodes(module)[part]
+            pending += [(module, ""), *filter(None, map(self._imported, imports))]
+            if "." in module:
+                pending.append((module.rpartition(".")[0], ""))
+        lines = [f"{module}:{part}\0{code}" for (module, part), code in found.items()]
+        lines += [f"{name}\0{content}" for package, name, content in self._data if (package, "") in found]
+        if self.cache and len(self._known) > before:
+            write_json(self.cache, self._known)
+        return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
+
+    def _named(self, name: str) -> list[tuple[str, str]]:
+        """Return the nodes that a name stands for."""
+        module, _, part = name.partition(":")
+        file = self._file(module)
+        if file is None:
+            raise ModuleNotFoundError(f"{self.root}: the package has no module {module}")
+        if part and part in self._nodes(module):
+            return [(module, part)]
+        files = file.parent.rglob("*.py") if file.name == "__init__.py" else [file]
+        modules = [".".join(path.relative_to(self.root.parent).with_suffix("").parts) for path in files]
+        modules = [each.removesuffix(".__init__") for each in modules]
+        return [(each, one) for each in modules for one in self._nodes(each)]
+
+    def _node(self, name: str) -> tuple[str, str] | None:
+        """Return the node of an import; None for what is no module of the package, and for a table of the registry."""
+        module, _, part = name.partition(":")
+        if part and self._file(f"{module}.{part}"):
+            module, part = f"{module}.{part}", ""
+        if self._file(module) is None or (REGISTRY in module and part in TABLES):
+            return None
+        return module, part if part in self._nodes(module) else ""
+
+    def _file(self, module: str) -> Path | None:
+        path = self.root.parent.joinpath(*module.split("."))
+        files = (path.with_suffix(".py"), path / "__init__.py")
+        return next((file for file in files if file.is_file()), None)
+
+    def _nodes(self, module: str) -> Nodes:
+        """Return digest and imports of each part of a module; "" is what is no definition of the registry."""
+        if module not in self._modules:
+            content = self._file(module).read_bytes()
+            key = hashlib.sha256(OWN + module.encode() + content).hexdigest()
+            if key not in self._known:
+                self._known[key] = _nodes_of(module, ast.parse(content))
+            self._modules[module] = self._known[key]
+        return self._modules[module]
+
+    @functools.cached_property
+    def _data(self) -> list[tuple[str, str, str]]:
+        """Return package, name and sha256 of each data file."""
+        found = []
+        for file in _files(self.root):
+            if file.suffix != ".py":
+                home = next(folder for folder in file.parents if (folder / "__init__.py").is_file())
+                package = ".".join(home.relative_to(self.root.parent).parts)
+                found.append((package, file.relative_to(self.root).as_posix(), sha256_of(file)))
+        return found
+
+
+def _nodes_of(module: str, tree: ast.Module) -> Nodes:
+    names: dict[str, set[str]] = {}  # of the module, and what they may stand for
+    for statement in ast.walk(tree):
+        if isinstance(statement, ast.ImportFrom) and statement.module:
+            for alias in statement.names:
+                target = f"{statement.module}:{alias.name}"
+                names.setdefault(alias.asname or alias.name, set()).add(target)
+    if REGISTRY not in module:
+        return {"": (_digest(tree.body), sorted({*_uses(tree, names)}.union(*names.values())))}
+    found: Nodes = {name: (name, sorted(targets)) for name, targets in names.items()}
+    bodies: dict[str, list[ast.AST]] = {"": []}
+    for statement in tree.body:
+        for name, node in _definitions(statement):
+            bodies.setdefault(name, []).append(node)
+    names |= {name: {f"{module}:{name}"} for name in bodies if name}
+    for name, body in bodies.items():
+        found[name] = (_digest(body), sorted({use for node in body for use in _uses(node, names)}))
+    return found
+
+
+def _definitions(statement: ast.stmt) -> Iterator[tuple[str, ast.AST]]:
+    """Yield what a statement at the top of a module defines, by name, and each entry of a table; "" names the rest."""
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return
+    targets = getattr(statement, "targets", [getattr(statement, "target", statement)])
+    names = [node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)]
+    if isinstance(statement, ast.ClassDef | ast.FunctionDef):
+        names = [statement.name]
+    elif not isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        names = [""]
+    for name in names:
+        yield name, statement
+        if name in TABLES and isinstance(statement.value, ast.Dict):
+            for key, value in zip(statement.value.keys, statement.value.values, strict=True):
+                yield f"{name}[{ast.literal_eval(key)}]", value
+
+
+def _uses(tree: ast.AST, names: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    """Yield what those of some names stand for that a syntax tree reads, attributes of theirs, and modules in texts."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            yield from names.get(node.id, ())
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            yield from (f"{each.replace(':', '.')}:{node.attr}" for each in names.get(node.value.id, ()))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and NAMED.fullmatch(node.value):
+            yield node.value
+
+
+def _digest(body: list[ast.AST]) -> str:
+    words: list[str] = []
+    _add_code(body, words)
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()
 
 
 def contents_digest(root: Path, files: Iterable[Path], cache: Path) -> str:
@@ -79,7 +218,7 @@ def contents_digest(root: Path, files: Iterable[Path], cache: Path) -> str:
 
 
 @functools.cache
-def _forms(cache: Path | None) -> dict[str, str]:
+def _forms(cache: Path | None) -> dict[str, Any]:
     """Return the digests that a cache keeps, as far as they are known in this process."""
     try:
         return dict(read_json(cache)) if cache else {}

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -75,7 +76,7 @@ def test_the_report_is_whole_and_says_what_it_stands_on(study):
         assert "torch" in text, "versions"
         for page in ("What reproduces", "Claims", "Audit"):
             assert page in text
-        assert "default-dropout-best" in text and "+2.28" in text, "a claim, and a finding of the audit"
+        assert "default-dropout-best" in text and "Nothing was found." in text, "a claim, and no finding"
     paper = (study / "reports/micro/simcse.html").read_text(encoding="utf-8")
     assert (
         'id="simcse-table3--p0.1--stsb-dev"' in paper and "simcse.html#simcse-table3--p0.1--stsb-dev" in html
@@ -100,6 +101,20 @@ def test_a_second_run_does_nothing(study):
     done = snakemake(study)
     assert done.returncode == 0
     assert "Nothing to be done" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "trained"), [("hinge.py", 0), ("vicreg.py", 0), ("infonce.py", 2), ("terms.py", 3)]
+)
+def test_a_change_of_code_trains_again_what_uses_it(study, file, trained):
+    path = study / "src/replicse/objective" / file
+    before = path.read_bytes() if path.exists() else None
+    path.write_bytes((before or b"") + b"\nUNUSED = 1\n")
+    planned = snakemake(study, "-n").stdout
+    path.unlink() if before is None else path.write_bytes(before)
+    found = re.search(r"^train +(\d+)$", planned, re.MULTILINE)
+    assert int(found[1] if found else 0) == trained
+    assert trained or "Nothing to be done" in planned
 
 
 def test_what_lies_beside_the_weights_is_put_back_where_it_is_lost(study):

@@ -9,11 +9,11 @@ import time
 from pathlib import Path
 
 import pytest
+from places import ROOT
 
 from replicse.forking import ADDRESS, delegate
 from replicse.forking.server import PRELOADED, THREADS, start
 
-ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "pidfd_open"), reason="servers need Linux's process descriptors"
 )

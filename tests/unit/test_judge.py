@@ -1,6 +1,7 @@
 """A study judged once: four files from the items' results, an absent item, and verbs that say the same."""
 
 import json
+import shutil
 
 import pytest
 from made_up import write_scores
@@ -8,8 +9,10 @@ from places import ROOT
 
 from replicse.cli import main
 from replicse.files import read_rows, write_json
-from replicse.study.judge.audit import audit, audit_plan
+from replicse.report.pages.audit import audit_page
+from replicse.study.judge.audit import NOT_AUDITED, audit, audit_plan, chosen
 from replicse.study.judge.study import judge_study, read_results
+from replicse.study.paper.papers import load_papers
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.tabulate import TIDY, item_result
@@ -107,3 +110,30 @@ def test_judging_needs_no_evaluation(tabulated, plan):
     before = judge_study(plan, read_results(plan))
     write_scores(plan, plan.items, lambda cell, seed: 1.0)
     assert judge_study(plan, read_results(plan)) == before
+
+
+def test_what_cannot_be_planned_at_the_papers_scale_stops_no_study(tabulated, tmp_path, caplog, capsys):
+    """A backbone that paper.yaml lacks, for a paper that nobody asked for, once ended judge, report and finish."""
+    workflow = shutil.copytree(WORKFLOW, tmp_path / "workflow")
+    scale = workflow / "scales" / "paper.yaml"
+    lines = scale.read_text().splitlines(keepends=True)
+    scale.write_text("".join(line for line in lines if not line.startswith("  bert-tiny: ")))
+    whole = judge(tabulated / "whole")
+    words = ["--study", "study.json", "--out", str(tabulated / "part"), "--workflow", str(workflow)]
+    assert main(["judge", *words]) == 0
+    for name, rows in whole.items():
+        assert read_rows(tabulated / "part" / f"{name}.csv") == rows, "no item of the study is concerned"
+    (line,) = [line for line in caplog.text.splitlines() if "not audited: " in line]
+    assert "not audited: diffcse/" in line and "bert-tiny" in line and str(scale) in line
+    assert main(["finish", "--study", "study.json", "--workflow", str(workflow)]) in (0, 1)
+    capsys.readouterr()
+    assert main(["audit", "diffcse", "--workflow", str(workflow)]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "(not audited) follows not planned at scale paper: " in text and "bert-tiny" in text
+    found = audit(audit_plan(load_papers(workflow), workflow))
+    (lacking,) = [one for one in found if one.rule == NOT_AUDITED]
+    sure = sum(one.paper == "diffcse" for one in found) - 1
+    assert f"diffcse: {sure} finding" in text
+    assert chosen(found, lacking.cells[0], audit_plan(load_papers(workflow), workflow))[-1] == lacking
+    page = audit_page([lacking.row()])
+    assert "bert-tiny" in " ".join(page.sheets[0].rows[0]) and "not audited" in page.sheets[0].rows[0]

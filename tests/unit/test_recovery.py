@@ -114,12 +114,11 @@ def test_a_damaged_state_is_never_gone_on_from(study, tmp_path, caplog, damage, 
     assert not (tmp_path / "state").exists()
 
 
-def test_a_state_of_other_code_is_no_start(study, tmp_path, caplog, monkeypatch):
+def test_a_state_of_other_code_is_no_start(study, tmp_path, caplog):
     job, root, whole, left = study
     shutil.copytree(left, tmp_path / "state")
-    monkeypatch.setattr(state, "_code", lambda: "another digest")
-    train(job, root, tmp_path / "out", tmp_path / "state", CPU)
-    assert "saved by other code of the package" in caplog.text
+    train(job, root, tmp_path / "out", tmp_path / "state", CPU, code="another digest")
+    assert "saved by other code of the run" in caplog.text
     assert micro.equal_weights(whole / "last", tmp_path / "out" / "last")
 
 

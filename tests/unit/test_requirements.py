@@ -5,13 +5,12 @@ import re
 import runpy
 import sys
 import tomllib
-from pathlib import Path
 
 import pytest
+from places import ROOT
 
 from replicse.provenance import PACKAGES
 
-ROOT = Path(__file__).parents[2]
 FILES = {name: ROOT / "requirements" / f"{name}.txt" for name in ("run", "bench", "dev")}
 # Import name -> distribution, where they differ.
 DISTRIBUTIONS = {

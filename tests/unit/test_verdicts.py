@@ -7,12 +7,12 @@ import subprocess
 import sys
 import typing
 from decimal import Decimal
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from places import ROOT
 
 from replicse.errors import BadInput
 from replicse.study.paper.printed import Reported, printed_number, read_reported
@@ -20,7 +20,6 @@ from replicse.study.paper.tables import Reducer
 from replicse.study.results.table import Verdict
 from replicse.study.results.verdict import judge
 
-ROOT = Path(__file__).resolve().parents[2]
 T_975 = {1: 12.706204736, 2: 4.302652730, 3: 3.182446305, 4: 2.776445105, 9: 2.262157163}
 
 

@@ -23,7 +23,10 @@ from replicse.errors import BadInput, Failed
 from replicse.files import read_json, sha256_of
 from replicse.forking import ADDRESS
 from replicse.locks import note_holder
-from replicse.provenance import contents_digest, source_digest
+from replicse.provenance import Source, contents_digest, named_in
+from replicse.registry.augmentations import augmentation_of
+from replicse.registry.corpora import corpus_of
+from replicse.registry.suites import SUITES
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.layers import mappings, named_files
 from replicse.study.paper.lock import SIMCSE_DATA, load_lock
@@ -75,10 +78,96 @@ wildcard_constraints:
     name="[A-Za-z0-9._-]+",
 
 
-def code(*parts):
-    """Return the digest of the parts of the package that a stage's numbers come from: a change makes it run again."""
-    cache = Path(".snakemake") / "replicse-code.json"
-    return source_digest("registry", "files.py", *parts, cache=cache)[:16]
+# Of the package that jobs run, which need not be the one that is installed.
+SOURCE = Source(
+    Path(workflow.basedir) / "src" / "replicse",
+    cache=Path(".snakemake") / "replicse-code.json",
+)
+
+
+@cache
+def code_of(names):
+    """Return the digest of the code of some modules and of all that they import."""
+    return SOURCE.digest(*names)[:16]
+
+
+def code(*names):
+    """Return the digest of the code that a job's numbers come from: a change of it makes the job run again."""
+    return code_of(frozenset(names))
+
+
+def once(function):
+    """Return a function of wildcards that is worked out once for each, however often Snakemake asks."""
+    known = {}
+
+    def answer(wildcards):
+        key = tuple(wildcards)
+        if key not in known:
+            known[key] = function(wildcards)
+        return known[key]
+
+    return answer
+
+
+def data_code():
+    """Return the digest of the code that makes the data root ready."""
+    own = {"embedded": ["replicse.world.world"], "hub": ["replicse.data.hub"]}
+    return code("replicse.data.sets", *own.get(PLAN.source, []))
+
+
+@once
+def tokenizer_code(wildcards):
+    """Return the digest of the code that makes a tokenizer, and that reads the corpus that it is trained on."""
+    corpus = PLAN.tokenizers[wildcards.name].get("corpus")
+    names = named_in(corpus_of(corpus)) if corpus else ()
+    return code("replicse.data.corpora", "replicse.data.tokenizer", *names)
+
+
+@once
+def store_code(wildcards):
+    """Return the digest of the code that reads a store's corpus, augments and tokenises it."""
+    spec = PLAN.stores[wildcards.store]
+    names = named_in(corpus_of(spec["corpus"]))
+    if "augment" in spec["view"]:
+        names |= named_in(augmentation_of(spec["view"]["augment"]))
+    return code("replicse.data.corpora", "replicse.data.store", *names)
+
+
+@once
+def train_code(wildcards):
+    """Return the digest of the code of a run: training, and the terms, augmentations and heads that its spec names."""
+    return code("replicse.training.loop", *named_in(PLAN.runs[wildcards.run]))
+
+
+def suites_code(suites, *names):
+    """Return the digest of the code of some suites, and of what reads the encoder that they evaluate."""
+    names = {"replicse.evaluation.suites", *names}
+    for suite in suites:
+        options = SUITES[suite].options.of(PLAN.scale.options.get(suite, {}), suite)
+        names |= {f"replicse.registry.suites:SUITES[{suite}]", *named_in(options)}
+    return code(*names)
+
+
+@once
+def evaluation_code(wildcards):
+    """Return the digest of the code that evaluates an encoder on a group of suites."""
+    encoder = PLAN.encoders[wildcards.encoder]
+    reader = "baselines.word_vectors" if encoder.source.vectors else "sentence"
+    names = {f"replicse.encoder.{reader}", *named_in(encoder.postprocess)}
+    if encoder.postprocess:
+        names.add("replicse.encoder.baselines.fitted")
+        if encoder.postprocess.fit != "target":
+            names |= {
+                "replicse.data.corpora",
+                *named_in(corpus_of(encoder.postprocess.fit)),
+            }
+    return suites_code(PLAN.groups(wildcards.encoder)[wildcards.group], *names)
+
+
+def count_code(wildcards):
+    """Return the digest of the code that counts the data, and reads the corpora among them."""
+    corpora = map(corpus_of, PLAN.count_job()["corpora"].values())
+    return code("replicse.evaluation.counts", *named_in(tuple(corpora)))
 
 
 def wake_for_jobs_only():
@@ -178,11 +267,13 @@ def data_digest(*named):
     return contents_digest(root, present, kept)[:16] if present else ""
 
 
+@once
 def tokenizer_files(wildcards):
     """Return the digest of what a tokenizer is made of."""
     return data_digest(PLAN.tokenizers[wildcards.name])
 
 
+@once
 def store_files(wildcards):
     """Return the digest of the files of a store's corpus and augmentation."""
     return data_digest(PLAN.stores[wildcards.store])

@@ -17,7 +17,7 @@ rule evaluate:
         runtime=evaluation_time,
         gpu=GPUS,
     params:
-        code=code("evaluation", "encoder", "data"),
+        code=evaluation_code,
         options=encoder_options,
     shell:
         "python -m replicse evaluate {params.options:q} --data {input.data}"
@@ -35,7 +35,7 @@ rule count:
     conda:
         ENVIRONMENT
     params:
-        code=code("evaluation", "data"),
+        code=count_code,
         options=count_options,
     shell:
         "python -m replicse count {params.options:q} --data {input.data} --out {output.scores} > {log} 2>&1"

@@ -11,6 +11,6 @@ rule figures:
     conda:
         ENVIRONMENT
     params:
-        code=code("report"),
+        code=code("replicse.report", "replicse.registry.suites"),
     shell:
         "python -m replicse figures --item {input.result} --out {output.svg} > {log} 2>&1"

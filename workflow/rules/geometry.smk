@@ -17,7 +17,7 @@ rule align_uniformity_checkpoints:
         runtime="1h",
         gpu=GPUS,
     params:
-        code=code("evaluation", "encoder", "data"),
+        code=suites_code(["geometry"], "replicse.encoder.sentence"),
         run=encoder_run,
         pooling=encoder_pooling,
         engine=encoder_engine,

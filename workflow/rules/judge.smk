@@ -13,7 +13,7 @@ rule judge:
     conda:
         ENVIRONMENT
     params:
-        code=code("study"),
+        code=code("replicse.study", "replicse.registry.suites"),
         texts=all_texts,
         folder=record_folder,
     shell:

@@ -9,7 +9,7 @@ rule data:
     conda:
         ENVIRONMENT
     params:
-        code=code("data", *(["world"] if PLAN.source == "embedded" else [])),
+        code=data_code(),
         files=local_files,
         options=data_options,
     shell:
@@ -26,7 +26,7 @@ rule tokenizer:
     conda:
         ENVIRONMENT
     params:
-        code=code("data"),
+        code=tokenizer_code,
         files=tokenizer_files,
         recipe=tokenizer_recipe,
     shell:
@@ -67,7 +67,7 @@ rule store:
     conda:
         ENVIRONMENT
     params:
-        code=code("data", "augment"),
+        code=store_code,
         files=store_files,
         spec=store_spec,
         folder=record_folder,

@@ -38,7 +38,7 @@ rule report:
     conda:
         ENVIRONMENT
     params:
-        code=code("report"),
+        code=code("replicse.report", "replicse.registry.suites"),
     shell:
         "python -m replicse report --study {input.study} --data {input.data} --out {output.html} > {log} 2>&1"
 
@@ -56,7 +56,7 @@ rule page:
     conda:
         "../../environment.yml"
     params:
-        code=code("report"),
+        code=code("replicse.report", "replicse.registry.suites"),
         figure=lambda wildcards, input: (
             ["--figure", input.figure] if input.figure else []
         ),

@@ -27,7 +27,7 @@ rule tabulate:
     conda:
         ENVIRONMENT
     params:
-        code=code("study"),
+        code=code("replicse.study", "replicse.registry.suites"),
         texts=item_texts,
     shell:
         "python -m replicse tabulate --study {input.config} --item {wildcards.paper}/{wildcards.item}"

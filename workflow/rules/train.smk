@@ -26,11 +26,11 @@ rule train:
         gpu=GPUS,
         chunk=0,
     params:
-        code=code("training", "encoder", "objective", "data"),
+        code=train_code,
         job=train_job,
         folder=PATHS.run("{run}"),
         state=PATHS.state("{run}"),
     # Who is told to end tells a shell too, which would end before the training has saved its state.
     shell:
         "exec python -m replicse train --job {params.job:q} --data {input.data} --state {params.state} --out {params.folder}"
-        " --threads {threads} --processes {resources.gpu} --chunk {resources.chunk} > {log} 2>&1"
+        " --code {params.code} --threads {threads} --processes {resources.gpu} --chunk {resources.chunk} > {log} 2>&1"

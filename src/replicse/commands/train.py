@@ -48,6 +48,9 @@ def train_verb(parser: ArgumentParser) -> Action:
         default=0,
         help="encode at most so many rows at a time, to save memory; same gradients",
     )
+    parser.add_argument(
+        "--code", default="", help="digest of the run's code: a state saved by other code is begun anew"
+    )
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
 
     def action(arguments: Namespace) -> None:
@@ -110,7 +113,9 @@ def _train(arguments: Namespace, processes: "Processes") -> None:
     device = device_for(arguments.device)
     machine = computed(device, job.spec.precision) | parts.record()
     root = data_folder(arguments.data)
-    trainer = train(job, root, arguments.out, arguments.state, device, machine, parts=parts)
+    trainer = train(
+        job, root, arguments.out, arguments.state, device, machine, parts=parts, code=arguments.code
+    )
     if processes.rank:
         return
     facts = {**machine, "resumed_from": [other for other in trainer.machines if other != machine]}

@@ -90,6 +90,7 @@ class Trainer:
 
     `parts` says how batches are split; of several processes the first evaluates and writes.
     `machine` is what `provenance.computed` says of this one; `machines` are all that the run was trained on.
+    `code` is the digest of the code that the run's numbers come from: a state that other code saved is no start.
     """
 
     job: TrainJob
@@ -100,6 +101,7 @@ class Trainer:
     machine: dict[str, Any] = field(default_factory=dict)
     save_every_seconds: float = SAVE_EVERY_SECONDS
     parts: Parts = field(default_factory=Parts)
+    code: str = ""
 
     def __post_init__(self) -> None:
         spec = self.job.spec
@@ -132,7 +134,7 @@ class Trainer:
         self.machines = [self.machine]
         parts = {"model": self.model, "objective": self.objectives}
         parts |= {"optimiser": self.optimiser, "scaler": self.scaler}
-        self.state = RunState(self.state_folder, parts, self.generator)
+        self.state = RunState(self.state_folder, parts, self.generator, self.code)
         self.selection: Callable[[SentenceEncoder], float | None] | None = None
 
     def _sources(self) -> Iterator["Source"]:

@@ -4,7 +4,6 @@ import os
 import shutil
 import signal
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -14,29 +13,25 @@ from torch import nn
 
 from replicse.errors import BadInput
 from replicse.files import not_written, sha256_of
-from replicse.provenance import source_digest
 
 
 class BrokenState(BadInput):
     """A saved state that cannot be gone on from; the run begins anew."""
 
 
-@cache
-def _code() -> str:
-    """Return the digest of the code that a run's numbers come from, as its rule has it."""
-    return source_digest("training", "encoder", "objective", "data")
-
-
 class RunState:
     """Save and load a run's state: `state-STEP-DIGEST.pt`, and `best-STEP-DIGEST.pt` with the best weights so far.
 
     A file whose bytes are not those that its name tells is none: the state before it counts, and where there is no
-    other, or code of the package has changed since, `load` raises BrokenState. `parts` are the objects that training
-    changes (model, objective, optimiser, scaler), `generator` draws what their steps draw besides torch's own one.
+    other, or the run's code has changed since, `load` raises BrokenState. `parts` are the objects that training
+    changes (model, objective, optimiser, scaler), `generator` draws what their steps draw besides torch's own one,
+    `code` is the digest of the run's code.
     """
 
-    def __init__(self, folder: Path, parts: Mapping[str, Any], generator: torch.Generator) -> None:
-        self.folder, self.parts, self.generator = folder, parts, generator
+    def __init__(
+        self, folder: Path, parts: Mapping[str, Any], generator: torch.Generator, code: str = ""
+    ) -> None:
+        self.folder, self.parts, self.generator, self.code = folder, parts, generator, code
 
     def save(self, step: int, best: Mapping[str, Any] | None, **progress: Any) -> None:
         """Write the state, with what the run says about its progress; older files are deleted behind it."""
@@ -46,7 +41,7 @@ class RunState:
             "random": torch.get_rng_state(),
             "random_cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
             "progress": {"step": step, "best": best, **progress},
-            "code": _code(),
+            "code": self.code,
         }
         self._write("state", step, content)
         for kind, kept in (("state", step), ("best", best and best["step"])):
@@ -65,8 +60,8 @@ class RunState:
         content = next(filter(None, (self._read(path) for _, path in files)), None)
         if content is None:
             raise BrokenState(f"{files[0][1]}: cut or changed since it was written")
-        if content["code"] != _code():
-            raise BrokenState(f"{files[0][1]}: saved by other code of the package")
+        if content["code"] != self.code:
+            raise BrokenState(f"{files[0][1]}: saved by other code of the run")
         best = content["progress"]["best"]
         if best is not None:
             self._best(best["step"])

@@ -28,8 +28,11 @@ def audit_page(rows: Sequence[Mapping[str, str]]) -> Page:
 
 
 def audit_sheet(rows: Sequence[Mapping[str, str]], title: str = TITLE) -> Sheet:
-    """Return one line per finding."""
-    return Sheet(title, HEADER, tuple((row["place"], *(row[name] for name in SHOWN)) for row in rows))
+    """Return one line per finding, and one for what is not audited."""
+    lines = (
+        (row["place"], row["printed"] or row["rule"], *(row[name] for name in SHOWN[1:])) for row in rows
+    )
+    return Sheet(title, HEADER, tuple(lines))
 
 
 def audit_text(rows: Sequence[Mapping[str, str]], width: int = WIDTH) -> str:
@@ -38,7 +41,8 @@ def audit_text(rows: Sequence[Mapping[str, str]], width: int = WIDTH) -> str:
     for paper, part in groupby(rows, key=lambda row: row["paper"]):
         own = list(part)
         certain = sum(row["certainty"] == "certain" for row in own)
-        lines += [f"{paper}: {len(own)} finding{'s' * (len(own) > 1)}, {certain} certain", ""]
+        count = sum(row["rule"] != "not audited" for row in own)
+        lines += [f"{paper}: {count} finding{'s' * (count != 1)}, {certain} certain", ""]
         for row in own:
             lines.append(f"  {row['place']} ({row['rule']})")
             lines += [_told(name, row[name], width) for name in SHOWN if row[name]]

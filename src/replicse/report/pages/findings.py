@@ -78,8 +78,9 @@ def _gaps(rows: Rows, items: Sequence[ItemResult]) -> Iterator[str]:
 
 def _audit(rows: Rows) -> str:
     certain = sum(row["certainty"] == "certain" for row in rows)
+    count = sum(row["rule"] != "not audited" for row in rows)
     return (
-        f"{_several(len(rows), 'finding')} in the printed numbers by themselves, {certain} of them certain"
+        f"{_several(count, 'finding')} in the printed numbers by themselves, {certain} of them certain"
         if rows
         else ""
     )

@@ -5,6 +5,7 @@ last digit says what rounding can explain. What a set holds is in `workflow/data
 """
 
 import itertools
+import logging
 import math
 import re
 from collections import Counter
@@ -30,12 +31,16 @@ from replicse.study.plan.plan import Cell, Plan
 from replicse.study.plan.planner import plan_of
 
 CERTAIN = "certain"
+NOT_AUDITED = "not audited"  # a rule that names what the others could not read; pages do not count it
 QUOTED = "quoted:"
 UNROUNDED = "unless computed before rounding"
 LINEAR = ("single", "mean")
 ENDS = ("min", "max")
 # A run lies outside of n others of its kind by chance in 2 of n + 1 cases; above this share that says nothing.
 CHANCE = Fraction(1, 20)
+
+
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -90,14 +95,30 @@ def audit_plan(papers: dict[str, Paper], workflow: Path, cell: Cell | None = Non
     """Return the plan of all papers at their own scale: there equal encoders, and only those, have one id.
 
     All in one precision: a paper that trains in another prints numbers of the same recipe all the same. With `cell`,
-    only the items that a finding on it may rest on.
+    only the items that a finding on it may rest on. What cannot be planned is left out, and named in a warning.
     """
     items = _beside(papers, cell, load_datasets(workflow)) if cell else "all"
-    return plan_of(
-        checked_config({"scale": "paper", "papers": items, "seeds": [0], "precision": "fp32"}, "audit"),
-        papers,
-        workflow,
-    )
+    config = checked_config({"scale": "paper", "papers": items, "seeds": [0], "precision": "fp32"}, "audit")
+    plan = plan_of(config, papers, workflow, as_far_as_possible=True)
+    if plan.unplanned:
+        LOG.warning("not audited: %s (%s)", ", ".join(plan.unplanned), next(iter(plan.unplanned.values())))
+    return plan
+
+
+def unplanned(plan: Plan) -> Iterator[Finding]:
+    """Yield one line for each paper with items that are not audited, since they cannot be planned."""
+    for key, paper in plan.papers.items():
+        items = [item for item in paper.items.values() if item.id in plan.unplanned]
+        if items:
+            yield Finding(
+                paper=key,
+                rule=NOT_AUDITED,
+                place=", ".join(item.place.partition(",")[0] for item in items),
+                cells=tuple(item.id for item in items),
+                printed="",
+                follows=f"not planned at scale {plan.scale.name}: {plan.unplanned[items[0].id]}",
+                certainty="",
+            )
 
 
 def _beside(papers: Mapping[str, Paper], cell: Cell, datasets: Datasets) -> dict[str, list[str]]:
@@ -137,6 +158,7 @@ def audit(plan: Plan, sentences: Sequence[Claim] | None = None) -> list[Finding]
     found = [finding for rule in RULES for finding in rule(plan, datasets)]
     found += [finding for rule in RULES_OF_TEXT for finding in rule(plan, datasets, spoken)]
     found += claims(plan, study_claims(plan.papers, plan.papers) if sentences is None else sentences)
+    found += unplanned(plan)
     order = list(plan.papers)
     return sorted(
         found,
@@ -146,7 +168,7 @@ def audit(plan: Plan, sentences: Sequence[Claim] | None = None) -> list[Finding]
 
 def chosen(findings: Sequence[Finding], name: str, plan: Plan) -> list[Finding]:
     """Return the findings of a paper or of an item `paper/item`; BadInput names the nearest one."""
-    known = [*plan.papers, *plan.items]
+    known = [*plan.papers, *plan.items, *plan.unplanned]
     if name not in known:
         raise BadInput(f'no paper or item "{name}"{nearest(name, known)}')
     return _naming(findings, [name])

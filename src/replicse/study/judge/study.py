@@ -94,8 +94,6 @@ def plan_further(plan: Plan, items: Iterable[str]) -> None:
     planner = Planner(plan, load_lock(plan.workflow)) if wanted else None
     for item in chosen_items(plan.config, plan.papers, "config.yaml") if planner else ():
         if item.id in wanted:
-            try:
-                planner.add(item)
-            except BadInput as error:
-                LOG.warning("%s is left out: %s", item.id, error)
-                plan.items.pop(item.id)
+            planner.add_if_possible(item)
+            if item.id in plan.unplanned:
+                LOG.warning("%s is left out: %s", item.id, plan.unplanned[item.id])

@@ -92,6 +92,8 @@ class Plan:
     without_pooler: set[str] = field(default_factory=set)
     # items of the config with a search that is too large for the scale, which nobody asked for by name
     left_out: list[str] = field(default_factory=list)
+    # items that cannot be planned, where that is no reason to stop -> why
+    unplanned: dict[str, str] = field(default_factory=dict)
     # run -> the folders of weights it stands on, found once
     _needed: dict[str, list[str]] = field(default_factory=dict)
     # run, device and date of what is known of it -> hours, estimated once for all items that share the run

@@ -57,9 +57,18 @@ def load_plan(values: Mapping[str, Any], workflow: Path, file: str = "config.yam
 
 @all_kept()
 def plan_of(
-    config: Config, papers: dict[str, Paper], workflow: Path, file: str = "config.yaml", only: str = ""
+    config: Config,
+    papers: dict[str, Paper],
+    workflow: Path,
+    file: str = "config.yaml",
+    only: str = "",
+    *,
+    as_far_as_possible: bool = False,
 ) -> Plan:
-    """Return the plan of a checked config over papers that are loaded."""
+    """Return the plan of a checked config over papers that are loaded.
+
+    Raises BadInput for an item that cannot be planned; `as_far_as_possible` leaves it out and notes why.
+    """
     lock = load_lock(workflow)
     scale = chosen_scale(config, workflow, file).pinned(lock)
     plan = Plan(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
@@ -68,11 +77,11 @@ def plan_of(
     left_out = too_large(items, config, scale)
     for item in items:
         if only == item.id or (not only and item not in left_out):
-            planner.add(item)
+            (planner.add_if_possible if as_far_as_possible else planner.add)(item)
     plan.left_out = [] if only else [item.id for item in left_out]
     wanted = [SIMCSE_DATA] if plan.source == "hub" else []
     plan.unpinned |= set(lock.unpinned([*wanted, *(part.path for part in hub_parts(plan))]))
-    if not plan.items:
+    if not plan.items and not plan.unplanned:
         raise BadInput(f'{file}: the study has no item "{only}"{nearest(only, [item.id for item in items])}')
     return plan
 
@@ -207,6 +216,14 @@ class Planner:
         """Plan all cells of an item."""
         self.plan.items[item.id] = item
         self.plan.cells[item.id] = [cell for row in item.rows for cell in self._row(item, row)]
+
+    def add_if_possible(self, item: Item) -> None:
+        """Plan all cells of an item, or note in the plan why that cannot be done."""
+        try:
+            self.add(item)
+        except BadInput as error:
+            del self.plan.items[item.id]
+            self.plan.unplanned[item.id] = str(error)
 
     def _row(self, item: Item, row: Row) -> Iterator[Cell]:
         requests = {AS_DESCRIBED: row.encoder.given()}

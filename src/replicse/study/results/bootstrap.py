@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from replicse.study.results.statistics import FEWEST_SEEDS, LEVEL
+from replicse.study.results.levels import FEWEST_SEEDS, LEVEL
 
 CELLS_AT_ONCE = 1 << 20
 

@@ -7,9 +7,7 @@ from functools import cache
 from statistics import NormalDist
 from typing import Any
 
-LEVEL = 0.95
-# Below it Student's t has one degree of freedom, and its interval is noise: the seeds themselves are shown instead.
-FEWEST_SEEDS = 3
+from replicse.study.results.levels import FEWEST_SEEDS, LEVEL
 
 
 def mean_and_spread(values: Sequence[float]) -> tuple[float, float | None]:

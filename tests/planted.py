@@ -1,0 +1,56 @@
+"""Files that no reader survives, at each place of the checkout where a study would write: no test may look there.
+
+`python tests/planted.py plant` puts them beside what there is; `... remove` takes them away.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from places import CHECKOUT
+
+from replicse.study.plan.jobs import Jobs
+from replicse.study.plan.paths import Paths
+from replicse.study.plan.planner import load_plan, load_scales
+
+TEXT = "{planted: a test that reads this reads what a study wrote\n"
+
+
+def places() -> Iterator[str]:
+    """Yield what studies of all papers write at each scale, and their logs."""
+    for scale in load_scales(CHECKOUT / "workflow"):
+        config = {"scale": scale, "papers": "all", "seeds": [0, 1, 2, 3, 4], "adjudicate": "all"}
+        plan = load_plan(config, CHECKOUT / "workflow")
+        for job in Jobs(plan).all:
+            yield from (*job.outputs, job.log)
+        for paths in (plan.paths, Paths(scale, partial=True)):
+            for item in plan.items:
+                yield from (paths.item(item), paths.table(item), paths.page(item))
+                yield from (paths.figure(item, kind) for kind in ("svg", "csv"))
+            yield from (paths.judged(what) for what in ("claims", "adjudication", "audit"))
+            yield from (paths.report(kind) for kind in ("html", "md", "tex"))
+            yield from (paths.config, paths.study, paths.data, paths.cells, paths.throughput("planted.json"))
+
+
+def plant(checkout: Path) -> None:
+    """Write the text where there is nothing yet."""
+    for path in map(checkout.joinpath, places()):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            path.write_text(TEXT, encoding="utf-8")
+
+
+def remove(checkout: Path) -> None:
+    """Take away what was planted, and the folders that held nothing else."""
+    for path in map(checkout.joinpath, places()):
+        if path.is_file() and path.read_bytes() == TEXT.encode():
+            path.unlink()
+            for folder in path.relative_to(checkout).parents:
+                try:
+                    (checkout / folder).rmdir()
+                except OSError:
+                    break
+
+
+if __name__ == "__main__":
+    {"plant": plant, "remove": remove}[sys.argv[1]](CHECKOUT)
