@@ -106,7 +106,7 @@ def _number(value: float) -> str:
 def _difference(ours: Paired) -> str:
     if ours.low is not None and ours.high is not None:
         return f"{signed(ours.mean)} [{signed(ours.low)}, {signed(ours.high)}]"
-    return f"{signed(ours.mean)} {in_braces(map(_signed, ours.by_seed))}" if ours.n > 1 else signed(ours.mean)
+    return f"{signed(ours.mean)} {in_braces(map(signed, ours.by_seed))}" if ours.n > 1 else signed(ours.mean)
 
 
 def _interval(entry: RowAggregate) -> str:
