@@ -530,7 +530,7 @@ def list_figures(wildcards):
 
 def study_config(wildcards):
     """Return the config of this study as JSON; the papers keep their order."""
-    return json.dumps(PLAN.config.plain(), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(PLAN.config.whole(), ensure_ascii=False, separators=(",", ":"))
 
 
 def study_record(wildcards):
