@@ -1,4 +1,4 @@
-# RepliCSE: every table and figure of the papers as one DAG.
+# RepliCSE: the tables and figures of the papers as one DAG.
 #   snakemake --cores all                    everything that config.yaml names, to reports/<scale>/report.html
 #   snakemake --cores 2 simcse/table3        one item, with only the runs it needs
 #   snakemake --cores all --config scale=compact

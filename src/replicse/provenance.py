@@ -31,6 +31,8 @@ TABLES = {"Augmentation", "Corpus", "Head", "Postprocessing", "SUITES", "TaskHea
 NAMED = re.compile(r"replicse(\.\w+)+(:\w+)?")
 # Digest and imports (`module:name`) of each part of a module.
 Nodes = dict[str, tuple[str, list[str]]]
+# What of the checkout can change a number, files that git does not know yet included: no results, no documents.
+MADE_BY = ("src", "workflow", "Snakefile")
 # All that the package imports, but for what only turns numbers into documents, and what MTEB classifies with.
 PACKAGES = (
     "torch", "numpy", "scipy", "tokenizers", "transformers", "safetensors", "huggingface_hub", "datasets", "mteb",
@@ -264,7 +266,7 @@ def versions() -> dict[str, str]:
 
 
 def commit() -> tuple[str, bool]:
-    """Return the commit of the checkout and whether its files differ from it; ("", False) outside git."""
+    """Return the commit of the checkout and whether its code or workflow differs from it; ("", False) outside git."""
     root = Path(__file__).resolve().parents[2]
 
     def git(*words: str) -> str:
@@ -272,7 +274,7 @@ def commit() -> tuple[str, bool]:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
-        return git("rev-parse", "HEAD"), bool(git("status", "--porcelain", "--untracked-files=no"))
+        return git("rev-parse", "HEAD"), bool(git("status", "--porcelain", "--", *MADE_BY))
     except (OSError, subprocess.CalledProcessError):
         return "", False
 

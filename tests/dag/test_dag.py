@@ -106,6 +106,27 @@ READ = {
 }
 
 
+def test_a_corpus_that_was_placed_is_read_again_when_it_changes(checkout):
+    """A corpus that was cut from 2,000 to 500 lines once gave "Nothing to be done"."""
+    scale = checkout / "workflow/scales/micro.yaml"
+    text = scale.read_text()
+    assert text.count("file: wiki/wiki.txt") == 1
+    scale.write_text(text.replace("file: wiki/wiki.txt", "file: placed.txt"))
+    placed = checkout / "results/micro/data/placed.txt"
+    placed.parent.mkdir(parents=True)
+    placed.write_text("a sentence of words\n" * 2000)
+    words = ["--config", "seeds=[0]", "papers={simcse: [table3]}"]
+    planned = snakemake(checkout, "-n", *words).stdout
+    outputs = re.findall(r"^    output: (.*)$", planned, re.MULTILINE)
+    (checkout / "planned.txt").write_text("\n".join(file for line in outputs for file in line.split(", ")))
+    (checkout / "src/replicse/__main__.py").write_text(EMPTY)
+    assert snakemake(checkout, *words).returncode == 0
+    assert jobs(snakemake(checkout, "-n", *words).stdout) == {}
+    placed.write_text("a sentence of words\n" * 500)
+    again = jobs(snakemake(checkout, "-n", *words).stdout)
+    assert again["store"] and again["train"] and "data" not in again
+
+
 def test_what_judges_runs_again_when_a_text_that_it_reads_changes(checkout):
     """Claims, adjudication and audit would be stale where a paper's file changed and nothing said so."""
     words = ["--config", "seeds=[0]", "papers={simcse: [table3, figure2]}"]

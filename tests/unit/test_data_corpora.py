@@ -119,6 +119,7 @@ def test_triples_agree_with_any_written_csv(tmp_path, rows):
         ('a,b\n"x\ny",z\n"never ends,z\nmore\n', r"corpus:4: not CSV"),
         ("a\nb\n", r"corpus:1: 1 columns"),
         ("", r"corpus:1: 0 columns"),
+        ("id,sent0,sent1\n1,a,b\n", r'corpus:1: the first of the columns is "id"; expected the anchor'),
     ],
 )
 def test_malformed_triples_name_file_and_line(tmp_path, text, place):
@@ -239,6 +240,11 @@ def test_sts_sentences_take_both_sides(tmp_path):
             'unknown key "min_word" in corpus; did you mean "min_words"',
         ),
         ({"format": "lines"}, 'lacks the key "file"'),
+        (
+            {"format": "lines", "file": "x.csv"},
+            'reads every line of "x.csv" as a sentence; name a format for .csv',
+        ),
+        ({"format": "lines", "file": "x.jsonl.gz"}, 'reads every line of "x.jsonl.gz" as a sentence'),
         ({"format": "lines", "file": "../x"}, "a file below the data root"),
         ({"format": "lines", "file": "x", "limit": 0}, "corpus.limit is 0"),
         ({"format": "lines", "file": "x", "limit": "nine"}, 'corpus.limit is "nine"'),

@@ -90,6 +90,9 @@ def test_different_numbers_of_lines_are_bad_input(tmp_path):
         ("a\tb\nc\td\n", "1\ntwo\n", r'STS\.gs\.FNWN\.txt:2: score is "two"'),
         ("a\tb\n", "nan\n", r'STS\.gs\.FNWN\.txt:1: score is "nan"'),
         ("a\tb\n", "\n", r"STS\.input\.FNWN\.txt: no scored pair"),
+        ("a\tb\nc\t \n", "1\n2\n", r"STS\.input\.FNWN\.txt:2: a sentence of the pair is empty"),
+        ("a\tb\nc\td\n", "5\n97\n", r"STS\.gs\.FNWN\.txt:2: score is 97; expected 0 to 5"),
+        ("a\tb\n", "-0.1\n", r"STS\.gs\.FNWN\.txt:1: score is -0.1; expected 0 to 5"),
     ],
 )
 def test_malformed_sts_lines_name_file_and_line(tmp_path, sentences, gold, place):

@@ -58,6 +58,12 @@ def step(vectors, labels, **heads):
     return Step(vectors, [], Heads(**heads), torch.Generator(), labels)
 
 
+def test_labels_that_the_corpus_does_not_have_are_told_of():
+    """A term that does not say that it reads labels would else end in a NoneType."""
+    with pytest.raises(BadInput, match="a loss term reads labels, but the corpus has none"):
+        _ = step([], None).labels
+
+
 # Corpora and stores
 
 

@@ -13,7 +13,7 @@ from places import ROOT
 from pydantic import ValidationError
 
 from replicse.errors import BadInput
-from replicse.study.paper.config import read_config
+from replicse.study.paper.config import checked_config, read_config
 from replicse.study.paper.papers import load_paper
 from replicse.study.paper.scales import Adjust, load_scale
 from replicse.study.plan import specs
@@ -68,6 +68,18 @@ def test_a_study_may_ask_for_some_rows_of_an_item():
     ):
         with pytest.raises(BadInput, match=words):
             plan_of(rows=rows)
+
+
+def test_a_config_that_is_written_whole_stands_alone_over_any_other_file(tmp_path):
+    """A page offers `--config results/micro/config.json`, which once left what config.yaml adjudicates."""
+    own = {"scale": "stronger", "papers": {"simcse": ["table1"]}, "seeds": [0, 1], "precision": "bf16"}
+    config = checked_config(own, "config.json")
+    (tmp_path / "config.json").write_text(json.dumps(config.whole()))
+    layered = read_config([ROOT / "config.yaml", tmp_path / "config.json"])
+    assert checked_config(layered, "config.json").bearing_on("simcse/table1") == config.bearing_on(
+        "simcse/table1"
+    )
+    assert not layered["adjudicate"], "config.yaml adjudicates simcse/table1"
 
 
 def test_a_further_config_file_may_leave_papers_out_and_name_less_than_the_first():
@@ -884,3 +896,10 @@ def test_a_printed_statistic_under_a_column_of_another_one_is_refused(tmp_path, 
     with pytest.raises(BadInput, match=r"reported\.csv: table1 a/avg/spearman ") as error:
         made_plan(tmp_path)
     assert words in str(error.value)
+
+
+@pytest.mark.parametrize("base", ["micro", "compact"])
+def test_a_smaller_scale_cannot_say_that_it_is_comparable(workflow, base):
+    (workflow / "scales" / "mine.yaml").write_text(f"name: mine\nextends: {base}\ncomparable: true\n")
+    with pytest.raises(BadInput, match=r"mine\.yaml: comparable: true, but .* is pre-trained by the scale"):
+        load_scale(workflow / "scales" / "mine.yaml")

@@ -249,3 +249,25 @@ def test_the_record_says_processor_threads_and_build_without_importing_torch(mon
     )
     answer = subprocess.run([sys.executable, "-c", question], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "False"
+
+
+def test_a_checkout_is_dirty_by_what_can_change_a_number_only(tmp_path, monkeypatch):
+    """A study that was kept, or a README, does not keep the next study from being kept; a new module does."""
+    for name in ("src/replicse/provenance.py", "workflow/rules/a.smk", "README.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("a = 1\n")
+    monkeypatch.setattr(module, "__file__", str(tmp_path / "src/replicse/provenance.py"))
+    assert module.commit() == ("", False), "outside git"
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=n", "-c", "user.email=e@example.org"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *words], check=True)
+    (tmp_path / "README.md").write_text("b\n")
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/new").write_text("c\n")
+    revision, dirty = module.commit()
+    assert len(revision) == 40 and not dirty
+    for file in ("src/replicse/new.py", "workflow/rules/a.smk"):
+        before = (tmp_path / file).read_text() if (tmp_path / file).exists() else None
+        (tmp_path / file).write_text("d = 1\n")
+        assert module.commit() == (revision, True)
+        (tmp_path / file).unlink() if before is None else (tmp_path / file).write_text(before)

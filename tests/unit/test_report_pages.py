@@ -13,15 +13,20 @@ import replicse
 from replicse.commands import coloured, room
 from replicse.commands.render import figures_verb, keep_verb, pages, report_verb
 from replicse.errors import BadInput
-from replicse.files import write_json, write_rows
-from replicse.report.content.contents import Page
+from replicse.files import read_json, write_json, write_rows
+from replicse.report.content.contents import Page, coverage
 from replicse.report.content.tables import Sheet, verdict_counts
 from replicse.report.formats.terminal import page_text
 from replicse.report.formats.waterfall import waterfall_svg
 from replicse.report.pages.adjudication import adjudication_page
 from replicse.report.pages.audit import audit_page
 from replicse.report.pages.claims import claims_page
-from replicse.report.pages.reproduces import aggregate_sheet, reproduces_page, verdict_sheet
+from replicse.report.pages.reproduces import (
+    aggregate_sheet,
+    difference_sheet,
+    reproduces_page,
+    verdict_sheet,
+)
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.aggregate import RowAggregate
@@ -397,6 +402,48 @@ def test_a_page_as_text_has_title_paragraphs_and_sheets():
     assert max(map(len, page_text(page, 60).splitlines())) <= 60
 
 
+# Coverage and differences
+
+
+def test_the_first_screen_counts_the_cells_whose_number_is_printed():
+    """78 of 87 cells of a paper once had no printed number, and no page said so."""
+    table, figure = example.dropout_table(), example.trajectory_figure()
+    blank = [cell.model_copy(update={"reported": None}) for cell in table.cells[:3]]
+    partly = table.model_copy(update={"cells": (*blank, *table.cells[3:])})
+    told = "Its table is lost."
+    assert coverage({"coverage": told}, [partly]) == f"6 of 9 cells have a printed number. {told}"
+    drawn = len(figure.described)
+    known = sum(cell.reported is not None for cell in figure.described.values())
+    both = (
+        f"{9 + known} of {9 + drawn} cells have a printed number (tables 9 of 9, figures {known} of {drawn})."
+    )
+    assert coverage({}, [figure, table]) == both
+
+
+def test_a_difference_to_the_baseline_row_is_paired_by_seed():
+    """Two intervals that overlap say nothing of rows whose seeds are shared."""
+    cells = [
+        example.judged(row, "dev", printed, values, scale="compact")
+        for row, printed, values in (
+            ("base", "82.5", [60.0, 65.0, 70.0]),
+            ("less", "71.1", [50.0, 54.0, 60.0]),
+            ("lone", "71.0", [59.0]),
+        )
+    ]
+    rows = [("base", "Base"), ("less", "Less"), ("lone", "Lone")]
+    item = example.result("made/table1", "T", [("dev", "Dev")], rows, cells, scale="compact", baseline="base")
+    sheet = difference_sheet([item])
+    assert sheet.rows[0] == (
+        "made/table1", "Dev", "Less less Base", "\u221211.4", "\u221210.33 [\u221211.77, \u22128.90]"
+    )  # fmt: skip
+    two = item.model_copy(
+        update={"cells": tuple(cell.model_copy(update={"values": cell.values[:2]}) for cell in item.cells)}
+    )
+    assert difference_sheet([two]).rows[0][-1] == "\u221210.50 {\u221210.00, \u221211.00}"
+    titles = [sheet.title for sheet in reproduces_page([item], comparable=False, orders=True).sheets]
+    assert any(title.startswith("Differences to the baseline row") for title in titles)
+
+
 # From files
 
 
@@ -449,7 +496,7 @@ def test_the_pages_of_a_study_from_its_files(study):
     assert found["Audit"].sheets[0].title == "simcse"
     assert found["Adjudication"].sheets[0].rows[0][0] == "Crop 10%"
     first = {finding.what: finding for finding in pages(record, items, Paths("paper"))[1]}
-    assert first.keys() == {"Cells", "Claims", "Orders", "Gaps", "Audit"}
+    assert first.keys() == {"Cells", "Coverage", "Claims", "Orders", "Gaps", "Audit"}
     assert "1 supported" in first["Claims"].text and first["Claims"].anchor == "claims"
     assert first["Cells"].text.startswith(f"{sum(verdict_counts(items).values())} cells: ")
     assert (
@@ -501,6 +548,22 @@ def test_a_committed_study_is_kept_with_all_it_is_written_from(tmp_path, monkeyp
     for item in plan.items.values():
         write_json(plan.paths.item(item.id), item_result(plan, item, Evaluations(plan.paths)).plain())
     write_json(plan.paths.data, {"root": "secret", "files": example.STUDY["data"]})
+    clean = {"commit": "0123456789abcdef", "dirty": False}
+    monkeypatch.setattr("replicse.provenance.software", lambda: {**clean, "dirty": True})
+    with pytest.raises(BadInput, match="the code differs from commit 0123456789ab; commit the changes"):
+        run(keep_verb, "mine", "--study", "config.json", *words)
+    monkeypatch.setattr("replicse.provenance.software", lambda: clean)
+    trained = plan.paths.run(next(iter(plan.runs)), "provenance.json")
+    evaluated = next(file for item in plan.items.values() for file in plan.evaluation_files(item))
+    for file, record, changed in (
+        (trained, {}, {**clean, "dirty": True}),
+        (evaluated, read_json(evaluated), {"provenance": {**clean, "dirty": True}}),
+    ):
+        write_json(file, {**record, **changed})
+        with pytest.raises(BadInput, match=f"{file}: made with uncommitted changes to commit 0123456789ab"):
+            run(keep_verb, "mine", "--study", "config.json", *words)
+        write_json(file, record)
+    assert not (tmp_path / "reports").exists(), "nothing is written before it is known that all can be kept"
     run(keep_verb, "mine", "--study", "config.json", *words)
     shutil.rmtree("results")
     folder = tmp_path / "reports/studies/mine"

@@ -19,6 +19,7 @@ from replicse.report.content.tables import (
     remarks,
     run_command,
     verdict_counts,
+    why_command,
 )
 from replicse.report.formats import html, latex, markdown
 from replicse.report.formats.terminal import item_text
@@ -235,7 +236,13 @@ def test_a_reason_is_not_given_for_a_verdict_that_is_not_shown():
 
 def test_an_item_says_how_it_is_run_again_and_a_cell_names_a_few_of_its_encoders():
     item = example.dropout_table()
-    assert run_command(item) == "replicse run simcse/table3 --scale paper --seeds 5"
+    assert run_command(item) == "replicse run simcse/table3 --config results/paper/config.json"
+    kept = item.model_copy(update={"kept": "mine"})
+    assert run_command(kept) == "replicse run simcse/table3 --config reports/studies/mine/config.json"
+    assert run_command(kept.model_copy(update={"outdated": "Made by an earlier version."})) == ""
+    assert why_command(item, item.cells[0]) == "replicse why simcse/table3/p0.0/stsb-dev --scale paper"
+    spaced = item.cells[0].model_copy(update={"column": "step 0"})
+    assert why_command(kept, spaced) == "replicse why 'simcse/table3/p0.0/step 0' --study mine"
     many = cell("1", "a", 1.0, encoders=["a", "b", "c", "d", "e"])
     facts = facts_of(table([RowHead(id="1", label="one")], cells=[many]), 0)
     assert facts["encoders"] == "a, b, c and 2 more"

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import time
 from dataclasses import replace
 
 import micro
@@ -13,9 +14,11 @@ import pytest
 import torch
 
 from replicse.cli import main
+from replicse.commands.train import failing_once
 from replicse.encoder.heads import stored_head
 from replicse.encoder.sentence import SentenceEncoder
-from replicse.errors import BadInput, Failed
+from replicse.errors import BadInput, Failed, MissingData
+from replicse.locks import HOLDER
 from replicse.training import loop
 from replicse.training.data import TrainingData
 from replicse.training.guards import Guard
@@ -430,6 +433,32 @@ def test_an_encoder_that_gives_one_vector_stops_the_run_at_its_next_evaluation(t
     monkeypatch.setattr(Trainer, "_update", collapsing)
     with pytest.raises(Failed, match=rf"{job.run_id}: the encoder has collapsed, .* at step 10;"):
         trained(job, root, tmp_path / "run")
+
+
+def test_a_failure_that_would_come_again_ends_the_retries_of_one_start(tmp_path, monkeypatch):
+    """Snakemake retries whatever fails; a guard would stop the training at the same step each time."""
+    monkeypatch.chdir(tmp_path)
+    HOLDER.parent.mkdir()
+    HOLDER.touch()
+    tries = []
+
+    def attempt(error):
+        with failing_once(tmp_path / "state", rank=0):
+            tries.append(error)
+            raise error
+
+    for error in (
+        MissingData("not there yet"),
+        OSError("a lost node"),
+        Failed("collapsed"),
+        Failed("another"),
+    ):
+        with pytest.raises(type(error)) as told:
+            attempt(error)
+    assert str(told.value) == "collapsed" and len(tries) == 3
+    os.utime(HOLDER, (time.time() + 60,) * 2)  # the study is started again
+    with pytest.raises(BadInput, match="mended differently"):
+        attempt(BadInput("mended differently"))
 
 
 def test_a_checkpoint_that_is_not_the_one_that_was_written_is_refused(tmp_path, root, capsys):

@@ -13,10 +13,12 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from places import ROOT
+from scipy import stats
 
 from replicse.errors import BadInput
 from replicse.study.paper.printed import Reported, printed_number, read_reported
 from replicse.study.paper.tables import Reducer
+from replicse.study.results.statistics import contradicts
 from replicse.study.results.table import Verdict
 from replicse.study.results.verdict import judge
 
@@ -195,6 +197,31 @@ def test_a_published_spread_is_borrowed_below_five_seeds_with_the_normal_quantil
     assert "published spread" in cell.reason
 
 
+def test_a_published_spread_that_our_seeds_contradict_is_not_borrowed():
+    """With it the interval was 27.7 to 31.5, and all three seeds lay outside."""
+    values = [24.3, 38.1, 26.3]
+    cell = judged(values, "40.0", prior_sd=0.84)
+    own = judged(values, "40.0")
+    assert (cell.low, cell.high, cell.verdict) == (own.low, own.high, "within seed spread")
+    assert not cell.borrowed and cell.low < min(values) and max(values) < cell.high
+    assert cell.reason.endswith(
+        "the published spread of 0.84 is not used: our seeds vary more (chi-square test of the variance, 1%))"
+    )
+    pair = judged([24.3, 38.1], "40.0", prior_sd=0.84)
+    assert (pair.verdict, pair.low) == ("undetermined", None) and "our seeds vary more" in pair.reason
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_a_true_published_spread_is_refused_once_in_a_hundred_times(count):
+    draws = 0.84 * np.random.default_rng(count).normal(size=(20_000, count))
+    assert np.mean([contradicts(row, 0.84) for row in draws]) == pytest.approx(0.01, abs=0.003)
+    limit = 0.84 * math.sqrt(stats.chi2.ppf(0.99, count - 1) / (count - 1))
+    for factor, refuted in ((0.999, False), (1.001, True)):
+        values = np.linspace(-1, 1, count)
+        assert contradicts(factor * limit * values / values.std(ddof=1), 0.84) == refuted
+    assert not contradicts([1.0], 0.84) and not contradicts([1.0, 1.0], 0.84)
+
+
 def test_five_seeds_stand_on_their_own():
     values = [75.0, 75.5, 76.0, 76.5, 77.0]
     assert judged(values, prior_sd=0.01) == judged(values)
@@ -292,6 +319,7 @@ def test_our_numbers_rising_past_the_paper_pass_from_lower_over_inside_to_higher
     """Monotone in the signed gap: a shift upwards never turns a verdict towards lower."""
     assume(prior or len(values) > 2)
     text = f"{reported:.2f}"
+    assume(judged(values, text, prior_sd=prior).verdict != "undetermined")
     before, after = (
         LADDER.index(judged([value + shift for value in values], text, prior_sd=prior).verdict)
         for shift in (0.0, step / 100)
@@ -309,6 +337,7 @@ def _edge(values, reported, prior):
 @given(st.lists(scores, min_size=2, max_size=4), scores, st.sampled_from([0.21, 0.84]), st.floats(1, 5))
 def test_a_wider_published_spread_never_decides_more(values, reported, spread, factor):
     narrow, wide = (judged(values, f"{reported:.2f}", prior_sd=width) for width in (spread, spread * factor))
+    assume(narrow.borrowed)  # seeds that contradict it are judged by their own
     assert wide.low <= narrow.low + 1e-9 and narrow.high <= wide.high + 1e-9
     if narrow.verdict == "within seed spread":
         assert wide.verdict == "within seed spread"

@@ -28,6 +28,7 @@ from replicse.registry.augmentations import augmentation_of
 from replicse.registry.corpora import corpus_of
 from replicse.registry.suites import SUITES
 from replicse.study.paper.datasets import load_datasets
+from replicse.study.paper.layers import mappings, named_files
 from replicse.study.paper.lock import SIMCSE_DATA, load_lock
 from replicse.study.plan.planner import load_plan
 
@@ -245,6 +246,37 @@ def local_files(wildcards):
     return contents_digest(root, present, Path(".snakemake") / "replicse-data.json")[
         :16
     ]
+
+
+def data_digest(*named):
+    """Return the digest of the files below the data root that plain data names: a change of one runs its readers again.
+
+    Files that the data rule writes itself are left out: it is asked before they are there.
+    """
+    if PLAN.source == "local":
+        root, made = Path(PLAN.root or os.environ.get("REPLICSE_DATA", "")), ()
+    else:
+        root = Path(PATHS.data).parent / "data"
+        try:
+            made = {entry["name"] for entry in read_json(PATHS.data)["files"]}
+        except (BadInput, KeyError, TypeError):
+            made = ()
+    wanted = [root / name for name in named_files(mappings(named)) if name not in made]
+    present = [file for file in wanted if file.is_file()]
+    kept = Path(".snakemake") / "replicse-data.json"
+    return contents_digest(root, present, kept)[:16] if present else ""
+
+
+@once
+def tokenizer_files(wildcards):
+    """Return the digest of what a tokenizer is made of."""
+    return data_digest(PLAN.tokenizers[wildcards.name])
+
+
+@once
+def store_files(wildcards):
+    """Return the digest of the files of a store's corpus and augmentation."""
+    return data_digest(PLAN.stores[wildcards.store])
 
 
 def restore_world():
@@ -498,7 +530,7 @@ def list_figures(wildcards):
 
 def study_config(wildcards):
     """Return the config of this study as JSON; the papers keep their order."""
-    return json.dumps(PLAN.config.plain(), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(PLAN.config.whole(), ensure_ascii=False, separators=(",", ":"))
 
 
 def study_record(wildcards):

@@ -27,6 +27,7 @@ rule tokenizer:
         ENVIRONMENT
     params:
         code=tokenizer_code,
+        files=tokenizer_files,
         recipe=tokenizer_recipe,
     shell:
         "python -m replicse tokenizer --recipe {params.recipe:q} --data {input.data} --out {output.file} > {log} 2>&1"
@@ -67,6 +68,7 @@ rule store:
         ENVIRONMENT
     params:
         code=store_code,
+        files=store_files,
         spec=store_spec,
         folder=record_folder,
     shell:

@@ -14,11 +14,13 @@ from replicse.commands import Action
 from replicse.commands.study import add_study_arguments, add_workflow_argument, chosen_plan
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json, read_rows, write_json, write_rows, write_text
-from replicse.study.judge.study import judge_study, read_results
+from replicse.study.judge.study import committed_item, judge_study, read_results
 from replicse.study.plan.paths import Paths
+from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import FIELDS, table_rows
+from replicse.study.results.values import Evaluations
 
 if TYPE_CHECKING:
     from replicse.report.content.contents import Finding, Page
@@ -75,16 +77,17 @@ def report_verb(parser: ArgumentParser) -> Action:
             return
         study = read_json(arguments.study)
         facts = study_facts(study, read_json(arguments.data))
-        write_all(Paths(study["scale"]), facts, arguments.out.parent)
+        paths = Paths(study["scale"])
+        items = [read_item(Path(paths.item(name))) for name in study["items"]]
+        write_all(paths, facts, items, arguments.out.parent)
 
     return action
 
 
-def write_all(paths: Paths, study: Mapping[str, Any], folder: Path) -> None:
+def write_all(paths: Paths, study: Mapping[str, Any], items: Sequence[ItemResult], folder: Path) -> None:
     """Write the report of a study into a folder, from its items, its judged files and its figures."""
     from replicse.report.document import write_report
 
-    items = [read_item(Path(paths.item(name))) for name in study["items"]]
     drawings = {item.item: Path(paths.figure(item.item)).with_suffix("") for item in items if item.figure}
     shown, found = pages(study, items, paths)
     write_report(folder, study, items, shown, drawings, found)
@@ -125,17 +128,40 @@ def keep_verb(parser: ArgumentParser) -> Action:
             raise BadInput(
                 f"{plan.paths.results}: {', '.join(absent)} not tabulated; run the study to its report"
             )
+        facts = study_facts(plan.record, read_json(plan.paths.data))
+        refuse_uncommitted(plan, facts)
         for folder in (f"{kept.results}/items", f"{kept.results}/tables", kept.figures):
             shutil.rmtree(folder, ignore_errors=True)
         for result in results:
             write_json(kept.item(result.item), result.plain())
-        facts = study_facts(plan.record, read_json(plan.paths.data))
-        for file, document in ((kept.config, plan.config.plain()), (kept.study, facts)):
-            # Not sorted: the papers keep the order of the config.
-            write_text(file, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+        write_ordered(kept.config, plan.config.whole())
+        write_ordered(kept.study, facts)
         write_kept(arguments.name, arguments.workflow)
 
     return action
+
+
+def refuse_uncommitted(plan: Plan, facts: Mapping[str, Any]) -> None:
+    """Raise BadInput where a study that is to be kept, or a record behind it, was made with uncommitted changes."""
+    if facts["dirty"]:
+        raise BadInput(
+            f"the code differs from commit {facts['commit'][:12]}; commit the changes, run the study, then keep it"
+        )
+    evaluations = Evaluations(plan.paths)
+    records = {plan.paths.run(run, "provenance.json"): evaluations.trained(run) for run in plan.runs}
+    for file in (file for item in plan.items.values() for file in plan.evaluation_files(item)):
+        records[file] = (evaluations.read(file) or {}).get("provenance", {})
+    for file, record in records.items():
+        if record.get("dirty"):
+            raise BadInput(
+                f"{file}: made with uncommitted changes to commit {record.get('commit', '')[:12]}; delete its folder"
+                " and run the study again"
+            )
+
+
+def write_ordered(file: str, document: Mapping[str, Any]) -> None:
+    """Write indented JSON whose keys are not sorted: the papers keep the order of the config."""
+    write_text(file, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 
 
 def write_kept(name: str, workflow: Path) -> None:
@@ -145,15 +171,19 @@ def write_kept(name: str, workflow: Path) -> None:
         known = [path.parent.name for path in Path("reports/studies").glob("*/study.json")]
         raise BadInput(f'--study: no committed study is named "{name}"{nearest(name, known)}')
     study = read_json(kept.study)
-    items = [read_item(Path(kept.item(item))) for item in study["items"]]
     plan = load_plan(read_json(kept.config), workflow, kept.config)
+    # What is known of a paper is of today, what was run is of the day when it was.
+    study = {**study, "papers": plan.record["papers"]}
+    items = [committed_item(plan, kept, item) for item in study["items"]]
+    # Studies of earlier versions have a config without what equals its default.
+    write_ordered(kept.config, plan.config.whole())
     for what, (fields, rows) in judge_study(plan, items).items():
         write_rows(kept.judged(what), fields, rows)
     for item in items:
         write_rows(kept.table(item.item), FIELDS, table_rows(item))
         if item.figure:
             draw_item(item, Path(kept.figure(item.item)))
-    write_all(kept, study, Path(kept.results))
+    write_all(kept, study, items, Path(kept.results))
 
 
 def read_item(path: Path) -> ItemResult:

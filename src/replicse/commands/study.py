@@ -316,7 +316,8 @@ def unchanged_variants(plan: Plan) -> Iterator[str]:
                 same = [cell.jobs == described[cell.key].jobs for cell in own if cell.row.id == row]
                 if all(same):
                     file = paper.folder / "protocols.yaml"
-                    yield f"{file}: {protocol.id} changes nothing in row {row} of {item}; mend its change or its cells"
+                    where = f"row {row} of {item} at scale {plan.scale.name}"
+                    yield f"{file}: {protocol.id} changes nothing in {where}; mend its change or its cells"
 
 
 def shortened(line: str, width: int) -> str:

@@ -5,12 +5,15 @@ import logging
 import resource
 import time
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from replicse.commands import Action, json_mapping
-from replicse.errors import BadInput
+from replicse.errors import BadInput, Failed, MissingData
 from replicse.files import read_json, write_json
+from replicse.locks import HOLDER
 
 if TYPE_CHECKING:
     from replicse.training.processes import Processes
@@ -57,10 +60,34 @@ def train_verb(parser: ArgumentParser) -> Action:
             raise BadInput(
                 f"--processes {arguments.processes} --chunk {arguments.chunk}: expected no less than 0"
             )
-        with started(arguments.processes, _words(arguments)) as processes:
+        with (
+            started(arguments.processes, _words(arguments)) as processes,
+            failing_once(arguments.state, processes.rank),
+        ):
             _train(arguments, processes)
 
     return action
+
+
+@contextmanager
+def failing_once(state: Path, rank: int) -> Iterator[None]:
+    """Let retries of one start of the study end at once behind a failure that would only come again.
+
+    A guard and bad input fail alike each time; a lost node, a full memory and a file that is not there yet do not.
+    """
+    note = state / "failed.json"
+    started = HOLDER.stat().st_mtime if HOLDER.is_file() else float("inf")
+    if note.is_file() and note.stat().st_mtime >= started:
+        before = read_json(note)
+        raise (BadInput if before["bad_input"] else Failed)(before["sentence"])
+    try:
+        yield
+    except MissingData:
+        raise
+    except (BadInput, Failed) as error:
+        if not rank:
+            write_json(note, {"sentence": str(error), "bad_input": isinstance(error, BadInput)})
+        raise
 
 
 def _words(arguments: Namespace) -> list[str]:

@@ -100,6 +100,9 @@ def triples(root: Path, corpus: registry.Triples) -> Iterator[Row]:
     if len(header) not in (2, 3):
         problem = f"{len(header)} columns; expected anchor, positive and perhaps hard negative"
         raise BadInput(f"{path}:1: {problem}")
+    if header[0].strip().lower() in ("", "id", "idx", "index"):
+        problem = f'the first of the columns is "{header[0]}"; expected the anchor, for the order of columns decides'
+        raise BadInput(f"{path}:1: {problem}; take the numbers out of the file")
     for number, record in records:
         if len(record) != len(header):
             problem = f"{len(record)} columns, but the header has {len(header)}"
@@ -212,6 +215,8 @@ def _labelled_rows(path: Path, corpus: registry.Labelled) -> Iterator[list[str]]
     names = (*corpus.sentences, corpus.label)
     for number, (*texts, label) in read_table(path, names, quoted=corpus.quoted):
         score_of(label, path, number)
+        if not all(map(str.strip, texts)):
+            raise BadInput(f"{path}:{number}: a sentence is empty; mend the line")
         yield [*map(one_spaced, texts), label]
 
 

@@ -28,6 +28,8 @@ STS_SPLITS = {
     "SICK-R": {"train": "SICK_train.txt", "dev": "SICK_trial.txt", "test": "SICK_test_annotated.txt"},
 }
 
+HIGHEST = 5  # of the human ratings of all similarity sets; SICK's begin at 1
+
 REMEDY = "set data.source to hub to download it, or name a local folder in the SentEval layout"
 
 
@@ -187,7 +189,7 @@ def _year_subset(name: str, sentences: Path, scores: Path) -> StsSubset:
                 raise BadInput(
                     f"{sentences}:{number}: no tab; expected sentence, tab, sentence; mend the line"
                 )
-            pairs.append((first, rest.partition("\t")[0], score_of(score, scores, number)))
+            pairs.append(_pair(first, rest.partition("\t")[0], score, sentences, number, scores))
     return _subset(name, pairs, sentences)
 
 
@@ -199,11 +201,23 @@ def _stsb(name: str, path: Path) -> StsSubset:
         if len(cells) < 7:
             problem = f"{len(cells)} tab-separated columns, expected 7 or more"
             raise BadInput(f"{path}:{number}: {problem}; mend the line")
-        pairs.append((cells[5], cells[6], score_of(cells[4], path, number)))
+        pairs.append(_pair(cells[5], cells[6], cells[4], path, number))
     return _subset(name, pairs, path)
 
 
 def _sick(name: str, path: Path) -> StsSubset:
     rows = read_table(path, ("sentence_A", "sentence_B", "relatedness_score"))
-    pairs = [(first, second, score_of(score, path, number)) for number, (first, second, score) in rows]
+    pairs = [_pair(first, second, score, path, number) for number, (first, second, score) in rows]
     return _subset(name, pairs, path)
+
+
+def _pair(
+    first: str, second: str, score: str, path: Path, number: int, scores: Path | None = None
+) -> tuple[str, str, float]:
+    """Return a scored pair of a line; BadInput for an empty sentence and for a score outside 0 to 5."""
+    if not (first.strip() and second.strip()):
+        raise BadInput(f"{path}:{number}: a sentence of the pair is empty; mend the line")
+    value = score_of(score, scores or path, number)
+    if not 0 <= value <= HIGHEST:
+        raise BadInput(f"{scores or path}:{number}: score is {score.strip()}; expected 0 to {HIGHEST}")
+    return first, second, value

@@ -187,10 +187,20 @@ class TransformersBackbone(Backbone):
 def load_transformers(folder: Path) -> TransformersBackbone:
     """Return the encoder of any Hugging Face folder, with its masked-LM head where that is stored."""
     from transformers import AutoModel, AutoModelForMaskedLM
-    from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+        MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    )
     from transformers.utils import logging
 
-    family = read_config(folder).get("model_type")
+    config = read_config(folder)
+    family = config.get("model_type")
+    masked = family in MODEL_FOR_MASKED_LM_MAPPING_NAMES and not config.get("is_decoder")
+    if not masked and family in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
+        raise BadInput(
+            f"{folder}: {family} is a causal language model, whose tokens see none after them, and no pooling"
+            " for such models is there yet; name an encoder such as BERT"
+        )
     with_head = family in MODEL_FOR_MASKED_LM_MAPPING_NAMES
     opened = AutoModelForMaskedLM if with_head else AutoModel
     logging.disable_progress_bar()

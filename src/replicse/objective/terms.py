@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
+from replicse.errors import BadInput
 from replicse.registry.terms import TermParameters
 
 Parameters = TypeVar("Parameters", bound=TermParameters)
@@ -27,15 +28,25 @@ class Step:
     """One training step: what a term may look at.
 
     `vectors` holds one (rows, hidden) tensor per view, float32, or None where no term reads it; `columns` the
-    packed tokens of the views; `generator` draws every random choice a term makes; `labels` the (rows,) labels of
-    the batch, None where the corpus has none.
+    packed tokens of the views; `generator` draws every random choice a term makes; `given_labels` the (rows,) labels
+    of the batch, None where the corpus has none.
     """
 
     vectors: Sequence[Tensor | None]
     columns: Sequence[TokenBatch]
     model: Model
     generator: torch.Generator
-    labels: Tensor | None = None
+    given_labels: Tensor | None = None
+
+    @property
+    def labels(self) -> Tensor:
+        """Return the (rows,) labels of the batch; BadInput where the corpus has none."""
+        if self.given_labels is None:
+            raise BadInput(
+                "a loss term reads labels, but the corpus has none; name a corpus of format labelled, and say so in"
+                " the term's reads_labels"
+            )
+        return self.given_labels
 
 
 class Term(nn.Module, Generic[Parameters]):

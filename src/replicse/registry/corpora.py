@@ -85,6 +85,15 @@ class Lines(OneColumn, OneFile):
     min_words: Count | None = None
     max_words: Count | None = None
 
+    @model_validator(mode="after")
+    def _is_raw_text(self) -> Self:
+        kind = PurePosixPath(self.file.removesuffix(".gz")).suffix
+        if kind in (".csv", ".tsv", ".json", ".jsonl", ".parquet"):
+            raise Told(
+                f'format lines reads every line of "{self.file}" as a sentence; name a format for {kind} files'
+            )
+        return self
+
 
 class Triples(OneFile):
     """CSV of anchor, positive and hard negative (SimCSE's NLI file)."""

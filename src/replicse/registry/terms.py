@@ -54,8 +54,12 @@ class TermParameters(Checked):
         return ""
 
     def task_head(self) -> TaskHead | None:
-        """Return what predicts the labels of the corpus, for a term that reads them."""
+        """Return what predicts the labels of the corpus, for a term that compares them with a prediction."""
         return None
+
+    def reads_labels(self) -> bool:
+        """Return whether the term reads the labels of the corpus, which then must have some."""
+        return self.task_head() is not None
 
 
 class InfoNCEParameters(TermParameters):

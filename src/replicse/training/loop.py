@@ -152,7 +152,7 @@ class Trainer:
                         f"{store}: token ids from {column.tokens.min()} to {column.tokens.max()}, but the encoder"
                         f" knows {known}; prepare the store with the encoder's own tokenizer"
                     )
-            if data.labels is None and any(term.task_head() for term in spec.objective):
+            if data.labels is None and any(term.reads_labels() for term in spec.objective):
                 raise BadInput(f"{own[0]}: the store has no labels; delete the folder and prepare it again")
             repeated = len(spec.views) > 1 and spec.views[0] == spec.views[1]
             yield Source(data, objective, objective.vector_views(len(spec.views)), repeated)

@@ -10,8 +10,8 @@ from replicse.study.results.table import ItemResult
 
 TITLE = "RepliCSE report"
 INTRODUCTION = (
-    "Every table and figure of the papers below, run again by one workflow. Each number stands beside the one"
-    " the paper prints, with its uncertainty, a verdict, and the way back to the run it came from."
+    "Tables and figures of the papers below, run again by one workflow. Each number stands beside the one the paper"
+    " prints, where it is known, with its uncertainty, a verdict, and the way back to the run it came from."
 )
 ANATOMY = "reported → reproduced ±half-width or {seeds} (difference) verdict"
 READING = (
@@ -47,13 +47,14 @@ class Entry:
 
 @dataclass(frozen=True)
 class Section:
-    """One paper and its items."""
+    """One paper and its items; `coverage` says how many of its cells have a printed number."""
 
     key: str
     title: str
     byline: str
     url: str
     entries: tuple[Entry, ...]
+    coverage: str = ""
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,7 @@ class Report:
     title: str = TITLE
     introduction: str = INTRODUCTION
     caveat: str = ""
+    made_from: str = ""
     anatomy: str = ANATOMY
     reading: tuple[str, ...] = READING
 
@@ -149,11 +151,43 @@ def make_report(
         pages=tuple(pages),
         provenance=tuple(sheet for sheet in _provenance(study, items) if sheet.rows),
         caveat=items[0].caveat if items else "",
+        made_from=_made_from(study, items),
         title=f"{TITLE}: incomplete" if study.get("incomplete") else TITLE,
     )
 
 
-def _section(key: str, about: Mapping[str, Any], items: Iterable[ItemResult]) -> Section:
+def coverage(about: Mapping[str, Any], items: Iterable[ItemResult]) -> str:
+    """Return how many cells of some items of a paper have a printed number, and what of it is not known."""
+    kinds: dict[str, list[bool]] = {}
+    for item in items:
+        kinds.setdefault(item.kind, []).extend(cell.reported is not None for cell in item.described.values())
+    every = [known for each in kinds.values() for known in each]
+    parts = [f"{kind}s {sum(each)} of {len(each)}" for kind, each in sorted(kinds.items(), reverse=True)]
+    apart = f" ({', '.join(parts)})" if len(parts) > 1 else ""
+    count = f"{sum(every)} of {len(every)} cells have a printed number{apart}."
+    return f"{count} {about.get('coverage', '')}".strip()
+
+
+def _made_from(study: Mapping[str, Any], items: Sequence[ItemResult]) -> str:
+    """Return the commit of a study, and what of its numbers is not made by it alone; blank outside git."""
+    others = _other_packages(study, items)
+    told = [
+        f"commit {study['commit'][:12]}" if study.get("commit") else "",
+        "with uncommitted changes" if study.get("dirty") else "",
+        f"its numbers were made by {len(others)} other version{'s' * (len(others) > 1)} of the code"
+        if others
+        else "",
+    ]
+    return "; ".join(filter(None, [" ".join(filter(None, told[:2])), told[2]]))
+
+
+def _other_packages(study: Mapping[str, Any], items: Sequence[ItemResult]) -> list[str]:
+    """Return the digests of the package versions that made the items' numbers, but for that of the study itself."""
+    found = {package for item in items for cell in item.cells for package in cell.packages}
+    return sorted(each for each in found if not study.get("package_sha256", "").startswith(each))
+
+
+def _section(key: str, about: Mapping[str, Any], items: Sequence[ItemResult]) -> Section:
     venue, year = about.get("venue", ""), str(about["year"])
     published = venue if year in venue else f"{venue} {year}".strip()
     return Section(
@@ -162,6 +196,7 @@ def _section(key: str, about: Mapping[str, Any], items: Iterable[ItemResult]) ->
         byline=". ".join(part for part in (about.get("authors", ""), published) if part),
         url=about.get("url", ""),
         entries=tuple(_entry(item) for item in items),
+        coverage=coverage(about, items),
     )
 
 
@@ -183,6 +218,7 @@ def _facts(study: Mapping[str, Any], items: Sequence[ItemResult]) -> tuple[tuple
         "Mixed" if len(machines) > 1 else "Made on": mixture(machines) or " ".join(map(str, machines)),
         "Commit": f"{commit}, with uncommitted changes" if commit and study.get("dirty") else commit,
         "Package sha256": study.get("package_sha256", "")[:HASH],
+        "Numbers made by": ", ".join(_other_packages(study, items)),
         "Generated": study.get("generated", ""),
     }
     return tuple((name, value) for name, value in facts.items() if value)

@@ -1,6 +1,7 @@
 """The grid behind every rendered table: the paper's rows, groups and rules with cells as text."""
 
 import math
+import shlex
 import string
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +11,7 @@ from functools import cached_property
 from replicse.report.content.cells import MEANINGS, QUOTED, SYMBOLS, Shown, show
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import AS_DESCRIBED
+from replicse.study.plan.paths import Paths
 from replicse.study.results.machines import mixture
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult, RowHead
 
@@ -141,7 +143,7 @@ def remarks(item: ItemResult) -> tuple[str, ...]:
     machines = mixture(machine for cell in mixed for machine in cell.machines)
     said = [f"{label}: ours is the {_over_seeds(name)}." for label, name in other.items()]
     said += [f"Cells that are {machines}: {len(mixed)} of {len(item.cells)}."] if mixed else []
-    return (*item.notes, *said)
+    return (*filter(None, [item.outdated]), *item.notes, *said)
 
 
 def panels(grid: Grid, most: int) -> list[Grid]:
@@ -285,7 +287,7 @@ def _facts(
             "mixed": mixture(cell.machines),
             "protocol": "" if cell.protocol == AS_DESCRIBED else cell.protocol,
             "encoders": _some(cell.encoders),
-            "why": f"replicse why {cell_name(item, cell)} --scale {item.scale}",
+            "why": why_command(item, cell),
         }
     return tuple((name, value) for name, value in facts.items() if value)
 
@@ -297,13 +299,15 @@ def _some(encoders: Sequence[str]) -> str:
 
 
 def run_command(item: ItemResult) -> str:
-    """Return the command that runs an item again, with as many seeds as it has."""
-    seeds = {entry.seed for cell in item.cells for entry in cell.values if entry.seed is not None}
-    return f"replicse run {item.item} --scale {item.scale}{_seeds_option(seeds)}"
+    """Return the command that runs an item again with the config that made it; blank where its runs would be others."""
+    config = Paths(item.scale, item.kept).config
+    return "" if item.outdated else f"replicse run {item.item} --config {config}"
 
 
-def _seeds_option(seeds: set[int]) -> str:
-    return f" --seeds {len(seeds)}" if seeds and seeds == set(range(len(seeds))) else ""
+def why_command(item: ItemResult, cell: CellResult) -> str:
+    """Return the command that tells the story of a cell, in the study that it is of."""
+    study = f"--study {item.kept}" if item.kept else f"--scale {item.scale}"
+    return f"replicse why {shlex.quote(cell_name(item, cell))} {study}"
 
 
 def _statistic(printed: Reported) -> str:

@@ -6,10 +6,10 @@ from dataclasses import replace
 from replicse.report.content.cells import MINUS, SYMBOLS, in_braces
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import Sheet, verdict_counts
-from replicse.report.pages.shape import shape_sheet
+from replicse.report.pages.shape import shape_sheet, signed
 from replicse.study.results.aggregate import RowAggregate, aggregates
-from replicse.study.results.shape import shapes
-from replicse.study.results.statistics import FEWEST_SEEDS
+from replicse.study.results.shape import differences, shapes
+from replicse.study.results.statistics import FEWEST_SEEDS, Paired
 from replicse.study.results.table import ItemResult, standing
 
 TITLE = "What reproduces"
@@ -28,11 +28,19 @@ AGGREGATES = (
 )
 
 
+PAIRED = (
+    "Both rows of a seed share its data order and initial weights, so that their intervals may overlap where their"
+    " difference is certain. In brackets is the 95% interval of the mean difference (Student's t over seeds); two seeds"
+    " are shown themselves."
+)
+
+
 def reproduces_page(items: Sequence[ItemResult], comparable: bool, orders: bool) -> Page:
     """Return the page; sheets without rows are left out, the others carry the scale in their title."""
     sheets = (
         (verdict_sheet(items), comparable),
         (shape_sheet(shape for item in items for shape in shapes(item)), comparable or orders),
+        (difference_sheet(items), comparable or orders),
         (aggregate_sheet(entry for item in items for entry in aggregates(item)), comparable),
     )
     text = (JUDGED,) if comparable else (JUDGED, SMALLER[orders])
@@ -57,6 +65,23 @@ def verdict_sheet(items: Sequence[ItemResult]) -> Sheet:
     return Sheet("Verdicts by item", header, rows)
 
 
+def difference_sheet(items: Iterable[ItemResult]) -> Sheet:
+    """Return one line per row that is compared with its table's baseline row, in each column whose shape is judged."""
+    rows = tuple(
+        (
+            item.item,
+            column.label,
+            f"{item.row_names[sign.row]} less {item.row_names[item.baseline]}",
+            f"{sign.reported:+g}".replace("-", MINUS),
+            _difference(sign.ours),
+        )
+        for item in items
+        for column, sign in differences(item)
+    )
+    header = ("Item", "Column", "Difference", "Printed", "Ours, paired by seed")
+    return Sheet("Differences to the baseline row", header, rows, PAIRED)
+
+
 def aggregate_sheet(aggregates: Iterable[RowAggregate]) -> Sheet:
     """Return one line per row that prints an average over tasks."""
     rows = tuple(
@@ -76,6 +101,12 @@ def aggregate_sheet(aggregates: Iterable[RowAggregate]) -> Sheet:
 
 def _number(value: float) -> str:
     return f"{value:.2f}".replace("-", MINUS)
+
+
+def _difference(ours: Paired) -> str:
+    if ours.low is not None and ours.high is not None:
+        return f"{signed(ours.mean)} [{signed(ours.low)}, {signed(ours.high)}]"
+    return f"{signed(ours.mean)} {in_braces(map(signed, ours.by_seed))}" if ours.n > 1 else signed(ours.mean)
 
 
 def _interval(entry: RowAggregate) -> str:

@@ -36,11 +36,12 @@ def shape_sheet(shapes: Iterable[ColumnShape]) -> Sheet:
 
 def _rank(rank: RankAgreement) -> str:
     if rank.low is None or rank.high is None:
-        return _signed(rank.tau)
-    return f"{_signed(rank.tau)} [{_signed(rank.low)}, {_signed(rank.high)}]"
+        return signed(rank.tau)
+    return f"{signed(rank.tau)} [{signed(rank.low)}, {signed(rank.high)}]"
 
 
-def _signed(value: float) -> str:
+def signed(value: float) -> str:
+    """Return a difference with its sign and two decimals."""
     return f"{value:+.2f}".replace("-", MINUS)
 
 

@@ -56,6 +56,20 @@ def read_results(plan: Plan, paths: Paths | None = None) -> list[ItemResult]:
     return [ItemResult.of(read_json(file), str(file)) for item, file in files.items() if item not in absent]
 
 
+def committed_item(plan: Plan, paths: Paths, item: str) -> ItemResult:
+    """Return an item of a committed study, which says so where its numbers are not of the encoders planned now."""
+    study, result = read_json(paths.study), ItemResult.of(read_json(paths.item(item)), paths.item(item))
+    planned = {encoder for cell in plan.cells.get(item, ()) for encoder in cell.encoders}
+    shown = {encoder for cell in result.cells for encoder in cell.encoders}
+    made = f"commit {study['commit'][:12]}" if study.get("commit") else "an earlier version"
+    changed = " with uncommitted changes" if study.get("dirty") else ""
+    told = (
+        f"Made by {made}{changed}; this version would run something else: {len(shown & planned)} of the"
+        f" {len(shown)} encoders shown here are among its {len(planned)}."
+    )
+    return result.model_copy(update={"kept": paths.kept, "outdated": told if planned != shown else ""})
+
+
 def results_of(
     plan: Plan, items: Iterable[str], evaluations: Evaluations, only: Collection[CellKey] | None = None
 ) -> list[ItemResult]:
@@ -64,8 +78,7 @@ def results_of(
     They hold all cells of the items, or `only` some. Of a committed study they are as committed.
     """
     if evaluations.paths.kept:
-        files = [evaluations.paths.item(name) for name in items if name in plan.items]
-        return [ItemResult.of(read_json(file), file) for file in files]
+        return [committed_item(plan, evaluations.paths, name) for name in items if name in plan.items]
     return [item_result(plan, plan.items[name], evaluations, only) for name in items if name in plan.items]
 
 

@@ -73,6 +73,10 @@ class Config(Checked):
     rows: dict[Text, tuple[Text, ...]] | None = None
     crossed: dict[Text, tuple[Text, ...]] | None = None
 
+    def whole(self) -> dict[str, Any]:
+        """Return plain data with every key, so that nothing of config.yaml is left where it is laid over that."""
+        return self.model_dump(mode="json", by_alias=True)
+
     def adjudicates(self, item: str) -> bool:
         """Return whether the protocols of an item are run."""
         return self.adjudicate == "all" or item in (self.adjudicate or ())

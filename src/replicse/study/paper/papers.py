@@ -28,7 +28,8 @@ TEXT_ITEM = "text"  # the pseudo-item of numbers that are printed in the running
 class About(Checked):
     """What a paper is, the order in which it prints its items, and where else than in its text it prints numbers.
 
-    `precision` is that of its training, where its code or text says so.
+    `precision` is that of its training, where its code or text says so; `coverage` is a sentence on printed numbers
+    that are not known, which the report shows beside how many are.
     """
 
     title: Text
@@ -39,6 +40,7 @@ class About(Checked):
     precision: Precision | None = None
     order: tuple[Id, ...] = ()
     elsewhere: tuple[Id, ...] = ()
+    coverage: Text | None = None
 
     @property
     def cited(self) -> str:

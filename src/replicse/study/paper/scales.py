@@ -205,6 +205,15 @@ class Scale(Checked):
         return value
 
     @model_validator(mode="after")
+    def _is_comparable(self) -> Self:
+        """A smaller scale never gets a verdict on a paper."""
+        own = next((name for name, backbone in self.backbones.items() if backbone.run), None)
+        if self.comparable and (self.data.source == "embedded" or own):
+            what = f"backbones.{own} is pre-trained by the scale" if own else "data.source is embedded"
+            raise Told(f"comparable: true, but {what}; only the papers' own encoders and data get a verdict")
+        return self
+
+    @model_validator(mode="after")
     def _tokenizers_have_corpora(self) -> Self:
         for name, recipe in self.tokenizers.items():
             if recipe.corpus is not None and recipe.corpus not in self.corpora:

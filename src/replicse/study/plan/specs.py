@@ -131,7 +131,7 @@ class RunSpec(Checked):
                     raise ValueError(
                         f"term {term.term} on views 0 to {len(source.views) - 1}, not on view {beyond[0]}"
                     )
-                if term.task_head() and source.corpus.get("format") != "labelled":
+                if term.reads_labels() and source.corpus.get("format") != "labelled":
                     raise ValueError(f"a labelled corpus for term {term.term}, not {source.corpus['name']}")
         task, known = self.selection.task, {term.task for term in self.terms if term.task_head()}
         if (

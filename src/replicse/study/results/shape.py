@@ -47,6 +47,13 @@ def shapes(item: ItemResult) -> Iterator[ColumnShape]:
             )
 
 
+def differences(item: ItemResult) -> Iterator[tuple[ColumnHead, SignAgreement]]:
+    """Yield the difference of every row to the baseline row, printed and ours, paired by seed, column by column."""
+    for column in shape_columns(item):
+        for sign in sign_agreements(*column_values(item, column), item.baseline):
+            yield column, sign
+
+
 def shape_columns(item: ItemResult) -> list[ColumnHead]:
     """Return the columns whose shape is judged: an average stands for its parts, the end for a trajectory."""
     numbers = [column for column in item.columns if is_score(column) and not column.chosen]

@@ -9,6 +9,9 @@ from typing import Any
 
 from replicse.study.results.levels import FEWEST_SEEDS, LEVEL
 
+# A published spread is refuted by a variance that it would give once in a hundred times.
+REFUTING = 0.99
+
 
 def mean_and_spread(values: Sequence[float]) -> tuple[float, float | None]:
     """Return the mean and the sample standard deviation (None for one value), in any order alike."""
@@ -29,6 +32,19 @@ def t_quantile(degrees: int, level: float = LEVEL) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(degrees, (1 + level) / 2))
+
+
+def contradicts(values: Sequence[float], spread: float, level: float = REFUTING) -> bool:
+    """Return whether some values vary more than a standard deviation known beforehand allows.
+
+    (n - 1) s^2 / sigma^2 of normal values is chi-square with n - 1 degrees. One value says nothing, and values that vary
+    less refute nothing: the interval of the larger spread is the careful one.
+    """
+    from scipy.special import chdtrc
+
+    own = mean_and_spread(values)[1]
+    degrees = len(values) - 1
+    return own is not None and float(chdtrc(degrees, degrees * (own / spread) ** 2)) < 1 - level
 
 
 def prediction_interval(

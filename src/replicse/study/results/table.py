@@ -119,7 +119,8 @@ class ItemResult(Checked):
 
     `variants` holds the titles of protocols that were run to adjudicate: their cells are no lines of the table.
     `curves` holds what a spectrum or a density is drawn from, by row label; `config` is a digest of what of the
-    study's config bears on the item.
+    study's config bears on the item. `kept` names the committed study that it is shown as a part of, `outdated` says
+    where the present version would run something else.
     """
 
     item: str
@@ -140,6 +141,8 @@ class ItemResult(Checked):
     deviations: str = ""
     curves: dict[str, Any] = {}
     config: str = ""
+    kept: str = ""
+    outdated: str = ""
 
     @property
     def standing(self) -> str:

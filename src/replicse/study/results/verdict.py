@@ -9,6 +9,8 @@ from replicse.study.paper.tables import Reducer
 from replicse.study.results.statistics import (
     FEWEST_SEEDS,
     LEVEL,
+    REFUTING,
+    contradicts,
     order_statistic_interval,
     prediction_interval,
     spread_interval,
@@ -17,6 +19,7 @@ from replicse.study.results.table import Verdict
 from replicse.study.results.values import finite, reduced
 
 FEW_SEEDS = 5
+_REFUTED = f"our seeds vary more (chi-square test of the variance, {1 - REFUTING:.0%})"
 MEAN = Reducer()
 ORDERED = {"min": 0.0, "median": 50.0, "max": 100.0}
 
@@ -54,7 +57,7 @@ def judge(
 
     A printed number is one more draw unless it says what it is of how many runs; `reducer` is what becomes of ours.
     Below three seeds of our own no interval rests on them: the cell is open unless a spread can be borrowed.
-    `prior_sd` is a published spread, used with fewer than five seeds; 0 says that the encoder has no seed (a
+    `prior_sd` is a published spread, used with fewer than five seeds that do not contradict it; 0 says that the encoder has no seed (a
     released checkpoint, a baseline). A cell with a failure shows no numbers: the mean of the runs that survived would
     flatter it. `why_not` says what differs where a cell is not `comparable`.
     """
@@ -72,6 +75,8 @@ def judge(
     # A spread published for the paper's own setting says nothing about another one, and cannot be judged by itself.
     borrowed = bool(prior_sd) and comparable and len(present) < FEW_SEEDS
     borrowed = borrowed and not (reported and reported.statistic == "sd")
+    refuted = borrowed and contradicts(present, prior_sd or 0.0)
+    borrowed = borrowed and not refuted
     interval = expected(present, reported, reducer, prior_sd if borrowed or seedless else None)
     borrowed = borrowed and interval is not None
     if interval and target:
@@ -86,10 +91,11 @@ def judge(
     elif not comparable:
         verdict, reason = "not comparable", why_not or "the setting differs from the paper's"
     elif interval is None:
-        verdict, reason = "undetermined", _open(len(present), reported, reducer)
+        verdict, reason = "undetermined", _open(len(present), reported, reducer, refuted)
     else:
         verdict = _compared(target.value, *interval)
         basis = _basis(len(present), borrowed, seedless) + _printed_as(reported)
+        basis += f"; the published spread of {prior_sd:.3g} is not used: {_REFUTED}" if refuted else ""
         reason = _reason(verdict, target.value, interval, basis)
     return Judgement(reproduced, delta, low, high, len(present), verdict, borrowed, reason)
 
@@ -114,10 +120,11 @@ def expected(
     return order_statistic_interval(values, count, share / 100, spread=spread)
 
 
-def _open(n_seeds: int, reported: Reported, reducer: Reducer) -> str:
+def _open(n_seeds: int, reported: Reported, reducer: Reducer, refuted: bool) -> str:
     if reported.statistic == "single" and reducer.statistic != "mean":
         return f"the paper does not say of how many runs its {reducer.name} is"
     borrow = "" if reported.statistic == "sd" else " and no published spread to borrow"
+    borrow = f", and no published spread to borrow, for {_REFUTED}" if refuted else borrow
     return f"{_seeds(n_seeds)}{borrow}: an interval needs {FEWEST_SEEDS}"
 
 

@@ -50,7 +50,8 @@
     tip.querySelectorAll("b").forEach(function (name) {
       add(name.cloneNode(true), name.nextSibling.cloneNode(true));
     });
-    add(made("b", "run it"), made("span", cell.closest("article").querySelector(".run").textContent));
+    var run = cell.closest("article").querySelector(".run");
+    if (run) add(made("b", "run it"), made("span", run.textContent));
     panel.hidden = false;
     document.body.classList.add("pinned");
     panel.focus();

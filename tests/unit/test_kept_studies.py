@@ -1,0 +1,197 @@
+"""The committed studies: commands of their pages, what they were made from, coverage, numbers of their READMEs."""
+
+import csv
+import html
+import json
+import re
+import shlex
+import shutil
+from argparse import ArgumentParser
+from pathlib import Path
+
+import pytest
+from places import ROOT
+
+from replicse.commands.render import write_kept
+from replicse.commands.run import run_verb
+from replicse.commands.study import chosen_config
+from replicse.files import read_json, write_json
+from replicse.study.judge.story import find_cell
+from replicse.study.paper.config import Config
+from replicse.study.paper.papers import load_papers
+from replicse.study.plan.planner import load_plan, plan_of
+from replicse.study.results.statistics import paired_difference
+
+WORKFLOW = ROOT / "workflow"
+STUDIES = sorted(folder.name for folder in (ROOT / "reports/studies").iterdir())
+COMMAND = re.compile(r'<code class="run">(.*?)</code>')
+STORY = re.compile(r"<b>why</b><span>(.*?)</span>")
+ANOTHER = "run by another version"
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory):
+    """A bare clone, as far as a study is written again in it."""
+    folder = tmp_path_factory.mktemp("clone")
+    for name in ("reports/studies", "figures/studies"):
+        shutil.copytree(ROOT / name, folder / name)
+    for file in ROOT.glob("config*.yaml"):
+        shutil.copy(file, folder)
+    return folder
+
+
+@pytest.fixture(scope="module", params=STUDIES)
+def pages(request, clone):
+    """A committed study, written again from what is committed of it: its name and its HTML pages of papers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(clone)
+        yield request.param, written_again(patch, request.param)
+
+
+def written_again(patch, name):
+    patch.setattr("replicse.report.document.find_engine", lambda: None)
+    write_kept(name, WORKFLOW)
+    folder = Path(f"reports/studies/{name}")
+    papers = read_json(folder / "study.json")["papers"]
+    files = {key: folder / f"{key}.html" for key in papers}
+    return {key: file.read_text(encoding="utf-8") for key, file in files.items() if file.is_file()}
+
+
+def printed(pages, pattern):
+    """Return the words of every command that pages print, as a shell reads them."""
+    return [shlex.split(html.unescape(found)) for text in pages.values() for found in pattern.findall(text)]
+
+
+def runs_shown(name):
+    """Return the runs behind the cells of each item, as cells.csv names them."""
+    shown = {item: set() for item in read_json(f"reports/studies/{name}/study.json")["items"]}
+    with Path(f"reports/studies/{name}/cells.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            shown[f"{row['paper']}/{row['item']}"] |= set(filter(None, [row["run"]]))
+    return shown
+
+
+def plan_of_command(words):
+    """Return the item that a printed command runs, and its plan: as `replicse run` reads the words in this folder."""
+    assert words[:2] == ["replicse", "run"]
+    parser = ArgumentParser()
+    run_verb(parser)
+    arguments = parser.parse_args(words[2:])
+    config, file = chosen_config(arguments)
+    (item,) = arguments.item
+    return item, load_plan(config, WORKFLOW, file, only=item)
+
+
+def test_each_printed_command_plans_the_runs_that_the_page_shows(pages):
+    """Copied from the compact page, a command once planned 105 runs in fp32 where the page came from 9 in bf16."""
+    name, texts = pages
+    shown, planned = runs_shown(name), {}
+    for words in printed(texts, COMMAND):
+        item, plan = plan_of_command(words)
+        planned[item] = plan.trained(plan.cells[item])
+    assert planned == {item: shown[item] for item in planned}
+    marked = sum(text.count(ANOTHER) for text in texts.values())
+    assert len(planned) + marked == len(shown), "every item has a command, or says why it has none"
+
+
+def test_each_command_of_a_cell_finds_it_in_the_study(pages):
+    name, texts = pages
+    plan = load_plan(read_json(f"reports/studies/{name}/config.json"), WORKFLOW)
+    current = ANOTHER not in "".join(texts.values())
+    found = printed(texts, STORY)
+    assert found
+    for words in found:
+        assert words[:2] + words[3:] == ["replicse", "why", "--study", name], (
+            "one word is the cell, also with spaces"
+        )
+        assert not current or find_cell(plan, words[2])
+
+
+def test_each_page_says_what_it_was_made_from_and_what_is_printed(pages):
+    name, texts = pages
+    study = read_json(f"reports/studies/{name}/study.json")
+    first = Path(f"reports/studies/{name}/report.html").read_text(encoding="utf-8")
+    for text in (first, *texts.values()):
+        head = text[text.index("<main") : text.index("<main") + 4000]
+        made = re.search(r"Made from commit (\w{12})( with uncommitted changes)?", head)
+        assert study["commit"].startswith(made[1]) and bool(made[2]) == study["dirty"]
+        assert "cells have a printed number" in head
+
+
+def test_a_study_whose_runs_are_no_longer_planned_says_so_and_prints_no_command(clone, tmp_path, monkeypatch):
+    shutil.copytree(clone, tmp_path / "clone")
+    monkeypatch.chdir(tmp_path / "clone")
+    item = Path("reports/studies/stronger/items/simcse/table3.json")
+    text = item.read_text(encoding="utf-8")
+    renamed = next(cell["encoders"][0] for cell in json.loads(text)["cells"])
+    write_json(item, json.loads(text.replace(renamed, "infonce-s0-of-before")))
+    page = written_again(monkeypatch, "stronger")["simcse"]
+    assert [words[2] for words in printed({"": page}, COMMAND)] == ["simcse/table1"]
+    note = (
+        "Made by commit 46a3264f7f5f; this version would run something else: 3 of the 4 encoders shown here are among"
+        " its 4."
+    )
+    assert page.count(ANOTHER) == 1 and note in page
+    assert note in Path("reports/studies/stronger/report.md").read_text(encoding="utf-8")
+
+
+# Coverage
+
+
+def known_numbers():
+    """Return how many cells of each paper have a printed number, and of how many."""
+    papers = load_papers(WORKFLOW)
+    by_name = {key: tuple(paper.items) for key, paper in papers.items()}
+    plan = plan_of(Config(scale="paper", papers=by_name, seeds=(0,)), papers, WORKFLOW)
+    cells = {
+        key: [cell for item in names for cell in plan.described(f"{key}/{item}")]
+        for key, names in by_name.items()
+    }
+    return {key: (sum(cell.reported is not None for cell in each), len(each)) for key, each in cells.items()}
+
+
+def test_the_readme_says_how_many_numbers_are_printed():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    known = known_numbers()
+    assert "{} of {} cells of 2-Tier SimCSE".format(*known["twotier"]) in readme
+    assert "{} of {} of Barlow Twins and VICReg".format(*known["noncontrastive"]) in readme
+    for name in ("README.md", "docs/index.md", "pyproject.toml", "mkdocs.yml"):
+        assert "every table and figure" not in (ROOT / name).read_text(encoding="utf-8").lower()
+
+
+# The READMEs of the studies
+
+
+def values(name, item, row):
+    """Return the numbers of a row on STS-B development, by seed, as the paper describes it."""
+    paper, _, short = item.partition("/")
+    wanted = {"paper": paper, "item": short, "row": row, "column": "stsb-dev", "protocol": "as-described"}
+    with (ROOT / f"reports/studies/{name}/cells.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if wanted.items() <= row.items()]
+    return [float(row["value"]) for row in sorted(rows, key=lambda row: int(row["seed"]))]
+
+
+@pytest.mark.parametrize("name", ["compact", "stronger"])
+def test_a_readme_prints_differences_as_they_are_paired(name):
+    readme = (ROOT / f"reports/studies/{name}/README.md").read_text(encoding="utf-8")
+    base = values("compact", "simcse/table3", "p0.1")
+    for item, row in (("table3", "p0.0"), ("table1", "crop-20")):
+        found = paired_difference(values("compact", f"simcse/{item}", row), base)
+        assert f"{found.mean:+.1f} [{found.low:+.1f}, {found.high:+.1f}]" in readme
+    if name == "stronger":
+        base = values(name, "simcse/table3", "p0.1")
+        for item, row in (("table3", "p0.0"), ("table1", "crop-20"), ("table1", "deletion-10")):
+            found = paired_difference(values(name, f"simcse/{item}", row), base)
+            assert ", ".join(f"{each:+.1f}" for each in found.by_seed) in readme
+
+
+def test_the_readme_names_every_interval_of_the_random_head_without_zero():
+    readme = (ROOT / "reports/studies/compact/README.md").read_text(encoding="utf-8")
+    with (ROOT / "reports/studies/compact/adjudication.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["protocol"] == "random-head"]
+    apart = [row for row in rows if float(row["low"]) > 0 or float(row["high"]) < 0]
+    assert f"{len(rows) - len(apart)} of {len(rows)} intervals hold zero" in readme
+    assert [
+        f"{float(row['effect']):+.3f} [{float(row['low']):+.3f}, {float(row['high']):+.3f}] " in readme
+        for row in apart
+    ] == [True] * 5
