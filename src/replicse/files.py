@@ -123,7 +123,7 @@ def checked_size(path: Path | str, remedy: str = "") -> int:
     Raises MissingData, with a remedy, where the file is absent, BadInput for what is no file.
     """
     try:
-        found = os.stat(path)
+        found = Path(path).stat()
     except (FileNotFoundError, NotADirectoryError):
         raise MissingData(f"{path}: no such file{remedy and f'; {remedy}'}") from None
     except (OSError, ValueError) as error:
@@ -136,14 +136,14 @@ def checked_size(path: Path | str, remedy: str = "") -> int:
 
 def below(folder: Path, name: object, what: str) -> Path:
     """Return the path of a name below a folder; BadInput for one that leaves it."""
-    if not isinstance(name, str) or not name or Path(name).is_absolute() or {"..", "\0"} & {*Path(name).parts, *name}:
-        text = f"{name!r}"
-        raise BadInput(f"{text[:80]}: expected {what}: no absolute path, no ..")
+    parts = Path(name).parts if isinstance(name, str) and "\0" not in name else ()
+    if not parts or parts[0] == "/" or ".." in parts:
+        raise BadInput(f"{f'{name!r}'[:80]}: expected {what}: no absolute path, no ..")
     return folder / name
 
 
 def check_fetched(path: Path | str) -> None:
-    """Raise BadInput where git-lfs left a pointer in the place of a file that was not fetched; else as `checked_size`."""
+    """Raise BadInput where git-lfs left a pointer in the place of a file that was not fetched."""
     checked_size(path)
     with Path(path).open("rb") as stream:
         if stream.read(len(POINTER)) == POINTER:

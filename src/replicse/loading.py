@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from replicse.errors import BadInput, MissingData
+from replicse.files import checked_size
 
 VALUES = ("paper", "item", "row", "column", "protocol", "seed", "metric", "value", "encoder", "run")
 NUMBERS = (
@@ -66,6 +67,7 @@ def load(folder: Path | str) -> Study:
 def _read(
     path: Path, wanted: tuple[str, ...] = ("row", "column", "metric", "protocol", "verdict")
 ) -> pd.DataFrame:
+    checked_size(path)
     # All as text at first: a row may be called "none" or "NA", which pandas takes for missing.
     try:
         frame = pd.read_csv(path, dtype=str, keep_default_na=False)

@@ -158,7 +158,7 @@ def test_an_item_that_nobody_ran_here_is_shown_from_a_committed_study(capsys, tm
     write_json(Paths("", "another").config, {**plan.config.plain(), "scale": "compact"})
     write_json(Paths("", "another").item(item.id), {"of": "another scale"})
     committed = kept.item(item.id)
-    write_json(committed, item_result(plan, item, Evaluations(plan.paths)).plain())
+    write_json(committed, item_result(plan, item, Evaluations(plan)).plain())
     shutil.rmtree("results")
     words = ["show", item.id, *STUDY]
     assert main(words) == 0

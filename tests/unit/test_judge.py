@@ -33,7 +33,7 @@ def tabulated(plan, tmp_path, monkeypatch):
     """A folder in which every item of the study is tabulated, and its config."""
     monkeypatch.chdir(tmp_path)
     write_scores(plan, plan.items, lambda cell, seed: 60 + len(cell.row.id) + 0.3 * seed)
-    evaluations = Evaluations(plan.paths)
+    evaluations = Evaluations(plan)
     for item in plan.items.values():
         write_json(plan.paths.item(item.id), item_result(plan, item, evaluations).plain())
     for name in ("study.json", "config.yaml"):  # JSON is YAML too
@@ -62,7 +62,7 @@ def test_four_files_hold_what_the_verbs_print(tabulated, plan, capsys):
 
 
 def test_the_results_read_are_those_that_were_tabulated(tabulated, plan):
-    evaluations = Evaluations(plan.paths)
+    evaluations = Evaluations(plan)
     assert read_results(plan) == [item_result(plan, item, evaluations) for item in plan.items.values()]
 
 

@@ -18,6 +18,7 @@ from replicse.commands.study import (
 )
 from replicse.errors import BadInput
 from replicse.files import write_rows
+from replicse.printable import visible
 from replicse.study.judge.adjudicate import adjudicate, adjudicated
 from replicse.study.judge.audit import audit, audit_plan, chosen, spoken_counts
 from replicse.study.judge.claims import cells_read, claim_rows, study_claims
@@ -57,7 +58,7 @@ def claims_verb(parser: ArgumentParser) -> Action:
         plan = chosen_plan(arguments)
         claims = study_claims(plan.papers, plan.studied)
         read = cells_read(claims, plan.papers)
-        results = results_of(plan, {key[0] for key in read}, Evaluations(plan.paths), read)
+        results = results_of(plan, {key[0] for key in read}, Evaluations(plan), read)
         rows = claim_rows(plan, claims, results)
         if arguments.json:
             _print_json({"scale": plan.scale.name, "claims": rows})
@@ -97,9 +98,7 @@ def adjudicate_verb(parser: ArgumentParser) -> Action:
         if arguments.item:
             config = plan.config.model_copy(update={"adjudicate": (arguments.item,)})
             plan = plan_of(config, plan.papers, plan.workflow, only=arguments.item)
-        results = {
-            result.item: result for result in results_of(plan, adjudicated(plan), Evaluations(plan.paths))
-        }
+        results = {result.item: result for result in results_of(plan, adjudicated(plan), Evaluations(plan))}
         rows = [row for result in results.values() for row in adjudicate(plan.papers, result)]
         if not rows:
             known = [paper.folder / "protocols.yaml" for paper in plan.papers.values() if paper.protocols]
@@ -183,14 +182,14 @@ def why_verb(parser: ArgumentParser) -> Action:
             _print_json(story)
         else:
             width = room(WIDTH)
-            print("\n".join(told(heading, lines, width) for heading, lines in story.items()))
+            print(visible("\n".join(told(heading, lines, width) for heading, lines in story.items())))
 
     return action
 
 
 def told_of(plan: Plan, cell: Cell) -> dict[str, list[str]]:
     """Return the story of a cell; a mistake in what else its claims and the audit read does not keep it untold."""
-    evaluations = Evaluations(plan.paths)
+    evaluations = Evaluations(plan)
     (own,) = results_of(plan, [cell.item.id], evaluations)
     name = "/".join(cell.key)
     asked_for = plan.config.papers

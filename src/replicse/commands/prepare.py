@@ -105,7 +105,9 @@ def tokenizer_verb(parser: ArgumentParser) -> Action:
         if not ({"vocabulary"} <= recipe.keys() or {"train", "size", "corpus"} <= recipe.keys()):
             raise BadInput(f"--recipe is {shown(recipe)}; expected vocabulary, or train with size and corpus")
         if "vocabulary" in recipe:
-            made = tokenizer_from_vocabulary(below(root, recipe["vocabulary"], WHAT), recipe.get("lowercase", True))
+            made = tokenizer_from_vocabulary(
+                below(root, recipe["vocabulary"], WHAT), recipe.get("lowercase", True)
+            )
         else:
             lines = read_corpus(root, recipe["corpus"])["text"]
             made = train_tokenizer(recipe["train"], lines, recipe["size"], recipe.get("lowercase", True))

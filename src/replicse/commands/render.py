@@ -17,6 +17,7 @@ from replicse.files import read_json, read_rows, write_json, write_rows, write_t
 from replicse.study.judge.study import judge_study, read_results
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.planner import load_plan
+from replicse.study.results.record import StudyRecord
 from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import FIELDS, table_rows
 
@@ -73,7 +74,7 @@ def report_verb(parser: ArgumentParser) -> Action:
         if arguments.data is None:
             write_kept(arguments.study, arguments.workflow)
             return
-        study = read_json(arguments.study)
+        study = read_study(arguments.study)
         facts = study_facts(study, read_json(arguments.data))
         write_all(Paths(study["scale"]), facts, arguments.out.parent)
 
@@ -105,7 +106,7 @@ def page_verb(parser: ArgumentParser) -> Action:
         from replicse.report.document import write_page
 
         drawing = arguments.figure.with_suffix("") if arguments.figure else None
-        write_page(arguments.out, read_json(arguments.study), read_item(arguments.item), drawing)
+        write_page(arguments.out, read_study(arguments.study), read_item(arguments.item), drawing)
 
     return action
 
@@ -144,7 +145,7 @@ def write_kept(name: str, workflow: Path) -> None:
     if not Path(kept.study).is_file():
         known = [path.parent.name for path in Path("reports/studies").glob("*/study.json")]
         raise BadInput(f'--study: no committed study is named "{name}"{nearest(name, known)}')
-    study = read_json(kept.study)
+    study = read_study(Path(kept.study))
     items = [read_item(Path(kept.item(item))) for item in study["items"]]
     plan = load_plan(read_json(kept.config), workflow, kept.config)
     for what, (fields, rows) in judge_study(plan, items).items():
@@ -154,6 +155,13 @@ def write_kept(name: str, workflow: Path) -> None:
         if item.figure:
             draw_item(item, Path(kept.figure(item.item)))
     write_all(kept, study, Path(kept.results))
+
+
+def read_study(path: Path) -> dict[str, Any]:
+    """Return the record of a study from its JSON; BadInput names a mistake in it."""
+    study = read_json(path)
+    StudyRecord.of(study, str(path))
+    return study
 
 
 def read_item(path: Path) -> ItemResult:
@@ -186,4 +194,7 @@ def study_facts(study: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, 
     from replicse.provenance import provenance
 
     generated = datetime.now(UTC).isoformat(timespec="seconds")
-    return {**study, **provenance(), "generated": generated, "data": data["files"]}
+    files = data.get("files") if isinstance(data, Mapping) else None
+    facts = {**study, **provenance(), "generated": generated, "data": files}
+    StudyRecord.of(facts, "data record")
+    return facts

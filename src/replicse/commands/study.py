@@ -342,7 +342,7 @@ def status_verb(parser: ArgumentParser) -> Action:
             counts = Counter(states[file] for file in own)
             told = {state: counts[state] for state in STATES}
             rows.append({"item": item, "evaluations": len(own), **told, "tabulated": table})
-        machines = study_machines(plan, Evaluations(plan.paths))
+        machines = study_machines(plan, Evaluations(plan))
         total = {
             "evaluations": len(every),
             **{state: sum(found == state for found in states.values()) for state in STATES},
@@ -398,7 +398,7 @@ def shortened(line: str, width: int) -> str:
 def broken_evaluation(plan: Plan, file: str) -> str:
     """Return the sentence that refuses an evaluation file; blank where it is sound, or not there yet."""
     try:
-        Evaluations(plan.paths).read(file)
+        Evaluations(plan).read(file)
     except BadInput as error:
         return str(error)
     return ""
@@ -414,7 +414,7 @@ def show_verb(parser: ArgumentParser) -> Action:
         item = plan.item(arguments.item)
         kept = kept_file(plan, item)
         committed = ItemResult.of(read_json(kept), str(kept)) if kept else None
-        result = committed or item_result(plan, item, Evaluations(plan.paths))
+        result = committed or item_result(plan, item, Evaluations(plan))
         if arguments.json:
             document = {"item": result.plain(), "cells": list(table_rows(result)), "committed": bool(kept)}
             print(json.dumps(document, indent=1, ensure_ascii=False))
@@ -486,7 +486,7 @@ def tabulate_verb(parser: ArgumentParser) -> Action:
         from replicse.study.results.tabulate import FIELDS
 
         plan = chosen_plan(arguments, only=arguments.item)
-        result = item_result(plan, plan.item(arguments.item), Evaluations(plan.paths))
+        result = item_result(plan, plan.item(arguments.item), Evaluations(plan))
         write_json(arguments.out, result.plain())
         cells = write_rows(arguments.table, FIELDS, table_rows(result))
         print(f"wrote={arguments.table} cells={cells}")

@@ -154,7 +154,9 @@ def _numbered(stream: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
     try:
         for number, raw in enumerate(iter(lambda: stream.readline(LONGEST + 1), b""), start=1):
             if len(raw) > LONGEST:
-                raise BadInput(f"{path}:{number}: a line of more than {LONGEST:,} bytes; expected one sentence a line")
+                raise BadInput(
+                    f"{path}:{number}: a line of more than {LONGEST:,} bytes; expected one sentence a line"
+                )
             if number == 1 and not raw.endswith(b"\n") and raw.rstrip(b"\r").count(b"\r"):
                 raise BadInput(f"{path}: lines end with CR alone; convert the file to LF line ends")
             yield number, raw

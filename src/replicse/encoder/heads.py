@@ -19,7 +19,7 @@ _PROJECTOR = "projector"
 
 
 class SentenceHead(nn.Module):
-    """A head: `settings` are the parameters it was made from, `inputs` and `width` are those of the vectors it takes and puts out."""
+    """A head: `settings` are the parameters it was made from; vectors of `inputs` numbers become ones of `width`."""
 
     settings: HeadParameters
     inputs: int

@@ -214,7 +214,9 @@ def _head_for(pooling: str, folder: Path, hidden: int) -> SentenceHead | None:
     if head is None:
         raise BadInput(f"{folder}: no head (pooler.dense) is stored there; choose pooling cls")
     if head.inputs != hidden:
-        raise BadInput(f"{folder}: the head takes {head.inputs} numbers, the encoder gives {hidden}; fetch it again")
+        raise BadInput(
+            f"{folder}: the head takes {head.inputs} numbers, the encoder gives {hidden}; fetch it again"
+        )
     return head
 
 

@@ -85,9 +85,11 @@ class EncoderConfig:
             known = nearest(str(self.activation), ACTIVATIONS)
             raise BadInput(f'activation "{self.activation}" is not supported{known}')
         if self.pad_id >= self.vocabulary:
-            raise BadInput(f"pad_id is {self.pad_id}; expected a token of the {self.vocabulary} that the encoder knows")
+            raise BadInput(
+                f"pad_id is {self.pad_id}; expected a token of the {self.vocabulary} that the encoder knows"
+            )
         if self.max_length < 1:
-            raise BadInput(f"positions is {self.positions}; expected more than {self.position_offset} of a {self.family}")
+            raise BadInput(f"positions is {self.positions}; expected more than {self.position_offset}")
         if self.hidden % self.heads:
             raise BadInput(f"hidden size {self.hidden} cannot be split over {self.heads} attention heads")
 
