@@ -3,11 +3,13 @@
 `python tests/planted.py plant` puts them beside what there is; `... remove` takes them away.
 """
 
+import contextlib
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from places import CHECKOUT
+from places import CHECKOUT, WRITTEN
 
 from replicse.study.plan.jobs import Jobs
 from replicse.study.plan.paths import Paths
@@ -41,15 +43,18 @@ def plant(checkout: Path) -> None:
 
 
 def remove(checkout: Path) -> None:
-    """Take away what was planted, and the folders that held nothing else."""
-    for path in map(checkout.joinpath, places()):
-        if path.is_file() and path.read_bytes() == TEXT.encode():
-            path.unlink()
-            for folder in path.relative_to(checkout).parents:
-                try:
-                    (checkout / folder).rmdir()
-                except OSError:
-                    break
+    """Take away what was planted, and the folders that are empty then."""
+    for home in WRITTEN:
+        for folder, _, names in os.walk(checkout / home, topdown=False):
+            for file in (Path(folder, name) for name in names):
+                if (
+                    file.is_file()
+                    and file.stat().st_size == len(TEXT)
+                    and file.read_text(encoding="utf-8") == TEXT
+                ):
+                    file.unlink()
+            with contextlib.suppress(OSError):
+                Path(folder).rmdir()
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from replicse.commands.study import (
 )
 from replicse.errors import BadInput
 from replicse.files import read_json, write_rows
+from replicse.report.pages.claims import FOR_OR_AGAINST, probability_text
 from replicse.study.judge.adjudicate import adjudicate, adjudicated
 from replicse.study.judge.audit import audit, audit_plan, chosen, of_items, spoken_counts
 from replicse.study.judge.claims import cells_read, claim_rows, study_claims
@@ -82,19 +83,20 @@ def with_numbers(row: Mapping[str, str]) -> dict[str, Any]:
 def claim_lines(rows: Sequence[Mapping[str, str]], room: int = WIDTH) -> Iterator[str]:
     """Yield a line of outcomes per claim, aligned where they fit, and below it the sentence and its place."""
     width = max((len(row["claim"]) for row in rows), default=0) + 2
-    aligned = width + len(f"{'':<46}probability") <= room
+    aligned = width + len(f"{'':<49}P(holds)") <= room
     if aligned:
-        yield f"{'claim':<{width}}{'in print':<15}{'reproduction':<15}{'ours':<16}probability"
+        yield f"{'claim':<{width}}{'in print':<15}{'reproduction':<15}{'ours':<19}P(holds)"
     for row in rows:
-        views = (row["reported"], row["reproduction"] or "-", row["ours"])
-        probability = f"{float(row['probability']):.2f}" if row["probability"] else ""
+        ours = f"{row['ours']}, {row['ran']}" if row["ours"] in FOR_OR_AGAINST else row["ours"]
+        views = (row["reported"], row["reproduction"] or "-", ours)
+        probability = probability_text(row["probability"])
         if aligned:
-            outcomes = f"{views[0]:<15}{views[1]:<15}{views[2]:<16}"
+            outcomes = f"{views[0]:<15}{views[1]:<15}{views[2]:<19}"
             yield f"{row['claim']:<{width}}{outcomes}{probability}".rstrip()
         else:
             yield row["claim"]
             told = "in print {}; reproduction {}; ours {}".format(*views)
-            yield f"  {told} {probability and f'({probability})'}".rstrip()
+            yield f"  {told} {probability and f'(holds: {probability})'}".rstrip()
         for line in (f"{row['text']} ({row['place']})", row["remark"]):
             yield from textwrap.wrap(line, room, initial_indent="  ", subsequent_indent="  ")
 

@@ -204,7 +204,7 @@ def pages(
     claims, audit, explained = (read_rows(paths.judged(what)) for what in ("claims", "audit", "adjudication"))
     found = [
         reproduces_page(items, study["comparable"], study["judges_orders"]),
-        claims_page(claims, study["judges_orders"]),
+        claims_page(claims, study["judges_orders"], study["scale"]),
         audit_page(audit),
         adjudication_page(explained, {item.item: item for item in items}, study["comparable"]),
     ]

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from replicse.report.content.cells import MINUS
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import Sheet
 
@@ -15,32 +16,49 @@ TEXT = (
     "A sentence that can be read in several ways, such as a % that may be percent or points, is supported only if one"
     " reading supports all of it and contradicted only if every reading is; the outcome of each stands behind the"
     " sentence, and so does what of it no cell holds, which keeps it from support.",
-    "The probability is that of the claim's weakest part (Student's t over the paired seeds): supported from 0.95,"
-    " contradicted up to 0.05, undetermined between them. Below three seeds there is none and nothing is decided: two"
+    "The probability is that the claim's weakest part holds (Student's t over the paired seeds): supported from"
+    " 0.95, contradicted up to 0.05, undetermined between them. A smaller scale than the papers' gives no verdict: what"
+    " it found is *for* or *against* the claim, of as many of its cells as were run. Below three seeds there is none and"
+    " nothing is decided: two"
     " seeds are shown themselves, as in {70.1, 70.4}. Printed numbers decide outright, except where their rounding"
     " could turn the relation. Blank: the study repeated none of the cells.",
 )
 SMALLER = "This scale judges no claim: ours says only what was found, and stands as not comparable."
 FEW_CELLS = 2
+FOR_OR_AGAINST = ("for", "against")
 # An outcome differs by its symbol too, as a verdict does.
 SYMBOLS = {
     "supported": "✓",
     "contradicted": "✗",
+    "for": "+",
+    "against": MINUS,
     "undetermined": "?",
     "not comparable": "◇",
     "not run": "○",
     "not printed": "–",
 }
 OURS = "Ours"
-HEADER = ("Claim", "Place", "Cells", "In print", "Reproduction study", OURS, "Probability")
+HEADER = (
+    "Claim",
+    "Place",
+    "Cells",
+    "In print",
+    "Reproduction study",
+    OURS,
+    "Cells run",
+    "P(weakest part holds)",
+)
 
 
-def claims_page(rows: Sequence[Mapping[str, str]], judges_orders: bool) -> Page | None:
-    """Return the page, a sheet per outcome of our runs; None where no paper states a claim."""
+def claims_page(rows: Sequence[Mapping[str, str]], judges_orders: bool, scale: str = "") -> Page | None:
+    """Return the page, a sheet per outcome of our runs; None where no paper states a claim.
+
+    `scale` is named beside what a smaller scale found for or against a claim.
+    """
     outcomes = dict.fromkeys([*SYMBOLS, *(row["ours"] for row in rows)])
     parts = {outcome: [row for row in rows if row["ours"] == outcome] for outcome in outcomes}
     sheets = tuple(
-        _without_blank(claims_sheet(part, f"{marked(outcome)} ({len(part)})".strip()))
+        _without_blank(claims_sheet(part, f"{marked(outcome)}{_at(outcome, scale)} ({len(part)})".strip()))
         for outcome, part in parts.items()
         if part
     )
@@ -55,11 +73,24 @@ def claims_sheet(rows: Iterable[Mapping[str, str]], title: str = TITLE) -> Sheet
             row["place"],
             cells_text(row["cells"].split("; ")),
             *(marked(row[view]) for view in ("reported", "reproduction", "ours")),
-            f"{float(row['probability']):.2f}" if row["probability"] else "",
+            row.get("ran", ""),
+            probability_text(row["probability"]),
         )
         for row in rows
     )
     return Sheet(title, HEADER, cells)
+
+
+def probability_text(probability: str) -> str:
+    """Return a probability with two decimals, never as 0 or 1; nothing for none."""
+    value = float(probability or "nan")
+    if not probability or 0.005 <= value < 0.995:
+        return f"{value:.2f}" if probability else ""
+    return "< 0.01" if value < 0.5 else "> 0.99"
+
+
+def _at(outcome: str, scale: str) -> str:
+    return f", at {scale}" if scale and outcome in FOR_OR_AGAINST else ""
 
 
 def _without_blank(sheet: Sheet) -> Sheet:

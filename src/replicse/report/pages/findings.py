@@ -13,7 +13,7 @@ from replicse.study.results.shape import shapes
 from replicse.study.results.table import ItemResult
 
 Rows = Sequence[Mapping[str, str]]
-ANSWERS = ("supported", "contradicted", "undetermined", "not comparable", "not run")
+ANSWERS = ("supported", "contradicted", "for", "against", "undetermined", "not comparable", "not run")
 EXPLAINED = {"explains": "explain it", "in part": "in part", "no": "do not", "undetermined": "open"}
 
 
@@ -25,7 +25,7 @@ def findings(
         ("Incomplete", study.get("incomplete", ""), "incomplete"),
         ("Cells", _counted(verdict_counts(items)), "counts"),
         ("Coverage", " ".join(_coverage(study, items)), "papers"),
-        ("Claims", _claims(claims), "claims"),
+        ("Claims", _claims(claims, study["scale"]), "claims"),
         (
             "Orders",
             _orders(items) if study["comparable"] or study["judges_orders"] else "",
@@ -55,10 +55,15 @@ def _coverage(study: Mapping[str, Any], items: Sequence[ItemResult]) -> Iterator
             yield f"{key}: {coverage(about, own)}"
 
 
-def _claims(rows: Rows) -> str:
+def _claims(rows: Rows, scale: str) -> str:
     counts = Counter(row["ours"] for row in rows)
     told = [f"{counts[answer]} {answer}" for answer in ANSWERS if counts[answer]]
-    return f"{_several(len(rows), 'sentence')} of the papers, by our runs: {', '.join(told)}" if told else ""
+    smaller = f" at {scale}" if counts["for"] or counts["against"] else ""
+    return (
+        f"{_several(len(rows), 'sentence')} of the papers, by our runs{smaller}: {', '.join(told)}"
+        if told
+        else ""
+    )
 
 
 def _orders(items: Sequence[ItemResult]) -> str:

@@ -18,9 +18,12 @@ SURE = 0.95
 BEST = ("supported", "undetermined", "not comparable", "contradicted", "not run")
 BY_ROWS = ("wins", "pareto", "dominance")  # sides that compare rows with each other, at whatever scale
 NAMED = 3  # cells that a reason names before it only counts them
+# What a smaller scale shows is no verdict on the paper.
+SMALLER = {"supported": "for", "contradicted": "against"}
 SAME_RUN = "both sides are the same run"
 FIELDS = (
-    "claim", "text", "place", "cells", "reported", "reproduction", "ours", "probability", "n_seeds", "remark", "reason",
+    "claim", "text", "place", "cells", "reported", "reproduction", "ours", "ran", "probability", "n_seeds", "remark",
+    "reason",
 )  # fmt: skip
 Readings = Callable[[str], Reading]
 
@@ -297,7 +300,8 @@ def claim_rows(plan: Plan, claims: Iterable[Claim], results: Iterable[ItemResult
                 "cells": "; ".join(claim.cells),
                 "reported": _on_paper(reported),
                 "reproduction": _on_paper(reproduction) if reproduction else "",
-                "ours": own.outcome,
+                "ours": own.outcome if plan.scale.comparable else SMALLER.get(own.outcome, own.outcome),
+                "ran": ours.ran(claim),
                 "probability": "" if own.probability is None else repr(own.probability),
                 "n_seeds": str(own.n_seeds),
                 "remark": _remark(claim, views),
@@ -350,6 +354,10 @@ class _Ours:
         key = self._names.key(name)
         quoted = not self._is_run(key) and self._quoted(key)
         return printed_reading(self._names.reported(name)) if quoted else self._cells.reading(key)
+
+    def ran(self, claim: Claim) -> str:
+        """Return of how many of the claim's cells there is a number, as `2 of 10`."""
+        return f"{sum(not self(name).missing for name in claim.cells)} of {len(claim.cells)}"
 
     def judge(self, claim: Claim) -> ClaimOutcome:
         """Judge what is comparable of a claim; the outcome says so where that is not all of it."""

@@ -37,8 +37,8 @@ def t_quantile(degrees: int, level: float = LEVEL) -> float:
 def contradicts(values: Sequence[float], spread: float, level: float = REFUTING) -> bool:
     """Return whether some values vary more than a standard deviation known beforehand allows.
 
-    (n - 1) s^2 / sigma^2 of normal values is chi-square with n - 1 degrees. One value says nothing, and values that vary
-    less refute nothing: the interval of the larger spread is the careful one.
+    (n - 1) s^2 / sigma^2 of normal values is chi-square with n - 1 degrees. One value says nothing, and values that
+    vary less refute nothing: the interval of the larger spread is the careful one.
     """
     from scipy.special import chdtrc
 

@@ -57,9 +57,9 @@ def judge(
 
     A printed number is one more draw unless it says what it is of how many runs; `reducer` is what becomes of ours.
     Below three seeds of our own no interval rests on them: the cell is open unless a spread can be borrowed.
-    `prior_sd` is a published spread, used with fewer than five seeds that do not contradict it; 0 says that the encoder has no seed (a
-    released checkpoint, a baseline). A cell with a failure shows no numbers: the mean of the runs that survived would
-    flatter it. `why_not` says what differs where a cell is not `comparable`.
+    `prior_sd` is a published spread, used with fewer than five seeds that do not contradict it; 0 says that the encoder
+    has no seed (a released checkpoint, a baseline). A cell with a failure shows no numbers: the mean of the runs that
+    survived would flatter it. `why_not` says what differs where a cell is not `comparable`.
     """
     target = reported.number if reported else None
     present = finite(values)
