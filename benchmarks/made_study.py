@@ -109,7 +109,7 @@ def judge() -> dict[str, Any]:
         study, study.items, lambda cell, place: _score(cell.item.id, cell.row.id, cell.column.id, place)
     )
     before = processor_seconds()
-    results = results_of(study, study.items, Evaluations(study.paths))
+    results = results_of(study, study.items, Evaluations(study))
     for result in results:
         write_json(study.paths.item(result.item), result.plain())
     tabulated = processor_seconds()

@@ -16,6 +16,7 @@ from pydantic_core import ErrorDetails
 
 from replicse import files
 from replicse.errors import BadInput, nearest
+from replicse.printable import hidden_in, visible
 
 MOST_BYTES, MOST_NODES, DEEPEST, LONGEST_LINE = 2 << 20, 100_000, 60, 4000
 
@@ -264,6 +265,11 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
 
     def _built(self, node: yaml.Node, known: dict[yaml.Node, Any]) -> Any:
         if node.tag == TEXT and isinstance(node, yaml.ScalarNode):
+            if hidden_in(node.value):
+                problem = (
+                    f"{shown(visible(node.value))} has the invisible character {hidden_in(node.value)[:6]}"
+                )
+                raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
             return node.value
         if node in known:  # an alias, or a node that holds itself
             return known[node]
@@ -316,8 +322,15 @@ def all_kept() -> Iterator[None]:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file that a person wrote; MissingData or BadInput as `files.read_text` raises them."""
-    return files.read_text(path, "save the file as UTF-8", MOST_BYTES)
+    """Return the text of a file that a person wrote; MissingData or BadInput as `files.read_text` raises them.
+
+    BadInput also names the line of a character that no person sees: it could steer whoever shows the text.
+    """
+    text = files.read_text(path, "save the file as UTF-8", MOST_BYTES)
+    if found := hidden_in(text):
+        what = "a line that ends with CR alone" if "U+000D" in found else "an invisible character"
+        raise BadInput(f"{path}: {what}, {found}; save it with LF line ends, without control characters")
+    return text
 
 
 def read_yaml(path: Path) -> Any:

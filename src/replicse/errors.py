@@ -4,8 +4,17 @@ import difflib
 import textwrap
 from collections.abc import Iterable
 
+from replicse.printable import visible
 
-class BadInput(Exception):
+
+class _Sentence(Exception):
+    """An error whose sentence names values of others, which must not steer the terminal that shows it."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(visible(text))
+
+
+class BadInput(_Sentence):
     """Something the user wrote or supplied is wrong; the command line exits with code 2."""
 
 
@@ -13,7 +22,7 @@ class MissingData(BadInput):
     """A file the study needs is not there; the sentence says which and how to get it."""
 
 
-class Failed(Exception):
+class Failed(_Sentence):
     """A step could not be done although its input was right; the command line exits with code 1."""
 
 

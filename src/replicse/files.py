@@ -7,6 +7,7 @@ import io
 import json
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,8 @@ from replicse.errors import BadInput, Failed, MissingData
 # A disk with so few bytes left is full: a writer stops where its next block does not fit.
 ALMOST_NOTHING = 1 << 20
 POINTER = b"version https://git-lfs.github.com/spec/"
+# More than any record of a study has: the largest, a table of a thousand runs, is a hundredth of it.
+LARGEST = 256 << 20
 
 
 @contextmanager
@@ -62,10 +65,10 @@ def write_json(path: Path | str, value: Any) -> None:
     write_text(path, json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
-def read_json(path: Path | str) -> Any:
-    """Return the value of a JSON file; MissingData where it is absent, BadInput where it is broken."""
+def read_json(path: Path | str, most: int = LARGEST) -> Any:
+    """Return the value of a JSON file; MissingData where it is absent, BadInput where it is broken or too large."""
     try:
-        return json.loads(read_text(Path(path)))
+        return json.loads(read_text(Path(path), most=most))
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{path}: not JSON ({error}); mend it or make it again") from None
 
@@ -98,25 +101,50 @@ def read_rows(path: Path | str) -> list[dict[str, str]]:
     return rows
 
 
-def read_text(path: Path, remedy: str = "mend it or make it again", most: int | None = None) -> str:
+def read_text(path: Path, remedy: str = "mend it or make it again", most: int = LARGEST) -> str:
     """Return the UTF-8 text of a file, line ends as they are.
 
-    Raises MissingData where it is absent, BadInput where it is a folder, no UTF-8, or larger than `most` bytes.
+    Raises MissingData where it is absent, BadInput where it is no regular file, no UTF-8, or larger than `most` bytes.
     """
     try:
-        if most is not None and path.stat().st_size > most:
-            raise BadInput(f"{path}: {path.stat().st_size:,} bytes; expected at most {most:,}")
+        size = checked_size(path)
+        if size > most:
+            raise BadInput(f"{path}: {size:,} bytes; expected at most {most:,}")
         return path.read_bytes().decode("utf-8")
-    except FileNotFoundError:
-        raise MissingData(f"{path}: no such file") from None
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError as error:
         raise BadInput(f"{path}: byte {error.start + 1} is not UTF-8; {remedy}") from None
 
 
+def checked_size(path: Path | str, remedy: str = "") -> int:
+    """Return the bytes of a regular file: a pipe or a device has no end, and whoever read it would wait for ever.
+
+    Raises MissingData, with a remedy, where the file is absent, BadInput for what is no file.
+    """
+    try:
+        found = Path(path).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        raise MissingData(f"{path}: no such file{remedy and f'; {remedy}'}") from None
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{path}: cannot be read ({getattr(error, 'strerror', error)})") from None
+    if not stat.S_ISREG(found.st_mode):
+        what = "a folder" if stat.S_ISDIR(found.st_mode) else "a pipe or a device"
+        raise BadInput(f"{path}: {what}, not a regular file; name a file")
+    return found.st_size
+
+
+def below(folder: Path, name: object, what: str) -> Path:
+    """Return the path of a name below a folder; BadInput for one that leaves it."""
+    parts = Path(name).parts if isinstance(name, str) and "\0" not in name else ()
+    if not parts or parts[0] == "/" or ".." in parts:
+        raise BadInput(f"{f'{name!r}'[:80]}: expected {what}: no absolute path, no ..")
+    return folder / name
+
+
 def check_fetched(path: Path | str) -> None:
     """Raise BadInput where git-lfs left a pointer in the place of a file that was not fetched."""
+    checked_size(path)
     with Path(path).open("rb") as stream:
         if stream.read(len(POINTER)) == POINTER:
             raise BadInput(f"{path}: a git-lfs pointer, not the file itself; fetch it, as by git lfs pull")
@@ -130,7 +158,8 @@ def copy_file(source: Path | str, target: Path | str) -> None:
 
 
 def sha256_of(path: Path | str) -> str:
-    """Return the sha256 of a file's bytes in hexadecimal."""
+    """Return the sha256 of a file's bytes in hexadecimal; BadInput and MissingData as `checked_size`."""
+    checked_size(path)
     digest = hashlib.sha256()
     with Path(path).open("rb") as stream:
         while block := stream.read(1 << 20):

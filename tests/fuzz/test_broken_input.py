@@ -160,7 +160,7 @@ def study(tmp_path_factory):
         plan = load_plan(read_config([Path("config.yaml")]), workflow)
         write_scores(plan, plan.items, lambda cell, place: 61.25 + place)
         (item,) = plan.items.values()
-        write_json(plan.paths.item(item.id), item_result(plan, item, Evaluations(plan.paths)).plain())
+        write_json(plan.paths.item(item.id), item_result(plan, item, Evaluations(plan)).plain())
         write_json(plan.paths.study, plan.record)
     return folder
 

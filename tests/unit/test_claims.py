@@ -48,7 +48,7 @@ def plan():
 
 def judged(plan):
     """Return the rows of a study's claims on the evaluations that are there."""
-    results = results_of(plan, plan.items, Evaluations(plan.paths))
+    results = results_of(plan, plan.items, Evaluations(plan))
     return claim_rows(plan, study_claims(plan.papers, plan.studied), results)
 
 

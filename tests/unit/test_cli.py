@@ -159,7 +159,8 @@ def test_an_item_that_nobody_ran_here_is_shown_from_a_committed_study(capsys, tm
     write_json(kept.config, plan.config.plain())
     write_json(Paths("", "another").config, {**plan.config.plain(), "scale": "compact"})
     write_json(Paths("", "another").item(item.id), {"of": "another scale"})
-    write_json(kept.item(item.id), item_result(plan, item, Evaluations(plan.paths)).plain())
+    committed = kept.item(item.id)
+    write_json(committed, item_result(plan, item, Evaluations(plan)).plain())
     shutil.rmtree("results")
     words = ["show", item.id, *STUDY]
     assert main(words) == 0
@@ -198,7 +199,7 @@ def kept(tmp_path, monkeypatch):
     paths = Paths("", "mine")
     write_json(paths.config, plan.config.plain())
     for item in plan.items.values():
-        write_json(paths.item(item.id), item_result(plan, item, Evaluations(plan.paths)).plain())
+        write_json(paths.item(item.id), item_result(plan, item, Evaluations(plan)).plain())
     shutil.rmtree("results")
     (tmp_path / "config.yaml").write_text("scale: micro\npapers: all\nseeds: [0]\n")
     return plan
@@ -266,7 +267,7 @@ def test_items_are_read_by_the_config_that_they_were_run_with(kept, capsys, capl
     write_scores(plan, ["simcse/table3"], lambda cell, place: 44.5)
     item = plan.items["simcse/table3"]
     write_json(plan.paths.config, config.plain())
-    write_json(plan.paths.item(item.id), item_result(plan, item, Evaluations(plan.paths)).plain())
+    write_json(plan.paths.item(item.id), item_result(plan, item, Evaluations(plan)).plain())
     more = ["--scale", "compact", "--workflow", str(ROOT / "workflow")]
     for verb in ("show simcse/table3", "why simcse/table3/p0.1/stsb-dev", "status"):
         assert main([*verb.split(), *more]) == 0

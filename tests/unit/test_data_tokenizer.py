@@ -118,7 +118,7 @@ def test_a_tokenizer_set_to_pad_and_cut_is_overridden(tmp_path):
 
 
 def test_a_broken_or_missing_tokenizer_says_so(tmp_path):
-    with pytest.raises(MissingData, match=r"tokenizer\.json: no such tokenizer"):
+    with pytest.raises(MissingData, match=r"tokenizer\.json: no such file; name a tokenizer\.json"):
         load_tokenizer(tmp_path / "tokenizer.json", 32)
     (tmp_path / "tokenizer.json").write_text('{"version": "1.0"}')
     with pytest.raises(BadInput, match=r"tokenizer\.json: not a tokenizer\.json"):

@@ -125,7 +125,7 @@ def test_statistics_over_drawn_jobs_by_hand(tmp_path, monkeypatch):
     assert len(set(group)) == 5
     scores = (50.0, 90.0, 60.0, 80.0, 70.0)
     write_scores(plan, ["made/table1"], lambda cell, place: scores[place])
-    result = item_result(plan, plan.item("made/table1"), Evaluations(plan.paths))
+    result = item_result(plan, plan.item("made/table1"), Evaluations(plan))
     found = {cell.column: cell.reproduced for cell in result.cells}
     assert found == {"max": 90, "upper": 80, "median": 70, "temperature": draw().drawn()[1][TEMPERATURE]}
 

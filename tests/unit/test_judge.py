@@ -37,7 +37,7 @@ def tabulated(plan, tmp_path, monkeypatch):
     """A folder in which every item of the study is tabulated, and its config."""
     monkeypatch.chdir(tmp_path)
     write_scores(plan, plan.items, lambda cell, seed: 60 + len(cell.row.id) + 0.3 * seed)
-    evaluations = Evaluations(plan.paths)
+    evaluations = Evaluations(plan)
     for item in plan.items.values():
         write_json(plan.paths.item(item.id), item_result(plan, item, evaluations).plain())
     for name in ("study.json", "config.yaml"):  # JSON is YAML too
@@ -88,7 +88,7 @@ def test_the_audit_of_a_committed_study_is_of_its_items(tabulated, plan, capsys)
 
 
 def test_the_results_read_are_those_that_were_tabulated(tabulated, plan):
-    evaluations = Evaluations(plan.paths)
+    evaluations = Evaluations(plan)
     assert read_results(plan) == [item_result(plan, item, evaluations) for item in plan.items.values()]
 
 

@@ -216,11 +216,11 @@ class Study:
 
     @property
     def result(self):
-        return item_result(self.plan, self.plan.item("made/table1"), Evaluations(self.plan.paths))
+        return item_result(self.plan, self.plan.item("made/table1"), Evaluations(self.plan))
 
     def why(self):
         cell = find_cell(self.plan, "made/table1/r/a")
-        return cell_story(self.plan, cell, self.result, Evaluations(self.plan.paths), (), ())
+        return cell_story(self.plan, cell, self.result, Evaluations(self.plan), (), ())
 
 
 def without_runs(study):

@@ -32,7 +32,7 @@ def result(workflow, tmp_path, monkeypatch):
             for group in {file_of(path) for path in values}:
                 own = {path: value for path, value in values.items() if file_of(path) == group}
                 write_evaluation(plan.paths.evaluation(encoder, group), own)
-        return plan, item_result(plan, plan.item(f"{key}/table1"), Evaluations(plan.paths))
+        return plan, item_result(plan, plan.item(f"{key}/table1"), Evaluations(plan))
 
     return made
 

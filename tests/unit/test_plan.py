@@ -406,7 +406,7 @@ def test_a_mistake_in_reported_numbers_names_the_line(workflow, line, words):
 
 def cells_of(plan, item):
     """Return the cells of an item's CSV by row, column and protocol."""
-    rows = table_rows(item_result(plan, plan.item(item), Evaluations(plan.paths)))
+    rows = table_rows(item_result(plan, plan.item(item), Evaluations(plan)))
     return {(cell["row"], cell["column"], cell["protocol"]): cell for cell in rows}
 
 
@@ -692,7 +692,7 @@ def test_another_precision_than_the_papers_is_told_beside_the_cell():
     for precision in ("fp16", "bf16"):
         values = {"scale": "paper", "papers": {"simcse": ["table3"]}, "seeds": [0], "precision": precision}
         plan = load_plan(values, WORKFLOW)
-        result = item_result(plan, plan.item("simcse/table3"), Evaluations(plan.paths))
+        result = item_result(plan, plan.item("simcse/table3"), Evaluations(plan))
         (told[precision],) = {cell.precision for cell in result.cells}
     assert told == {"fp16": "fp16", "bf16": "bf16; the paper: fp16"}
 

@@ -67,6 +67,7 @@ FREE = {
         "text",
         "evidence",
         "untested",
+        "coverage",
         "shows",
         "device",
     ),

@@ -223,7 +223,7 @@ def test_variants_that_are_no_lines_of_the_table_have_titles(plan, tmp_path, mon
     monkeypatch.chdir(tmp_path)
 
     def titles(of, item):
-        return item_result(of, of.item(item), Evaluations(of.paths)).variants
+        return item_result(of, of.item(item), Evaluations(of)).variants
 
     found = titles(plan, "repro/table4")
     assert found["low-dropout"] == "Dropout 0.02 and 0.01"
@@ -260,7 +260,7 @@ def test_a_protocol_on_a_table_of_chosen_hyper_parameters_is_chosen_alike(tmp_pa
     )
     cells = {
         (cell.column, cell.protocol): cell.reproduced
-        for cell in item_result(plan, plan.item("simcse/tableA1"), Evaluations(plan.paths)).cells
+        for cell in item_result(plan, plan.item("simcse/tableA1"), Evaluations(plan)).cells
         if cell.row == "unsup-simcse-bert-base"
     }
     assert cells == {

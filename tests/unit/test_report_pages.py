@@ -546,7 +546,7 @@ def test_a_committed_study_is_kept_with_all_it_is_written_from(tmp_path, monkeyp
         run(keep_verb, "mine", "--study", "config.json", *words)
     write_scores(plan, plan.items, lambda cell, place: 60 + 5 * (cell.row.id == "p0.1") + place)
     for item in plan.items.values():
-        write_json(plan.paths.item(item.id), item_result(plan, item, Evaluations(plan.paths)).plain())
+        write_json(plan.paths.item(item.id), item_result(plan, item, Evaluations(plan)).plain())
     write_json(plan.paths.data, {"root": "secret", "files": example.STUDY["data"]})
     clean = {"commit": "0123456789abcdef", "dirty": False}
     monkeypatch.setattr("replicse.provenance.software", lambda: {**clean, "dirty": True})

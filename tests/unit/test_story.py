@@ -16,6 +16,7 @@ from scipy import stats
 from replicse.cli import main
 from replicse.commands.judge import told
 from replicse.errors import BadInput
+from replicse.evaluation.correlation import spearman
 from replicse.study.judge.audit import Finding
 from replicse.study.judge.claims import claim_rows, study_claims
 from replicse.study.judge.story import cell_story, find_cell
@@ -44,8 +45,13 @@ def score(cell, place):
     return base + 0.5 * place - PENALTY.get(cell.protocol, 0.0) * (1 + 0.1 * place)
 
 
-def noisy(spread, seed):
-    return packed_pairs(GOLD + np.random.default_rng(seed).normal(0, spread, len(GOLD)), GOLD)
+def noisy(value, seed):
+    """Return pairs whose correlation (x 100) is a value: gold scores with as much noise as that takes."""
+    noise, low, high = np.random.default_rng(seed).normal(0, 1, len(GOLD)), 0.0, 9.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if 100 * spearman(GOLD + middle * noise, GOLD) > value else (low, middle)
+    return packed_pairs(GOLD + low * noise, GOLD)
 
 
 @pytest.fixture(scope="module")
@@ -69,13 +75,13 @@ def results(plan, tmp_path, monkeypatch):
                         for task in ("STS-B", "SICK-R")
                         for key, one in bounds.items()
                     },
-                    pairs={"sts-dev/STS-B": noisy(1 if cell.row.id == "none" else 3, place)},
+                    pairs={"sts-dev/STS-B": noisy(value, place)},
                 )
-    return Evaluations(plan.paths)
+    return Evaluations(plan)
 
 
 def story_of(plan, name, evaluations=None, claims=(), findings=()):
-    evaluations, cell = evaluations or Evaluations(plan.paths), find_cell(plan, name)
+    evaluations, cell = evaluations or Evaluations(plan), find_cell(plan, name)
     return cell_story(plan, cell, item_result(plan, cell.item, evaluations), evaluations, claims, findings)
 
 

@@ -47,8 +47,11 @@ def test_a_random_head_is_drawn_for_each_checkpoint_from_its_own_seed(steps):
 
 
 def test_steps_are_read_in_the_order_of_training_and_none_is_bad_input(tmp_path):
-    write_json(tmp_path / "metrics.json", {"checkpoints": ["trajectory/step-0", "trajectory/step-10"]})
+    write_json(
+        tmp_path / "metrics.json",
+        {"seconds": 1.0, "checkpoints": ["trajectory/step-0", "trajectory/step-10"]},
+    )
     assert [step for step, _ in trajectory_folders(tmp_path)] == [0, 10]
-    write_json(tmp_path / "metrics.json", {"checkpoints": []})
+    write_json(tmp_path / "metrics.json", {"seconds": 1.0, "checkpoints": []})
     with pytest.raises(BadInput, match="kept no checkpoints"):
         trajectory_folders(tmp_path)

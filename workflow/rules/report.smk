@@ -54,7 +54,7 @@ rule page:
     log:
         f"logs/{SCALE}/page/{{paper}}_{{item}}.log",
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     params:
         code=code("replicse.report", "replicse.registry.suites"),
         figure=lambda wildcards, input: (

@@ -9,12 +9,11 @@ from typing import Any
 
 from replicse.commands import Action, json_mapping
 from replicse.errors import BadInput, Failed, MissingData
-from replicse.files import read_json, write_json
-from replicse.registry.encoders import ENGINES, POOLINGS, WordVectors, postprocessing_of
+from replicse.files import write_json
+from replicse.registry.encoders import ENGINES, MAX_LENGTH, POOLINGS, WordVectors, postprocessing_of
 from replicse.study.results.pairs import packed_pairs
 
 log = logging.getLogger(__name__)
-MAX_LENGTH = 512  # SentEval does not truncate (methods 2.1); 512 is where the position embeddings of BERT end
 
 
 def add_encoder_arguments(parser: ArgumentParser) -> None:
@@ -157,6 +156,7 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
         found["pairs"] = {task: packed_pairs(*sides) for task, sides in found["pairs"].items()}
         result = {
             "encoder": arguments.encoder,
+            "vectors": arguments.vectors,
             "pooling": arguments.pooling,
             "max_length": arguments.max_length,
             "postprocess": arguments.postprocess,
@@ -207,10 +207,13 @@ def geometry_verb(parser: ArgumentParser) -> Action:
 
 def trajectory_folders(run: Path) -> list[tuple[int, Path]]:
     """Return step and folder of each kept checkpoint of a run; BadInput where the run kept none."""
-    record = run / "metrics.json"
-    kept = read_json(record).get("checkpoints")
+    from replicse.encoder.folders import run_metrics
+
+    kept = run_metrics(run).get("checkpoints")
     if not kept:
-        raise BadInput(f"{record}: the run kept no checkpoints; its spec asks for no trajectory")
+        raise BadInput(
+            f"{run / 'metrics.json'}: the run kept no checkpoints; its spec asks for no trajectory"
+        )
     return [(int(name.rpartition("-")[2]), run / name) for name in kept]
 
 

@@ -22,6 +22,7 @@ from replicse.commands.study import (
 )
 from replicse.errors import BadInput
 from replicse.files import read_json, write_rows
+from replicse.printable import visible
 from replicse.report.pages.claims import FOR_OR_AGAINST, probability_text
 from replicse.study.judge.adjudicate import adjudicate, adjudicated
 from replicse.study.judge.audit import audit, audit_plan, chosen, of_items, spoken_counts
@@ -207,7 +208,7 @@ def why_verb(parser: ArgumentParser) -> Action:
             _print_json({"study": shown.folder, **facts, "story": story})
         else:
             width = room(WIDTH)
-            print("\n".join(told(heading, lines, width) for heading, lines in story.items()))
+            print(visible("\n".join(told(heading, lines, width) for heading, lines in story.items())))
 
     return action
 

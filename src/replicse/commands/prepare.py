@@ -8,10 +8,11 @@ from pathlib import Path
 from replicse.checked import shown
 from replicse.commands import Action, json_mapping
 from replicse.errors import BadInput, MissingData
-from replicse.files import copy_file, read_json, sha256_of, write_json, written_aside
+from replicse.files import below, copy_file, read_json, sha256_of, write_json, written_aside
 from replicse.study.paper.lock import LOCK, SIMCSE_DATA
 
 log = logging.getLogger(__name__)
+WHAT = "a file below the data root"
 
 
 def data_folder(place: Path) -> Path:
@@ -30,13 +31,6 @@ def data_folder(place: Path) -> Path:
     except (AttributeError, KeyError, TypeError):
         raise BadInput(f"{place}: no data record; name one that `replicse data` wrote, or a folder") from None
     return root
-
-
-def below(root: Path, name: object) -> Path:
-    """Return the path of a file or folder of a data root; BadInput for one that leaves it."""
-    if not isinstance(name, str) or not name or Path(name).is_absolute() or ".." in Path(name).parts:
-        raise BadInput(f"{shown(name)}: expected a file below the data root: no absolute path, no ..")
-    return root / name
 
 
 def data_verb(parser: ArgumentParser) -> Action:
@@ -87,7 +81,7 @@ def data_verb(parser: ArgumentParser) -> Action:
 
 def recorded(root: Path, name: str) -> dict[str, object]:
     """Return name, size and sha256 of a data file; an absent one is recorded as absent, so other items still build."""
-    path = below(root, name)
+    path = below(root, name, WHAT)
     if not path.exists():
         return {"name": name, "missing": True}
     return {"name": name, "bytes": path.stat().st_size, "sha256": sha256_of(path)}
@@ -111,7 +105,9 @@ def tokenizer_verb(parser: ArgumentParser) -> Action:
         if not ({"vocabulary"} <= recipe.keys() or {"train", "size", "corpus"} <= recipe.keys()):
             raise BadInput(f"--recipe is {shown(recipe)}; expected vocabulary, or train with size and corpus")
         if "vocabulary" in recipe:
-            made = tokenizer_from_vocabulary(below(root, recipe["vocabulary"]), recipe.get("lowercase", True))
+            made = tokenizer_from_vocabulary(
+                below(root, recipe["vocabulary"], WHAT), recipe.get("lowercase", True)
+            )
         else:
             lines = read_corpus(root, recipe["corpus"])["text"]
             made = train_tokenizer(recipe["train"], lines, recipe["size"], recipe.get("lowercase", True))
@@ -141,7 +137,7 @@ def backbone_verb(parser: ArgumentParser) -> Action:
 
             download_encoder(source["hub"], source["revision"], arguments.out)
         else:
-            copy_encoder(below(data_folder(arguments.data), source["folder"]), arguments.out)
+            copy_encoder(below(data_folder(arguments.data), source["folder"], WHAT), arguments.out)
         log.info("wrote=%s", arguments.out)
 
     return action

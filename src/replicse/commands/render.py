@@ -18,6 +18,7 @@ from replicse.study.judge.study import committed_item, judge_study, read_results
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import load_plan
+from replicse.study.results.record import StudyRecord
 from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import FIELDS, table_rows
 from replicse.study.results.values import Evaluations
@@ -75,7 +76,7 @@ def report_verb(parser: ArgumentParser) -> Action:
         if arguments.data is None:
             write_kept(arguments.study, arguments.workflow)
             return
-        study = read_json(arguments.study)
+        study = read_study(arguments.study)
         facts = study_facts(study, read_json(arguments.data))
         paths = Paths(study["scale"])
         items = [read_item(Path(paths.item(name))) for name in study["items"]]
@@ -108,7 +109,7 @@ def page_verb(parser: ArgumentParser) -> Action:
         from replicse.report.document import write_page
 
         drawing = arguments.figure.with_suffix("") if arguments.figure else None
-        write_page(arguments.out, read_json(arguments.study), read_item(arguments.item), drawing)
+        write_page(arguments.out, read_study(arguments.study), read_item(arguments.item), drawing)
 
     return action
 
@@ -147,7 +148,7 @@ def refuse_uncommitted(plan: Plan, facts: Mapping[str, Any]) -> None:
         raise BadInput(
             f"the code differs from commit {facts['commit'][:12]}; commit the changes, run the study, then keep it"
         )
-    evaluations = Evaluations(plan.paths)
+    evaluations = Evaluations(plan)
     records = {plan.paths.run(run, "provenance.json"): evaluations.trained(run) for run in plan.runs}
     for file in (file for item in plan.items.values() for file in plan.evaluation_files(item)):
         records[file] = (evaluations.read(file) or {}).get("provenance", {})
@@ -170,7 +171,7 @@ def write_kept(name: str, workflow: Path) -> None:
     if not Path(kept.study).is_file():
         known = [path.parent.name for path in Path("reports/studies").glob("*/study.json")]
         raise BadInput(f'--study: no committed study is named "{name}"{nearest(name, known)}')
-    study = read_json(kept.study)
+    study = read_study(Path(kept.study))
     plan = load_plan(read_json(kept.config), workflow, kept.config)
     # What is known of a paper is of today, what was run is of the day when it was.
     study = {**study, "papers": plan.record["papers"]}
@@ -184,6 +185,13 @@ def write_kept(name: str, workflow: Path) -> None:
         if item.figure:
             draw_item(item, Path(kept.figure(item.item)))
     write_all(kept, study, items, Path(kept.results))
+
+
+def read_study(path: Path) -> dict[str, Any]:
+    """Return the record of a study from its JSON; BadInput names a mistake in it."""
+    study = read_json(path)
+    StudyRecord.of(study, str(path))
+    return study
 
 
 def read_item(path: Path) -> ItemResult:
@@ -216,4 +224,7 @@ def study_facts(study: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, 
     from replicse.provenance import provenance
 
     generated = datetime.now(UTC).isoformat(timespec="seconds")
-    return {**study, **provenance(), "generated": generated, "data": data["files"]}
+    files = data.get("files") if isinstance(data, Mapping) else None
+    facts = {**study, **provenance(), "generated": generated, "data": files}
+    StudyRecord.of(facts, "data record")
+    return facts

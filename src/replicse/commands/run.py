@@ -22,6 +22,7 @@ from replicse.study.plan.paths import Paths, drop_partial
 from replicse.study.plan.planner import chosen_items, chosen_scale, too_large
 
 TARGETS = ("all", "released")
+DRY = {"-n", "--dry-run", "--dryrun"}  # as Snakemake spells it
 
 
 def run_verb(parser: ArgumentParser) -> Action:
@@ -64,13 +65,14 @@ def run_verb(parser: ArgumentParser) -> Action:
             done = subprocess.run(
                 [*command[:-1], *arguments.further, "--", *command[-1]], env=environment(), check=False
             )
-        if done.returncode == 0 and not arguments.dry_run:
+        if done.returncode == 0 and not arguments.dry_run and not DRY & {*arguments.further}:
             # Snakemake calls nobody where nothing was to be done, as behind a kill of it at the very end.
             if not items or "all" in items:
                 drop_partial(config["scale"])
             paths = Paths(config["scale"])
             for item in items:
-                if isinstance(item, Item):
+                # What Snakemake was told after `--`, as to run dry, may have made no page.
+                if isinstance(item, Item) and Path(paths.page(item.id)).is_file():
                     print(f"{item.id}: {paths.page(item.id)}")
         return 1 if done.returncode else 0
 

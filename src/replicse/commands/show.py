@@ -44,7 +44,7 @@ def status_verb(parser: ArgumentParser) -> Action:
         for item, own in files.items():
             table = not plan.paths.missing(plan.paths.table(item))
             rows.append({"item": item, **counted({file: states[file] for file in own}), "tabulated": table})
-        machines = study_machines(plan, Evaluations(plan.paths))
+        machines = study_machines(plan, Evaluations(plan))
         total = {
             **counted(states),
             "runs": len(plan.runs),
@@ -131,7 +131,7 @@ def minutes(seconds: float) -> str:
 def broken_evaluation(plan: Plan, file: str) -> str:
     """Return the sentence that refuses an evaluation file; blank where it is sound, or not there yet."""
     try:
-        Evaluations(plan.paths).read(file)
+        Evaluations(plan).read(file)
     except BadInput as error:
         return str(error)
     return ""

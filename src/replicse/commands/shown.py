@@ -61,7 +61,7 @@ def _own(arguments: Namespace, only: str) -> Shown:
         ]
         plan = chosen_plan(arguments, only)
         if not names:
-            return Shown(plan, Evaluations(plan.paths))
+            return Shown(plan, Evaluations(plan))
         if plan.config != checked_config(read_json(file), str(file)):
             raise BadInput(
                 f"--study {arguments.study}: read as it was run; leave out --scale, --seeds and --config"
@@ -78,15 +78,15 @@ def _own(arguments: Namespace, only: str) -> Shown:
             same = config.bearing_on(only) == chosen.bearing_on(only) if only else config == chosen
             notice = f"read by {record}, with which it was made; --config {file} reads by that one instead"
             if not only or _begun(plan, only):
-                return Shown(plan, Evaluations(plan.paths), "" if same else notice)
+                return Shown(plan, Evaluations(plan), "" if same else notice)
     plan = load_plan(values, arguments.workflow, file, only)
-    return Shown(plan, Evaluations(plan.paths))
+    return Shown(plan, Evaluations(plan))
 
 
 def _kept(arguments: Namespace, name: str, only: str) -> Shown:
     file = Paths("", name).config
     plan = load_plan(read_json(file), arguments.workflow, file, only)
-    return Shown(plan, Evaluations(Paths(plan.scale.name, name)))
+    return Shown(plan, Evaluations(plan, Paths(plan.scale.name, name)))
 
 
 def _begun(plan: Plan, only: str) -> bool:

@@ -367,7 +367,7 @@ def tabulate_verb(parser: ArgumentParser) -> Action:
         from replicse.study.results.tabulate import FIELDS
 
         plan = chosen_plan(arguments, only=arguments.item)
-        result = item_result(plan, plan.item(arguments.item), Evaluations(plan.paths))
+        result = item_result(plan, plan.item(arguments.item), Evaluations(plan))
         write_json(arguments.out, result.plain())
         cells = write_rows(arguments.table, FIELDS, table_rows(result))
         print(f"wrote={arguments.table} cells={cells}")

@@ -1,7 +1,6 @@
 """The `hub` data source: training data, evaluation sets and encoders, downloaded at pinned revisions."""
 
 import hashlib
-import pickle
 import re
 import shutil
 import tarfile
@@ -17,7 +16,7 @@ from huggingface_hub import constants, errors, hf_hub_download, snapshot_downloa
 
 from replicse.data.corpora import csv_records
 from replicse.data.sts import read_lines
-from replicse.data.tokenizer import tokenizer_from_merges, tokenizer_from_vocabulary
+from replicse.data.tokenizer import TokenizerSettings, tokenizer_from_merges, tokenizer_from_vocabulary
 from replicse.errors import BadInput, MissingData, nearest
 from replicse.files import copy_file, read_json, sha256_of, write_json, written_aside
 from replicse.study.paper.lock import SIMCSE_DATA
@@ -129,8 +128,7 @@ def download_encoder(
         _save(tokenizer_from_merges(given["vocab.json"], given["merges.txt"]), folder / "tokenizer.json")
     elif "vocab.txt" in given:
         # BERT is uncased where nothing else is said.
-        casing = read_json(given["tokenizer_config.json"]) if "tokenizer_config.json" in given else {}
-        uncased = casing.get("do_lower_case", True)
+        uncased = TokenizerSettings.read(given["vocab.txt"].parent).do_lower_case
         _save(tokenizer_from_vocabulary(given["vocab.txt"], uncased), folder / "tokenizer.json")
     files = {name: sha256_of(folder / name) for name in names}
     write_json(folder / RECORD, {"repository": repository, "revision": commit, "sha256": files})
@@ -273,17 +271,10 @@ def _remember(path: Path, records: list[dict[str, Any]]) -> None:
 
 def _convert_weights(source: Path, target: Path) -> None:
     """Write PyTorch weights as safetensors; tensors that share memory become copies."""
-    import torch
-    from safetensors.torch import save_file
+    from replicse.encoder.stored import read_tensors, save_tensors
 
-    try:
-        state = torch.load(source, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
-        reason = str(error).splitlines()[0]
-        raise BadInput(f"{source}: not PyTorch weights ({reason}); delete it to fetch it again") from None
-    tensors = {name: value.clone().contiguous() for name, value in state.items() if torch.is_tensor(value)}
-    with written_aside(target) as temporary:
-        save_file(tensors, temporary, metadata={"format": "pt"})
+    tensors = {name: value.clone().contiguous() for name, value in read_tensors(source).items()}
+    save_tensors(target, tensors, format="pt")
 
 
 def _save(tokenizer: Any, target: Path) -> None:

@@ -12,7 +12,7 @@ from typing import BinaryIO
 import numpy as np
 
 from replicse.errors import BadInput, MissingData, nearest
-from replicse.files import check_fetched
+from replicse.files import check_fetched, checked_size
 from replicse.registry.corpora import STS_TASKS
 
 # SMT is absent from STS13, as in SentEval: its licence forbids redistribution (methods section 2.2).
@@ -29,6 +29,7 @@ STS_SPLITS = {
 }
 
 HIGHEST = 5  # of the human ratings of all similarity sets; SICK's begin at 1
+LONGEST = 16 << 20  # bytes of a line
 
 REMEDY = "set data.source to hub to download it, or name a local folder in the SentEval layout"
 
@@ -92,11 +93,10 @@ def read_lines(path: Path, fallback: str | None = None, keep_ends: bool = False)
     r"""Yield the line number (from 1) and text of each line of a UTF-8 file; `.gz` is transparent.
 
     Only `\n` and `\r\n` end a line: other separators of Unicode occur inside sentences. A byte-order mark
-    is dropped. A line that is not UTF-8 is read as `fallback`, or is BadInput where there is none; so are UTF-16 and
-    a pointer of git-lfs.
+    is dropped. A line that is not UTF-8 is read as `fallback`, or is BadInput where there is none; so are UTF-16, a
+    pointer of git-lfs, a line of more than 16 MiB, and a file whose lines end with `\r` alone.
     """
-    if not path.is_file():
-        raise MissingData(f"{path}: no such file; {REMEDY}")
+    checked_size(path, REMEDY)
     check_fetched(path)
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
         for number, raw in _numbered(stream, path):
@@ -116,7 +116,7 @@ def read_table(path: Path, columns: Sequence[str], quoted: bool = False) -> Iter
     """
     header: list[str] = []
     for number, line in read_lines(path):
-        cells = next(csv.reader([line], delimiter="\t"), []) if quoted else line.split("\t")
+        cells = _quoted(line, path, number) if quoted else line.split("\t")
         if number == 1:
             header = cells
             for name in (name for name in columns if name not in header):
@@ -126,6 +126,13 @@ def read_table(path: Path, columns: Sequence[str], quoted: bool = False) -> Iter
                 problem = f"{len(cells)} tab-separated columns, but the header has {len(header)}"
                 raise BadInput(f"{path}:{number}: {problem}; mend the line")
             yield number, [cells[header.index(name)] for name in columns]
+
+
+def _quoted(line: str, path: Path, number: int) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter="\t"), [])
+    except csv.Error as error:
+        raise BadInput(f"{path}:{number}: not a line of cells ({error}); mend the line") from None
 
 
 def one_spaced(text: str) -> str:
@@ -146,7 +153,14 @@ def score_of(text: str, path: Path, number: int) -> float:
 
 def _numbered(stream: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
     try:
-        yield from enumerate(stream, start=1)
+        for number, raw in enumerate(iter(lambda: stream.readline(LONGEST + 1), b""), start=1):
+            if len(raw) > LONGEST:
+                raise BadInput(
+                    f"{path}:{number}: a line of more than {LONGEST:,} bytes; expected one sentence a line"
+                )
+            if number == 1 and not raw.endswith(b"\n") and raw.rstrip(b"\r").count(b"\r"):
+                raise BadInput(f"{path}: lines end with CR alone; convert the file to LF line ends")
+            yield number, raw
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise BadInput(f"{path}: cannot be unpacked ({error}); fetch the file again") from None
 

@@ -1,9 +1,12 @@
 """Tokenizers as one `tokenizer.json`: loaded, trained, or made from a WordPiece vocabulary."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Self
 
+from pydantic import BaseModel, Field, ValidationError, ValidationInfo, field_validator
 from tokenizers import (
     AddedToken,
     Tokenizer,
@@ -15,10 +18,12 @@ from tokenizers import (
     trainers,
 )
 
+from replicse.checked import shown
 from replicse.data.sts import read_lines
 from replicse.errors import BadInput, MissingData, nearest
-from replicse.files import check_fetched
+from replicse.files import check_fetched, checked_size, read_json
 
+LARGEST_SETTINGS = 16 << 20  # bytes of a tokenizer_config.json
 WORDPIECE_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 BYTE_BPE_SPECIAL = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
 ROLES = {
@@ -41,6 +46,39 @@ class SpecialIds:
     mask: int
 
 
+class TokenizerSettings(BaseModel):
+    """What is read of a folder's tokenizer_config.json; other keys are passed over, a lacking one is what is usual."""
+
+    model_max_length: Annotated[float, Field(ge=1)] = math.inf
+    do_lower_case: bool = True
+    pad_token: str | None = None
+    unk_token: str | None = None
+    cls_token: str | None = None
+    sep_token: str | None = None
+    mask_token: str | None = None
+
+    @field_validator("model_max_length", "do_lower_case", mode="before")
+    @classmethod
+    def _or_usual(cls, value: object, info: ValidationInfo) -> object:
+        return cls.model_fields[info.field_name].default if value is None else value
+
+    @field_validator("pad_token", "unk_token", "cls_token", "sep_token", "mask_token", mode="before")
+    @classmethod
+    def _content(cls, value: object) -> object:
+        return value.get("content") if isinstance(value, dict) else value
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Return the settings of an encoder's folder; the usual ones where it has none, BadInput for broken ones."""
+        file = folder / "tokenizer_config.json"
+        try:
+            return cls.model_validate(read_json(file, LARGEST_SETTINGS) if file.exists() else {})
+        except ValidationError as error:
+            found = error.errors(include_url=False)[0]
+            place = ".".join(map(str, found["loc"])) or "the document"
+            raise BadInput(f"{file}: {place} is {shown(found['input'])}; fetch the encoder again") from None
+
+
 def load_tokenizer(file: Path, max_length: int | None) -> Tokenizer:
     """Return the tokenizer of a `tokenizer.json` with truncation at `max_length` and without padding.
 
@@ -48,8 +86,7 @@ def load_tokenizer(file: Path, max_length: int | None) -> Tokenizer:
     wants (section 2.1). Whatever truncation or padding the file itself asks for is dropped.
     """
     file = Path(file)
-    if not file.is_file():
-        raise MissingData(f"{file}: no such tokenizer; name a tokenizer.json or run the prepare stage first")
+    checked_size(file, "name a tokenizer.json or run the prepare stage first")
     check_fetched(file)
     try:
         tokenizer = Tokenizer.from_file(str(file))

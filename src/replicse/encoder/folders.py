@@ -1,6 +1,9 @@
 """What the folders of trained and downloaded encoders hold: recorded, checked, and put back from a copy where lost."""
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from replicse.errors import BadInput, MissingData
 from replicse.files import copy_file, read_json, sha256_of, write_json
@@ -8,6 +11,7 @@ from replicse.files import copy_file, read_json, sha256_of, write_json
 # What a run, and what a download leaves beside its files.
 RECORDS = ("checkpoint.json", "hub.json")
 WEIGHTS = "model.safetensors"
+CHECKPOINT = re.compile(r"trajectory/step-\d+")
 
 
 def record_folder(folder: Path, run: str) -> None:
@@ -25,6 +29,20 @@ def _recorded(file: Path) -> tuple[str | None, dict[str, str]]:
     except (AttributeError, KeyError, TypeError, ValueError):
         remedy = f"delete {file.parent} to have it made again"
         raise BadInput(f"{file}: no record of an encoder; {remedy}") from None
+
+
+def run_metrics(run: Path) -> Mapping[str, Any]:
+    """Return the record of a run: its `seconds`, the names of its `checkpoints`; BadInput for another file."""
+    file = run / "metrics.json"
+    found = read_json(file)
+    kept = found.get("checkpoints", []) if isinstance(found, dict) else None
+    if (
+        not isinstance(kept, list)
+        or not all(isinstance(name, str) and CHECKPOINT.fullmatch(name) for name in kept)
+        or not isinstance(found.get("seconds"), int | float)
+    ):
+        raise BadInput(f"{file}: no record of a run; delete {run} to train it again")
+    return found
 
 
 def check_folder(folder: Path, run: str | None = None) -> None:

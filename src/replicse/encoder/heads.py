@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from torch import Tensor, nn
 
 from replicse.encoder.packed.linear import Linear, draw_normal
-from replicse.encoder.stored import both_parts, fill, named, read_config, read_weights
+from replicse.encoder.stored import both_parts, check_finite, fill, named, read_config, read_weights
 from replicse.errors import BadInput
 from replicse.registry.encoders import Head as HeadParameters
 from replicse.registry.encoders import MlpHead, ProjectorHead
@@ -19,9 +19,10 @@ _PROJECTOR = "projector"
 
 
 class SentenceHead(nn.Module):
-    """A head: `settings` are the parameters it was made from, `width` is that of the vectors it puts out."""
+    """A head: `settings` are the parameters it was made from; vectors of `inputs` numbers become ones of `width`."""
 
     settings: HeadParameters
+    inputs: int
     width: int
 
     def of_views(self, vectors: Tensor, rows: Sequence[int]) -> Tensor:
@@ -38,7 +39,7 @@ class Mlp(SentenceHead):
 
     def __init__(self, settings: MlpHead, hidden: int, generator: torch.Generator | None = None) -> None:
         super().__init__()
-        self.settings, self.width = settings, hidden
+        self.settings, self.inputs, self.width = settings, hidden, hidden
         self.dense = Linear(hidden, hidden)
         draw_normal(self.dense.weight, 0.02, generator)
         nn.init.zeros_(self.dense.bias)
@@ -64,7 +65,7 @@ class Projector(SentenceHead):
         self, settings: ProjectorHead, hidden: int, generator: torch.Generator | None = None
     ) -> None:
         super().__init__()
-        self.settings, self.width = settings, settings.output or hidden
+        self.settings, self.inputs, self.width = settings, hidden, settings.output or hidden
         between = settings.width or 2 * hidden
         widths = [hidden, *[between] * (settings.layers - 1), self.width]
         linears = [Linear(*pair, bias=False) for pair in itertools.pairwise(widths)]
@@ -134,16 +135,23 @@ def stored_head(folder: Path) -> SentenceHead | None:
         if place is None:
             raise BadInput(f'{file}: no weight "{first}", but config.json names a projector; fetch it again')
         with torch.device("meta"):
-            head = make_head(settings, stored[place].shape[1])
+            head = make_head(settings, _inputs(stored[place]))
         fill(head, _names(head, place.removesuffix(first)), stored, file)
+        check_finite(head, file)
         return head
     dense = _stored_dense(stored, read_config(folder))
     if dense is None:
         return None
     with torch.device("meta"):
-        head = make_head(settings, stored[f"{dense}.weight"].shape[1])
+        head = make_head(settings, _inputs(stored[f"{dense}.weight"]))
     fill(head, both_parts("dense", dense), stored, file)
+    check_finite(head, file)
     return head
+
+
+def _inputs(weight: Tensor) -> int:
+    """Return the width that a stored layer takes; 1 where the weight is no matrix, which `fill` then refuses."""
+    return weight.shape[1] if weight.dim() == 2 and weight.shape[1] else 1
 
 
 def _stored_dense(stored: Mapping[str, Tensor], config: Mapping[str, Any]) -> str | None:

@@ -12,11 +12,11 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from replicse.data.tokenizer import SpecialIds, load_tokenizer
+from replicse.data.tokenizer import SpecialIds, TokenizerSettings, load_tokenizer
 from replicse.encoder.backbone import ALL_TOKENS, Backbone, Hidden, Need
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import head_config, head_weights
-from replicse.encoder.stored import read_config, write_folder
+from replicse.encoder.stored import WEIGHTS, check_layers, read_config, read_tensors, write_folder
 from replicse.errors import BadInput
 from replicse.files import read_json
 
@@ -29,14 +29,14 @@ class TransformersBackbone(Backbone):
 
     engine = "transformers"
 
-    def __init__(self, network: nn.Module, longest: int) -> None:
+    def __init__(self, network: nn.Module, longest: float) -> None:
         super().__init__()
         self.network = network
         config = network.config
         self.rates = {key: value for key, value in config.to_dict().items() if _is_rate(key, value)}
         self.hidden, self.layer_count = config.hidden_size, config.num_hidden_layers
         self.vocabulary = len(self.input_embeddings)
-        self.max_length = min(longest, _positions(self.model))
+        self.max_length = int(min(longest, _positions(self.model)))
 
     @property
     def model(self) -> Any:
@@ -56,13 +56,10 @@ class TransformersBackbone(Backbone):
     @cached_property
     def special(self) -> SpecialIds:
         """Return the ids of its tokenizer's special tokens, by the names in tokenizer_config.json where it has them."""
-        settings = self.tokenizer_file.with_name("tokenizer_config.json")
-        names = read_json(settings) if settings.is_file() else {}
+        settings = TokenizerSettings.read(self.tokenizer_file.parent)
         tokenizer = load_tokenizer(self.tokenizer_file, None)
-        ids = {}
-        for role in SpecialIds.__dataclass_fields__:
-            name = names.get(f"{role}_token")
-            ids[role] = tokenizer.token_to_id(name["content"] if isinstance(name, dict) else str(name))
+        names = {role: getattr(settings, f"{role}_token") for role in SpecialIds.__dataclass_fields__}
+        ids = {role: name and tokenizer.token_to_id(name) for role, name in names.items()}
         return SpecialIds(**ids) if None not in ids.values() else super().special
 
     def forward(
@@ -193,7 +190,7 @@ def load_transformers(folder: Path) -> TransformersBackbone:
     )
     from transformers.utils import logging
 
-    config = read_config(folder)
+    config, longest = read_config(folder), TokenizerSettings.read(folder).model_max_length
     family = config.get("model_type")
     masked = family in MODEL_FOR_MASKED_LM_MAPPING_NAMES and not config.get("is_decoder")
     if not masked and family in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
@@ -208,8 +205,10 @@ def load_transformers(folder: Path) -> TransformersBackbone:
     logging.set_verbosity_error()  # it would report what is missing, which is looked at below
     try:
         network, found = opened.from_pretrained(folder, dtype=torch.float32, output_loading_info=True)
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
-        raise BadInput(f"{folder}: transformers cannot open the encoder ({error})") from None
+    # What a broken config.json raises is of any class.
+    except Exception as error:
+        why = " ".join(str(error).split())[:200]
+        raise BadInput(f"{folder}: transformers cannot open the encoder ({why}); fetch it again") from None
     finally:
         logging.set_verbosity(before)
     base = f"{network.base_model_prefix}." if with_head else ""
@@ -217,7 +216,10 @@ def load_transformers(folder: Path) -> TransformersBackbone:
     inside = [name for name in absent if name.startswith(base)]
     if inside:
         raise BadInput(f'{folder}: no weight "{inside[0]}"; fetch the encoder again')
-    backbone = TransformersBackbone(network.base_model if absent else network, _longest(folder))
+    for file in (file for name in WEIGHTS for file in sorted(folder.glob(name.replace(".", "*.")))):
+        stored = (name.removeprefix(base) for name in read_tensors(file))
+        check_layers(file, stored, {name.removeprefix(base) for name in network.state_dict()})
+    backbone = TransformersBackbone(network.base_model if absent else network, longest)
     if hasattr(backbone.model, "pooler"):
         backbone.model.pooler = None  # a stored head is read apart, and nothing else reads a pooler
     return backbone.train()
@@ -233,11 +235,6 @@ def _positions(model: Any) -> int:
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
     padding = getattr(table, "padding_idx", None)
     return limit if padding is None else limit - padding - 1
-
-
-def _longest(folder: Path) -> int:
-    settings = folder / "tokenizer_config.json"
-    return int(read_json(settings).get("model_max_length", 1e9)) if settings.is_file() else 10**9
 
 
 def backend_tokenizer(folder: Path) -> Tokenizer:

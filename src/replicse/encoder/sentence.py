@@ -10,16 +10,16 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from replicse.data.tokenizer import load_tokenizer, tokenizer_from_vocabulary
+from replicse.data.tokenizer import TokenizerSettings, load_tokenizer, tokenizer_from_vocabulary
 from replicse.devices import device_for
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead, random_head, stored_head
 from replicse.encoder.opening import open_backbone
 from replicse.encoder.pooling import need_of, pool
-from replicse.encoder.stored import read_config
+from replicse.encoder.stored import LARGEST_CONFIG, read_config
 from replicse.errors import BadInput, MissingData
-from replicse.files import read_json
+from replicse.files import below, read_json
 from replicse.registry.encoders import Engine
 
 # Padded tokens of one batch: a CPU wants its working set in the cache, a GPU wants to be full.
@@ -55,9 +55,11 @@ class SentenceEncoder:
         self.tokenizer = tokenizer if isinstance(tokenizer, Tokenizer) else load_tokenizer(tokenizer, length)
         self.tokenizer.no_padding()
         self.tokenizer.enable_truncation(length)
-        if self.tokenizer.get_vocab_size() > backbone.vocabulary:
+        # Ids may have gaps: the number of tokens says less than the largest of them.
+        largest = max(self.tokenizer.get_vocab().values(), default=0)
+        if largest >= backbone.vocabulary:
             raise BadInput(
-                f"the tokenizer has {self.tokenizer.get_vocab_size()} tokens, but the encoder knows "
+                f"the tokenizer has token ids up to {largest}, but the encoder knows "
                 f"{backbone.vocabulary}; use the tokenizer that belongs to the encoder"
             )
         self.device = backbone.input_embeddings.device
@@ -189,8 +191,17 @@ def _local_folder(name: str) -> Path:
 
 
 def _transformer_folder(folder: Path) -> Path:
-    modules = folder / "modules.json"
-    return folder / read_json(modules)[0]["path"] if modules.is_file() else folder
+    """Return the folder of the transformer in a sentence-transformers folder; any other folder as it is."""
+    file = folder / "modules.json"
+    if not file.exists():
+        return folder
+    modules = read_json(file, LARGEST_CONFIG)
+    first = modules[0] if isinstance(modules, list) and modules else None
+    path = first.get("path") if isinstance(first, dict) else None
+    if not isinstance(path, str):
+        raise BadInput(f"{file}: no list of modules that each name a path; fetch the encoder again")
+    # The transformer often lies in the folder itself.
+    return below(folder, path, f"the path of a module below the folder in {file}") if path else folder
 
 
 def _head_for(pooling: str, folder: Path, hidden: int) -> SentenceHead | None:
@@ -202,6 +213,10 @@ def _head_for(pooling: str, folder: Path, hidden: int) -> SentenceHead | None:
     head = stored_head(folder)
     if head is None:
         raise BadInput(f"{folder}: no head (pooler.dense) is stored there; choose pooling cls")
+    if head.inputs != hidden:
+        raise BadInput(
+            f"{folder}: the head takes {head.inputs} numbers, the encoder gives {hidden}; fetch it again"
+        )
     return head
 
 
@@ -210,9 +225,7 @@ def _open_tokenizer(folder: Path) -> Tokenizer:
     if file.is_file():
         return load_tokenizer(file, None)
     if read_config(folder).get("model_type") in ("bert", "distilbert") and vocabulary.is_file():
-        settings = folder / "tokenizer_config.json"
-        lowercase = read_json(settings).get("do_lower_case", True) if settings.is_file() else True
-        return tokenizer_from_vocabulary(vocabulary, lowercase)
+        return tokenizer_from_vocabulary(vocabulary, TokenizerSettings.read(folder).do_lower_case)
     from replicse.encoder.huggingface import backend_tokenizer
 
     return backend_tokenizer(folder)

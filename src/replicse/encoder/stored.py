@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,15 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from replicse.checked import shown
 from replicse.data.tokenizer import load_tokenizer, special_ids
 from replicse.errors import BadInput, MissingData
-from replicse.files import check_fetched, not_written, read_json, write_json, written_aside
+from replicse.files import check_fetched, checked_size, not_written, read_json, write_json, written_aside
 
+LARGEST_CONFIG = 16 << 20  # bytes; that of a model with thousands of labels is below one MiB
+WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+KINDS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+NUMBERS = re.compile(r"(?<=\.)\d+(?=\.)")
 # Our names -> those of a checkpoint, several where one matrix here holds what they hold apart.
 Names = Mapping[str, tuple[str, ...]]
 
@@ -22,12 +27,10 @@ Names = Mapping[str, tuple[str, ...]]
 def read_config(folder: Path) -> dict[str, Any]:
     """Return the content of an encoder's config.json; MissingData where there is none."""
     file = Path(folder) / "config.json"
-    if not file.is_file():
-        raise MissingData(
-            f"{file}: no such file; name a folder with a Hugging Face encoder, or delete"
-            " the folder of the run to train it again"
-        )
-    found = read_json(file)
+    checked_size(
+        file, "name a folder with a Hugging Face encoder, or delete the folder of the run to train it again"
+    )
+    found = read_json(file, LARGEST_CONFIG)
     if not isinstance(found, dict):
         raise BadInput(f"{file}: no mapping; fetch the encoder again")
     return found
@@ -35,29 +38,65 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 def read_weights(folder: Path) -> tuple[Path, dict[str, Tensor]]:
     """Return the file of weights and what it holds, under today's names of LayerNorm's parts."""
-    file = folder / "model.safetensors"
+    file = next((folder / name for name in WEIGHTS if (folder / name).exists()), None)
+    if file is None:
+        raise MissingData(f"{folder}: neither {' nor '.join(WEIGHTS)} is there")
+    old = {".gamma": ".weight", ".beta": ".bias"}
+    return file, {
+        re.sub(r"\.(gamma|beta)$", lambda end: old[end.group()], name): value
+        for name, value in read_tensors(file).items()
+    }
+
+
+def read_tensors(file: Path) -> dict[str, Tensor]:
+    """Return the tensors of a file in the format of safetensors or of PyTorch by name.
+
+    Raises BadInput where it cannot be read, where a name is none, and for weights that are no floating-point numbers:
+    such are those of a quantised encoder, or of another file.
+    """
+    check_fetched(file)
     try:
-        if file.is_file():
-            check_fetched(file)
+        if file.suffix == ".safetensors":
             stored = load_file(file)
         else:
-            file = folder / "pytorch_model.bin"
-            if not file.is_file():
-                raise MissingData(f"{folder}: neither model.safetensors nor pytorch_model.bin is there")
-            check_fetched(file)
             stored = torch.load(file, map_location="cpu", weights_only=True)
-            stored = {name: value for name, value in stored.items() if torch.is_tensor(value)}
-    except BadInput:
-        raise
     # What the readers of two formats raise for bytes that are neither: no narrower class has all of it.
     except Exception as error:
         why = " ".join(str(error).split())[:200]
         raise BadInput(f"{file}: cannot be read ({why}); fetch the encoder again") from None
-    old = {".gamma": ".weight", ".beta": ".bias"}
-    return file, {
-        re.sub(r"\.(gamma|beta)$", lambda end: old[end.group()], name): value
-        for name, value in stored.items()
-    }
+    if not isinstance(stored, Mapping):
+        raise BadInput(f"{file}: a {type(stored).__name__}, not tensors by name; fetch the encoder again")
+    found = {name: value for name, value in stored.items() if torch.is_tensor(value)}
+    for name, value in found.items():
+        if not isinstance(name, str):
+            raise BadInput(f"{file}: the key {shown(name)} is no name of a weight; fetch the encoder again")
+        # Counts, and the numbers of positions, are no weights.
+        is_other = value.dim() == 0 or name.endswith("_ids")
+        if value.layout != torch.strided or not (value.dtype in KINDS or is_other):
+            kind = f"{value.dtype if value.layout == torch.strided else value.layout}".removeprefix("torch.")
+            raise BadInput(f'{file}: "{name}" is {kind}; expected 16 to 64-bit floating point, not quantised')
+    return found
+
+
+def check_layers(file: Path, stored: Iterable[str], known: Collection[str]) -> None:
+    """Raise BadInput where a file holds layers beyond those that an encoder has by its config.json.
+
+    Such a weight is named like a known one, but for the numbers in its name.
+    """
+    shapes = {NUMBERS.sub("#", name) for name in known}
+    more = next((name for name in stored if name not in known and NUMBERS.sub("#", name) in shapes), None)
+    if more:
+        raise BadInput(f'{file}: holds "{more}", a layer that config.json does not count; mend either')
+
+
+def check_finite(module: nn.Module, place: Path) -> None:
+    """Raise BadInput where a weight is not finite: every score would be undefined."""
+    for name, value in module.state_dict().items():
+        if value.is_floating_point() and not value.isfinite().all():
+            raise BadInput(
+                f'{place}: "{name}" holds NaN or infinite numbers; fetch the encoder again, or delete the folder of the'
+                " run to train it again"
+            )
 
 
 def both_parts(ours: str, *theirs: str) -> dict[str, tuple[str, ...]]:
@@ -70,15 +109,16 @@ def fill(module: nn.Module, names: Names, stored: Mapping[str, Tensor], file: Pa
     shapes = {name: value.shape for name, value in module.state_dict().items()}
     values = {}
     for ours, theirs in names.items():
-        absent = [name for name in theirs if name not in stored]
-        if absent:
-            raise BadInput(f'{file}: no weight "{absent[0]}"; fetch the encoder again')
+        rows, *rest = shapes[ours]
+        for name in theirs:
+            if name not in stored:
+                raise BadInput(f'{file}: no weight "{name}"; fetch the encoder again')
+            if stored[name].shape != (rows // len(theirs), *rest):
+                found = tuple(stored[name].shape)
+                raise BadInput(
+                    f'{file}: "{name}" has shape {found}, which config.json contradicts; mend either'
+                )
         values[ours] = torch.cat([stored[name].float() for name in theirs])
-        if values[ours].shape != shapes[ours]:
-            found = tuple(stored[theirs[0]].shape)
-            raise BadInput(
-                f'{file}: "{theirs[0]}" has shape {found}, which config.json contradicts; mend either'
-            )
     module.load_state_dict(values, assign=True)
 
 

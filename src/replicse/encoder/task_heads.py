@@ -5,13 +5,11 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from replicse.checked import Checked, Id
 from replicse.encoder.packed.linear import draw_normal
-from replicse.encoder.stored import save_tensors
+from replicse.encoder.stored import check_finite, read_tensors, save_tensors
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json
 from replicse.registry.encoders import ClassifierHead, SimilarityHead
@@ -124,9 +122,10 @@ def stored_task_heads(folder: Path, width: int) -> nn.ModuleDict:
     settings = TaskHeads.of(read_json(file), str(file)).heads
     heads = nn.ModuleDict({task: make_task_head(each, width) for task, each in settings.items()})
     try:
-        heads.load_state_dict(load_file(folder / WEIGHTS))
-    except (OSError, RuntimeError, SafetensorError) as error:
+        heads.load_state_dict(read_tensors(folder / WEIGHTS))
+    except RuntimeError as error:
         raise BadInput(
             f"{folder / WEIGHTS}: cannot be read ({error}); delete the run's folder to train it again"
         ) from None
+    check_finite(heads, folder / WEIGHTS)
     return heads

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from replicse.encoder.folders import run_metrics
 from replicse.evaluation.suites import Vectors
-from replicse.files import read_json
 
 
 def sentences(root: Path, folder: str = "") -> Iterator[str]:
@@ -23,7 +23,7 @@ def evaluate(root: Path, vectors: Vectors, folder: str = "") -> dict[str, Any]:
     if not folder or not record.is_file():
         reason = "the encoder is not a checkpoint of a run of this study"
         return {**dict.fromkeys(keys), "failures": dict.fromkeys(keys, reason)}
-    metrics = read_json(record)
+    metrics = run_metrics(record.parent)
     found = {"hours": metrics["seconds"] / 3600, **{key: metrics.get(key) for key in keys[1:]}}
     if "parameters" not in metrics:
         reason = f"{record} counts no parameters; delete its folder to train the run again"

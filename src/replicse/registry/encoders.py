@@ -11,6 +11,7 @@ from replicse.registry.corpora import DataFile
 
 Pooling = Literal["cls", "cls-head", "random-head", "mean", "first-last", "first-last-0", "last2"]
 POOLINGS: tuple[str, ...] = Pooling.__args__
+MAX_LENGTH = 512  # SentEval does not truncate (methods 2.1); 512 is where the position embeddings of BERT end
 Engine = Literal["auto", "packed", "transformers"]
 ENGINES: tuple[str, ...] = Engine.__args__
 Precision = Literal["fp32", "bf16", "fp16"]

@@ -1,5 +1,6 @@
 """Evaluation suites: the group whose file they share, their options, and the metric paths they yield."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -103,13 +104,53 @@ QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
 CUTOFFS = {"at1": 1, "at5": 5, "at10": 10}
 
 
+# Of one mapping of an evaluation, the first is never above the second, and so on.
+RISING = (("low", "high"), tuple(CUTOFFS), tuple(QUANTILES))
+
+
+@dataclass(frozen=True)
+class Range:
+    """Where a metric lies; `whole` is that of a count."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    whole: bool = False
+
+    def __str__(self) -> str:
+        """Return it as an error says it."""
+        what = "a whole number" if self.whole else "a finite number"
+        bounds = [f"from {self.low:g}"] * math.isfinite(self.low) + [f"to {self.high:g}"] * math.isfinite(
+            self.high
+        )
+        return " ".join([what, *bounds])
+
+    def holds(self, value: object) -> bool:
+        """Return whether a value is such a number; rounding may lift one a millionth beyond a bound."""
+        if type(value) not in (int, float) or abs(value) > LARGEST:
+            return False
+        return self.low - 1e-6 <= value <= self.high + 1e-6 and not (self.whole and value != int(value))
+
+
+LARGEST = 1e300  # JSON knows numbers that are no float
+ANY, ABOVE, COUNT = Range(), Range(low=0), Range(low=0, whole=True)
+PERCENTAGE, CORRELATION, COSINE, SHARE = Range(0, 100), Range(-100, 100), Range(-1, 1), Range(0, 1)
+# Metrics that lie elsewhere than the others of their suite.
+RANGES = {
+    **dict.fromkeys(("n", "corpus", "n_positive", "n_sentences", "dimensions", "steps", "parameters"), COUNT),
+    "alignment": Range(0, 4),
+    "uniformity": Range(-8, 0),
+    "effective_rank": Range(low=1),
+    "pearson": COSINE,
+}
+
+
 @dataclass(frozen=True)
 class Suite:
     """One suite: its module (`sentences` and `evaluate`), fixed options, and what it yields.
 
     `metrics` are paths below the suite's name; a `*` in one of them stands for a name that options or a scale give.
     `named_by` is the option whose keys the `*` stands for. `development` says that a run may select its best
-    checkpoint by it.
+    checkpoint by it. `range` is where its numbers lie, but for those that RANGES names.
     """
 
     module: str
@@ -119,6 +160,7 @@ class Suite:
     options: type[Checked] = NoOptions
     development: bool = False
     named_by: str = ""
+    range: Range = ANY
 
     def name_in(self, path: str) -> str:
         """Return what stands in a metric path where the metrics have a `*`."""
@@ -144,6 +186,7 @@ SUITES: dict[str, Suite] = {
         (*_names(STS_TASKS, _SCORES), *AVERAGES),
         {"split": "test"},
         StsOptions,
+        range=CORRELATION,
     ),
     "sts-dev": Suite(
         "replicse.evaluation.sts",
@@ -152,20 +195,32 @@ SUITES: dict[str, Suite] = {
         {"split": "dev"},
         StsOptions,
         development=True,
+        range=CORRELATION,
     ),
     "geometry": Suite("replicse.evaluation.geometry", "fast", _GEOMETRY),
     "geometry-test": Suite("replicse.evaluation.geometry", "fast", _GEOMETRY, {"splits": ("test",)}),
     "spectrum": Suite(
         "replicse.evaluation.spectrum", "fast", ("effective_rank", "n_sentences", "dimensions")
     ),
-    "density": Suite("replicse.evaluation.density", "fast", _DENSITY),
-    "density-test": Suite("replicse.evaluation.density", "fast", _DENSITY, {"splits": ("test",)}),
+    "density": Suite("replicse.evaluation.density", "fast", _DENSITY, range=COSINE),
+    "density-test": Suite(
+        "replicse.evaluation.density", "fast", _DENSITY, {"splits": ("test",)}, range=COSINE
+    ),
     # In bins narrow enough for encoders whose cosines are all close to 1.
     "density-test-fine": Suite(
-        "replicse.evaluation.density", "fast", _DENSITY, {"splits": ("test",), "bins": 1000}
+        "replicse.evaluation.density",
+        "fast",
+        _DENSITY,
+        {"splits": ("test",), "bins": 1000},
+        range=COSINE,
     ),
     "retrieval": Suite(
-        "replicse.evaluation.retrieval", "fast", _RETRIEVED, options=RetrievalOptions, named_by="queries"
+        "replicse.evaluation.retrieval",
+        "fast",
+        _RETRIEVED,
+        options=RetrievalOptions,
+        named_by="queries",
+        range=COSINE,
     ),
     "retrieval-stsb": Suite(
         "replicse.evaluation.retrieval",
@@ -174,11 +229,13 @@ SUITES: dict[str, Suite] = {
         {"corpus": _STSB_TEST},
         QueryOptions,
         named_by="queries",
+        range=COSINE,
     ),
     "recall": Suite(
         "replicse.evaluation.recall",
         "fast",
         _names(("all", "distinct"), ("forward", "backward", "both"), (*CUTOFFS, "n", "corpus")),
+        range=PERCENTAGE,
     ),
     "model": Suite("replicse.evaluation.model", "fast", ("parameters",)),
     "training": Suite(
@@ -186,14 +243,25 @@ SUITES: dict[str, Suite] = {
         "fast",
         ("hours", "steps", "sentences_per_second", "parameters"),
         options=TrainingOptions,
+        range=ABOVE,
     ),
     "transfer": Suite(
-        "replicse.evaluation.transfer", "transfer", _TRANSFER, {"setting": "test"}, TransferOptions
+        "replicse.evaluation.transfer",
+        "transfer",
+        _TRANSFER,
+        {"setting": "test"},
+        TransferOptions,
+        range=PERCENTAGE,
     ),
     "transfer-dev": Suite(
-        "replicse.evaluation.transfer", "transfer", _TRANSFER, {"setting": "fast"}, TransferOptions
+        "replicse.evaluation.transfer",
+        "transfer",
+        _TRANSFER,
+        {"setting": "fast"},
+        TransferOptions,
+        range=PERCENTAGE,
     ),
-    "mteb": Suite("replicse.evaluation.mteb", "mteb", _MTEB, options=MtebOptions),
+    "mteb": Suite("replicse.evaluation.mteb", "mteb", _MTEB, options=MtebOptions, range=CORRELATION),
     "heads-dev": Suite(
         "replicse.evaluation.heads",
         "heads",
@@ -201,6 +269,7 @@ SUITES: dict[str, Suite] = {
         options=HeadsOptions,
         development=True,
         named_by="tasks",
+        range=SHARE,
     ),
 }
 # What is no suite of an encoder: numbers counted from the data, and the checkpoints along a training.
@@ -240,6 +309,17 @@ def is_percentage(path: str) -> bool:
     return suite in ("sts", "sts-dev", "transfer", "transfer-dev", "recall", "mteb") and rest.rpartition("/")[
         2
     ] not in ("n", "corpus")
+
+
+def range_of(path: str) -> Range | None:
+    """Return where the number at a metric path lies; None where a sentence is, or nothing that a suite yields."""
+    suite, _, rest = path.partition("/")
+    name = rest.rpartition("/")[2]
+    if name in ("sentence", "query") or not is_metric(path):
+        return None
+    if suite == "data":
+        return PERCENTAGE if rest.startswith("overlap/") else COUNT
+    return RANGES.get(name) or (SUITES[suite].range if suite in SUITES else ANY)
 
 
 def file_of(path: str) -> str:

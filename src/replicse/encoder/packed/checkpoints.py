@@ -9,7 +9,7 @@ from torch import Tensor
 from replicse.encoder.packed.config import EncoderConfig
 from replicse.encoder.packed.layout import EMBEDDINGS, MASKED_LM, encoder_names, masked_lm_names
 from replicse.encoder.packed.transformer import PackedBackbone
-from replicse.encoder.stored import fill, read_config, read_weights
+from replicse.encoder.stored import check_layers, fill, read_config, read_weights
 from replicse.errors import BadInput, MissingData
 
 
@@ -32,6 +32,7 @@ def load_packed(folder: Path) -> PackedBackbone:
         if f"{MASKED_LM[config.family][0]}.weight" in stored:
             backbone.new_token_head()
             names |= masked_lm_names(config)
+    check_layers(file, stored, {each for theirs in names.values() for each in theirs})
     fill(backbone, names, stored, file)
     return backbone
 

@@ -70,7 +70,8 @@ class EncoderConfig:
     initializer_range: float = 0.02
 
     def __post_init__(self) -> None:
-        sizes = {"token_types": 0, "pad_id": 0, **dict.fromkeys(SIZES, 1)}
+        types = 0 if self.family == "distilbert" else 1
+        sizes = {"token_types": types, "pad_id": 0, **dict.fromkeys(SIZES, 1)}
         for name, least in sizes.items():
             value = getattr(self, name)
             if type(value) is not int or not least <= value < MOST:
@@ -83,6 +84,12 @@ class EncoderConfig:
         if self.activation not in list(ACTIVATIONS):
             known = nearest(str(self.activation), ACTIVATIONS)
             raise BadInput(f'activation "{self.activation}" is not supported{known}')
+        if self.pad_id >= self.vocabulary:
+            raise BadInput(
+                f"pad_id is {self.pad_id}; expected a token of the {self.vocabulary} that the encoder knows"
+            )
+        if self.max_length < 1:
+            raise BadInput(f"positions is {self.positions}; expected more than {self.position_offset}")
         if self.hidden % self.heads:
             raise BadInput(f"hidden size {self.hidden} cannot be split over {self.heads} attention heads")
 

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Mapping
 
+from replicse.printable import visible
 from replicse.report.content.contents import Entry, Report
 from replicse.report.content.tables import Grid, GridCell, Heading, Line, Sheet, marks_of
 from replicse.report.formats import templates
 from replicse.report.formats.prose import is_harmless
 
-SPECIAL = re.compile(r"([\\`*_\[\]<>|])")
+# Of ampersands those that begin an entity.
+SPECIAL = re.compile(r"([\\`*_\[\]<>|]|&(?=#?\w+;))")
 
 
 def escape(text: str) -> str:
@@ -40,7 +42,7 @@ def grid(table: Grid) -> str:
 def table(entry: Entry) -> str:
     """Return an item's table with its name and its notes as a file."""
     title = f"**{escape(entry.name)}: {escape(entry.item.title)}**"
-    return "\n\n".join([title, grid(entry.grid), *map(prose, entry.notes)]) + "\n"
+    return visible("\n\n".join([title, grid(entry.grid), *map(prose, entry.notes)])) + "\n"
 
 
 def sheet(table: Sheet) -> str:

@@ -10,6 +10,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from pylatexenc.latexencode import UnicodeToLatexEncoder
 
+from replicse.printable import visible
+
 # What the library leaves as it is, or writes with macros that not every engine has.
 SYMBOLS = {
     "|": r"\textbar{}",
@@ -40,8 +42,10 @@ OTHER_FONTS = re.compile(
     r"\\(DH|dh|TH|th|DJ|dj|IJ|ij|NG|ng|k|nument|textsc|guil\w+|quote(sing|dbl)l?base)(?![A-Za-z])"
 )
 
-# An address of the web, a place of the same page, or a path without a scheme.
-SAFE_ADDRESS = re.compile(r"https?://|#|[\w./-]+($|[?#])")
+# An address of the web, a place of the same page, or a path that stays in the folder of the page.
+SAFE_ADDRESS = re.compile(r"https?://[^/\s]|#|(?!\.\.(/|$|[?#]))[\w.-]+(/(?!\.\.(/|$|[?#]))[\w.-]*)*($|[?#])")
+
+OPTION = re.compile(r"^( *)([\[*])")
 
 # Whose spaces do not break: an interval or the seeds, [−12.2, −8.4], {+1.2, +1.6}, and what follows a symbol.
 WHOLE = re.compile(r"[\[{][−+\d.,% ]+[\]}]|^[^\w\s] ")
@@ -56,6 +60,7 @@ def kept_whole(text: str) -> str:
 def _parser() -> MarkdownIt:
     # Raw HTML stays text: a report shows what a paper's folder says, and runs and loads nothing of it.
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    parser.validateLink = lambda address: bool(SAFE_ADDRESS.match(address))
     parser.add_render_rule("image", lambda _, tokens, place, *__: escape(tokens[place].content))
     return parser
 
@@ -69,11 +74,15 @@ def _widest_parser() -> MarkdownIt:
 
 
 def is_harmless(text: str) -> bool:
-    """Return whether Markdown holds no raw HTML, no picture, and links to http, https and its own report only."""
+    """Return whether Markdown holds no raw HTML, no picture, and links to http, https and its own report only.
+
+    Hidden characters that its entities stand for are not harmless either.
+    """
     tokens = [each for token in _widest_parser().parse(text) for each in (token, *(token.children or ()))]
     links = (str(token.attrs["href"]) for token in tokens if token.type == "link_open")
     return all(map(SAFE_ADDRESS.match, links)) and not any(
-        token.type in ("html_inline", "html_block", "image") for token in tokens
+        token.type in ("html_inline", "html_block", "image") or visible(token.content) != token.content
+        for token in tokens
     )
 
 
@@ -99,12 +108,14 @@ def latex_inline(text: str) -> str:
 
 def latex_text(text: str) -> str:
     """Return plain text as LaTeX that compiles in every engine; a character none knows becomes its number."""
-    visible = "".join(
+    printable = "".join(
         character if character.isprintable() or character == "\u00a0" else " " * character.isspace()
         for character in unicodedata.normalize("NFC", text)
     )
     # TeX would join hyphens to a dash, and `--option` must stay what is typed.
-    return re.sub("-(?=-)", "-{}", "".join(map(_character, visible)))
+    latex = re.sub("-(?=-)", "-{}", "".join(map(_character, printable)))
+    # After a line end, a rule or an item, TeX would take it for their option or star.
+    return OPTION.sub(r"\1{\2}", latex)
 
 
 def latex_code(text: str) -> str:

@@ -1,15 +1,18 @@
 """Items, pages and plain tables as text for a terminal: laid out by rich, cut into panels where they are too wide."""
 
 import textwrap
+from collections.abc import Iterator
 from io import StringIO
 
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.markdown import Markdown
 from rich.padding import Padding
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from replicse.printable import visible
 from replicse.report.content.cells import ARROW, SYMBOLS, Shown
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import Grid, Heading, Line, Sheet, grid_of, marks_of, panels, remarks
@@ -59,8 +62,20 @@ def rendered(part: RenderableType, width: int, colour: bool = False) -> str:
     """Return what rich lays out in `width` columns, alike on every machine but for the colour."""
     stream = StringIO()
     console = _console(width, stream, colour)
-    console.print(part)
+    console.print(_Visible(part))
     return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
+
+
+class _Visible:
+    """What is laid out, without hidden characters: also those that Markdown's entities stand for."""
+
+    def __init__(self, part: RenderableType) -> None:
+        self.part = part
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        """Yield the segments of the part."""
+        for segment in console.render(self.part, options):
+            yield segment._replace(text=visible(segment.text))
 
 
 def _console(width: int, stream: StringIO | None = None, colour: bool = False) -> Console:

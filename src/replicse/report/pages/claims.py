@@ -18,8 +18,8 @@ TEXT = (
     " sentence, and so does what of it no cell holds, which keeps it from support.",
     "The probability is that the claim's weakest part holds (Student's t over the paired seeds): supported from"
     " 0.95, contradicted up to 0.05, undetermined between them. A smaller scale than the papers' gives no verdict: what"
-    " it found is *for* or *against* the claim, of as many of its cells as were run. Below three seeds there is none and"
-    " nothing is decided: two"
+    " it found is *for* or *against* the claim, of as many of its cells as were run. Below three seeds there is no"
+    " probability and nothing is decided: two"
     " seeds are shown themselves, as in {70.1, 70.4}. Printed numbers decide outright, except where their rounding"
     " could turn the relation. Blank: the study repeated none of the cells.",
 )

@@ -58,16 +58,20 @@ def read_results(plan: Plan, paths: Paths | None = None) -> list[ItemResult]:
 
 def committed_item(plan: Plan, paths: Paths, item: str) -> ItemResult:
     """Return an item of a committed study, which says so where its numbers are not of the encoders planned now."""
-    study, result = read_json(paths.study), ItemResult.of(read_json(paths.item(item)), paths.item(item))
+    result = ItemResult.of(read_json(paths.item(item)), paths.item(item))
+    result = result.model_copy(update={"kept": paths.kept})
     planned = {encoder for cell in plan.cells.get(item, ()) for encoder in cell.encoders}
     shown = {encoder for cell in result.cells for encoder in cell.encoders}
+    if planned == shown:
+        return result
+    study = read_json(paths.study)
     made = f"commit {study['commit'][:12]}" if study.get("commit") else "an earlier version"
     changed = " with uncommitted changes" if study.get("dirty") else ""
     told = (
         f"Made by {made}{changed}; this version would run something else: {len(shown & planned)} of the"
         f" {len(shown)} encoders shown here are among its {len(planned)}."
     )
-    return result.model_copy(update={"kept": paths.kept, "outdated": told if planned != shown else ""})
+    return result.model_copy(update={"outdated": told})
 
 
 def results_of(

@@ -81,11 +81,11 @@ def read_reported(path: Path) -> dict[tuple[str, str, str, str], Reported]:
     A value such as 75.11 ± 0.84 is a mean and gives the standard deviation itself; it must say of how many seeds.
     """
     reader = csv.DictReader(io.StringIO(read_text(path)), strict=True)
-    if tuple(reader.fieldnames or ()) not in (REPORTED_FIELDS, (*REPORTED_FIELDS, *SPREAD_FIELDS)):
-        header = ",".join(reader.fieldnames or ())
-        raise BadInput(f'{path}:1: the header is "{header}"; expected {",".join(REPORTED_FIELDS)}')
     result: dict[tuple[str, str, str, str], Reported] = {}
     try:
+        if tuple(reader.fieldnames or ()) not in (REPORTED_FIELDS, (*REPORTED_FIELDS, *SPREAD_FIELDS)):
+            header = ",".join(reader.fieldnames or ())
+            raise BadInput(f'{path}:1: the header is "{header}"; expected {",".join(REPORTED_FIELDS)}')
         for entry in reader:
             where = f"{path}:{reader.line_num}"
             if None in entry or None in entry.values():

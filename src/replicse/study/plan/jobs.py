@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from replicse.printable import visible
 from replicse.progress import alive
 from replicse.study.plan.plan import Plan
 
@@ -39,7 +40,7 @@ class Job:
             text = Path(self.log).read_text(encoding="utf-8", errors="replace")
         except OSError:
             return ()
-        lines = [line.strip() for line in text.replace("\r", "\n").splitlines() if line.strip()]
+        lines = [line.strip() for line in visible(text.replace("\r", "\n")).splitlines() if line.strip()]
         return tuple(line if len(line) <= LONGEST else f"{line[:LONGEST]} ..." for line in lines[-TAIL:])
 
     @property

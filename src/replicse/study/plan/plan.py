@@ -9,7 +9,7 @@ from typing import Any
 
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json
-from replicse.registry.encoders import Precision, size_of
+from replicse.registry.encoders import MAX_LENGTH, Precision, size_of
 from replicse.registry.suites import file_of
 from replicse.study.paper.config import Config
 from replicse.study.paper.counterparts import CellKey
@@ -312,6 +312,26 @@ class Plan:
         if encoder.source.run:
             return self.paths.checkpoint(encoder.source.run, encoder.checkpoint)
         return self.paths.backbone(backbone_id(encoder.source))
+
+    def evaluated(self, name: str, what: str) -> dict[str, Any]:
+        """Return what an evaluation file of an encoder says of the encoder; nothing of counts of the data.
+
+        `what` is the group of suites, or `trajectory`.
+        """
+        encoder = self.encoders.get(name)
+        if encoder is None or encoder.source.data:
+            return {}
+        if what == "trajectory":
+            return {"encoder": self.paths.run(encoder.source.run), "pooling": encoder.pooling}
+        folder = "" if encoder.source.vectors else self.encoder_folder(encoder)
+        fitted = encoder.postprocess.plain() if encoder.postprocess else None
+        return {
+            "encoder": folder,
+            "vectors": encoder.source.words.plain() if encoder.source.words else None,
+            "pooling": encoder.pooling,
+            "max_length": MAX_LENGTH,
+            "postprocess": fitted,
+        }
 
     def tokenizer_file(self, init: Init) -> str:
         """Return the tokenizer file of a run, followed through the runs it starts from."""

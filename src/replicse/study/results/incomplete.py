@@ -16,7 +16,7 @@ class AsFarAsDone(Evaluations):
     """Evaluations of which some are missing: a number of a job that failed is undefined with the end of its log."""
 
     def __init__(self, plan: Plan, jobs: Jobs) -> None:
-        super().__init__(plan.paths)
+        super().__init__(plan)
         self.jobs = jobs
         self.broken: dict[str, str] = {}
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from replicse.errors import BadInput
 from replicse.files import read_json
-from replicse.registry.suites import file_of, is_percentage
+from replicse.registry.suites import file_of
 from replicse.study.paper.tables import Reducer
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Cell, Plan
+from replicse.study.results.evaluation import checked_record, read_evaluation
 from replicse.study.results.statistics import mean_and_spread, paired
 
 Value = float | str | None
@@ -29,15 +29,14 @@ class Values:
     seedless: bool = False
 
 
-# What an evaluation holds, each part by metric path or by name.
-PARTS = ("suites", "failures", "pairs", "provenance")
-
-
 class Evaluations:
-    """The evaluation JSONs of a scale, each read once."""
+    """The evaluation JSONs of a study, each read once and held to the encoder that the plan has in its place.
 
-    def __init__(self, paths: Paths) -> None:
-        self.paths = paths
+    `paths` are those of a committed study, where they are not the plan's own.
+    """
+
+    def __init__(self, plan: Plan, paths: Paths | None = None) -> None:
+        self.plan, self.paths = plan, paths or plan.paths
         self._read: dict[str, dict[str, Any] | None] = {}
         self._trained: dict[str, Mapping[str, Any]] = {}
 
@@ -74,21 +73,17 @@ class Evaluations:
         if run not in self._trained:
             path = self.paths.run(run, "provenance.json")
             found = read_json(path) if Path(path).exists() else {}
-            if not isinstance(found, Mapping):
-                raise BadInput(f"{path}: holds no record; delete it and train again")
-            self._trained[run] = found
+            self._trained[run] = checked_record(found, path, "delete it and train again")
         return self._trained[run]
 
     def read(self, path: str) -> dict[str, Any] | None:
-        """Return an evaluation file's content, None where it is absent; BadInput names a broken one."""
+        """Return an evaluation file's content, None where it is absent.
+
+        BadInput names a broken one, and what contradicts its place, its own parts, or where a metric lies.
+        """
         if path not in self._read:
-            found = read_json(path) if Path(path).exists() else None
-            if found is not None:
-                sound = isinstance(found, Mapping) and "suites" in found
-                parts = (found.get(part, {}) for part in PARTS) if sound else ()
-                if not sound or not all(isinstance(part, Mapping) for part in parts):
-                    raise BadInput(f"{path}: holds no suites; delete it and evaluate again")
-            self._read[path] = found
+            place = self.plan.evaluated(Path(path).parent.name, Path(path).stem)
+            self._read[path] = read_evaluation(path, place) if Path(path).exists() else None
         return self._read[path]
 
 
@@ -122,11 +117,6 @@ def _number(value: object, encoder: str, path: str, failures: list[str]) -> floa
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
         failures.append(f'{path} of {encoder} is "{value}"; expected a number')
-        return None
-    if is_percentage(path) and abs(value) > 100:
-        failures.append(
-            f"{path} of {encoder} is {value}; expected at most 100, delete the file and evaluate again"
-        )
         return None
     return float(value)
 

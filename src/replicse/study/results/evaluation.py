@@ -1,0 +1,161 @@
+"""One evaluation file, held to the place it lies in, to its own parts, and to where each metric lies."""
+
+import math
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+from replicse.checked import shown
+from replicse.errors import BadInput
+from replicse.files import read_json
+from replicse.registry.corpora import STS_TASKS
+from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS
+from replicse.registry.suites import ANY, AVERAGES, RISING, TRANSFER_TASKS, range_of
+
+# What an evaluation holds, each part by metric path or by name.
+PARTS = ("suites", "failures", "pairs", "provenance")
+# Averages by suite: the name of each, and the paths that it is the mean of.
+MEANS: dict[str, dict[str, tuple[str, ...]]] = {
+    "sts": {name: tuple(f"{task}/{key}" for task in STS_TASKS) for name, key in AVERAGES.items()},
+    **{
+        suite: {
+            name: tuple(f"{task}/{key}" for task in TRANSFER_TASKS)
+            for name, key in (("avg", "accuracy"), ("dev_avg", "dev_accuracy"))
+        }
+        for suite in ("transfer", "transfer-dev")
+    },
+    "mteb": {f"average/{name}": tuple(names) for name, names in {**MTEB_TASKS, "all": MTEB_NAMES}.items()},
+}
+# Averages are of parts rounded to two decimals; cosines are kept with seven digits, which may change an order.
+ROUNDING, REORDERED = 0.0101, 0.05
+# Cosines that differ by less are too close for seven digits to keep their order.
+CLOSE = 1e-4
+
+
+def read_evaluation(path: str, place: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of an evaluation file.
+
+    `place` is what a file in this place says of its encoder. BadInput names what contradicts it, what is no evaluation,
+    and numbers that no encoder has or that other parts of the file contradict.
+    """
+    found = read_json(path)
+    try:
+        problem = next(_problems(found, place), "")
+    except RecursionError:
+        problem = "its suites are nested too deeply"
+    if problem:
+        raise BadInput(f"{path}: {problem}; delete it and evaluate again")
+    checked_record(found.get("provenance", {}), path, "delete it and evaluate again")
+    return found
+
+
+def checked_record(found: object, path: str, remedy: str) -> Mapping[str, Any]:
+    """Return a provenance record, as an evaluation or a run keeps it; BadInput where it is none."""
+    before = found.get("resumed_from", []) if isinstance(found, Mapping) else None
+    if not isinstance(before, list) or not all(isinstance(each, Mapping) for each in before):
+        raise BadInput(f"{path}: holds no record of what it was made with; {remedy}")
+    return found
+
+
+def _problems(found: Any, place: Mapping[str, Any]) -> Iterator[str]:
+    if not isinstance(found, Mapping) or "suites" not in found:
+        yield "holds no suites"
+        return
+    for part in PARTS:
+        if not isinstance(found.get(part, {}), Mapping):
+            yield f"{part} is {shown(found[part])}, not a mapping"
+            return
+    for key, expected in place.items():
+        if key in found and not _says(found[key], expected):
+            yield f"{key} is {shown(found[key])}, but the encoder in its place has {shown(expected)}"
+    for path, reason in found.get("failures", {}).items():
+        if not isinstance(reason, str):
+            yield f"the failure of {path} is {shown(reason)}, not a sentence"
+    for suite, numbers in found["suites"].items():
+        if not isinstance(numbers, Mapping):
+            yield f"suite {suite} is {shown(numbers)}, not a mapping"
+        yield from _beyond(suite, numbers)
+        yield from _other_means(suite, numbers)
+    for task, sides in found.get("pairs", {}).items():
+        yield from _other_pairs(task, sides, _at(found["suites"], task))
+
+
+def _says(found: object, expected: object) -> bool:
+    """Return whether a file says what is expected; a corpus may be told with the rows that it must have as well."""
+    if isinstance(expected, Mapping) and isinstance(found, Mapping):
+        return all(key in found and _says(found[key], value) for key, value in expected.items())
+    return found == expected
+
+
+def _at(node: Any, path: str) -> Any:
+    for key in path.split("/"):
+        node = node.get(key) if isinstance(node, Mapping) else None
+    return node
+
+
+def _number(node: Any, path: str) -> float | None:
+    found = _at(node, path)
+    return found if ANY.holds(found) else None
+
+
+def _beyond(path: str, node: Any) -> Iterator[str]:
+    """Yield what is no number or text that a metric path may have, and neighbours in the wrong order."""
+    limits = range_of(path)
+    if limits is not None and node is not None:
+        if not limits.holds(node):
+            yield f"{path} is {shown(node)}; expected {limits}"
+    elif isinstance(node, Mapping):
+        for key, inner in node.items():
+            yield from _beyond(f"{path}/{key}", inner)
+        for chain in RISING:
+            known = [key for key in chain if _number(node, key) is not None]
+            for low, high in pairwise(known):
+                if node[low] > node[high] + 1e-6:
+                    yield f"{path}/{low} is {node[low]}, above {high}, which is {node[high]}"
+        yield from _outside(path, node)
+    elif isinstance(node, list) and not all(map(ANY.holds, node)):
+        yield f"{path} holds {shown(node)}, not finite numbers alone"
+
+
+def _other_means(suite: str, numbers: Any) -> Iterator[str]:
+    """Yield averages that are not those of their parts, where all of these are there."""
+    for name, paths in MEANS.get(suite, {}).items():
+        value, parts = _number(numbers, name), [_number(numbers, path) for path in paths]
+        if value is None or None in parts:
+            continue
+        if abs(value - math.fsum(parts) / len(parts)) > ROUNDING:
+            yield f"{suite}/{name} is {value}, but its parts have the mean {math.fsum(parts) / len(parts):.2f}"
+
+
+def _other_pairs(task: str, sides: Any, numbers: Any) -> Iterator[str]:
+    """Yield how pairs of a task are broken, or what they say against its scores."""
+    import numpy as np
+
+    from replicse.evaluation.correlation import spearman
+    from replicse.study.results.pairs import unpacked
+
+    try:
+        cosine, gold = (unpacked(sides[name]) for name in ("cosine", "gold"))
+    except (KeyError, TypeError, ValueError):
+        yield f"the pairs of {task} are {shown(sides)}, not cosines and gold scores"
+        return
+    if len(cosine) != len(gold):
+        yield f"{task} has {len(cosine)} cosines for {len(gold)} gold scores"
+        return
+    count, score = _number(numbers, "n"), _number(numbers, "all")
+    if count is not None and count != len(gold):
+        yield f"{task}/n is {count}, but {len(gold)} pairs are kept"
+    again = spearman(cosine, gold)
+    if again is None or np.std(cosine) < CLOSE or score is None:
+        return
+    if abs(100 * again - score) > REORDERED:
+        yield f"{task}/all is {score}, but its pairs have {100 * again:.2f}"
+
+
+def _outside(path: str, node: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a correlation far from the interval of its resamples, which need not be centred on it."""
+    low, score, high = (_number(node, name) for name in ("low", "all", "high"))
+    if None not in (low, score, high):
+        slack = max(1.0, high - low)
+        if not low - slack <= score <= high + slack:
+            yield f"{path}/all is {score}, but its own interval goes from {low} to {high}"
