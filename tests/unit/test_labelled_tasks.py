@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from replicse.data.corpora import labels_of, read_corpus
 from replicse.data.store import open_store, write_store
 from replicse.encoder.heads import make_head, stored_head
-from replicse.encoder.task_heads import make_task_head, scaled, stored_task_heads
+from replicse.encoder.task_heads import make_task_head, scaled, stored_task_heads, task_heads
 from replicse.errors import BadInput
 from replicse.evaluation import heads as suite
 from replicse.evaluation.heads import heat, load_labelled
@@ -334,6 +334,14 @@ def test_heads_go_on_along_a_chain_where_asked(tmp_path):
             "sst"
         ]
         assert torch.allclose(kept.linear.weight, wanted, atol=1e-5) == keep
+
+
+def test_a_kept_head_of_a_task_with_other_parameters_is_refused_not_replaced():
+    terms = [term(term="cross-entropy", task="sst", classes=5).given]
+    kept = {"sst": make_task_head(ClassifierHead(kind="classifier", classes=2), 16)}
+    with pytest.raises(BadInput, match=r"head to keep of task sst .*'classes': 2.* not .*'classes': 5"):
+        task_heads(terms, 16, kept)
+    assert task_heads(terms, 16, {"other": kept["sst"]})["sst"].linear.out_features == 5
 
 
 @pytest.mark.parametrize(

@@ -539,6 +539,26 @@ def test_a_head_that_an_earlier_run_does_not_have_cannot_be_kept(tmp_path, befor
         made_plan(tmp_path)
 
 
+def test_a_head_of_a_task_that_an_earlier_run_has_otherwise_cannot_be_kept(tmp_path):
+    labelled = {
+        **RECIPE, "corpus": "course-sst", "views": [{"column": "first"}],
+        "objective": [{"term": "cross-entropy", "task": "sst", "classes": 5}],
+    }  # fmt: skip
+    recipes = {
+        "plain": labelled,
+        "next": {"like": "plain", "init": {"use": "plain", "keep_head": True},
+                 "objective": [{"term": "cross-entropy", "task": "sst", "classes": 2}]},
+    }  # fmt: skip
+    table = {
+        "setting": {"metric": "spearman"},
+        "columns": SCORE,
+        "rows": [{"id": "a", "encoder": {"use": "next"}}],
+    }
+    write_paper(tmp_path, "made", {"table1": table}, recipes=recipes)
+    with pytest.raises(BadInput, match="the run of made/plain has another head of task sst; take it away"):
+        made_plan(tmp_path)
+
+
 def test_the_plan_notes_a_pooler_that_the_scale_does_not_pretrain():
     config = {"papers": {"twotier": ["table3"]}, "seeds": [0]}
     at_paper, at_micro = (load_plan({**config, "scale": scale}, WORKFLOW) for scale in ("paper", "micro"))

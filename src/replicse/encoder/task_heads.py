@@ -80,7 +80,10 @@ def make_task_head(settings: TaskHeadParameters, width: int) -> nn.Module:
 
 
 def task_heads(terms: Iterable[TermParameters], width: int, kept: Mapping[str, nn.Module]) -> nn.ModuleDict:
-    """Return a head for each task of some terms; one of an earlier run that is of the kind wanted goes on."""
+    """Return a head for each task of some terms: the one to keep of that task, or a fresh one where there is none.
+
+    Raises BadInput where the one to keep has other parameters.
+    """
     made = nn.ModuleDict()
     for term in terms:
         settings = term.task_head()
@@ -91,10 +94,13 @@ def task_heads(terms: Iterable[TermParameters], width: int, kept: Mapping[str, n
             raise BadInput(
                 f"objective: two terms want different heads of task {task}; name one of them otherwise"
             )
-        if task in kept and kept[task].settings == settings:
-            made[task] = kept[task]
-        elif task not in made:
-            made[task] = make_task_head(settings, width)
+        if task in kept and kept[task].settings != settings:
+            raise BadInput(
+                f"objective: the head to keep of task {task} is a {kept[task].settings.plain()}, not a"
+                f" {settings.plain()}; take init.keep_head away from the run or mend its term {term.term}"
+            )
+        if task not in made:
+            made[task] = kept[task] if task in kept else make_task_head(settings, width)
     return made
 
 

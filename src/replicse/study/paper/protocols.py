@@ -80,7 +80,7 @@ def load_protocols(
                 if row not in known:
                     raise BadInput(f'{file}: {protocol.id}.cells.{item} names "{row}"{nearest(row, known)}')
         for stage in protocol.stages:
-            if "/" not in stage and stage not in recipes:
+            if stage not in recipes:
                 raise BadInput(f'{file}: {protocol.id}.stages names "{stage}"{nearest(stage, recipes)}')
         for item in protocol.in_table:
             if item not in protocol.cells:

@@ -525,7 +525,7 @@ class Planner:
         values = run_values(self._recipes[paper, name], request, where)
         if stages := request.get("stages"):
             # A chain names its recipes with their paper.
-            own = stages.get(request["use"]) or stages.get(request["use"].removeprefix(f"{paper}/"), {})
+            own = stages.get(request["use"].removeprefix(f"{paper}/"), {})
             values = run_values(values, own, where)
             if "use" in values["init"]:
                 values["init"] = {**values["init"], "stages": stages}
@@ -612,11 +612,20 @@ class Planner:
     def _check_head(self, run: RunSpec, init: Mapping[str, Any], where: str) -> None:
         """Refuse a run that is to keep the head of another run which trains none, or one of another kind.
 
-        A backbone that the scale pre-trains has no pooler: the plan notes that the run draws one.
+        So for the head of a task that both runs train. A backbone that the scale pre-trains has no pooler: the plan
+        notes that the run draws one.
         """
-        if not (run.init.keep_head and run.init.run and run.pooling.train == "cls-head"):
+        if not (run.init.keep_head and run.init.run):
             return
         before = self.plan.runs[run.init.run]
+        task = next((task for task, head in run.heads.items() if before.heads.get(task, head) != head), None)
+        if task:
+            raise BadInput(
+                f"{where}: init.keep_head is true, but the run of {init.get('use') or init['backbone']} has another"
+                f" head of task {task}; take it away or mend that run"
+            )
+        if run.pooling.train != "cls-head":
+            return
         trains = before.pooling.train == "cls-head"
         if trains and can_keep(run.head, before.head):
             return

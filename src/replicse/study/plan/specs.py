@@ -23,6 +23,7 @@ from replicse.registry.encoders import (
     Pooling,
     Postprocessing,
     Precision,
+    TaskHead,
     WordVectors,
 )  # fmt: skip
 from replicse.registry.runs import DropoutRates, Optimisation, PoolingChoice, SelectionRule, Trajectory
@@ -133,7 +134,7 @@ class RunSpec(Checked):
                     )
                 if term.reads_labels() and source.corpus.get("format") != "labelled":
                     raise ValueError(f"a labelled corpus for term {term.term}, not {source.corpus['name']}")
-        task, known = self.selection.task, {term.task for term in self.terms if term.task_head()}
+        task, known = self.selection.task, self.heads
         if (
             task
             and task not in known
@@ -154,6 +155,11 @@ class RunSpec(Checked):
     def terms(self) -> tuple[Term, ...]:
         """Return the terms of all sources."""
         return tuple(term for source in self.sources for term in source.objective)
+
+    @property
+    def heads(self) -> dict[str, TaskHead]:
+        """Return the parameters of the heads that the terms train, by task."""
+        return {term.task: head for term in self.terms if (head := term.task_head())}
 
     def with_seed(self, seed: int) -> Self:
         """Return the same run under another seed."""
