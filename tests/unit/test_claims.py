@@ -15,7 +15,14 @@ from replicse.cli import main
 from replicse.commands.judge import claim_lines
 from replicse.errors import BadInput
 from replicse.files import read_rows, write_rows
-from replicse.report.pages.claims import SYMBOLS, cells_text, claims_page, claims_sheet, marked
+from replicse.report.pages.claims import (
+    SYMBOLS,
+    cells_text,
+    claims_page,
+    claims_sheet,
+    marked,
+    probability_text,
+)
 from replicse.study.judge.claims import (
     FIELDS,
     SAME_RUN,
@@ -791,7 +798,7 @@ SHIPPED = {
     "diffcse/replacement-best": ("supported", ""),  # 82.20, 82.59 and 82.80 < 84.48; 0.02; 85.92 <= 85.95
     "diffcse/batchnorm": ("supported", ""),  # 84.56 > 83.23, 85.95 > 85.24, 82.22 > 81.47, 85.66 > 83.91
     "diffcse/generator-best": ("supported", ""),  # the closest is BERT-base, 84.56 > 83.63
-    "diffcse/generator-size": ("supported", ""),  # the ends: 82.25 > 81.40; but 82.64 lies between them
+    "diffcse/generator-size": ("contradicted", ""),  # BERT-medium 82.25, BERT-small 82.64
     "diffcse/generator-transfer": ("supported", ""),  # at most 0.72
     "diffcse/masking-ratio-best": ("supported", ""),  # the closest is 25%, 84.56 > 84.49
     "diffcse/masking-ratio-flat": ("supported", ""),  # at most 0.52
@@ -950,23 +957,26 @@ def test_ours_while_a_run_is_missing(tmp_path, monkeypatch):
 
 def test_another_scale_judges_orders_but_no_numbers(tmp_path, monkeypatch):
     rows = filled(tmp_path, monkeypatch, "compact", peaked)
-    assert rows["simcse/default-dropout-best"]["ours"] == "supported"
+    best = rows["simcse/default-dropout-best"]
+    assert (best["ours"], best["ran"]) == ("for", "8 of 8"), "no verdict on the paper"
     assert rows["repro/dropout-range"]["ours"] == "not comparable"
     assert "every part holds a printed number or a margin" in rows["repro/dropout-range"]["reason"]
     assert rows["repro/dropout-differences"]["ours"] == "not comparable"
 
 
-@pytest.mark.parametrize(("sign", "outcome"), [(1, "supported"), (-1, "contradicted")])
+@pytest.mark.parametrize(("sign", "outcome"), [(1, "for"), (-1, "against")])
 def test_another_scale_judges_how_many_pairs_of_rows_are_ordered_so(tmp_path, monkeypatch, sign, outcome):
     """SimCSE section 7: where one model is better in alignment and uniformity, it scores higher (or lower)."""
     monkeypatch.chdir(tmp_path)
     plan = study("compact", {"simcse": ["figure3"]})
     worse = {row.id: place for place, row in enumerate(plan.items["simcse/figure3"].rows)}
-    write_scores(
-        plan,
-        plan.items,
-        lambda cell, seed: (worse[cell.row.id] * (-sign if cell.column.id == "avg" else 1)) + 0.01 * seed,
-    )
+    shift = {"avg": 50, "alignment": 0, "uniformity": -7}  # where each metric lies
+
+    def score(cell, seed):
+        place = worse[cell.row.id] / 10 * (-sign if cell.column.id == "avg" else 1)
+        return shift[cell.column.id] + place + 0.001 * seed
+
+    write_scores(plan, plan.items, score)
     row = next(row for row in judged(plan) if row["claim"] == "simcse/both-better")
     assert (row["reported"], row["ours"]) == ("not printed", outcome)
 
@@ -993,7 +1003,7 @@ def test_csv_and_sheet_hold_one_row_per_claim(tmp_path, monkeypatch):
     )
     outcomes = ("✓ supported", "✗ contradicted", "✓ supported")
     assert best[1:6] == ("Section 3, Table 3", "simcse/table3 (8 cells)", *outcomes)
-    assert 0.95 < float(best[6]) <= 1
+    assert best[6] == "8 of 8" and (best[7] == "> 0.99" or 0.95 < float(best[7]) <= 1)
     assert cells_text(["a/b/c/d", "a/b/e/d"]) == "a/b/c/d, a/b/e/d"
     assert cells_text(["a/b/c/d", "a/b/e/d", "a/f/c/d"]) == "a/b (2 cells), a/f (1 cell)"
 
@@ -1020,12 +1030,30 @@ def test_outcomes_of_a_claim_stand_below_its_name_where_the_terminal_is_narrow()
         "place": "p. 4",
         "remark": "",
     }
-    row |= {"reported": "contradicted", "reproduction": "", "ours": "supported", "probability": "0.987"}
+    row |= {"reported": "contradicted", "reproduction": "", "ours": "supported", "ran": "2 of 10"}
+    row |= {"probability": "0.987"}
     wide, narrow = list(claim_lines([row], 110)), list(claim_lines([row], 80))
     assert wide[1].split() == [row["claim"], "contradicted", "-", "supported", "0.99"]
-    assert wide[0].index("probability") == wide[1].index("0.99")
-    assert narrow[:2] == [row["claim"], "  in print contradicted; reproduction -; ours supported (0.99)"]
+    assert wide[0].index("P(holds)") == wide[1].index("0.99")
+    assert narrow[:2] == [
+        row["claim"],
+        "  in print contradicted; reproduction -; ours supported (holds: 0.99)",
+    ]
     assert wide[2:] == narrow[2:] == ["  Dropout helps. (p. 4)"]
+    against = next(iter(list(claim_lines([{**row, "ours": "against", "probability": "0.001"}], 110))[1:2]))
+    assert against.split()[3:] == ["against,", "2", "of", "10", "<", "0.01"]
+
+
+def test_a_probability_is_never_printed_as_none_or_all():
+    shown = {
+        "0.0004": "< 0.01",
+        "0.004999": "< 0.01",
+        "0.005": "0.01",
+        "0.5": "0.50",
+        "0.9949": "0.99",
+        "1.0": "> 0.99",
+    }
+    assert {value: probability_text(value) for value in shown} == shown and probability_text("") == ""
 
 
 def test_the_verb_prints_and_speaks_json(tmp_path, monkeypatch, capsys):
