@@ -251,7 +251,7 @@ def local_files(wildcards):
 def data_digest(*named):
     """Return the digest of the files below the data root that plain data names: a change of one runs its readers again.
 
-    Files that the data rule writes itself are left out: it is asked before they are there.
+    Files that the data rule writes itself are left out; it is asked before they are there.
     """
     if PLAN.source == "local":
         root, made = Path(PLAN.root or os.environ.get("REPLICSE_DATA", "")), ()
