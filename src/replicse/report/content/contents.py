@@ -156,16 +156,18 @@ def make_report(
     )
 
 
-def coverage(about: Mapping[str, Any], items: Iterable[ItemResult]) -> str:
-    """Return how many cells of some items of a paper have a printed number, and what of it is not known."""
-    kinds: dict[str, list[bool]] = {}
-    for item in items:
-        kinds.setdefault(item.kind, []).extend(cell.reported is not None for cell in item.described.values())
-    every = [known for each in kinds.values() for known in each]
-    parts = [f"{kind}s {sum(each)} of {len(each)}" for kind, each in sorted(kinds.items(), reverse=True)]
+def printed_of(items: Iterable[ItemResult]) -> str:
+    """Return how many cells of some items have a printed number, as `9 of 87`; quoted cells have one."""
+    known = [cell.reported is not None for item in items for cell in item.described.values()]
+    return f"{sum(known)} of {len(known)}"
+
+
+def coverage(about: Mapping[str, Any], items: Sequence[ItemResult]) -> str:
+    """Return how many cells of some items of a paper have a printed number, and what is said of those without."""
+    kinds = [[item for item in items if item.kind == kind] for kind in ("table", "figure")]
+    parts = [f"{own[0].kind}s {printed_of(own)}" for own in kinds if own]
     apart = f" ({', '.join(parts)})" if len(parts) > 1 else ""
-    count = f"{sum(every)} of {len(every)} cells have a printed number{apart}."
-    return f"{count} {about.get('coverage', '')}".strip()
+    return f"{printed_of(items)} cells have a printed number{apart}. {about.get('coverage', '')}".strip()
 
 
 def _made_from(study: Mapping[str, Any], items: Sequence[ItemResult]) -> str:

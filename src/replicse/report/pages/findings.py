@@ -6,7 +6,7 @@ from statistics import median
 from typing import Any
 
 from replicse.report.content.cells import MINUS
-from replicse.report.content.contents import Finding, coverage
+from replicse.report.content.contents import Finding, printed_of
 from replicse.report.content.tables import verdict_counts
 from replicse.report.pages.adjudication import headline
 from replicse.study.results.shape import shapes
@@ -24,7 +24,7 @@ def findings(
     found = [
         ("Incomplete", study.get("incomplete", ""), "incomplete"),
         ("Cells", _counted(verdict_counts(items)), "counts"),
-        ("Coverage", " ".join(_coverage(study, items)), "papers"),
+        ("Coverage", _coverage(study, items), "papers"),
         ("Claims", _claims(claims, study["scale"]), "claims"),
         (
             "Orders",
@@ -49,10 +49,11 @@ def _counted(counts: Mapping[str, int]) -> str:
     return f"{_several(total, 'cell')}: {', '.join(told)}" if total else ""
 
 
-def _coverage(study: Mapping[str, Any], items: Sequence[ItemResult]) -> Iterator[str]:
-    for key, about in study["papers"].items():
-        if own := [item for item in items if item.paper == key]:
-            yield f"{key}: {coverage(about, own)}"
+def _coverage(study: Mapping[str, Any], items: Sequence[ItemResult]) -> str:
+    own = {key: [item for item in items if item.paper == key] for key in study["papers"]}
+    counts = ", ".join(f"{key} {printed_of(each)}" for key, each in own.items() if each)
+    told = [study["papers"][key].get("coverage", "") for key, each in own.items() if each]
+    return " ".join(filter(None, [f"cells with a printed number: {counts}.", *told]))
 
 
 def _claims(rows: Rows, scale: str) -> str:
