@@ -987,7 +987,7 @@ def _in_configs_and_papers() -> Iterator[Mistake]:
         ("papers: all", "papers: {simcse: table3}", "papers.simcse"),
         ("papers: all", "papers: {}", "papers"),
         ("papers: all", "papers: {simcse: []}", "papers"),
-        ("papers: all", "papers: [simcse]", "papers"),
+        ("papers: all", "papers: [simsce]", "papers"),
         ("papers: all", "papers:", "papers"),
         ("papers: all", "papers: all\npapers: all", "papers"),
         ("repro/table6,", "repro/tabel6,", "adjudicate", "repro/tabel6"),

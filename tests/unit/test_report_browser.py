@@ -80,7 +80,7 @@ def test_a_cell_is_reached_and_its_command_copied_by_keyboard(tmp_path):
     seen = title_of(file)
     assert seen["tip"] == "grid" and seen["open"] and seen["closed"]
     assert "82.5 (Table 3" in seen["panel"] and seen["hash"] == "#simcse-table3--p0.1--stsb-dev"
-    assert "replicse run simcse/table3 --scale paper" in seen["panel"]
+    assert "replicse run simcse/table3 --config results/paper/config.json" in seen["panel"]
     assert seen["copied"] == "replicse why simcse/table3/p0.1/stsb-dev --scale paper"
     assert seen["rows"] == 1
 

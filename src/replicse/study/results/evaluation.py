@@ -13,7 +13,7 @@ from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS
 from replicse.registry.suites import ANY, AVERAGES, RISING, TRANSFER_TASKS, range_of
 
 # What an evaluation holds, each part by metric path or by name.
-PARTS = ("suites", "failures", "pairs", "provenance")
+PARTS = ("failures", "pairs", "provenance")
 # Averages by suite: the name of each, and the paths that it is the mean of.
 MEANS: dict[str, dict[str, tuple[str, ...]]] = {
     "sts": {name: tuple(f"{task}/{key}" for task in STS_TASKS) for name, key in AVERAGES.items()},
@@ -58,7 +58,7 @@ def checked_record(found: object, path: str, remedy: str) -> Mapping[str, Any]:
 
 
 def _problems(found: Any, place: Mapping[str, Any]) -> Iterator[str]:
-    if not isinstance(found, Mapping) or "suites" not in found:
+    if not isinstance(found, Mapping) or not isinstance(found.get("suites"), Mapping):
         yield "holds no suites"
         return
     for part in PARTS:
