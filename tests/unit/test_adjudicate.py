@@ -295,7 +295,7 @@ def same_runs(plan, item):
         (*cell.key[1:], cell.protocol): bool(cell.encoders) and cell.encoders == described[cell.key].encoders
         for cell in plan.cells[item]
     }
-    result = item_result(plan, plan.items[item], Nothing(plan.paths))
+    result = item_result(plan, plan.items[item], Nothing(plan))
     rows = adjudicate(plan.papers, result)
     return [row for row in rows if pairs[row.row, row.column, row.metric, row.protocol]]
 
@@ -303,7 +303,7 @@ def same_runs(plan, item):
 class Nothing(Evaluations):
     """Evaluations of which none is there."""
 
-    def _load(self, path):
+    def read(self, path):
         return None
 
 

@@ -28,7 +28,7 @@ def study(tmp_path, monkeypatch):
     """A study of made-up scores; returns its plan and the evaluation files of SimCSE's Table 3."""
     monkeypatch.chdir(tmp_path)
     plan = load_plan(read_config([CONFIG]), ROOT / "workflow")
-    write_scores(plan, plan.items, lambda cell, place: 61.25)
+    write_scores(plan, plan.items, lambda cell, place: -1.25 if "uniformity" in cell.metric_path else 1.25)
     return plan, plan.evaluation_files(plan.item("simcse/table3"))
 
 

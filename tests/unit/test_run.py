@@ -105,14 +105,21 @@ def test_snakemake_is_told_the_config_and_the_targets(calls, capsys):
     ]
     assert main(["run", "simcse table3", *words, "--profile", "gpu-box", "--", "--notemp"]) == 0
     (told,) = calls
+    assert capsys.readouterr().out == "", "the address of a page that was not made"
     assert told[:2] == ["-m", "snakemake"] and told[-3:] == ["--notemp", "--", "simcse_table3"]
     text = " ".join(told)
     assert f"--profile {ROOT}/workflow/profiles/gpu-box" in text and "--cores" not in text
     assert "--keep-going" in told and "--rerun-incomplete" in told
     assert "--configfile more.yaml --config scale=compact seeds=[0,1]" in text
-    assert "simcse/table3: reports/compact/simcse/table3.html" in capsys.readouterr().out
+    page = Path("reports/compact/simcse/table3.html")
+    page.parent.mkdir(parents=True)
+    page.touch()
+    assert main(["run", "simcse table3", *words]) == 0
+    assert capsys.readouterr().out == f"simcse/table3: {page}\n"
+    assert main(["run", "simcse table3", *words, "--dry-run"]) == 0
+    assert capsys.readouterr().out == "", "a dry run makes no page"
     assert main(["run", "--workflow", str(ROOT / "workflow"), "--config", "scale=paper", "-n"]) == 0
-    assert " ".join(calls[1]).endswith("--dry-run --quiet rules progress --logger replicse --")
+    assert " ".join(calls[-1]).endswith("--dry-run --quiet rules progress --logger replicse --")
 
 
 @pytest.mark.parametrize(
