@@ -11,7 +11,7 @@ from replicse.errors import BadInput
 
 def read(tmp_path, text):
     file = tmp_path / "a.yaml"
-    file.write_text(text)
+    file.write_text(text, newline="")
     return read_yaml(file)
 
 
@@ -45,6 +45,9 @@ def test_an_alias_is_the_node_itself(tmp_path):
         ("a: !!timestamp x\n", "a value is not of the kind that its tag says"),
         ("a: &x [*x]\n", "its aliases multiply"),
         ("- !foo x\n", "could not determine a constructor"),
+        ("a: 1\nb: \u202ex\n", "an invisible character, U+202E in line 2"),
+        ("a: 1\rb: 2\r", "a line that ends with CR alone"),
+        ('a: "\\x1b[2J"\n', "has the invisible character U+001B"),
     ],
 )
 def test_what_is_no_plain_data_is_refused(tmp_path, text, told):

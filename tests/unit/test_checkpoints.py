@@ -244,6 +244,55 @@ def test_broken_folders_say_what_is_wrong(tmp_path, tokenizer_file):
         load_packed(folder)
 
 
+@pytest.mark.parametrize("value", [torch.ones(97, 32).to(torch.int8), torch.ones(97, 32).to(torch.int64)])
+def test_weights_that_are_no_floating_point_numbers_are_refused(tmp_path, tokenizer_file, value):
+    tiny().save(tmp_path / "out", None, tokenizer_file)
+    file = tmp_path / "out" / "model.safetensors"
+    name = next(name for name in load_file(file) if name.endswith("word_embeddings.weight"))
+    save_file({**load_file(file), name: value}, file)
+    with pytest.raises(
+        BadInput, match=rf'"{name}" is int\d+; expected 16 to 64-bit floating point, not quantised'
+    ):
+        open_backbone(tmp_path / "out")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("engine", ["packed", "transformers"])
+def test_weights_that_are_not_finite_are_refused(tmp_path, tokenizer_file, engine, value):
+    tiny().save(tmp_path / "out", None, tokenizer_file)
+    file = tmp_path / "out" / "model.safetensors"
+    weights = load_file(file)
+    next(iter(weights.values())).view(-1)[3] = value
+    save_file(weights, file, {"format": "pt"})
+    with pytest.raises(BadInput, match="holds NaN or infinite numbers"):
+        open_backbone(tmp_path / "out", engine)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"type_vocab_size": 0}, "type_vocab_size|token_types"),
+        ({"num_hidden_layers": 2}, "a layer that config.json does not count"),
+        ({"pad_token_id": 4000}, "pad_id is 4000"),
+    ],
+)
+def test_a_config_that_its_family_cannot_mean_is_refused(tmp_path, tokenizer_file, change, words):
+    tiny().save(tmp_path / "out", None, tokenizer_file)
+    config = tmp_path / "out" / "config.json"
+    config.write_text(json.dumps({**json.loads(config.read_text()), **change}))
+    with pytest.raises(BadInput, match=words):
+        open_backbone(tmp_path / "out")
+
+
+@pytest.mark.parametrize("stored", [{3: torch.ones(2)}, [torch.ones(2)], "text"])
+def test_a_pickle_without_names_of_weights_is_refused(tmp_path, tokenizer_file, stored):
+    tiny().save(tmp_path / "out", None, tokenizer_file)
+    (tmp_path / "out" / "model.safetensors").unlink()
+    torch.save(stored, tmp_path / "out" / "pytorch_model.bin")
+    with pytest.raises(BadInput, match=r"pytorch_model\.bin: .*fetch the encoder again"):
+        open_backbone(tmp_path / "out")
+
+
 def test_masked_lm_logits_of_a_shortlist_are_part_of_all(tmp_path):
     encoder, _ = parts("roberta")
     states = torch.randn(7, 32)

@@ -3,6 +3,7 @@ import gzip
 import numpy as np
 import pytest
 
+from replicse.data import sts
 from replicse.data.sts import (
     STS_SPLITS,
     STS_SUBSETS,
@@ -176,6 +177,17 @@ def test_only_line_feeds_end_a_line(tmp_path):
     path = tmp_path / "lines.txt"
     path.write_bytes("\ufeffone\u2028still one\x85\x0cyes\r\ntwo\n\nfour".encode())
     assert list(read_lines(path)) == [(1, "one\u2028still one\x85\x0cyes"), (2, "two"), (3, ""), (4, "four")]
+
+
+def test_line_ends_of_an_old_machine_and_endless_lines_are_bad_input(tmp_path, monkeypatch):
+    path = tmp_path / "lines.txt"
+    path.write_bytes(b"one\rtwo\rthree\r")
+    with pytest.raises(BadInput, match=r"lines\.txt: lines end with CR alone"):
+        list(read_lines(path))
+    monkeypatch.setattr(sts, "LONGEST", 100)
+    path.write_bytes(b"one\n" + b"x" * 101)
+    with pytest.raises(BadInput, match=r"lines\.txt:2: a line of more than 100 bytes"):
+        list(read_lines(path))
 
 
 def test_packed_and_plain_lines_agree(tmp_path):

@@ -1,5 +1,7 @@
 """Files that a step reads back: what is broken or absent is one sentence that names the file."""
 
+import os
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -26,6 +28,19 @@ def test_what_cannot_be_read_is_named(tmp_path, read):
     (tmp_path / "latin").write_bytes(b'"caf\xe9"')
     with pytest.raises(BadInput, match=r"latin: byte 5 is not UTF-8"):
         read(tmp_path / "latin")
+
+
+@pytest.mark.parametrize("read", [read_json, read_rows])
+def test_what_has_no_end_or_is_too_large_is_named(tmp_path, read):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(BadInput, match=r"pipe: .*not a regular file"):
+        read(tmp_path / "pipe")
+    with pytest.raises(BadInput, match=r"/dev/zero: .*not a regular file"):
+        read(Path("/dev/zero"))
+    with (tmp_path / "large").open("wb") as stream:
+        stream.truncate(files.LARGEST + 1)
+    with pytest.raises(BadInput, match=r"large: .*bytes"):
+        read(tmp_path / "large")
 
 
 @pytest.mark.parametrize("text", ["", '{"suites": {"sts": ', "[" * 100_000, "{'a': 1}"])

@@ -336,7 +336,10 @@ def test_claims_have_a_sheet_per_outcome_of_ours():
     ]
     # The title says ours, and columns that say nothing are left out.
     supported, open_ = page.sheets
-    assert supported.header == ("Claim", "Cells", "P(weakest part holds)") and open_.header == ("Claim", "Cells")
+    assert supported.header == ("Claim", "Cells", "P(weakest part holds)") and open_.header == (
+        "Claim",
+        "Cells",
+    )
     assert supported.rows[0] == ("simcse/two: A is better than B.", "a/b (3 cells)", "0.99")
 
 

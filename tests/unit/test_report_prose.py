@@ -70,6 +70,20 @@ def test_raw_html_and_script_links_stay_text():
     assert "href" not in latex_inline("[x](javascript:alert)")
 
 
+@pytest.mark.parametrize("address", ["//e.org/x", "../../x.html", "a/../x", "..", "https:///x"])
+def test_a_link_out_of_the_report_stays_text(address):
+    assert "href" not in html_inline(f"[x]({address})") and "href" not in latex_inline(f"[x]({address})")
+    assert 'href="simcse/table3.html#a"' in html_inline("[x](simcse/table3.html#a)")
+
+
+@pytest.mark.parametrize(
+    ("text", "latex"), [("[a] b", "{[}a] b"), ("*a", "{*}a"), (" [a", " {[}a"), ("a [b]", "a [b]")]
+)
+def test_text_is_no_option_of_what_stands_before_it(text, latex):
+    """A line end and a rule take a bracket behind them for their option, and a star for their own."""
+    assert latex_text(text) == latex
+
+
 def test_a_note_loads_no_picture():
     assert html_inline("![a <b>](https://e.org/x.png)") == "a &lt;b&gt;"
 
@@ -87,6 +101,11 @@ HARMFUL = (
     "[x](java&#115;cript:alert(1))",
     "[x][1]\n\n[1]: <JavaScript:alert(1)>",
     "<data:text/html,x>",
+    "[x](//e.org/x)",
+    "[x](../../x.html)",
+    "[x](a/../../x.html)",
+    "a&#x202e;b",
+    "a&#x200b;b",
 )
 
 

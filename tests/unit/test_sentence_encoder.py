@@ -164,6 +164,29 @@ def test_of_a_sentence_transformers_folder_the_transformer_is_read(folder, tmp_p
         assert np.array_equal(SentenceEncoder.open(tmp_path, pooling)(SENTENCES), expected)
 
 
+@pytest.mark.parametrize(
+    "modules",
+    [[], {}, 3, [[]], [{}], [{"path": 3}], [{"path": "../other"}], [{"path": "/etc"}], [{"path": "a/../.."}]],
+)
+def test_modules_of_an_odd_shape_or_outside_the_folder_are_refused(folder, tmp_path, modules):
+    shutil.copytree(folder, tmp_path / "other")
+    shutil.copytree(folder, tmp_path / "encoder")
+    (tmp_path / "encoder" / "modules.json").write_text(json.dumps(modules))
+    with pytest.raises(BadInput, match=r"modules\.json"):
+        SentenceEncoder.open(tmp_path / "encoder", "cls")
+
+
+def test_token_ids_beyond_the_vocabulary_are_refused(folder, tmp_path):
+    """An id with a gap before it: as many tokens as the encoder knows, but one of them stands behind its last row."""
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    tokenizer = json.loads((tmp_path / "tokenizer.json").read_text())
+    pieces = tokenizer["model"]["vocab"]
+    pieces[max(pieces, key=pieces.get)] = 4000
+    (tmp_path / "tokenizer.json").write_text(json.dumps(tokenizer))
+    with pytest.raises(BadInput, match="token ids up to 4000, but the encoder knows 97"):
+        SentenceEncoder.open(tmp_path, "cls")
+
+
 def test_a_vocabulary_stands_in_for_a_missing_tokenizer_json(folder, tmp_path):
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     vocabulary = json.loads((tmp_path / "tokenizer.json").read_text())["model"]["vocab"]

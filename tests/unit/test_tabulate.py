@@ -1,10 +1,13 @@
 """Tabulated cells: kinds of columns, statistics over jobs and seeds, intervals, other settings, failures."""
 
 import itertools
+import json
 import math
+import re
 import shutil
 import statistics
 import typing
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +17,10 @@ from made_up import NoProvenance, made_plan, write_evaluation, write_paper, writ
 from places import ROOT
 
 from replicse.errors import BadInput
+from replicse.registry.corpora import STS_TASKS
 from replicse.registry.suites import file_of
 from replicse.study.plan.planner import load_plan
+from replicse.study.results.pairs import packed_pairs
 from replicse.study.results.table import Verdict
 from replicse.study.results.tabulate import FIELDS, TIDY, item_result, table_rows, tidy_rows
 from replicse.study.results.values import Evaluations
@@ -458,6 +463,81 @@ def test_an_evaluation_without_suites_is_refused_by_name(study, text):
     with pytest.raises(
         BadInput, match=rf"{file.parent.name}/fast\.json: holds no suites; delete it and evaluate again"
     ):
+        item_result(plan, plan.item("made/table1"), Evaluations(plan))
+
+
+def kept(plan):
+    """Return the evaluation file of the one encoder of a study of one seed."""
+    return Path(plan.paths.evaluation(plan.cells["made/table1"][0].encoders[0], "fast"))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("encoder", "results/paper/runs/another/last"),
+        ("pooling", "mean"),
+        ("max_length", 64),
+        ("postprocess", {"kind": "whitening"}),
+        ("vectors", {"kind": "glove"}),
+    ],
+)
+def test_the_evaluation_of_another_encoder_is_refused_in_this_place(study, key, value):
+    plan = study.plan(seeds=1)
+    study.cells(plan, each(70.0))
+    own = {**json.loads(kept(plan).read_text()), **plan.evaluated(kept(plan).parent.name, "fast")}
+    kept(plan).write_text(json.dumps(own))
+    assert Evaluations(plan).read(str(kept(plan))), "its own is read"
+    kept(plan).write_text(json.dumps({**own, key: value}))
+    with pytest.raises(
+        BadInput, match=rf"fast\.json: {key} is .*, but the encoder in its place has .*; delete it"
+    ):
+        item_result(plan, plan.item("made/table1"), Evaluations(plan))
+
+
+GOLD = [0.0, 1.0, 2.0, 3.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("suites", "pairs", "problem"),
+    [
+        (bounded(99.9, 39.0, 39.95), {}, "all is 99.9, but its own interval goes from 39.0 to 39.95"),
+        (bounded(70.0, 72.0, 68.0), {}, "low is 72.0, above high, which is 68.0"),
+        ({PATH: 70.0, "sts/STS12/n": -7}, {}, "n is -7; expected a whole number"),
+        ({PATH: 70.0, "sts/STS12/n": 7}, {"sts/STS12": GOLD}, "n is 7, but 5 pairs are kept"),
+        ({PATH: 70.0}, {"sts/STS12": GOLD}, "all is 70.0, but its pairs have 100.00"),
+        ({PATH: 70.0, "geometry/alignment": -0.1}, {}, "alignment is -0.1; expected a finite number from 0 to 4"),
+        (
+            {**{f"sts/{task}/all": 70.0 for task in STS_TASKS}, "sts/avg": 71.0},
+            {},
+            "avg is 71.0, but its parts have the mean 70.00",
+        ),
+    ],
+)  # fmt: skip
+def test_a_number_that_its_own_file_contradicts_is_refused(study, suites, pairs, problem):
+    plan = study.plan(seeds=1)
+    packed = {task: packed_pairs(np.array(gold) / 5, np.array(gold)) for task, gold in pairs.items()}
+    write_evaluation(kept(plan), suites, pairs=packed)
+    with pytest.raises(BadInput, match=re.escape(problem)):
+        item_result(plan, plan.item("made/table1"), Evaluations(plan))
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("failures", []),
+        ("failures", {PATH: 7}),
+        ("pairs", {"sts/STS12": {"cosine": "x"}}),
+        ("pairs", {"sts/STS12": 10**400}),
+        ("pairs", 3),
+        ("provenance", {"resumed_from": "x"}),
+        ("suites", {"sts": {"STS12": {"all": 10**400}}}),
+    ],
+)
+def test_parts_of_an_evaluation_that_are_none_are_refused_in_a_sentence(study, part, value):
+    plan = study.plan(seeds=1)
+    study.cells(plan, each(70.0))
+    kept(plan).write_text(json.dumps({**json.loads(kept(plan).read_text()), part: value}))
+    with pytest.raises(BadInput, match=r"fast\.json: .*; delete it and evaluate again"):
         item_result(plan, plan.item("made/table1"), Evaluations(plan))
 
 
