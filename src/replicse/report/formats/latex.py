@@ -72,37 +72,6 @@ def table(entry: Entry) -> str:
     r"""Return an item's table with its notes as a file to \input; it needs `macros`."""
     name = latex_text(f"{entry.name}, {entry.item.title}")
     said = f"% {entry.item.item}: {name}; \\input{{macros}} stands in the preamble.\n"
-    notes = [rf"\textsuperscript{{{mark}}}~{latex_inline(text)}\par" for mark, text in marks_of(table)]
-    footer = [r"{\footnotesize\noindent", *notes, "}", ""] if notes else []
-    return "\\medskip\n".join(_panel(panel) for panel in cut) + "\n".join(footer)
-
-
-def sheet(table: Sheet) -> str:
-    """Return a plain table as LaTeX; columns that do not fit share the width by the length of their text."""
-    table = replace(table, rows=tuple(tuple(map(kept_whole, row)) for row in table.rows))
-    widths = _sheet_widths(table)
-    # Names of cells may break behind a slash.
-    rows = [
-        " & ".join(latex_text(text).replace("/", r"/\allowbreak{}") for text in row) + r" \\"
-        for row in table.rows
-    ]
-    if any(width is not None for width in widths):
-        # A row whose first cell is blank goes on with what the one above it is of.
-        starts = [place > 0 and bool(row[0]) for place, row in enumerate(table.rows)]
-        rows = [f"\\rowrule\n{row}" if start else row for row, start in zip(rows, starts, strict=True)]
-    header = " & ".join(map(latex_text, table.header)) + r" \\"
-    kinds = [
-        RAGGED.format(more="", width=width) if width is not None else "r" if place in table.numeric else "l"
-        for place, width in enumerate(widths)
-    ]
-    lines = sum(max(map(_lines, row, widths)) for row in table.rows)
-    note = f"\\par\\smallskip{{\\footnotesize {latex_inline(table.note)}\\par}}\n" if table.note else ""
-    return _environment("".join(kinds), [r"\toprule", header], rows, lines) + note
-
-
-def table(entry: Entry) -> str:
-    r"""Return an item's table with its notes as a file to \input; it needs `macros`."""
-    said = f"% {entry.item.item}: {latex_text(f'{entry.name}, {entry.item.title}')}; \\input{{macros}} stands in the preamble.\n"
     notes = [rf"{{\footnotesize\noindent {latex_inline(note)}\par}}" for note in entry.notes]
     return said + grid(entry.grid) + "".join(f"{note}\n" for note in notes)
 
