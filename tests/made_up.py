@@ -35,7 +35,7 @@ class NoProvenance:
     def provenance(self, encoder, metric_path):
         return {}
 
-    def trained(self, run):
+    def training_record(self, run):
         return {}
 
 

@@ -51,7 +51,7 @@ Text = Annotated[str, Field(min_length=1, strict=True)]
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.@_-]*$", max_length=80, strict=True)]
 
 
-class Told(ValueError):
+class UserMessage(ValueError):
     """A mistake that a validator tells in a whole sentence; of any other ValueError, the text is what was expected."""
 
 
@@ -82,7 +82,7 @@ class Checked(BaseModel):
                 errors = [
                     each
                     for each in errors
-                    if len(each["loc"]) > (each["type"] == "missing") or _is_told(each)
+                    if len(each["loc"]) > (each["type"] == "missing") or _is_user_message(each)
                 ]
             return sentence(errors, values, cls) if errors else ""
         return ""
@@ -131,7 +131,7 @@ def sentence(errors: Sequence[ErrorDetails], values: object, model: type["Checke
             return f'{place} lacks the key "{key}"' + (f'; is it meant by "{close[0]}"?' if close else "")
         case "value_error":
             problem = found["ctx"]["error"]
-            if isinstance(problem, Told):
+            if isinstance(problem, UserMessage):
                 return f"{place}: {problem}" if found["loc"] else str(problem)
             if isinstance(given, Mapping | list | tuple | BaseModel):
                 return f"{place}: expected {problem}" if found["loc"] else f"expected {problem}"
@@ -144,8 +144,8 @@ def _quoted(text: str) -> list[str]:
     return re.findall(r"'((?:[^'\\]|\\.)*)'", text)
 
 
-def _is_told(found: ErrorDetails) -> bool:
-    return isinstance(found.get("ctx", {}).get("error"), Told)
+def _is_user_message(found: ErrorDetails) -> bool:
+    return isinstance(found.get("ctx", {}).get("error"), UserMessage)
 
 
 def _rank(found: ErrorDetails) -> tuple[bool, int]:
@@ -310,7 +310,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
 
 
 @contextmanager
-def all_kept() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Make what stays, as papers and plans do, without a search for garbage, which takes a tenth of the time."""
     collecting = gc.isenabled()
     gc.disable()

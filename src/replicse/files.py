@@ -24,7 +24,7 @@ LARGEST = 256 << 20
 
 
 @contextmanager
-def written_aside(path: Path | str) -> Iterator[Path]:
+def atomic_write(path: Path | str) -> Iterator[Path]:
     """Yield a temporary path in the folder of `path`; rename it to `path` when the block succeeds."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -56,7 +56,7 @@ def not_written(path: Path | str, error: Exception) -> Failed:
 
 def write_text(path: Path | str, text: str) -> None:
     """Write UTF-8 text atomically."""
-    with written_aside(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
@@ -153,7 +153,7 @@ def check_fetched(path: Path | str) -> None:
 def copy_file(source: Path | str, target: Path | str) -> None:
     """Copy the bytes of a file atomically; BadInput for a pointer of git-lfs."""
     check_fetched(source)
-    with written_aside(target) as temporary:
+    with atomic_write(target) as temporary:
         shutil.copyfile(source, temporary)
 
 

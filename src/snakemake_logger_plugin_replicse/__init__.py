@@ -80,11 +80,11 @@ class LogHandler(LogHandlerBase):
         elif event == LogEvent.JOB_ERROR:
             self._end(said["jobid"], failed=True)
             self._failure(said)
-        elif event == LogEvent.ERROR or (event is None and self._is_told(record)):
+        elif event == LogEvent.ERROR or (event is None and self._is_user_message(record)):
             self.console.print(record.getMessage(), style="red" if record.levelno >= logging.ERROR else None)
 
     @staticmethod
-    def _is_told(record: logging.LogRecord) -> bool:
+    def _is_user_message(record: logging.LogRecord) -> bool:
         text = record.getMessage()
         loud = record.levelno >= logging.WARNING and not text.startswith(HIDDEN)
         return loud or text.startswith(TOLD)

@@ -88,7 +88,7 @@ def test_each_printed_command_plans_the_runs_that_the_page_shows(pages):
     shown, planned = runs_shown(name), {}
     for words in printed(texts, COMMAND):
         item, plan = plan_of_command(words)
-        planned[item] = plan.trained(plan.cells[item])
+        planned[item] = plan.trained_runs(plan.cells[item])
     assert planned == {item: shown[item] for item in planned}
     marked = sum(text.count(ANOTHER) for text in texts.values())
     assert len(planned) + marked == len(shown), "every item has a command, or says why it has none"

@@ -337,7 +337,7 @@ def test_heads_go_on_along_a_chain_where_asked(tmp_path):
 
 
 def test_a_kept_head_of_a_task_with_other_parameters_is_refused_not_replaced():
-    terms = [term(term="cross-entropy", task="sst", classes=5).given]
+    terms = [term(term="cross-entropy", task="sst", classes=5).params]
     kept = {"sst": make_task_head(ClassifierHead(kind="classifier", classes=2), 16)}
     with pytest.raises(BadInput, match=r"head to keep of task sst .*'classes': 2.* not .*'classes': 5"):
         task_heads(terms, 16, kept)

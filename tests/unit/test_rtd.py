@@ -271,7 +271,7 @@ def test_each_edited_view_is_read_beside_the_vector_it_is_told(tmp_path):
         ({"views": [2, 1], "condition": 0}, {0}),
     ):
         term, model = prepared(tmp_path, **options)
-        assert set(term.given.vector_views(3)) == read
+        assert set(term.params.vector_views(3)) == read
         step = step_of(model, columns)
         term(step).backward()
         assert {place for place, vectors in enumerate(step.vectors) if vectors.grad is not None} == read

@@ -435,7 +435,9 @@ def test_the_json_of_a_cell_holds_numbers(verb, plan):
     effects = {one["protocol"]: one["effect"] for one in told["variants"]}
     assert effects["low-dropout"] == pytest.approx(-4.4) and effects["last-checkpoint"] is None
     assert {type(one["n_seeds"]) for one in told["claims"]} == {int}
-    assert told["runs"] == {run: plan.runs[run].canonical() for run in plan.trained([find_cell(plan, CELL)])}
+    assert told["runs"] == {
+        run: plan.runs[run].canonical() for run in plan.trained_runs([find_cell(plan, CELL)])
+    }
     assert (told["study"], told["cell"]) == ("results/paper", f"{CELL}/spearman")
 
 

@@ -153,7 +153,7 @@ def asked(plan: Plan, item: Item) -> list[str]:
     known = [AS_DESCRIBED, *(protocol.id for protocol in plan.papers[item.paper].protocols), AS_RUN]
     base: set[str] = set()
     for name in filter(cells.__contains__, known):
-        runs = plan.trained(cells[name]) - base
+        runs = plan.trained_runs(cells[name]) - base
         base = base or runs
         todo = {run for run in runs if plan.paths.missing(plan.paths.run(run, "metrics.json"))}
         rows = len({cell.row.id for cell in cells[name]})

@@ -8,7 +8,7 @@ from pathlib import Path
 from replicse.checked import shown
 from replicse.commands import Action, json_mapping
 from replicse.errors import BadInput, MissingData
-from replicse.files import below, copy_file, read_json, sha256_of, write_json, written_aside
+from replicse.files import atomic_write, below, copy_file, read_json, sha256_of, write_json
 from replicse.study.paper.lock import LOCK, SIMCSE_DATA
 
 log = logging.getLogger(__name__)
@@ -111,7 +111,7 @@ def tokenizer_verb(parser: ArgumentParser) -> Action:
         else:
             lines = read_corpus(root, recipe["corpus"])["text"]
             made = train_tokenizer(recipe["train"], lines, recipe["size"], recipe.get("lowercase", True))
-        with written_aside(arguments.out) as temporary:
+        with atomic_write(arguments.out) as temporary:
             made.save(str(temporary))
         log.info("wrote=%s vocabulary=%d", arguments.out, made.get_vocab_size())
 

@@ -149,7 +149,7 @@ def refuse_uncommitted(plan: Plan, facts: Mapping[str, Any]) -> None:
             f"the code differs from commit {facts['commit'][:12]}; commit the changes, run the study, then keep it"
         )
     evaluations = Evaluations(plan)
-    records = {plan.paths.run(run, "provenance.json"): evaluations.trained(run) for run in plan.runs}
+    records = {plan.paths.run(run, "provenance.json"): evaluations.training_record(run) for run in plan.runs}
     for file in (file for item in plan.items.values() for file in plan.evaluation_files(item)):
         records[file] = (evaluations.read(file) or {}).get("provenance", {})
     for file, record in records.items():

@@ -12,7 +12,7 @@ from huggingface_hub.utils import tqdm
 
 from replicse.data.hub import retried
 from replicse.errors import MissingData
-from replicse.files import sha256_of, written_aside
+from replicse.files import atomic_write, sha256_of
 from replicse.study.paper.scales import Download
 
 PIECE = 1 << 20
@@ -37,7 +37,7 @@ def download(source: Download, target: Path, waits: Sequence[float] | None = Non
         part.rename(target)
         return
     try:
-        with zipfile.ZipFile(part) as archive, written_aside(target) as aside:
+        with zipfile.ZipFile(part) as archive, atomic_write(target) as aside:
             _unpack(archive, source.member, aside)
     except (zipfile.BadZipFile, KeyError) as error:
         part.unlink()

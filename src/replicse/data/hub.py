@@ -18,7 +18,7 @@ from replicse.data.corpora import csv_records
 from replicse.data.sts import read_lines
 from replicse.data.tokenizer import TokenizerSettings, tokenizer_from_merges, tokenizer_from_vocabulary
 from replicse.errors import BadInput, MissingData, nearest
-from replicse.files import copy_file, read_json, sha256_of, write_json, written_aside
+from replicse.files import atomic_write, copy_file, read_json, sha256_of, write_json
 from replicse.study.paper.lock import SIMCSE_DATA
 
 RECORD = "hub.json"
@@ -278,5 +278,5 @@ def _convert_weights(source: Path, target: Path) -> None:
 
 
 def _save(tokenizer: Any, target: Path) -> None:
-    with written_aside(target) as temporary:
+    with atomic_write(target) as temporary:
         tokenizer.save(str(temporary))

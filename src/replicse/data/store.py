@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 
 from replicse.data.tokenizer import load_tokenizer
 from replicse.errors import BadInput, MissingData
-from replicse.files import read_json, sha256_of, write_json, written_aside
+from replicse.files import atomic_write, read_json, sha256_of, write_json
 
 TokenChange = Callable[[int, Sequence[int], Sequence[int]], Sequence[int]]
 TOKENS, OFFSETS, LABELS, RECORD = "tokens.npy", "offsets.npy", "labels.npy", "store.json"
@@ -69,7 +69,7 @@ def write_store(
     if labels is not None:
         arrays[LABELS] = np.array(labels, dtype=np.float32)
     for name, values in arrays.items():
-        with written_aside(folder / name) as temporary, temporary.open("wb") as stream:
+        with atomic_write(folder / name) as temporary, temporary.open("wb") as stream:
             np.save(stream, values)
     record = {
         "rows": len(texts),

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from replicse.checked import shown
 from replicse.data.tokenizer import load_tokenizer, special_ids
 from replicse.errors import BadInput, MissingData
-from replicse.files import check_fetched, checked_size, not_written, read_json, write_json, written_aside
+from replicse.files import atomic_write, check_fetched, checked_size, not_written, read_json, write_json
 
 LARGEST_CONFIG = 16 << 20  # bytes; that of a model with thousands of labels is below one MiB
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
@@ -134,7 +134,7 @@ def named(module: nn.Module, names: Names) -> dict[str, Tensor]:
 
 def save_tensors(file: Path, tensors: Mapping[str, Tensor], **metadata: str) -> None:
     """Write tensors as safetensors atomically; Failed where the disk does not take them."""
-    with written_aside(file) as temporary:
+    with atomic_write(file) as temporary:
         try:
             save_file(dict(tensors), temporary, metadata or None)
         except SafetensorError as error:
@@ -150,11 +150,11 @@ def write_folder(
 ) -> None:
     """Write weights, config.json and a copy of the tokenizer, whose settings are made where it has none."""
     save_tensors(folder / "model.safetensors", weights, format="pt")
-    with written_aside(folder / "tokenizer.json") as temporary:
+    with atomic_write(folder / "tokenizer.json") as temporary:
         shutil.copyfile(tokenizer_file, temporary)
     settings = tokenizer_file.with_name("tokenizer_config.json")
     if settings.is_file():
-        with written_aside(folder / settings.name) as temporary:
+        with atomic_write(folder / settings.name) as temporary:
             shutil.copyfile(settings, temporary)
     else:
         write_json(folder / settings.name, _tokenizer_settings(tokenizer_file, max_length))

@@ -23,7 +23,7 @@ class BarlowTwins(Term[parameters.BarlowTwinsParameters]):
             rows = len(first)
             diagonal = (first * second).sum(0) / rows
             others = product_squares(first, second) / rows**2 - diagonal.square().sum()
-            return (1 - diagonal).square().sum() + self.given.off_diagonal_weight * others
+            return (1 - diagonal).square().sum() + self.params.off_diagonal_weight * others
 
 
 def standardised(vectors: Tensor) -> Tensor:

@@ -30,11 +30,11 @@ class ConditionalTerm(Term[Parameters]):
 
     def originals(self, step: Step) -> TokenBatch:
         """Return the sentences that are to be edited."""
-        return TokenBatch.concatenate([step.columns[view] for view in self.given.views])
+        return TokenBatch.concatenate([step.columns[view] for view in self.params.views])
 
     def states(self, step: Step, edited: TokenBatch) -> Tensor:
         """Return the discriminator's last states, (total, hidden), of edited sentences in the order of `originals`."""
-        vectors = torch.cat([step.vectors[view] for view in self.given.conditions])
+        vectors = torch.cat([step.vectors[view] for view in self.params.conditions])
         return self.discriminator(edited, ALL_TOKENS, first_vector=vectors).last
 
     def token_logits(self, states: Tensor) -> Tensor:

@@ -18,7 +18,7 @@ class ConditionalMaskedLanguageModelling(
 
     def forward(self, step: Step) -> Tensor:
         """Return the mean cross-entropy over the chosen positions; 0 where none was chosen."""
-        masked = masked_copy(self.originals(step), step.model.backbone, self.given.ratio, step.generator)
+        masked = masked_copy(self.originals(step), step.model.backbone, self.params.ratio, step.generator)
         states = self.states(step, masked.batch)
         if len(masked.positions) == 0:
             return states.sum() * 0

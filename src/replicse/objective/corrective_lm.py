@@ -22,11 +22,11 @@ class CorrectiveLanguageModelling(ConditionalTerm[parameters.CorrectiveLanguageM
     def prepare(self, model: Model) -> None:
         """Copy the untrained encoder and its masked-LM head and open the generator."""
         super().prepare(model)
-        self.generator = Generator(self.given, model.backbone)
+        self.generator = Generator(self.params, model.backbone)
 
     def forward(self, step: Step) -> Tensor:
         """Return the mean cross-entropy over all tokens."""
         batch = self.originals(step)
         with torch.no_grad():
-            edited = replace(batch, self.given, self.generator, step.model.backbone, step.generator)
+            edited = replace(batch, self.params, self.generator, step.model.backbone, step.generator)
         return F.cross_entropy(self.token_logits(self.states(step, edited.batch)), batch.tokens)

@@ -20,7 +20,7 @@ class InfoNCE(Term[parameters.InfoNCEParameters]):
 
     def forward(self, step: Step) -> Tensor:
         """Return the mean loss over the batch's anchors."""
-        given, weight = self.given, self.given.hard_negative_weight
+        given, weight = self.params, self.params.hard_negative_weight
         compared = [step.vectors[view] for view in given.vector_views(len(step.vectors))]
         anchors, positives, *negatives = (self._scaled(vectors) for vectors in compared)
         blocks = [anchors @ positives.T]
@@ -35,4 +35,4 @@ class InfoNCE(Term[parameters.InfoNCEParameters]):
         return F.cross_entropy(logits, torch.arange(len(anchors), device=logits.device))
 
     def _scaled(self, vectors: Tensor) -> Tensor:
-        return F.normalize(vectors, dim=-1) if self.given.similarity == "cosine" else vectors
+        return F.normalize(vectors, dim=-1) if self.params.similarity == "cosine" else vectors

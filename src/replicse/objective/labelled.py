@@ -16,8 +16,8 @@ class LabelledTerm(Term[Labelled]):
 
     def predicted(self, step: Step) -> Tensor:
         """Return what the head makes of the sentences: (rows, classes) logits, or (rows,) ratings."""
-        vectors = [step.vectors[view] for view in self.given.vector_views(len(step.vectors))]
-        return step.model.task_heads[self.given.task](*vectors)
+        vectors = [step.vectors[view] for view in self.params.vector_views(len(step.vectors))]
+        return step.model.task_heads[self.params.task](*vectors)
 
 
 class CrossEntropy(LabelledTerm[parameters.CrossEntropyParameters]):
@@ -34,8 +34,8 @@ class BinaryCrossEntropy(LabelledTerm[parameters.BinaryCrossEntropyParameters]):
     def forward(self, step: Step) -> Tensor:
         """Return the mean over rows and questions."""
         logits, wanted = self.predicted(step), step.labels[:, None]
-        if self.given.classes > 1:
-            wanted = F.one_hot(step.labels.long(), self.given.classes).float()
+        if self.params.classes > 1:
+            wanted = F.one_hot(step.labels.long(), self.params.classes).float()
         return F.binary_cross_entropy_with_logits(logits, wanted)
 
 

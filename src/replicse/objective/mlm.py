@@ -76,7 +76,7 @@ class MaskedLanguageModelling(Term[parameters.MaskedLanguageModellingParameters]
         self, columns: Sequence[TokenBatch], model: Model, generator: torch.Generator
     ) -> Sequence[TokenBatch]:
         """Return the masked views where masking is in place; else the views as they are."""
-        if not self.given.in_place:
+        if not self.params.in_place:
             return columns
         self._masked = self._mask(columns, model, generator)
         ends = np.cumsum([column.rows for column in columns]).tolist()
@@ -87,14 +87,16 @@ class MaskedLanguageModelling(Term[parameters.MaskedLanguageModellingParameters]
 
     def forward(self, step: Step) -> Tensor:
         """Return the mean cross-entropy over the chosen positions of all views."""
-        masked = self._masked if self.given.in_place else self._mask(step.columns, step.model, step.generator)
+        masked = (
+            self._masked if self.params.in_place else self._mask(step.columns, step.model, step.generator)
+        )
         assert masked is not None
         if len(masked.positions) == 0:
             return masked.batch.tokens.new_zeros((), dtype=torch.float32)
         backbone, targets, shortlist = step.model.backbone, masked.targets, None
         states = backbone(masked.batch).last[masked.positions]
-        if self.given.candidates:
-            drawn = torch.randint(backbone.vocabulary, (self.given.candidates,), generator=step.generator)
+        if self.params.candidates:
+            drawn = torch.randint(backbone.vocabulary, (self.params.candidates,), generator=step.generator)
             shortlist, places = torch.unique(
                 torch.cat([targets, drawn.to(targets.device)]), return_inverse=True
             )
@@ -102,4 +104,4 @@ class MaskedLanguageModelling(Term[parameters.MaskedLanguageModellingParameters]
         return F.cross_entropy(backbone.token_logits(states, shortlist).float(), targets)
 
     def _mask(self, columns: Sequence[TokenBatch], model: Model, generator: torch.Generator) -> Masked:
-        return masked_copy(TokenBatch.concatenate(columns), model.backbone, self.given.ratio, generator)
+        return masked_copy(TokenBatch.concatenate(columns), model.backbone, self.params.ratio, generator)

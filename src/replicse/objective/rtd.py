@@ -27,25 +27,25 @@ class ReplacedTokenDetection(ConditionalTerm[parameters.ReplacedTokenDetectionPa
     def prepare(self, model: Model) -> None:
         """Copy the untrained encoder, open the generator and draw the binary head."""
         super().prepare(model)
-        self.generator = None if self.given.edit == "delete" else Generator(self.given, model.backbone)
+        self.generator = None if self.params.edit == "delete" else Generator(self.params, model.backbone)
         self.head = Linear(model.backbone.hidden, 2)
 
     def forward(self, step: Step) -> Tensor:
         """Return the cross-entropy of the labels of all edited sentences."""
         edited = self.edited(step)
         batch, labels = edited.batch, edited.labels
-        if self.given.average == "padded":
+        if self.params.average == "padded":
             labels = labels.new_zeros(batch.rows * batch.longest).index_copy(0, batch.padded_places, labels)
             batch = batch.filled(PADDING)
         logits = self.head(self.states(step, batch)).float()
-        return F.cross_entropy(logits, labels, reduction="sum" if self.given.average == "sum" else "mean")
+        return F.cross_entropy(logits, labels, reduction="sum" if self.params.average == "sum" else "mean")
 
     @torch.no_grad()
     def edited(self, step: Step) -> Edited:
         """Return the edited sentences and where they were edited."""
-        batch, ratio, backbone = self.originals(step), self.given.ratio, step.model.backbone
+        batch, ratio, backbone = self.originals(step), self.params.ratio, step.model.backbone
         if self.generator is None:
             return delete(batch, ratio, step.generator)
-        if self.given.edit == "insert":
+        if self.params.edit == "insert":
             return insert(batch, ratio, self.generator, backbone, step.generator)
-        return replace(batch, self.given, self.generator, backbone, step.generator)
+        return replace(batch, self.params, self.generator, backbone, step.generator)

@@ -57,7 +57,7 @@ class Term(nn.Module, Generic[Parameters]):
 
     def __init__(self, parameters: Parameters) -> None:
         super().__init__()
-        self.given = parameters
+        self.params = parameters
 
     def prepare(self, model: Model) -> None:
         """Take from the untrained model what the term starts from; most terms need nothing."""
@@ -87,7 +87,7 @@ class Objective(nn.Module):
 
     def vector_views(self, count: int) -> list[int]:
         """Return which of `count` views some term reads as vectors, in order."""
-        return sorted({view for term in self.terms for view in term.given.vector_views(count)})
+        return sorted({view for term in self.terms for view in term.params.vector_views(count)})
 
     def edit(
         self, columns: Sequence[TokenBatch], model: Model, generator: torch.Generator
@@ -99,7 +99,7 @@ class Objective(nn.Module):
 
     def forward(self, step: Step) -> Tensor:
         """Return the weighted sum of the terms' losses."""
-        return sum(float(term.given.weight) * term(step) for term in self.terms)
+        return sum(float(term.params.weight) * term(step) for term in self.terms)
 
 
 def make_term(parameters: TermParameters) -> Term:

@@ -19,7 +19,7 @@ class VICReg(Term[parameters.VICRegParameters]):
 
     def forward(self, step: Step) -> Tensor:
         """Return the weighted sum, in the precision of the vectors."""
-        given, views = self.given, step.vectors[:2]
+        given, views = self.params, step.vectors[:2]
         as_printed = given.convention == "paper"
         # The sums run over millions of products: never in half precision (methods 3.2).
         with torch.autocast(views[0].device.type, enabled=False):
@@ -35,6 +35,6 @@ class VICReg(Term[parameters.VICRegParameters]):
         rows, width = vectors.shape
         centred = vectors - vectors.mean(0)
         variances = centred.square().sum(0) / (rows - 1)
-        short = (self.given.gamma - (variances + self.given.epsilon).sqrt()).relu().mean()
+        short = (self.params.gamma - (variances + self.params.epsilon).sqrt()).relu().mean()
         covariances = product_squares(centred, centred) / (rows - 1) ** 2 - variances.square().sum()
         return short, covariances / width

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replicse.checked import Checked, Count, Id, Rate, Text, Told, Whole
+from replicse.checked import Checked, Count, Id, Rate, Text, UserMessage, Whole
 from replicse.errors import nearest
 
 StsName = Literal["STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R"]
@@ -89,7 +89,7 @@ class Lines(OneColumn, OneFile):
     def _is_raw_text(self) -> Self:
         kind = PurePosixPath(self.file.removesuffix(".gz")).suffix
         if kind in (".csv", ".tsv", ".json", ".jsonl", ".parquet"):
-            raise Told(
+            raise UserMessage(
                 f'format lines reads every line of "{self.file}" as a sentence; name a format for {kind} files'
             )
         return self
@@ -264,7 +264,7 @@ class HubDataset(CorpusFormat):
         classes = self.classes.values() if self.map == "by-premise" else ()
         unknown = [label for label in (*self.keep, *classes) if label not in self.labels]
         if unknown:
-            raise Told(f'no label is named "{unknown[0]}"{nearest(unknown[0], self.labels)}')
+            raise UserMessage(f'no label is named "{unknown[0]}"{nearest(unknown[0], self.labels)}')
         return self
 
     def pinned(self, commit: Callable[[str], str | None]) -> Self:

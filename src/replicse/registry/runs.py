@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from replicse.checked import Checked, Count, Number, Positive, Rate, Share, Told, Whole
+from replicse.checked import Checked, Count, Number, Positive, Rate, Share, UserMessage, Whole
 from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import Labelled
 from replicse.registry.encoders import Pooling
@@ -71,7 +71,9 @@ class SelectionRule(Checked):
     def _is_selectable(self) -> Self:
         known = selectable()
         if self.metric not in known and not any(fnmatchcase(self.metric, path) for path in known):
-            raise Told(f'metric is "{self.metric}", none on development data{nearest(self.metric, known)}')
+            raise UserMessage(
+                f'metric is "{self.metric}", none on development data{nearest(self.metric, known)}'
+            )
         return self
 
     @property

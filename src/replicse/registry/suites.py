@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from replicse.checked import Checked, Id, Text, Told
+from replicse.checked import Checked, Id, Text, UserMessage
 from replicse.errors import nearest
 from replicse.registry.corpora import STS_DEV_TASKS, STS_TASKS, Corpus, Labelled, StsName
 from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS
@@ -58,7 +58,7 @@ class RetrievalOptions(QueryOptions):
 
 def _of_mteb(name: str) -> str:
     if name not in MTEB_NAMES:
-        raise Told(f'"{name}" is none of the 56 data sets of MTEB{nearest(name, MTEB_NAMES)}')
+        raise UserMessage(f'"{name}" is none of the 56 data sets of MTEB{nearest(name, MTEB_NAMES)}')
     return name
 
 

@@ -49,7 +49,7 @@ class TermParameters(Checked):
         """Return the passes of one row through the frozen generator."""
         return 0
 
-    def lacks(self) -> str:
+    def missing(self) -> str:
         """Return what a complete term must be given besides; blank where nothing is missing."""
         return ""
 
@@ -159,7 +159,7 @@ class ConditionalParameters(TermParameters):
         """Return one pass through the discriminator for each edited view."""
         return len(self.views)
 
-    def lacks(self) -> str:
+    def missing(self) -> str:
         """Return a complaint where edited and conditioning views do not pair up."""
         if len(self.conditions) == len(self.views):
             return ""
@@ -177,9 +177,9 @@ class Rewriting(ConditionalParameters):
         """Return one pass for each edited view."""
         return len(self.views) if self.generator else 0
 
-    def lacks(self) -> str:
+    def missing(self) -> str:
         """Return a complaint where no generator is named."""
-        return super().lacks() or (
+        return super().missing() or (
             "" if self.generator else "its generator; name a masked-LM: {backbone: NAME}"
         )
 
@@ -192,9 +192,9 @@ class ReplacedTokenDetectionParameters(Rewriting):
     average: Literal["padded", "attended", "sum"] = "padded"
     edit: Literal["replace", "insert", "delete"] = "replace"
 
-    def lacks(self) -> str:
+    def missing(self) -> str:
         """Return a complaint where a generator is needed and not named; deleting needs none."""
-        return ConditionalParameters.lacks(self) if self.edit == "delete" else super().lacks()
+        return ConditionalParameters.missing(self) if self.edit == "delete" else super().missing()
 
 
 class ConditionalMaskedLanguageModellingParameters(ConditionalParameters):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from replicse.errors import Failed, MissingData
-from replicse.files import write_rows, write_text, written_aside
+from replicse.files import atomic_write, write_rows, write_text
 from replicse.report.content.contents import Finding, Page, Report, make_report
 from replicse.report.formats import html, latex, markdown
 from replicse.study.results.table import ItemResult
@@ -116,7 +116,7 @@ def compile_latex(source: Path, engine: str, generated: str = "") -> Path:
             output = _run_engine(engine, source, scratch, generated)
             if "Rerun" not in output:
                 break
-        with written_aside(target) as temporary:
+        with atomic_write(target) as temporary:
             shutil.copyfile(Path(scratch) / target.name, temporary)
     return target
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from replicse.errors import BadInput, nearest
-from replicse.files import write_rows, written_aside
+from replicse.files import atomic_write, write_rows
 from replicse.report.content.records import PLANE, SOURCES
 
 if TYPE_CHECKING:
@@ -491,7 +491,7 @@ def _save(figure: "Figure", records: Records, stem: Path) -> list[Path]:
     written = []
     for kind, metadata in METADATA.items():
         path = stem.with_name(f"{stem.name}.{kind}")
-        with written_aside(path) as temporary:
+        with atomic_write(path) as temporary:
             figure.savefig(temporary, format=kind, metadata=metadata)
         written.append(path)
     path = stem.with_name(f"{stem.name}.csv")

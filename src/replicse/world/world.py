@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from replicse.data.sts import STS_SUBSETS
-from replicse.files import sha256_of, written_aside
+from replicse.files import atomic_write, sha256_of
 from replicse.world import words as lexicon
 from replicse.world.grammar import (
     Event,
@@ -70,7 +70,7 @@ def write_world(root: Path | str, seed: int = 0, sentences: int = FULL) -> dict[
         # One stream per section: a change in one leaves the bytes of the others alone.
         for relative, lines in section(Random(f"{seed}/{section.__name__}"), count).items():
             path = Path(root) / relative
-            with written_aside(path) as temporary:
+            with atomic_write(path) as temporary:
                 temporary.write_bytes(_encoded(relative, lines))
             rows = sum(1 for line in lines if line) - _header_lines(relative)
             record[relative] = {"rows": rows, "sha256": sha256_of(path)}

@@ -106,7 +106,9 @@ def cell_facts(
         "variants": [asdict(found) for found in _explained(plan, cell, result)],
         "claims": _naming(cell, claims),
         "audit": [asdict(finding) for finding in _on(cell, findings)],
-        "runs": {run: plan.runs[run].canonical() for run in plan.trained([cell]) if _as_planned(cell, own)},
+        "runs": {
+            run: plan.runs[run].canonical() for run in plan.trained_runs([cell]) if _as_planned(cell, own)
+        },
         "files": _files(cell, evaluations),
     }
 

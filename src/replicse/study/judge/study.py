@@ -91,7 +91,7 @@ def study_machines(plan: Plan, evaluations: Evaluations) -> Counter[Machine]:
 
     A file that cannot be read is told and left out.
     """
-    readings = [(evaluations.trained, run) for run in plan.runs]
+    readings = [(evaluations.training_record, run) for run in plan.runs]
     for encoder in set(plan.suites) - {"data"}:
         groups = [suites[0] for suites in plan.groups(encoder).values()]
         groups += ["trajectory"] if "trajectory" in plan.suites[encoder] else []

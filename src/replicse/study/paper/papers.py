@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from replicse.checked import Checked, Id, Text, Whole, all_kept, checked_yaml, read_text, read_yaml
+from replicse.checked import Checked, Id, Text, Whole, checked_yaml, gc_paused, read_text, read_yaml
 from replicse.errors import BadInput, nearest
 from replicse.registry.encoders import Precision
 from replicse.study.paper.claims import Claim, load_claims
@@ -117,7 +117,7 @@ def load_paper(folder: Path) -> Paper:
     return paper
 
 
-@all_kept()
+@gc_paused()
 def load_papers(workflow: Path) -> dict[str, Paper]:
     """Return every paper of a workflow by key."""
     files = (workflow / "papers").glob("*/paper.yaml")

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from replicse.checked import Checked, Count, Id, Number, Positive, Text, Told, Whole
+from replicse.checked import Checked, Count, Id, Number, Positive, Text, UserMessage, Whole
 from replicse.errors import nearest
 from replicse.registry.augmentations import Augmentation
 from replicse.registry.encoders import (
@@ -131,10 +131,10 @@ class Vary(Checked):
     def _are_parameters(cls, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         for name, parameters in value.items():
             if name not in TERMS:
-                raise Told(f'no term is named "{name}"{nearest(name, TERMS)}')
+                raise UserMessage(f'no term is named "{name}"{nearest(name, TERMS)}')
             problem = _term_problem(name, parameters)
             if problem:
-                raise Told(f"{name}: {problem}")
+                raise UserMessage(f"{name}: {problem}")
         return value
 
     @field_validator("augment")
@@ -143,11 +143,11 @@ class Vary(Checked):
         known = {key for kind in AUGMENTATIONS.values() for key in kind.model_fields}
         unknown = next((key for key in value if key not in known), None)
         if unknown:
-            raise Told(f'no augmentation has "{unknown}"{nearest(unknown, known)}')
+            raise UserMessage(f'no augmentation has "{unknown}"{nearest(unknown, known)}')
         fitting = [kind for kind in AUGMENTATIONS.values() if set(value) <= set(kind.model_fields)]
         problems = [kind.problem(value, partly=True) for kind in fitting]
         if all(problems):
-            raise Told(problems[0] if problems else f"no one augmentation has {', '.join(value)}")
+            raise UserMessage(problems[0] if problems else f"no one augmentation has {', '.join(value)}")
         return value
 
 
@@ -295,13 +295,13 @@ class EncoderRequest(Checked):
             raise ValueError("one of grid and draw")
         problem = grid_problem(self.grid or {})
         if problem:
-            raise Told(f"grid: {problem}")
+            raise UserMessage(f"grid: {problem}")
         domains = self.draw.domains if self.draw else {}
         problem = grid_problem({path: domain.ends for path, domain in domains.items()})
         if problem:
-            raise Told(f"draw.domains: {problem}")
+            raise UserMessage(f"draw.domains: {problem}")
         if self.postprocess and not isinstance(self.postprocess.fit, str):
-            raise Told('postprocess.fit is a mapping; expected the name of a corpus, or "target"')
+            raise UserMessage('postprocess.fit is a mapping; expected the name of a corpus, or "target"')
         return self
 
 

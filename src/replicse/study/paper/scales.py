@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
-from replicse.checked import Checked, Count, Id, Positive, Text, Told, Whole, read_yaml, shown
+from replicse.checked import Checked, Count, Id, Positive, Text, UserMessage, Whole, read_yaml, shown
 from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import Corpus, DataFile, HubDataset, corpus_of
 from replicse.registry.encoders import Engine, Pooling, Precision, WordVectors
@@ -105,7 +105,7 @@ class Adjust(Checked):
         if len(self.model_fields_set & {"factor", "at_most", "set"}) != 1:
             raise ValueError("exactly one of factor, at_most, set")
         if "set" in self.model_fields_set and (problem := run_value_problem(self.path, self.set)):
-            raise Told(f"set: {problem}")
+            raise UserMessage(f"set: {problem}")
         return self
 
 
@@ -179,10 +179,10 @@ class Scale(Checked):
     def _are_options(cls, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         for name, given in value.items():
             if name not in SUITES:
-                raise Told(f'no suite is named "{name}"{nearest(name, SUITES)}')
+                raise UserMessage(f'no suite is named "{name}"{nearest(name, SUITES)}')
             problem = SUITES[name].options.problem(given)
             if problem:
-                raise Told(f"{name}: {problem}")
+                raise UserMessage(f"{name}: {problem}")
         return value
 
     @field_validator("augmentations")
@@ -190,10 +190,10 @@ class Scale(Checked):
     def _are_parameters(cls, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         for name, given in value.items():
             if name not in AUGMENTATIONS:
-                raise Told(f'no augmentation is named "{name}"{nearest(name, AUGMENTATIONS)}')
+                raise UserMessage(f'no augmentation is named "{name}"{nearest(name, AUGMENTATIONS)}')
             problem = AUGMENTATIONS[name].problem({"name": name, **given}, partly=True)
             if problem:
-                raise Told(f"{name}: {problem}")
+                raise UserMessage(f"{name}: {problem}")
         return value
 
     @field_validator("grids")
@@ -201,7 +201,7 @@ class Scale(Checked):
     def _are_paths(cls, value: dict[str, Any]) -> dict[str, Any]:
         problem = grid_problem(value)
         if problem:
-            raise Told(problem)
+            raise UserMessage(problem)
         return value
 
     @model_validator(mode="after")
@@ -210,7 +210,9 @@ class Scale(Checked):
         own = next((name for name, backbone in self.backbones.items() if backbone.run), None)
         if self.comparable and (self.data.source == "embedded" or own):
             what = f"backbones.{own} is pre-trained by the scale" if own else "data.source is embedded"
-            raise Told(f"comparable: true, but {what}; only the papers' own encoders and data get a verdict")
+            raise UserMessage(
+                f"comparable: true, but {what}; only the papers' own encoders and data get a verdict"
+            )
         return self
 
     @model_validator(mode="after")
@@ -228,7 +230,7 @@ class Scale(Checked):
         files = [*self.data.files, *named_files(mappings([read, self.options]))]
         for name in self.downloads:
             if name not in files:
-                raise Told(f'downloads: no corpus reads the file "{name}"{nearest(name, files)}')
+                raise UserMessage(f'downloads: no corpus reads the file "{name}"{nearest(name, files)}')
         return self
 
     def corpus(self, name: str, where: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
 
-from replicse.checked import Checked, Count, Id, Number, Text, Told, Whole, read_yaml
+from replicse.checked import Checked, Count, Id, Number, Text, UserMessage, Whole, read_yaml
 from replicse.errors import BadInput, nearest
 from replicse.registry.encoders import Pooling
 from replicse.registry.suites import is_metric, known_paths
@@ -41,7 +41,7 @@ class Reducer(Checked):
         if (self.statistic == "argmax") != (self.shows is not None):
             raise ValueError("{argmax: section.key of the run}, or another statistic without one")
         if self.shows is not None and (problem := run_path_problem(self.shows)):
-            raise Told(f'argmax is "{self.shows}"; expected {problem}')
+            raise UserMessage(f'argmax is "{self.shows}"; expected {problem}')
         return self
 
     @property

@@ -152,20 +152,20 @@ class Plan:
         """Return the cells of an item as its paper describes them; none where the study leaves the item out."""
         return [cell for cell in self.cells.get(item, ()) if cell.protocol == AS_DESCRIBED]
 
-    def trained(self, cells: Iterable[Cell]) -> set[str]:
+    def trained_runs(self, cells: Iterable[Cell]) -> set[str]:
         """Return the runs whose checkpoints some cells evaluate."""
         encoders = {encoder for cell in cells for encoder in cell.encoders}
         return {run for encoder in encoders if (run := self.encoders[encoder].source.run)}
 
     def runs_of(self, item: Item) -> set[str]:
         """Return the ids of all runs an item needs, chained ones included."""
-        return self.chain(self.trained(self.cells[item.id]))
+        return self.chain(self.trained_runs(self.cells[item.id]))
 
     def searched(self) -> set[str]:
         """Return the runs that only cells with several jobs per seed ask for: grids and random searches."""
         cells = [cell for each in self.cells.values() for cell in each]
         single = [cell for cell in cells if all(len(group) == 1 for group in cell.jobs)]
-        return self.chain(self.trained(cells)) - self.chain(self.trained(single))
+        return self.chain(self.trained_runs(cells)) - self.chain(self.trained_runs(single))
 
     def downloaded(self) -> list[str]:
         """Return the encoders that are evaluated as others released them."""

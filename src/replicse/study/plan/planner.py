@@ -8,7 +8,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from replicse.checked import all_kept, shown
+from replicse.checked import gc_paused, shown
 from replicse.errors import BadInput, nearest
 from replicse.registry.encoders import can_keep
 from replicse.registry.suites import SUITES
@@ -35,14 +35,14 @@ from replicse.study.plan.specs import EncoderSource, EncoderSpec, RunSpec, Traje
 PARTS = ("init", "corpus", "views", "objective")  # what no run can do without
 
 
-class Chain(NamedTuple):
+class Seeds(NamedTuple):
     """The seeds of one chain of training: of its runs, and of the backbones that the scale pre-trains per seed."""
 
     run: int
     backbone: int
 
 
-FIRST = Chain(0, 0)
+FIRST = Seeds(0, 0)
 
 
 def load_scales(workflow: Path) -> dict[str, Path]:
@@ -55,7 +55,7 @@ def load_plan(values: Mapping[str, Any], workflow: Path, file: str = "config.yam
     return plan_of(checked_config(values, file), load_papers(workflow), workflow, file, only)
 
 
-@all_kept()
+@gc_paused()
 def plan_of(
     config: Config,
     papers: dict[str, Paper],
@@ -426,7 +426,7 @@ class Planner:
             where = self._where(item, row, column if special else None, protocol)
             # A search is run with one seed, as the papers ran theirs.
             seeds = [
-                Chain(seed, request.get("backbone_seed", seed))
+                Seeds(seed, request.get("backbone_seed", seed))
                 for seed in (self.plan.seeds[:1] if search else self.plan.seeds)
             ]
             changes = map(_change, self.plan.scale.searched(request, where))
@@ -461,7 +461,7 @@ class Planner:
         return self.plan.runs[run].seed if run else None
 
     def encoders(
-        self, paper: str, request: Mapping[str, Any], seeds: Sequence[Chain], where: str
+        self, paper: str, request: Mapping[str, Any], seeds: Sequence[Seeds], where: str
     ) -> list[str]:
         """Add the encoder of each seed (a lone one where no seed changes it), with all it stands on; return the ids."""
         scale = self.plan.scale
@@ -506,7 +506,7 @@ class Planner:
         return spec.encoder_id
 
     def _trained(
-        self, paper: str, request: Mapping[str, Any], seeds: Sequence[Chain], where: str
+        self, paper: str, request: Mapping[str, Any], seeds: Sequence[Seeds], where: str
     ) -> list[str]:
         """Return the runs that a recipe describes, with what the request changes in it, one per seed."""
         values = self._values(paper, request, where)
@@ -558,7 +558,7 @@ class Planner:
                 values = entry.run.given()
                 own = seed if (fixed := values.pop("seed", 0)) == "each" else fixed
                 with self._not_from_itself({"backbone": name}, where):
-                    (run,) = self.runs("", values, [Chain(own, own)], where, adjust=False)
+                    (run,) = self.runs("", values, [Seeds(own, own)], where, adjust=False)
                 found |= {
                     "source": {"run": run},
                     "checkpoint": self.plan.kept_checkpoint(self.plan.runs[run]),
@@ -579,7 +579,7 @@ class Planner:
         return source.plain()
 
     def runs(
-        self, paper: str, values: dict[str, Any], seeds: Sequence[Chain], where: str, adjust: bool = True
+        self, paper: str, values: dict[str, Any], seeds: Sequence[Seeds], where: str, adjust: bool = True
     ) -> list[str]:
         """Add the run of some plain values under each seed to the plan, and return their ids.
 
@@ -642,7 +642,7 @@ class Planner:
             " that run"
         )
 
-    def _source(self, values: Mapping[str, Any], seed: Chain, where: str) -> dict[str, Any]:
+    def _source(self, values: Mapping[str, Any], seed: Seeds, where: str) -> dict[str, Any]:
         """Return corpus, views and objective of a source as the scale has them."""
         self._check_columns(values["views"], values["corpus"], where)
         if values["corpus"] not in self._corpora:
@@ -665,7 +665,7 @@ class Planner:
         return {**rule, "data": tasks[task]}
 
     def _init(
-        self, paper: str, init: Mapping[str, Any], seed: Chain, where: str
+        self, paper: str, init: Mapping[str, Any], seed: Seeds, where: str
     ) -> tuple[dict[str, Any], str]:
         """Return where a run starts, and the engine of that encoder; the run of another recipe has the same seed."""
         if "use" in init:
@@ -701,7 +701,7 @@ class Planner:
                     f'{where}: a view reads column "{wrong}" of corpus {corpus}{nearest(wrong, known)}'
                 )
 
-    def _view(self, view: Mapping[str, Any], seed: Chain, where: str) -> dict[str, Any]:
+    def _view(self, view: Mapping[str, Any], seed: Seeds, where: str) -> dict[str, Any]:
         """Return a view with what the scale says of its augmentation; a masked-LM's backbone becomes its folder."""
         if not view.get("augment"):
             return dict(view)
@@ -710,13 +710,13 @@ class Planner:
             augment["encoder"] = self._backbone_folder(augment.pop("backbone"), seed, where)
         return {**view, "augment": augment}
 
-    def _term(self, term: Mapping[str, Any], seed: Chain, where: str) -> dict[str, Any]:
+    def _term(self, term: Mapping[str, Any], seed: Seeds, where: str) -> dict[str, Any]:
         """Return a loss term; the backbone it generates with becomes its folder."""
         if not term.get("generator"):
             return dict(term)
         return {**term, "generator": self._backbone_folder(term["generator"]["backbone"], seed, where)}
 
-    def _backbone_folder(self, name: str, seed: Chain, where: str) -> str:
+    def _backbone_folder(self, name: str, seed: Seeds, where: str) -> str:
         found = self.backbone(name, seed.backbone, where)
         spec = EncoderSpec(
             source=EncoderSource(**found["source"]), checkpoint=found.get("checkpoint", "best")

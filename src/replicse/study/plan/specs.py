@@ -125,8 +125,8 @@ class RunSpec(Checked):
     def _is_complete(self) -> Self:
         for source in self.sources:
             for term in source.objective:
-                if term.lacks():
-                    raise ValueError(f"term {term.term} with {term.lacks()}")
+                if term.missing():
+                    raise ValueError(f"term {term.term} with {term.missing()}")
                 beyond = [view for view in term.named_views() if view >= len(source.views)]
                 if beyond:
                     raise ValueError(

@@ -44,10 +44,10 @@ class AsFarAsDone(Evaluations):
             self.broken[path] = str(error)
             return None
 
-    def trained(self, run: str) -> Any:
+    def training_record(self, run: str) -> Any:
         """Return what a run was trained with; nothing where its record is absent or broken."""
         try:
-            return super().trained(run)
+            return super().training_record(run)
         except BadInput as error:
             self._trained[run] = {}
             self.broken[self.paths.run(run, "provenance.json")] = str(error)

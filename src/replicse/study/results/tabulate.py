@@ -187,7 +187,7 @@ def records_behind(plan: Plan, cell: Cell, evaluations: Evaluations) -> list[Map
         for encoder in set(operand.encoders if operand.metric_path else ()) - {"data"}:
             run = plan.encoders[encoder].source.run
             records.append(evaluations.provenance(encoder, operand.metric_path))
-            records += map(evaluations.trained, plan.chain([run] if run else []))
+            records += map(evaluations.training_record, plan.chain([run] if run else []))
     return records
 
 

@@ -68,7 +68,7 @@ class Evaluations:
         found = self.read(self.paths.evaluation(encoder, file_of(metric_path))) or {}
         return found.get("provenance", {})
 
-    def trained(self, run: str) -> Mapping[str, Any]:
+    def training_record(self, run: str) -> Mapping[str, Any]:
         """Return what a run was trained with; nothing where its record is absent."""
         if run not in self._trained:
             path = self.paths.run(run, "provenance.json")
