@@ -22,8 +22,8 @@ RESULTS = ROOT / "benchmarks" / "results"
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
 from replicse.files import write_json  # noqa: E402
-from replicse.machine import hardware  # noqa: E402
-from replicse.provenance import commit, versions  # noqa: E402
+from replicse.provenance.record import commit, versions  # noqa: E402
+from replicse.runtime.machine import hardware  # noqa: E402
 
 # Taken before anything is measured: what else runs, not the benchmark itself.
 _LOAD = round(os.getloadavg()[0] / (os.cpu_count() or 1), 1)

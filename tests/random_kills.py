@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import small_study
 
-from replicse.forking import JOB
+from replicse.runtime.forking import JOB
 
 # Stage: the verb of its jobs, and how one of their words begins.
 STAGES = {

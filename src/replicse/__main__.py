@@ -3,7 +3,7 @@
 import os
 import sys
 
-from replicse.forking import ADDRESS, delegate
+from replicse.runtime.forking import ADDRESS, delegate
 
 if __name__ == "__main__":
     code = delegate(os.environ[ADDRESS], sys.argv[1:]) if ADDRESS in os.environ else None

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from replicse import __version__
 from replicse.errors import BadInput, Failed, nearest
 from replicse.files import not_written
-from replicse.progress import CLEARED, heartbeat
+from replicse.runtime.progress import CLEARED, heartbeat
 
 # A disk that is full or not to be written.
 NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)

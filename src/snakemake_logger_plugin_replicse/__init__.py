@@ -17,7 +17,7 @@ from rich.text import Text
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from replicse.progress import alive, progress_text, span
+from replicse.runtime.progress import alive, progress_text, span
 
 STAGES = {
     "prepare": ("data", "tokenizer", "backbone", "store", "config", "study"),

@@ -16,7 +16,7 @@ import yaml
 from places import ROOT
 
 from replicse.errors import BadInput
-from replicse.locks import free
+from replicse.runtime.locks import free
 from replicse.study.paper.config import read_config
 from replicse.study.plan.jobs import Jobs
 from replicse.study.plan.planner import load_plan

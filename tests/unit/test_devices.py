@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
-from replicse.devices import SLOTS, see_one_device, take_slot
+from replicse.runtime.devices import SLOTS, see_one_device, take_slot
 
 JOB = (
-    "import os, sys; from replicse.devices import take_slot; print(take_slot(os.environ, 0.05),"
+    "import os, sys; from replicse.runtime.devices import take_slot; print(take_slot(os.environ, 0.05),"
     " os.environ['CUDA_VISIBLE_DEVICES'], flush=True); sys.stdin.read()"
 )
 

@@ -201,7 +201,7 @@ def test_rooms_import_what_the_architecture_says():
     rooms = re.findall(r"^\| `([\w/]+)` \| [^|]* \|([^|]*)\|$", page, re.MULTILINE)
     allowed = {room: {room, *re.findall(r"`([\w/]+)`", cell)} for room, cell in rooms}
     folders = {path.parent.relative_to(package).as_posix() for path in package.glob("*/__init__.py")}
-    assert {*folders, *allowed} == {*allowed, "study", "commands", "forking"}
+    assert {*folders, *allowed} == {*allowed, "study", "commands"}
     torch_free = {room for room in allowed if room.partition("/")[0] in ("study", "registry", "report")}
     wrong = set()
     for room in allowed:

@@ -24,8 +24,7 @@ from replicse.data.corpora import read_corpus
 from replicse.data.download import download
 from replicse.data.hub import download_encoder, materialise
 from replicse.errors import MissingData
-from replicse.study.paper.lock import SIMCSE_DATA
-from replicse.study.paper.scales import Download
+from replicse.registry.corpora import SIMCSE_DATA, Download
 
 datasets = pytest.importorskip("datasets")
 

@@ -13,7 +13,7 @@ from places import ROOT
 
 from replicse.cli import main
 from replicse.files import write_json
-from replicse.progress import heartbeat_of
+from replicse.runtime.progress import heartbeat_of
 from replicse.study.paper.config import read_config
 from replicse.study.plan.jobs import Jobs
 from replicse.study.plan.planner import load_plan

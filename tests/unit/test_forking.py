@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
-from replicse.forking import ADDRESS, delegate
-from replicse.forking.server import PRELOADED, THREADS, start
+from replicse.runtime.forking import ADDRESS, delegate
+from replicse.runtime.forking.server import PRELOADED, THREADS, start
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "pidfd_open"), reason="servers need Linux's process descriptors"
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 MADE_UP = """
 import os, sys, time
 import replicse.cli
-from replicse.forking import server
+from replicse.runtime.forking import server
 
 def main(words):
     if words[0] == "say":
@@ -89,7 +89,7 @@ def test_a_server_whose_parent_was_killed_at_once_goes_away_without_a_word(tmp_p
 def client(address, *words, folder=None, **environment):
     """Start a job's process as a rule does; a plain one would say `plain`."""
     code = (
-        "import os, sys; from replicse.forking import delegate; code = delegate(sys.argv[1], sys.argv[2:]);"
+        "import os, sys; from replicse.runtime.forking import delegate; code = delegate(sys.argv[1], sys.argv[2:]);"
         + ("print('plain' if code is None else ''); sys.exit(code or 0)")
     )
     return subprocess.Popen(
@@ -188,7 +188,7 @@ def test_the_server_of_a_study_stands_in_for_the_command_line(tmp_path):
     environment = {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONPATH": str(ROOT / "src")}
     ask = f"""
 import os, subprocess, sys
-from replicse.forking.server import start
+from replicse.runtime.forking.server import start
 os.environ[{ADDRESS!r}] = start(1)
 words = ["train", "--job", "{{}}", "--data", "d", "--state", "s", "--out", "o"]
 job = [sys.executable, "-X", "importtime", "-m", "replicse", *words]

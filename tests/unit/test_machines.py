@@ -13,10 +13,10 @@ from made_up import made_plan, write_evaluation, write_paper
 from replicse.cli import main
 from replicse.encoder.packed.linear import LIBRARY
 from replicse.files import read_json, write_json
-from replicse.machine import hardware
-from replicse.provenance import computed
+from replicse.provenance.record import computed
 from replicse.report.content.contents import make_report
 from replicse.report.content.tables import grid_of, remarks
+from replicse.runtime.machine import hardware
 from replicse.study.judge.story import cell_story, find_cell
 from replicse.study.results.machines import Machine, distinct, machine_of, mixture, recorded
 from replicse.study.results.tabulate import item_result, table_rows, tidy_rows

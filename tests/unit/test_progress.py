@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from replicse import progress
 from replicse.cli import main
 from replicse.errors import Failed
+from replicse.runtime import progress
 
 
 @pytest.fixture

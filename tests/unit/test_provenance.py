@@ -9,11 +9,12 @@ from typing import get_args
 import pytest
 from places import ROOT
 
-from replicse import provenance as module
-from replicse.machine import hardware, numerics
-from replicse.provenance import PACKAGE, Source, named_in, provenance
+from replicse.provenance import record, source
+from replicse.provenance.record import provenance
+from replicse.provenance.source import PACKAGE, Source, named_in
 from replicse.registry.augmentations import Augmentation, augmentation_of
 from replicse.registry.corpora import corpus_of
+from replicse.runtime.machine import hardware, numerics
 from replicse.study.plan.planner import load_plan
 
 CODE = (
@@ -79,18 +80,18 @@ def test_a_data_file_and_a_name_are_part_of_it_and_other_folders_are_not(tmp_pat
 
 
 def test_data_files_and_names_are_part_of_the_digest_of_the_package(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "PACKAGE", tmp_path)
+    monkeypatch.setattr(source, "PACKAGE", tmp_path)
     found = set()
     for name, text in (("code.py", "x = 1"), ("words.yaml", "a"), ("words.yaml", "b"), ("other.yaml", "b")):
         (tmp_path / name).write_text(text)
         (tmp_path / "__pycache__").mkdir(exist_ok=True)
-        module.package_sha256.cache_clear()
-        found.add(module.package_sha256())
+        source.package_sha256.cache_clear()
+        found.add(source.package_sha256())
     assert len(found) == 4
     (tmp_path / "__pycache__" / "code.pyc").write_bytes(b"compiled")
-    module.package_sha256.cache_clear()
-    assert module.package_sha256() in found
-    module.package_sha256.cache_clear()
+    source.package_sha256.cache_clear()
+    assert source.package_sha256() in found
+    source.package_sha256.cache_clear()
 
 
 def test_the_order_of_names_does_not_matter_and_an_unknown_module_is_refused():
@@ -103,12 +104,12 @@ def test_the_order_of_names_does_not_matter_and_an_unknown_module_is_refused():
 def test_a_cache_spares_parsing_and_a_broken_one_is_made_again(tmp_path, monkeypatch):
     cache = tmp_path / "code.json"
     fresh = Source(cache=cache).digest("replicse.training.loop")
-    module._forms.cache_clear()
+    source._forms.cache_clear()
     with monkeypatch.context() as patch:
-        patch.setattr(module.ast, "parse", lambda content: pytest.fail("parsed again"))
+        patch.setattr(source.ast, "parse", lambda content: pytest.fail("parsed again"))
         assert Source(cache=cache).digest("replicse.training.loop") == fresh
     cache.write_text("{broken")
-    module._forms.cache_clear()
+    source._forms.cache_clear()
     assert Source(cache=cache).digest("replicse.training.loop") == fresh
     assert Source().digest("replicse.training.loop") == fresh
 
@@ -237,37 +238,37 @@ def test_a_store_names_the_reader_of_its_corpus(package, corpus, reader):
 def test_the_record_says_processor_threads_and_build_without_importing_torch(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     monkeypatch.setenv("TORCH_HOME", "/somewhere")
-    record = provenance(seconds=1.5)
-    assert record["seconds"] == 1.5 and record["hardware"] == hardware() and record["numerics"] == numerics()
-    assert record["numerics"]["settings"]["OMP_NUM_THREADS"] == "3"
-    assert "TORCH_HOME" not in record["numerics"]["settings"]
-    assert record["numerics"]["torch_build"]["__version__"] == record["versions"]["torch"]
-    assert {"nltk", "zuko", "safetensors", "huggingface_hub"} <= set(record["versions"])
-    assert 1 <= record["hardware"]["cores_allowed"] <= record["hardware"]["cores"]
-    question = (
-        "import sys; from replicse.provenance import provenance; provenance(); print('torch' in sys.modules)"
+    written = provenance(seconds=1.5)
+    assert (
+        written["seconds"] == 1.5 and written["hardware"] == hardware() and written["numerics"] == numerics()
     )
+    assert written["numerics"]["settings"]["OMP_NUM_THREADS"] == "3"
+    assert "TORCH_HOME" not in written["numerics"]["settings"]
+    assert written["numerics"]["torch_build"]["__version__"] == written["versions"]["torch"]
+    assert {"nltk", "zuko", "safetensors", "huggingface_hub"} <= set(written["versions"])
+    assert 1 <= written["hardware"]["cores_allowed"] <= written["hardware"]["cores"]
+    question = "import sys; from replicse.provenance.record import provenance as p; p(); print('torch' in sys.modules)"
     answer = subprocess.run([sys.executable, "-c", question], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "False"
 
 
 def test_a_checkout_is_dirty_by_what_can_change_a_number_only(tmp_path, monkeypatch):
     """A study that was kept, or a README, does not keep the next study from being kept; a new module does."""
-    for name in ("src/replicse/provenance.py", "workflow/rules/a.smk", "README.md"):
+    for name in ("src/replicse/provenance/record.py", "workflow/rules/a.smk", "README.md"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("a = 1\n")
-    monkeypatch.setattr(module, "__file__", str(tmp_path / "src/replicse/provenance.py"))
-    assert module.commit() == ("", False), "outside git"
+    monkeypatch.setattr(record, "__file__", str(tmp_path / "src/replicse/provenance/record.py"))
+    assert record.commit() == ("", False), "outside git"
     git = ["git", "-C", str(tmp_path), "-c", "user.name=n", "-c", "user.email=e@example.org"]
     for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
         subprocess.run([*git, *words], check=True)
     (tmp_path / "README.md").write_text("b\n")
     (tmp_path / "results").mkdir()
     (tmp_path / "results/new").write_text("c\n")
-    revision, dirty = module.commit()
+    revision, dirty = record.commit()
     assert len(revision) == 40 and not dirty
     for file in ("src/replicse/new.py", "workflow/rules/a.smk"):
         before = (tmp_path / file).read_text() if (tmp_path / file).exists() else None
         (tmp_path / file).write_text("d = 1\n")
-        assert module.commit() == (revision, True)
+        assert record.commit() == (revision, True)
         (tmp_path / file).unlink() if before is None else (tmp_path / file).write_text(before)

@@ -14,10 +14,10 @@ import micro
 import pytest
 import torch
 
-from replicse import locks
 from replicse.cli import main
 from replicse.errors import BadInput, Failed
 from replicse.files import read_json, write_json
+from replicse.runtime import locks
 from replicse.training import state
 from replicse.training.loop import Trainer, train
 
@@ -183,7 +183,7 @@ def test_the_lock_of_an_ended_holder_is_removed(locked, change):
 
 
 def test_a_holder_that_was_killed_holds_nothing_before_its_parent_hears_of_it(locked):
-    noting = "import sys, time; from pathlib import Path; from replicse.locks import note_holder;"
+    noting = "import sys, time; from pathlib import Path; from replicse.runtime.locks import note_holder;"
     noting += "note_holder(Path(sys.argv[1])); time.sleep(60)"
     holder = subprocess.Popen([sys.executable, "-c", noting, str(locked)])
     try:

@@ -13,6 +13,7 @@ import replicse
 from replicse.commands import coloured, room
 from replicse.commands.render import figures_verb, keep_verb, pages, report_verb
 from replicse.errors import BadInput
+from replicse.evaluation.bootstrap import Estimate
 from replicse.files import read_json, write_json, write_rows
 from replicse.report.content.contents import Page, coverage
 from replicse.report.content.tables import Sheet, verdict_counts
@@ -30,7 +31,6 @@ from replicse.report.pages.reproduces import (
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.aggregate import RowAggregate
-from replicse.study.results.bootstrap import Estimate
 from replicse.study.results.tabulate import item_result
 from replicse.study.results.values import Evaluations
 
@@ -552,10 +552,10 @@ def test_a_committed_study_is_kept_with_all_it_is_written_from(tmp_path, monkeyp
         write_json(plan.paths.item(item.id), item_result(plan, item, Evaluations(plan)).plain())
     write_json(plan.paths.data, {"root": "secret", "files": example.STUDY["data"]})
     clean = {"commit": "0123456789abcdef", "dirty": False}
-    monkeypatch.setattr("replicse.provenance.software", lambda: {**clean, "dirty": True})
+    monkeypatch.setattr("replicse.provenance.record.software", lambda: {**clean, "dirty": True})
     with pytest.raises(BadInput, match="the code differs from commit 0123456789ab; commit the changes"):
         run(keep_verb, "mine", "--study", "config.json", *words)
-    monkeypatch.setattr("replicse.provenance.software", lambda: clean)
+    monkeypatch.setattr("replicse.provenance.record.software", lambda: clean)
     trained = plan.paths.run(next(iter(plan.runs)), "provenance.json")
     evaluated = next(file for item in plan.items.values() for file in plan.evaluation_files(item))
     for file, record, changed in (

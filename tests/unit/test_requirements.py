@@ -9,7 +9,7 @@ import tomllib
 import pytest
 from places import ROOT
 
-from replicse.provenance import PACKAGES
+from replicse.provenance.record import PACKAGES
 
 FILES = {name: ROOT / "requirements" / f"{name}.txt" for name in ("run", "bench", "dev")}
 # Import name -> distribution, where they differ.

@@ -17,8 +17,8 @@ from replicse.cli import main
 from replicse.commands import run
 from replicse.errors import BadInput
 from replicse.files import write_json
-from replicse.locks import free, hold
-from replicse.progress import heartbeat_of, span
+from replicse.runtime.locks import free, hold
+from replicse.runtime.progress import heartbeat_of, span
 from replicse.study.paper.config import checked_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.plan.planner import chosen_items

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from replicse import locks, slurm
 from replicse.errors import BadInput
+from replicse.runtime import locks, slurm
 
 NAME = "replicse_9f0c1c52-4a55-4d1f-9f0e-0123456789ab"
 SQUEUE = '#!/bin/sh\necho "$@" >> {home}/asked\n[ -e {home}/away ] && exit 1\ncat {home}/queue\n'

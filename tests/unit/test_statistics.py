@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replicse.study.results import bootstrap
+from replicse.evaluation import bootstrap
+from replicse.study.results import aggregate
 from replicse.study.results import statistics as study
 
 
@@ -200,7 +201,7 @@ def test_below_three_seeds_nothing_has_an_interval_of_its_own():
         found = study.paired_difference(values, [70.0])
         assert (found.low, found.high, found.n, found.resolved) == (None, None, len(values), False)
         assert found.by_seed == tuple(value - 70.0 for value in values)
-        pooled = bootstrap.aggregate_interval([[value] * 4 for value in values])
+        pooled = aggregate.aggregate_interval([[value] * 4 for value in values])
         assert pooled.low == pooled.value == pooled.high
     assert study.prediction_interval([75.0, 76.0], spread=0.84) is not None, (
         "a spread known beforehand is one"
@@ -334,11 +335,11 @@ def test_interquartile_mean_against_scipy(count):
     from scipy.stats import trim_mean
 
     scores = np.random.default_rng(count).normal(size=count)
-    assert bootstrap.interquartile_mean(scores) == pytest.approx(trim_mean(scores, 0.25))
+    assert aggregate.interquartile_mean(scores) == pytest.approx(trim_mean(scores, 0.25))
 
 
 def test_interquartile_mean_ignores_the_outer_quarters():
-    assert bootstrap.interquartile_mean([-1e9, 1.0, 3.0, 1e9]) == 2.0
+    assert aggregate.interquartile_mean([-1e9, 1.0, 3.0, 1e9]) == 2.0
 
 
 def slow_aggregate(scores, samples, seed, joint):
@@ -357,20 +358,20 @@ def slow_aggregate(scores, samples, seed, joint):
 @pytest.mark.parametrize("joint", [False, True])
 def test_aggregate_interval_against_a_slow_stratified_bootstrap(joint):
     scores = np.random.default_rng(2).normal(75, 5, size=(5, 7))
-    estimate = bootstrap.aggregate_interval(scores, samples=60, seed=4, joint=joint)
+    estimate = aggregate.aggregate_interval(scores, samples=60, seed=4, joint=joint)
     assert (estimate.low, estimate.high) == pytest.approx(tuple(slow_aggregate(scores, 60, 4, joint)))
     assert estimate.value == pytest.approx(np.sort(scores.ravel())[8:27].mean())
 
 
 def test_stratification_never_mixes_tasks():
-    estimate = bootstrap.aggregate_interval([[10.0, 50.0, 90.0, 50.0]] * 4)
+    estimate = aggregate.aggregate_interval([[10.0, 50.0, 90.0, 50.0]] * 4)
     assert (estimate.low, estimate.value, estimate.high) == (50.0, 50.0, 50.0)
 
 
 def test_whole_runs_spread_more_where_tasks_move_together():
     generator = np.random.default_rng(5)
     scores = 75 + generator.normal(size=(8, 1)) + 0.1 * generator.normal(size=(8, 7))
-    apart, joint = (bootstrap.aggregate_interval(scores, joint=choice) for choice in (False, True))
+    apart, joint = (aggregate.aggregate_interval(scores, joint=choice) for choice in (False, True))
     assert joint.high - joint.low > 1.5 * (apart.high - apart.low)
 
 
@@ -378,8 +379,8 @@ def test_whole_runs_spread_more_where_tasks_move_together():
 def test_the_order_of_tasks_and_the_units_change_no_aggregate_of_whole_runs(chance, scale):
     scores = np.random.default_rng(6).normal(75, 5, size=(4, 7))
     order = chance.sample(range(7), 7)
-    plain = bootstrap.aggregate_interval(scores, samples=50, joint=True)
-    other = bootstrap.aggregate_interval(scale * scores[:, order], samples=50, joint=True)
+    plain = aggregate.aggregate_interval(scores, samples=50, joint=True)
+    other = aggregate.aggregate_interval(scale * scores[:, order], samples=50, joint=True)
     expected = tuple(scale * bound for bound in (plain.value, plain.low, plain.high))
     assert (other.value, other.low, other.high) == pytest.approx(expected, rel=1e-12)
 
@@ -387,7 +388,7 @@ def test_the_order_of_tasks_and_the_units_change_no_aggregate_of_whole_runs(chan
 @pytest.mark.parametrize("scores", [[1.0, 2.0], [[]], [[1.0, math.nan]]])
 def test_incomplete_scores_have_no_aggregate(scores):
     with pytest.raises(ValueError, match="seeds by tasks"):
-        bootstrap.aggregate_interval(scores)
+        aggregate.aggregate_interval(scores)
 
 
 def test_estimates_can_be_written_as_json():
@@ -395,7 +396,7 @@ def test_estimates_can_be_written_as_json():
     for estimate in (
         bootstrap.spearman_interval(first, gold, samples=5),
         bootstrap.spearman_difference(first, second, gold, samples=5),
-        bootstrap.aggregate_interval([[1.0, 2.0]], samples=5),
+        aggregate.aggregate_interval([[1.0, 2.0]], samples=5),
     ):
         json.dumps(vars(estimate))
 

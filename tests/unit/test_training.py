@@ -18,7 +18,7 @@ from replicse.commands.train import failing_once
 from replicse.encoder.heads import stored_head
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput, Failed, MissingData
-from replicse.locks import HOLDER
+from replicse.runtime.locks import HOLDER
 from replicse.training import loop
 from replicse.training.data import TrainingData
 from replicse.training.guards import Guard

@@ -17,19 +17,20 @@ gc.set_threshold(100_000, 50, 100)
 sys.path.insert(0, str(Path(workflow.basedir) / "src"))
 
 from replicse.data.sets import evaluation_files
-from replicse.devices import SLOTS
+from replicse.runtime.devices import SLOTS
 from replicse.encoder.folders import restore_run
 from replicse.errors import BadInput, Failed
 from replicse.files import read_json, sha256_of
-from replicse.forking import ADDRESS
-from replicse.locks import note_holder
-from replicse.provenance import Source, contents_digest, named_in
+from replicse.runtime.forking import ADDRESS
+from replicse.runtime.locks import note_holder
+from replicse.provenance.source import Source, contents_digest, named_in
 from replicse.registry.augmentations import augmentation_of
 from replicse.registry.corpora import corpus_of
 from replicse.registry.suites import SUITES
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.layers import mappings, named_files
-from replicse.study.paper.lock import SIMCSE_DATA, load_lock
+from replicse.registry.corpora import SIMCSE_DATA
+from replicse.study.paper.lock import load_lock
 from replicse.study.plan.planner import load_plan
 
 
@@ -192,7 +193,7 @@ def refuse_folder():
 
 
 def share_gpus():
-    """Say how many jobs share the GPUs of this machine: each takes a slot of one of them (replicse.devices).
+    """Say how many jobs share the GPUs of this machine: each takes a slot of one of them (replicse.runtime.devices).
 
     Only when the study starts is it known whether jobs run here; a scheduler gives each of its jobs GPUs of its own.
     """
@@ -208,7 +209,7 @@ def serve_jobs():
         and workflow.local_exec
         and hasattr(os, "pidfd_open")
     ):
-        from replicse.forking.server import start
+        from replicse.runtime.forking.server import start
 
         os.environ[ADDRESS] = start(JOB_THREADS)
 

@@ -52,9 +52,9 @@ def measured_here(plan: Plan, arguments: Namespace, say: Callable[[str], None]) 
     """Return what this machine does of the largest shapes of a plan; each is told as it is measured."""
     import torch
 
-    from replicse.devices import device_for
-    from replicse.machine import hardware
-    from replicse.provenance import commit, computed
+    from replicse.provenance.record import commit, computed
+    from replicse.runtime.devices import device_for
+    from replicse.runtime.machine import hardware
     from replicse.training.benchmark import Bench, attempt
 
     torch.set_num_threads(arguments.threads or (4 if plan.scale.comparable else 1))

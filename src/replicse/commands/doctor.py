@@ -20,9 +20,7 @@ from replicse.commands import Action
 from replicse.commands.study import add_study_arguments, chosen_plan, hours_facts, interval_text
 from replicse.data.sts import senteval_root
 from replicse.errors import BadInput
-from replicse.registry.corpora import HubPart
-from replicse.study.paper.lock import SIMCSE_DATA
-from replicse.study.paper.scales import Download
+from replicse.registry.corpora import SIMCSE_DATA, Download, HubPart
 from replicse.study.plan.plan import Plan
 
 OLDEST = (3, 11, 4)

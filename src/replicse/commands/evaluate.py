@@ -93,7 +93,7 @@ def written(arguments: Namespace, result: Mapping[str, Any], vectors: Any, start
     """Write a result with its provenance; word vectors say no device: they need the CPU beside any."""
     import torch
 
-    from replicse.provenance import computed, provenance
+    from replicse.provenance.record import computed, provenance
 
     device = getattr(vectors, "device", None)
     facts = provenance(
@@ -230,7 +230,7 @@ def count_verb(parser: ArgumentParser) -> Action:
     def action(arguments: Namespace) -> None:
         from replicse.commands.prepare import data_folder
         from replicse.evaluation.counts import count
-        from replicse.provenance import provenance
+        from replicse.provenance.record import provenance
 
         found = count(data_folder(arguments.data), arguments.read, arguments.corpora)
         write_json(arguments.out, {**found, "provenance": provenance()})

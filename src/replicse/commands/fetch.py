@@ -15,7 +15,8 @@ from replicse.commands.study import add_items_argument, add_study_arguments, cho
 from replicse.data.download import download
 from replicse.data.hub import cached_artefacts, cached_encoder
 from replicse.errors import BadInput, Failed, MissingData
-from replicse.study.paper.lock import LOCK, SIMCSE_DATA, load_lock
+from replicse.registry.corpora import SIMCSE_DATA
+from replicse.study.paper.lock import LOCK, load_lock
 from replicse.study.plan.needs import Need, amounts, amounts_text, needs, size_text
 from replicse.study.plan.plan import Plan
 

@@ -9,7 +9,8 @@ from replicse.checked import shown
 from replicse.commands import Action, json_mapping
 from replicse.errors import BadInput, MissingData
 from replicse.files import atomic_write, below, copy_file, read_json, sha256_of, write_json
-from replicse.study.paper.lock import LOCK, SIMCSE_DATA
+from replicse.registry.corpora import SIMCSE_DATA
+from replicse.study.paper.lock import LOCK
 
 log = logging.getLogger(__name__)
 WHAT = "a file below the data root"

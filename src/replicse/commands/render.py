@@ -221,7 +221,7 @@ def pages(
 
 def study_facts(study: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the study record with what only the machine that reports knows: commit, versions, hardware, data."""
-    from replicse.provenance import provenance
+    from replicse.provenance.record import provenance
 
     generated = datetime.now(UTC).isoformat(timespec="seconds")
     files = data.get("files") if isinstance(data, Mapping) else None

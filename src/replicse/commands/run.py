@@ -14,7 +14,7 @@ from typing import Any
 from replicse.commands import Action
 from replicse.commands.study import CONFIG, add_study_arguments, chosen_config, config_layers
 from replicse.errors import BadInput, nearest
-from replicse.locks import free, hold
+from replicse.runtime.locks import free, hold
 from replicse.study.paper.config import by_paper, checked_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.tables import Item

@@ -11,7 +11,7 @@ from replicse.commands import Action, coloured, room
 from replicse.commands.shown import Shown, shown_study
 from replicse.commands.study import UNCUT, add_study_arguments, chosen_config, shortened
 from replicse.errors import BadInput, nearest
-from replicse.progress import progress_text
+from replicse.runtime.progress import progress_text
 from replicse.study.judge.study import read_results, results_of, study_machines
 from replicse.study.paper.config import by_paper, checked_config
 from replicse.study.paper.papers import load_papers

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from replicse.commands import Action, json_mapping
 from replicse.errors import BadInput, Failed, MissingData
 from replicse.files import read_json, write_json
-from replicse.locks import HOLDER
+from replicse.runtime.locks import HOLDER
 
 if TYPE_CHECKING:
     from replicse.training.processes import Processes
@@ -102,8 +102,8 @@ def _train(arguments: Namespace, processes: "Processes") -> None:
     import torch
 
     from replicse.commands.prepare import data_folder
-    from replicse.devices import device_for
-    from replicse.provenance import computed, provenance
+    from replicse.provenance.record import computed, provenance
+    from replicse.runtime.devices import device_for
     from replicse.training.loop import TrainJob, train
     from replicse.training.parts import Parts
 

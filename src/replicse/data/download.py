@@ -13,7 +13,7 @@ from huggingface_hub.utils import tqdm
 from replicse.data.hub import retried
 from replicse.errors import MissingData
 from replicse.files import atomic_write, sha256_of
-from replicse.study.paper.scales import Download
+from replicse.registry.corpora import Download
 
 PIECE = 1 << 20
 PATIENCE = 60.0  # seconds without a byte

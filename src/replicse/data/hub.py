@@ -19,7 +19,7 @@ from replicse.data.sts import read_lines
 from replicse.data.tokenizer import TokenizerSettings, tokenizer_from_merges, tokenizer_from_vocabulary
 from replicse.errors import BadInput, MissingData, nearest
 from replicse.files import atomic_write, copy_file, read_json, sha256_of, write_json
-from replicse.study.paper.lock import SIMCSE_DATA
+from replicse.registry.corpora import SIMCSE_DATA
 
 RECORD = "hub.json"
 WAITS = (5.0, 20.0)  # seconds between tries, on top of the retries of huggingface_hub itself

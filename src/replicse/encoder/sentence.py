@@ -11,7 +11,6 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from replicse.data.tokenizer import TokenizerSettings, load_tokenizer, tokenizer_from_vocabulary
-from replicse.devices import device_for
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead, random_head, stored_head
@@ -21,6 +20,7 @@ from replicse.encoder.stored import LARGEST_CONFIG, read_config
 from replicse.errors import BadInput, MissingData
 from replicse.files import below, read_json
 from replicse.registry.encoders import Engine
+from replicse.runtime.devices import device_for
 
 # Padded tokens of one batch: a CPU wants its working set in the cache, a GPU wants to be full.
 BATCH_TOKENS = {"cpu": 2048, "cuda": 65536}

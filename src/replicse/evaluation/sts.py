@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from replicse.data.sts import STS_SPLITS, StsSubset, load_sts
+from replicse.evaluation.bootstrap import spearman_interval
 from replicse.evaluation.correlation import cosines, spearman
 from replicse.evaluation.suites import Vectors, average, focused
 from replicse.registry.suites import AGGREGATIONS, AVERAGES, STS_DEV_TASKS, STS_TASKS
-from replicse.study.results.bootstrap import spearman_interval
 
 TASKS = {"test": STS_TASKS, "dev": STS_DEV_TASKS}
 

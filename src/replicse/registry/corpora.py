@@ -10,6 +10,7 @@ from replicse.checked import Checked, Count, Id, Rate, Text, UserMessage, Whole
 from replicse.errors import nearest
 
 StsName = Literal["STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R"]
+SIMCSE_DATA = "princeton-nlp/datasets-for-simcse"  # where the data source `hub` has its files from
 STS_TASKS: tuple[str, ...] = StsName.__args__
 STS_DEV_TASKS = ("STS-B", "SICK-R")  # the others have a test split only
 NliLabel = Literal["entailment", "neutral", "contradiction"]
@@ -312,3 +313,18 @@ class _CorpusEntry(Checked):
 def corpus_of(values: Corpus | Mapping[str, Any]) -> Corpus:
     """Return the corpus that plain data describes; BadInput says what is wrong with it."""
     return _CorpusEntry.of({"corpus": values}, "data").corpus
+
+
+class Download(Checked):
+    """Where a file below the data root comes from: an address, its licence, and what must lie there.
+
+    `bytes` and `sha256` are those of what lies at the address, `member` the file wanted of a zip archive. `by_hand`
+    says why a program cannot fetch it.
+    """
+
+    address: Text
+    licence: Text
+    bytes: Count | None = None
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$", strict=True)] | None = None
+    member: Text | None = None
+    by_hand: Text | None = None

@@ -12,10 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from replicse import progress
 from replicse.checked import Checked, Text
 from replicse.data.store import open_store
-from replicse.devices import device_for
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.folders import check_folder, record_folder
 from replicse.encoder.sentence import SentenceEncoder
@@ -23,6 +21,8 @@ from replicse.encoder.task_heads import save_task_heads
 from replicse.errors import BadInput, Failed
 from replicse.files import write_json
 from replicse.objective import Objective, Step
+from replicse.runtime import progress
+from replicse.runtime.devices import device_for
 from replicse.study.plan.specs import RunSpec
 from replicse.training.data import TrainingData, in_turn
 from replicse.training.guards import Guard

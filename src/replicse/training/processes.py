@@ -18,9 +18,9 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from replicse.devices import see_one_device
 from replicse.errors import Failed
-from replicse.forking import ADDRESS
+from replicse.runtime.devices import see_one_device
+from replicse.runtime.forking import ADDRESS
 
 # The environment variable that tells a process where the first one of its run listens.
 STORE = "REPLICSE_STORE"

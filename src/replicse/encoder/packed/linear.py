@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import FunctionCtx, once_differentiable
 
-from replicse.machine import processor_facts
+from replicse.runtime.machine import processor_facts
 
 _ONEDNN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 _AMD = processor_facts().get("vendor_id") == "AuthenticAMD"

@@ -10,7 +10,6 @@ from pydantic import AfterValidator, Field
 from replicse.checked import Checked, Text, read_yaml
 
 LOCK = "hub.lock.yaml"
-SIMCSE_DATA = "princeton-nlp/datasets-for-simcse"  # where the data source `hub` has its files from
 
 
 def _full(commit: str) -> str:

@@ -10,7 +10,7 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from replicse.checked import Checked, Count, Id, Positive, Text, UserMessage, Whole, read_yaml, shown
 from replicse.errors import BadInput, nearest
-from replicse.registry.corpora import Corpus, DataFile, HubDataset, corpus_of
+from replicse.registry.corpora import Corpus, DataFile, Download, HubDataset, corpus_of
 from replicse.registry.encoders import Engine, Pooling, Precision, WordVectors
 from replicse.registry.suites import SUITES
 from replicse.study.paper.layers import mappings, merged, named_files
@@ -114,21 +114,6 @@ class DataSource(Checked):
 
     source: Literal["embedded", "local", "hub"]
     files: tuple[DataFile, ...] = ()
-
-
-class Download(Checked):
-    """Where a file below the data root comes from: an address, its licence, and what must lie there.
-
-    `bytes` and `sha256` are those of what lies at the address, `member` the file wanted of a zip archive. `by_hand`
-    says why a program cannot fetch it.
-    """
-
-    address: Text
-    licence: Text
-    bytes: Count | None = None
-    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$", strict=True)] | None = None
-    member: Text | None = None
-    by_hand: Text | None = None
 
 
 class Cost(Checked):

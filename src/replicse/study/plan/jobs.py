@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from replicse.printable import visible
-from replicse.progress import alive
+from replicse.runtime.progress import alive
 from replicse.study.plan.plan import Plan
 
 TAIL, LONGEST = 4, 400

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 from replicse.checked import gc_paused, shown
 from replicse.errors import BadInput, nearest
+from replicse.registry.corpora import SIMCSE_DATA
 from replicse.registry.encoders import can_keep
 from replicse.registry.suites import SUITES
 from replicse.study.paper.config import Config, checked_config
 from replicse.study.paper.layers import layered, merged
-from replicse.study.paper.lock import SIMCSE_DATA, Lock, load_lock
+from replicse.study.paper.lock import Lock, load_lock
 from replicse.study.paper.papers import Paper, load_papers, recipe_of
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import (

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from replicse.study.results.bootstrap import Estimate, aggregate_interval, interquartile_mean
+from replicse.evaluation.bootstrap import Estimate
+from replicse.registry.levels import FEWEST_SEEDS, LEVEL
 from replicse.study.results.shape import is_score, seed_values
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult
 
@@ -75,3 +76,38 @@ def _scores(table: Sequence[Sequence[float | None]]) -> np.ndarray | None:
     if sizes == {0} or len(sizes) != 1 or any(value is None for values in table for value in values):
         return None
     return np.array(table, dtype=np.float64).T
+
+
+def interquartile_mean(scores: np.ndarray) -> np.ndarray:
+    """Return the mean of the middle half along the last axis: a quarter, rounded down, is cut per end."""
+    count = np.shape(scores)[-1]
+    cut = count // 4
+    return np.sort(scores, axis=-1)[..., cut : count - cut].mean(axis=-1)
+
+
+def aggregate_interval(
+    scores: Sequence[Sequence[float]] | np.ndarray,
+    *,
+    samples: int = 2000,
+    level: float = LEVEL,
+    seed: int = 0,
+    joint: bool = False,
+) -> Estimate:
+    """Return the interquartile mean of (seeds, tasks) with a bootstrap interval stratified by task.
+
+    After Agarwal et al. 2021: the seeds of each task are redrawn on their own. That suits tasks trained
+    apart; where one run is measured on every task its scores move together: `joint` redraws whole runs.
+    Below three seeds there is nothing to redraw: both bounds are the value.
+    """
+    table = np.asarray(scores, dtype=np.float64)
+    if table.ndim != 2 or table.size == 0 or not np.isfinite(table).all():
+        raise ValueError(f"scores of shape {table.shape}; expected finite numbers, seeds by tasks")
+    seeds, tasks = table.shape
+    value = float(interquartile_mean(table.ravel()))
+    if seeds < FEWEST_SEEDS:
+        return Estimate(value, value, value)
+    generator = np.random.default_rng(seed)
+    drawn = generator.integers(seeds, size=(samples, seeds, 1 if joint else tasks))
+    resampled = table[drawn, np.arange(tasks)].reshape(samples, -1)
+    low, high = np.quantile(interquartile_mean(resampled), [(1 - level) / 2, (1 + level) / 2])
+    return Estimate(value, float(low), float(high))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from replicse.study.results.bootstrap import Estimate, spearman_difference
+from replicse.evaluation.bootstrap import Estimate, spearman_difference
 
 KIND = np.dtype("<f4")
 

@@ -7,7 +7,7 @@ from functools import cache
 from statistics import NormalDist
 from typing import Any
 
-from replicse.study.results.levels import FEWEST_SEEDS, LEVEL
+from replicse.registry.levels import FEWEST_SEEDS, LEVEL
 
 # A published spread is refuted by a variance that it would give once in a hundred times.
 REFUTING = 0.99

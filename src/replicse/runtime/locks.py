@@ -16,8 +16,8 @@ from typing import IO
 
 from replicse.errors import BadInput
 from replicse.files import write_json
-from replicse.forking import JOB, SERVER
-from replicse.slurm import end_jobs_left
+from replicse.runtime.forking import JOB, SERVER
+from replicse.runtime.slurm import end_jobs_left
 
 LOCKS, HOLDER = Path(".snakemake", "locks"), Path(".snakemake", "replicse-holder.json")
 STUDY = Path(".snakemake", "replicse-study.lock")

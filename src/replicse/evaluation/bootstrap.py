@@ -1,4 +1,4 @@
-"""Bootstrap intervals: rank correlations over pairs, differences of them, aggregates over tasks and seeds."""
+"""Bootstrap intervals over pairs: of rank correlations, and of differences of them."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from replicse.study.results.levels import FEWEST_SEEDS, LEVEL
+from replicse.registry.levels import LEVEL
 
 CELLS_AT_ONCE = 1 << 20
 
@@ -120,41 +120,3 @@ def _resamples(rows: int, samples: int, seed: int) -> Iterator[np.ndarray]:
         size = min(block, samples - start)
         drawn = generator.integers(rows, size=(size, rows)) + rows * np.arange(size)[:, None]
         yield np.bincount(drawn.ravel(), minlength=size * rows).reshape(size, rows).astype(np.float64)
-
-
-# Aggregates over tasks and seeds
-
-
-def interquartile_mean(scores: np.ndarray) -> np.ndarray:
-    """Return the mean of the middle half along the last axis: a quarter, rounded down, is cut per end."""
-    count = np.shape(scores)[-1]
-    cut = count // 4
-    return np.sort(scores, axis=-1)[..., cut : count - cut].mean(axis=-1)
-
-
-def aggregate_interval(
-    scores: Sequence[Sequence[float]] | np.ndarray,
-    *,
-    samples: int = 2000,
-    level: float = LEVEL,
-    seed: int = 0,
-    joint: bool = False,
-) -> Estimate:
-    """Return the interquartile mean of (seeds, tasks) with a bootstrap interval stratified by task.
-
-    After Agarwal et al. 2021: the seeds of each task are redrawn on their own. That suits tasks trained
-    apart; where one run is measured on every task its scores move together: `joint` redraws whole runs.
-    Below three seeds there is nothing to redraw: both bounds are the value.
-    """
-    table = np.asarray(scores, dtype=np.float64)
-    if table.ndim != 2 or table.size == 0 or not np.isfinite(table).all():
-        raise ValueError(f"scores of shape {table.shape}; expected finite numbers, seeds by tasks")
-    seeds, tasks = table.shape
-    value = float(interquartile_mean(table.ravel()))
-    if seeds < FEWEST_SEEDS:
-        return Estimate(value, value, value)
-    generator = np.random.default_rng(seed)
-    drawn = generator.integers(seeds, size=(samples, seeds, 1 if joint else tasks))
-    resampled = table[drawn, np.arange(tasks)].reshape(samples, -1)
-    low, high = np.quantile(interquartile_mean(resampled), [(1 - level) / 2, (1 + level) / 2])
-    return Estimate(value, float(low), float(high))

@@ -20,7 +20,7 @@ ANSWER = 60.0
 def jobs_left(folder: Path) -> list[str]:
     """Return the numbers of this user's jobs that studies submitted from a folder; none where none ever was submitted.
 
-    They are left ones only where no study runs there, which the caller knows (replicse.locks). Raises
+    They are left ones only where no study runs there, which the caller knows (replicse.runtime.locks). Raises
     OSError or subprocess.SubprocessError where Slurm does not answer.
     """
     if not (folder / LOGS).is_dir():

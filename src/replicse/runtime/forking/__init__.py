@@ -20,7 +20,7 @@ ADDRESS = "REPLICSE_SERVER"
 LENGTH = struct.Struct("!Q")
 TAKEN, DECLINED = b"t", b"d"
 # What the kernel calls a job of a server; a server without jobs is no work in a folder.
-JOB, SERVER = "replicse-job", "replicse.forking.server"
+JOB, SERVER = "replicse-job", "replicse.runtime.forking.server"
 
 
 def identity() -> list[str]:

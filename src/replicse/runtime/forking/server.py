@@ -19,9 +19,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from replicse.forking import DECLINED, JOB, LENGTH, TAKEN, identity
-from replicse.machine import SETTINGS
-from replicse.provenance import software
+from replicse.provenance.record import software
+from replicse.runtime.forking import DECLINED, JOB, LENGTH, TAKEN, identity
+from replicse.runtime.machine import SETTINGS
 
 log = logging.getLogger(__name__)
 
