@@ -1,6 +1,6 @@
 # Two commands do everything on a machine that has Python >= 3.11.4 and make:
 #   make study   set up .venv, run the study of config.yaml, say where the report is
-#   make test    set up .venv with the packages of development too, run the tests (test-cluster, test-faults: the long ones)
+#   make test    set up .venv with the packages of development too, run the tests (fuzz, test-cluster, test-faults: the long ones)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,13 +9,17 @@ DEV := $(VENV)/installed-dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CORES ?= all
 
-.PHONY: study test rehearsal test-cluster test-faults lint docs axe environment clean
+.PHONY: study test fuzz rehearsal test-cluster test-faults lint docs axe environment clean
 
 study: $(RUN)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m replicse run --cores $(CORES) $(ARGS)
 
 test: $(DEV)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile --ignore tests/e2e/test_rehearsal.py $(ARGS)
+
+# Every planted mistake, and broken bytes in every kind of file: three minutes.
+fuzz: $(DEV)
+	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal tests/fuzz $(ARGS)
 
 # The paper scale at a tiny size, against a hub on this machine: two minutes.
 rehearsal: $(DEV)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from places import CHECKOUT, ROOT, linked
 
-# Minutes each: `make test-cluster`, `make test-faults`.
-LONG = {"cluster", "faults"}
+# Minutes each: `make test-cluster`, `make test-faults`, `make fuzz`.
+LONG = {"cluster", "faults", "fuzz"}
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
