@@ -110,12 +110,13 @@ FIELDS = ("item", "row", "column", "metric", "value", "source", "note", "statist
 def write_paper(workflow, key, tables, reported=(), recipes=None, protocols=None):
     """Write a paper: its tables by name and its printed numbers, as mappings of the fields of reported.csv.
 
-    The shipped scales stand beside it; a table is titled, and a row named, where it says nothing.
+    The shipped scales, and sizes of data sets, stand beside it; a table is titled, a row named, where it says nothing.
     """
     folder = Path(workflow) / "papers" / key
     (folder / "tables").mkdir(parents=True)
     if not (Path(workflow) / "scales").exists():
-        (Path(workflow) / "scales").symlink_to(ROOT / "workflow" / "scales")
+        for name in ("scales", "datasets.yaml"):
+            (Path(workflow) / name).symlink_to(ROOT / "workflow" / name)
     about = {"title": key, "authors": "Nobody", "year": 2026, "venue": "a test", "url": "https://example.org"}
     _write_yaml(folder / "paper.yaml", about)
     _write_yaml(folder / "recipes.yaml", {"plain": RECIPE} if recipes is None else recipes)

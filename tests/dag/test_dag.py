@@ -151,7 +151,7 @@ def test_what_judges_runs_again_when_a_text_that_it_reads_changes(checkout):
 
 
 def test_the_jobs_that_explain_a_failure_are_those_of_the_rules(checkout):
-    """What failed is told by a job's log and its outputs: both are named in the rules and in study/plan/jobs.py."""
+    """What failed is told by a job's log and its outputs: both are named in study/plan/graph.py alone."""
     done = snakemake(checkout, "-n", "--configfile", str(ROOT / "tests/e2e/reduced.yaml"))
     rules = re.findall(r"    output: (.*)\n    log: (\S+)", done.stdout)
     ruled = {file: log for outputs, log in rules for file in outputs.split(", ")}

@@ -6,6 +6,7 @@ from made_up import write_evaluation, write_workflow
 
 from replicse.errors import BadInput
 from replicse.registry.suites import file_of
+from replicse.study.plan.graph import graph_of
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.tabulate import item_result
 from replicse.study.results.values import Evaluations
@@ -80,7 +81,7 @@ def test_a_table_on_an_electra_encoder(result):
     (source,) = plan.backbones.values()
     assert source == {"folder": "electra-tiny"}
     for run in plan.runs:
-        assert f"{plan.init_folder(plan.runs[run])}/model.safetensors" in plan.train_needs(run)
+        assert f"{plan.init_folder(plan.runs[run])}/model.safetensors" in graph_of(plan)["train", run].needs
 
 
 SCORE = dict.fromkeys(("sts-dev/STS-B/all", "sts/avg", "transfer/MR/accuracy", "transfer/CR/accuracy"), 81.25)

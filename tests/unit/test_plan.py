@@ -17,6 +17,7 @@ from replicse.study.paper.config import checked_config, read_config
 from replicse.study.paper.papers import load_paper
 from replicse.study.paper.scales import Adjust, load_scale
 from replicse.study.plan import specs
+from replicse.study.plan.graph import graph_of
 from replicse.study.plan.notes import notes
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.tabulate import FIELDS, borrowed_spread, item_result, table_rows
@@ -262,7 +263,7 @@ def test_columns_are_tokenised_once_for_all_runs_that_share_them():
 def test_a_job_names_only_relative_files():
     plan = plan_of()
     for run in plan.runs:
-        job = plan.train_job(run)
+        job = graph_of(plan)["train", run].payload
         assert not any(path.startswith("/") for path in [job["init"], job["tokenizer"], *job["stores"]])
 
 
@@ -273,7 +274,9 @@ def test_the_plan_is_the_same_each_time():
             for cells in plan.cells.values()
             for cell in cells
         ]
-        return json.dumps([jobs, [plan.train_job(run) for run in plan.runs], plan.stores, plan.record])
+        return json.dumps(
+            [jobs, [graph_of(plan)["train", run].payload for run in plan.runs], plan.stores, plan.record]
+        )
 
     first, second = (written(plan_of(adjudicate="all")) for _ in "ab")
     assert first == second
@@ -489,9 +492,12 @@ def test_a_chain_waits_for_the_checkpoint_that_it_starts_from(tmp_path):
     plan = chain_plan(tmp_path, "second", seeds=[0])
     (run,) = runs_behind(plan, "second")
     folder = f"results/paper/runs/{run.init.run}/best"
-    assert plan.train_job(run.run_id)["init"] == folder
-    assert f"{folder}/model.safetensors" in plan.train_needs(run.run_id)
-    assert plan.train_job(run.run_id)["tokenizer"] == plan.train_job(run.init.run)["tokenizer"]
+    assert graph_of(plan)["train", run.run_id].payload["init"] == folder
+    assert f"{folder}/model.safetensors" in graph_of(plan)["train", run.run_id].needs
+    assert (
+        graph_of(plan)["train", run.run_id].payload["tokenizer"]
+        == graph_of(plan)["train", run.init.run].payload["tokenizer"]
+    )
 
 
 def test_prefixes_of_chains_are_planned_once(tmp_path):
@@ -509,7 +515,7 @@ def test_what_is_kept_along_a_chain_is_part_of_the_run(tmp_path):
     plan = chain_plan(tmp_path, "third", seeds=[0])
     (run,) = runs_behind(plan, "third")
     assert (run.init.keep_head, run.init.checkpoint) == (True, "last")
-    assert plan.train_job(run.run_id)["run"]["init"] == {
+    assert graph_of(plan)["train", run.run_id].payload["run"]["init"] == {
         "run": run.init.run,
         "keep_head": True,
         "checkpoint": "last",
@@ -669,7 +675,7 @@ def test_the_precision_of_a_scale_is_part_of_the_names_of_its_runs(tmp_path):
         plan = made_plan(tmp_path, seeds=[0])
         (run,) = runs_behind(plan, "a")
         assert run.precision == precision
-        assert plan.train_job(run.run_id)["run"].get("precision", "fp32") == precision
+        assert graph_of(plan)["train", run.run_id].payload["run"].get("precision", "fp32") == precision
         names[precision] = run.run_id
     assert len(set(names.values())) == 3
 

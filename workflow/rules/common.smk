@@ -23,14 +23,9 @@ from replicse.errors import BadInput, Failed
 from replicse.files import read_json, sha256_of
 from replicse.runtime.forking import ADDRESS
 from replicse.runtime.locks import note_holder
-from replicse.provenance.source import Source, contents_digest, named_in
-from replicse.registry.augmentations import augmentation_of
-from replicse.registry.corpora import corpus_of
-from replicse.registry.suites import SUITES
-from replicse.study.paper.datasets import load_datasets
+from replicse.provenance.source import Source, contents_digest
 from replicse.study.paper.layers import mappings, named_files
-from replicse.registry.corpora import SIMCSE_DATA
-from replicse.study.paper.lock import load_lock
+from replicse.study.plan.graph import graph_of, log_of, outputs_of
 from replicse.study.plan.planner import load_plan
 
 
@@ -62,6 +57,7 @@ except BadInput as error:
     raise WorkflowError(str(error)) from None
 
 PATHS = PLAN.paths
+GRAPH = graph_of(PLAN)
 SCALE = PLAN.scale.name
 RESULTS = PATHS.results
 # A tiny or compact encoder gains nothing from more threads; many runs side by side do.
@@ -97,78 +93,55 @@ def code(*names):
     return code_of(frozenset(names))
 
 
-def once(function):
-    """Return a function of wildcards that is worked out once for each, however often Snakemake asks."""
-    known = {}
+def of_job(stage, read):
+    """Return a function of wildcards: what is read of their job in the graph, worked out once for each."""
 
-    def answer(wildcards):
-        key = tuple(wildcards)
-        if key not in known:
-            known[key] = function(wildcards)
-        return known[key]
+    @cache
+    def read_once(parts):
+        return read(GRAPH[(stage, *parts)])
 
-    return answer
+    def function(wildcards):
+        return read_once(tuple(wildcards))
 
-
-def data_code():
-    """Return the digest of the code that makes the data root ready."""
-    own = {"embedded": ["replicse.world.world"], "hub": ["replicse.data.hub"]}
-    return code("replicse.data.sets", *own.get(PLAN.source, []))
+    function.__signature__ = inspect.signature(function)
+    return function
 
 
-@once
-def tokenizer_code(wildcards):
-    """Return the digest of the code that makes a tokenizer, and that reads the corpus that it is trained on."""
-    corpus = PLAN.tokenizers[wildcards.name].get("corpus")
-    names = named_in(corpus_of(corpus)) if corpus else ()
-    return code("replicse.data.corpora", "replicse.data.tokenizer", *names)
+def needs(stage):
+    """Return the function that gives what a job of a stage reads beside the data record."""
+    return of_job(stage, lambda job: list(job.needs[1:]))
 
 
-@once
-def store_code(wildcards):
-    """Return the digest of the code that reads a store's corpus, augments and tokenises it."""
-    spec = PLAN.stores[wildcards.store]
-    names = named_in(corpus_of(spec["corpus"]))
-    if "augment" in spec["view"]:
-        names |= named_in(augmentation_of(spec["view"]["augment"]))
-    return code("replicse.data.corpora", "replicse.data.store", *names)
+def code_for(stage):
+    """Return the function that gives the digest of the code that a job of a stage depends on."""
+    return of_job(stage, lambda job: code_of(job.code))
 
 
-@once
-def train_code(wildcards):
-    """Return the digest of the code of a run: training, and the terms, augmentations and heads that its spec names."""
-    return code("replicse.training.loop", *named_in(PLAN.runs[wildcards.run]))
+def payload(stage):
+    """Return the function that gives what a job of a stage is told, as JSON."""
+    return of_job(stage, lambda job: compact_json(job.payload))
 
 
-def suites_code(suites, *names):
-    """Return the digest of the code of some suites, and of what reads the encoder that they evaluate."""
-    names = {"replicse.evaluation.suites", *names}
-    for suite in suites:
-        options = SUITES[suite].options.of(PLAN.scale.options.get(suite, {}), suite)
-        names |= {f"replicse.registry.suites:SUITES[{suite}]", *named_in(options)}
-    return code(*names)
+def options(stage):
+    """Return the function that gives what a job of a stage is told, as the options of its verb."""
+    return of_job(stage, lambda job: words_of(job.payload))
 
 
-@once
-def evaluation_code(wildcards):
-    """Return the digest of the code that evaluates an encoder on a group of suites."""
-    encoder = PLAN.encoders[wildcards.encoder]
-    reader = "baselines.word_vectors" if encoder.source.vectors else "sentence"
-    names = {f"replicse.encoder.{reader}", *named_in(encoder.postprocess)}
-    if encoder.postprocess:
-        names.add("replicse.encoder.baselines.fitted")
-        if encoder.postprocess.fit != "target":
-            names |= {
-                "replicse.data.corpora",
-                *named_in(corpus_of(encoder.postprocess.fit)),
-            }
-    return suites_code(PLAN.groups(wildcards.encoder)[wildcards.group], *names)
+def files_for(stage):
+    """Return the function that gives the digest of the files below the data root that a job of a stage names."""
+    return of_job(stage, lambda job: data_digest(job.files))
 
 
-def count_code(wildcards):
-    """Return the digest of the code that counts the data, and reads the corpora among them."""
-    corpora = map(corpus_of, PLAN.count_job()["corpora"].values())
-    return code("replicse.evaluation.counts", *named_in(tuple(corpora)))
+def words_of(told):
+    """Return the options of a verb: a list is an option several times, a mapping is JSON."""
+    words = []
+    for name, value in told.items():
+        for each in value if isinstance(value, list) else [value]:
+            words += [
+                f"--{name}",
+                compact_json(each) if isinstance(each, dict) else str(each),
+            ]
+    return words
 
 
 def wake_for_jobs_only():
@@ -219,22 +192,6 @@ def compact_json(value):
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
-def data_options(wildcards):
-    """Return the arguments of the data verb; the root of a local source comes from the config or the environment."""
-    words = ["--source", PLAN.source]
-    if PLAN.root:
-        words += ["--root", PLAN.root]
-    for file in PLAN.scale.data.files:
-        words += ["--file", file]
-    if PLAN.source == "hub":
-        commit = load_lock(PLAN.workflow).revision(SIMCSE_DATA)
-        words += ["--revision", commit] if commit else []
-    if PLAN.source != "embedded":
-        sizes = load_datasets(PLAN.workflow).plain()["sizes"]
-        words += ["--sizes", compact_json(sizes)]
-    return words
-
-
 def local_files(wildcards):
     """Return the digest of the recorded files of a local source: a change of one, not of its date, records it again."""
     if PLAN.source != "local":
@@ -268,18 +225,6 @@ def data_digest(*named):
     return contents_digest(root, present, kept)[:16] if present else ""
 
 
-@once
-def tokenizer_files(wildcards):
-    """Return the digest of what a tokenizer is made of."""
-    return data_digest(PLAN.tokenizers[wildcards.name])
-
-
-@once
-def store_files(wildcards):
-    """Return the digest of the files of a store's corpus and augmentation."""
-    return data_digest(PLAN.stores[wildcards.store])
-
-
 def restore_world():
     """Write the embedded world again where files of it are lost or changed: nothing that stands on them is made anew."""
     if PLAN.source != "embedded" or not Path(PATHS.data).is_file():
@@ -309,51 +254,6 @@ def restore_encoders():
             restore_run(run)
         except (Failed, OSError):
             pass  # who reads the encoder says what is lost
-
-
-def tokenizer_recipe(wildcards):
-    """Return a tokenizer's recipe as JSON."""
-    return compact_json(PLAN.tokenizers[wildcards.name])
-
-
-def backbone_source(wildcards):
-    """Return a released encoder's source as JSON."""
-    return compact_json(PLAN.backbones[wildcards.name])
-
-
-def store_spec(wildcards):
-    """Return a store's spec as JSON."""
-    spec = PLAN.stores[wildcards.store]
-    return compact_json({**spec, "corpus": PLAN.scale.expected(spec["corpus"])})
-
-
-def store_tokenizer(wildcards):
-    """Return the tokenizer file of a store."""
-    return PLAN.stores[wildcards.store]["tokenizer"]
-
-
-def store_encoder(wildcards):
-    """Return the weights of the encoder that an augmentation needs, where it needs one."""
-    return PLAN.store_needs(wildcards.store)
-
-
-def count_options(wildcards):
-    """Return what is counted from the data, and the corpora among it."""
-    job = PLAN.count_job()
-    words = ["--corpora", compact_json(job["corpora"])]
-    for path in job["read"]:
-        words += ["--read", path]
-    return words
-
-
-def train_job(wildcards):
-    """Return a run's job as JSON."""
-    return compact_json(PLAN.train_job(wildcards.run))
-
-
-def train_inputs(wildcards):
-    """Return what a train job reads."""
-    return PLAN.train_needs(wildcards.run)
 
 
 def record_folder(wildcards, output):
@@ -397,59 +297,6 @@ def encoder_allocation(wildcards):
     """Return the allocation of the run that an encoder comes from; none where it was not trained here."""
     run = PLAN.encoders[wildcards.encoder].source.run
     return allocation(run) if run else None
-
-
-def encoder_weights(wildcards):
-    """Return the weights of an encoder."""
-    return PLAN.encoder_needs(wildcards.encoder)
-
-
-def encoder_options(wildcards):
-    """Return pooling and the suites of one group of an encoder."""
-    encoder = PLAN.encoders[wildcards.encoder]
-    words = ["--pooling", encoder.pooling]
-    if encoder.source.vectors:
-        words += ["--vectors", compact_json(encoder.source.words.plain())]
-    else:
-        words += ["--encoder", PLAN.encoder_folder(encoder)]
-    if encoder.engine != "auto":
-        words += ["--engine", encoder.engine]
-    suites = PLAN.groups(wildcards.encoder)[wildcards.group]
-    for suite in suites:
-        words += ["--suite", suite]
-    options = {
-        suite: PLAN.scale.options[suite]
-        for suite in suites
-        if suite in PLAN.scale.options
-    }
-    if options:
-        words += ["--options", compact_json(options)]
-    if encoder.postprocess:
-        wanted = encoder.postprocess.plain()
-        if wanted["fit"] != "target":
-            wanted["fit"] = PLAN.scale.expected(wanted["fit"])
-        words += ["--postprocess", compact_json(wanted)]
-    return words
-
-
-def encoder_pooling(wildcards):
-    """Return an encoder's test-time pooling."""
-    return PLAN.encoders[wildcards.encoder].pooling
-
-
-def encoder_engine(wildcards):
-    """Return the engine that reads an encoder."""
-    return PLAN.encoders[wildcards.encoder].engine
-
-
-def encoder_run(wildcards):
-    """Return the folder of the run that an encoder comes from."""
-    return PATHS.run(PLAN.encoders[wildcards.encoder].source.run)
-
-
-def run_metrics(wildcards):
-    """Return the record of a run's course: it names the checkpoints that were kept."""
-    return f"{encoder_run(wildcards)}/metrics.json"
 
 
 def item_evaluations(wildcards):

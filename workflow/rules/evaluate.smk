@@ -1,12 +1,12 @@
 # One file per group of suites: a suite more runs only its own group again; within it each sentence is encoded once.
 rule evaluate:
     input:
-        weights=encoder_weights,
         data=rules.data.output.record,
+        files=needs("evaluate"),
     output:
-        scores=PATHS.evaluation("{encoder}", "{group}"),
+        **outputs_of(PATHS, "evaluate", "{encoder}", "{group}"),
     log:
-        f"logs/{SCALE}/evaluate/{{encoder}}.{{group}}.log",
+        log_of(PATHS, "evaluate", "{encoder}", "{group}"),
     group:
         encoder_allocation
     conda:
@@ -17,8 +17,8 @@ rule evaluate:
         runtime=evaluation_time,
         gpu=GPUS,
     params:
-        code=evaluation_code,
-        options=encoder_options,
+        code=code_for("evaluate"),
+        options=options("evaluate"),
     shell:
         "python -m replicse evaluate {params.options:q} --data {input.data}"
         " --threads {threads} --out {output.scores} > {log} 2>&1"
@@ -29,13 +29,13 @@ rule count:
     input:
         data=rules.data.output.record,
     output:
-        scores=PATHS.evaluation("data", "counts"),
+        **outputs_of(PATHS, "count"),
     log:
-        f"logs/{SCALE}/count.log",
+        log_of(PATHS, "count"),
     conda:
         ENVIRONMENT
     params:
-        code=count_code,
-        options=count_options,
+        code=code_for("count"),
+        options=options("count"),
     shell:
         "python -m replicse count {params.options:q} --data {input.data} --out {output.scores} > {log} 2>&1"

@@ -1,12 +1,12 @@
 # Alignment and uniformity of each checkpoint that a run kept along its training.
 rule align_uniformity_checkpoints:
     input:
-        metrics=run_metrics,
         data=rules.data.output.record,
+        files=needs("geometry"),
     output:
-        scores=PATHS.evaluation("{encoder}", "trajectory"),
+        **outputs_of(PATHS, "geometry", "{encoder}"),
     log:
-        f"logs/{SCALE}/geometry/{{encoder}}.log",
+        log_of(PATHS, "geometry", "{encoder}"),
     group:
         encoder_allocation
     conda:
@@ -17,10 +17,8 @@ rule align_uniformity_checkpoints:
         runtime="1h",
         gpu=GPUS,
     params:
-        code=suites_code(["geometry"], "replicse.encoder.sentence"),
-        run=encoder_run,
-        pooling=encoder_pooling,
-        engine=encoder_engine,
+        code=code_for("geometry"),
+        options=options("geometry"),
     shell:
-        "python -m replicse geometry --trajectory --encoder {params.run} --pooling {params.pooling} --engine {params.engine} --data {input.data}"
+        "python -m replicse geometry --trajectory {params.options:q} --data {input.data}"
         " --threads {threads} --out {output.scores} > {log} 2>&1"

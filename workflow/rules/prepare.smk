@@ -1,17 +1,17 @@
 # What downloads runs where the study is planned: compute nodes often have no network.
 rule data:
     output:
-        record=PATHS.data,
+        **outputs_of(PATHS, "data"),
     log:
-        f"logs/{SCALE}/data.log",
+        log_of(PATHS, "data"),
     # Downloads: compute nodes may have no network.
     localrule: True
     conda:
         ENVIRONMENT
     params:
-        code=data_code(),
+        code=code_for("data"),
         files=local_files,
-        options=data_options,
+        options=options("data"),
     shell:
         "python -m replicse data {params.options:q} --out {output.record} > {log} 2>&1"
 
@@ -20,15 +20,15 @@ rule tokenizer:
     input:
         data=rules.data.output.record,
     output:
-        file=PATHS.tokenizer("{name}"),
+        **outputs_of(PATHS, "tokenizer", "{name}"),
     log:
-        f"logs/{SCALE}/tokenizer/{{name}}.log",
+        log_of(PATHS, "tokenizer", "{name}"),
     conda:
         ENVIRONMENT
     params:
-        code=tokenizer_code,
-        files=tokenizer_files,
-        recipe=tokenizer_recipe,
+        code=code_for("tokenizer"),
+        files=files_for("tokenizer"),
+        recipe=payload("tokenizer"),
     shell:
         "python -m replicse tokenizer --recipe {params.recipe:q} --data {input.data} --out {output.file} > {log} 2>&1"
 
@@ -37,17 +37,15 @@ rule backbone:
     input:
         data=rules.data.output.record,
     output:
-        weights=PATHS.backbone("{name}", "model.safetensors"),
-        config=PATHS.backbone("{name}", "config.json"),
-        tokenizer=PATHS.backbone("{name}", "tokenizer.json"),
+        **outputs_of(PATHS, "backbone", "{name}"),
     log:
-        f"logs/{SCALE}/backbone/{{name}}.log",
+        log_of(PATHS, "backbone", "{name}"),
     retries: 2
     localrule: True
     conda:
         ENVIRONMENT
     params:
-        source=backbone_source,
+        source=payload("backbone"),
         folder=record_folder,
     shell:
         "python -m replicse backbone --source {params.source:q} --data {input.data} --out {params.folder} > {log} 2>&1"
@@ -56,20 +54,17 @@ rule backbone:
 rule store:
     input:
         data=rules.data.output.record,
-        tokenizer=store_tokenizer,
-        encoder=store_encoder,
+        files=needs("store"),
     output:
-        record=PATHS.store("{store}", "store.json"),
-        tokens=PATHS.store("{store}", "tokens.npy"),
-        offsets=PATHS.store("{store}", "offsets.npy"),
+        **outputs_of(PATHS, "store", "{store}"),
     log:
-        f"logs/{SCALE}/store/{{store}}.log",
+        log_of(PATHS, "store", "{store}"),
     conda:
         ENVIRONMENT
     params:
-        code=store_code,
-        files=store_files,
-        spec=store_spec,
+        code=code_for("store"),
+        files=files_for("store"),
+        spec=payload("store"),
         folder=record_folder,
     shell:
         "python -m replicse prepare --store {params.spec:q} --data {input.data} --out {params.folder} > {log} 2>&1"

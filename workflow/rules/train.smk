@@ -6,14 +6,11 @@ if workflow.is_main_process:
 rule train:
     input:
         data=rules.data.output.record,
-        files=train_inputs,
+        files=needs("train"),
     output:
-        best=PATHS.run("{run}", "best/model.safetensors"),
-        last=PATHS.run("{run}", "last/model.safetensors"),
-        metrics=PATHS.run("{run}", "metrics.json"),
-        provenance=PATHS.run("{run}", "provenance.json"),
+        **outputs_of(PATHS, "train", "{run}"),
     log:
-        f"logs/{SCALE}/train/{{run}}.log",
+        log_of(PATHS, "train", "{run}"),
     retries: 2
     group:
         train_allocation
@@ -26,8 +23,8 @@ rule train:
         gpu=GPUS,
         chunk=0,
     params:
-        code=train_code,
-        job=train_job,
+        code=code_for("train"),
+        job=payload("train"),
         folder=PATHS.run("{run}"),
         state=PATHS.state("{run}"),
     # Who is told to end tells a shell too, which would end before the training has saved its state.

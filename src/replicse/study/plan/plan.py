@@ -363,37 +363,6 @@ class Plan:
         corpora = {name: self.scale.corpus(name, "data counts") for name in sorted(named)}
         return {"read": sorted(self.counted), "corpora": corpora}
 
-    def train_job(self, run_id: str) -> dict[str, Any]:
-        """Return all that the train job is told: the spec and the files it stands on."""
-        run = self.runs[run_id]
-        return {
-            "run": run.plain(),
-            "run_id": run_id,
-            "init": self.init_folder(run),
-            "tokenizer": self.tokenizer_file(run.init),
-            "stores": [self.paths.store(store) for store in self.run_stores[run_id]],
-        }
-
-    def encoder_needs(self, name: str) -> list[str]:
-        """Return the weights that an evaluation of an encoder reads; none of word vectors."""
-        encoder = self.encoders[name]
-        return [] if encoder.source.vectors else [f"{self.encoder_folder(encoder)}/model.safetensors"]
-
-    def store_needs(self, name: str) -> list[str]:
-        """Return the weights of the encoder that the augmentation of a store asks for, where it asks for one."""
-        folder = self.stores[name]["view"].get("augment", {}).get("encoder")
-        return [f"{folder}/model.safetensors"] if folder else []
-
-    def train_needs(self, run_id: str) -> list[str]:
-        """Return the files a train job reads: stores, tokenizer, initial weights, and those of its generators."""
-        run = self.runs[run_id]
-        folders = [self.init_folder(run), *(getattr(term, "generator", None) for term in run.terms)]
-        return [
-            *(self.paths.store(store, "store.json") for store in dict.fromkeys(self.run_stores[run_id])),
-            self.tokenizer_file(run.init),
-            *(f"{folder}/model.safetensors" for folder in dict.fromkeys(folders) if folder),
-        ]
-
     @cached_property
     def record(self) -> dict[str, Any]:
         """Return what the report prints about the study itself."""

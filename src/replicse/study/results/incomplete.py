@@ -7,7 +7,8 @@ from typing import Any
 from replicse.errors import BadInput
 from replicse.registry.suites import file_of
 from replicse.study.paper.tables import Item
-from replicse.study.plan.jobs import AGAIN, Job, Jobs
+from replicse.study.plan.graph import AGAIN, Job
+from replicse.study.plan.jobs import Jobs
 from replicse.study.plan.plan import Plan
 from replicse.study.results.values import Evaluations
 

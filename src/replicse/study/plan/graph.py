@@ -1,0 +1,274 @@
+"""The jobs of a study as a graph: what each reads, makes and logs, what it is told, and what its numbers come from."""
+
+import time
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from replicse.printable import visible
+from replicse.provenance.source import named_in
+from replicse.registry.augmentations import augmentation_of
+from replicse.registry.corpora import SIMCSE_DATA, corpus_of
+from replicse.registry.suites import SUITES
+from replicse.study.paper.datasets import load_datasets
+from replicse.study.paper.lock import load_lock
+from replicse.study.plan.paths import Paths
+from replicse.study.plan.plan import Plan
+from replicse.study.plan.specs import EncoderSpec
+
+Outputs = dict[str, str]
+ENCODER = ("model.safetensors", "config.json", "tokenizer.json")
+CORPORA = "replicse.data.corpora"
+TAIL, LONGEST = 4, 400
+AGAIN = "then give the same command again: what is done is kept"
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One job of the workflow.
+
+    `needs` are the files that it reads, `made` those that it writes by their names in the rule, `payload` what it is
+    told, `modules` the code that its numbers come from (`module` or `module:name`), `specs` checked data that name
+    more of it, `files` plain data that names the files below the data root that it reads.
+    """
+
+    stage: str
+    parts: tuple[str, ...]
+    needs: tuple[str, ...]
+    made: Mapping[str, str]
+    log: str
+    payload: Mapping[str, Any]
+    modules: frozenset[str]
+    specs: tuple[object, ...] = ()
+    files: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.stage} {'.'.join(self.parts)}".strip()
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Return the files that it writes."""
+        return tuple(self.made.values())
+
+    @cached_property
+    def code(self) -> frozenset[str]:
+        """Return the modules, or names in them, that its numbers come from."""
+        return self.modules | named_in(self.specs)
+
+    @property
+    def done(self) -> bool:
+        """Return whether all that it makes is there."""
+        return all(Path(file).exists() for file in self.outputs)
+
+    @cached_property
+    def tail(self) -> tuple[str, ...]:
+        """Return the last lines of its log; nothing where it wrote none."""
+        try:
+            text = Path(self.log).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ()
+        lines = [line.strip() for line in visible(text.replace("\r", "\n")).splitlines() if line.strip()]
+        return tuple(line if len(line) <= LONGEST else f"{line[:LONGEST]} ..." for line in lines[-TAIL:])
+
+    @property
+    def age(self) -> float:
+        """Return how many seconds ago its log was last written."""
+        return time.time() - Path(self.log).stat().st_mtime
+
+    @property
+    def remedy(self) -> str:
+        """Return what to do about its failure."""
+        if self.tail and self.tail[-1].startswith("replicse "):
+            return f"do what its last line says, {AGAIN}"
+        if self.tail and "Error" in self.tail[-1]:
+            return f"mend what its log names, {AGAIN}"
+        return f"its log names no error, as where memory or time ran out: give it more of them, {AGAIN}"
+
+
+Graph = dict[tuple[str, ...], Job]
+
+
+def outputs_of(paths: Paths, stage: str, *parts: str) -> Outputs:
+    """Return the files of a job by their names in its rule; parts may be the rule's wildcards."""
+    match stage:
+        case "data":
+            return {"record": paths.data}
+        case "tokenizer":
+            return {"file": paths.tokenizer(*parts)}
+        case "backbone":
+            return {file.partition(".")[0]: paths.backbone(*parts, file) for file in ENCODER}
+        case "store":
+            files = ("store.json", "tokens.npy", "offsets.npy")
+            return {file.partition(".")[0]: paths.store(*parts, file) for file in files}
+        case "train":
+            weights = {
+                which: f"{paths.checkpoint(*parts, which)}/model.safetensors" for which in ("best", "last")
+            }
+            records = {name: paths.run(*parts, f"{name}.json") for name in ("metrics", "provenance")}
+            return weights | records
+        case "evaluate":
+            return {"scores": paths.evaluation(*parts)}
+        case "geometry":
+            return {"scores": paths.evaluation(*parts, "trajectory")}
+        case "count":
+            return {"scores": paths.evaluation("data", "counts")}
+    raise ValueError(stage)
+
+
+def log_of(paths: Paths, stage: str, *parts: str) -> str:
+    """Return the log of a job; parts may be the rule's wildcards."""
+    return "/".join(["logs", paths.scale, *([stage, ".".join(parts)] if parts else [stage])]) + ".log"
+
+
+def graph_of(plan: Plan) -> Graph:
+    """Return every job by its stage and parts, in an order in which one needs earlier ones alone."""
+    return {(job.stage, *job.parts): job for job in _Jobs(plan)}
+
+
+class _Jobs:
+    """The jobs of a plan, one stage behind the other."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self.paths, self.scale = plan, plan.paths, plan.scale
+
+    def __iter__(self) -> Iterator[Job]:
+        own = {"embedded": "replicse.world.world", "hub": "replicse.data.hub"}
+        yield self._job(
+            "data", (), self._data(), {"replicse.data.sets", *filter(None, [own.get(self.plan.source)])}
+        )
+        for name, recipe in self.plan.tokenizers.items():
+            yield self._tokenizer(name, recipe)
+        for name, source in self.plan.backbones.items():
+            yield self._job("backbone", (name,), source)
+        for name, spec in self.plan.stores.items():
+            yield self._store(name, spec)
+        for name in self.plan.runs:
+            yield self._train(name)
+        for name in self.plan.suites:
+            if name != "data":
+                yield from self._evaluations(name, self.plan.encoders[name])
+        if self.plan.counted:
+            yield self._count()
+
+    def _job(
+        self, stage: str, parts: tuple[str, ...], payload: Mapping[str, Any], modules: Collection[str] = (),
+        specs: tuple[object, ...] = (), needs: tuple[str, ...] = (), files: Mapping[str, Any] | None = None,
+    ) -> Job:  # fmt: skip
+        reads = () if stage == "data" else (self.paths.data, *needs)
+        made, log = outputs_of(self.paths, stage, *parts), log_of(self.paths, stage, *parts)
+        return Job(stage, parts, reads, made, log, payload, frozenset(modules), specs, files or {})
+
+    def _data(self) -> dict[str, Any]:
+        """Return the options of the data verb; the root of a local source comes from the config or the environment."""
+        plan = self.plan
+        options: dict[str, Any] = {
+            "source": plan.source,
+            "root": plan.root,
+            "file": list(self.scale.data.files),
+        }
+        if plan.source == "hub":
+            options["revision"] = load_lock(plan.workflow).revision(SIMCSE_DATA) or ""
+        if plan.source != "embedded":
+            options["sizes"] = load_datasets(plan.workflow).plain()["sizes"]
+        return {name: value for name, value in options.items() if value}
+
+    def _tokenizer(self, name: str, recipe: Mapping[str, Any]) -> Job:
+        corpora = (corpus_of(recipe["corpus"]),) if "corpus" in recipe else ()
+        return self._job(
+            "tokenizer", (name,), recipe, {CORPORA, "replicse.data.tokenizer"}, corpora, files=recipe
+        )
+
+    def _store(self, name: str, spec: Mapping[str, Any]) -> Job:
+        augment = spec["view"].get("augment", {})
+        specs = (corpus_of(spec["corpus"]), *([augmentation_of(augment)] if augment else ()))
+        needs = (spec["tokenizer"], *([f"{augment['encoder']}/{ENCODER[0]}"] if "encoder" in augment else ()))
+        payload = {**spec, "corpus": self.scale.expected(spec["corpus"])}
+        return self._job(
+            "store", (name,), payload, {CORPORA, "replicse.data.store"}, specs, needs, files=spec
+        )
+
+    def _train(self, name: str) -> Job:
+        plan, run = self.plan, self.plan.runs[name]
+        initial, stores = plan.init_folder(run), plan.run_stores[name]
+        folders = [initial, *(getattr(term, "generator", None) for term in run.terms)]
+        tokenizer = plan.tokenizer_file(run.init)
+        needs = (
+            *(outputs_of(self.paths, "store", store)["store"] for store in dict.fromkeys(stores)),
+            tokenizer,
+            *(f"{folder}/{ENCODER[0]}" for folder in dict.fromkeys(folders) if folder),
+        )
+        payload = {
+            "run": run.plain(),
+            "run_id": name,
+            "init": initial,
+            "tokenizer": tokenizer,
+            "stores": [self.paths.store(store) for store in stores],
+        }
+        return self._job("train", (name,), payload, {"replicse.training.loop"}, (run,), needs)
+
+    def _evaluations(self, name: str, encoder: EncoderSpec) -> Iterator[Job]:
+        """Yield a job for each group of suites of an encoder, and one for the checkpoints of its run."""
+        weights = () if encoder.source.vectors else (f"{self.plan.encoder_folder(encoder)}/{ENCODER[0]}",)
+        for group, suites in self.plan.groups(name).items():
+            payload = self._encoder(encoder) | self._suites(suites)
+            modules = self._modules(encoder) | self._suite_modules(suites)
+            specs = (self._options(suites), *self._specs(encoder))
+            yield self._job("evaluate", (name, group), payload, modules, specs, weights)
+        if "trajectory" in self.plan.suites[name]:
+            run = encoder.source.run or ""
+            payload = {"encoder": self.paths.run(run), "pooling": encoder.pooling, "engine": encoder.engine}
+            modules = {"replicse.encoder.sentence", *self._suite_modules(["geometry"])}
+            kept = (outputs_of(self.paths, "train", run)["metrics"],)
+            yield self._job("geometry", (name,), payload, modules, (self._options(["geometry"]),), kept)
+
+    def _encoder(self, encoder: EncoderSpec) -> dict[str, Any]:
+        """Return what an evaluation is told of its encoder."""
+        options: dict[str, Any] = {"pooling": encoder.pooling}
+        if encoder.source.words:
+            options["vectors"] = encoder.source.words.plain()
+        else:
+            options["encoder"] = self.plan.encoder_folder(encoder)
+        if encoder.engine != "auto":
+            options["engine"] = encoder.engine
+        if encoder.postprocess:
+            options["postprocess"] = encoder.postprocess.plain()
+            if encoder.postprocess.fit != "target":
+                options["postprocess"]["fit"] = self.scale.expected(options["postprocess"]["fit"])
+        return options
+
+    def _suites(self, suites: list[str]) -> dict[str, Any]:
+        options = {suite: self.scale.options[suite] for suite in suites if suite in self.scale.options}
+        return {"suite": suites, **({"options": options} if options else {})}
+
+    def _options(self, suites: list[str]) -> tuple[object, ...]:
+        return tuple(SUITES[suite].options.of(self.scale.options.get(suite, {}), suite) for suite in suites)
+
+    @staticmethod
+    def _suite_modules(suites: list[str]) -> set[str]:
+        return {
+            "replicse.evaluation.suites",
+            *(f"replicse.registry.suites:SUITES[{suite}]" for suite in suites),
+        }
+
+    @staticmethod
+    def _specs(encoder: EncoderSpec) -> tuple[object, ...]:
+        """Return the checked data of what stands behind an encoder: post-processing, and the corpus it is fitted on."""
+        after = encoder.postprocess
+        return (after, *([corpus_of(after.fit)] if after.fit != "target" else [])) if after else ()
+
+    @staticmethod
+    def _modules(encoder: EncoderSpec) -> set[str]:
+        """Return the code that reads an encoder, and what stands behind it."""
+        modules = {f"replicse.encoder.{'baselines.word_vectors' if encoder.source.vectors else 'sentence'}"}
+        if encoder.postprocess:
+            modules.add("replicse.encoder.baselines.fitted")
+            if encoder.postprocess.fit != "target":
+                modules.add(CORPORA)
+        return modules
+
+    def _count(self) -> Job:
+        payload = self.plan.count_job()
+        corpora = tuple(map(corpus_of, payload["corpora"].values()))
+        return self._job("count", (), payload, {"replicse.evaluation.counts"}, corpora)
