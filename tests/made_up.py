@@ -115,8 +115,8 @@ def write_paper(workflow, key, tables, reported=(), recipes=None, protocols=None
     folder = Path(workflow) / "papers" / key
     (folder / "tables").mkdir(parents=True)
     if not (Path(workflow) / "scales").exists():
-        for name in ("scales", "datasets.yaml"):
-            (Path(workflow) / name).symlink_to(ROOT / "workflow" / name)
+        (Path(workflow) / "scales").symlink_to(ROOT / "workflow" / "scales")
+        shutil.copy(ROOT / "workflow" / "datasets.yaml", workflow)
     about = {"title": key, "authors": "Nobody", "year": 2026, "venue": "a test", "url": "https://example.org"}
     _write_yaml(folder / "paper.yaml", about)
     _write_yaml(folder / "recipes.yaml", {"plain": RECIPE} if recipes is None else recipes)

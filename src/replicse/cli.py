@@ -47,12 +47,8 @@ GROUPS = {
         "schemas": ("study", "write JSON schemas of all kinds of files, for editors"),
     },
     "workflow internals": {
-        "data": ("prepare", "prepare the data root: embedded world, local folder or hub download"),
-        "tokenizer": ("prepare", "train a tokenizer, or make one of a vocabulary file"),
-        "backbone": ("prepare", "bring a released encoder into the results folder"),
-        "prepare": ("prepare", "tokenise one column of a corpus into a store"),
+        "job": ("job", "prepare what runs stand on: data, tokenizer, backbone, store, counts"),
         "train": ("train", "train one run"),
-        "count": ("evaluate", "count what needs no encoder: sizes, rows, lexical overlap"),
         "tabulate": ("study", "turn evaluations into the result of one item"),
         "judge": ("judge", "judge claims, adjudication and audit of a study, and collect its values"),
         "figures": ("render", "draw one item"),

@@ -216,16 +216,16 @@ def test_data_files(tmp_path, capsys, monkeypatch):
             "tokenizer": str(tokenizer),
         }
         spec["view"] = {"column": "text" if corpus["format"] == "lines" else "anchor"}
-        return ["prepare", "--store", json.dumps(spec), "--data", root, "--out", "store"]
+        return ["job", "store", json.dumps(spec), "--data", root, "--out", "store"]
 
     rounds(tmp_path, [root / "lines.txt"], [prepared("lines.txt", format="lines")], capsys, monkeypatch)
     rounds(tmp_path, [root / "triples.csv"], [prepared("triples.csv", format="triples")], capsys, monkeypatch)
     rounds(tmp_path, [tokenizer], [prepared("lines.txt", format="lines")], capsys, monkeypatch)
-    made = ["tokenizer", "--recipe", '{"vocabulary": "vocab.txt"}', "--data", root, "--out", "t.json"]
+    made = ["job", "tokenizer", '{"vocabulary": "vocab.txt"}', "--data", root, "--out", "t.json"]
     rounds(tmp_path, [root / "vocab.txt"], [made], capsys, monkeypatch)
     (dev,) = root.rglob("sts-dev.csv")
-    recorded = ["data", "--source", "local", "--root", root, "--out", "data.json"]
-    counted = ["count", "--read", "data/sts/STS-B/dev", "--data", root, "--out", "counts.json"]
+    recorded = ["job", "data", json.dumps({"source": "local", "root": str(root)}), "--out", "data.json"]
+    counted = ["job", "count", '{"read": ["data/sts/STS-B/dev"]}', "--data", root, "--out", "counts.json"]
     assert rounds(tmp_path, [dev], [recorded, counted], capsys, monkeypatch, 2 * ROUNDS) > 5
 
 
@@ -235,15 +235,14 @@ def test_files_outside_of_the_data_are_refused(tmp_path, capsys, monkeypatch):
     for file in ("/etc/passwd", "../secret", "a/../../secret"):
         corpus = {"name": "c", "format": "lines", "file": file}
         spec = {"corpus": corpus, "view": {"column": "text"}, "tokenizer": "t", "max_length": 8}
-        assert main(["prepare", "--store", json.dumps(spec), "--data", "data", "--out", "s"]) == 2
+        assert main(["job", "store", json.dumps(spec), "--data", "data", "--out", "s"]) == 2
         assert "a file below the data root" in capsys.readouterr().err
         for words in (
-            ["tokenizer", "--recipe", json.dumps({"vocabulary": file})],
-            ["backbone", "--source", json.dumps({"folder": file})],
-            ["data", "--source", "local", "--root", "data", "--file", file],
+            ["tokenizer", json.dumps({"vocabulary": file})],
+            ["backbone", json.dumps({"folder": file})],
+            ["data", json.dumps({"source": "local", "root": "data", "file": [file]})],
         ):
-            more = [] if words[0] == "data" else ["--data", "data"]
-            assert main([*words, *more, "--out", "out.json"]) == 2
+            assert main(["job", *words, "--data", "data", "--out", "out.json"]) == 2
             assert "below the data root" in capsys.readouterr().err
 
 

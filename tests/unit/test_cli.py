@@ -348,14 +348,14 @@ def test_a_broken_evaluation_is_not_done_and_is_named(capsys, tmp_path, monkeypa
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["tokenizer", "--recipe", "{}", "--data", ".", "--out", "x"], "expected vocabulary, or train with"),
+        (["job", "tokenizer", "{}", "--out", "x"], "expected vocabulary, or train with"),
         (
-            ["backbone", "--source", '{"hub": "a/b"}', "--data", ".", "--out", "x"],
+            ["job", "backbone", '{"hub": "a/b"}', "--out", "x"],
             "expected hub with revision",
         ),
         (
-            ["prepare", "--store", "{}", "--data", ".", "--out", "x"],
-            "--store is an empty mapping; expected corpus",
+            ["job", "store", '{"corpus": {}}', "--out", "x"],
+            'store: the document lacks the key "view"',
         ),
         (["show", "simcse/tabel3", *STUDY], 'did you mean "simcse/table3"'),
         (["why", "simcse/table3/p0.1", *STUDY], "expected paper/item/row/column"),
@@ -367,7 +367,7 @@ def test_a_broken_evaluation_is_not_done_and_is_named(capsys, tmp_path, monkeypa
             ["evaluate", "--encoder", "nowhere/at/all/", "--suite", "stss", "--data", ".", "--out", "x"],
             '"stss"',
         ),
-        (["data", "--source", "local", "--root", "nowhere", "--out", "x.json"], "REPLICSE_DATA"),
+        (["job", "data", '{"source": "local", "root": "nowhere"}', "--out", "x.json"], "REPLICSE_DATA"),
         (
             ["evaluate", "--encoder", "an/encoder", "--suite", "sts", "--data", "gone", "--out", "x"],
             "--data gone",

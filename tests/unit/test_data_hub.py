@@ -195,7 +195,7 @@ def test_an_abbreviated_commit_names_nothing(cache, tmp_path, revision):
 
 
 def test_data_of_the_hub_need_a_pinned_commit(tmp_path, capsys):
-    assert main(["data", "--source", "hub", "--out", str(tmp_path / "data.json")]) == 2
+    assert main(["job", "data", '{"source": "hub"}', "--out", str(tmp_path / "data.json")]) == 2
     wanted = f"hub.lock.yaml: no commit of {SIMCSE_DATA}; run replicse lock --write {SIMCSE_DATA}"
     assert wanted in capsys.readouterr().err
 

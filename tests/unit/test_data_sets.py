@@ -10,9 +10,9 @@ from places import ROOT
 from small_stsb import write_stsb
 
 from replicse.cli import main
-from replicse.commands.prepare import copy_encoder, data_folder
+from replicse.commands.job import copy_encoder
 from replicse.data.corpora import read_corpus
-from replicse.data.sets import evaluation_files, recorded_sets
+from replicse.data.sets import data_folder, evaluation_files, recorded_sets
 from replicse.data.sts import load_sts
 from replicse.data.tokenizer import load_tokenizer
 from replicse.data.transfer import load_transfer
@@ -35,8 +35,8 @@ def mr(root: Path, rows: int = 4) -> Path:
 
 
 def data(root: Path, out: Path, sizes: dict) -> int:
-    words = ["--source", "local", "--root", str(root), "--sizes", json.dumps(sizes), "--out", str(out)]
-    return main(["data", *words])
+    payload = {"source": "local", "root": str(root), "sizes": sizes}
+    return main(["job", "data", json.dumps(payload), "--out", str(out)])
 
 
 def test_rows_and_sha256_of_the_sets_that_are_there_are_recorded(tmp_path):

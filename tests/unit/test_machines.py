@@ -92,7 +92,7 @@ def test_every_run_evaluation_and_count_has_its_machine(trained, tmp_path):
     assert machine.device == "cpu" and machine.threads == "1 thread" and f"linear {LIBRARY}" in machine.kernel
     assert [each["precision"] for each in found] == ["fp32"] * 3
     assert found[0]["resumed_from"] == []
-    counts = made_by("count", root, tmp_path / "c.json", "--read", "data/sts/STS-B/dev")
+    counts = made_by("job", root, tmp_path / "c.json", "count", '{"read": ["data/sts/STS-B/dev"]}')
     assert counts["hardware"] == hardware()
 
 

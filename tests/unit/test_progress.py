@@ -53,8 +53,8 @@ def test_every_verb_of_a_job_has_one_and_what_is_no_job_has_none(job_log, tmp_pa
         until(lambda: progress.alive(job_log))
         seen.append(True)
 
-    monkeypatch.setattr("replicse.commands.evaluate.count_verb", lambda parser: action)
-    assert main(["count"]) == 0 and seen == [True]
+    monkeypatch.setattr("replicse.commands.job.job_verb", lambda parser: action)
+    assert main(["job"]) == 0 and seen == [True]
     with (tmp_path / "plan.txt").open("w") as stream:
         monkeypatch.setattr(sys, "__stdout__", stream)
         with progress.heartbeat():

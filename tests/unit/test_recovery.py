@@ -144,7 +144,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_the_state_before(study, tmp_path
     with files_of_at_most(10_000), pytest.raises(Failed, match=r"model.safetensors: cannot be written"):
         train(job, root, tmp_path / "out", tmp_path / "state", CPU)
     with files_of_at_most(100):
-        assert main(["data", "--source", "embedded", "--out", str(tmp_path / "data.json")]) == 1
+        assert main(["job", "data", '{"source": "embedded"}', "--out", str(tmp_path / "data.json")]) == 1
     error = capsys.readouterr().err
     assert "cannot be written" in error and error.count("\n") == 1
     train(job, root, tmp_path / "out", tmp_path / "state", CPU)

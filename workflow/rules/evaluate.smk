@@ -36,6 +36,6 @@ rule count:
         ENVIRONMENT
     params:
         code=code_for("count"),
-        options=options("count"),
+        payload=payload("count"),
     shell:
-        "python -m replicse count {params.options:q} --data {input.data} --out {output.scores} > {log} 2>&1"
+        "python -m replicse job count {params.payload:q} --data {input.data} --out {output.scores} > {log} 2>&1"

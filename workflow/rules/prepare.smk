@@ -11,9 +11,9 @@ rule data:
     params:
         code=code_for("data"),
         files=local_files,
-        options=options("data"),
+        payload=payload("data"),
     shell:
-        "python -m replicse data {params.options:q} --out {output.record} > {log} 2>&1"
+        "python -m replicse job data {params.payload:q} --out {output.record} > {log} 2>&1"
 
 
 rule tokenizer:
@@ -28,9 +28,9 @@ rule tokenizer:
     params:
         code=code_for("tokenizer"),
         files=files_for("tokenizer"),
-        recipe=payload("tokenizer"),
+        payload=payload("tokenizer"),
     shell:
-        "python -m replicse tokenizer --recipe {params.recipe:q} --data {input.data} --out {output.file} > {log} 2>&1"
+        "python -m replicse job tokenizer {params.payload:q} --data {input.data} --out {output.file} > {log} 2>&1"
 
 
 rule backbone:
@@ -45,10 +45,10 @@ rule backbone:
     conda:
         ENVIRONMENT
     params:
-        source=payload("backbone"),
+        payload=payload("backbone"),
         folder=record_folder,
     shell:
-        "python -m replicse backbone --source {params.source:q} --data {input.data} --out {params.folder} > {log} 2>&1"
+        "python -m replicse job backbone {params.payload:q} --data {input.data} --out {params.folder} > {log} 2>&1"
 
 
 rule store:
@@ -64,7 +64,7 @@ rule store:
     params:
         code=code_for("store"),
         files=files_for("store"),
-        spec=payload("store"),
+        payload=payload("store"),
         folder=record_folder,
     shell:
-        "python -m replicse prepare --store {params.spec:q} --data {input.data} --out {params.folder} > {log} 2>&1"
+        "python -m replicse job store {params.payload:q} --data {input.data} --out {params.folder} > {log} 2>&1"

@@ -132,7 +132,7 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
     )
 
     def action(arguments: Namespace) -> None:
-        from replicse.commands.prepare import data_folder
+        from replicse.data.sets import data_folder
         from replicse.evaluation.suites import run_suites, suite
 
         start, root = time.monotonic(), data_folder(arguments.data)
@@ -177,7 +177,7 @@ def geometry_verb(parser: ArgumentParser) -> Action:
     )
 
     def action(arguments: Namespace) -> None:
-        from replicse.commands.prepare import data_folder
+        from replicse.data.sets import data_folder
         from replicse.evaluation.suites import run_suites
 
         start, root = time.monotonic(), data_folder(arguments.data)
@@ -215,25 +215,3 @@ def trajectory_folders(run: Path) -> list[tuple[int, Path]]:
             f"{run / 'metrics.json'}: the run kept no checkpoints; its spec asks for no trajectory"
         )
     return [(int(name.rpartition("-")[2]), run / name) for name in kept]
-
-
-def count_verb(parser: ArgumentParser) -> Action:
-    """Count what needs no encoder: sizes of evaluation sets, rows and lexical overlap of corpora."""
-    parser.epilog = "example:\n  replicse count --read data/sts/STS12/test --data SentEval --out counts.json"
-    parser.add_argument(
-        "--read", action="append", default=[], help="a path such as data/sts/STS12/test; repeatable"
-    )
-    parser.add_argument("--corpora", type=json_mapping, default={}, help="JSON: corpus name to recipe")
-    parser.add_argument("--data", type=Path, required=True, help="data root, SentEval folder or data record")
-    parser.add_argument("--out", type=Path, required=True, help="the JSON to write")
-
-    def action(arguments: Namespace) -> None:
-        from replicse.commands.prepare import data_folder
-        from replicse.evaluation.counts import count
-        from replicse.provenance.record import provenance
-
-        found = count(data_folder(arguments.data), arguments.read, arguments.corpora)
-        write_json(arguments.out, {**found, "provenance": provenance()})
-        log.info("wrote=%s numbers=%d", arguments.out, len(arguments.read))
-
-    return action

@@ -101,7 +101,7 @@ def _train(arguments: Namespace, processes: "Processes") -> None:
     """Train the run of a job; of several processes the first writes."""
     import torch
 
-    from replicse.commands.prepare import data_folder
+    from replicse.data.sets import data_folder
     from replicse.provenance.record import computed, provenance
     from replicse.runtime.devices import device_for
     from replicse.training.loop import TrainJob, train

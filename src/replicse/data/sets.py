@@ -7,7 +7,7 @@ from typing import Any
 from replicse.data.sts import STS_SPLITS, load_sts, senteval_root, sts_files
 from replicse.data.transfer import load_transfer, transfer_files
 from replicse.errors import BadInput, MissingData
-from replicse.files import sha256_of
+from replicse.files import read_json, sha256_of
 from replicse.registry.corpora import STS_TASKS
 from replicse.registry.suites import TRANSFER_TASKS
 
@@ -86,3 +86,19 @@ def _rows(root: Path, name: str) -> dict[str, int]:
     if kind == "sts":
         return {subset.name: len(subset.gold) for subset in load_sts(root, task, split)}
     return {"": len(load_transfer(root, task).splits[split].labels)}
+
+
+def data_folder(place: Path) -> Path:
+    """Return the data root of a data record, or the folder itself.
+
+    Raises BadInput for another file, and where an evaluation set has changed since it was recorded.
+    """
+    if not place.is_file():
+        return place
+    record = read_json(place)
+    try:
+        root = Path(record["root"])
+        check_sets(root, record["sets"], place)
+    except (AttributeError, KeyError, TypeError):
+        raise BadInput(f"{place}: no data record; name one that the data job wrote, or a folder") from None
+    return root

@@ -41,7 +41,7 @@ PRELOADED = (
     "matplotlib.backends.backend_pdf",
     "matplotlib.backends.backend_svg",
     "replicse.commands.evaluate",
-    "replicse.commands.prepare",
+    "replicse.commands.job",
     "replicse.commands.study",
     "replicse.commands.train",
     "replicse.encoder.packed.checkpoints",
