@@ -671,7 +671,7 @@ def test_a_malformed_relation_is_refused(tmp_path, changed, message):
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({"relations": []}, "expected relations, readings, or untested"),
+        ({"relations": []}, "expected relations, readings, untested, or against"),
         ({"relations": [], "readings": {"points": entry()["relations"]}}, "expected two readings, or relations alone"),
         ({"readings": {"points": [], "percent": []}}, r"readings\.percent is \[\]; expected at least 1"),
     ],

@@ -31,6 +31,7 @@ from replicse.study.plan.plan import Cell, Plan
 from replicse.study.plan.planner import plan_of
 
 CERTAIN = "certain"
+CLAIM = "claim"
 NOT_AUDITED = "not audited"  # a rule that names what the others could not read; pages do not count it
 QUOTED = "quoted:"
 UNROUNDED = "unless computed before rounding"
@@ -177,7 +178,13 @@ def chosen(findings: Sequence[Finding], name: str, plan: Plan) -> list[Finding]:
 def of_items(findings: Iterable[Finding], items: Collection[str]) -> list[Finding]:
     """Return the findings that name a cell of some items, or a number of the running text of their papers."""
     papers = {item.partition("/")[0] for item in items}
-    return _naming(findings, [*items, *(f"{paper}/{TEXT_ITEM}" for paper in papers)])
+    named = _naming(findings, [*items, *(f"{paper}/{TEXT_ITEM}" for paper in papers)])
+    # A sentence that another one contradicts names no cell.
+    return [
+        one
+        for one in findings
+        if one in named or (one.paper in papers and len(one.cells) == 1 and one.rule == CLAIM)
+    ]
 
 
 def _naming(findings: Iterable[Finding], names: Sequence[str]) -> list[Finding]:
@@ -547,7 +554,7 @@ def claims(plan: Plan, sentences: Iterable[Claim]) -> Iterator[Finding]:
             reason = re.sub(rf"{re.escape(name)}\b", item.place.partition(",")[0], reason)
         yield Finding(
             paper=claim.paper,
-            rule="claim",
+            rule=CLAIM,
             place=claim.place,
             cells=(claim.name, *outcome.decided_by),
             printed=claim.text,

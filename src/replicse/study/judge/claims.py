@@ -262,14 +262,18 @@ def study_claims(papers: Mapping[str, Paper], keys: Iterable[str]) -> list[Claim
     return [resolved(claim, names) for key in keys for claim in papers[key].claims]
 
 
+def judged_in_print(claim: Claim, names: CellNames) -> ClaimOutcome:
+    """Return what the printed numbers say of a claim, and what else in print says against it."""
+    outcome = judge_claim(claim, lambda name: printed_reading(names.reported(name)))
+    return replace(outcome, outcome="contradicted", reason=claim.against) if claim.against else outcome
+
+
 def contradicted_in_print(
     papers: Mapping[str, Paper], claims: Iterable[Claim]
 ) -> list[tuple[Claim, ClaimOutcome]]:
     """Return those of some claims that the papers' own printed numbers contradict."""
     names = CellNames(papers)
-    judged = [
-        (claim, judge_claim(claim, lambda name: printed_reading(names.reported(name)))) for claim in claims
-    ]
+    judged = [(claim, judged_in_print(claim, names)) for claim in claims]
     return [(claim, outcome) for claim, outcome in judged if outcome.outcome == "contradicted"]
 
 
@@ -288,7 +292,7 @@ def claim_rows(plan: Plan, claims: Iterable[Claim], results: Iterable[ItemResult
     )
     rows = []
     for claim in claims:
-        reported = judge_claim(claim, lambda name: printed_reading(names.reported(name)))
+        reported = judged_in_print(claim, names)
         reproduction = judge_claim(claim, counterpart) if counterpart.knows(claim) else None
         own = ours.judge(claim)
         views = {"in print": reported, "reproduction study": reproduction, "ours": own}

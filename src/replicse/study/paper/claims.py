@@ -230,7 +230,8 @@ class Claim(Checked):
 
     A sentence that can be read in several ways (a "%" that is percent or points) has `readings`, each with its own
     relations beside the common ones; it needs one reading under which all of it holds. `untested` says what of the
-    sentence no cell holds, so that nothing supports all of it.
+    sentence no cell holds, so that nothing supports all of it; `against` says what else in print contradicts it
+    where no relation can: another sentence, or what a table prints or leaves out.
     """
 
     id: Id
@@ -239,13 +240,14 @@ class Claim(Checked):
     relations: tuple[Relation, ...] = ()
     readings: dict[Id, Annotated[tuple[Relation, ...], Field(min_length=1)]] = {}
     untested: str = ""
+    against: str = ""
     note: str = ""
     _file: Path = PrivateAttr(default=Path())
 
     @model_validator(mode="after")
     def _is_testable(self) -> Self:
-        if not (self.relations or self.readings or self.untested):
-            raise ValueError("relations, readings, or untested")
+        if not (self.relations or self.readings or self.untested or self.against):
+            raise ValueError("relations, readings, untested, or against")
         if len(self.readings) == 1:
             raise ValueError("two readings, or relations alone")
         return self
