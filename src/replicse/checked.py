@@ -1,12 +1,10 @@
 """Checked data: the base of every model, YAML read safely, and a mistake told in one sentence."""
 
 import difflib
-import gc
 import re
 import types
 import typing
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
@@ -307,18 +305,6 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
                         None, None, f'key "{key.value}" is given twice; keep one', key.start_mark
                     )
                 seen.add(key.value)
-
-
-@contextmanager
-def gc_paused() -> Iterator[None]:
-    """Make what stays, as papers and plans do, without a search for garbage, which takes a tenth of the time."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def read_text(path: Path) -> str:

@@ -2,7 +2,7 @@
 
 import difflib
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from replicse.printable import visible
 
@@ -24,6 +24,13 @@ class MissingData(BadInput):
 
 class Failed(_Sentence):
     """A step could not be done although its input was right; the command line exits with code 1."""
+
+
+def check_names(where: str, names: Iterable[str], known: Collection[str]) -> None:
+    """Raise BadInput, with its place and the nearest known one, for the first of some names that is not known."""
+    for name in names:
+        if name not in known:
+            raise BadInput(f'{where} names "{name}"{nearest(name, known)}')
 
 
 def nearest(name: object, known: Iterable[str]) -> str:

@@ -1,11 +1,9 @@
 """Plain data of YAML files: what the library reads, refused where it is no plain data."""
 
-import gc
-
 import pytest
 import yaml
 
-from replicse.checked import gc_paused, read_yaml
+from replicse.checked import read_yaml
 from replicse.errors import BadInput
 
 
@@ -54,10 +52,3 @@ def test_what_is_no_plain_data_is_refused(tmp_path, text, told):
     with pytest.raises(BadInput) as caught:
         read(tmp_path, text)
     assert told in str(caught.value)
-
-
-def test_garbage_is_looked_for_again_behind_what_is_kept():
-    with pytest.raises(ValueError), gc_paused():
-        assert not gc.isenabled()
-        raise ValueError
-    assert gc.isenabled()

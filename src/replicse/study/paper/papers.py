@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from replicse.checked import Checked, Id, Text, Whole, checked_yaml, gc_paused, read_text, read_yaml
-from replicse.errors import BadInput, nearest
+from replicse.checked import Checked, Id, Text, Whole, checked_yaml, read_text, read_yaml
+from replicse.errors import BadInput, check_names, nearest
 from replicse.registry.encoders import Precision
 from replicse.study.paper.claims import Claim, load_claims
 from replicse.study.paper.layers import merged
@@ -94,9 +94,8 @@ def load_paper(folder: Path) -> Paper:
                 f'{path}: the name "{path.stem}" is no item; use letters, digits and dashes, not "text"'
             )
         items[path.stem] = load_item(path, folder.name)
+    check_names(f"{folder / 'paper.yaml'}: order", about.order, items)
     for name in about.order:
-        if name not in items:
-            raise BadInput(f'{folder / "paper.yaml"}: order names "{name}"{nearest(name, items)}')
         if about.order.count(name) > 1:
             raise BadInput(f'{folder / "paper.yaml"}: order names "{name}" twice; keep one')
     ordered = {name: items[name] for name in dict.fromkeys([*about.order, *items])}
@@ -117,7 +116,6 @@ def load_paper(folder: Path) -> Paper:
     return paper
 
 
-@gc_paused()
 def load_papers(workflow: Path) -> dict[str, Paper]:
     """Return every paper of a workflow by key."""
     files = (workflow / "papers").glob("*/paper.yaml")

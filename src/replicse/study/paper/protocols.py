@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from replicse.checked import Checked, Id, Text, read_yaml
-from replicse.errors import BadInput, nearest
+from replicse.errors import BadInput, check_names
 from replicse.registry.encoders import Checkpoint, Pooling
 from replicse.study.paper.layers import merged
 from replicse.study.paper.recipes import RunRequest, Vary
@@ -71,22 +71,14 @@ def load_protocols(
     for protocol in found:
         if not protocol.change.given():
             raise BadInput(f"{file}: {protocol.id}.change is empty; a variant changes something")
+        where = f"{file}: {protocol.id}"
+        check_names(f"{where}.cells", protocol.cells, items)
         for item, rows in protocol.cells.items():
-            if item not in items:
-                raise BadInput(f'{file}: {protocol.id}.cells names "{item}"{nearest(item, items)}')
             lines = [row.id for row in items[item].rows]
             known = [*lines, *(f"{row}/{column.id}" for row in lines for column in items[item].columns)]
-            for row in () if rows == "all" else rows:
-                if row not in known:
-                    raise BadInput(f'{file}: {protocol.id}.cells.{item} names "{row}"{nearest(row, known)}')
-        for stage in protocol.stages:
-            if stage not in recipes:
-                raise BadInput(f'{file}: {protocol.id}.stages names "{stage}"{nearest(stage, recipes)}')
-        for item in protocol.in_table:
-            if item not in protocol.cells:
-                raise BadInput(
-                    f'{file}: {protocol.id}.in_table names "{item}"{nearest(item, protocol.cells)}'
-                )
+            check_names(f"{where}.cells.{item}", () if rows == "all" else rows, known)
+        check_names(f"{where}.stages", protocol.stages, recipes)
+        check_names(f"{where}.in_table", protocol.in_table, protocol.cells)
     return found
 
 

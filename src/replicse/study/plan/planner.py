@@ -8,8 +8,8 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from replicse.checked import gc_paused, shown
-from replicse.errors import BadInput, nearest
+from replicse.checked import shown
+from replicse.errors import BadInput, check_names, nearest
 from replicse.registry.corpora import SIMCSE_DATA
 from replicse.registry.encoders import can_keep
 from replicse.registry.suites import SUITES
@@ -56,7 +56,6 @@ def load_plan(values: Mapping[str, Any], workflow: Path, file: str = "config.yam
     return plan_of(checked_config(values, file), load_papers(workflow), workflow, file, only)
 
 
-@gc_paused()
 def plan_of(
     config: Config,
     papers: dict[str, Paper],
@@ -139,32 +138,22 @@ def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iter
     """Yield the items of a config, each with the rows that are asked for; all papers stand by their years."""
     known = [item.id for paper in papers.values() for item in paper.items.values()]
     rows, crossed = config.rows or {}, config.crossed or {}
-    for key, names in (
-        ("rows", rows),
-        ("crossed", crossed),
-        ("adjudicate", () if config.adjudicate == "all" else config.adjudicate or ()),
-    ):
-        for name in names:
-            if name not in known:
-                raise BadInput(f'{file}: {key} names "{name}"{nearest(name, known)}')
-    for key, name, wanted in [
-        (key, *entry) for key, each in (("rows", rows), ("crossed", crossed)) for entry in each.items()
-    ]:
-        ids = [row.id for row in papers[name.partition("/")[0]].items[name.partition("/")[2]].rows]
-        for row in wanted or [""]:
-            if row not in ids:
-                raise BadInput(f'{file}: {key}.{name} names "{row}"{nearest(row, ids)}')
+    check_names(f"{file}: rows", rows, known)
+    check_names(f"{file}: crossed", crossed, known)
+    check_names(f"{file}: adjudicate", () if config.adjudicate == "all" else config.adjudicate or (), known)
+    for key, several in (("rows", rows), ("crossed", crossed)):
+        for name, wanted in several.items():
+            ids = [row.id for row in papers[name.partition("/")[0]].items[name.partition("/")[2]].rows]
+            check_names(f"{file}: {key}.{name}", wanted or [""], ids)
     by_year = sorted(papers, key=lambda key: (papers[key].about.year, key))
     chosen = dict.fromkeys(by_year, "all") if config.papers == "all" else config.papers
     if not any(chosen.values()):
         raise BadInput(f"{file}: papers asks for no item; name one, or all")
+    check_names(f"{file}: papers", chosen, papers)
     for key, wanted in chosen.items():
-        if key not in papers:
-            raise BadInput(f'{file}: papers names "{key}"{nearest(key, papers)}')
         items = papers[key].items
+        check_names(f"{file}: papers.{key}", items if wanted == "all" else wanted, items)
         for name in items if wanted == "all" else wanted:
-            if name not in items:
-                raise BadInput(f'{file}: papers.{key} names "{name}"{nearest(name, items)}')
             item = items[name]
             yield item.with_rows(rows[item.id]) if item.id in rows else item
 

@@ -40,7 +40,7 @@ def read_evaluation(path: str, place: Mapping[str, Any]) -> dict[str, Any]:
     """
     found = read_json(path)
     try:
-        problem = next(_problems(found, place), "")
+        problem = _misshapen(found) or next(_problems(found, place), "")
     except RecursionError:
         problem = "its suites are nested too deeply"
     if problem:
@@ -57,14 +57,15 @@ def checked_record(found: object, path: str, remedy: str) -> Mapping[str, Any]:
     return found
 
 
-def _problems(found: Any, place: Mapping[str, Any]) -> Iterator[str]:
+def _misshapen(found: Any) -> str:
+    """Return what keeps a document from being an evaluation; blank where nothing does."""
     if not isinstance(found, Mapping) or not isinstance(found.get("suites"), Mapping):
-        yield "holds no suites"
-        return
-    for part in PARTS:
-        if not isinstance(found.get(part, {}), Mapping):
-            yield f"{part} is {shown(found[part])}, not a mapping"
-            return
+        return "holds no suites"
+    wrong = next((part for part in PARTS if not isinstance(found.get(part, {}), Mapping)), None)
+    return f"{wrong} is {shown(found[wrong])}, not a mapping" if wrong else ""
+
+
+def _problems(found: Mapping[str, Any], place: Mapping[str, Any]) -> Iterator[str]:
     for key, expected in place.items():
         if key in found and not _says(found[key], expected):
             yield f"{key} is {shown(found[key])}, but the encoder in its place has {shown(expected)}"
