@@ -8,6 +8,7 @@ RUN := $(VENV)/installed-run
 DEV := $(VENV)/installed-dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CORES ?= all
+LONG := tests/e2e/test_rehearsal.py tests/e2e/test_public_encoder.py
 
 .PHONY: study test fuzz rehearsal test-cluster test-faults lint docs axe environment clean
 
@@ -15,15 +16,15 @@ study: $(RUN)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m replicse run --cores $(CORES) $(ARGS)
 
 test: $(DEV)
-	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile --ignore tests/e2e/test_rehearsal.py $(ARGS)
+	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile $(LONG:%=--ignore %) $(ARGS)
 
 # Every planted mistake, and broken bytes in every kind of file: three minutes.
 fuzz: $(DEV)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal tests/fuzz $(ARGS)
 
-# The paper scale at a tiny size, against a hub on this machine: two minutes.
+# The paper scale at a tiny size, against a hub on this machine, and a public encoder against its published scores.
 rehearsal: $(DEV)
-	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/e2e/test_rehearsal.py $(ARGS)
+	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile $(LONG) $(ARGS)
 
 # A real Slurm of one node (root and Debian, else skipped), and pods of Kubernetes played by processes: a quarter of an hour.
 test-cluster: $(DEV)
