@@ -4,7 +4,7 @@ import difflib
 import re
 import types
 import typing
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
@@ -251,60 +251,28 @@ def _is_model(kind: Any) -> bool:
 # YAML
 
 
-TEXT, SEQUENCE, MAPPING = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "seq", "map"))
-
-
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
     """The safe loader, but a key that is given twice is a mistake."""
 
-    def construct_document(self, node: yaml.Node) -> Any:
-        """Return the plain data of a document, built directly: the library goes through a generator for each node."""
-        return self._built(node, {})
-
-    def _built(self, node: yaml.Node, known: dict[yaml.Node, Any]) -> Any:
-        if node.tag == TEXT and isinstance(node, yaml.ScalarNode):
-            if hidden_in(node.value):
-                problem = (
-                    f"{shown(visible(node.value))} has the invisible character {hidden_in(node.value)[:6]}"
-                )
-                raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
-            return node.value
-        if node in known:  # an alias, or a node that holds itself
-            return known[node]
-        if node.tag == SEQUENCE and isinstance(node, yaml.SequenceNode):
-            known[node] = []
-            known[node].extend(self._built(entry, known) for entry in node.value)
-        elif node.tag == MAPPING and isinstance(node, yaml.MappingNode):
-            self._refuse_twice(node)
-            self.flatten_mapping(node)
-            known[node] = {}
-            for key, value in node.value:
-                built = self._built(key, known)
-                if not isinstance(built, Hashable):
-                    raise yaml.constructor.ConstructorError(
-                        None, None, "found unhashable key", key.start_mark
-                    )
-                known[node][built] = self._built(value, known)
-        else:
-            known[node] = self.construct_object(node, deep=True)
-        return known[node]
+    def construct_scalar(self, node: yaml.ScalarNode) -> Any:
+        """Return the text of a node; ConstructorError names a character that no person sees, as an escape may hold."""
+        text = super().construct_scalar(node)
+        if hidden_in(text):
+            problem = f"{shown(visible(text))} has the invisible character {hidden_in(text)[:6]}"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+        return text
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
         """Return the mapping of a node; ConstructorError names a key that stands twice."""
-        if isinstance(node, yaml.MappingNode):
-            self._refuse_twice(node)
-        return super().construct_mapping(node, deep)
-
-    @staticmethod
-    def _refuse_twice(node: yaml.MappingNode) -> None:
         seen: set[str] = set()
-        for key, _ in node.value:
+        for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
             if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
                 if key.value in seen:
                     raise yaml.constructor.ConstructorError(
                         None, None, f'key "{key.value}" is given twice; keep one', key.start_mark
                     )
                 seen.add(key.value)
+        return super().construct_mapping(node, deep)
 
 
 def read_text(path: Path) -> str:

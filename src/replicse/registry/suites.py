@@ -304,11 +304,8 @@ def is_metric(path: str) -> bool:
 
 
 def is_percentage(path: str) -> bool:
-    """Return whether what stands at a metric path is a correlation, an accuracy or a recall x 100."""
-    suite, _, rest = path.partition("/")
-    return suite in ("sts", "sts-dev", "transfer", "transfer-dev", "recall", "mteb") and rest.rpartition("/")[
-        2
-    ] not in ("n", "corpus")
+    """Return whether what stands at a metric path is a correlation, an accuracy, a recall or an overlap x 100."""
+    return range_of(path) in (CORRELATION, PERCENTAGE)
 
 
 def range_of(path: str) -> Range | None:
