@@ -1,13 +1,11 @@
 # Helpers only: the plan is made once, and every input function is a look-up in it.
 import gc
-import inspect
 import json
 import os
 import shlex
 import sys
 from functools import cache
 from pathlib import Path
-from types import FunctionType
 
 from snakemake.exceptions import WorkflowError
 
@@ -100,11 +98,7 @@ def of_job(stage, read):
     def read_once(parts):
         return read(GRAPH[(stage, *parts)])
 
-    def function(wildcards):
-        return read_once(tuple(wildcards))
-
-    function.__signature__ = inspect.signature(function)
-    return function
+    return lambda wildcards: read_once(tuple(wildcards))
 
 
 def needs(stage):
@@ -384,9 +378,3 @@ def study_config(wildcards):
 def study_record(wildcards):
     """Return what the report says about the study, as JSON; the papers keep the order of the config."""
     return json.dumps(PLAN.record, ensure_ascii=False, separators=(",", ":"))
-
-
-# Snakemake asks for the parameters of each of these functions several times a job, and Python would work them out anew.
-for function in list(globals().values()):
-    if isinstance(function, FunctionType) and function.__globals__ is globals():
-        function.__signature__ = inspect.signature(function)
