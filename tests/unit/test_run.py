@@ -21,7 +21,7 @@ from replicse.runtime.locks import free, hold
 from replicse.runtime.progress import heartbeat_of, span
 from replicse.study.paper.config import checked_config
 from replicse.study.paper.papers import load_papers
-from replicse.study.plan.planner import chosen_items
+from replicse.study.plan.choose import chosen_items
 from snakemake_logger_plugin_replicse import LogHandler
 
 CONFIG = "scale: micro\npapers: {simcse: [table3, figure2], repro: [table5]}\nseeds: [0]\n"

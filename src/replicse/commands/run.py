@@ -18,8 +18,8 @@ from replicse.runtime.locks import free, hold
 from replicse.study.paper.config import by_paper, checked_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.tables import Item
+from replicse.study.plan.choose import chosen_items, chosen_scale, too_large
 from replicse.study.plan.paths import Paths, drop_partial
-from replicse.study.plan.planner import chosen_items, chosen_scale, too_large
 
 TARGETS = ("all", "released")
 DRY = {"-n", "--dry-run", "--dryrun"}  # as Snakemake spells it

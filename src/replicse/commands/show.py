@@ -15,9 +15,9 @@ from replicse.runtime.progress import progress_text
 from replicse.study.judge.study import read_results, results_of, study_machines
 from replicse.study.paper.config import by_paper, checked_config
 from replicse.study.paper.papers import load_papers
+from replicse.study.plan.choose import chosen_items
 from replicse.study.plan.jobs import Jobs
 from replicse.study.plan.plan import Plan
-from replicse.study.plan.planner import chosen_items
 from replicse.study.results.machines import Machine, distinct
 from replicse.study.results.values import Evaluations
 

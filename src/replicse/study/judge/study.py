@@ -17,9 +17,10 @@ from replicse.study.judge.claims import FIELDS as CLAIM_FIELDS
 from replicse.study.judge.claims import claim_rows, study_claims
 from replicse.study.paper.counterparts import CellKey
 from replicse.study.paper.lock import load_lock
+from replicse.study.plan.choose import chosen_items
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
-from replicse.study.plan.planner import Planner, chosen_items
+from replicse.study.plan.planner import Planner
 from replicse.study.results.machines import Machine, distinct, recorded
 from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import TIDY, item_result, tidy_rows

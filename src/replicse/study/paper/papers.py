@@ -204,3 +204,20 @@ def recipe_of(
         return recipe
     where = f"{home.folder / 'recipes.yaml'}: {short}.like"
     return merged(recipe_of(papers, home.key, parent, where, (*below, full)), recipe)
+
+
+def recipes_in_order(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]:
+    """Yield every recipe behind the one that it is like, so that a mistake is told where it stands."""
+    pending = [
+        (paper, name, recipe.like) for paper in papers.values() for name, recipe in paper.recipes.items()
+    ]
+    while pending:
+        waiting = {f"{paper.key}/{name}" for paper, name, _ in pending}
+        parents = [
+            like if like is None or "/" in like else f"{paper.key}/{like}" for paper, _, like in pending
+        ]
+        ready = [parent not in waiting for parent in parents]
+        # In a circle nobody is ready; the first one is then told of it.
+        ready = ready if any(ready) else [True] * len(pending)
+        yield from (entry[:2] for entry, now in zip(pending, ready, strict=True) if now)
+        pending = [entry for entry, now in zip(pending, ready, strict=True) if not now]

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from replicse.checked import shown
-from replicse.errors import BadInput, check_names, nearest
+from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import SIMCSE_DATA
 from replicse.registry.suites import SUITES
 from replicse.study.paper.config import Config, checked_config
-from replicse.study.paper.layers import layered, merged
+from replicse.study.paper.layers import merged
 from replicse.study.paper.lock import Lock, load_lock
-from replicse.study.paper.papers import Paper, load_papers, recipe_of
+from replicse.study.paper.papers import Paper, load_papers, recipe_of, recipes_in_order
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import (
     AS_DESCRIBED,
@@ -23,18 +23,14 @@ from replicse.study.paper.protocols import (
     changed,
     variants,
 )
-from replicse.study.paper.scales import Scale, load_scale
+from replicse.study.paper.scales import Scale
 from replicse.study.paper.tables import AnyColumn, Item, Row
+from replicse.study.plan.choose import cell_request, chosen_items, chosen_scale, request_of, too_large
 from replicse.study.plan.needs import hub_parts
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Cell, Plan
 from replicse.study.plan.resolve import FIRST, PARTS, Resolver, Seeds
 from replicse.study.plan.specs import Trajectory
-
-
-def load_scales(workflow: Path) -> dict[str, Path]:
-    """Return the file of every scale by name."""
-    return {path.stem: path for path in sorted((workflow / "scales").glob("*.yaml"))}
 
 
 def load_plan(values: Mapping[str, Any], workflow: Path, file: str = "config.yaml", only: str = "") -> Plan:
@@ -72,14 +68,6 @@ def plan_of(
     return plan
 
 
-def chosen_scale(config: Config, workflow: Path, file: str) -> Scale:
-    """Return the scale of a config; BadInput names the nearest one where it is not known."""
-    scales = load_scales(workflow)
-    if config.scale not in scales:
-        raise BadInput(f'{file}: scale is "{config.scale}"{nearest(config.scale, scales)}')
-    return load_scale(scales[config.scale])
-
-
 def check_parts(scale: Scale, papers: dict[str, Paper], workflow: Path) -> None:
     """Raise BadInput where a backbone, a stand-in or a recipe cannot be planned at a scale, whoever asks for it."""
     config = Config(scale=scale.name, papers="all", seeds=(0,))
@@ -101,76 +89,6 @@ def check_parts(scale: Scale, papers: dict[str, Paper], workflow: Path) -> None:
             resolver.encoders(
                 "", released.stand_in.given(), [FIRST], f"{scale.file}: released.{name}.stand_in"
             )
-
-
-def recipes_in_order(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]:
-    """Yield every recipe behind the one that it is like, so that a mistake is told where it stands."""
-    pending = [
-        (paper, name, recipe.like) for paper in papers.values() for name, recipe in paper.recipes.items()
-    ]
-    while pending:
-        waiting = {f"{paper.key}/{name}" for paper, name, _ in pending}
-        parents = [
-            like if like is None or "/" in like else f"{paper.key}/{like}" for paper, _, like in pending
-        ]
-        ready = [parent not in waiting for parent in parents]
-        # In a circle nobody is ready; the first one is then told of it.
-        ready = ready if any(ready) else [True] * len(pending)
-        yield from (entry[:2] for entry, now in zip(pending, ready, strict=True) if now)
-        pending = [entry for entry, now in zip(pending, ready, strict=True) if not now]
-
-
-def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iterator[Item]:
-    """Yield the items of a config, each with the rows that are asked for; all papers stand by their years."""
-    known = [item.id for paper in papers.values() for item in paper.items.values()]
-    rows, crossed = config.rows or {}, config.crossed or {}
-    check_names(f"{file}: rows", rows, known)
-    check_names(f"{file}: crossed", crossed, known)
-    check_names(f"{file}: adjudicate", () if config.adjudicate == "all" else config.adjudicate or (), known)
-    for key, several in (("rows", rows), ("crossed", crossed)):
-        for name, wanted in several.items():
-            ids = [row.id for row in papers[name.partition("/")[0]].items[name.partition("/")[2]].rows]
-            check_names(f"{file}: {key}.{name}", wanted or [""], ids)
-    by_year = sorted(papers, key=lambda key: (papers[key].about.year, key))
-    chosen = dict.fromkeys(by_year, "all") if config.papers == "all" else config.papers
-    if not any(chosen.values()):
-        raise BadInput(f"{file}: papers asks for no item; name one, or all")
-    check_names(f"{file}: papers", chosen, papers)
-    for key, wanted in chosen.items():
-        items = papers[key].items
-        check_names(f"{file}: papers.{key}", items if wanted == "all" else wanted, items)
-        for name in items if wanted == "all" else wanted:
-            item = items[name]
-            yield item.with_rows(rows[item.id]) if item.id in rows else item
-
-
-def too_large(items: Iterable[Item], config: Config, scale: Scale) -> list[Item]:
-    """Return the items with a search that is too large for the scale, unless the config names them."""
-    most = scale.largest_search
-    asked = [item for item in items if most and not config.names(item.id)]
-    return [item for item in asked if largest_search(item, scale) > most]
-
-
-def largest_search(item: Item, scale: Scale) -> int:
-    """Return how many jobs the largest search of an item has at a scale; 1 where it has none."""
-    # A search without a statistic over its jobs is refused where it is planned.
-    columns = [column for column in item.columns if getattr(column, "over", None) and column.over.jobs]
-    requests = (
-        (request_of(item, row, column, row.encoder.given()), f"{item.file}: row {row.id}")
-        for row in item.rows
-        for column in columns
-    )
-    return max((scale.jobs(request, where) for request, where in requests), default=1)
-
-
-def request_of(item: Item, row: Row, column: AnyColumn, own: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a cell asks of its encoder: the item's, the column's, `own` of the row, and the cell's in turn."""
-    return layered(item.encoder.given(), column.encoder.given(), own, cell_request(row, column))
-
-
-def cell_request(row: Row, column: AnyColumn) -> dict[str, Any]:
-    """Return what a row's cell in a column asks for itself."""
-    return row.cells[column.id].given() if column.id in row.cells else {}
 
 
 class Planner:

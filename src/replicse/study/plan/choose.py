@@ -1,0 +1,78 @@
+"""What a config asks for: its scale, its items, and what each cell of a row wants of its encoder."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from replicse.errors import BadInput, check_names, nearest
+from replicse.study.paper.config import Config
+from replicse.study.paper.layers import layered
+from replicse.study.paper.papers import Paper
+from replicse.study.paper.scales import Scale, load_scale
+from replicse.study.paper.tables import AnyColumn, Item, Row
+
+
+def load_scales(workflow: Path) -> dict[str, Path]:
+    """Return the file of every scale by name."""
+    return {path.stem: path for path in sorted((workflow / "scales").glob("*.yaml"))}
+
+
+def chosen_scale(config: Config, workflow: Path, file: str) -> Scale:
+    """Return the scale of a config; BadInput names the nearest one where it is not known."""
+    scales = load_scales(workflow)
+    if config.scale not in scales:
+        raise BadInput(f'{file}: scale is "{config.scale}"{nearest(config.scale, scales)}')
+    return load_scale(scales[config.scale])
+
+
+def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iterator[Item]:
+    """Yield the items of a config, each with the rows that are asked for; all papers stand by their years."""
+    known = [item.id for paper in papers.values() for item in paper.items.values()]
+    rows, crossed = config.rows or {}, config.crossed or {}
+    check_names(f"{file}: rows", rows, known)
+    check_names(f"{file}: crossed", crossed, known)
+    check_names(f"{file}: adjudicate", () if config.adjudicate == "all" else config.adjudicate or (), known)
+    for key, several in (("rows", rows), ("crossed", crossed)):
+        for name, wanted in several.items():
+            ids = [row.id for row in papers[name.partition("/")[0]].items[name.partition("/")[2]].rows]
+            check_names(f"{file}: {key}.{name}", wanted or [""], ids)
+    by_year = sorted(papers, key=lambda key: (papers[key].about.year, key))
+    chosen = dict.fromkeys(by_year, "all") if config.papers == "all" else config.papers
+    if not any(chosen.values()):
+        raise BadInput(f"{file}: papers asks for no item; name one, or all")
+    check_names(f"{file}: papers", chosen, papers)
+    for key, wanted in chosen.items():
+        items = papers[key].items
+        check_names(f"{file}: papers.{key}", items if wanted == "all" else wanted, items)
+        for name in items if wanted == "all" else wanted:
+            item = items[name]
+            yield item.with_rows(rows[item.id]) if item.id in rows else item
+
+
+def too_large(items: Iterable[Item], config: Config, scale: Scale) -> list[Item]:
+    """Return the items with a search that is too large for the scale, unless the config names them."""
+    most = scale.largest_search
+    asked = [item for item in items if most and not config.names(item.id)]
+    return [item for item in asked if largest_search(item, scale) > most]
+
+
+def largest_search(item: Item, scale: Scale) -> int:
+    """Return how many jobs the largest search of an item has at a scale; 1 where it has none."""
+    # A search without a statistic over its jobs is refused where it is planned.
+    columns = [column for column in item.columns if getattr(column, "over", None) and column.over.jobs]
+    requests = (
+        (request_of(item, row, column, row.encoder.given()), f"{item.file}: row {row.id}")
+        for row in item.rows
+        for column in columns
+    )
+    return max((scale.jobs(request, where) for request, where in requests), default=1)
+
+
+def request_of(item: Item, row: Row, column: AnyColumn, own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a cell asks of its encoder: the item's, the column's, `own` of the row, and the cell's in turn."""
+    return layered(item.encoder.given(), column.encoder.given(), own, cell_request(row, column))
+
+
+def cell_request(row: Row, column: AnyColumn) -> dict[str, Any]:
+    """Return what a row's cell in a column asks for itself."""
+    return row.cells[column.id].given() if column.id in row.cells else {}
