@@ -18,18 +18,12 @@ from replicse.study.paper.protocols import AS_DESCRIBED
 from replicse.study.paper.running_text import spoken_numbers
 from replicse.study.paper.scales import load_scale
 from replicse.study.paper.tables import Item
+from replicse.study.plan.choose import chosen_items, chosen_scale, load_scales
 from replicse.study.plan.cost import Interval, Throughput
 from replicse.study.plan.needs import Need, amounts, amounts_text, needs
 from replicse.study.plan.notes import notes
 from replicse.study.plan.plan import Plan
-from replicse.study.plan.planner import (
-    check_parts,
-    chosen_items,
-    chosen_scale,
-    load_plan,
-    load_scales,
-    plan_of,
-)
+from replicse.study.plan.planner import check_parts, load_plan, plan_of
 from replicse.study.results.folder import study_folder
 from replicse.study.results.tabulate import item_result, table_rows
 from replicse.study.results.values import Evaluations
