@@ -69,6 +69,7 @@ FREE = {
         "text",
         "evidence",
         "untested",
+        "against",
         "coverage",
         "shows",
         "device",
