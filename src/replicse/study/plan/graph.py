@@ -123,7 +123,7 @@ def log_of(paths: Paths, stage: str, *parts: str) -> str:
 
 
 def graph_of(plan: Plan) -> Graph:
-    """Return every job by its stage and parts, in an order in which one needs earlier ones alone."""
+    """Return every job by its stage and parts, one stage behind the other."""
     return {(job.stage, *job.parts): job for job in _Jobs(plan)}
 
 
