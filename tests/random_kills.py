@@ -17,9 +17,9 @@ import small_study
 
 from replicse.runtime.forking import JOB
 
-# Stage: the verb of its jobs, and how one of their words begins.
+# Stage: the first words of its jobs, and how one of the others begins.
 STAGES = {
-    "prepare": ("prepare", ""),
+    "prepare": ("job\0store", ""),
     "pre-train": ("train", "results/micro/runs/mlm-"),
     "train": ("train", "results/micro/runs/infonce-"),
     "evaluate": ("evaluate", ""),
@@ -61,10 +61,12 @@ class Kills:
         for name in ("results", "reports", "logs", "figures", ".snakemake"):
             shutil.rmtree(self.folder / name, ignore_errors=True)
         chosen = set(self.random.sample(list(STAGES), kills))
+        before = self.killed.total()
         main = self._start()
         for stage in STAGES:
             if stage in chosen:
                 main = self._kill(stage, main)
+        assert self.killed.total() > before, f"no job of {sorted(chosen)} was seen"
         while main.wait(timeout=PATIENCE):
             main = self._again(main)
         found = small_study.results(self.folder)
