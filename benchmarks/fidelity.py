@@ -28,7 +28,7 @@ import replicse.objective.edits
 import replicse.objective.mlm
 from replicse.data.store import write_store
 from replicse.data.tokenizer import train_tokenizer
-from replicse.study.plan.specs import RunSpec
+from replicse.registry.runs import Run
 from replicse.training.loop import Trainer, TrainJob
 
 SEED, TEMPERATURE = 0, 0.05
@@ -232,7 +232,7 @@ def compared(name: str, size: Size, lines: list[str], work: Path) -> dict[str, f
     views = [view["column"] for view in told.get("views", [{"column": "text"}] * 2)]
     for column in dict.fromkeys(views):
         write_store(work / column, columns[column], folder / "tokenizer.json", size.length, {})
-    spec = RunSpec.of(
+    spec = Run.of(
         {
             "init": {"folder": "random"},
             "corpus": {"name": "lines"},

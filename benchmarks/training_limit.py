@@ -31,7 +31,7 @@ from products import Rates, operations
 from record import RESULTS, SIZES, data_name, row, sentences, triples, write_encoder, write_record
 
 from replicse.data.store import open_store, write_store
-from replicse.study.plan.specs import RunSpec
+from replicse.registry.runs import Run
 from replicse.training.loop import Trainer, TrainJob
 
 BATCH, LENGTH = 64, 32
@@ -71,7 +71,7 @@ class Bench:
 
     def ours(self, precision: str) -> list[float]:
         """Return the seconds of our steps, and the tokenising of a step in each."""
-        spec = RunSpec.of(
+        spec = Run.of(
             {
                 "init": {"folder": "benchmark"},
                 "corpus": {"name": "benchmark"},

@@ -7,7 +7,7 @@ import numpy as np
 
 from replicse.data.store import write_store
 from replicse.data.tokenizer import train_tokenizer
-from replicse.study.plan.specs import RunSpec
+from replicse.registry.runs import Run
 from replicse.training.loop import TrainJob
 
 WORDS = [
@@ -69,7 +69,7 @@ def job(folder: Path, count: int = 96, **changes) -> TrainJob:
         "selection": {"every": 5},
         "seed": 7,
     }
-    spec = RunSpec.of({**values, **changes}, "run")
+    spec = Run.of({**values, **changes}, "run")
     chosen = [stores[0] if view.column == "text" else stores[1] for view in spec.views]
     return TrainJob(spec, spec.run_id, None, tokenizer, chosen)
 

@@ -89,6 +89,23 @@ class Checked(BaseModel):
         """Return plain data (mappings, lists, text, numbers) without what equals its default."""
         return self.model_dump(mode="json", exclude_defaults=True, by_alias=True)
 
+    def entries(self) -> dict[str, Any]:
+        """Return what was given by key, defaults that were written out included: a layer to lay over another."""
+        return {key: getattr(self, key) for key in self.model_fields_set}
+
+    def replace(self, **values: Any) -> Self:
+        """Return a copy with other values, unchecked, and without what was computed of the original."""
+        copied = self.model_copy(update=values)
+        for key in copied.__dict__.keys() - type(self).model_fields.keys():
+            del copied.__dict__[key]
+        return copied
+
+    def without(self, *keys: str) -> Self:
+        """Return a copy in which some keys are not given."""
+        return type(self).model_construct(
+            **{key: entry for key, entry in self.entries().items() if key not in keys}
+        )
+
     def given(self) -> dict[str, Any]:
         """Return as plain data what was given, defaults that were written out included: a layer to lay over another."""
         given = bool(self.model_fields_set)

@@ -5,6 +5,7 @@ from places import ROOT
 
 from replicse.errors import BadInput
 from replicse.files import write_json
+from replicse.registry.runs import Init, Run
 from replicse.study.plan.cost import (
     FILLED,
     FROZEN,
@@ -18,7 +19,6 @@ from replicse.study.plan.cost import (
 )
 from replicse.study.plan.needs import amounts, needs
 from replicse.study.plan.planner import load_plan
-from replicse.study.plan.specs import Init, RunSpec
 
 RUN = {
     "init": {"hub": "bert-base-uncased", "revision": "x"},
@@ -30,7 +30,7 @@ RUN = {
 
 
 def spec(**changes):
-    return RunSpec.of({**RUN, **changes}, "run")
+    return Run.of({**RUN, **changes}, "run")
 
 
 def hours_of(run, rows, flops, sources=()):

@@ -294,10 +294,10 @@ def test_the_chosen_settings_are_those_that_tables_12_and_13_print():
     }
     for (item, row), name in recipes.items():
         recipe = recipe_of(plan_at("paper").papers, "diffcse", name, "test")
-        (rtd,) = [term for term in recipe["objective"] if term["term"] == "rtd"]
-        assert printed[item, row, "learning-rate"] == recipe["optimisation"]["learning_rate"]
-        assert printed[item, row, "masking-ratio"] == rtd["ratio"]
-        assert printed[item, row, "lambda"] == rtd["weight"]
+        (rtd,) = [term for term in recipe.objective if term.term == "rtd"]
+        assert printed[item, row, "learning-rate"] == recipe.optimisation.learning_rate
+        assert printed[item, row, "masking-ratio"] == rtd.ratio
+        assert printed[item, row, "lambda"] == rtd.weight
 
 
 def test_the_settings_of_the_script_are_those_of_the_recipe():

@@ -10,8 +10,8 @@ from tiny_encoders import tiny
 
 from replicse.data.tokenizer import load_tokenizer
 from replicse.objective import Objective, Step
+from replicse.registry.runs import Run
 from replicse.registry.terms import InfoNCEParameters
-from replicse.study.plan.specs import RunSpec
 from replicse.training.loop import Trainer
 
 TEXT, OTHER = {"column": "text"}, {"column": "other"}
@@ -220,5 +220,5 @@ def test_the_three_edits_and_the_other_tasks_train(tmp_path, root, generator):
 
 def test_the_default_head_is_no_part_of_the_name(tmp_path):
     job = micro.job(tmp_path)
-    assert RunSpec.of({**job.spec.plain(), "head": "mlp"}, "run").run_id == job.run_id
-    assert RunSpec.of({**job.spec.plain(), "head": "projector"}, "run").run_id != job.run_id
+    assert Run.of({**job.spec.plain(), "head": "mlp"}, "run").run_id == job.run_id
+    assert Run.of({**job.spec.plain(), "head": "projector"}, "run").run_id != job.run_id

@@ -10,8 +10,8 @@ from replicse.errors import BadInput
 from replicse.objective import Step
 from replicse.objective.barlow_twins import product_squares
 from replicse.objective.terms import make_term
+from replicse.registry.runs import Run
 from replicse.registry.terms import Term
-from replicse.study.plan.specs import RunSpec
 
 # Wider than the batch and narrower: the sums are taken in two ways.
 SHAPES = ((6, 9), (9, 4), (7, 7))
@@ -200,7 +200,7 @@ def test_a_run_of_one_view_is_refused():
     run = {"init": {"hub": "a"}, "corpus": {"name": "wiki"}, "views": [{"column": "text"}]}
     for term in ("barlow-twins", "vicreg"):
         with pytest.raises(BadInput, match=f"term {term} on views 0 to 0, not on view 1"):
-            RunSpec.of({**run, "objective": [{"term": term}]}, "run")
+            Run.of({**run, "objective": [{"term": term}]}, "run")
 
 
 def test_an_unknown_convention_is_refused():

@@ -7,7 +7,7 @@ import pytest
 from made_up import RECIPE, made_plan, write_paper, write_scores
 
 from replicse.errors import BadInput
-from replicse.study.paper.recipes import Draw, EncoderRequest
+from replicse.study.paper.models import Draw, EncoderRequest
 from replicse.study.results.tabulate import item_result
 from replicse.study.results.values import Evaluations
 

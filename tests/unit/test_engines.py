@@ -20,7 +20,7 @@ from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput
 from replicse.objective import Objective, Step
 from replicse.registry.encoders import MlpHead, ProjectorHead
-from replicse.study.plan.specs import DropoutRates, RunSpec
+from replicse.registry.runs import DropoutRates, Run
 from replicse.training.loop import Trainer
 from replicse.training.model import SentenceModel
 
@@ -74,7 +74,7 @@ def after_one_step(folder, engine, home, terms):
 )
 def test_both_engines_give_equal_losses_and_gradients(tmp_path, family, term):
     folder = saved(huggingface(family), tmp_path)
-    terms = RunSpec.of(
+    terms = Run.of(
         {
             "init": {"folder": "x"},
             "corpus": {},

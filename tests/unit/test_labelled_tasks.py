@@ -20,9 +20,8 @@ from replicse.evaluation.suites import run_suites
 from replicse.objective.terms import Step, make_term
 from replicse.registry.corpora import Labelled
 from replicse.registry.encoders import ClassifierHead, MlpHead, SimilarityHead
-from replicse.registry.runs import DropoutRates
+from replicse.registry.runs import DropoutRates, Run
 from replicse.registry.terms import Term
-from replicse.study.plan.specs import RunSpec
 from replicse.training.data import TrainingData, in_turn
 from replicse.training.loop import Trainer, TrainJob
 from replicse.training.model import SentenceModel
@@ -265,7 +264,7 @@ def labelled_job(folder, **changes):
         "optimisation": {"batch_size": 16, "learning_rate": 5e-3, "epochs": 25},
         **changes,
     }
-    spec = RunSpec.of(values, "run")
+    spec = Run.of(values, "run")
     return TrainJob(spec, spec.run_id, None, base.tokenizer, stores[: 3 if spec.beside else 2])
 
 

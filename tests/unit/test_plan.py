@@ -5,6 +5,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 import yaml
@@ -13,10 +14,14 @@ from places import ROOT
 from pydantic import ValidationError
 
 from replicse.errors import BadInput
+from replicse.registry import digests, runs
+from replicse.registry.runs import Run
+from replicse.registry.terms import TermParameters
+from replicse.study.paper import models
 from replicse.study.paper.config import checked_config, read_config
-from replicse.study.paper.papers import load_paper
+from replicse.study.paper.papers import load_paper, load_papers
 from replicse.study.paper.scales import Adjust, load_scale
-from replicse.study.plan import specs
+from replicse.study.plan import planner
 from replicse.study.plan.graph import graph_of
 from replicse.study.plan.notes import notes
 from replicse.study.plan.planner import load_plan
@@ -218,11 +223,15 @@ def test_a_scale_stands_for_symbolic_names_and_adjusts_sizes():
 def test_a_scale_bounds_the_widths_of_a_head_where_a_run_gives_them():
     scale = load_scale(WORKFLOW / "scales" / "micro.yaml")
     wide = {"kind": "projector", "layers": 3, "width": 8192, "output": 8192, "final_norm": False}
-    assert scale.adjusted({"head": wide})["head"] == {**wide, "width": 128, "output": 128}
+
+    def adjusted(**parts):
+        return scale.adjusted(Run.of(parts, "here"), "here").given()
+
+    assert adjusted(head=wide)["head"] == {**wide, "width": 128, "output": 128}
     narrow = {"kind": "projector", "width": 32}
     for head in (narrow, {"kind": "projector"}, {"kind": "mlp"}):
-        assert scale.adjusted({"head": head})["head"] == head
-    assert "head" not in scale.adjusted({})
+        assert adjusted(head=head)["head"] == head
+    assert "head" not in adjusted()
     for rule in ({"path": "head.width", "set": 8}, {"path": "head.layers", "at_most": 2}):
         with pytest.raises(ValidationError, match=rule["path"]):
             Adjust(**rule)
@@ -298,17 +307,49 @@ def test_planning_needs_no_torch():
 
 def test_planning_hashes_what_it_names_about_once(monkeypatch):
     """A run's id was once worked out at each use: twelve times a run, two fifths of planning."""
-    hashed, real = [], specs.digest
+    hashed, real = [], digests.digest
 
     def counted(*given):
         hashed.append(given)
         return real(*given)
 
-    monkeypatch.setattr(specs, "digest", counted)
+    for module in (runs, models):
+        monkeypatch.setattr(module, "digest", counted)
     config = read_config([ROOT / "config.yaml"], "paper", 5) | {"adjudicate": "all"}
     plan = load_plan(config, ROOT / "workflow")
     named = len(plan.runs) + len(plan.encoders)
     assert named <= len(hashed) < 1.5 * named
+
+
+def test_a_run_is_plain_data_only_where_it_is_named_and_where_a_job_is_told_of_it(monkeypatch):
+    """From its recipe to its job it is one model, checked when it was read and once more by the job."""
+    papers, config = load_papers(WORKFLOW), checked_config({**CONFIG, "papers": "all"}, "here")
+    calls = Counter()
+
+    def counted(kind, name):
+        real = getattr(kind, name)
+        real = getattr(real, "__func__", real)
+
+        def crossing(of, *given):
+            calls[f"{kind.__name__}.{name}"] += 1
+            return real(of, *given)
+
+        monkeypatch.setattr(kind, name, classmethod(crossing) if name == "of" else crossing)
+
+    for name in ("plain", "given", "of", "canonical"):
+        counted(runs.Run, name)
+    counted(TermParameters, "of")
+    plan = planner.plan_of(config, papers, WORKFLOW)
+    assert calls["Run.given"] == calls["Run.of"] == 0
+    assert len(plan.runs) <= calls["Run.plain"] == calls["Run.canonical"], "to be hashed"
+    calls.clear()
+    graph_of(plan)
+    assert calls == {"Run.plain": len(plan.runs)}
+    calls.clear()
+    # Terms are checked again where a search or a protocol changes them, and nowhere else.
+    for item, times in (("table3", 0), ("tableD1", 7)):
+        planner.plan_of(checked_config({**CONFIG, "papers": {"simcse": [item]}}, "here"), papers, WORKFLOW)
+        assert calls.pop("TermParameters.of", 0) == times
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Protocols: what they change, where they apply, and what is told of a mistake in their file."""
 
-import json
 import shutil
 from functools import reduce
 
@@ -12,6 +11,8 @@ from made_up import write_scores
 from places import ROOT
 
 from replicse.errors import BadInput
+from replicse.registry.runs import Run
+from replicse.study.paper.models import EncoderRequest, Vary
 from replicse.study.paper.papers import load_paper
 from replicse.study.paper.protocols import (
     AS_DESCRIBED,
@@ -28,10 +29,13 @@ from replicse.study.results.values import Evaluations
 
 WORKFLOW = ROOT / "workflow"
 CROP = {"column": "text", "augment": {"name": "crop", "keep": 0.9, "unit": "word", "position": "window"}}
-RUN = {
-    "views": [{"column": "text"}, CROP],
-    "objective": [{"term": "infonce"}, {"term": "mlm", "weight": 0.1}],
-}
+RUN = Run.of(
+    {
+        "views": [{"column": "text"}, CROP],
+        "objective": [{"term": "infonce"}, {"term": "mlm", "weight": 0.1}],
+    },
+    "here",
+)
 
 
 def plan_of(**changes):
@@ -55,26 +59,37 @@ def runs(plan, item, row, protocol):
     return [plan.runs[plan.encoders[name].source.run] for name in cells[0].encoders]
 
 
+def vary(**changes):
+    return varied(RUN, Vary.of(changes, "here"), "here").given()
+
+
 def test_augmentations_are_changed_where_there_are_any():
-    result = varied(RUN, {"augment": {"unit": "character", "position": "prefix"}}, "here")
-    assert result["views"][0] == {"column": "text"}
-    assert result["views"][1]["augment"] == {**CROP["augment"], "unit": "character", "position": "prefix"}
-    assert RUN["views"][1] == CROP, "what is varied stays as it was"
+    before = RUN.given()
+    first, second = vary(augment={"unit": "character", "position": "prefix"})["views"]
+    assert first == {"column": "text"}
+    assert second["augment"] == {**CROP["augment"], "unit": "character", "position": "prefix"}
+    assert RUN.given() == before, "what is varied stays as it was"
 
 
 def test_terms_are_changed_by_name():
-    result = varied(RUN, {"terms": {"mlm": {"in_place": True}}}, "here")
-    assert result["objective"] == [{"term": "infonce"}, {"term": "mlm", "weight": 0.1, "in_place": True}]
+    changed_terms = vary(terms={"mlm": {"in_place": True}})["objective"]
+    assert changed_terms == [{"term": "infonce"}, {"term": "mlm", "weight": 0.1, "in_place": True}]
 
 
 def test_both_sides_are_drawn_apart():
-    first, second = varied(RUN, {"both_sides": True}, "here")["views"]
+    first, second = vary(both_sides=True)["views"]
     assert first["augment"] == {**CROP["augment"], "seed": 43}
     assert second == CROP
 
 
 def test_nothing_to_vary_changes_nothing():
-    assert varied(RUN, {}, "here") == RUN
+    assert varied(RUN, Vary(), "here") == varied(RUN, None, "here") == RUN
+
+
+def test_a_change_that_only_the_whole_term_refuses_is_refused():
+    run = Run.of({"views": [CROP], "objective": [{"term": "infonce"}]}, "here")
+    with pytest.raises(BadInput, match="here: temperature is -1"):
+        varied(run, Vary.model_construct(terms={"infonce": {"temperature": -1}}), "here")
 
 
 @pytest.mark.parametrize(
@@ -88,7 +103,7 @@ def test_nothing_to_vary_changes_nothing():
 def test_a_change_of_what_is_not_there_is_refused(vary, words):
     """It would read as an effect of zero."""
     with pytest.raises(BadInput, match=words):
-        varied({**RUN, "views": [{"column": "text"}]}, vary, "here")
+        varied(RUN.replace(views=RUN.views[:1]), Vary.of(vary, "here"), "here")
 
 
 def protocol(name, cells, change, **more):
@@ -110,8 +125,9 @@ def test_as_run_joins_all_of_the_released_code_in_the_order_of_the_file(order):
     assert set(found) == {"a", "b", "c", AS_RUN}
     last = [name for name in order if name != "c"][-1]
     hidden = CHANGES[last]["run"]["dropout"]["hidden"]
-    (joined,) = {json.dumps(reduce(changed, found[AS_RUN], {}), sort_keys=True)}
-    assert json.loads(joined) == {"run": {"dropout": {"hidden": hidden, "attention": 0.1}}}
+    assert reduce(changed, found[AS_RUN], EncoderRequest()).given() == {
+        "run": {"dropout": {"hidden": hidden, "attention": 0.1}}
+    }
 
 
 def test_one_variant_of_the_released_code_is_not_run_twice():
@@ -127,9 +143,11 @@ def test_an_item_that_is_not_adjudicated_keeps_what_its_table_shows():
 
 
 def test_a_change_is_laid_over_what_the_row_asks_for():
-    request = {"use": "unsup", "run": {"dropout": {"hidden": 0.1, "attention": 0.1}}}
+    request = EncoderRequest.of(
+        {"use": "unsup", "run": {"dropout": {"hidden": 0.1, "attention": 0.1}}}, "here"
+    )
     change = {"run": {"dropout": {"hidden": 0.02}}, "pooling": "cls-head", "augment": {"unit": "character"}}
-    assert changed(request, protocol("a", {"t": "all"}, change)) == {
+    assert changed(request, protocol("a", {"t": "all"}, change)).given() == {
         "use": "unsup",
         "run": {"dropout": {"hidden": 0.02, "attention": 0.1}},
         "pooling": "cls-head",

@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replicse.errors import BadInput
-from replicse.registry.runs import Trajectory
-from replicse.study.plan.specs import EncoderSpec, RunSpec, digest, tidy
+from replicse.registry.digests import digest, tidy
+from replicse.registry.runs import Run, Trajectory
+from replicse.study.paper.models import Encoder, EncoderRequest, Recipe
 
 BASE = {
     "init": {"hub": "bert-base-uncased", "revision": "abc"},
@@ -17,12 +18,12 @@ BASE = {
 
 
 def run(**changes):
-    return RunSpec.of({**BASE, **changes}, "run")
+    return Run.of({**BASE, **changes}, "run")
 
 
 def encoder(**changes):
     source = {"hub": "princeton-nlp/sup-simcse", "revision": "x"}
-    return EncoderSpec.of({"source": source, **changes}, "encoder")
+    return Encoder.of({"source": source, **changes}, "encoder")
 
 
 def test_one_name_of_each_kind_is_frozen():
@@ -99,7 +100,7 @@ def test_a_default_written_out_does_not_change_the_name(change):
 
 def test_a_spec_survives_its_own_plain_data():
     spec = run(dropout={"hidden": 0.2}, trajectory={"every": 10, "until": 50})
-    assert RunSpec.of(spec.plain(), "run") == spec
+    assert Run.of(spec.plain(), "run") == spec
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,8 @@ def test_a_spec_survives_its_own_plain_data():
         ({"optimisation": {"batch_size": 6.5}}, ["6.5", "whole number"]),
         ({"optimisation": {"batch_size": 0}}, ["batch_size is 0", "at least 1"]),
         ({"pooling": {"test": "clss"}}, ['"clss"', 'did you mean "cls"']),
-        ({"init": {}}, ["exactly one of hub, folder, run, fresh"]),
+        ({"init": {}}, ["init: expected exactly one of backbone, fresh, use"]),
+        ({"init": {"hub": "a/b", "run": "c"}}, ["exactly one of hub, folder, run, fresh"]),
         ({"views": []}, ["views is []", "at least 1"]),
         ({"objective": []}, ["objective is []", "at least 1"]),
         ({"seed": "two"}, ['seed is "two"']),
@@ -131,8 +133,34 @@ def test_a_mistake_is_one_sentence_with_place_and_value(change, words):
 
 
 def test_a_missing_part_is_named():
-    with pytest.raises(BadInput, match='lacks the key "corpus"'):
-        RunSpec.of({key: BASE[key] for key in ("init", "views", "objective")}, "run")
+    part = Run.of({key: BASE[key] for key in ("init", "views", "objective")}, "run")
+    assert part.incomplete() == "corpus of the run" and not run().incomplete()
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        ({"seed": 3}, 'unknown key "seed"'),
+        ({"trajectory": {"every": 3, "until": 6}}, 'unknown key "trajectory"'),
+        ({"init": BASE["init"]}, 'unknown key "hub" in init'),
+        ({"init": {"run": "infonce-s0-000000000000"}}, 'unknown key "run" in init'),
+        ({"init": {"use": "unsup", "run": {"seed": 3}}}, 'unknown key "seed"'),
+        ({"corpus": BASE["corpus"]}, "corpus is a mapping; expected the name"),
+        ({"objective": [{"term": "rtd", "generator": "folder"}]}, "generator of rtd by name"),
+        ({"beside": [{**BASE, "init": None}]}, 'unknown key "init"'),
+    ],
+)
+def test_a_person_writes_symbols_and_the_plan_what_they_stand_for(part, words):
+    for kind in (Recipe, EncoderRequest):
+        with pytest.raises(BadInput, match=words):
+            kind.of(part if kind is Recipe else {"run": part}, "here")
+
+
+def test_what_was_computed_of_a_run_is_not_of_its_copy():
+    first = run()
+    assert first.run_id and first.replace(seed=7).run_id == run(seed=7).run_id != first.run_id
+    other = first.replace(objective=run(objective=[{"term": "infonce"}, {"term": "mlm"}]).objective)
+    assert first.terms and [term.term for term in other.terms] == ["infonce", "mlm"]
 
 
 plain_values = st.recursive(

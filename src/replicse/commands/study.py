@@ -329,9 +329,9 @@ def schemas_verb(parser: ArgumentParser) -> Action:
 
         from replicse.study.paper.claims import Claim
         from replicse.study.paper.datasets import Datasets
+        from replicse.study.paper.models import Recipe
         from replicse.study.paper.papers import About
         from replicse.study.paper.protocols import Protocol
-        from replicse.study.paper.recipes import Recipe
         from replicse.study.paper.scales import Scale
 
         kinds = {

@@ -169,6 +169,6 @@ class _AugmentationEntry(Checked):
     augmentation: Augmentation
 
 
-def augmentation_of(values: Augmentation | Mapping[str, Any]) -> Augmentation:
+def augmentation_of(values: Augmentation | Mapping[str, Any], where: str = "view") -> Augmentation:
     """Return the augmentation that plain data names; BadInput says what is wrong with it."""
-    return _AugmentationEntry.of({"augmentation": values}, "view").augmentation
+    return _AugmentationEntry.of({"augmentation": values}, where).augmentation

@@ -1,17 +1,51 @@
-"""The parts of a run that stand in recipes and specs alike: dropout, pooling, optimisation, selection, trajectory."""
+"""A run, one model from a recipe to a job: its names are symbols of a scale until the plan puts what they stand for.
+
+A run is named by the hash of everything that changes a number. What equals its default is left out of the name, so
+that two spellings of one run share it and a field that is added later with a default renames nothing.
+"""
 
 import math
+from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
-from functools import cache
-from typing import Annotated, Literal, Self
+from functools import cache, cached_property
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from replicse.checked import Checked, Count, Number, Positive, Rate, Share, UserMessage, Whole
+from replicse.checked import (
+    Checked,
+    Count,
+    Id,
+    Number,
+    Positive,
+    Rate,
+    Share,
+    Text,
+    UserMessage,
+    Whole,
+)
 from replicse.errors import BadInput, nearest
+from replicse.registry.augmentations import Augmentation, augmentation_of
 from replicse.registry.corpora import Labelled
-from replicse.registry.encoders import Pooling
+from replicse.registry.digests import digest
+from replicse.registry.encoders import (
+    Architecture,
+    Checkpoint,
+    Engine,
+    Head,
+    MlpHead,
+    Pooling,
+    Precision,
+    TaskHead,
+)
 from replicse.registry.suites import AGGREGATIONS, SUITES, TASK_METRICS
+from replicse.registry.terms import Term
+
+# What no run can do without.
+PARTS = ("init", "corpus", "views", "objective")
+# What a scale makes definite: a name in it, or what the name stands for.
+Symbol = Id
+Resolved = dict[str, Any]
 
 
 class DropoutRates(Checked):
@@ -115,3 +149,203 @@ class Trajectory(Checked):
                 " give them the same stride"
             )
         return type(self)(every=self.every, until=max(self.until, other.until))
+
+
+class Fresh(Checked):
+    """Random weights of an architecture, a tokenizer made for them, and how token embeddings start."""
+
+    architecture: Architecture
+    tokenizer: Symbol | Resolved
+    embeddings: Literal["random", "ppmi"] = "random"
+
+
+class Init(Checked):
+    """Where weights come from: exactly one source.
+
+    As a symbol a backbone of the scale, or `use`: the end of another recipe's run of the same seed, with what `run`
+    changes in it. Resolved a hub artefact, a folder below the data root, or the id of a `run`. Or `fresh`: nothing.
+    `checkpoint` is that of the other run, the one it keeps unless it is given; `keep_head` goes on with the heads
+    that it saved, with a backbone's own pooler too; otherwise heads start anew (methods 1.2).
+    """
+
+    backbone: Symbol | None = None
+    use: Text | None = None
+    fresh: Fresh | None = None
+    hub: Text | None = None
+    revision: Text | None = None
+    folder: Text | None = None
+    run: "Text | Run | None" = None
+    checkpoint: Checkpoint | None = None
+    keep_head: bool = False
+
+    @model_validator(mode="after")
+    def _is_one_source(self) -> Self:
+        before = self.run if isinstance(self.run, str) else None
+        resolved = (self.hub, self.folder, before)
+        sources = (self.backbone, self.use, self.fresh, *resolved)
+        if sum(each is not None for each in sources) != 1:
+            symbols = "backbone, fresh, use"
+            raise ValueError(f"exactly one of {'hub, folder, run, fresh' if any(resolved) else symbols}")
+        changes = self.run if isinstance(self.run, Run) else None
+        if self.use is None and (changes or (self.checkpoint and not before)):
+            raise ValueError("run and checkpoint beside use only")
+        if self.fresh is not None and self.keep_head:
+            raise ValueError("keep_head beside use or backbone")
+        return self
+
+    @property
+    def before(self) -> str:
+        """Return the id of the run that it goes on from; blank where there is none."""
+        return self.run if isinstance(self.run, str) else ""
+
+
+class View(Checked):
+    """One column of the corpus, augmented or as it is."""
+
+    column: Id
+    augment: Augmentation | None = None
+
+    def augmented(self, changes: Mapping[str, Any], where: str) -> Self:
+        """Return the view with other parameters of its augmentation, if it has one; BadInput for a mistake in them."""
+        if not self.augment or not changes:
+            return self
+        return self.replace(augment=augmentation_of({**self.augment.given(), **changes}, where))
+
+
+class Source(Checked):
+    """What a run trains on: a corpus, the views of it, and the objective on them."""
+
+    corpus: Symbol | Resolved
+    views: Annotated[tuple[View, ...], Field(min_length=1)]
+    objective: Annotated[tuple[Term, ...], Field(min_length=1)]
+
+
+class Run(Checked):
+    """One training run, or any part of one: what a recipe does not give comes from the recipe below it.
+
+    Two tables that ask for equal runs share one folder. `corpus` is the recipe of a scale's corpus with its symbolic
+    name, or that name. `beside` holds further sources: each step reads a batch of one source, all in turn, and an
+    epoch has passed when the first was read once. `head` is what pooling "cls-head" applies.
+    The trajectory is not part of the name: keeping checkpoints changes no number.
+    """
+
+    init: Init | None = None
+    corpus: Symbol | Resolved | None = None
+    views: Annotated[tuple[View, ...], Field(min_length=1)] | None = None
+    objective: Annotated[tuple[Term, ...], Field(min_length=1)] | None = None
+    beside: tuple[Source, ...] = ()
+    encoders: Literal["shared", "two"] = "shared"
+    dropout: DropoutRates = DropoutRates()
+    pooling: PoolingChoice = PoolingChoice()
+    optimisation: Optimisation = Optimisation()
+    selection: SelectionRule = SelectionRule()
+    trajectory: Trajectory = Trajectory()
+    seed: Annotated[Whole, Field(ge=0)] = 42
+    head: Head = MlpHead(kind="mlp")
+    engine: Engine = "auto"
+    precision: Precision = "fp32"
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        whole = isinstance(self.corpus, Mapping) and all(getattr(self, part) for part in PARTS)
+        if whole and (problem := self.incomplete()):
+            raise ValueError(problem)
+        return self
+
+    def incomplete(self) -> str:
+        """Return what a resolved run is expected to have besides, or to have another way; blank where it is whole."""
+        if absent := next((part for part in PARTS if getattr(self, part) is None), ""):
+            return f"{absent} of the run"
+        problems = (problem for source in self.sources for term in source.objective
+                    if (problem := _unfit(term, source)))  # fmt: skip
+        if problem := next(problems, ""):
+            return problem
+        task, data = self.selection.task, self.selection.data
+        if task and task not in self.heads and not (data and len(data.sentences) == 2):
+            return f"a head of task {task} to select by; the terms train {sorted(self.heads)}"
+        if getattr(self.head, "standout", None) and self.pooling.train != "cls-head":
+            return "pooling.train cls-head for a head with standout"
+        return ""
+
+    @cached_property
+    def sources(self) -> tuple[Source, ...]:
+        """Return what the run trains on, its own corpus first."""
+        own = Source.model_construct(
+            corpus=self.corpus, views=self.views or (), objective=self.objective or ()
+        )
+        return (own, *self.beside)
+
+    @cached_property
+    def terms(self) -> tuple[Term, ...]:
+        """Return the terms of all sources."""
+        return tuple(term for source in self.sources for term in source.objective)
+
+    @property
+    def heads(self) -> dict[str, TaskHead]:
+        """Return the parameters of the heads that the terms train, by task."""
+        return {term.task: head for term in self.terms if (head := term.task_head())}
+
+    def canonical(self) -> dict[str, Any]:
+        """Return the plain data that names the run: nothing else is hashed."""
+        return {key: entry for key, entry in self.plain().items() if key != "trajectory"}
+
+    @cached_property
+    def run_id(self) -> str:
+        """Return a readable prefix and 12 hexadecimal digits; safe as a path and as a wildcard."""
+        terms = "-".join(term.term for term in self.objective or ())
+        return f"{terms}-s{self.seed}-{digest(self.canonical())}"
+
+
+def _unfit(term: Term, source: Source) -> str:
+    """Return what a term needs of its source besides; blank where nothing is missing."""
+    if missing := term.missing():
+        return f"term {term.term} with {missing}"
+    beyond = [view for view in term.named_views() if view >= len(source.views)]
+    if beyond:
+        return f"term {term.term} on views 0 to {len(source.views) - 1}, not on view {beyond[0]}"
+    if term.reads_labels() and source.corpus.get("format") != "labelled":
+        return f"a labelled corpus for term {term.term}, not {source.corpus.get('name')}"
+    return ""
+
+
+def of_symbols(run: Run, beside: Collection[str] = ()) -> Run:
+    """Return a run, or a part of one, that a person wrote; UserMessage where it names what only a plan knows.
+
+    `beside` are the keys of a plan that it may give nevertheless.
+    """
+    if own := next((key for key in ("seed", "trajectory") if key in run.model_fields_set - set(beside)), ""):
+        raise UserMessage(f'unknown key "{own}"')
+    own = Source.model_construct(corpus=run.corpus, views=run.views or (), objective=run.objective or ())
+    for source in (own, *run.beside):
+        if problem := _resolved_in(source):
+            raise UserMessage(problem)
+    if run.init and (problem := _resolved_start(run.init)):
+        raise UserMessage(problem)
+    if run.init and isinstance(run.init.run, Run):
+        of_symbols(run.init.run)
+    return run
+
+
+def _resolved_in(source: Source) -> str:
+    """Return which name of a source is no symbol; blank where all are."""
+    if isinstance(source.corpus, Mapping):
+        return "corpus is a mapping; expected the name of a corpus"
+    for term in source.objective:
+        if isinstance(getattr(term, "generator", None), str):
+            return f"expected the generator of {term.term} by name: {{backbone: NAME}}"
+    if any(getattr(view.augment, "encoder", None) for view in source.views):
+        return "expected the masked-LM of an augmentation by name: backbone: NAME"
+    return ""
+
+
+def _resolved_start(init: Init) -> str:
+    """Return what of a run's start is no symbol; blank where all is."""
+    given = [key for key in ("hub", "revision", "folder") if getattr(init, key)] + ["run"] * bool(init.before)
+    if given:
+        return f'unknown key "{given[0]}" in init; expected backbone, fresh or use'
+    if init.fresh and not isinstance(init.fresh.tokenizer, str):
+        return "init.fresh.tokenizer is a mapping; expected the name of a tokenizer"
+    return ""
+
+
+Init.model_rebuild()

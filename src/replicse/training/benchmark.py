@@ -15,8 +15,8 @@ from replicse.data.tokenizer import WORDPIECE_SPECIAL, tokenizer_from_vocabulary
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput
 from replicse.registry.encoders import Architecture
+from replicse.registry.runs import Run
 from replicse.study.plan.cost import FILLED, Measured, Shape
-from replicse.study.plan.specs import RunSpec
 from replicse.study.results.statistics import mean_and_spread, t_quantile
 from replicse.training.loop import Trainer, TrainJob
 from replicse.training.model import fresh_backbone
@@ -73,7 +73,7 @@ class Bench:
         fits = self.device.type != "cpu" or shape.batch_size <= most
         return shape if fits else shape.model_copy(update={"batch_size": most})
 
-    def train(self, run: RunSpec, shape: Shape, generators: Sequence[tuple[int, int]]) -> Measured:
+    def train(self, run: Run, shape: Shape, generators: Sequence[tuple[int, int]]) -> Measured:
         """Return rows per second of a run's steps; `generators` are layers and width of those of its terms."""
         texts = self._texts(shape.max_length, min(TEXTS, 8 * shape.batch_size))
         store = self.work / f"store-{shape.max_length}-{len(texts)}"
@@ -106,7 +106,7 @@ class Bench:
                 break
         return measured(shape, shape.batch_size, durations[WARM_UP:])
 
-    def _plain(self, run: RunSpec, shape: Shape, generators: Sequence[tuple[int, int]]) -> RunSpec:
+    def _plain(self, run: Run, shape: Shape, generators: Sequence[tuple[int, int]]) -> Run:
         """Return a run like another, from random weights, on made-up sentences, without selection."""
         sizes, objective = iter(generators), []
         for term in run.objective:
@@ -117,7 +117,7 @@ class Bench:
         fresh = {"architecture": _architecture(shape.layers, shape.hidden).plain(), "tokenizer": made_of}
         epochs = 1 + (WARM_UP + self.steps) * shape.batch_size // min(TEXTS, 8 * shape.batch_size)
         rows = {"batch_size": shape.batch_size, "steps": WARM_UP + self.steps, "epochs": epochs}
-        return RunSpec.of(
+        return Run.of(
             {
                 **{
                     key: plain[key]

@@ -21,9 +21,9 @@ from replicse.encoder.task_heads import save_task_heads
 from replicse.errors import BadInput, Failed
 from replicse.files import write_json
 from replicse.objective import Objective, Step
+from replicse.registry.runs import Run
 from replicse.runtime import progress
 from replicse.runtime.devices import device_for
-from replicse.study.plan.specs import RunSpec
 from replicse.training.data import TrainingData, in_turn
 from replicse.training.guards import Guard
 from replicse.training.model import open_model
@@ -44,7 +44,7 @@ DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 class _JobDocument(Checked):
-    run: RunSpec
+    run: Run
     run_id: Text
     init: str
     tokenizer: Text
@@ -55,7 +55,7 @@ class _JobDocument(Checked):
 class TrainJob:
     """A run's spec and the files it stands on, as the plan wrote them."""
 
-    spec: RunSpec
+    spec: Run
     run_id: str
     init: Path | None
     tokenizer: Path
@@ -65,6 +65,8 @@ class TrainJob:
     def read(cls, job: Mapping[str, Any]) -> "TrainJob":
         """Return the job of a spec file's content; BadInput says what is wrong with it."""
         found = _JobDocument.of(job, "job")
+        if problem := found.run.incomplete():
+            raise BadInput(f"job: run: expected {problem}")
         views = sum(len(source.views) for source in found.run.sources)
         if views != len(found.stores):
             raise BadInput(
@@ -110,8 +112,8 @@ class Trainer:
             raise Failed(
                 f"{self.job.run_id}: precision fp16 needs a GPU; say precision: bf16 or fp32 in config.yaml"
             )
-        if self.job.init and spec.init.run:
-            check_folder(self.job.init, spec.init.run)
+        if self.job.init and spec.init.before:
+            check_folder(self.job.init, spec.init.before)
         self.model = open_model(spec, self.job.init, self.job.tokenizer)
         if spec.init.fresh and spec.init.fresh.embeddings == "ppmi":
             self._set_embeddings()

@@ -16,7 +16,7 @@ from replicse.encoder.pooling import need_of, pool
 from replicse.encoder.task_heads import stored_task_heads, task_heads
 from replicse.errors import BadInput
 from replicse.registry.encoders import Architecture, can_keep
-from replicse.study.plan.specs import DropoutRates, RunSpec
+from replicse.registry.runs import DropoutRates, Run
 from replicse.training.parts import Parts, encode_in_parts
 
 
@@ -113,7 +113,7 @@ class SentenceModel(nn.Module):
         return dict(zip(views, vectors.float().split(rows), strict=True))
 
 
-def open_model(spec: RunSpec, init: Path | None, tokenizer: Path) -> SentenceModel:
+def open_model(spec: Run, init: Path | None, tokenizer: Path) -> SentenceModel:
     """Return the model a run starts with: the encoder of a folder, or random weights where `init` is None.
 
     The head starts at random on purpose: the pretrained next-sentence pooler did not help (methods 1.2). One that
@@ -128,7 +128,11 @@ def open_model(spec: RunSpec, init: Path | None, tokenizer: Path) -> SentenceMod
         head = stored_head(init) if spec.init.keep_head else None
     if head is not None and can_keep(spec.head, head.settings):
         head.settings = spec.head
-    elif spec.init.keep_head and spec.pooling.train == "cls-head" and (head is not None or not spec.init.run):
+    elif (
+        spec.init.keep_head
+        and spec.pooling.train == "cls-head"
+        and (head is not None or not spec.init.before)
+    ):
         raise BadInput(
             f"{init}: it has no {spec.head.kind} head to keep; take init.keep_head away from the run"
         )

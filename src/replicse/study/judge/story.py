@@ -292,9 +292,9 @@ def _runs(plan: Plan, cell: Cell, own: CellResult) -> list[str]:
     spec = plan.runs[run]
     lines = [plan.paths.run(run)]
     lines += [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in spec.canonical().items()]
-    while spec.init.run:
-        lines.append(f"starts from {plan.paths.run(spec.init.run)}")
-        spec = plan.runs[spec.init.run]
+    while spec.init.before:
+        lines.append(f"starts from {plan.paths.run(spec.init.before)}")
+        spec = plan.runs[spec.init.before]
     return lines
 
 

@@ -1,34 +1,31 @@
-"""Plain data laid over plain data: how a row stands over its table, a recipe over what it is like."""
+"""Layers of data: how a row stands over its table, a recipe over what it is like."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import reduce
-from typing import Any
+from typing import Any, TypeVar
 
-# What an encoder is made from: a layer that names one of them leaves nothing of those below.
-SOURCES = ("use", "backbone", "released", "vectors")
+from replicse.checked import Checked
+
+Layer = TypeVar("Layer", bound=Checked | dict)
 # What is one choice: a layer replaces it whole.
 WHOLE = ("init", "head", "postprocess")
 
 
-def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `below` with `above` laid over it: mappings are merged, everything else is replaced."""
-    result = dict(below)
-    for key, value in above.items():
-        old = result.get(key)
-        both = isinstance(old, Mapping) and isinstance(value, Mapping) and key not in WHOLE
-        result[key] = merged(old, value) if both else value
-    return result
+def merged(below: Layer, above: Any) -> Layer:
+    """Return `below` with `above` laid over it: what was given of mappings and models is merged, the rest replaced."""
+    old, new = _given(below), _given(above)
+    over = {key: _over(key, old.get(key), entry) for key, entry in new.items()}
+    return below.replace(**over) if isinstance(below, Checked) else {**old, **over}
 
 
-def layered(*layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an encoder is asked to be, from the lowest layer (the table's) to the highest (the cell's)."""
-    return reduce(_over, layers, {})
+def _over(key: str, old: Any, new: Any) -> Any:
+    alike = isinstance(new, Mapping) and isinstance(old, Mapping)
+    alike = alike or (isinstance(new, Checked) and isinstance(old, type(new)))
+    return merged(old, new) if alike and key not in WHOLE else new
 
 
-def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    if any(key in above for key in SOURCES):
-        below = {key: entry for key, entry in below.items() if key not in SOURCES}
-    return merged(below, above)
+def _given(layer: Any) -> dict[str, Any]:
+    """Return what a layer gives: without what stands at its default unsaid."""
+    return layer.entries() if isinstance(layer, Checked) else dict(layer)
 
 
 def mappings(value: Any) -> Iterator[Mapping[str, Any]]:

@@ -6,18 +6,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
 from replicse.checked import Checked, Id, Text, Whole, checked_yaml, read_text, read_yaml
 from replicse.errors import BadInput, check_names, nearest
 from replicse.registry.encoders import Precision
+from replicse.registry.runs import Run
 from replicse.study.paper.claims import Claim, load_claims
 from replicse.study.paper.layers import merged
+from replicse.study.paper.models import Recipe
 from replicse.study.paper.printed import Reported, read_reported
 from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN, Protocol, load_protocols
-from replicse.study.paper.recipes import Recipe
 from replicse.study.paper.tables import AnyColumn, Item, Reducer, load_item
 
 # Keys are wildcards and folders; items are named as printed, without dots.
@@ -180,8 +181,8 @@ def _other_statistic(printed: Reported, column: AnyColumn, where: str) -> Iterat
 
 def recipe_of(
     papers: Mapping[str, Paper], paper: str, name: str, where: str, below: tuple[str, ...] = ()
-) -> dict[str, Any]:
-    """Return a recipe (`name` or `other-paper/name`) as plain data, with what it is `like` merged below it."""
+) -> Run:
+    """Return what a recipe (`name` or `other-paper/name`) gives of a run, over what it is `like`."""
     owner, _, short = name.rpartition("/")
     home = papers.get(owner or paper)
     if home is None or short not in home.recipes:
@@ -194,16 +195,14 @@ def recipe_of(
         raise BadInput(
             f"{where}: recipe {full} is like itself ({' like '.join((*below, full))}); break the circle"
         )
-    recipe = home.recipes[short].given()
-    start = recipe.get("init", {})
-    if "/" not in start.get("use", "/"):
+    recipe = home.recipes[short]
+    start = recipe.init
+    if start and start.use and "/" not in start.use:
         # A name without its paper is of the paper that says it, not of the one that asks for the recipe.
-        recipe["init"] = {**start, "use": f"{home.key}/{start['use']}"}
-    parent = recipe.pop("like", None)
-    if parent is None:
-        return recipe
+        recipe = recipe.replace(init=start.replace(use=f"{home.key}/{start.use}"))
     where = f"{home.folder / 'recipes.yaml'}: {short}.like"
-    return merged(recipe_of(papers, home.key, parent, where, (*below, full)), recipe)
+    parent = recipe_of(papers, home.key, recipe.like, where, (*below, full)) if recipe.like else Run()
+    return merged(parent, recipe.without("like"))
 
 
 def recipes_in_order(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]:

@@ -9,8 +9,8 @@ from pydantic import Field, model_validator
 from replicse.checked import Checked, Id, Text, read_yaml
 from replicse.errors import BadInput, check_names
 from replicse.registry.encoders import Checkpoint, Pooling
-from replicse.study.paper.layers import merged
-from replicse.study.paper.recipes import RunRequest, Vary
+from replicse.registry.runs import Run
+from replicse.study.paper.models import EncoderRequest, PlannedRequest, RunRequest, Vary, layered
 from replicse.study.paper.tables import Item
 
 AS_DESCRIBED = "as-described"
@@ -69,7 +69,7 @@ def load_protocols(
     if twice:
         raise BadInput(f'{file}: protocol "{twice}" is given twice or is a reserved name; choose another id')
     for protocol in found:
-        if not protocol.change.given():
+        if not protocol.change.model_fields_set:
             raise BadInput(f"{file}: {protocol.id}.change is empty; a variant changes something")
         where = f"{file}: {protocol.id}"
         check_names(f"{where}.cells", protocol.cells, items)
@@ -112,39 +112,46 @@ def variants(
     return found | ({AS_RUN: as_run} if adjudicated and len(as_run) > 1 else {})
 
 
-def changed(request: Mapping[str, Any], protocol: Protocol) -> dict[str, Any]:
+def changed(request: EncoderRequest, protocol: Protocol) -> PlannedRequest:
     """Return what a row asks for under a protocol.
 
     What changes views and terms is kept under `vary`, what changes stages of a chain under `stages`, by recipe.
     """
-    change = protocol.change.given()
-    direct = {key: entry for key, entry in change.items() if key not in Vary.model_fields}
-    vary = {key: entry for key, entry in change.items() if key in Vary.model_fields}
-    layer = {**direct, "vary": vary} if vary else direct
-    return merged(request, {"stages": dict.fromkeys(protocol.stages, layer)} if protocol.stages else layer)
+    change = protocol.change.entries()
+    vary = {key: change.pop(key) for key in Vary.model_fields if key in change}
+    layer = EncoderRequest.model_construct(
+        **change, **({"vary": Vary.model_construct(**vary)} if vary else {})
+    )
+    if protocol.stages:
+        layer = PlannedRequest.model_construct(stages=dict.fromkeys(protocol.stages, layer))
+    return layered(request, layer)
 
 
-def varied(run: Mapping[str, Any], vary: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return a run's plain data with its augmentations, its loss terms or both sides of its pairs changed.
+def varied(run: Run, vary: Vary | None, where: str) -> Run:
+    """Return a run with its augmentations, its loss terms or both sides of its pairs changed.
 
     Raises BadInput where there is nothing to change: a term or an augmentation that the run does not have would read
     as an effect of zero.
     """
-    terms, augment = vary.get("terms", {}), vary.get("augment", {})
-    present = {term["term"] for term in run["objective"]}
-    absent = next((name for name in terms if name not in present), None)
+    if vary is None:
+        return run
+    views, objective = run.views or (), run.objective or ()
+    absent = next((name for name in vary.terms if name not in {term.term for term in objective}), None)
     if absent:
-        raise BadInput(f'{where}: term "{absent}" is changed, but the run has {", ".join(sorted(present))}')
-    augmented = [view["augment"] for view in run["views"] if view.get("augment")]
-    if (augment or vary.get("both_sides")) and not augmented:
+        present = ", ".join(sorted(term.term for term in objective))
+        raise BadInput(f'{where}: term "{absent}" is changed, but the run has {present}')
+    own = next((view.augment for view in views if view.augment), None)
+    if (vary.augment or vary.both_sides) and own is None:
         raise BadInput(f"{where}: an augmentation is changed, but no view of the run has one")
-    views = [
-        {**view, "augment": {**view["augment"], **augment}} if view.get("augment") else dict(view)
-        for view in run["views"]
-    ]
-    if vary.get("both_sides"):
+    if vary.augment:
+        views = tuple(view.augmented(vary.augment, where) for view in views)
+    if vary.both_sides:
         # The two sides are drawn apart, or a random augmentation would make them equal.
-        own = next(view["augment"] for view in views if view.get("augment"))
-        views[0] = {**views[0], "augment": {**own, "seed": own.get("seed", 42) + 1}}
-    objective = [{**term, **terms.get(term["term"], {})} for term in run["objective"]]
-    return {**run, "views": views, "objective": objective}
+        own = next(view.augment for view in views if view.augment)
+        first = views[0].replace(augment=own.replace(seed=own.seed + 1))
+        views = (first, *views[1:])
+    changed_terms = (
+        type(term).of({**term.given(), **vary.terms[term.term]}, where) if term.term in vary.terms else term
+        for term in objective
+    )
+    return run.replace(views=views, objective=tuple(changed_terms))

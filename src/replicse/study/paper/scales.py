@@ -12,21 +12,21 @@ from replicse.checked import Checked, Count, Id, Positive, Text, UserMessage, Wh
 from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import Corpus, DataFile, Download, HubDataset, corpus_of
 from replicse.registry.encoders import Engine, Pooling, Precision, WordVectors
+from replicse.registry.runs import Run, of_symbols
 from replicse.registry.suites import SUITES
 from replicse.study.paper.layers import mappings, merged, named_files
 from replicse.study.paper.lock import Lock
-from replicse.study.paper.recipes import (
+from replicse.study.paper.models import (
     AUGMENTATIONS,
     Draw,
     EncoderRequest,
-    RunRequest,
     grid_problem,
     run_path_problem,
     run_value_problem,
 )
 
 
-class Pretraining(RunRequest):
+class Pretraining(Run):
     """A run of the scale's own that makes a backbone: one for all under a seed, or with `each` one per seed of a study.
 
     A backbone that is pre-trained here varies by seed about as much as fine-tuning on it does. With `each` a seed is a
@@ -34,6 +34,11 @@ class Pretraining(RunRequest):
     """
 
     seed: Annotated[Whole, Field(ge=0)] | Literal["each"] = 0
+
+    @model_validator(mode="after")
+    def _has_symbols(self) -> Self:
+        of_symbols(self, beside=("seed",))
+        return self
 
 
 class BackboneSource(Checked):
@@ -255,24 +260,25 @@ class Scale(Checked):
         """Return the name of a paper's recipe, or of the one that stands in for it at this scale."""
         return self.recipes.get(name if "/" in name else f"{paper}/{name}", name)
 
-    def searched(self, request: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
+    def searched(self, request: EncoderRequest, where: str) -> list[dict[str, Any]]:
         """Return what each job of an encoder's search sets in its run, by path; one job that sets nothing without one.
 
         A grid keeps the values of `grids`, in the paper's order; of a draw the first jobs are run, `draws` of them.
         """
-        grid, draw = request.get("grid") or {}, request.get("draw")
+        grid, draw = request.grid or {}, request.draw
         if grid and draw:
             raise BadInput(f"{where}: the encoder has a grid and a draw; keep one")
         if draw:
-            return Draw.of(draw, f"{where}: draw").drawn(self.draws)
+            # The domains of several layers are checked together.
+            return Draw.of(draw.given(), f"{where}: draw").drawn(self.draws)
         tried = [self._tried(name, values, where) for name, values in grid.items()]
         return [dict(zip(grid, values, strict=True)) for values in itertools.product(*tried)]
 
-    def jobs(self, request: Mapping[str, Any], where: str) -> int:
+    def jobs(self, request: EncoderRequest, where: str) -> int:
         """Return how many jobs an encoder's search has; 1 without one."""
-        if draw := request.get("draw"):
-            return min(draw["jobs"], self.draws or draw["jobs"])
-        grid = request.get("grid") or {}
+        if draw := request.draw:
+            return min(draw.jobs, self.draws or draw.jobs)
+        grid = request.grid or {}
         return math.prod(len(self._tried(name, values, where)) for name, values in grid.items())
 
     def _tried(self, name: str, values: Sequence[Any], where: str) -> list[Any]:
@@ -284,21 +290,25 @@ class Scale(Checked):
             )
         return found
 
-    def adjusted(self, run: dict[str, Any]) -> dict[str, Any]:
-        """Return a run's plain data at this scale: factors, bounds and fixed values of `adjust`, in order."""
+    def adjusted(self, run: Run, where: str) -> Run:
+        """Return a run at this scale: factors, bounds, fixed values of `adjust` in order; BadInput for a mistake."""
         for rule in self.adjust:
             section, _, key = rule.path.partition(".")
-            part = dict(run.get(section, {}))
-            old = part.get(key)
+            part = getattr(run, section) if section in run.model_fields_set else None
+            old = part.entries().get(key) if part else None
             if rule.path in HEAD_WIDTHS and old is None:
                 continue
             if rule.factor is not None and old is not None:
-                part[key] = float(format(old * rule.factor, ".12g"))
+                new = float(format(old * rule.factor, ".12g"))
             elif rule.at_most is not None:
-                part[key] = rule.at_most if old is None else min(int(old), rule.at_most)
+                new = rule.at_most if old is None else min(int(old), rule.at_most)
             elif "set" in rule.model_fields_set:
-                part[key] = rule.set
-            run = {**run, section: part}
+                new = rule.set
+            else:
+                continue
+            kind = type(getattr(run, section))
+            changed = {**(part.given() if part else {}), key: new}
+            run = run.replace(**{section: kind.of(changed, f"{where}: {section}")})
         return run
 
 

@@ -14,7 +14,7 @@ from replicse.checked import Checked, Count, Id, Number, Text, UserMessage, Whol
 from replicse.errors import BadInput, nearest
 from replicse.registry.encoders import Pooling
 from replicse.registry.suites import is_metric, known_paths
-from replicse.study.paper.recipes import EncoderRequest, run_path_problem
+from replicse.study.paper.models import EncoderRequest, run_path_problem
 
 TEXT = "text"
 Better = Literal["higher", "lower"]

@@ -13,7 +13,7 @@ from pydantic import PrivateAttr
 
 from replicse.checked import Checked, Count, Positive, Text
 from replicse.registry.encoders import Precision, size_of
-from replicse.study.plan.specs import Init, RunSpec
+from replicse.registry.runs import Init, Run
 
 OPERATIONS = 6
 # Share of them that a pass without gradients takes: it has no backward pass.
@@ -121,8 +121,8 @@ def added(parts: list[Interval | None]) -> Interval | None:
 
 def sizes_of(source: Init, sources: Sources) -> tuple[int, int] | None:
     """Return layers and width of an encoder; None where it is not known here."""
-    while source.run:
-        source = sources[source.run]
+    while source.before:
+        source = sources[source.before]
     if source.fresh:
         return source.fresh.architecture.layers, source.fresh.architecture.hidden
     return size_of(source.hub or "")
@@ -133,7 +133,7 @@ def layer_parameters(layers: int, hidden: int) -> int:
     return 12 * layers * hidden**2
 
 
-def passes(run: RunSpec, sources: Sources) -> float | None:
+def passes(run: Run, sources: Sources) -> float | None:
     """Return the passes of one row through the encoder in training; a pass without gradients counts a third.
 
     Several sources take turns, so that a row costs their mean. Each term says what it costs: the views it reads as
@@ -156,7 +156,7 @@ def passes(run: RunSpec, sources: Sources) -> float | None:
     return total / len(run.sources)
 
 
-def shape_of(run: RunSpec, sources: Sources) -> Shape | None:
+def shape_of(run: Run, sources: Sources) -> Shape | None:
     """Return the shape of a run's steps; None where the size of an encoder is not known."""
     size, count = sizes_of(run.init, sources), passes(run, sources)
     if size is None or count is None:
@@ -186,14 +186,14 @@ def encode_shape(layers: int, hidden: int) -> Shape:
     )
 
 
-def steps_of(run: RunSpec, rows: int | None) -> int | None:
+def steps_of(run: Run, rows: int | None) -> int | None:
     """Return the steps of a run on so many rows; None where neither these nor the steps are known."""
     options = run.optimisation
     steps = options.epochs * math.ceil(rows / options.batch_size) * len(run.sources) if rows else None
     return steps if options.steps is None else min(steps or options.steps, options.steps)
 
 
-def run_hours(run: RunSpec, rows: int | None, throughput: Throughput, sources: Sources) -> Interval | None:
+def run_hours(run: Run, rows: int | None, throughput: Throughput, sources: Sources) -> Interval | None:
     """Return the hours of a run, its selection included; None where a size or a speed is not known."""
     steps, shape = steps_of(run, rows), shape_of(run, sources)
     if steps is None or shape is None:

@@ -14,9 +14,9 @@ from replicse.registry.corpora import SIMCSE_DATA, corpus_of
 from replicse.registry.suites import SUITES
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.lock import load_lock
+from replicse.study.paper.models import Encoder
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
-from replicse.study.plan.specs import EncoderSpec
 
 Outputs = dict[str, str]
 ENCODER = ("model.safetensors", "config.json", "tokenizer.json")
@@ -208,7 +208,7 @@ class _Jobs:
         }
         return self._job("train", (name,), payload, {"replicse.training.loop"}, (run,), needs)
 
-    def _evaluations(self, name: str, encoder: EncoderSpec) -> Iterator[Job]:
+    def _evaluations(self, name: str, encoder: Encoder) -> Iterator[Job]:
         """Yield a job for each group of suites of an encoder, and one for the checkpoints of its run."""
         weights = () if encoder.source.vectors else (f"{self.plan.encoder_folder(encoder)}/{ENCODER[0]}",)
         for group, suites in self.plan.groups(name).items():
@@ -223,7 +223,7 @@ class _Jobs:
             kept = (outputs_of(self.paths, "train", run)["metrics"],)
             yield self._job("geometry", (name,), payload, modules, (self._options(["geometry"]),), kept)
 
-    def _encoder(self, encoder: EncoderSpec) -> dict[str, Any]:
+    def _encoder(self, encoder: Encoder) -> dict[str, Any]:
         """Return what an evaluation is told of its encoder."""
         options: dict[str, Any] = {"pooling": encoder.pooling}
         if encoder.source.words:
@@ -253,13 +253,13 @@ class _Jobs:
         }
 
     @staticmethod
-    def _specs(encoder: EncoderSpec) -> tuple[object, ...]:
+    def _specs(encoder: Encoder) -> tuple[object, ...]:
         """Return the checked data of what stands behind an encoder: post-processing, and the corpus it is fitted on."""
         after = encoder.postprocess
         return (after, *([corpus_of(after.fit)] if after.fit != "target" else [])) if after else ()
 
     @staticmethod
-    def _modules(encoder: EncoderSpec) -> set[str]:
+    def _modules(encoder: Encoder) -> set[str]:
         """Return the code that reads an encoder, and what stands behind it."""
         modules = {f"replicse.encoder.{'baselines.word_vectors' if encoder.source.vectors else 'sentence'}"}
         if encoder.postprocess:

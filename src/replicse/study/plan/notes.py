@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from math import prod
 
+from replicse.registry.runs import Run
 from replicse.study.plan.cost import FILLED
 from replicse.study.plan.plan import Plan
-from replicse.study.plan.specs import RunSpec
 
 # A larger share of equal view pairs is worth a warning.
 EQUAL_PAIRS = 0.1
@@ -38,7 +38,7 @@ def _equal_views(plan: Plan) -> Iterator[str]:
         )
 
 
-def equal_pairs(run: RunSpec) -> float:
+def equal_pairs(run: Run) -> float:
     """Return about which share of a run's view pairs are equal because the augmentations left both lines as they are.
 
     0 where dropout tells the views apart, or where the parameters of an augmentation do not say it; a run without

@@ -9,11 +9,14 @@ from typing import Any
 
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json
+from replicse.registry.digests import digest
 from replicse.registry.encoders import MAX_LENGTH, Precision, size_of
+from replicse.registry.runs import Init, Run
 from replicse.registry.suites import file_of
 from replicse.study.paper.config import Config
 from replicse.study.paper.counterparts import CellKey
 from replicse.study.paper.datasets import load_datasets
+from replicse.study.paper.models import Encoder, EncoderSource
 from replicse.study.paper.papers import Paper
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import AS_DESCRIBED, ON_BACKBONE
@@ -31,7 +34,6 @@ from replicse.study.plan.cost import (
     steps_of,
 )
 from replicse.study.plan.paths import Paths
-from replicse.study.plan.specs import EncoderSource, EncoderSpec, Init, RunSpec, digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +78,8 @@ class Plan:
     paths: Paths
     items: dict[str, Item] = field(default_factory=dict)
     cells: dict[str, list[Cell]] = field(default_factory=dict)
-    runs: dict[str, RunSpec] = field(default_factory=dict)
-    encoders: dict[str, EncoderSpec] = field(default_factory=dict)
+    runs: dict[str, Run] = field(default_factory=dict)
+    encoders: dict[str, Encoder] = field(default_factory=dict)
     # encoder -> what is evaluated of it: suites, and `trajectory`
     suites: dict[str, set[str]] = field(default_factory=dict)
     backbones: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -276,7 +278,7 @@ class Plan:
                 operations[shape] += steps * shape.batch_size * shape.row_operations
         return [(shape, runs[shape], count / operations.total()) for shape, count in operations.most_common()]
 
-    def _rows(self, run: RunSpec) -> int | None:
+    def _rows(self, run: Run) -> int | None:
         return self.scale.rows(run.corpus["name"])
 
     def evaluation_files(self, item: Item) -> list[str]:
@@ -307,7 +309,7 @@ class Plan:
             found.setdefault(file_of(suite), []).append(suite)
         return found
 
-    def encoder_folder(self, encoder: EncoderSpec) -> str:
+    def encoder_folder(self, encoder: Encoder) -> str:
         """Return the folder that holds an encoder's weights."""
         if encoder.source.run:
             return self.paths.checkpoint(encoder.source.run, encoder.checkpoint)
@@ -335,21 +337,21 @@ class Plan:
 
     def tokenizer_file(self, init: Init) -> str:
         """Return the tokenizer file of a run, followed through the runs it starts from."""
-        while init.run:
-            init = self.runs[init.run].init
+        while init.before:
+            init = self.runs[init.before].init
         if init.fresh:
             return self.paths.tokenizer(tokenizer_id(init.fresh.tokenizer))
         return f"{self.paths.backbone(backbone_id(init))}/tokenizer.json"
 
-    def init_folder(self, run: RunSpec) -> str:
+    def init_folder(self, run: Run) -> str:
         """Return the folder a run's weights start from; empty for a fresh encoder."""
-        if run.init.run:
-            which = run.init.checkpoint or self.kept_checkpoint(self.runs[run.init.run])
-            return self.paths.checkpoint(run.init.run, which)
+        if run.init.before:
+            which = run.init.checkpoint or self.kept_checkpoint(self.runs[run.init.before])
+            return self.paths.checkpoint(run.init.before, which)
         return "" if run.init.fresh else self.paths.backbone(backbone_id(run.init))
 
     @staticmethod
-    def kept_checkpoint(run: RunSpec) -> str:
+    def kept_checkpoint(run: Run) -> str:
         """Return `best` where a run selects by a metric, `last` where it does not."""
         return "best" if run.selection.every else "last"
 

@@ -1,6 +1,5 @@
 """Planning: from papers, a scale and a config to every run, encoder and evaluation, all known at once."""
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
@@ -10,10 +9,12 @@ from typing import Any
 from replicse.checked import shown
 from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import SIMCSE_DATA
+from replicse.registry.runs import PARTS, Trajectory
 from replicse.registry.suites import SUITES
 from replicse.study.paper.config import Config, checked_config
 from replicse.study.paper.layers import merged
 from replicse.study.paper.lock import Lock, load_lock
+from replicse.study.paper.models import EncoderRequest, EncoderSource, PlannedRequest, layered
 from replicse.study.paper.papers import Paper, load_papers, recipe_of, recipes_in_order
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import (
@@ -29,8 +30,7 @@ from replicse.study.plan.choose import cell_request, chosen_items, chosen_scale,
 from replicse.study.plan.needs import hub_parts
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Cell, Plan
-from replicse.study.plan.resolve import FIRST, PARTS, Resolver, Seeds
-from replicse.study.plan.specs import Trajectory
+from replicse.study.plan.resolve import FIRST, Resolver, Seeds
 
 
 def load_plan(values: Mapping[str, Any], workflow: Path, file: str = "config.yaml", only: str = "") -> Plan:
@@ -80,15 +80,14 @@ def check_parts(scale: Scale, papers: dict[str, Paper], workflow: Path) -> None:
             recipe_of(papers, "", name, f"{scale.file}: recipes.{pair[0]}")
     for paper, name in recipes_in_order(papers):
         where = f"{paper.folder / 'recipes.yaml'}: {name}"
-        values = recipe_of(papers, paper.key, name, where)
+        run = recipe_of(papers, paper.key, name, where)
         # A template leaves parts to those that are like it; another recipe may stand in for one at this scale.
-        if values.keys() >= set(PARTS) and scale.recipe(paper.key, name) == name:
-            resolver.runs(paper.key, values, [FIRST], where)
+        if run.model_fields_set >= set(PARTS) and scale.recipe(paper.key, name) == name:
+            resolver.runs(paper.key, run, [FIRST], where)
     for name, released in scale.released.items():
         if released.stand_in is not None:
-            resolver.encoders(
-                "", released.stand_in.given(), [FIRST], f"{scale.file}: released.{name}.stand_in"
-            )
+            where = f"{scale.file}: released.{name}.stand_in"
+            resolver.encoders("", layered(released.stand_in), [FIRST], where)
 
 
 class Planner:
@@ -97,7 +96,7 @@ class Planner:
     def __init__(self, plan: Plan, lock: Lock) -> None:
         self.plan, self.resolver = plan, Resolver(plan, lock)
         # What the columns of the line that is planned ask for together: own part, whole request, and its memo.
-        self._line_asks: tuple[Mapping[str, Any], dict[str, Any], str] = ({}, {}, "")
+        self._line_asks = EncoderRequest(), PlannedRequest(), ""
         self._memo: dict[str, tuple[tuple[tuple[str, ...], ...], tuple[int | None, ...]]] = {}
 
     def add(self, item: Item) -> None:
@@ -114,9 +113,7 @@ class Planner:
             self.plan.unplanned[item.id] = str(error)
 
     def _row(self, item: Item, row: Row) -> Iterator[Cell]:
-        requests = {AS_DESCRIBED: row.encoder.given()}
-        requests |= {name: request.given() for name, request in row.also.items()}
-        for protocol, request in requests.items():
+        for protocol, request in {AS_DESCRIBED: row.encoder, **row.also}.items():
             quoted = row.quoted and protocol == AS_DESCRIBED
             yield from self._line(item, row, protocol, request, quoted)
         for name, protocols in self._variants(item, row).items():
@@ -124,9 +121,7 @@ class Planner:
         if row.id in (self.plan.config.crossed or {}).get(item.id, ()):
             yield from self._crossed(item, row)
 
-    def _line(
-        self, item: Item, row: Row, protocol: str, request: Mapping[str, Any], quoted: bool
-    ) -> list[Cell]:
+    def _line(self, item: Item, row: Row, protocol: str, request: EncoderRequest, quoted: bool) -> list[Cell]:
         """Return the cells of a row under one protocol."""
         cells = [self._cell(item, row, column, protocol, request, quoted) for column in item.columns]
         by_id = {cell.column.id: cell for cell in cells}
@@ -134,10 +129,12 @@ class Planner:
 
     def _crossed(self, item: Item, row: Row) -> list[Cell]:
         """Return the cells of a row under every seed, on the backbone of each seed in turn."""
-        given = row.encoder.given()
-        lines = [
-            self._line(item, row, f"{ON_BACKBONE}{seed}", {**given, "backbone_seed": seed}, row.quoted)
+        requests = {
+            f"{ON_BACKBONE}{seed}": layered(row.encoder).replace(backbone_seed=seed)
             for seed in self.plan.seeds
+        }
+        lines = [
+            self._line(item, row, protocol, request, row.quoted) for protocol, request in requests.items()
         ]
         if len({tuple(cell.jobs for cell in line) for line in lines}) < len(lines):
             raise BadInput(
@@ -155,13 +152,13 @@ class Planner:
     def _variant(self, item: Item, row: Row, name: str, protocols: Sequence[Protocol]) -> Iterator[Cell]:
         """Yield the cells of a row that a variant is about, and what is derived from one of them."""
         self._check_cells(item, row, protocols)
-        requests: dict[tuple[str, ...], dict[str, Any]] = {}
+        requests: dict[tuple[str, ...], EncoderRequest] = {}
         cells, about = [], set()
         for column in item.columns:
             own = [each for each in protocols if each.applies(item.name, row.id, column.id)]
             key = tuple(each.id for each in own)
             if key not in requests:
-                requests[key] = reduce(changed, own, row.encoder.given())
+                requests[key] = reduce(changed, own, row.encoder)
             cells.append(self._cell(item, row, column, name, requests[key], quoted=False))
             about |= {column.id} if own else set()
         by_id = {cell.column.id: cell for cell in cells}
@@ -176,12 +173,13 @@ class Planner:
     def _check_cells(self, item: Item, row: Row, protocols: Iterable[Protocol]) -> None:
         """Refuse a protocol that gives several recipes of a row one corpus, one objective, or the like."""
         for protocol in protocols:
-            replaced = [part for part in PARTS if part in protocol.change.given().get("run", {})]
+            changes = protocol.change.run
+            replaced = [part for part in PARTS if changes and part in changes.model_fields_set]
             about = [
                 c for c in item.columns if c.kind != "derived" and protocol.applies(item.name, row.id, c.id)
             ]
-            requests = [request_of(item, row, column, row.encoder.given()) for column in about if replaced]
-            recipes = sorted({request["use"] for request in requests if "use" in request})
+            requests = [request_of(item, row, column, row.encoder) for column in about if replaced]
+            recipes = sorted({request.use for request in requests if request.use})
             if len(recipes) > 1 and not protocol.stages:
                 file = self.plan.papers[item.paper].folder / "protocols.yaml"
                 raise BadInput(
@@ -190,7 +188,7 @@ class Planner:
                 )
 
     def _cell(
-        self, item: Item, row: Row, column: AnyColumn, protocol: str, request: Mapping[str, Any], quoted: bool
+        self, item: Item, row: Row, column: AnyColumn, protocol: str, request: EncoderRequest, quoted: bool
     ) -> Cell:
         path = row.metric_paths.get(column.id, getattr(column, "metric_path", ""))
         if row.final_only and path.startswith("trajectory/"):
@@ -200,7 +198,7 @@ class Planner:
         if path.startswith("data/") and not quoted:
             # Counted from the data, whatever encoder the row names.
             jobs, seeds = (
-                ((self.resolver.encoder({}, {"source": {"data": "counts"}}, str(item.file)),),),
+                ((self.resolver.encoder(EncoderRequest(), EncoderSource(data="counts"), {}, ""),),),
                 (None,),
             )
             self._check_corpus(item, path)
@@ -292,18 +290,18 @@ class Planner:
         return self.plan.papers[paper].reported.get(key)
 
     def _jobs(
-        self, item: Item, row: Row, column: AnyColumn, own: Mapping[str, Any], protocol: str
+        self, item: Item, row: Row, column: AnyColumn, own: EncoderRequest, protocol: str
     ) -> tuple[tuple[tuple[str, ...], ...], tuple[int | None, ...]]:
         """Return the encoders of each seed, and the seeds."""
-        special = bool(cell_request(row, column) or column.encoder.given())
+        special = bool(cell_request(row, column).model_fields_set or column.encoder.model_fields_set)
         if special or self._line_asks[0] is not own:
             request = request_of(item, row, column, own)
-            memo = json.dumps([item.paper, request], sort_keys=True)
+            memo = f"{item.paper} {request.model_dump_json(exclude_unset=True)}"
             if not special:
                 self._line_asks = own, request, memo
         else:
             _, request, memo = self._line_asks
-        search = request.get("grid") or request.get("draw")
+        search = request.grid or request.draw
         over = getattr(column, "over", None)
         if search and (over is None or over.jobs is None):
             raise BadInput(
@@ -317,13 +315,12 @@ class Planner:
             where = self._where(item, row, column if special else None, protocol)
             # A search is run with one seed, as the papers ran theirs.
             seeds = [
-                Seeds(seed, request.get("backbone_seed", seed))
+                Seeds(seed, seed if request.backbone_seed is None else request.backbone_seed)
                 for seed in (self.plan.seeds[:1] if search else self.plan.seeds)
             ]
-            changes = map(_change, self.plan.scale.searched(request, where))
             each = [
-                self.resolver.encoders(item.paper, merged(request, change), seeds, where)
-                for change in changes
+                self.resolver.encoders(item.paper, merged(request, _change(values, where)), seeds, where)
+                for values in self.plan.scale.searched(request, where)
             ]
             jobs = tuple(zip(*each, strict=True))
             self._memo[memo] = jobs, tuple(self._seed(group[0]) for group in jobs)
@@ -367,10 +364,10 @@ class Planner:
         run = self.plan.runs[self.plan.encoders[encoder].source.run]
         asked = Trajectory(every=item.trajectory.every, until=int(until))
         if asked.steps() and not set(asked.steps()) <= set(run.trajectory.steps()):
-            self.plan.runs[run.run_id] = run.model_copy(update={"trajectory": run.trajectory.joined(asked)})
+            self.plan.runs[run.run_id] = run.replace(trajectory=run.trajectory.joined(asked))
 
 
-def _change(values: Mapping[str, Any]) -> dict[str, Any]:
+def _change(values: Mapping[str, Any], where: str) -> EncoderRequest:
     """Return what one job of a search changes in an encoder.
 
     A name is `section.key` of the run, as in {"optimisation.batch_size": 64}, or `terms.TERM.key`.
@@ -382,4 +379,4 @@ def _change(values: Mapping[str, Any]) -> dict[str, Any]:
         for part in path:
             inner = inner.setdefault(part, {})
         inner[key] = value
-    return change
+    return EncoderRequest.of(change, where)

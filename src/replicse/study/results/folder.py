@@ -5,9 +5,9 @@ from pathlib import Path
 
 from replicse.errors import BadInput, MissingData, nearest
 from replicse.files import read_json
+from replicse.registry.digests import digest
 from replicse.study.paper.config import checked_config
 from replicse.study.plan.paths import Paths
-from replicse.study.plan.specs import digest
 from replicse.study.results.table import ItemResult
 
 LOG = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from replicse.checked import Checked
-from replicse.study.plan.specs import digest
+from replicse.registry.digests import digest
 
 FAMILIES = ("amx", "avx512", "avx2", "sve", "asimd")
 # Settings that change no sum: how many threads there are is told apart, where they run and what is printed is not.

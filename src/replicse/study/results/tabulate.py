@@ -5,12 +5,12 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from replicse.registry.digests import digest
 from replicse.study.paper.counterparts import CellKey
 from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN, ON_BACKBONE
 from replicse.study.paper.settings import setting_difference
 from replicse.study.paper.tables import TEXT, AnyColumn, Item, StepScore
 from replicse.study.plan.plan import Cell, Plan, item_curve
-from replicse.study.plan.specs import digest
 from replicse.study.results.crossed import crossed_notes
 from replicse.study.results.machines import distinct, mixture, recorded
 from replicse.study.results.statistics import mean_and_spread

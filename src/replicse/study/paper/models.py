@@ -1,28 +1,32 @@
-"""Recipes and requests: what a run or an encoder is asked to be, part by part, before a scale fills it in."""
+"""What a paper asks for: recipes of runs, encoders to evaluate, and searches over either."""
 
 import operator
 import random
+import re
 import typing
+from functools import cached_property, reduce
 from typing import Annotated, Any, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from replicse.checked import Checked, Count, Id, Number, Positive, Text, UserMessage, Whole
 from replicse.errors import nearest
 from replicse.registry.augmentations import Augmentation
-from replicse.registry.encoders import (
-    Architecture,
-    Checkpoint,
-    Engine,
-    Head,
-    Pooling,
-    Postprocessing,
-    Precision,
+from replicse.registry.digests import digest
+from replicse.registry.encoders import Checkpoint, Engine, Pooling, Postprocessing, WordVectors
+from replicse.registry.runs import (
+    DropoutRates,
+    Optimisation,
+    PoolingChoice,
+    Run,
+    SelectionRule,
+    of_symbols,
 )
-from replicse.registry.runs import DropoutRates, Optimisation, PoolingChoice, SelectionRule
 from replicse.registry.terms import Term, TermParameters
-from replicse.study.paper.layers import SOURCES
+from replicse.study.paper.layers import merged
 
+# What an encoder is made from: a layer that names one of them leaves nothing of those below.
+SOURCES = ("use", "backbone", "released", "vectors")
 PRIMES = (2, 3, 5, 7, 11, 13)  # bases of the Halton sequence: no more domains than these
 
 
@@ -36,87 +40,19 @@ TERMS: dict[str, type[TermParameters]] = _members(Term, "term")
 AUGMENTATIONS = _members(Augmentation, "name")
 
 
-class FreshRequest(Checked):
-    """Random weights: an architecture, a tokenizer of the scale by name, and how token embeddings start."""
-
-    architecture: Architecture
-    tokenizer: Id
-    embeddings: typing.Literal["random", "ppmi"] = "random"
+# A run, or any part of one, as a person writes it.
+RunRequest = Annotated[Run, AfterValidator(of_symbols)]
 
 
-class InitRequest(Checked):
-    """Where weights come from: a backbone of the scale, nothing, or the end of another recipe's run of the same seed.
-
-    A chain `{use: simcse/unsup}` is trained per seed, with what `run` changes in it; `keep_head` goes on with its
-    heads, with a backbone's own pooler too.
-    """
-
-    backbone: Id | None = None
-    fresh: FreshRequest | None = None
-    use: Text | None = None
-    run: "RunRequest | None" = None
-    checkpoint: Checkpoint | None = None
-    keep_head: bool = False
-
-    @model_validator(mode="after")
-    def _is_one_source(self) -> Self:
-        if sum(each is not None for each in (self.backbone, self.fresh, self.use)) != 1:
-            raise ValueError("exactly one of backbone, fresh, use")
-        if self.use is None and (self.run or self.checkpoint):
-            raise ValueError("run and checkpoint beside use only")
-        if self.fresh is not None and self.keep_head:
-            raise ValueError("keep_head beside use or backbone")
-        return self
-
-
-class ViewRequest(Checked):
-    """One column of the corpus, augmented or as it is."""
-
-    column: Id
-    augment: Augmentation | None = None
-
-
-class SourceRequest(Checked):
-    """A further source of a run: a corpus of the scale, views of it, and the objective on them."""
-
-    corpus: Id
-    views: Annotated[tuple[ViewRequest, ...], Field(min_length=1)]
-    objective: Annotated[tuple[Term, ...], Field(min_length=1)]
-
-
-class RunRequest(Checked):
-    """Any part of a run; what is not given comes from the recipe below it, and from the defaults of a run."""
-
-    init: InitRequest | None = None
-    corpus: Id | None = None
-    views: Annotated[tuple[ViewRequest, ...], Field(min_length=1)] | None = None
-    objective: Annotated[tuple[Term, ...], Field(min_length=1)] | None = None
-    beside: tuple[SourceRequest, ...] | None = None
-    encoders: typing.Literal["shared", "two"] | None = None
-    dropout: DropoutRates | None = None
-    pooling: PoolingChoice | None = None
-    optimisation: Optimisation | None = None
-    selection: SelectionRule | None = None
-    head: Head | None = None
-    engine: Engine | None = None
-    precision: Precision | None = None
-
-    @model_validator(mode="after")
-    def _names_backbones(self) -> Self:
-        beside = self.beside or ()
-        for term in (*(self.objective or ()), *(term for source in beside for term in source.objective)):
-            if isinstance(getattr(term, "generator", None), str):
-                raise ValueError(f"the generator of {term.term} by name: {{backbone: NAME}}")
-        for view in (*(self.views or ()), *(view for source in beside for view in source.views)):
-            if getattr(view.augment, "encoder", None):
-                raise ValueError("the masked-LM of an augmentation by name: backbone: NAME")
-        return self
-
-
-class Recipe(RunRequest):
+class Recipe(Run):
     """A named template of runs; `like` names the recipe below it, of this paper or as `paper/recipe`."""
 
     like: Text | None = None
+
+    @model_validator(mode="after")
+    def _has_symbols(self) -> Self:
+        of_symbols(self)
+        return self
 
 
 class Vary(Checked):
@@ -267,7 +203,9 @@ def _radical_inverse(number: int, base: int) -> float:
 
 
 class EncoderRequest(Checked):
-    """Any part of what a cell evaluates: a run of a recipe, a backbone, a released checkpoint, or word vectors.
+    """Any part of what a cell evaluates: runs of a recipe, a backbone, a released checkpoint, or word vectors.
+
+    It comes to one `Encoder` for each seed, and for each job of a search.
 
     `grid` trains a run for every combination of values, `draw` one for each job of a draw; their keys are paths into
     the run.
@@ -305,4 +243,75 @@ class EncoderRequest(Checked):
         return self
 
 
-InitRequest.model_rebuild()
+class PlannedRequest(EncoderRequest):
+    """What a cell evaluates, with what only the plan asks for.
+
+    `stages` holds what a protocol changes in the runs of a chain, by their recipes; the backbone of `backbone_seed`
+    is that of another seed.
+    """
+
+    stages: dict[str, EncoderRequest] = {}
+    backbone_seed: int | None = None
+
+
+def layered(*layers: EncoderRequest) -> PlannedRequest:
+    """Return what an encoder is asked to be, from the lowest layer (the table's) to the highest (the cell's)."""
+    return reduce(_source_over, layers, PlannedRequest())
+
+
+def _source_over(below: PlannedRequest, above: EncoderRequest) -> PlannedRequest:
+    names_one = any(key in above.model_fields_set for key in SOURCES)
+    return merged(below.without(*SOURCES) if names_one else below, above)
+
+
+class EncoderSource(Checked):
+    """What an encoder is made from: a run, a released artefact, a folder, word vectors, or counts of the data.
+
+    `vectors` is the name of word vectors in the scale, `words` what they are; `data: counts` stands for numbers that
+    need no encoder.
+    """
+
+    run: Text | None = None
+    hub: Text | None = None
+    revision: Text | None = None
+    folder: Text | None = None
+    vectors: Text | None = None
+    words: WordVectors | None = None
+    data: typing.Literal["counts"] | None = None
+
+    @model_validator(mode="after")
+    def _is_one_source(self) -> Self:
+        kinds = (self.run, self.hub, self.folder, self.vectors, self.data)
+        if sum(each is not None for each in kinds) != 1:
+            raise ValueError("exactly one of run, hub, folder, vectors, data")
+        return self
+
+    @property
+    def name(self) -> str:
+        """Return the run, artefact, folder or vectors by name."""
+        return self.run or self.hub or self.folder or self.vectors or "data"
+
+
+class Encoder(Checked):
+    """What is evaluated: a source, a test-time pooling and a post-processing.
+
+    `postprocess.fit` is the recipe of a corpus, or "target": each task's own sentences.
+    """
+
+    source: EncoderSource
+    pooling: Pooling = "cls"
+    checkpoint: Checkpoint = "best"
+    postprocess: Postprocessing | None = None
+    engine: Engine = "auto"
+
+    def corpora(self) -> tuple[Checked, ...]:
+        """Return its parts that may name something to read: a post-processing's corpus, files of word vectors."""
+        return tuple(part for part in (self.postprocess, self.source.words) if part)
+
+    @cached_property
+    def encoder_id(self) -> str:
+        """Return the run's name or the backbone's, the pooling, and 8 hexadecimal digits; `data` for counts."""
+        if self.source.data:
+            return "data"
+        stem = re.sub(r"[^A-Za-z0-9]+", "-", self.source.name.rsplit("/", 1)[-1]).strip("-")
+        return f"{stem}-{self.pooling}-{digest(self.plain(), 8)}"
