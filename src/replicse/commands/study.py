@@ -23,7 +23,8 @@ from replicse.study.plan.cost import Interval, Throughput
 from replicse.study.plan.needs import Need, amounts, amounts_text, needs
 from replicse.study.plan.notes import notes
 from replicse.study.plan.plan import Plan
-from replicse.study.plan.planner import check_parts, load_plan, plan_of
+from replicse.study.plan.planner import load_plan, plan_of
+from replicse.study.plan.resolve import check_parts
 from replicse.study.results.folder import study_folder
 from replicse.study.results.tabulate import item_result, table_rows
 from replicse.study.results.values import Evaluations

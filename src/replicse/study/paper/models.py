@@ -4,6 +4,7 @@ import operator
 import random
 import re
 import typing
+from collections.abc import Mapping
 from functools import cached_property, reduce
 from typing import Annotated, Any, Self
 
@@ -262,6 +263,21 @@ def layered(*layers: EncoderRequest) -> PlannedRequest:
 def _source_over(below: PlannedRequest, above: EncoderRequest) -> PlannedRequest:
     names_one = any(key in above.model_fields_set for key in SOURCES)
     return merged(below.without(*SOURCES) if names_one else below, above)
+
+
+def change_of(values: Mapping[str, Any], where: str) -> EncoderRequest:
+    """Return what one job of a search changes in an encoder.
+
+    A name is `section.key` of the run, as in {"optimisation.batch_size": 64}, or `terms.TERM.key`.
+    """
+    change: dict[str, Any] = {}
+    for name, value in values.items():
+        *path, key = name.split(".")
+        inner = change.setdefault("vary" if path[0] == "terms" else "run", {})
+        for part in path:
+            inner = inner.setdefault(part, {})
+        inner[key] = value
+    return EncoderRequest.of(change, where)
 
 
 class EncoderSource(Checked):

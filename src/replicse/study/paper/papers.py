@@ -19,7 +19,7 @@ from replicse.study.paper.layers import merged
 from replicse.study.paper.models import Recipe
 from replicse.study.paper.printed import Reported, read_reported
 from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN, Protocol, load_protocols
-from replicse.study.paper.tables import AnyColumn, Item, Reducer, load_item
+from replicse.study.paper.tables import AnyColumn, Item, Reducer, Row, load_item
 
 # Keys are wildcards and folders; items are named as printed, without dots.
 PAPER_KEY, ITEM_NAME = re.compile(r"[a-z0-9]+"), re.compile(r"[A-Za-z0-9-]+")
@@ -220,3 +220,37 @@ def recipes_in_order(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]
         ready = ready if any(ready) else [True] * len(pending)
         yield from (entry[:2] for entry, now in zip(pending, ready, strict=True) if now)
         pending = [entry for entry, now in zip(pending, ready, strict=True) if not now]
+
+
+def printed_of(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyColumn) -> Reported | None:
+    """Return the printed number of a cell: of the item, or of the running text that the row points to."""
+    printed = papers[item.paper].reported
+    if column.id not in row.printed:
+        return printed.get((item.name, row.id, column.id, column.metric))
+    key = (TEXT_ITEM, *row.printed[column.id].split("/"), column.metric)
+    if key not in printed:
+        known = ["/".join(other[1:3]) for other in printed if other[0] == TEXT_ITEM]
+        wanted = row.printed[column.id]
+        raise BadInput(f'{item.file}: row {row.id}: printed names "{wanted}"{nearest(wanted, known)}')
+    return printed[key]
+
+
+def subtracted_of(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyColumn) -> Reported | None:
+    """Return the printed number that a difference subtracts; None for any other column."""
+    if column.kind != "difference":
+        return None
+    wanted, where = column.subtract, f"{item.file}: column {column.id}: subtract"
+    items = {other.id: (paper, other) for paper in papers.values() for other in paper.items.values()}
+    if wanted.item not in items:
+        raise BadInput(f'{where}.item is "{wanted.item}"{nearest(wanted.item, items)}')
+    paper, other = items[wanted.item]
+    name, columns = (
+        f"{wanted.column}, {wanted.metric}",
+        {f"{each.id}, {each.metric}" for each in other.columns},
+    )
+    if name not in columns:
+        raise BadInput(f'{where} names column and metric "{name}" of {wanted.item}{nearest(name, columns)}')
+    rows = {each.id for each in other.rows}
+    if wanted.row and wanted.row not in rows:
+        raise BadInput(f'{where}.row is "{wanted.row}"{nearest(wanted.row, rows)}')
+    return paper.reported.get((other.name, wanted.row or row.id, wanted.column, wanted.metric))

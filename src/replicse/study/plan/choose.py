@@ -1,14 +1,14 @@
-"""What a config asks for: its scale, its items, and what each cell of a row wants of its encoder."""
+"""What a config asks for: its scale and its items."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from replicse.errors import BadInput, check_names, nearest
 from replicse.study.paper.config import Config
-from replicse.study.paper.models import EncoderRequest, PlannedRequest, layered
 from replicse.study.paper.papers import Paper
 from replicse.study.paper.scales import Scale, load_scale
-from replicse.study.paper.tables import AnyColumn, Item, Row
+from replicse.study.paper.tables import Item
+from replicse.study.plan.lines import described
 
 
 def load_scales(workflow: Path) -> dict[str, Path]:
@@ -60,18 +60,8 @@ def largest_search(item: Item, scale: Scale) -> int:
     # A search without a statistic over its jobs is refused where it is planned.
     columns = [column for column in item.columns if getattr(column, "over", None) and column.over.jobs]
     requests = (
-        (request_of(item, row, column, row.encoder), f"{item.file}: row {row.id}")
+        (described(item, row).asks(column)[0], f"{item.file}: row {row.id}")
         for row in item.rows
         for column in columns
     )
     return max((scale.jobs(request, where) for request, where in requests), default=1)
-
-
-def request_of(item: Item, row: Row, column: AnyColumn, own: EncoderRequest) -> PlannedRequest:
-    """Return what a cell asks of its encoder: the item's, the column's, `own` of the row, and the cell's in turn."""
-    return layered(item.encoder, column.encoder, own, cell_request(row, column))
-
-
-def cell_request(row: Row, column: AnyColumn) -> EncoderRequest:
-    """Return what a row's cell in a column asks for itself."""
-    return row.cells.get(column.id) or EncoderRequest()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from replicse.errors import BadInput, nearest
@@ -10,11 +11,14 @@ from replicse.registry.digests import digest
 from replicse.registry.encoders import Checkpoint, Engine, can_keep
 from replicse.registry.runs import PARTS, Init, Run, SelectionRule, Source, View
 from replicse.registry.terms import Term
+from replicse.study.paper.config import Config
 from replicse.study.paper.layers import merged
-from replicse.study.paper.lock import Lock
+from replicse.study.paper.lock import Lock, load_lock
 from replicse.study.paper.models import Encoder, EncoderRequest, EncoderSource, PlannedRequest, layered
-from replicse.study.paper.papers import Paper, recipe_of
+from replicse.study.paper.papers import Paper, recipe_of, recipes_in_order
 from replicse.study.paper.protocols import varied
+from replicse.study.paper.scales import Scale
+from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan, backbone_id, tokenizer_id
 
 # How an encoder is read, whatever it is made from.
@@ -341,3 +345,25 @@ def published_spreads(papers: Mapping[str, Paper]) -> Iterator[tuple[Run, dict[s
                     where = f"{item.file}: row {row.id}"
                     recipe = recipe_of(papers, paper.key, request.use, where)
                     yield changed_run(recipe, request, where), spreads
+
+
+def check_parts(scale: Scale, papers: dict[str, Paper], workflow: Path) -> None:
+    """Raise BadInput where a backbone, a stand-in or a recipe cannot be planned at a scale, whoever asks for it."""
+    config = Config(scale=scale.name, papers="all", seeds=(0,))
+    plan = Plan(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
+    resolver = Resolver(plan, load_lock(workflow))
+    for name in scale.backbones:
+        resolver.backbone(name, FIRST.backbone, f"{scale.file}: backbones.{name}")
+    for pair in scale.recipes.items():
+        for name in pair:
+            recipe_of(papers, "", name, f"{scale.file}: recipes.{pair[0]}")
+    for paper, name in recipes_in_order(papers):
+        where = f"{paper.folder / 'recipes.yaml'}: {name}"
+        run = recipe_of(papers, paper.key, name, where)
+        # A template leaves parts to those that are like it; another recipe may stand in for one at this scale.
+        if run.model_fields_set >= set(PARTS) and scale.recipe(paper.key, name) == name:
+            resolver.runs(paper.key, run, [FIRST], where)
+    for name, released in scale.released.items():
+        if released.stand_in is not None:
+            where = f"{scale.file}: released.{name}.stand_in"
+            resolver.encoders("", layered(released.stand_in), [FIRST], where)
