@@ -5,18 +5,8 @@ from places import ROOT
 
 from replicse.errors import BadInput
 from replicse.files import write_json
-from replicse.registry.runs import Init, Run
-from replicse.study.plan.cost import (
-    FILLED,
-    FROZEN,
-    Interval,
-    Measured,
-    Throughput,
-    encode_shape,
-    passes,
-    run_hours,
-    shape_of,
-)
+from replicse.registry.runs import FILLED, Init, Run
+from replicse.study.plan.cost import FROZEN, Cost, Speed, operations_of, passes
 from replicse.study.plan.needs import amounts, needs
 from replicse.study.plan.planner import load_plan
 
@@ -34,8 +24,8 @@ def spec(**changes):
 
 
 def hours_of(run, rows, flops, sources=()):
-    found = run_hours(run, rows, Throughput(device="some", flops=flops), dict(sources))
-    return found and found.expected
+    operations = operations_of(run, rows, dict(sources))
+    return operations and Speed(device="some", flops=flops).hours(operations).expected
 
 
 def test_an_epoch_of_unsupervised_simcse_takes_its_authors_gpu_under_an_hour():
@@ -126,7 +116,7 @@ def test_the_plan_knows_the_size_of_every_generator(scale):
     config = {"scale": scale, "papers": {"diffcse": ["table6"]}, "seeds": [0]}
     plan = load_plan(config, ROOT / "workflow")
     hours = {
-        cell.row.id: plan.hours([plan.encoders[cell.encoders[0]].source.run])
+        cell.row.id: Cost(plan).hours([plan.encoders[cell.encoders[0]].source.run])
         for cell in plan.cells["diffcse/table6"]
         if cell.column.id == "stsb-dev"
     }
@@ -164,54 +154,28 @@ def test_what_a_plan_downloads_is_counted_with_its_copies_on_the_disk():
     assert amounts(wanted) == (artefacts + weights, 2 * (artefacts + weights), 0)
 
 
-def measured(shape, low, middle, high):
-    return Measured(shape=shape, low=low, rows_per_second=middle, high=high, steps=50)
-
-
-def test_hours_of_a_shape_that_was_measured_are_its_own():
-    shape = shape_of(spec(), {})
-    other = shape_of(spec(optimisation={"batch_size": 512}), {})
-    known = Throughput(device="x", shapes=(measured(shape, 90, 100, 120), measured(other, 900, 1000, 1200)))
-    found = run_hours(spec(), 36_000 * 64, known, {})
-    assert found == pytest.approx(Interval(*(36_000 * 64 / rate / 3600 for rate in (120, 100, 90))))
-
-
-def test_a_shape_that_was_not_measured_lies_between_the_slowest_and_the_fastest():
-    small, large = shape_of(spec(), {}), shape_of(spec(optimisation={"batch_size": 512}), {})
-    known = Throughput(device="x", shapes=(measured(small, 90, 100, 120), measured(large, 390, 400, 410)))
-    # Hard negatives: three views where two were measured, so two thirds of the rows per second.
-    triples = spec(views=[{"column": "text"}] * 3)
-    found = known.rate(shape_of(triples, {}))
-    assert found == pytest.approx(Interval(60, 2 / 3 * (100 * 400) ** 0.5, 2 / 3 * 410))
-    assert known.rate(shape_of(spec(precision="bf16"), {})) is None
-    assert run_hours(spec(selection={"every": 100}), 6400, known, {}) is None, "encoding was not measured"
-    encoding = measured(encode_shape(12, 768), 1000, 1000, 1000)
-    both = Throughput(device="x", shapes=(*known.shapes, encoding))
-    assert run_hours(spec(selection={"every": 100}), 6400, both, {}).expected == pytest.approx(
-        6400 / 100 / 3600 + 3000 / 1000 / 3600
-    )
+def test_hours_lie_within_a_factor_that_is_wider_where_nobody_measured():
+    published, measured = Speed(device="x", flops=1e12), Speed(device="x", flops=1e12, when="2026-01-01")
+    assert published.hours(3.6e15) == pytest.approx((0.5, 1, 2))
+    assert measured.hours(3.6e15) == pytest.approx((1 / 1.7, 1, 1.7))
 
 
 def test_the_plan_takes_hours_from_the_newest_record_or_from_a_device_by_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     config = {"scale": "paper", "papers": {"simcse": ["table3"]}, "seeds": [0], "precision": "fp32"}
     plan = load_plan(config, ROOT / "workflow")
-    assert plan.throughput().device == "one RTX 3090"
-    (shape, runs, share), *_ = load_plan(config, ROOT / "workflow").shapes()
-    assert (len(runs), share) == (8, 1)
+    assert Cost(plan).speed.device == "one RTX 3090"
     for name, when in (("Older GPU", "2026-01-01"), ("Newer GPU", "2026-02-01")):
-        rates = (measured(shape, 99, 100, 101), measured(encode_shape(12, 768), 999, 1000, 1001))
-        record = Throughput(device=name, when=when, shapes=rates)
+        record = Speed(device=name, when=when, flops=1e13)
         write_json(plan.paths.throughput(f"{name.split()[0]}.json"), record.plain())
-    plan = load_plan(config, ROOT / "workflow")
-    assert plan.throughput().device == "Newer GPU"
-    assert plan.throughput("older").device == "Older GPU"
+    assert Cost(plan).speed.device == "Newer GPU"
+    assert Cost(plan, "older").speed.device == "Older GPU"
     with pytest.raises(
         BadInput, match='no device "H100" is known; there is Newer GPU; Older GPU; one RTX 3090'
     ):
-        plan.throughput("H100")
-    expected = (1_000_000 // 64 * 64 / 100 + 125 * 3000 / 1000) / 3600
-    assert plan.hours(runs[:1]).expected == pytest.approx(expected, rel=1e-3)
+        Cost(plan, "H100")
+    run = next(iter(plan.runs))
+    assert Cost(plan).hours([run]).expected == pytest.approx(Cost(plan).operations[run] / 1e13 / 3600)
 
 
 def left_out(papers, **changes):
@@ -239,9 +203,10 @@ def test_evaluations_encode_the_sentences_of_sts_and_of_the_transfer_tasks():
     values = {"scale": "paper", "papers": {"simcse": ["table5"]}, "seeds": [0]}
     plan = load_plan(values, ROOT / "workflow")
     (name,) = [one for one in plan.downloaded() if one.startswith("sup-simcse-bert-base-uncased-cls-head")]
-    encoding = Throughput(device="x", shapes=(measured(encode_shape(12, 768), 900, 1000, 1100),))
-    pairs = 3108 + 1500 + 3750 + 3000 + 1186 + 1379 + 4927
-    found, unknown = plan.evaluation_hours([name], encoding)
-    assert found.expected == pytest.approx(2 * pairs / 1000 / 3600) and unknown == 0
+    cost = Cost(plan)
+    sentences = 2 * (3108 + 1500 + 3750 + 3000 + 1186 + 1379 + 4927)
+    found, unknown = cost.evaluation([name])
+    operations = 6 * FROZEN * BASE * sentences * 32 * FILLED
+    assert found.expected == pytest.approx(operations / 8e12 / 3600) and unknown == 0
     (vectors,) = [one for one in plan.encoders if one.startswith("glove")][:1]
-    assert plan.evaluation_hours([vectors], encoding)[1] == 1
+    assert cost.evaluation([vectors])[1] == 1

@@ -1,4 +1,4 @@
-"""The verb `benchmark`: how fast this machine trains and encodes what a study needs, stored for `plan`."""
+"""The verb `benchmark`: how fast this machine trains what a study needs, stored for `plan`."""
 
 import json
 import re
@@ -14,27 +14,26 @@ from replicse.commands import Action
 from replicse.commands.study import add_items_argument, add_study_arguments, chosen_plan
 from replicse.errors import BadInput
 from replicse.files import write_json
-from replicse.study.plan.cost import Measured, Shape, Throughput, encode_shape, sizes_of
+from replicse.registry.runs import Run
+from replicse.study.plan.cost import Cost, Speed, row_operations, sizes_of
 from replicse.study.plan.plan import Plan
 
 
 def benchmark_verb(parser: ArgumentParser) -> Action:
-    """Measure some steps of each of a study's largest shapes on this machine; `replicse plan` takes hours from it."""
+    """Measure some steps of a study's largest training on this machine; `replicse plan` takes its hours from it."""
     add_study_arguments(parser, "replicse benchmark --scale paper --device cuda")
     add_items_argument(parser)
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
     parser.add_argument("--name", help="how the record is called (default: the processor's or GPU's name)")
-    parser.add_argument("--shapes", type=int, default=6, help="so many shapes of training (default 6)")
-    parser.add_argument("--steps", type=int, default=50, help="steps of each shape (default 50)")
-    parser.add_argument("--seconds", type=float, default=120, help="at most so long for each (default 120)")
+    parser.add_argument("--steps", type=int, default=50, help="so many steps of training (default 50)")
+    parser.add_argument("--seconds", type=float, default=120, help="at most so long (default 120)")
     parser.add_argument(
         "--threads", type=int, help="CPU threads (default: those that a job of this scale has)"
     )
 
     def action(arguments: Namespace) -> None:
-        for name, least in (("shapes", 1), ("steps", 2)):
-            if getattr(arguments, name) < least:
-                raise BadInput(f"--{name} is {getattr(arguments, name)}; expected at least {least}")
+        if arguments.steps < 2:
+            raise BadInput(f"--steps is {arguments.steps}; expected at least 2")
         plan = chosen_plan(arguments)
         say = partial(print, file=sys.stderr if arguments.json else None, flush=True)
         record = measured_here(plan, arguments, say)
@@ -48,65 +47,46 @@ def benchmark_verb(parser: ArgumentParser) -> Action:
     return action
 
 
-def measured_here(plan: Plan, arguments: Namespace, say: Callable[[str], None]) -> Throughput:
-    """Return what this machine does of the largest shapes of a plan; each is told as it is measured."""
+def measured_here(plan: Plan, arguments: Namespace, say: Callable[[str], None]) -> Speed:
+    """Return the operations per second of this machine, in the steps of the largest run that can stand for a study."""
     import torch
 
     from replicse.provenance.record import commit, computed
     from replicse.runtime.devices import device_for
     from replicse.runtime.machine import hardware
-    from replicse.training.benchmark import Bench, attempt
+    from replicse.training.benchmark import Bench
 
     torch.set_num_threads(arguments.threads or (4 if plan.scale.comparable else 1))
-    device = device_for(arguments.device)
-    known = plan.shapes()
-    chosen = [(shape, run) for shape, runs, _ in known if (run := _plain_run(plan, runs))][: arguments.shapes]
-    if device.type == "cpu" and any(shape.precision == "fp16" for shape, _ in chosen):
+    device, run = device_for(arguments.device), largest_run(plan)
+    if device.type == "cpu" and run.precision == "fp16":
         raise BadInput(
             "precision fp16 needs a GPU; say --config precision=bf16 or fp32, as in the study itself"
         )
-    if not chosen:
-        raise BadInput("no run of this study can be measured: the sizes of its encoders are not known")
-    names = {shape for shape, _ in chosen}
-    share = sum(part for shape, _, part in known if shape in names)
-    say(f"{len(chosen)} shapes have {share:.0%} of the operations of the {len(plan.runs)} runs of this study")
-    say(f"{'layers':>6}{'width':>6}{'batch':>6}{'length':>7}{'passes':>7} {'precision':<10}rows per second")
-    found: list[Measured] = []
-
-    def note(shape: Shape, one: Measured | None) -> None:
-        say(told(shape, one))
-        found.extend([one] if one else [])
-
+    layers, width = sizes_of(run.init, plan.sources)
+    folders = [term.generator for term in run.terms if term.generator_passes()]
+    generators = [sizes_of(plan.sources[folder], plan.sources) for folder in folders]
     with tempfile.TemporaryDirectory() as scratch:
         bench = Bench(Path(scratch), device, arguments.steps, arguments.seconds, hardware()["memory_gib"])
-        for shape, run in chosen:
-            spec, fitting = plan.runs[run], bench.fitting(shape)
-            generators = [term.generator for term in spec.terms if term.generator_passes()]
-            sizes = [sizes_of(plan.sources[folder], plan.sources) for folder in generators]
-            if all(fitting != one.shape for one in found):
-                note(fitting, attempt(partial(bench.train, spec, fitting, sizes)))
-        for sizes in dict.fromkeys((shape.layers, shape.hidden) for shape, _ in chosen):
-            note(encode_shape(*sizes), attempt(partial(bench.encode, encode_shape(*sizes))))
-    machine = computed(device, "fp32")
+        rate = bench.rate(run, (layers, width), generators)
+    machine = computed(device, run.precision)
     processor = f"{machine['hardware']['processor']}, threads: {machine['threads']}"
-    name = arguments.name or machine["accelerator"] or processor
-    when = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
-    return Throughput(device=name, when=when, commit=commit()[0], machine=machine, shapes=tuple(found))
-
-
-def _plain_run(plan: Plan, runs: list[str]) -> str | None:
-    """Return a run that made-up sentences can stand in for: of one source, without labels."""
-    plain = (run for run in runs if not plan.runs[run].beside)
-    return next((run for run in plain if not any(term.task_head() for term in plan.runs[run].terms)), None)
-
-
-def told(shape: Shape, found: Measured | None) -> str:
-    """Return what was measured of a shape as a line; None where the device has too little memory."""
-    sizes = f"{shape.layers:>6}{shape.hidden:>6}{shape.batch_size:>6}{shape.max_length:>7}"
-    what = "encode" if shape.encode else f"{shape.passes:.2f}"
-    rate = (
-        f"{found.rows_per_second:,.1f} ({found.low:,.1f} to {found.high:,.1f}, {found.steps} steps)"
-        if found
-        else "does not fit into the memory of this device"
+    flops = float(format(rate * row_operations(run, plan.sources), ".4g"))
+    encoder = f"{layers} layers of {width} in {run.precision}"
+    say(f"{run.run_id}, {encoder}: {rate:,.1f} rows and {flops:.3g} operations a second")
+    return Speed(
+        device=arguments.name or machine["accelerator"] or processor,
+        flops=flops,
+        when=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        commit=commit()[0],
+        machine=machine,
     )
-    return f"{sizes}{what:>7} {shape.precision:<10}{rate}"
+
+
+def largest_run(plan: Plan) -> Run:
+    """Return the run with most operations that made-up sentences can stand in for: of one source, without labels."""
+    known = {name: cost for name, cost in Cost(plan).operations.items() if cost}
+    for name in sorted(known, key=lambda each: (-known[each], each)):
+        run = plan.runs[name]
+        if not run.beside and not any(term.task_head() for term in run.terms):
+            return run
+    raise BadInput("no run of this study can be measured: the sizes of its encoders are not known")

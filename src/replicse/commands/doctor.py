@@ -21,6 +21,7 @@ from replicse.commands.study import add_study_arguments, chosen_plan, hours_fact
 from replicse.data.sts import senteval_root
 from replicse.errors import BadInput
 from replicse.registry.corpora import SIMCSE_DATA, Download, HubPart
+from replicse.study.plan.cost import Cost
 from replicse.study.plan.plan import Plan
 
 OLDEST = (3, 11, 4)
@@ -83,11 +84,12 @@ def machine_findings(plan: Plan) -> Iterator[Finding]:
     )  # fmt: skip
     yield _hub(plan)
     yield _slurm()
-    hours = plan.hours(plan.runs)
+    cost = Cost(plan)
+    hours = cost.hours(plan.runs)
     yield Finding(
         "cost",
         "ok",
-        f"{len(plan.runs)} runs, about {interval_text(hours_facts(hours))} on {plan.throughput().device}",
+        f"{len(plan.runs)} runs, about {interval_text(hours_facts(hours))} on {cost.speed.device}",
     )
 
 

@@ -33,6 +33,7 @@ from replicse.study.paper.config import checked_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN
 from replicse.study.paper.tables import Item
+from replicse.study.plan.cost import Cost
 from replicse.study.plan.plan import Cell, Plan
 from replicse.study.plan.planner import plan_of
 
@@ -151,6 +152,7 @@ def asked(plan: Plan, item: Item) -> list[str]:
     lines = [f"{item.id} at scale {plan.scale.name}, seeds {', '.join(map(str, plan.seeds))}"]
     lines.append(f"{'protocol':<28}{'rows':>6}{'runs':>6}{'to do':>7}{'hours':>8}")
     known = [AS_DESCRIBED, *(protocol.id for protocol in plan.papers[item.paper].protocols), AS_RUN]
+    cost = Cost(plan)
     base: set[str] = set()
     for name in filter(cells.__contains__, known):
         runs = plan.trained_runs(cells[name]) - base
@@ -158,7 +160,7 @@ def asked(plan: Plan, item: Item) -> list[str]:
         todo = {run for run in runs if plan.paths.missing(plan.paths.run(run, "metrics.json"))}
         rows = len({cell.row.id for cell in cells[name]})
         lines.append(
-            f"{name:<28}{rows:>6}{len(runs):>6}{len(todo):>7}{hours_text(hours_facts(plan.hours(todo))['hours']):>8}"
+            f"{name:<28}{rows:>6}{len(runs):>6}{len(todo):>7}{hours_text(hours_facts(cost.hours(todo))['hours']):>8}"
         )
     if any(plan.paths.missing(file) for file in plan.evaluation_files(item)):
         lines.append(f"run them: snakemake --cores all --config 'adjudicate=[{item.id}]' -- {item.target}")

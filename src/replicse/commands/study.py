@@ -19,7 +19,7 @@ from replicse.study.paper.running_text import spoken_numbers
 from replicse.study.paper.scales import load_scale
 from replicse.study.paper.tables import Item
 from replicse.study.plan.choose import chosen_items, chosen_scale, load_scales
-from replicse.study.plan.cost import Interval, Throughput
+from replicse.study.plan.cost import Cost, Interval
 from replicse.study.plan.needs import Need, amounts, amounts_text, needs
 from replicse.study.plan.notes import notes
 from replicse.study.plan.plan import Plan
@@ -116,7 +116,7 @@ def plan_verb(parser: ArgumentParser) -> Action:
 
     def action(arguments: Namespace) -> None:
         plan = chosen_plan(arguments)
-        throughput = plan.throughput(arguments.device)
+        cost = Cost(plan, arguments.device)
         searched = plan.searched()
         rows = [
             {
@@ -124,7 +124,7 @@ def plan_verb(parser: ArgumentParser) -> Action:
                 "cells": len(plan.cells[item.id]),
                 "runs": len(runs := plan.runs_of(item)),
                 "searched": len(runs & searched),
-                **hours_facts(plan.hours(runs, throughput)),
+                **hours_facts(cost.hours(runs)),
                 "evaluations": len(plan.evaluation_files(item)),
                 "title": item.title,
             }
@@ -135,22 +135,22 @@ def plan_verb(parser: ArgumentParser) -> Action:
         document = {
             "scale": plan.scale.name,
             "seeds": plan.seeds,
-            "device": throughput.device,
-            "measured": throughput.when or None,
+            "device": cost.speed.device,
+            "measured": cost.speed.when or None,
             "items": rows,
             "runs": len(plan.runs),
-            **hours_facts(plan.hours(plan.runs, throughput)),
-            "searched": {"runs": len(searched), **hours_facts(plan.hours(searched, throughput))},
+            **hours_facts(cost.hours(plan.runs)),
+            "searched": {"runs": len(searched), **hours_facts(cost.hours(searched))},
             "not_searched": {
                 "runs": len(others := plan.runs.keys() - searched),
-                **hours_facts(plan.hours(others, throughput)),
+                **hours_facts(cost.hours(others)),
             },
             "released": {
                 "encoders": len(released := plan.downloaded()),
-                **evaluation_facts(plan, released, throughput),
+                **evaluation_facts(cost, released),
             },
             "encoders": len(plan.encoders),
-            "evaluation": evaluation_facts(plan, plan.encoders, throughput),
+            "evaluation": evaluation_facts(cost, plan.encoders),
             "stores": len(plan.stores),
             "download_bytes": download,
             "disk_bytes": disk,
@@ -227,9 +227,9 @@ def origin(plan: Plan, document: Mapping[str, Any]) -> str:
     )
 
 
-def evaluation_facts(plan: Plan, encoders: Iterable[str], throughput: Throughput) -> dict[str, Any]:
+def evaluation_facts(cost: Cost, encoders: Iterable[str]) -> dict[str, Any]:
     """Return the hours of encoding for evaluations as plain data, and how many encoders are of unknown size."""
-    hours, unknown = plan.evaluation_hours(encoders, throughput)
+    hours, unknown = cost.evaluation(encoders)
     return {**hours_facts(hours), "unknown": unknown}
 
 
@@ -241,7 +241,7 @@ def hours_facts(hours: Interval | None) -> dict[str, Any]:
 def interval_text(facts: Mapping[str, Any]) -> str:
     """Return hours with their interval as text."""
     if facts["hours"] is None:
-        return "? h (a size, or the speed of a precision, is not known)"
+        return "? h (the size of an encoder is not known)"
     low, high = (hours_text(bound) for bound in facts["hours_interval"])
     return f"{hours_text(facts['hours'])} h ({low} to {high})"
 

@@ -43,6 +43,8 @@ from replicse.registry.terms import Term
 
 # What no run can do without.
 PARTS = ("init", "corpus", "views", "objective")
+# Share of max_length that a sentence fills: Wikipedia sentences at 32 word pieces average about 24.
+FILLED = 0.75
 # What a scale makes definite: a name in it, or what the name stands for.
 Symbol = Id
 Resolved = dict[str, Any]

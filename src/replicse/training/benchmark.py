@@ -1,9 +1,9 @@
-"""How fast this machine trains and encodes: the steps of a study, with random weights and made-up sentences."""
+"""How fast this machine trains: the steps of a run, with random weights and made-up sentences."""
 
 import contextlib
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -12,20 +12,19 @@ import torch
 
 from replicse.data.store import write_store
 from replicse.data.tokenizer import WORDPIECE_SPECIAL, tokenizer_from_vocabulary
-from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput
 from replicse.registry.encoders import Architecture
-from replicse.registry.runs import Run
-from replicse.study.plan.cost import FILLED, Measured, Shape
-from replicse.study.results.statistics import mean_and_spread, t_quantile
+from replicse.registry.runs import FILLED, Init, Run, SelectionRule, Trajectory, View
 from replicse.training.loop import Trainer, TrainJob
 from replicse.training.model import fresh_backbone
 
-VOCABULARY, WARM_UP, BLOCKS = 30_522, 3, 10
+VOCABULARY, WARM_UP = 30_522, 3
 # Bytes that a CPU keeps of each token, layer and unit of width for the backward pass, about; and the share of the
 # memory that they may take. A GPU that is too small says so itself.
 KEPT_BYTES, MEMORY_SHARE = 68, 0.25
 TEXTS = 4096
+# Layers and width of an encoder.
+Size = tuple[int, int]
 
 
 class _Enough(Exception):
@@ -52,7 +51,7 @@ class _Timed(Trainer):
 
 @dataclass
 class Bench:
-    """What is measured with: a folder for scratch files, the device, and how long a shape may take."""
+    """What is measured with: a folder for scratch files, the device, and how long it may take."""
 
     work: Path
     device: torch.device
@@ -66,72 +65,53 @@ class Bench:
         self.tokenizer = self.work / "tokenizer.json"
         tokenizer_from_vocabulary(self.work / "vocab.txt").save(str(self.tokenizer))
 
-    def fitting(self, shape: Shape) -> Shape:
-        """Return a shape with as many rows as the memory of a CPU holds; its speed hardly depends on them."""
-        row = KEPT_BYTES * shape.layers * shape.hidden * shape.max_length * shape.passes
-        most = max(2, int(MEMORY_SHARE * self.memory_gib * 2**30 / row))
-        fits = self.device.type != "cpu" or shape.batch_size <= most
-        return shape if fits else shape.model_copy(update={"batch_size": most})
+    def rate(self, run: Run, size: Size, generators: Sequence[Size]) -> float:
+        """Return rows per second of a run's steps; sizes are layers and width, of generators those of its terms.
 
-    def train(self, run: Run, shape: Shape, generators: Sequence[tuple[int, int]]) -> Measured:
-        """Return rows per second of a run's steps; `generators` are layers and width of those of its terms."""
-        texts = self._texts(shape.max_length, min(TEXTS, 8 * shape.batch_size))
-        store = self.work / f"store-{shape.max_length}-{len(texts)}"
-        if not store.exists():
-            write_store(store, texts, self.tokenizer, shape.max_length, {})
+        Raises BadInput where less than two steps were measured.
+        """
+        rows, length = self.fitting(run, size), run.optimisation.max_length
+        texts = self._texts(length, min(TEXTS, 8 * rows))
+        store = self.work / "store"
+        write_store(store, texts, self.tokenizer, length, {})
+        like, stores = self._like(run, size, rows, generators), [store] * len(run.views or ())
         timed = _Timed(
-            TrainJob(self._plain(run, shape, generators), "benchmark", None, self.tokenizer, [store] * len(run.views)),
+            TrainJob(like, "benchmark", None, self.tokenizer, stores),
             self.work, self.work / "out", self.work / "state", self.device,
             save_every_seconds=float("inf"), seconds=self.seconds,
         )  # fmt: skip
         with contextlib.suppress(_Enough):
             timed.run()
-        durations = [later - before for before, later in pairwise(timed.times)]
-        return measured(shape, shape.batch_size, durations[WARM_UP:])
+        durations = [later - before for before, later in pairwise(timed.times)][WARM_UP:]
+        if len(durations) < 2:
+            raise BadInput(f"{len(durations)} steps were measured; give --steps at least 2")
+        return rows * len(durations) / sum(durations)
 
-    def encode(self, shape: Shape) -> Measured:
-        """Return rows per second of encoding sentences."""
-        backbone = (
-            fresh_backbone(_architecture(shape.layers, shape.hidden), self.tokenizer).to(self.device).eval()
-        )
-        encoder = SentenceEncoder(backbone, None, self.tokenizer, "cls")
-        durations, start = [], time.perf_counter()
-        for turn in range(WARM_UP + self.steps):
-            texts = self._texts(shape.max_length, shape.batch_size, turn)
-            began = time.perf_counter()
-            encoder(texts)
-            durations.append(time.perf_counter() - began)
-            encoder.clear()
-            if turn > WARM_UP + 1 and time.perf_counter() - start > self.seconds:
-                break
-        return measured(shape, shape.batch_size, durations[WARM_UP:])
+    def fitting(self, run: Run, size: Size) -> int:
+        """Return the rows of a batch, or as many as the memory of a CPU holds; the speed hardly depends on them."""
+        rows = run.optimisation.batch_size
+        row = KEPT_BYTES * size[0] * size[1] * run.optimisation.max_length * len(run.views)
+        most = max(2, int(MEMORY_SHARE * self.memory_gib * 2**30 / row))
+        return rows if self.device.type != "cpu" else min(rows, most)
 
-    def _plain(self, run: Run, shape: Shape, generators: Sequence[tuple[int, int]]) -> Run:
+    def _like(self, run: Run, size: Size, rows: int, generators: Sequence[Size]) -> Run:
         """Return a run like another, from random weights, on made-up sentences, without selection."""
-        sizes, objective = iter(generators), []
-        for term in run.objective:
-            folder = getattr(term, "generator", None) and self._generator(*next(sizes))
-            objective.append({**term.plain(), **({"generator": folder} if folder else {})})
-        plain = run.plain()
-        made_of = {"kind": "made up"}
-        fresh = {"architecture": _architecture(shape.layers, shape.hidden).plain(), "tokenizer": made_of}
-        epochs = 1 + (WARM_UP + self.steps) * shape.batch_size // min(TEXTS, 8 * shape.batch_size)
-        rows = {"batch_size": shape.batch_size, "steps": WARM_UP + self.steps, "epochs": epochs}
-        return Run.of(
-            {
-                **{
-                    key: plain[key]
-                    for key in ("encoders", "dropout", "pooling", "head", "precision")
-                    if key in plain
-                },
-                "init": {"fresh": fresh},
-                "corpus": {"name": "made-up"},
-                "views": [{"column": "text"}] * len(run.views),
-                "objective": objective,
-                "optimisation": {**plain.get("optimisation", {}), **rows},
-                "selection": {"every": 0},
-            },
-            "benchmark",
+        folders = (self._generator(*each) for each in generators)
+        fresh = {"architecture": _architecture(*size).plain(), "tokenizer": {"kind": "made up"}}
+        steps = WARM_UP + self.steps
+        return run.replace(
+            init=Init.of({"fresh": fresh}, "benchmark"),
+            corpus={"name": "made-up"},
+            views=(View(column="text"),) * len(run.views or ()),
+            objective=tuple(
+                term.replace(generator=next(folders)) if term.generator_passes() else term
+                for term in run.objective or ()
+            ),
+            optimisation=run.optimisation.replace(
+                batch_size=rows, steps=steps, epochs=1 + steps * rows // min(TEXTS, 8 * rows)
+            ),
+            selection=SelectionRule(every=0),
+            trajectory=Trajectory(),
         )
 
     def _generator(self, layers: int, hidden: int) -> str:
@@ -151,33 +131,7 @@ class Bench:
         ]
 
 
-def measured(shape: Shape, rows: int, durations: Sequence[float]) -> Measured:
-    """Return rows per second and the 95% interval of their mean.
-
-    It is taken over up to ten blocks of consecutive steps, which hang together less than the steps do.
-    """
-    if len(durations) < 2:
-        raise BadInput(f"{len(durations)} steps were measured; give --steps at least 2")
-    count = min(BLOCKS, len(durations))
-    bounds = [round(place * len(durations) / count) for place in range(count + 1)]
-    blocks = [sum(durations[low:high]) / (high - low) for low, high in pairwise(bounds)]
-    mean = sum(durations) / len(durations)
-    half = t_quantile(count - 1) * (mean_and_spread(blocks)[1] or 0.0) / count**0.5
-    return Measured(
-        shape=shape, rows_per_second=rows / mean, steps=len(durations),
-        low=rows / (mean + half), high=rows / max(mean - half, min(durations)),
-    )  # fmt: skip
-
-
 def _architecture(layers: int, hidden: int) -> Architecture:
     return Architecture(
         layers=layers, hidden=hidden, heads=max(1, hidden // 64), intermediate=4 * hidden, positions=512
     )
-
-
-def attempt(measure: Callable[[], Measured]) -> Measured | None:
-    """Return what a measurement gives; None where the device has too little memory for it."""
-    try:
-        return measure()
-    except torch.OutOfMemoryError:
-        return None

@@ -1,122 +1,57 @@
-"""What a study costs before it runs, from speeds that `replicse benchmark` measured, or from a published one.
+"""What a study costs before it runs: its operations, over the operations per second of a device.
 
-Operations are six per parameter of the layers and token (forward and backward), as is usual for transformers. A
-published speed, which a scale's file names with its evidence, gives an estimate good to a factor of two.
+Operations are six per parameter of the layers and token (forward and backward), as is usual for transformers. The
+speed is a published one, which a scale's file names, or what `replicse benchmark` measured on this machine.
 """
 
 import math
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import PrivateAttr
-
-from replicse.checked import Checked, Count, Positive, Text
-from replicse.registry.encoders import Precision, size_of
-from replicse.registry.runs import Init, Run
+from replicse.checked import Checked, Positive, Text
+from replicse.errors import BadInput
+from replicse.files import read_json
+from replicse.registry.encoders import size_of
+from replicse.registry.runs import FILLED, Init, Run
+from replicse.study.paper.datasets import load_datasets
+from replicse.study.plan.plan import Plan
 
 OPERATIONS = 6
 # Share of them that a pass without gradients takes: it has no backward pass.
 FROZEN = 1 / 3
-# Share of max_length that a sentence fills: Wikipedia sentences at 32 word pieces average about 24.
-FILLED = 0.75
-# How far a published speed may be off, in either direction.
-PUBLISHED = 2.0
+# How far the hours may be off, in either direction: by a published speed; by that of one shape of a training step,
+# where the steps of other shapes ran at 0.6 to 1.7 times its operations per second.
+PUBLISHED, MEASURED = 2.0, 1.7
 # A selection encodes both sentences of the 1,500 pairs of STS-B's development set (methods 2.2).
 DEV_SENTENCES = 3000
+MAX_LENGTH = 32
 # Run id or folder of a generator -> what it was made from: hub id, fresh encoder, or another run.
 Sources = Mapping[str, Init]
 
 
 class Interval(NamedTuple):
-    """A number and the interval that it is expected in."""
+    """Hours, and the interval that they are expected in."""
 
     low: float
     expected: float
     high: float
 
 
-class Shape(Checked):
-    """What the speed of a step hangs on; `passes` are those of one row through an encoder of these sizes.
-
-    A pass without gradients counts a third, as does the only one where sentences are just encoded (`encode`).
-    """
-
-    layers: Count
-    hidden: Count
-    batch_size: Count
-    max_length: Count
-    precision: Precision
-    passes: Positive
-    encode: bool = False
-
-    @property
-    def row_operations(self) -> float:
-        """Return the operations of one row."""
-        tokens = self.max_length * FILLED
-        return OPERATIONS * layer_parameters(self.layers, self.hidden) * self.passes * tokens
-
-
-class Measured(Checked):
-    """Rows per second of a shape over so many steps, and the 95% interval of their mean."""
-
-    shape: Shape
-    low: Positive
-    rows_per_second: Positive
-    high: Positive
-    steps: Count
-
-    @property
-    def rate(self) -> Interval:
-        """Return rows per second with their interval."""
-        return Interval(self.low, self.rows_per_second, self.high)
-
-
-class Throughput(Checked):
-    """What one device does: the shapes measured on it, or `flops`, a published speed in operations per second."""
+class Speed(Checked):
+    """Operations per second of a device; `when` they were measured, blank for a published number."""
 
     device: Text
+    flops: Positive
     when: str = ""
     commit: str = ""
     machine: dict[str, object] = {}
-    shapes: tuple[Measured, ...] = ()
-    flops: Positive | None = None
-    _rates: dict[Shape, Interval | None] = PrivateAttr(default_factory=dict)
 
-    def rate(self, shape: Shape) -> Interval | None:
-        """Return rows per second of a shape; None where nothing of its precision was measured.
-
-        A shape that was not measured has the operations per second of those that were, from the slowest to the fastest.
-        """
-        if shape not in self._rates:
-            self._rates[shape] = self._rate(shape)
-        return self._rates[shape]
-
-    def _rate(self, shape: Shape) -> Interval | None:
-        if self.flops:
-            speed = Interval(self.flops / PUBLISHED, self.flops, self.flops * PUBLISHED)
-            return Interval(*(each / shape.row_operations for each in speed))
-        alike = [one for one in self.shapes if one.shape.precision == shape.precision]
-        alike = [one for one in alike if one.shape.encode == shape.encode]
-        known = [one for one in alike if one.shape == shape] or alike
-        if not known:
-            return None
-        factors = [one.shape.row_operations / shape.row_operations for one in known]
-        lows, middles, highs = (
-            [value * factor for value, factor in zip(column, factors, strict=True)]
-            for column in zip(*(one.rate for one in known), strict=True)
-        )
-        return Interval(min(lows), math.prod(middles) ** (1 / len(middles)), max(highs))
-
-    def hours(self, shape: Shape, rows: float) -> Interval | None:
-        """Return the hours that some rows of a shape take."""
-        rate = self.rate(shape)
-        return rate and Interval(*(rows / each / 3600 for each in reversed(rate)))
-
-
-def added(parts: list[Interval | None]) -> Interval | None:
-    """Return the sum of intervals, as if all were off in one direction; None where one is not known."""
-    return None if None in parts else Interval(*(sum(part[place] for part in parts) for place in range(3)))
+    def hours(self, operations: float) -> Interval:
+        """Return the hours that so many operations take."""
+        hours = operations / self.flops / 3600
+        factor = MEASURED if self.when else PUBLISHED
+        return Interval(hours / factor, hours, hours * factor)
 
 
 def sizes_of(source: Init, sources: Sources) -> tuple[int, int] | None:
@@ -156,34 +91,17 @@ def passes(run: Run, sources: Sources) -> float | None:
     return total / len(run.sources)
 
 
-def shape_of(run: Run, sources: Sources) -> Shape | None:
-    """Return the shape of a run's steps; None where the size of an encoder is not known."""
+def row_operations(run: Run, sources: Sources) -> float | None:
+    """Return the operations of one row of a run; None where the size of an encoder is not known."""
     size, count = sizes_of(run.init, sources), passes(run, sources)
     if size is None or count is None:
         return None
-    options = run.optimisation
-    return Shape(
-        layers=size[0],
-        hidden=size[1],
-        batch_size=options.batch_size,
-        max_length=options.max_length,
-        precision=run.precision,
-        passes=float(format(count, ".6g")),
-    )
+    return OPERATIONS * layer_parameters(*size) * count * run.optimisation.max_length * FILLED
 
 
-@cache
-def encode_shape(layers: int, hidden: int) -> Shape:
-    """Return the shape of encoding sentences for an evaluation, which is always in fp32."""
-    return Shape(
-        layers=layers,
-        hidden=hidden,
-        batch_size=128,
-        max_length=32,
-        precision="fp32",
-        passes=FROZEN,
-        encode=True,
-    )
+def encoding_operations(size: tuple[int, int], sentences: int) -> float:
+    """Return the operations of encoding so many sentences, without gradients."""
+    return OPERATIONS * FROZEN * layer_parameters(*size) * sentences * MAX_LENGTH * FILLED
 
 
 def steps_of(run: Run, rows: int | None) -> int | None:
@@ -193,13 +111,78 @@ def steps_of(run: Run, rows: int | None) -> int | None:
     return steps if options.steps is None else min(steps or options.steps, options.steps)
 
 
-def run_hours(run: Run, rows: int | None, throughput: Throughput, sources: Sources) -> Interval | None:
-    """Return the hours of a run, its selection included; None where a size or a speed is not known."""
-    steps, shape = steps_of(run, rows), shape_of(run, sources)
-    if steps is None or shape is None:
+def operations_of(run: Run, rows: int | None, sources: Sources) -> float | None:
+    """Return the operations of a run, its selection included; None where a size or its rows are not known."""
+    steps, row = steps_of(run, rows), row_operations(run, sources)
+    size = sizes_of(run.init, sources)
+    if steps is None or row is None or size is None:
         return None
     every = run.selection.every
     selected = DEV_SENTENCES * (steps // every) if every else 0
-    encoding = encode_shape(shape.layers, shape.hidden)
-    parts = [throughput.hours(shape, steps * shape.batch_size)]
-    return added(parts + ([throughput.hours(encoding, selected)] if selected else []))
+    return steps * run.optimisation.batch_size * row + encoding_operations(size, selected)
+
+
+class Cost:
+    """What the parts of a plan cost on a device, named by a part of its name; without one on the newest measured."""
+
+    def __init__(self, plan: Plan, device: str = "") -> None:
+        self.plan, self.speed = plan, speed_of(plan, device)
+        self.operations = {
+            name: operations_of(run, plan.scale.rows(run.corpus["name"]), plan.sources)
+            for name, run in plan.runs.items()
+        }
+
+    def hours(self, runs: Iterable[str]) -> Interval | None:
+        """Return the estimated hours of some runs; None where one cannot be estimated."""
+        operations = [self.operations[run] for run in runs]
+        return None if None in operations else self.speed.hours(sum(operations))
+
+    def evaluation(self, encoders: Iterable[str]) -> tuple[Interval | None, int]:
+        """Return the hours of encoding STS and transfer sentences, and how many encoders are of unknown size.
+
+        The classifiers of transfer tasks and MTEB are not counted; None for the embedded world, whose sets are smaller.
+        """
+        plan = self.plan
+        if plan.source == "embedded":
+            return None, 0
+        sentences, total, unknown = load_datasets(plan.workflow).sentences, 0.0, 0
+        for name in encoders:
+            source = plan.encoders[name].source
+            size = (
+                sizes_of(plan.runs[source.run].init, plan.sources)
+                if source.run
+                else size_of(source.hub or "")
+            )
+            if size is None:
+                unknown += 1
+            else:
+                total += encoding_operations(
+                    size, sum(sentences.get(group, 0) for group in plan.groups(name))
+                )
+        return self.speed.hours(total), unknown
+
+
+def speeds(plan: Plan) -> list[Speed]:
+    """Return what is known of devices: records of `replicse benchmark`, the newest first, and the published one."""
+    stored = [_stored(file) for file in Path(plan.paths.throughput()).glob("*.json")]
+    published = Speed(device=plan.scale.cost.device, flops=plan.scale.cost.flops)
+    return [*sorted(stored, key=lambda one: one.when, reverse=True), published]
+
+
+def _stored(file: Path) -> Speed:
+    try:
+        return Speed.of(read_json(file), str(file))
+    except BadInput as error:
+        raise BadInput(f"{error}; delete the file, and let replicse benchmark write it again") from None
+
+
+def speed_of(plan: Plan, device: str = "") -> Speed:
+    """Return the speed of a device by a part of its name, of the first without one; BadInput for no such device."""
+    known = speeds(plan)
+    for one in known:
+        if device.lower() in one.device.lower():
+            return one
+    names = "; ".join(one.device for one in known)
+    raise BadInput(
+        f'no device "{device}" is known; there is {names}, and replicse benchmark measures this one'
+    )

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from math import prod
 
-from replicse.registry.runs import Run
-from replicse.study.plan.cost import FILLED
+from replicse.registry.runs import FILLED, Run
 from replicse.study.plan.plan import Plan
 
 # A larger share of equal view pairs is worth a warning.

@@ -1,6 +1,5 @@
 """The plan of a study: every cell, run, encoder, store and evaluation, all known at once."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -8,31 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from replicse.errors import BadInput, nearest
-from replicse.files import read_json
 from replicse.registry.digests import digest
-from replicse.registry.encoders import MAX_LENGTH, Precision, size_of
+from replicse.registry.encoders import MAX_LENGTH, Precision
 from replicse.registry.runs import Init, Run
 from replicse.registry.suites import file_of
 from replicse.study.paper.config import Config
 from replicse.study.paper.counterparts import CellKey
-from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.models import Encoder, EncoderSource
 from replicse.study.paper.papers import Paper
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import AS_DESCRIBED, ON_BACKBONE
 from replicse.study.paper.scales import Scale
 from replicse.study.paper.tables import AnyColumn, Item, Row
-from replicse.study.plan.cost import (
-    Interval,
-    Shape,
-    Throughput,
-    added,
-    encode_shape,
-    run_hours,
-    shape_of,
-    sizes_of,
-    steps_of,
-)
 from replicse.study.plan.paths import Paths
 
 
@@ -98,8 +84,6 @@ class Plan:
     unplanned: dict[str, str] = field(default_factory=dict)
     # run -> the folders of weights it stands on, found once
     _needed: dict[str, list[str]] = field(default_factory=dict)
-    # run, device and date of what is known of it -> hours, estimated once for all items that share the run
-    _hours: dict[tuple[str, str, str], Interval | None] = field(default_factory=dict)
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -211,75 +195,6 @@ class Plan:
         folders = {folder: self.runs[run].init for folder, run in self.checkpoints.items()}
         released = {self.paths.backbone(name): Init(**source) for name, source in self.backbones.items()}
         return {run: spec.init for run, spec in self.runs.items()} | folders | released
-
-    @cached_property
-    def throughputs(self) -> list[Throughput]:
-        """Return what is known of devices: records of `replicse benchmark`, the newest first, and the published one."""
-        stored = [
-            Throughput.of(read_json(file), str(file)) for file in Path(self.paths.throughput()).glob("*.json")
-        ]
-        published = Throughput(device=self.scale.cost.device, flops=self.scale.cost.flops)
-        return [*sorted(stored, key=lambda one: one.when, reverse=True), published]
-
-    def throughput(self, device: str = "") -> Throughput:
-        """Return what is known of a device by a part of its name, of the first without one; BadInput for no such."""
-        for one in self.throughputs:
-            if device.lower() in one.device.lower():
-                return one
-        known = "; ".join(one.device for one in self.throughputs)
-        raise BadInput(
-            f'no device "{device}" is known; there is {known}, and replicse benchmark measures this one'
-        )
-
-    def hours(self, runs: Iterable[str], throughput: Throughput | None = None) -> Interval | None:
-        """Return the estimated hours of some runs; None where one cannot be estimated."""
-        known, parts = throughput or self.throughput(), []
-        for name in runs:
-            key = name, known.device, known.when
-            if key not in self._hours:
-                run = self.runs[name]
-                self._hours[key] = run_hours(run, self._rows(run), known, self.sources)
-            parts.append(self._hours[key])
-        return added(parts)
-
-    def evaluation_hours(
-        self, encoders: Iterable[str], throughput: Throughput
-    ) -> tuple[Interval | None, int]:
-        """Return the hours of encoding STS and transfer sentences, and how many encoders are of unknown size.
-
-        The classifiers of transfer tasks and MTEB are not counted; None for the embedded world, whose sets are smaller.
-        """
-        if self.source == "embedded":
-            return None, 0
-        sentences = load_datasets(self.workflow).sentences
-        parts, unknown = [], 0
-        for name in encoders:
-            source = self.encoders[name].source
-            size = (
-                sizes_of(self.runs[source.run].init, self.sources)
-                if source.run
-                else size_of(source.hub or "")
-            )
-            count = sum(sentences.get(group, 0) for group in self.groups(name))
-            if size is None:
-                unknown += 1
-            elif count:
-                parts.append(throughput.hours(encode_shape(*size), count))
-        return added(parts), unknown
-
-    def shapes(self) -> list[tuple[Shape, list[str], float]]:
-        """Return each shape of a training step, its runs and its share of all operations, the largest first."""
-        runs: dict[Shape, list[str]] = {}
-        operations: Counter[Shape] = Counter()
-        for name, run in self.runs.items():
-            shape, steps = shape_of(run, self.sources), steps_of(run, self._rows(run))
-            if shape and steps:
-                runs.setdefault(shape, []).append(name)
-                operations[shape] += steps * shape.batch_size * shape.row_operations
-        return [(shape, runs[shape], count / operations.total()) for shape, count in operations.most_common()]
-
-    def _rows(self, run: Run) -> int | None:
-        return self.scale.rows(run.corpus["name"])
 
     def evaluation_files(self, item: Item) -> list[str]:
         """Return the JSON files that an item's cells read, each once, in order."""
