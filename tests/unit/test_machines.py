@@ -11,7 +11,6 @@ from golden import example_report as example
 from made_up import made_plan, write_evaluation, write_paper
 
 from replicse.cli import main
-from replicse.encoder.packed.linear import LIBRARY
 from replicse.files import read_json, write_json
 from replicse.provenance.record import computed
 from replicse.report.content.contents import make_report
@@ -46,7 +45,6 @@ def test_a_record_says_device_precision_threads_and_kernels():
     found = computed(CPU, "bf16")
     assert (found["device"], found["accelerator"], found["precision"]) == ("cpu", "", "bf16")
     assert found["threads"] == torch.get_num_threads() and found["hardware"] == hardware()
-    assert found["kernel"]["packed linear"] == LIBRARY
     assert found["kernel"]["instructions"] == torch.backends.cpu.get_cpu_capability()
     assert found["kernel"]["oneDNN"] in torch.__config__.show()
 
@@ -89,7 +87,7 @@ def test_every_run_evaluation_and_count_has_its_machine(trained, tmp_path):
         made_by("geometry", root, tmp_path / "b.json", "--trajectory", *ours, run),
     ]
     (machine,) = {machine for each in found for machine in recorded(each)}
-    assert machine.device == "cpu" and machine.threads == "1 thread" and f"linear {LIBRARY}" in machine.kernel
+    assert machine.device == "cpu" and machine.threads == "1 thread" and "oneDNN" in machine.kernel
     assert [each["precision"] for each in found] == ["fp32"] * 3
     assert found[0]["resumed_from"] == []
     counts = made_by("job", root, tmp_path / "c.json", "count", '{"read": ["data/sts/STS-B/dev"]}')

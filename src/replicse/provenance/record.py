@@ -56,8 +56,6 @@ def computed(device: "torch.device", precision: str) -> dict[str, Any]:
     """
     import torch
 
-    from replicse.encoder.packed.linear import LIBRARY
-
     on_gpu = device.type == "cuda"
     build = torch.__config__.show()
     named = {
@@ -66,7 +64,7 @@ def computed(device: "torch.device", precision: str) -> dict[str, Any]:
         "MKL": r"Kernel Library Version ([\w.]+)",
     }
     found = {name: match[1] for name, pattern in named.items() if (match := re.search(pattern, build))}
-    cpu = {"instructions": torch.backends.cpu.get_cpu_capability(), "packed linear": LIBRARY, **found}
+    cpu = {"instructions": torch.backends.cpu.get_cpu_capability(), **found}
     gpu = {"CUDA": torch.version.cuda, "HIP": torch.version.hip, "cuDNN": torch.backends.cudnn.version()}
     kernel = {name: str(value) for name, value in (gpu if on_gpu else cpu).items() if value}
     return {

@@ -222,7 +222,8 @@ class Trainer:
         self.parts.processes.mean_gradients(self.optimiser.parameters)
         self.scaler.unscale_(self.optimiser)
         norm = torch.nn.utils.clip_grad_norm_(self.optimiser.parameters, options.clip)
-        self.scaler.step(self.optimiser, rate)
+        self.optimiser.set_rate(rate)
+        self.scaler.step(self.optimiser)
         self.scaler.update()
         return loss.detach(), norm
 

@@ -85,8 +85,10 @@ class PackedAttention(torch.autograd.Function):
         of_weights = (gradient @ value.transpose(1, 2)).view(weights.shape).to(weights.dtype)
         if noise is not None:
             of_weights *= noise
-        of_scores = torch._softmax_backward_data(of_weights, weights, -1, weights.dtype)
-        of_scores = of_scores.to(key.dtype).flatten(0, 1)
+        # Of the softmax: weights * (gradient - sum of weights * gradient), in the memory of the gradient.
+        of_weights *= weights
+        of_weights.addcmul_(weights, of_weights.sum(-1, keepdim=True), value=-1)
+        of_scores = of_weights.to(key.dtype).flatten(0, 1)
         torch.bmm(of_scores.transpose(1, 2), query, out=laid[-2])
         scale = width**-0.5
         if of_all:

@@ -231,6 +231,7 @@ def serve(descriptor: int, parent: int, address: str) -> None:
                 return
             for name in PRELOADED:
                 importlib.import_module(name)
+            _optimise_nothing()
             software()
             if len(list(Path("/proc/self/task").iterdir())) > 1:
                 log.warning("an import has started threads: jobs run as processes of their own")
@@ -240,6 +241,13 @@ def serve(descriptor: int, parent: int, address: str) -> None:
             Server(listener, watched).run()
     finally:
         shutil.rmtree(Path(address).parent, ignore_errors=True)
+
+
+def _optimise_nothing() -> None:
+    """Make an optimiser: for the first one torch imports its compiler, which takes a second."""
+    import torch
+
+    torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])
 
 
 if __name__ == "__main__":
