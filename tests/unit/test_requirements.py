@@ -83,3 +83,36 @@ def test_the_conda_environment_is_made_of_the_pins():
     made = runpy.run_path(str(ROOT / "workflow" / "environment.py"))["environment"](FILES["run"])
     assert (ROOT / "environment.yml").read_text() == made, "run make environment"
     assert "      - torch==2.13.0\n" in made and "pytest" not in made
+
+
+def private_names(text):
+    """Return the private attributes of torch and Snakemake that a module of Python reads, or imports."""
+    tree, owners = ast.parse(text), set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            module = getattr(node, "module", None)
+            for alias in node.names:
+                full = f"{module}.{alias.name}" if module else alias.name
+                if full.partition(".")[0] in ("torch", "snakemake"):
+                    owners.add((alias.asname or alias.name).partition(".")[0])
+                    if re.search(r"\._[A-Za-z]", full):
+                        yield full
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and re.match(r"_[a-zA-Z]", node.attr):
+            name = ast.unparse(node)
+            if name.partition(".")[0] in owners:
+                yield name
+
+
+def test_private_names_are_seen():
+    text = "import torch\nimport torch.nn.functional as F\nfrom torch._C import x\ntorch.ops.mkldnn._linear(1)\nF._y"
+    assert sorted(private_names(text)) == ["F._y", "torch._C.x", "torch.ops.mkldnn._linear"]
+    assert not list(private_names("import torch\ntorch.__version__; self._y"))
+
+
+def test_nothing_private_of_torch_or_snakemake_is_used():
+    """Another version of them may not have it: a user's own build of torch is to be good enough."""
+    modules = [path for home in ("src", "workflow", "benchmarks") for path in (ROOT / home).rglob("*.py")]
+    assert {path.name: found for path in modules if (found := list(private_names(path.read_text())))} == {}
+    rules = "".join(path.read_text() for path in (ROOT / "workflow").rglob("*.smk"))
+    assert not re.findall(r"\b(?:workflow|snakemake|rules|dag)(?:\.\w+)*\._[a-z]\w*", rules)
