@@ -23,8 +23,10 @@ from replicse.errors import BadInput
 from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS
 from replicse.report.pages.audit import audit_sheet, audit_text
 from replicse.study.judge import audit as rules
-from replicse.study.judge.audit import CERTAIN, Finding, audit, audit_plan, chosen
+from replicse.study.judge import rules_of_tables, rules_of_text
+from replicse.study.judge.audit import audit, audit_plan, chosen
 from replicse.study.judge.claims import study_claims
+from replicse.study.judge.findings import CERTAIN, UNROUNDED, Finding, exact
 from replicse.study.paper.claims import load_claims
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.papers import load_papers
@@ -150,7 +152,7 @@ def reprinted(plan, changes, **fields):
 def found(rule, plan):
     if rule is rules.claims:
         return list(rule(plan, study_claims(plan.papers, plan.papers)))
-    told = [spoken_numbers(plan.papers, DATASETS)] if rule in rules.RULES_OF_TEXT else []
+    told = [spoken_numbers(plan.papers, DATASETS)] if rule in rules_of_text.RULES_OF_TEXT else []
     return list(rule(plan, DATASETS, *told))
 
 
@@ -168,7 +170,7 @@ def test_a_paper_without_mistakes_has_no_findings(made_up):
     ],
 )
 def test_average_that_does_not_follow(made_up, printed, certainty):
-    [finding] = found(rules.averages, reprinted(made_up, {("main", "first", "avg"): printed}))
+    [finding] = found(rules_of_tables.averages, reprinted(made_up, {("main", "first", "avg"): printed}))
     assert finding.cells == tuple(f"made/main/first/{name}/spearman" for name in ["avg", *STS_TASKS])
     assert (finding.printed, finding.certainty, finding.place) == (
         printed,
@@ -179,8 +181,8 @@ def test_average_that_does_not_follow(made_up, printed, certainty):
 
 
 def test_average_of_fewer_decimals_is_compared_at_its_own(made_up):
-    assert not found(rules.averages, reprinted(made_up, {("main", "first", "avg"): "74.9"}))
-    [finding] = found(rules.averages, reprinted(made_up, {("main", "first", "avg"): "74.8"}))
+    assert not found(rules_of_tables.averages, reprinted(made_up, {("main", "first", "avg"): "74.9"}))
+    [finding] = found(rules_of_tables.averages, reprinted(made_up, {("main", "first", "avg"): "74.8"}))
     assert (finding.follows.split(",")[0], finding.certainty) == ("74.9", CERTAIN)
 
 
@@ -188,12 +190,12 @@ def test_average_of_coarse_parts_has_the_room_of_their_rounding(made_up):
     coarse = {("main", "first", name): f"{float(value):.1f}" for name, value in SCORES.items()}
     for printed, count in (("74.82", 0), ("74.90", 0), ("74.75", 1), ("74.98", 1)):
         changed = reprinted(made_up, coarse | {("main", "first", "avg"): printed})
-        assert len(found(rules.averages, changed)) == count, printed
+        assert len(found(rules_of_tables.averages, changed)) == count, printed
 
 
 def test_average_with_a_missing_part_is_not_judged(made_up):
     plan = reprinted(made_up, {("main", "first", "avg"): "10.00", ("main", "first", "STS14"): "-"})
-    assert not found(rules.averages, plan)
+    assert not found(rules_of_tables.averages, plan)
 
 
 cents = st.integers(0, 10_000)
@@ -205,7 +207,7 @@ def test_average_agrees_with_decimal_rounding(made_up, parts, shift):
     printed = int(exact.quantize(Decimal(1), ROUND_HALF_UP)) + shift
     values = dict(zip(STS_TASKS, parts, strict=True)) | {"avg": printed}
     changes = {("main", "first", name): f"{Decimal(value) / 100:.2f}" for name, value in values.items()}
-    findings = found(rules.averages, reprinted(made_up, changes))
+    findings = found(rules_of_tables.averages, reprinted(made_up, changes))
     assert len(findings) == (shift != 0)
     for finding in findings:
         # An average of unrounded scores is off by half a cent at most, and then rounded by another half.
@@ -216,7 +218,7 @@ def test_average_agrees_with_decimal_rounding(made_up, parts, shift):
 def test_difference_that_does_not_follow(made_up):
     # 70.97 - 69.8 = 1.17 is printed as 1.2; 76.53 - 79.98 = -3.45; 74.86 - 76.25 = -1.39.
     changes = {("differences", "first", "STS12"): "+1.3", ("differences", "first", "avg"): "-1.40"}
-    first, second = found(rules.printed_differences, reprinted(made_up, changes))
+    first, second = found(rules_of_tables.printed_differences, reprinted(made_up, changes))
     assert first.cells[0] == "made/differences/first/STS12/spearman"
     assert first.cells[1:] == ("made/main/first/STS12/spearman", "other/main/first/STS12/spearman")
     assert (first.follows, first.certainty) == ("+1.2, which is 70.97 less 69.8", CERTAIN)
@@ -227,30 +229,30 @@ def test_difference_that_does_not_follow(made_up):
 
 
 def test_equal_numbers_that_differ(made_up):
-    [finding] = found(rules.equals, reprinted(made_up, {("main", "second", "STS13"): "76.54"}))
+    [finding] = found(rules_of_tables.equals, reprinted(made_up, {("main", "second", "STS13"): "76.54"}))
     assert finding.cells == ("made/main/first/STS13/spearman", "made/main/second/STS13/spearman")
     assert finding.printed == "76.53 (Table main), 76.54 (Table main)"
     assert finding.certainty == "unless one number was rounded in two ways"
-    [finding] = found(rules.equals, reprinted(made_up, {("main", "second", "STS13"): "76.55"}))
+    [finding] = found(rules_of_tables.equals, reprinted(made_up, {("main", "second", "STS13"): "76.55"}))
     assert finding.certainty == CERTAIN
 
 
 def test_aggregations_of_a_single_file_are_one_number(made_up):
-    [finding] = found(rules.equals, reprinted(made_up, {("wmean", "first", "STS-B"): "77.05"}))
+    [finding] = found(rules_of_tables.equals, reprinted(made_up, {("wmean", "first", "STS-B"): "77.05"}))
     assert finding.cells[-1] == "made/wmean/first/STS-B/spearman"
     assert finding.place == "Table main, first, STS-B"
 
 
 def test_fewer_decimals_are_no_disagreement(made_up):
-    assert not found(rules.equals, reprinted(made_up, {("main", "second", "STS13"): "76.5"}))
-    assert found(rules.equals, reprinted(made_up, {("main", "second", "STS13"): "76.6"}))
+    assert not found(rules_of_tables.equals, reprinted(made_up, {("main", "second", "STS13"): "76.5"}))
+    assert found(rules_of_tables.equals, reprinted(made_up, {("main", "second", "STS13"): "76.6"}))
 
 
 def test_a_quotation_may_differ_from_a_measurement(made_up):
     changed = {("main", "second", "STS13"): "70.00"}
-    assert not found(rules.equals, reprinted(made_up, changed, note="quoted: Somebody (2020)"))
+    assert not found(rules_of_tables.equals, reprinted(made_up, changed, note="quoted: Somebody (2020)"))
     # Nor does a quoted row stand for the encoders of another row.
-    assert not found(rules.equals, reprinted(made_up, {("main", "quoted", "STS13"): "70.00"}))
+    assert not found(rules_of_tables.equals, reprinted(made_up, {("main", "quoted", "STS13"): "70.00"}))
 
 
 @pytest.mark.parametrize(
@@ -294,7 +296,9 @@ def test_a_quotation_may_differ_from_a_measurement(made_up):
     ],
 )
 def test_percentage_that_no_count_gives(made_up, column, printed, follows, certainty, note):
-    [finding] = found(rules.percentages, reprinted(made_up, {("transfer", "first", column): printed}))
+    [finding] = found(
+        rules_of_tables.percentages, reprinted(made_up, {("transfer", "first", column): printed})
+    )
     assert finding.follows.startswith(follows)
     assert finding.certainty == certainty
     assert finding.note.startswith(note)
@@ -303,13 +307,13 @@ def test_percentage_that_no_count_gives(made_up, column, printed, follows, certa
 @given(items=st.integers(1, 3000), data=st.data(), decimals=st.integers(0, 2))
 def test_every_share_is_possible_at_any_number_of_decimals(items, data, decimals):
     count = data.draw(st.integers(0, items))
-    printed = rules.exact(Reported(value=f"{100 * count / items:.{decimals}f}", source=""))
+    printed = exact(Reported(value=f"{100 * count / items:.{decimals}f}", source=""))
     assert printed.share_of(items)
 
 
 def test_size_that_the_data_do_not_have(made_up):
     changes = {("sizes", "first", "STS12"): "750", ("sizes", "first", "STS16"): "1.1k"}
-    first, second = found(rules.sizes, reprinted(made_up, changes))
+    first, second = found(rules_of_tables.sizes, reprinted(made_up, changes))
     assert (first.follows, first.note) == (
         "3,108, counted on the data",
         "the size of MSRpar or MSRvid or surprise.OnWN alone",
@@ -335,7 +339,7 @@ def speaks(formula, *numbers):
 
 def test_number_of_the_text_that_no_cell_prints(made_up, tmp_path):
     lone = [speaks("{main/first/avg}")]
-    [finding] = found(rules.running_text, with_text(made_up, tmp_path, {"gain/avg": "74.45"}, lone))
+    [finding] = found(rules_of_text.running_text, with_text(made_up, tmp_path, {"gain/avg": "74.45"}, lone))
     assert (finding.printed, finding.follows, finding.certainty) == (
         "74.45",
         "74.86 (Table main, first, avg)",
@@ -346,7 +350,7 @@ def test_number_of_the_text_that_no_cell_prints(made_up, tmp_path):
         ("made/text/gain/avg/spearman", "made/main/first/avg/spearman"),
     )
     for value in ("74.86", "74.9"):
-        assert not found(rules.running_text, with_text(made_up, tmp_path, {"gain/avg": value}, lone))
+        assert not found(rules_of_text.running_text, with_text(made_up, tmp_path, {"gain/avg": value}, lone))
 
 
 @pytest.mark.parametrize(
@@ -355,7 +359,7 @@ def test_number_of_the_text_that_no_cell_prints(made_up, tmp_path):
         # 76.53 - 70.97 = 5.56; 5.57 is possible of numbers that were not rounded before, 5.58 is not.
         ("{main/first/STS13} - {main/first/STS12}", "5.56", "", ""),
         ("{main/first/STS13} - {main/first/STS12}", "5.6", "", ""),
-        ("{main/first/STS13} - {main/first/STS12}", "5.57", "5.56, which is 76.53 - 70.97", rules.UNROUNDED),
+        ("{main/first/STS13} - {main/first/STS12}", "5.57", "5.56, which is 76.53 - 70.97", UNROUNDED),
         ("{main/first/STS13} - {main/first/STS12}", "5.58", "5.56, which is 76.53 - 70.97", CERTAIN),
         ("{main/first/STS13} - {other/main/first/STS13}", "-3", "", ""),
         (
@@ -373,7 +377,7 @@ def test_number_of_the_text_against_what_it_speaks_of(
     made_up, tmp_path, formula, printed, follows, certainty
 ):
     plan = with_text(made_up, tmp_path, {"gain/avg": printed}, [speaks(formula)])
-    findings = found(rules.running_text, plan)
+    findings = found(rules_of_text.running_text, plan)
     assert [one.certainty for one in findings] == [certainty] * bool(certainty)
     assert all(one.follows.startswith(f"{follows} (") for one in findings)
 
@@ -777,7 +781,7 @@ def test_a_few_seeds_are_no_bound(shipped, findings):
         ]
         for name, cells in shipped.cells.items()
     }
-    assert not found(rules.seeds, replace(shipped, cells=few))
+    assert not found(rules_of_tables.seeds, replace(shipped, cells=few))
 
 
 def test_tables_that_search_have_the_printed_values(shipped):
@@ -798,7 +802,7 @@ def test_tables_that_search_have_the_printed_values(shipped):
 
 
 def test_every_number_of_the_running_texts_is_accounted_for(shipped):
-    counts = rules.spoken_counts(shipped)
+    counts = rules_of_text.spoken_counts(shipped)
     assert counts.total() == sum(
         key[0] == "text" and key[3] != "text" and bool(printed.number)
         for paper in shipped.papers.values()
@@ -897,7 +901,9 @@ def test_each_cell_alone_has_the_findings_of_the_whole(shipped, findings):
         assert of(name, audit(alone)) == of(name, findings)
 
 
-@pytest.mark.parametrize("rule", [rules.averages, rules.equals, rules.percentages])
+@pytest.mark.parametrize(
+    "rule", [rules_of_tables.averages, rules_of_tables.equals, rules_of_tables.percentages]
+)
 def test_other_statistics_of_the_same_runs_are_not_held_against_each_other(made_up, rule):
     first = {("main", "first", "avg"): "1.20", ("transfer", "first", "TREC"): "87.01"}
     assert found(rule, reprinted(made_up, first | {("main", "second", "avg"): "73.16"}))

@@ -17,8 +17,8 @@ from replicse.cli import main
 from replicse.commands.judge import told
 from replicse.errors import BadInput
 from replicse.evaluation.correlation import spearman
-from replicse.study.judge.audit import Finding
 from replicse.study.judge.claims import claim_rows, study_claims
+from replicse.study.judge.findings import Finding
 from replicse.study.judge.story import cell_story, find_cell
 from replicse.study.judge.study import plan_further, results_of
 from replicse.study.paper.printed import Reported

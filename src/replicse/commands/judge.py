@@ -25,8 +25,9 @@ from replicse.files import read_json, write_rows
 from replicse.printable import visible
 from replicse.report.pages.claims import FOR_OR_AGAINST, probability_text
 from replicse.study.judge.adjudicate import adjudicate, adjudicated
-from replicse.study.judge.audit import audit, audit_plan, chosen, of_items, spoken_counts
+from replicse.study.judge.audit import audit, audit_plan, chosen, of_items
 from replicse.study.judge.claims import cells_read, claim_rows, study_claims
+from replicse.study.judge.rules_of_text import spoken_counts
 from replicse.study.judge.story import cell_facts, cell_story, find_cell, item_of
 from replicse.study.judge.study import judge_study, plan_further, read_results, results_of
 from replicse.study.paper.config import checked_config

@@ -268,15 +268,6 @@ def judged_in_print(claim: Claim, names: CellNames) -> ClaimOutcome:
     return replace(outcome, outcome="contradicted", reason=claim.against) if claim.against else outcome
 
 
-def contradicted_in_print(
-    papers: Mapping[str, Paper], claims: Iterable[Claim]
-) -> list[tuple[Claim, ClaimOutcome]]:
-    """Return those of some claims that the papers' own printed numbers contradict."""
-    names = CellNames(papers)
-    judged = [(claim, judged_in_print(claim, names)) for claim in claims]
-    return [(claim, outcome) for claim, outcome in judged if outcome.outcome == "contradicted"]
-
-
 def cells_read(claims: Iterable[Claim], papers: Mapping[str, Paper]) -> set[CellKey]:
     """Return the cells that some claims read."""
     names = CellNames(papers)

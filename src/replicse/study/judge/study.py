@@ -11,10 +11,10 @@ from replicse.errors import BadInput
 from replicse.files import read_json
 from replicse.study.judge.adjudicate import FIELDS as ADJUDICATION_FIELDS
 from replicse.study.judge.adjudicate import adjudicate
-from replicse.study.judge.audit import FIELDS as AUDIT_FIELDS
 from replicse.study.judge.audit import audit, audit_plan, of_items
 from replicse.study.judge.claims import FIELDS as CLAIM_FIELDS
 from replicse.study.judge.claims import claim_rows, study_claims
+from replicse.study.judge.findings import FIELDS as AUDIT_FIELDS
 from replicse.study.paper.counterparts import CellKey
 from replicse.study.paper.lock import load_lock
 from replicse.study.plan.choose import chosen_items

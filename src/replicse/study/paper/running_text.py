@@ -11,11 +11,11 @@ from replicse.errors import BadInput, nearest
 from replicse.study.paper.cell_names import CellNames
 from replicse.study.paper.counterparts import CellKey
 from replicse.study.paper.datasets import Datasets
+from replicse.study.paper.formula import Formula
 from replicse.study.paper.models import run_path_problem
 from replicse.study.paper.papers import TEXT_ITEM, Paper
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import listed
-from replicse.study.paper.tables import Formula
 
 FILE = "text.yaml"
 COUNTED = "data/"  # sizes of datasets.yaml

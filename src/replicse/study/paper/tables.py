@@ -1,9 +1,7 @@
 """Tables and figures as data: rows, columns by kind, and what is taken over jobs and seeds."""
 
-import ast
-import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -14,6 +12,7 @@ from replicse.checked import Checked, Count, Id, Number, Text, UserMessage, Whol
 from replicse.errors import BadInput, nearest
 from replicse.registry.encoders import Pooling
 from replicse.registry.suites import is_metric, known_paths
+from replicse.study.paper.formula import Formula
 from replicse.study.paper.models import EncoderRequest, run_path_problem
 
 TEXT = "text"
@@ -134,7 +133,7 @@ class Derived(_Column):
     over: Over = Over()
 
     @cached_property
-    def parsed(self) -> "Formula":
+    def parsed(self) -> Formula:
         """Return the formula, ready to be computed."""
         return Formula(self.formula)
 
@@ -144,51 +143,6 @@ class Derived(_Column):
         if self.over.jobs is not None:
             raise ValueError("a formula without over.jobs: its columns say what is taken over jobs")
         return self
-
-
-OPERATORS: dict[type, Callable[..., float]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.USub: operator.neg,
-}
-
-
-class Formula:
-    """Sums, differences, products and quotients of numbers and of columns, which stand in braces."""
-
-    def __init__(self, text: str) -> None:
-        self.columns = tuple(dict.fromkeys(re.findall(r"\{([^{}]+)\}", text)))
-        names = {name: f"c{place}" for place, name in enumerate(self.columns)}
-        plain = re.sub(r"\{([^{}]+)\}", lambda found: names[found[1]], text)
-        try:
-            self._tree = ast.parse(plain, mode="eval").body
-            self._value(self._tree, dict.fromkeys(names.values(), 1.0))
-        except ZeroDivisionError:
-            pass
-        except (SyntaxError, ValueError, KeyError, RecursionError):
-            raise ValueError("sums, differences, products and quotients of numbers and {column}") from None
-        if not self.columns:
-            raise ValueError("a formula with at least one {column}")
-
-    def __call__(self, values: Mapping[str, float]) -> float:
-        """Return the number for values by column; ZeroDivisionError where it divides by zero."""
-        return self._value(self._tree, {f"c{place}": values[name] for place, name in enumerate(self.columns)})
-
-    def _value(self, node: ast.expr, values: Mapping[str, float]) -> float:
-        match node:
-            case ast.BinOp() if type(node.op) in OPERATORS:
-                return OPERATORS[type(node.op)](
-                    self._value(node.left, values), self._value(node.right, values)
-                )
-            case ast.UnaryOp() if type(node.op) in OPERATORS:
-                return OPERATORS[type(node.op)](self._value(node.operand, values))
-            case ast.Name():
-                return values[node.id]
-            case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-                return float(number)
-        raise ValueError(node)
 
 
 AnyColumn = Score | Difference | TextColumn | Derived

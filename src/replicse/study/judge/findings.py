@@ -1,0 +1,128 @@
+"""Findings of the audit, and the printed numbers that they are made from, as exact fractions."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from fractions import Fraction
+from functools import cache
+
+from replicse.study.paper.cell_names import is_measured, words
+from replicse.study.paper.printed import Reported, printed_number
+from replicse.study.plan.plan import Cell, Plan
+
+CERTAIN = "certain"
+QUOTED = "quoted:"
+UNROUNDED = "unless computed before rounding"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One mistake in print: what stands where, and what follows instead.
+
+    `place` is in a reader's words. `cells` are names `paper/item/row/column/metric`, the one in question first; a
+    claim's `paper/id` stands first. `certainty` is "certain" where no rounding explains it, else it says what would.
+    """
+
+    paper: str
+    rule: str
+    place: str
+    cells: tuple[str, ...]
+    printed: str
+    follows: str
+    certainty: str
+    note: str = ""
+
+    def row(self) -> dict[str, str]:
+        """Return the finding as text by field; cells are joined by `; `."""
+        return {**asdict(self), "cells": "; ".join(self.cells)}
+
+
+FIELDS = [entry.name for entry in fields(Finding)]
+
+
+@dataclass(frozen=True)
+class Printed:
+    """An exact printed number and half a unit of its last digit."""
+
+    value: Fraction
+    half: Fraction
+
+    def text(self, value: Fraction) -> str:
+        """Return another number with as many decimals as this one is printed with."""
+        unit = 2 * self.half
+        decimals = max(0, round(-math.log10(unit)))
+        return f"{float(round(value / unit) * unit):.{decimals}f}"
+
+    def agrees(self, other: "Printed") -> bool:
+        """Return whether the coarser of two prints is a rounding of the finer one."""
+        return abs(self.value - other.value) <= max(self.half, other.half)
+
+    def share_of(self, items: int) -> bool:
+        """Return whether a whole number of `items` is this percentage."""
+        nearest_count = round(self.value * items / 100)
+        return abs(Fraction(100 * nearest_count, items) - self.value) <= self.half
+
+
+def measured(plan: Plan, item: str = "") -> Iterator[tuple[Cell, Printed]]:
+    """Yield the cells of one item or of all that print a number of their own, in the papers' order.
+
+    Differences to another number and hyper-parameters that a score chose are none.
+    """
+    for name in [item] if item else plan.items:
+        for cell in plan.described(name):
+            own = is_measured(cell.column) and cell.column.kind != "difference"
+            number = exact(cell.reported) if own else None
+            if number is not None:
+                yield cell, number
+
+
+def exact(reported: Reported | None) -> Printed | None:
+    """Return a printed number without the error of binary fractions; None where none is printed."""
+    return _exact(reported.value) if reported else None
+
+
+@cache
+def _exact(text: str) -> Printed | None:
+    number = printed_number(text)
+    return Printed(Fraction(repr(number.value)), Fraction(repr(number.half_digit))) if number else None
+
+
+def quotation(reported: Reported) -> str:
+    """Return "quoted: whom" of a number that the paper takes from elsewhere, as its note says; else nothing."""
+    return reported.note.partition(";")[0] if reported.note.startswith(QUOTED) else ""
+
+
+def statistic(cell: Cell) -> tuple[object, ...]:
+    """Return which statistic of how many runs is printed: two numbers of one encoder may be its worst and best run."""
+    return cell.reported.statistic, cell.reported.q, cell.reported.seeds, cell.column.over
+
+
+def finding(
+    plan: Plan,
+    rule: str,
+    cells: Sequence[Cell],
+    follows: str,
+    certainty: str,
+    *,
+    printed: str = "",
+    place: str = "",
+    note: str = "",
+    further: tuple[str, ...] = (),
+) -> Finding:
+    """Return a finding on printed cells: it stands where the first one does, and is about its number."""
+    first = cells[0]
+    return Finding(
+        paper=first.item.paper,
+        rule=rule,
+        place=place or words(plan.papers, first.key, first.item.paper),
+        cells=(*("/".join(cell.key) for cell in cells), *further),
+        printed=printed or first.reported.value,
+        follows=follows,
+        certainty=certainty,
+        note="; ".join(filter(None, [quotation(first.reported), note])),
+    )
+
+
+def source_of(cell: Cell) -> str:
+    """Return where a printed number stands in its paper."""
+    return cell.reported.source.partition(";")[0]

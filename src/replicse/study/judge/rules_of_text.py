@@ -1,0 +1,135 @@
+"""Rules of the audit on the running text: numbers that others contradict, values that a search does not have."""
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+
+from replicse.study.judge.findings import (
+    CERTAIN,
+    UNROUNDED,
+    Finding,
+    Printed,
+    exact,
+    finding,
+    quotation,
+    source_of,
+)
+from replicse.study.paper.cell_names import CellNames, words
+from replicse.study.paper.counterparts import CellKey, printed_in
+from replicse.study.paper.datasets import Datasets, load_datasets
+from replicse.study.paper.formula import Formula
+from replicse.study.paper.printed import Reported
+from replicse.study.paper.running_text import COUNTED, Spoken, spoken_numbers
+from replicse.study.plan.plan import Cell, Plan
+
+
+def running_text(plan: Plan, datasets: Datasets, told: Mapping[CellKey, Spoken]) -> Iterator[Finding]:
+    """Yield numbers of the running text that are not what the numbers come to of which they speak (text.yaml)."""
+    names = CellNames(plan.papers, chosen=True)
+    for key, spoken in told.items():
+        if spoken.formula is None:
+            continue
+        paper, formula = key[0].partition("/")[0], Formula(spoken.formula)
+        cells = [name for name in formula.columns if not name.startswith(COUNTED)]
+        operands = {
+            name: names.reported(name) if name in cells else _counted(name, datasets)
+            for name in formula.columns
+        }
+        reported = printed_in(plan.papers, key)
+        number, result = exact(reported), computed(formula, operands)
+        gap = abs(number.value - result.value) - number.half
+        coarse = any(exact(operand).half > number.half for operand in operands.values())
+        if gap > (result.half if coarse else 0):
+            shown = spoken.formula
+            for name, operand in operands.items():
+                shown = shown.replace(f"{{{name}}}", operand.value)
+            alone = spoken.formula == f"{{{formula.columns[0]}}}"
+            places = dict.fromkeys(words(plan.papers, names.key(name), paper) for name in cells)
+            where = "; ".join(places) or "counted on the data"
+            yield Finding(
+                paper=paper,
+                rule="text",
+                place=reported.source,
+                cells=("/".join(key), *("/".join(names.key(name)) for name in cells)),
+                printed=reported.value,
+                follows=f"{shown if alone else f'{number.text(result.value)}, which is {shown}'} ({where})",
+                certainty=CERTAIN if gap > result.half else UNROUNDED,
+                note="; ".join(filter(None, [quotation(reported), spoken.note])),
+            )
+
+
+def _counted(path: str, datasets: Datasets) -> Reported:
+    return Reported(value=str(sum(datasets.parts(path).values())), source="counted on the data")
+
+
+def computed(formula: Formula, operands: Mapping[str, Reported]) -> Printed:
+    """Return what a formula comes to, and by how much rounding of its operands can have moved that at most."""
+    numbers = {name: exact(operand) for name, operand in operands.items()}
+    value = formula({name: float(number.value) for name, number in numbers.items()})
+    ends = [(float(each.value - each.half), float(each.value + each.half)) for each in numbers.values()]
+    corners = [formula(dict(zip(numbers, corner, strict=True))) for corner in itertools.product(*ends)]
+    room = max(abs(corner - value) for corner in corners)
+    return Printed(Fraction(f"{value:.12g}"), Fraction(f"{room:.12g}"))
+
+
+def spoken_counts(plan: Plan) -> Counter[str]:
+    """Return how many numbers of the running texts are compared, judged with a sentence, searched, or alone."""
+    said = {
+        "formula": "compared with other numbers",
+        "claim": "judged with their sentence",
+        "searched": "the values of a search",
+        "alone": "alone, for the reason in text.yaml",
+    }
+    spoken = spoken_numbers(plan.papers, load_datasets(plan.workflow)).values()
+    return Counter(next(told for name, told in said.items() if getattr(one, name)) for one in spoken)
+
+
+def searched(plan: Plan, datasets: Datasets, told: Mapping[CellKey, Spoken]) -> Iterator[Finding]:
+    """Yield tables with values of a parameter that the printed search over it does not have.
+
+    A table shows values of a parameter where it is a profile over it, or where it prints the value that was best.
+    """
+    grids: dict[tuple[str, str], list[Reported]] = {}
+    for key, spoken in told.items():
+        if spoken.searched:
+            place = (key[0].partition("/")[0], spoken.searched)
+            grids.setdefault(place, []).append(printed_in(plan.papers, key))
+    for (paper, path), values in grids.items():
+        known = {reported.number.value for reported in values}
+        for item in plan.papers[paper].items:
+            shown = _values_shown(plan, f"{paper}/{item}", path)
+            outside = [cell for cell, value in shown if value not in known]
+            if outside:
+                yield finding(
+                    plan,
+                    "search",
+                    outside,
+                    f"none of the values searched: {', '.join(reported.value for reported in values)}"
+                    f" ({values[0].source})",
+                    CERTAIN,
+                    printed=", ".join(cell.row.label or cell.row.id for cell in outside),
+                    place=source_of(outside[0]),
+                )
+
+
+def _values_shown(plan: Plan, item: str, path: str) -> list[tuple[Cell, object]]:
+    """Return the printed cells of an item and their values of a parameter, where it shows any."""
+    columns: dict[tuple[str, ...], list[tuple[Cell, object]]] = {}
+    chosen: list[tuple[Cell, object]] = []
+    for cell in plan.described(item):
+        jobs = getattr(getattr(cell.column, "over", None), "jobs", None)
+        number = exact(cell.reported) if cell.column.kind != "text" else None
+        if number and jobs and jobs.shows == path:
+            chosen.append((cell, float(number.value)))
+        elif number and not jobs and len(cell.encoders) == 1:
+            value = plan.hyperparameter(cell.encoders[0], path)
+            # A loss that is left out is one of weight 0.
+            value = 0.0 if value is None and path.endswith(".weight") else value
+            columns.setdefault(cell.key[2:], []).append((cell, value))
+    profile = plan.papers[item.partition("/")[0]].items[item.partition("/")[2]].figure == "profile"
+    varied = (shown for shown in columns.values() if profile and len({value for _, value in shown}) > 2)
+    return chosen or next(varied, [])
+
+
+RULES_OF_TEXT = (running_text, searched)
