@@ -27,8 +27,8 @@ from replicse.study.judge.claims import (
     FIELDS,
     SAME_RUN,
     claim_rows,
-    contradicted_in_print,
     judge_claim,
+    judged_in_print,
     resolved,
     study_claims,
 )
@@ -884,10 +884,9 @@ def test_a_star_is_every_row_of_a_figure_that_prints_no_number(plan):
 
 
 def test_what_print_contradicts_is_listed_with_the_cells_that_decide(plan):
-    found = {
-        claim.name: outcome
-        for claim, outcome in contradicted_in_print(plan.papers, study_claims(plan.papers, plan.papers))
-    }
+    names, sentences = CellNames(plan.papers), study_claims(plan.papers, plan.papers)
+    judged = {claim.name: judged_in_print(claim, names) for claim in sentences}
+    found = {name: outcome for name, outcome in judged.items() if outcome.outcome == "contradicted"}
     shipped = {name for name in found if name.partition("/")[0] in plan.studied}
     assert shipped == {name for name, outcomes in SHIPPED.items() if outcomes[0] == "contradicted"}
     assert found["simcse/all-datasets-roberta"].decided_by == (
