@@ -8,9 +8,10 @@ RUN := $(VENV)/installed-run
 DEV := $(VENV)/installed-dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CORES ?= all
+OLDEST := .venv-oldest
 LONG := tests/e2e/test_rehearsal.py tests/e2e/test_public_encoder.py
 
-.PHONY: study test fuzz rehearsal test-cluster test-faults lint docs axe environment clean
+.PHONY: study test fuzz rehearsal test-cluster test-faults test-oldest lint docs axe environment clean
 
 study: $(RUN)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m replicse run --cores $(CORES) $(ARGS)
@@ -33,6 +34,15 @@ test-cluster: $(DEV)
 # Kills at random moments, full disks, two studies in one folder: a quarter of an hour.
 test-faults: $(DEV)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/faults -rs $(ARGS)
+
+# The unit tests on the oldest torch and transformers that pyproject.toml admits, in an environment of their own.
+test-oldest:
+	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
+	mkdir -p build
+	grep -hvE '^(#|-r|torch|transformers|tokenizers|huggingface)' requirements/*.txt > build/oldest.txt
+	$(OLDEST)/bin/python -m pip install --quiet --requirement build/oldest.txt torch==2.8.0 transformers==5.0.0
+	$(OLDEST)/bin/python -m pip install --quiet --no-deps --editable .
+	PATH="$$PWD/$(OLDEST)/bin:$$PATH" OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest --numprocesses auto --dist loadfile tests/unit $(ARGS)
 
 lint: $(DEV)
 	$(BIN)/ruff check src tests benchmarks workflow
