@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from replicse.commands import Action
+from replicse.commands import Action, columns
 from replicse.study.results.compare import Comparison, compare
 from replicse.study.results.folder import study_folder
 
@@ -47,13 +47,12 @@ def comparison_lines(found: Comparison, a: Path, b: Path) -> Iterator[str]:
         yield f"{found.only_a} only in A, {found.only_b} only in B, {len(found.other_runs)} of other runs in B"
     listed = [cell for cell in found.cells if cell.state in LISTED]
     listed.sort(key=lambda cell: (LISTED.index(cell.state), -abs(cell.spreads or 0)))
-    if listed:
-        width = max(len(cell.cell) for cell in listed[:SHOWN_CELLS]) + 2
-        yield f"{'cell':<{width}}{'A':>10}{'B':>10}{'B - A':>11}{'spreads':>9}  state"
+    rows = [("cell", "A", "B", "B - A", "spreads", "state")] if listed else []
     for cell in listed[:SHOWN_CELLS]:
-        numbers = f"{_text(cell.a):>10}{_text(cell.b):>10}{_text(cell.difference, '+'):>11}"
         spreads = "" if cell.spreads is None else f"{cell.spreads:+.1f}{'*' if cell.borrowed else ''}"
-        yield f"{cell.cell:<{width}}{numbers}{spreads:>9}  {cell.state}, {cell.metric}"
+        numbers = (_text(cell.a), _text(cell.b), _text(cell.difference, "+"), spreads)
+        rows.append((cell.cell, *numbers, f"{cell.state}, {cell.metric}"))
+    yield from columns(rows, numbers=(1, 2, 3, 4))
     if len(listed) > SHOWN_CELLS:
         yield f"and {len(listed) - SHOWN_CELLS} more; --json holds all"
     yield f"{found.runs} runs in both, of which {len(found.different)} gave another number{_some(found.different)}"

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from replicse.commands import Action, coloured, room
+from replicse.commands import Action, coloured, columns, room
 from replicse.commands.shown import Shown, shown_study
 from replicse.commands.study import (
     add_study_argument,
@@ -151,7 +151,7 @@ def asked(plan: Plan, item: Item) -> list[str]:
     for cell in plan.cells[item.id]:
         cells.setdefault(cell.protocol, []).append(cell)
     lines = [f"{item.id} at scale {plan.scale.name}, seeds {', '.join(map(str, plan.seeds))}"]
-    lines.append(f"{'protocol':<28}{'rows':>6}{'runs':>6}{'to do':>7}{'hours':>8}")
+    rows = [("protocol", "rows", "runs", "to do", "hours")]
     known = [AS_DESCRIBED, *(protocol.id for protocol in plan.papers[item.paper].protocols), AS_RUN]
     cost = Cost(plan)
     base: set[str] = set()
@@ -159,10 +159,9 @@ def asked(plan: Plan, item: Item) -> list[str]:
         runs = plan.trained_runs(cells[name]) - base
         base = base or runs
         todo = {run for run in runs if plan.paths.missing(plan.paths.run(run, "metrics.json"))}
-        rows = len({cell.row.id for cell in cells[name]})
-        lines.append(
-            f"{name:<28}{rows:>6}{len(runs):>6}{len(todo):>7}{hours_text(hours_facts(cost.hours(todo))['hours']):>8}"
-        )
+        counts = (len({cell.row.id for cell in cells[name]}), len(runs), len(todo))
+        rows.append((name, *map(str, counts), hours_text(hours_facts(cost.hours(todo))["hours"])))
+    lines += columns(rows, numbers=(1, 2, 3, 4))
     if any(plan.paths.missing(file) for file in plan.evaluation_files(item)):
         lines.append(f"run them: snakemake --cores all --config 'adjudicate=[{item.id}]' -- {item.target}")
     return [*lines, ""]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from replicse.commands import Action, room
+from replicse.commands import Action, columns, room
 from replicse.errors import BadInput
 from replicse.files import write_json
 from replicse.study.judge.claims import study_claims
@@ -168,9 +168,9 @@ def plan_verb(parser: ArgumentParser) -> Action:
 
 
 def plan_lines(
-    plan: Plan, document: Mapping[str, Any], wanted: list[Need], columns: int = UNCUT
+    plan: Plan, document: Mapping[str, Any], wanted: list[Need], room: int = UNCUT
 ) -> Iterator[str]:
-    """Yield what a plan says: its items in the order of their cost, cut to `columns`, and what all of it takes."""
+    """Yield what a plan says: its items in the order of their cost, cut to the room, and what all of it takes."""
     yield f"scale {plan.scale.name}: {plan.scale.title}; seeds {', '.join(map(str, plan.seeds))}"
     items = sorted(document["items"], key=lambda row: row["hours"] or 0)
     parts = (
@@ -178,13 +178,13 @@ def plan_lines(
         ("trained", [row for row in items if row["runs"] and not row["searched"]]),
         ("searches over hyper-parameters", [row for row in items if row["searched"]]),
     )
-    width = max(len(row["item"]) for row in document["items"])
+    table = []
     for heading, rows in parts:
-        if rows:
-            yield f"{heading:<{max(width, 30)}}{'cells':>6}{'runs':>6}{'hours':>8}{'eval':>6}  title"
+        table += [(heading, "cells", "runs", "hours", "eval", "title")] if rows else []
         for row in rows:
-            numbers = f"{row['cells']:>6}{row['runs']:>6}{hours_text(row['hours']):>8}{row['evaluations']:>6}"
-            yield shortened(f"  {row['item']:<{max(width, 30) - 2}}{numbers}  {row['title']}", columns)
+            numbers = (row["cells"], row["runs"], hours_text(row["hours"]), row["evaluations"])
+            table.append((f"  {row['item']}", *map(str, numbers), row["title"]))
+    yield from (shortened(line, room) for line in columns(table, numbers=(1, 2, 3, 4)))
     if plan.left_out:
         yield f"left out: {', '.join(plan.left_out)}: {plan.left_out_text}"
     asked = sum(row["runs"] for row in document["items"])
