@@ -39,8 +39,8 @@ test-faults: $(DEV)
 test-oldest:
 	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
 	mkdir -p build
-	grep -hvE '^(#|-r|torch|transformers|tokenizers|huggingface)' requirements/*.txt > build/oldest.txt
-	$(OLDEST)/bin/python -m pip install --quiet --requirement build/oldest.txt torch==2.8.0 transformers==5.0.0
+	grep -hvE '^(#|-r|torch|transformers)[ =]?' requirements/*.txt > build/oldest.txt
+	$(OLDEST)/bin/python -m pip install --quiet --requirement build/oldest.txt torch==2.8.0 transformers==5.18.0
 	$(OLDEST)/bin/python -m pip install --quiet --no-deps --editable .
 	PATH="$$PWD/$(OLDEST)/bin:$$PATH" OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest --numprocesses auto --dist loadfile tests/unit $(ARGS)
 

@@ -244,7 +244,8 @@ def test_the_record_says_processor_threads_and_build_without_importing_torch(mon
     )
     assert written["numerics"]["settings"]["OMP_NUM_THREADS"] == "3"
     assert "TORCH_HOME" not in written["numerics"]["settings"]
-    assert written["numerics"]["torch_build"]["__version__"] == written["versions"]["torch"]
+    built = written["numerics"]["torch_build"]["__version__"]
+    assert built.split("+")[0] == written["versions"]["torch"].split("+")[0]  # a local part names the build
     assert {"nltk", "zuko", "safetensors", "huggingface_hub"} <= set(written["versions"])
     assert 1 <= written["hardware"]["cores_allowed"] <= written["hardware"]["cores"]
     question = "import sys; from replicse.provenance.record import provenance as p; p(); print('torch' in sys.modules)"
