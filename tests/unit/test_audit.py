@@ -26,7 +26,7 @@ from replicse.study.judge import audit as rules
 from replicse.study.judge import rules_of_tables, rules_of_text
 from replicse.study.judge.audit import audit, audit_plan, chosen
 from replicse.study.judge.claims import study_claims
-from replicse.study.judge.findings import CERTAIN, UNROUNDED, Finding, exact
+from replicse.study.judge.findings import CERTAIN, UNROUNDED, Finding
 from replicse.study.paper.claims import load_claims
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.papers import load_papers
@@ -307,7 +307,7 @@ def test_percentage_that_no_count_gives(made_up, column, printed, follows, certa
 @given(items=st.integers(1, 3000), data=st.data(), decimals=st.integers(0, 2))
 def test_every_share_is_possible_at_any_number_of_decimals(items, data, decimals):
     count = data.draw(st.integers(0, items))
-    printed = exact(Reported(value=f"{100 * count / items:.{decimals}f}", source=""))
+    printed = Reported(value=f"{100 * count / items:.{decimals}f}", source="").number
     assert printed.share_of(items)
 
 

@@ -35,7 +35,8 @@ from replicse.study.judge.claims import (
 from replicse.study.judge.readings import OurCells, Reading, printed_reading
 from replicse.study.judge.study import results_of
 from replicse.study.paper.cell_names import CellNames
-from replicse.study.paper.claims import Claim, Relation, Side, load_claims
+from replicse.study.paper.claims import Claim, Relation, load_claims
+from replicse.study.paper.expression import Expression
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult, RowHead, SeedValue
 from replicse.study.results.values import Evaluations
@@ -59,16 +60,12 @@ def judged(plan):
     return claim_rows(plan, study_claims(plan.papers, plan.studied), results)
 
 
-def cell(name):
-    return Side(form="each", cells=(name,))
-
-
 def claim(*relations):
     return Claim(id="id", text="A sentence.", place="Section 1", relations=relations)
 
 
 def above(left, right, op=">", margin=0.0):
-    return Relation(left=cell(left), op=op, right=cell(right), margin=margin)
+    return Relation(left=left, op=op, right=right, margin=margin)
 
 
 def seeded(table):
@@ -200,7 +197,7 @@ def test_the_order_of_rows_does_not_matter(rows, random):
     random.shuffle(shuffled)
     found = [
         judge_claim(
-            claim(Relation(left=cell(first), op=">", right=Side(form="each", cells=tuple(order)))),
+            claim(Relation(left=first, op=">", right=list(order))),
             seeded(table),
         )
         for order in (others, shuffled)
@@ -212,7 +209,7 @@ def test_the_order_of_rows_does_not_matter(rows, random):
 @given(lists, st.floats(0, 50))
 def test_a_better_left_side_is_never_less_probable(rows, shift):
     table = {f"r{place}": row for place, row in enumerate(rows)}
-    relation = Relation(left=cell("r0"), op=">", right=Side(form="each", cells=tuple(table)[1:]))
+    relation = Relation(left="r0", op=">", right=list(table)[1:])
     before = judge_claim(claim(relation), seeded(table)).probability
     table["r0"] = [value + round(shift, 3) for value in table["r0"]]
     assert judge_claim(claim(relation), seeded(table)).probability >= before - 1e-9
@@ -226,7 +223,7 @@ def test_a_conjunction_is_as_probable_as_its_weakest_part(rows):
     together = judge_claim(claim(*relations), seeded(table)).probability
     apart = [judge_claim(claim(relation), seeded(table)).probability for relation in relations]
     assert together == min(apart)
-    listed = Relation(left=cell("r0"), op=">", right=Side(form="each", cells=tuple(table)[1:]))
+    listed = Relation(left="r0", op=">", right=list(table)[1:])
     assert judge_claim(claim(listed), seeded(table)).probability == together
 
 
@@ -273,22 +270,35 @@ def test_a_margin_is_asked_for_in_full():
     assert judge_claim(claim(above("b", "a", "<", 3)), table).outcome == "contradicted"
 
 
+def columns(function, rows):
+    """Return a function of as many columns as a row has, the names of its cells by value."""
+    cells = [[f"{{{column}{place}}}" for place in range(len(rows))] for column in range(len(rows[0]))]
+    values = {f"{column}{place}": row[column] for place, row in enumerate(rows) for column in range(len(row))}
+    return Expression(f"{function}({', '.join(f'[{chr(44).join(each)}]' for each in cells)})")(values)
+
+
+FIVE_POINTS = "pareto([{a}, {b}, {c}, {d}, {e}], [{f}, {g}, {h}, {i}, {j}])"
+
+
 @pytest.mark.parametrize(
-    ("side", "values", "value", "half"),
+    ("text", "values", "value", "half"),
     [
-        (Side(form="difference", cells=("a", "b")), (76.25, 72.05), 4.2, 0.1),
-        (Side(form="mean", cells=("a", "b", "c")), (1.0, 2.0, 6.0), 3.0, 0.05),
-        (Side(form="share", cells=("a", "b")), (5.0, 50.0), 10.0, 100 * (5.05 / 49.95) - 10),
-        (Side(form="change", cells=("a", "b")), (40.0, 50.0), -20.0, 100 * (40.05 / 49.95) - 80),
-        (Side(form="number", number=7.0), (), 7.0, 0.0),
-        (Side(form="wins", cells=tuple("abcdefgh")), (3.0, 2.0, 1.0, 5.0, 2.0, 2.0, 4.0, 4.0), 50.0, 0.0),
+        ("{a} - {b}", (76.25, 72.05), 4.2, 0.1),
+        ("mean({a}, {b}, {c})", (1.0, 2.0, 6.0), 3.0, 0.05),
+        ("{a} - mean([{b}, {c}])", (1.0, 2.0, 6.0), -3.0, 0.1),
+        ("100 * {a} / {b}", (5.0, 50.0), 10.0, 100 * (5.05 / 49.95) - 10),
+        ("100 * {a} / {b} - 100", (40.0, 50.0), -20.0, 100 * (40.05 / 49.95) - 80),
+        ("7", (), 7.0, 0.0),
+        ("wins([{a}, {b}, {c}, {d}], [{e}, {f}, {g}, {h}])", (3, 2, 1, 5, 2, 2, 4, 4), 50.0, 0.0),
         # (1, 4), (2, 3), (3, 1) are on the front; (3, 3) lies behind (2, 3), and (1, 4) is there twice.
-        (Side(form="pareto", cells=tuple("abcdefghij")), (1, 2, 3, 3, 1, 4, 3, 1, 3, 4), 4.0, 0.0),
+        (FIVE_POINTS, (1, 2, 3, 3, 1, 4, 3, 1, 3, 4), 4.0, 0.0),
     ],
 )
-def test_sides_made_of_several_cells(side, values, value, half):
-    assert side.value(values) == pytest.approx(value)
-    assert side.half_digit(values, [0.05] * len(values)) == pytest.approx(half, rel=2e-3)
+def test_sides_made_of_several_cells(text, values, value, half):
+    side = Expression(text)
+    by_name = dict(zip("abcdefghij", values, strict=False))
+    assert side(by_name) == pytest.approx(value)
+    assert side.room(by_name, dict.fromkeys(by_name, 0.05)) == pytest.approx(half, rel=2e-3)
 
 
 points = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=8)
@@ -304,8 +314,7 @@ def test_the_pareto_front_against_a_slow_loop(found):
             if no_worse and (other[0] < one[0] or other[1] < one[1]):
                 beaten = True
         front += not beaten
-    values = [first for first, _ in found] + [second for _, second in found]
-    assert Side(form="pareto", cells=("x",) * len(values)).value(values) == front
+    assert columns("pareto", found) == front
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=8))
@@ -317,8 +326,7 @@ def test_the_share_of_better_rows_that_score_higher_against_a_slow_loop(found):
             if no_worse and (one[0] < other[0] or one[1] < other[1]):
                 pairs += 1
                 higher += one[2] > other[2]
-    values = [row[place] for place in range(3) for row in found]
-    share = Side(form="dominance", cells=("x",) * len(values)).value(values)
+    share = columns("dominance", found)
     assert share == pytest.approx(100 * higher / pairs) if pairs else math.isnan(share)
 
 
@@ -380,13 +388,11 @@ def test_one_run_on_both_sides_supports_nothing(op, values):
 
 def test_one_run_inside_a_difference_or_a_mean_supports_nothing():
     table = same((70.0, 70.4), (70.0, 70.2))
-    pair = Side(form="difference", cells=("a", "b"))
-    less_than_one = Relation(left=pair, op="<", right=Side(form="number", number=1.0))
+    less_than_one = Relation(left="{a} - {b}", op="<", right=1.0)
     assert judge_claim(claim(less_than_one), table.__getitem__).reason.startswith(SAME_RUN)
-    means = [Side(form="mean", cells=cells) for cells in (("a", "c"), ("c", "b"))]
-    one = Relation(left=means[0], op=">=", right=means[1])
+    one = Relation(left="mean({a}, {c})", op=">=", right="mean({c}, {b})")
     assert judge_claim(claim(one), table.__getitem__).reason.startswith(SAME_RUN)
-    one = Relation(left=means[0], op=">=", right=Side(form="mean", cells=("a", "b")))
+    one = Relation(left="mean({a}, {c})", op=">=", right="mean({a}, {b})")
     assert SAME_RUN not in judge_claim(claim(one), table.__getitem__).reason
 
 
@@ -447,10 +453,7 @@ def test_cells_are_one_run_where_encoder_path_and_numbers_are():
 
 def read_as(untested="", **readings):
     """Return a claim with readings, each of one relation a > NUMBER or a < NUMBER."""
-    relations = {
-        name: (Relation(left=cell("a"), op=op, right=Side(form="number", number=number)),)
-        for name, (op, number) in readings.items()
-    }
+    relations = {name: (Relation(left="a", op=op, right=number),) for name, (op, number) in readings.items()}
     return Claim(id="id", text="A sentence.", place="Section 1", readings=relations, untested=untested)
 
 
@@ -476,9 +479,9 @@ def test_each_sentence_by_another_reading_supports_no_claim():
     readings = {
         unit: tuple(
             Relation(
-                left=cell(f"{name} in {unit}"),
+                left=f"{name} in {unit}",
                 op="within",
-                right=Side(form="number", number=near),
+                right=near,
                 margin=far,
             )
             for name, near, far in (("gap", -10, 1), ("rest", 0, 5))
@@ -531,11 +534,8 @@ def test_what_nothing_tests_keeps_a_claim_from_support_but_not_from_contradictio
 # Up to a number
 
 
-def up_to(number, *cells, form="each"):
-    left = Side.model_construct(form=form, cells=cells, number=0.0)
-    return Relation.model_construct(
-        left=left, op="up to", right=Side(form="number", number=number), margin=0.5, over=()
-    )
+def up_to(number, *left):
+    return Relation(left=list(left), op="up to", right=number, margin=0.5)
 
 
 @pytest.mark.parametrize(
@@ -559,20 +559,24 @@ def test_up_to_is_reached_and_not_passed_to_the_rounding_of_the_number(number, v
 
 
 def test_up_to_takes_the_farthest_per_seed_and_of_changes():
+    changes = [f"100 * {{{one}}} / {{{other}}} - 100" for one, other in ("ab", "cd")]
     table = {"a": [80.0, 90.0, 80.0], "b": [100.0] * 3, "c": [90.0, 80.0, 85.0], "d": [100.0] * 3}
-    found = judge_claim(claim(up_to(-20, *"abcd", form="change")), seeded(table))
+    found = judge_claim(claim(up_to(-20, *changes)), seeded(table))
     assert (found.outcome, found.n_seeds) == ("supported", 3)
-    assert up_to(-20, *"abcd", form="change").numbers({"a": 80, "b": 100, "c": 70, "d": 100}) == (-30, -20)
+    assert up_to(-20, *changes).numbers({"a": 80, "b": 100, "c": 70, "d": 100}) == (-30, -20)
 
 
 def test_up_to_speaks_of_all_words_at_once(tmp_path, plan):
     relation = {
-        "left": {"share": ["repro/table4/{}/stsb-dev-delta", "table1/{}/stsb-dev"]}, "op": "up to", "right": 14,
-        "margin": 0.5, "over": ["deletion-10", "deletion-20", "deletion-30"],
-    }  # fmt: skip
+        "left": "100 * {repro/table4/{}/stsb-dev-delta} / {table1/{}/stsb-dev}",
+        "op": "up to",
+        "right": 14,
+        "margin": 0.5,
+        "over": ["deletion-10", "deletion-20", "deletion-30"],
+    }
     (loaded,) = load_claims(written(tmp_path, [entry(**relation)]))
     ((part,),) = resolved(loaded, CellNames(plan.papers)).parts().values()
-    assert [side.cells for side in part.lefts()] == [
+    assert [side.names for side in part.left] == [
         (f"repro/table4/{row}/stsb-dev-delta", f"simcse/table1/{row}/stsb-dev") for row in relation["over"]
     ]
 
@@ -597,15 +601,19 @@ def test_a_star_stands_for_the_other_rows_with_a_printed_number(tmp_path, plan):
     (loaded,) = load_claims(
         written(tmp_path, [entry(left="table4/entailment/sample", right="table4/*/sample")])
     )
-    rows = [names.key(name)[1] for name in resolved(loaded, names).relations[0].right.cells]
+    rows = [names.key(name)[1] for name in resolved(loaded, names).relations[0].cells[1:]]
     assert rows == ["qqp", "flickr30k", "paranmt", "neutral", "contradiction", "all"]
 
 
 def test_a_pareto_front_takes_the_rows_with_both_numbers(tmp_path, plan):
-    relation = {"left": {"pareto": {"item": "repro/figure1", "column": "step 10"}}, "op": ">=", "right": 1}
+    relation = {
+        "left": "pareto({repro/figure1/*/step 10/alignment}, {repro/figure1/*/step 10/uniformity})",
+        "op": ">=",
+        "right": 1,
+    }
     (loaded,) = load_claims(written(tmp_path, [entry(**relation)]))
     names = CellNames(plan.papers)
-    keys = [names.key(name) for name in resolved(loaded, names).relations[0].left.cells]
+    keys = [names.key(name) for name in resolved(loaded, names).relations[0].cells]
     rows = ["unsup-simcse", "delete-one-word", "no-dropout"]
     assert [(key[1], key[3]) for key in keys] == [
         *((row, "alignment") for row in rows),
@@ -651,16 +659,17 @@ def test_an_unknown_name_is_told_with_file_claim_and_the_nearest(tmp_path, plan,
         ({"op": "=="}, r'op is "=="'),
         ({"margin": -1}, r"claims.yaml: c: relations\[0\].margin is -1; expected a number at least 0"),
         ({"margins": 1}, r'unknown key "margins".*did you mean "margin"'),
-        ({"left": {"diference": ["a", "b"]}}, r'left is "diference"; did you mean "difference"'),
-        ({"left": {"difference": ["a"]}}, "expected 2 cells for difference"),
-        ({"left": []}, "expected some cells for each"),
+        ({"left": "{a} - "}, r'left is "{a} - "; expected sums, differences'),
+        ({"left": "best({a}, {b})"}, "mean, wins, pareto or dominance"),
+        ({"left": "{a} - [{b}, {c}]"}, "expected sums, differences"),
+        ({"left": "mean() + {a}"}, "expected sums, differences"),
+        ({"left": []}, "expected a number, a cell, an expression"),
+        ({"left": {"difference": ["a", "b"]}}, 'an expression such as "{NAME} - {NAME}"'),
+        ({"left": 1, "right": 2}, "expected a cell on one side at least"),
         ({"op": "up to", "margin": 0.5}, "expected a number on the right of up to"),
         ({"op": "up to", "right": 5}, "half a unit of its last digit as margin"),
-        (
-            {"left": {"dominance": ["a", "b"]}},
-            r"expected \{dominance: \[ALIGNMENTS, UNIFORMITIES, SCORES\]\}",
-        ),
-        ({"left": {"wins": ["table1/*/stsb-dev"]}}, r"expected \{wins: \[ONE COLUMN, ANOTHER COLUMN\]\}"),
+        ({"left": "dominance({a}, {b})"}, "expected sums, differences"),
+        ({"left": "wins({table1/*/stsb-dev})"}, "expected sums, differences"),
     ],
 )
 def test_a_malformed_relation_is_refused(tmp_path, changed, message):

@@ -409,10 +409,10 @@ def test_a_formula_of_something_else_is_refused(study, formula, words):
 
 @given(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3).filter(lambda number: abs(number) > 1e-3))
 def test_a_formula_is_read_as_python_reads_it(a, b):
-    from replicse.study.paper.formula import Formula
+    from replicse.study.paper.expression import Expression
 
     text = "-({x y} - 2) * {b} / 4 + {x y} / {b}"
-    assert Formula(text)({"x y": a, "b": b}) == -(a - 2) * b / 4 + a / b
+    assert Expression(text)({"x y": a, "b": b}) == -(a - 2) * b / 4 + a / b
 
 
 # Values

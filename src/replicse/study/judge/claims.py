@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from replicse.errors import BadInput
 from replicse.study.judge.readings import OurCells, Reading, printed_reading
 from replicse.study.paper.cell_names import ROWS, CellNames
-from replicse.study.paper.claims import SIZES, STRICT, Claim, Relation, Side
+from replicse.study.paper.claims import STRICT, Claim, Relation
 from replicse.study.paper.counterparts import CellKey, counterparts
+from replicse.study.paper.expression import Expression
 from replicse.study.paper.papers import Paper
 from replicse.study.plan.plan import Plan
 from replicse.study.results.statistics import FEWEST_SEEDS, mean_and_spread, paired
@@ -16,7 +17,6 @@ from replicse.study.results.table import ItemResult
 
 SURE = 0.95
 BEST = ("supported", "undetermined", "not comparable", "contradicted", "not run")
-BY_ROWS = ("wins", "pareto", "dominance")  # sides that compare rows with each other, at whatever scale
 NAMED = 3  # cells that a reason names before it only counts them
 # What a smaller scale shows is no verdict on the paper.
 SMALLER = {"supported": "for", "contradicted": "against"}
@@ -37,21 +37,31 @@ def resolved(claim: Claim, names: CellNames) -> Claim:
 
 
 def _resolved(claim: Claim, relation: Relation, names: CellNames) -> Relation:
-    found = {name: names.found(name, claim.paper, claim.where) for name in relation.cells}
+    known = {name: names.found(name, claim.paper, claim.where) for name in relation.cells}
     # Rows that the relation names itself are not meant by its `*`.
-    named = {full for name, entry in found.items() if ROWS not in name for full in entry}
+    named = {full for name, entry in known.items() if ROWS not in name for full in entry}
 
-    def side(old: Side) -> Side:
-        lists = [
-            [full for full in found[name] if ROWS not in name or full not in named] for name in old.cells
-        ]
-        if old.form in BY_ROWS:
-            lists = _same_rows(lists, names)
-        if old.cells and not all(lists):
-            raise BadInput(f'{claim.where}: "{old.cells[0]}" leaves no row to compare')
-        return old.model_copy(update={"cells": tuple(full for entry in lists for full in entry)})
+    def full(side: Expression) -> list[Expression]:
+        cells = {
+            name: [each for each in known[name] if ROWS not in name or each not in named]
+            for name in side.names
+        }
+        if side.compares_rows:
+            cells = dict(zip(cells, _same_rows(list(cells.values()), names), strict=True))
+        empty = next((name for name, entry in cells.items() if not entry), None)
+        if empty:
+            raise BadInput(f'{claim.where}: "{empty}" leaves no row to compare')
+        if side.single:
+            return [Expression(f"{{{each}}}") for each in cells[side.names[0]]]
+        return [side.replaced(lambda name: _in_braces(name, cells[name]))]
 
-    return relation.model_copy(update={"left": side(relation.left), "right": side(relation.right)})
+    return relation.changed(full)
+
+
+def _in_braces(name: str, cells: Sequence[str]) -> str:
+    """Return cells as an expression names them: those of a `*` as a list."""
+    each = ", ".join(f"{{{cell}}}" for cell in cells)
+    return f"[{each}]" if ROWS in name else each
 
 
 def _same_rows(lists: Sequence[Sequence[str]], names: CellNames) -> list[list[str]]:
@@ -180,7 +190,7 @@ def _judged(relation: Relation, values: Readings) -> _Part:
     left, right = zip(*(relation.numbers(numbers) for numbers in by_seed), strict=True)
     slacks = [relation.slack(*pair) for pair in zip(left, right, strict=True)]
     slack = mean_and_spread(slacks)[0]
-    shown = f"{relation} ({_shown(relation.left, left)}{_shown(relation.right, right, ' and ')})"
+    shown = f"{relation} ({_shown(relation.left[0], left)}{_shown(relation.right[0], right, ' and ')})"
     part = _Part(relation, shown, slack)
     if math.isnan(slack):
         return replace(part, doubt="a share of nothing")
@@ -189,8 +199,11 @@ def _judged(relation: Relation, values: Readings) -> _Part:
     if _same_run(relation, readings):
         return replace(part, n_seeds=seeds, doubt=SAME_RUN)
     if seedless:
-        half = max(_half_digit(side, readings) for side in relation.lefts())
-        half += _half_digit(relation.right, readings)
+        printed = {name: reading.values[0] for name, reading in readings.items()}
+        halves = {name: reading.half_digit for name, reading in readings.items()}
+        half = max(side.room(printed, halves) for side in relation.left) + relation.right[0].room(
+            printed, halves
+        )
         tied = slack == 0 and relation.op not in STRICT
         if abs(slack) < round(half, 10) and not tied:
             return replace(part, doubt="within rounding")
@@ -203,23 +216,15 @@ def _judged(relation: Relation, values: Readings) -> _Part:
 
 def _same_run(relation: Relation, readings: Mapping[str, Reading]) -> bool:
     """Return whether what is compared is one number read twice: rows that a scale merges say nothing of each other."""
-    left, right = ([readings[name].runs for name in side.cells] for side in (relation.left, relation.right))
-    compared = [(left, right)]
-    for side, runs in ((relation.left, left), (relation.right, right)):
-        compared += [(runs[:1], runs[1:])] if SIZES.get(side.form) == 2 else []
-    return any(one and all(one) and sorted(one) == sorted(other) for one, other in compared)
+    sides = [[name for side in each for name in side.names] for each in (relation.left, relation.right)]
+    compared = [sides, *(pair for side in (*relation.left, *relation.right) for pair in side.operands())]
+    runs = [[sorted(readings[name].runs for name in names) for names in pair] for pair in compared]
+    return any(one == other and one and all(one) for one, other in runs)
 
 
-def _half_digit(side: Side, readings: Mapping[str, Reading]) -> float:
-    found = [readings[name] for name in side.cells]
-    return side.half_digit(
-        [reading.values[0] for reading in found], [reading.half_digit for reading in found]
-    )
-
-
-def _shown(side: Side, values: Sequence[float], before: str = "") -> str:
+def _shown(side: Expression, values: Sequence[float], before: str = "") -> str:
     """Return a side's mean over seeds; too few seeds for an interval are shown themselves."""
-    if side.form == "number":
+    if not side.names:
         return ""
     if len(values) < FEWEST_SEEDS and len(set(values)) > 1:
         return f"{before}{{{', '.join(f'{value:.6g}' for value in values)}}}"
@@ -389,8 +394,8 @@ class _Ours:
 
     def _absolute(self, part: Relation) -> bool:
         """Return whether a part holds a number of the paper's own setting; how many rows are ordered so is none."""
-        ordinal = part.op != "within" and part.left.form in BY_ROWS
-        if part.margin != 0 or ("number" in (part.left.form, part.right.form) and not ordinal):
+        ordinal = part.op != "within" and part.left[0].compares_rows
+        if part.margin != 0 or (not all(side.names for side in (*part.left, *part.right)) and not ordinal):
             return True
         keys = [self._names.key(name) for name in part.cells]
         cells = [cell for cell in map(self._cells.cell, keys) if cell is not None]

@@ -1,13 +1,10 @@
-"""Findings of the audit, and the printed numbers that they are made from, as exact fractions."""
+"""Findings of the audit, and the printed numbers that they are made from."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
-from fractions import Fraction
-from functools import cache
 
 from replicse.study.paper.cell_names import is_measured, words
-from replicse.study.paper.printed import Reported, printed_number
+from replicse.study.paper.printed import Reported, Rounded
 from replicse.study.plan.plan import Cell, Plan
 
 CERTAIN = "certain"
@@ -40,30 +37,7 @@ class Finding:
 FIELDS = [entry.name for entry in fields(Finding)]
 
 
-@dataclass(frozen=True)
-class Printed:
-    """An exact printed number and half a unit of its last digit."""
-
-    value: Fraction
-    half: Fraction
-
-    def text(self, value: Fraction) -> str:
-        """Return another number with as many decimals as this one is printed with."""
-        unit = 2 * self.half
-        decimals = max(0, round(-math.log10(unit)))
-        return f"{float(round(value / unit) * unit):.{decimals}f}"
-
-    def agrees(self, other: "Printed") -> bool:
-        """Return whether the coarser of two prints is a rounding of the finer one."""
-        return abs(self.value - other.value) <= max(self.half, other.half)
-
-    def share_of(self, items: int) -> bool:
-        """Return whether a whole number of `items` is this percentage."""
-        nearest_count = round(self.value * items / 100)
-        return abs(Fraction(100 * nearest_count, items) - self.value) <= self.half
-
-
-def measured(plan: Plan, item: str = "") -> Iterator[tuple[Cell, Printed]]:
+def measured(plan: Plan, item: str = "") -> Iterator[tuple[Cell, Rounded]]:
     """Yield the cells of one item or of all that print a number of their own, in the papers' order.
 
     Differences to another number and hyper-parameters that a score chose are none.
@@ -71,20 +45,9 @@ def measured(plan: Plan, item: str = "") -> Iterator[tuple[Cell, Printed]]:
     for name in [item] if item else plan.items:
         for cell in plan.described(name):
             own = is_measured(cell.column) and cell.column.kind != "difference"
-            number = exact(cell.reported) if own else None
+            number = cell.reported.number if own and cell.reported else None
             if number is not None:
                 yield cell, number
-
-
-def exact(reported: Reported | None) -> Printed | None:
-    """Return a printed number without the error of binary fractions; None where none is printed."""
-    return _exact(reported.value) if reported else None
-
-
-@cache
-def _exact(text: str) -> Printed | None:
-    number = printed_number(text)
-    return Printed(Fraction(repr(number.value)), Fraction(repr(number.half_digit))) if number else None
 
 
 def quotation(reported: Reported) -> str:

@@ -10,8 +10,6 @@ from replicse.study.judge.findings import (
     CERTAIN,
     UNROUNDED,
     Finding,
-    Printed,
-    exact,
     finding,
     measured,
     quotation,
@@ -21,6 +19,7 @@ from replicse.study.judge.findings import (
 from replicse.study.paper.cell_names import words
 from replicse.study.paper.counterparts import differences
 from replicse.study.paper.datasets import Average, Datasets
+from replicse.study.paper.printed import Rounded
 from replicse.study.paper.tables import Over
 from replicse.study.plan.plan import Cell, Plan
 
@@ -52,9 +51,9 @@ def averages(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
             ] or _parts_elsewhere(cell, wanted, everywhere)
             if len(parts) != wanted.parts:
                 continue
-            mean = sum(number.value for _, number in parts) / len(parts)
+            mean = sum(number.exact for _, number in parts) / len(parts)
             room = sum(number.half for _, number in parts) / len(parts)
-            gap = abs(average.value - mean) - average.half
+            gap = abs(average.exact - mean) - average.half
             coarse = any(number.half > average.half for _, number in parts)
             if gap > (room if coarse else 0):
                 follows = f"{average.text(mean)}, the mean of the {len(parts)} printed parts"
@@ -65,8 +64,8 @@ def averages(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
 
 
 def _parts_elsewhere(
-    cell: Cell, wanted: Average, cells: Sequence[tuple[Cell, Printed]]
-) -> list[tuple[Cell, Printed]]:
+    cell: Cell, wanted: Average, cells: Sequence[tuple[Cell, Rounded]]
+) -> list[tuple[Cell, Rounded]]:
     """Return the parts of an average that its paper prints in other tables: one of each, of the same encoder."""
     found = {
         other.metric_path: (other, number)
@@ -86,11 +85,13 @@ def printed_differences(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
         if difference not in cells or minuend_key not in cells:
             continue
         cell, own = cells[difference], cells[minuend_key]
-        delta, minuend, subtrahend = exact(cell.reported), exact(own.reported), exact(cell.subtracted)
+        delta, minuend, subtrahend = (
+            reported and reported.number for reported in (cell.reported, own.reported, cell.subtracted)
+        )
         if delta is None or minuend is None or subtrahend is None:
             continue
-        follows = minuend.value - subtrahend.value
-        gap = abs(delta.value - follows) - delta.half
+        follows = minuend.exact - subtrahend.exact
+        gap = abs(delta.exact - follows) - delta.half
         if gap > 0:
             sign = "+" if follows > 0 else ""
             # The other paper's number is known as printed only, so its rounding explains nothing.
@@ -109,7 +110,7 @@ def equals(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
 
     A number quoted from elsewhere may differ from the paper's own measurement, but not from the same quotation.
     """
-    groups: dict[tuple[Any, ...], list[tuple[Cell, Printed]]] = {}
+    groups: dict[tuple[Any, ...], list[tuple[Cell, Rounded]]] = {}
     for cell, number in measured(plan):
         source = quotation(cell.reported)
         who = cell.encoders or (source and (cell.row.id, cell.row.label))
@@ -118,11 +119,11 @@ def equals(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
             key = (cell.item.paper, who, read, cell.column.metric, source, statistic(cell))
             groups.setdefault(key, []).append((cell, number))
     for group in groups.values():
-        numbers = sorted((number for _, number in group), key=lambda number: number.value)
+        numbers = sorted((number for _, number in group), key=lambda number: number.exact)
         if all(first.agrees(second) for first, second in itertools.combinations(numbers, 2)):
             continue
         low, high = numbers[0], numbers[-1]
-        certain = high.value - low.value > high.half + low.half
+        certain = high.exact - low.exact > high.half + low.half
         yield finding(
             plan,
             "equal",
@@ -141,7 +142,7 @@ def percentages(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
         if not readings or not single or number.share_of(readings[0].items):
             continue
         items, what = readings[0].items, readings[0].what
-        below = math.floor(number.value * items / 100)
+        below = math.floor(number.exact * items / 100)
         shares = [number.text(Fraction(100 * count, items)) for count in (below, below + 1)]
         others = [f"{other.items} {other.what}" for other in readings[1:] if number.share_of(other.items)]
         yield finding(
@@ -154,12 +155,12 @@ def percentages(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
         )
 
 
-def _escape(number: Printed, items: int) -> str:
+def _escape(number: Rounded, items: int) -> str:
     """Return what could make an impossible percentage possible: a further zero, cutting off, several runs."""
-    shorter = Printed(number.value, 10 * number.half)
-    if number.value % (2 * shorter.half) == 0 and shorter.share_of(items):
-        return f"unless {shorter.text(number.value)} was printed with a zero behind it"
-    cut_off = Printed(number.value + number.half, number.half)
+    shorter = Rounded(number.value, float(10 * number.half))
+    if number.exact % (2 * shorter.half) == 0 and shorter.share_of(items):
+        return f"unless {shorter.text(number.exact)} was printed with a zero behind it"
+    cut_off = Rounded(float(number.exact + number.half), number.half_digit)
     if cut_off.share_of(items):
         return "unless cut off instead of rounded"
     runs = next(runs for runs in itertools.count(2) if number.share_of(items * runs))
@@ -171,15 +172,15 @@ def sizes(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
     for cell, number in measured(plan):
         parts = datasets.parts(cell.metric_path)
         counted = sum(parts.values())
-        if parts and abs(number.value - counted) > number.half:
-            alike = [name for name, size in parts.items() if name and size == number.value]
+        if parts and abs(number.exact - counted) > number.half:
+            alike = [name for name, size in parts.items() if name and size == number.exact]
             note = f"the size of {' or '.join(alike)} alone" if alike else ""
             yield finding(plan, "size", [cell], f"{counted:,}, counted on the data", CERTAIN, note=note)
 
 
 def seeds(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
     """Yield numbers of a single run that lie outside of all the seeds of the same training that are printed."""
-    groups: dict[tuple[Any, ...], list[tuple[Cell, Printed]]] = {}
+    groups: dict[tuple[Any, ...], list[tuple[Cell, Rounded]]] = {}
     for cell, number in measured(plan):
         if cell.encoders and cell.metric_path and not quotation(cell.reported):
             key = (cell.encoders, datasets.one_name(cell.metric_path), cell.column.metric)
@@ -191,12 +192,12 @@ def seeds(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
         (least, low), (most, high) = ends["min"], ends["max"]
         singles = [(cell, number) for cell, number in group if cell.reported.statistic == "single"]
         for cell, number in singles:
-            if low.value <= number.value <= high.value:
+            if low.exact <= number.exact <= high.exact:
                 continue
             others = [
                 f"{other.reported.value} is printed in {words(plan.papers, other.key, cell.item.paper)}"
                 for other, print_ in singles
-                if print_.value != number.value
+                if print_.exact != number.exact
             ]
             yield finding(
                 plan,

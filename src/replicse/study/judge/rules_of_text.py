@@ -1,16 +1,12 @@
 """Rules of the audit on the running text: numbers that others contradict, values that a search does not have."""
 
-import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from fractions import Fraction
 
 from replicse.study.judge.findings import (
     CERTAIN,
     UNROUNDED,
     Finding,
-    Printed,
-    exact,
     finding,
     quotation,
     source_of,
@@ -18,8 +14,8 @@ from replicse.study.judge.findings import (
 from replicse.study.paper.cell_names import CellNames, words
 from replicse.study.paper.counterparts import CellKey, printed_in
 from replicse.study.paper.datasets import Datasets, load_datasets
-from replicse.study.paper.formula import Formula
-from replicse.study.paper.printed import Reported
+from replicse.study.paper.expression import Expression
+from replicse.study.paper.printed import Reported, Rounded
 from replicse.study.paper.running_text import COUNTED, Spoken, spoken_numbers
 from replicse.study.plan.plan import Cell, Plan
 
@@ -30,21 +26,21 @@ def running_text(plan: Plan, datasets: Datasets, told: Mapping[CellKey, Spoken])
     for key, spoken in told.items():
         if spoken.formula is None:
             continue
-        paper, formula = key[0].partition("/")[0], Formula(spoken.formula)
-        cells = [name for name in formula.columns if not name.startswith(COUNTED)]
+        paper, formula = key[0].partition("/")[0], Expression(spoken.formula)
+        cells = [name for name in formula.names if not name.startswith(COUNTED)]
         operands = {
             name: names.reported(name) if name in cells else _counted(name, datasets)
-            for name in formula.columns
+            for name in formula.names
         }
         reported = printed_in(plan.papers, key)
-        number, result = exact(reported), computed(formula, operands)
-        gap = abs(number.value - result.value) - number.half
-        coarse = any(exact(operand).half > number.half for operand in operands.values())
+        number, result = reported.number, computed(formula, operands)
+        gap = abs(number.exact - result.exact) - number.half
+        coarse = any(operand.number.half > number.half for operand in operands.values())
         if gap > (result.half if coarse else 0):
             shown = spoken.formula
             for name, operand in operands.items():
                 shown = shown.replace(f"{{{name}}}", operand.value)
-            alone = spoken.formula == f"{{{formula.columns[0]}}}"
+            alone = spoken.formula == f"{{{formula.names[0]}}}"
             places = dict.fromkeys(words(plan.papers, names.key(name), paper) for name in cells)
             where = "; ".join(places) or "counted on the data"
             yield Finding(
@@ -53,7 +49,7 @@ def running_text(plan: Plan, datasets: Datasets, told: Mapping[CellKey, Spoken])
                 place=reported.source,
                 cells=("/".join(key), *("/".join(names.key(name)) for name in cells)),
                 printed=reported.value,
-                follows=f"{shown if alone else f'{number.text(result.value)}, which is {shown}'} ({where})",
+                follows=f"{shown if alone else f'{number.text(result.exact)}, which is {shown}'} ({where})",
                 certainty=CERTAIN if gap > result.half else UNROUNDED,
                 note="; ".join(filter(None, [quotation(reported), spoken.note])),
             )
@@ -63,14 +59,11 @@ def _counted(path: str, datasets: Datasets) -> Reported:
     return Reported(value=str(sum(datasets.parts(path).values())), source="counted on the data")
 
 
-def computed(formula: Formula, operands: Mapping[str, Reported]) -> Printed:
+def computed(formula: Expression, operands: Mapping[str, Reported]) -> Rounded:
     """Return what a formula comes to, and by how much rounding of its operands can have moved that at most."""
-    numbers = {name: exact(operand) for name, operand in operands.items()}
-    value = formula({name: float(number.value) for name, number in numbers.items()})
-    ends = [(float(each.value - each.half), float(each.value + each.half)) for each in numbers.values()]
-    corners = [formula(dict(zip(numbers, corner, strict=True))) for corner in itertools.product(*ends)]
-    room = max(abs(corner - value) for corner in corners)
-    return Printed(Fraction(f"{value:.12g}"), Fraction(f"{room:.12g}"))
+    values = {name: operand.number.value for name, operand in operands.items()}
+    room = formula.room(values, {name: operand.number.half_digit for name, operand in operands.items()})
+    return Rounded(*(float(f"{number:.12g}") for number in (formula(values), room)))
 
 
 def spoken_counts(plan: Plan) -> Counter[str]:
@@ -119,9 +112,9 @@ def _values_shown(plan: Plan, item: str, path: str) -> list[tuple[Cell, object]]
     chosen: list[tuple[Cell, object]] = []
     for cell in plan.described(item):
         jobs = getattr(getattr(cell.column, "over", None), "jobs", None)
-        number = exact(cell.reported) if cell.column.kind != "text" else None
+        number = cell.reported.number if cell.reported and cell.column.kind != "text" else None
         if number and jobs and jobs.shows == path:
-            chosen.append((cell, float(number.value)))
+            chosen.append((cell, number.value))
         elif number and not jobs and len(cell.encoders) == 1:
             value = plan.hyperparameter(cell.encoders[0], path)
             # A loss that is left out is one of weight 0.

@@ -6,152 +6,45 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
+from pydantic import BeforeValidator, Field, InstanceOf, PrivateAttr, model_validator
 
 from replicse.checked import Checked, Id, Number, Text
 from replicse.errors import BadInput
+from replicse.study.paper.expression import Expression
 from replicse.study.paper.protocols import listed
 
 STRICT = (">", "<")
-SIZES = {"number": 0, "difference": 2, "share": 2, "change": 2}
-
-
-class Side(Checked):
-    """One side of a relation: a number, each of some cells in turn, or one number made of several cells.
-
-    `form` is number, each, difference (first - second), mean, share (100 * first / second), change (their difference
-    in percent of the second), wins (the percentage of rows whose first column is above the second), or one of two that
-    compare rows by their alignments and their uniformities, lower better. pareto: how many rows no other row dominates.
-    dominance: of the pairs in which one row dominates the other, the percentage in which it has the higher score too,
-    scores being the last third of the cells (SimCSE section 7).
-    """
-
-    form: Literal["number", "each", "difference", "mean", "share", "change", "wins", "pareto", "dominance"]
-    cells: tuple[Text, ...] = ()
-    number: Number = 0.0
-
-    @model_validator(mode="after")
-    def _has_its_cells(self) -> Self:
-        wanted = SIZES.get(self.form)
-        if (len(self.cells) != wanted) if wanted is not None else not self.cells:
-            raise ValueError(f"{wanted if wanted is not None else 'some'} cells for {self.form}")
-        return self
-
-    def value(self, values: Sequence[float]) -> float:
-        """Return the side's number; `values` are those of its cells."""
-        match self.form:
-            case "number":
-                return self.number
-            case "difference":
-                return values[0] - values[1]
-            case "mean":
-                return math.fsum(values) / len(values)
-            case "share" | "change":
-                share = 100 * values[0] / values[1] if values[1] else math.nan
-                return share if self.form == "share" else share - 100
-            case "wins":
-                rows = _columns(values, 2)
-                return 100 * sum(first > second for first, second in rows) / len(rows)
-            case "pareto":
-                return float(_undominated(_columns(values, 2)))
-            case "dominance":
-                return _concordant(_columns(values, 3))
-            case _:
-                return values[0]
-
-    def of_cells(self, values: Mapping[str, float]) -> float:
-        """Return the side's number for values by cell."""
-        return self.value([values[cell] for cell in self.cells])
-
-    def half_digit(self, values: Sequence[float], halves: Sequence[float]) -> float:
-        """Return how far rounding of the cells can have moved the number, at most."""
-        match self.form:
-            case "mean":
-                return math.fsum(halves) / len(halves)
-            case "share" | "change":
-                moved = halves[0] + abs(values[0] / values[1]) * halves[1] if values[1] else math.nan
-                return 100 * moved / abs(values[1]) if values[1] else math.nan
-            case "number" | "wins" | "pareto" | "dominance":
-                return 0.0
-            case _:
-                return math.fsum(halves)
-
-    def __str__(self) -> str:
-        match self.form:
-            case "number":
-                return f"{self.number:g}"
-            case "difference":
-                return f"({self.cells[0]} - {self.cells[1]})"
-            case "share":
-                return f"(100 * {self.cells[0]} / {self.cells[1]})"
-            case "change":
-                return f"(100 * {self.cells[0]} / {self.cells[1]} - 100)"
-            case "mean":
-                return f"mean({', '.join(self.cells)})"
-            case "wins":
-                paper, item, _, first, *_ = self.cells[0].split("/")
-                return f"% of rows of {paper}/{item} where {first} is above {self.cells[-1].split('/')[3]}"
-            case "pareto":
-                paper, item, _, column, *_ = self.cells[0].split("/")
-                return f"rows on the Pareto front of {paper}/{item}, {column}"
-            case "dominance":
-                paper, item, *_ = self.cells[0].split("/")
-                return f"% of pairs of {paper}/{item} whose better row in both scores higher"
-            case _:
-                return ", ".join(self.cells)
-
-
-def _columns(values: Sequence[float], count: int) -> list[tuple[float, ...]]:
-    """Return the rows of as many columns as `count`, which stand one behind the other."""
-    height = len(values) // count
-    return list(zip(*(values[place * height :][:height] for place in range(count)), strict=True))
-
-
-def _dominates(one: Sequence[float], other: Sequence[float]) -> bool:
-    """Return whether a row is at least as good in alignment and uniformity, and better in one; lower is better."""
-    return one[:2] != other[:2] and one[0] <= other[0] and one[1] <= other[1]
-
-
-def _undominated(rows: Sequence[Sequence[float]]) -> int:
-    return sum(not any(_dominates(other, row) for other in rows) for row in rows)
-
-
-def _concordant(rows: Sequence[Sequence[float]]) -> float:
-    higher = [one[2] > other[2] for one, other in itertools.permutations(rows, 2) if _dominates(one, other)]
-    return 100 * sum(higher) / len(higher) if higher else math.nan
 
 
 def _side(entry: object) -> object:
-    """Return a side as written in claims.yaml, spelt out: 3, NAME, [NAME, ...], {mean: [...]}, {pareto: {...}}."""
-    if isinstance(entry, int | float) and not isinstance(entry, bool):
-        return {"form": "number", "number": entry}
-    if isinstance(entry, str | list):
-        return {"form": "each", "cells": [entry] if isinstance(entry, str) else entry}
-    if isinstance(entry, Mapping) and len(entry) == 1:
-        ((form, cells),) = entry.items()
-        if form == "pareto" and isinstance(cells, Mapping) and set(cells) == {"item", "column"}:
-            if not all(isinstance(name, str) for name in cells.values()):
-                raise ValueError("{pareto: {item: NAME, column: NAME}}")
-            metrics = ("alignment", "uniformity")
-            cells = [f"{cells['item']}/*/{cells['column']}/{metric}" for metric in metrics]
-        if form == "wins" and not (isinstance(cells, list) and len(cells) == 2):
-            raise ValueError("{wins: [ONE COLUMN, ANOTHER COLUMN]}")
-        if form == "dominance" and not (isinstance(cells, list) and len(cells) == 3):
-            raise ValueError("{dominance: [ALIGNMENTS, UNIFORMITIES, SCORES]}")
-        return {"form": form, "cells": cells}
-    return entry
+    """Return the expressions of a side as written in claims.yaml."""
+    entries = entry if isinstance(entry, list) else [entry]
+    if not entries or not all(isinstance(each, str | int | float) for each in entries):
+        raise ValueError('a number, a cell, an expression such as "{NAME} - {NAME}", or a list of these')
+    return tuple(map(_expression, entries))
+
+
+def _expression(entry: str | float) -> Expression:
+    """Return the expression of a number, of the name of a cell, or of a text with names in braces."""
+    if isinstance(entry, str) and "{" not in entry.replace("{}", ""):
+        entry = f"{{{entry}}}"
+    return Expression(str(entry))
+
+
+Side = Annotated[tuple[InstanceOf[Expression], ...], BeforeValidator(_side)]
 
 
 class Relation(Checked):
     """`left op right`, where `>` asks for more than `margin` and `within` for at most `margin` in either direction.
 
-    `up to` is what "by up to 14%" says, and means one thing wherever it stands: nothing on the left lies beyond the
-    number, and the farthest of them reaches it, both to the rounding of the printed number, which is the margin.
+    A side is an expression, or several, for each of which the relation must hold. `up to` is what "by up to 14%" says,
+    and means one thing wherever it stands: nothing on the left lies beyond the number, and the farthest of them
+    reaches it, both to the rounding of the printed number, which is the margin.
     """
 
-    left: Annotated[Side, BeforeValidator(_side)]
+    left: Side
     op: Literal[">", ">=", "<", "<=", "within", "up to"]
-    right: Annotated[Side, BeforeValidator(_side)]
+    right: Side
     margin: Annotated[Number, Field(ge=0)] = 0.0
     over: tuple[Text, ...] = ()
 
@@ -161,49 +54,46 @@ class Relation(Checked):
             raise ValueError("a cell on one side at least")
         if bool(self.over) != any("{}" in cell for cell in self.cells):
             raise ValueError("{} in a name where over is given, and only there")
-        if self.op == "up to" and (self.right.form != "number" or not self.margin):
+        if self.op == "up to" and (len(self.right) > 1 or self.right[0].names or not self.margin):
             raise ValueError("a number on the right of up to, and half a unit of its last digit as margin")
         return self
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Return the cells of both sides."""
+        return tuple(name for side in (*self.left, *self.right) for name in side.names)
+
+    def changed(self, change: Callable[[Expression], Iterable[Expression]]) -> "Relation":
+        """Return the relation with each expression replaced by those that `change` makes of it."""
+        left, right = (tuple(itertools.chain(*map(change, side))) for side in (self.left, self.right))
+        return self.model_copy(update={"left": left, "right": right})
 
     def each(self) -> Iterator["Relation"]:
         """Yield the relation for each word of `over`, in the place of `{}`; `up to` speaks of all words at once."""
         words = self.over or ("",)
         for some in [words] if self.op == "up to" else [(word,) for word in words]:
-            sides = {
-                name: side.model_copy(
-                    update={"cells": tuple(cell.replace("{}", word) for word in some for cell in side.cells)}
-                )
-                for name, side in (("left", self.left), ("right", self.right))
-            }
-            yield self.model_copy(update={**sides, "over": ()})
 
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """Return the cells of both sides."""
-        return self.left.cells + self.right.cells
+            def with_words(side: Expression, some: Sequence[str] = some) -> Iterator[Expression]:
+                texts = dict.fromkeys(side.text.replace("{}", word) for word in some)
+                return map(Expression, texts)
+
+            yield self.changed(with_words).model_copy(update={"over": ()})
 
     def pairs(self) -> Iterator["Relation"]:
-        """Yield the relation for every cell of its lists: all of them must hold."""
+        """Yield the relation for every two of its expressions: all of them must hold."""
         if self.op == "up to":
             yield self
             return
-        for left, right in itertools.product(_singles(self.left), _singles(self.right)):
-            yield self.model_copy(update={"left": left, "right": right})
-
-    def lefts(self) -> list[Side]:
-        """Return the left side, or the several that `up to` takes the farthest of."""
-        if self.op != "up to":
-            return [self.left]
-        size, cells = SIZES.get(self.left.form, 1), self.left.cells
-        return [
-            self.left.model_copy(update={"cells": cells[start : start + size]})
-            for start in range(0, len(cells), size)
-        ]
+        for left, right in itertools.product(self.left, self.right):
+            yield self.model_copy(update={"left": (left,), "right": (right,)})
 
     def numbers(self, values: Mapping[str, float]) -> tuple[float, float]:
-        """Return the number of either side for values by cell."""
-        lefts, right = ([side.of_cells(values) for side in sides] for sides in (self.lefts(), [self.right]))
-        return (max if right[0] >= 0 else min)(lefts), right[0]
+        """Return the number of either side for values by cell, the farthest of several; NaN for a share of nothing."""
+        try:
+            lefts, right = [side(values) for side in self.left], self.right[0](values)
+        except ZeroDivisionError:
+            return math.nan, math.nan
+        return (max if right >= 0 else min)(lefts), right
 
     def slack(self, left: float, right: float) -> float:
         """Return by how much the relation holds, negative where it fails, without binary noise."""
@@ -211,18 +101,15 @@ class Relation(Checked):
         return round(gap - self.margin if self.op[0] in STRICT else gap + self.margin, 10)
 
     def __str__(self) -> str:
+        left, *others = self.left
+        right = ", ".join(map(str, self.right))
         if self.op == "within":
-            return f"{self.left} within {self.margin:g} of {self.right}"
+            return f"{left} within {self.margin:g} of {right}"
         if self.op == "up to":
-            first, *others = self.lefts()
             more = f" and {len(others)} more" if others else ""
-            return f"{first}{more} up to {self.right} ± {self.margin:g}"
+            return f"{left}{more} up to {right} ± {self.margin:g}"
         sign = "+" if self.op[0] == ">" else "-"
-        return f"{self.left} {self.op} {self.right}" + (f" {sign} {self.margin:g}" if self.margin else "")
-
-
-def _singles(side: Side) -> list[Side]:
-    return [Side(form="each", cells=(cell,)) for cell in side.cells] if side.form == "each" else [side]
+        return f"{left} {self.op} {right}" + (f" {sign} {self.margin:g}" if self.margin else "")
 
 
 class Claim(Checked):

@@ -4,6 +4,7 @@ import csv
 import io
 import math
 import re
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
@@ -25,11 +26,36 @@ PRINTED = re.compile(
 Statistic = Literal["single", "mean", "max", "min", "median", "percentile", "sd"]
 
 
-class PrintedNumber(NamedTuple):
+class Rounded(NamedTuple):
     """A number as a paper prints it, and half a unit of its last digit: `82.5` is 82.5 and 0.05."""
 
     value: float
     half_digit: float
+
+    @property
+    def exact(self) -> Fraction:
+        """Return the number without the error of binary fractions."""
+        return Fraction(repr(self.value))
+
+    @property
+    def half(self) -> Fraction:
+        """Return half a unit of its last digit without the error of binary fractions."""
+        return Fraction(repr(self.half_digit))
+
+    def text(self, value: Fraction) -> str:
+        """Return another number with as many decimals as this one is printed with."""
+        unit = 2 * self.half
+        decimals = max(0, round(-math.log10(unit)))
+        return f"{float(round(value / unit) * unit):.{decimals}f}"
+
+    def agrees(self, other: "Rounded") -> bool:
+        """Return whether the coarser of two prints is a rounding of the finer one."""
+        return abs(self.exact - other.exact) <= max(self.half, other.half)
+
+    def share_of(self, items: int) -> bool:
+        """Return whether a whole number of `items` is this percentage."""
+        nearest_count = round(self.exact * items / 100)
+        return abs(Fraction(100 * nearest_count, items) - self.exact) <= self.half
 
 
 class Reported(Checked):
@@ -47,13 +73,13 @@ class Reported(Checked):
     sd: Positive | None = None
 
     @property
-    def number(self) -> PrintedNumber | None:
+    def number(self) -> Rounded | None:
         """Return the number; None where none is printed."""
         return printed_number(self.value)
 
 
 @cache
-def printed_number(text: str | None) -> PrintedNumber | None:
+def printed_number(text: str | None) -> Rounded | None:
     """Return the number in a printed cell: 82.5, 3e-5, 110M, 1,500, 75.1 ± 0.8; None for an absent one.
 
     Raises BadInput for any other text, and for a number that is not finite.
@@ -71,7 +97,7 @@ def printed_number(text: str | None) -> PrintedNumber | None:
     value, half = float(f"{sign}{match['whole'].replace(',', '')}{fraction}e{last}"), float(f"5e{last - 1}")
     if not math.isfinite(value) or (half == 0):
         raise BadInput(f'reported value "{text}" is beyond all numbers; print it as in 82.5 or 3e-5')
-    return PrintedNumber(value, half)
+    return Rounded(value, half)
 
 
 def read_reported(path: Path) -> dict[tuple[str, str, str, str], Reported]:

@@ -11,7 +11,7 @@ from replicse.errors import BadInput, nearest
 from replicse.study.paper.cell_names import CellNames
 from replicse.study.paper.counterparts import CellKey
 from replicse.study.paper.datasets import Datasets
-from replicse.study.paper.formula import Formula
+from replicse.study.paper.expression import Expression
 from replicse.study.paper.models import run_path_problem
 from replicse.study.paper.papers import TEXT_ITEM, Paper
 from replicse.study.paper.printed import Reported
@@ -40,8 +40,8 @@ class Spoken(Checked):
     def _speaks_of_one_thing(self) -> Self:
         if sum(each is not None for each in (self.formula, self.claim, self.searched, self.alone)) != 1:
             raise ValueError("exactly one of is, claim, searched, alone")
-        if self.formula:
-            Formula(self.formula)
+        if self.formula and not Expression(self.formula).names:
+            raise ValueError("a formula with at least one {name}")
         problem = run_path_problem(self.searched) if self.searched else ""
         if problem:
             raise ValueError(problem)
@@ -84,7 +84,7 @@ def _of_paper(paper: Paper, names: CellNames, datasets: Datasets) -> Iterator[tu
 def _in_full(entry: Spoken, paper: Paper, names: CellNames, datasets: Datasets, where: str) -> Spoken:
     """Return an entry whose formula has full names; BadInput names one that no number has."""
     text = entry.formula or ""
-    for name in Formula(text).columns if text else ():
+    for name in Expression(text).names if text else ():
         if name.startswith(COUNTED):
             if not datasets.parts(name):
                 raise BadInput(f'{where}: no size "{name}" is counted{nearest(name, datasets.sizes)}')

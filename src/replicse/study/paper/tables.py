@@ -12,7 +12,7 @@ from replicse.checked import Checked, Count, Id, Number, Text, UserMessage, Whol
 from replicse.errors import BadInput, nearest
 from replicse.registry.encoders import Pooling
 from replicse.registry.suites import is_metric, known_paths
-from replicse.study.paper.formula import Formula
+from replicse.study.paper.expression import Expression
 from replicse.study.paper.models import EncoderRequest, run_path_problem
 
 TEXT = "text"
@@ -133,13 +133,14 @@ class Derived(_Column):
     over: Over = Over()
 
     @cached_property
-    def parsed(self) -> Formula:
+    def parsed(self) -> Expression:
         """Return the formula, ready to be computed."""
-        return Formula(self.formula)
+        return Expression(self.formula)
 
     @model_validator(mode="after")
     def _is_a_formula(self) -> Self:
-        _ = self.parsed
+        if not self.parsed.names:
+            raise ValueError("a formula with at least one {column}")
         if self.over.jobs is not None:
             raise ValueError("a formula without over.jobs: its columns say what is taken over jobs")
         return self
@@ -280,7 +281,7 @@ class Item(Checked):
 
     def _check_formula(self, column: Derived) -> None:
         numbers = [other.id for other in self.columns if other.kind in ("score", "difference")]
-        for name in column.parsed.columns:
+        for name in column.parsed.names:
             if numbers.count(name) != 1:
                 problem = (
                     "stands for several columns"

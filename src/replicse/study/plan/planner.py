@@ -139,7 +139,7 @@ class Planner:
         )
 
     def _derived(self, line: Line, column: AnyColumn, by_id: Mapping[str, Cell]) -> Cell:
-        operands = tuple(by_id[name] for name in column.parsed.columns)
+        operands = tuple(by_id[name] for name in column.parsed.names)
         ready = all(operand.jobs for operand in operands)
         # A search has the first seed alone, and what is derived from it too; what has no seed stands beside any.
         trained = [operand.seeds for operand in operands if operand.seeds != (None,)]

@@ -1,0 +1,175 @@
+"""Expressions over numbers: derived columns, what the running text speaks of, and the sides of claims."""
+
+import ast
+import itertools
+import math
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+OPERATORS: dict[type, Callable[..., float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.USub: operator.neg,
+}
+NAME = re.compile(r"\{((?:[^{}]|\{\})+)\}")
+EXPECTED = "sums, differences, products and quotients of numbers and {name}, or mean, wins, pareto or dominance of them"
+
+
+def _mean(*columns: Sequence[float]) -> float:
+    numbers = [*itertools.chain(*columns)]
+    if not numbers:
+        raise ValueError("a mean of nothing")
+    return math.fsum(numbers) / len(numbers)
+
+
+def _wins(ones: Sequence[float], others: Sequence[float]) -> float:
+    return 100 * sum(one > other for one, other in zip(ones, others, strict=True)) / len(ones)
+
+
+def _pareto(alignments: Sequence[float], uniformities: Sequence[float]) -> float:
+    rows = list(zip(alignments, uniformities, strict=True))
+    return float(sum(not any(_dominates(other, row) for other in rows) for row in rows))
+
+
+def _dominance(alignments: Sequence[float], uniformities: Sequence[float], scores: Sequence[float]) -> float:
+    rows = list(zip(alignments, uniformities, scores, strict=True))
+    higher = [one[2] > other[2] for one, other in itertools.permutations(rows, 2) if _dominates(one, other)]
+    return 100 * sum(higher) / len(higher) if higher else math.nan
+
+
+def _dominates(one: Sequence[float], other: Sequence[float]) -> bool:
+    """Return whether a row is at least as good in alignment and uniformity, and better in one; lower is better."""
+    return one[:2] != other[:2] and one[0] <= other[0] and one[1] <= other[1]
+
+
+def _item(column: Sequence[str]) -> str:
+    return "/".join(column[0].split("/")[:2])
+
+
+def _head(column: Sequence[str]) -> str:
+    return column[0].split("/")[3]
+
+
+# Functions that compare rows, and their words.
+ROWS: dict[str, tuple[Callable[..., float], Callable[..., str]]] = {
+    "wins": (
+        _wins,
+        lambda one, other: f"% of rows of {_item(one)} where {_head(one)} is above {_head(other)}",
+    ),
+    "pareto": (_pareto, lambda one, other: f"rows on the Pareto front of {_item(one)}, {_head(one)}"),
+    "dominance": (
+        _dominance,
+        lambda one, other, scores: f"% of pairs of {_item(one)} whose better row in both scores higher",
+    ),
+}
+
+
+class Expression:
+    """Arithmetic on numbers and on names in braces, and functions of columns, each a `{name}` or a list of them.
+
+    `mean(...)` of all its arguments; `wins(one, other)`: the percentage of rows whose first is above the second;
+    `pareto(alignments, uniformities)`: how many rows no other row dominates, lower better; `dominance(alignments,
+    uniformities, scores)`: of the pairs in which one row dominates the other, the percentage in which it has the
+    higher score too (SimCSE section 7). ValueError says what is expected where a text is none of this.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.names: tuple[str, ...] = tuple(dict.fromkeys(NAME.findall(text)))
+        self._places = {f"c{place}": name for place, name in enumerate(self.names)}
+        own = {name: place for place, name in self._places.items()}
+        try:
+            self._tree = ast.parse(NAME.sub(lambda found: own[found[1]], text), mode="eval").body
+            self(dict.fromkeys(self.names, 1.0))
+        except ZeroDivisionError:
+            pass
+        except (SyntaxError, TypeError, ValueError, KeyError, RecursionError):
+            raise ValueError(EXPECTED) from None
+
+    def __call__(self, values: Mapping[str, float]) -> float:
+        """Return the number for values by name; ZeroDivisionError where it divides by zero."""
+        return _number(_value(self._tree, {place: values[name] for place, name in self._places.items()}))
+
+    @property
+    def single(self) -> bool:
+        """Return whether it is one name and nothing else."""
+        return isinstance(self._tree, ast.Name)
+
+    @property
+    def compares_rows(self) -> bool:
+        """Return whether it counts rows, which then stand in the same order in each column."""
+        return isinstance(self._tree, ast.Call) and self._tree.func.id in ROWS
+
+    def replaced(self, change: Callable[[str], str]) -> "Expression":
+        """Return it with each name, in its braces, replaced by what `change` makes of the name."""
+        return Expression(NAME.sub(lambda found: change(found[1]), self.text))
+
+    def room(self, values: Mapping[str, float], halves: Mapping[str, float]) -> float:
+        """Return how far rounding of the names' numbers, by at most `halves`, can have moved the result.
+
+        The result is taken to rise or fall with each number over its rounding. Counts of rows are not moved.
+        """
+        if self.compares_rows:
+            return 0.0
+        result = self(values)
+        signs = {
+            name: math.copysign(1.0, self({**values, name: values[name] + halves[name]}) - result)
+            for name in self.names
+        }
+        ends = (
+            {name: values[name] + way * signs[name] * halves[name] for name in self.names} for way in (1, -1)
+        )
+        return max(abs(self(end) - result) for end in ends)
+
+    def operands(self) -> Iterator[tuple[list[str], list[str]]]:
+        """Yield the names on either side of each sum, difference, product and quotient."""
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.BinOp):
+                yield self._below(node.left), self._below(node.right)
+
+    def _below(self, node: ast.expr) -> list[str]:
+        return [
+            self._places[each.id]
+            for each in ast.walk(node)
+            if isinstance(each, ast.Name) and each.id in self._places
+        ]
+
+    def __str__(self) -> str:
+        if self.compares_rows:
+            return ROWS[self._tree.func.id][1](*map(self._below, self._tree.args))
+        plain = NAME.sub(r"\1", self.text)
+        return f"({plain})" if isinstance(self._tree, ast.BinOp) else plain
+
+
+def _value(node: ast.AST, values: Mapping[str, float]) -> Any:
+    """Return the number of a node, or the numbers of a list."""
+    match node:
+        case ast.BinOp() if type(node.op) in OPERATORS:
+            left, right = (_number(_value(side, values)) for side in (node.left, node.right))
+            return OPERATORS[type(node.op)](left, right)
+        case ast.UnaryOp() if type(node.op) in OPERATORS:
+            return OPERATORS[type(node.op)](_number(_value(node.operand, values)))
+        case ast.Call(func=ast.Name(id=name), keywords=[]) if name == "mean" or name in ROWS:
+            columns = [_column(_value(each, values)) for each in node.args]
+            return _mean(*columns) if name == "mean" else ROWS[name][0](*columns)
+        case ast.List():
+            return [_number(_value(each, values)) for each in node.elts]
+        case ast.Name():
+            return values[node.id]
+        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+            return float(number)
+    raise ValueError(node)
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, list):
+        raise ValueError("a list outside of a function")
+    return value
+
+
+def _column(value: Any) -> list[float]:
+    return value if isinstance(value, list) else [value]
