@@ -23,7 +23,7 @@ from replicse.runtime.forking import ADDRESS
 from replicse.runtime.locks import note_holder
 from replicse.provenance.source import Source, contents_digest
 from replicse.study.paper.layers import mappings, named_files
-from replicse.study.plan.graph import graph_of, log_of, outputs_of
+from replicse.study.plan.graph import DRAWINGS, graph_of, log_of, outputs_of
 from replicse.study.plan.planner import load_plan
 
 
@@ -300,12 +300,9 @@ def item_evaluations(wildcards):
 
 def item_files(item):
     """Return what asking for an item alone makes: its table, its page, and its figure where it has one."""
-    figures = (
-        [PATHS.figure(item.id, kind) for kind in ("svg", "png", "pdf")]
-        if item.figure
-        else []
-    )
-    return [PATHS.table(item.id), PATHS.page(item.id), *figures]
+    figures = outputs_of(PATHS, "figures", item.id) if item.figure else {}
+    drawings = [figures[kind] for kind in DRAWINGS if kind in figures]
+    return [PATHS.table(item.id), PATHS.page(item.id), *drawings]
 
 
 def item_figure(wildcards):

@@ -2,12 +2,9 @@ rule figures:
     input:
         result=rules.tabulate.output.result,
     output:
-        svg=PATHS.figure("{paper}/{item}", "svg"),
-        png=PATHS.figure("{paper}/{item}", "png"),
-        pdf=PATHS.figure("{paper}/{item}", "pdf"),
-        data=PATHS.figure("{paper}/{item}", "csv"),
+        **outputs_of(PATHS, "figures", "{paper}/{item}"),
     log:
-        f"logs/{SCALE}/figures/{{paper}}_{{item}}.log",
+        log_of(PATHS, "figures", "{paper}_{item}"),
     conda:
         ENVIRONMENT
     params:

@@ -4,12 +4,9 @@ rule judge:
         config=rules.config.output.config,
         results=list_items,
     output:
-        claims=PATHS.judged("claims"),
-        adjudication=PATHS.judged("adjudication"),
-        audit=PATHS.judged("audit"),
-        cells=PATHS.cells,
+        **outputs_of(PATHS, "judge"),
     log:
-        f"logs/{SCALE}/judge.log",
+        log_of(PATHS, "judge"),
     conda:
         ENVIRONMENT
     params:

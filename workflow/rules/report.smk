@@ -1,8 +1,8 @@
 rule study:
     output:
-        record=PATHS.study,
+        **outputs_of(PATHS, "study"),
     log:
-        f"logs/{SCALE}/study.log",
+        log_of(PATHS, "study"),
     localrule: True
     conda:
         ENVIRONMENT
@@ -23,18 +23,9 @@ rule report:
         adjudication=rules.judge.output.adjudication,
         audit=rules.judge.output.audit,
     output:
-        html=PATHS.report("html"),
-        papers=[PATHS.paper(key) for key in PLAN.studied],
-        markdown=PATHS.report("md"),
-        tex=PATHS.report("tex"),
-        macros=PATHS.printed("macros", "tex"),
-        printed=[
-            PATHS.printed(item, kind)
-            for item in PLAN.items
-            for kind in ("tex", "md", "csv")
-        ],
+        **outputs_of(PATHS, "report", PLAN.studied, PLAN.items),
     log:
-        f"logs/{SCALE}/report.log",
+        log_of(PATHS, "report"),
     conda:
         ENVIRONMENT
     params:
@@ -50,9 +41,9 @@ rule page:
         result=rules.tabulate.output.result,
         figure=item_figure,
     output:
-        html=PATHS.page("{paper}/{item}"),
+        **outputs_of(PATHS, "page", "{paper}/{item}"),
     log:
-        f"logs/{SCALE}/page/{{paper}}_{{item}}.log",
+        log_of(PATHS, "page", "{paper}_{item}"),
     conda:
         ENVIRONMENT
     params:

@@ -1,9 +1,9 @@
 # The config as the study was started: the jobs that plan it again read it, and run again when it changes.
 rule config:
     output:
-        config=PATHS.config,
+        **outputs_of(PATHS, "config"),
     log:
-        f"logs/{SCALE}/config.log",
+        log_of(PATHS, "config"),
     # First of all, so that what is asked of a study while it runs is answered by its own config.
     priority: 1
     localrule: True
@@ -20,10 +20,9 @@ rule tabulate:
         config=rules.config.output.config,
         scores=item_evaluations,
     output:
-        result=PATHS.item("{paper}/{item}"),
-        table=PATHS.table("{paper}/{item}"),
+        **outputs_of(PATHS, "tabulate", "{paper}/{item}"),
     log:
-        f"logs/{SCALE}/tabulate/{{paper}}_{{item}}.log",
+        log_of(PATHS, "tabulate", "{paper}_{item}"),
     conda:
         ENVIRONMENT
     params:

@@ -10,6 +10,7 @@ from replicse.data.tokenizer import load_tokenizer, special_ids
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.opening import open_backbone
 from replicse.errors import BadInput
+from replicse.registry.artefacts import TOKENIZER
 
 BATCH_TOKENS = 4096
 
@@ -22,7 +23,7 @@ class Proposer:
         if not self.backbone.predicts_tokens:
             raise BadInput(f"{folder}: holds no masked-LM head; augmentations by a masked-LM need one")
         self.max_length = self.backbone.max_length
-        self.tokenizer = load_tokenizer(Path(folder) / "tokenizer.json", self.max_length)
+        self.tokenizer = load_tokenizer(Path(folder) / TOKENIZER, self.max_length)
         special = special_ids(self.tokenizer)
         self.mask = special.mask
         self.special = [special.pad, special.unk, special.cls, special.sep, special.mask]

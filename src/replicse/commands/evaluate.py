@@ -10,6 +10,7 @@ from typing import Any
 from replicse.commands import Action, json_mapping
 from replicse.errors import BadInput, Failed, MissingData
 from replicse.files import write_json
+from replicse.registry.artefacts import METRICS
 from replicse.registry.encoders import ENGINES, MAX_LENGTH, POOLINGS, WordVectors, postprocessing_of
 from replicse.study.results.pairs import packed_pairs
 
@@ -211,7 +212,5 @@ def trajectory_folders(run: Path) -> list[tuple[int, Path]]:
 
     kept = run_metrics(run).get("checkpoints")
     if not kept:
-        raise BadInput(
-            f"{run / 'metrics.json'}: the run kept no checkpoints; its spec asks for no trajectory"
-        )
+        raise BadInput(f"{run / METRICS}: the run kept no checkpoints; its spec asks for no trajectory")
     return [(int(name.rpartition("-")[2]), run / name) for name in kept]

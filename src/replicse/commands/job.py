@@ -14,6 +14,7 @@ from replicse.commands import Action, json_mapping
 from replicse.data.sets import data_folder
 from replicse.errors import BadInput, MissingData
 from replicse.files import atomic_write, below, copy_file, sha256_of, write_json
+from replicse.registry.artefacts import ENCODER
 from replicse.registry.corpora import SIMCSE_DATA
 from replicse.study.paper.lock import LOCK
 
@@ -172,7 +173,7 @@ def _backbone(job: BackboneJob, data: Path, out: Path) -> None:
 
 def copy_encoder(source: Path, out: Path) -> None:
     """Copy the files of an encoder folder; MissingData where one is absent."""
-    for name in ("config.json", "tokenizer.json", "model.safetensors"):
+    for name in ENCODER:
         if not (source / name).exists():
             raise MissingData(f"{source / name}: no such file; an encoder folder needs it")
         copy_file(source / name, out / name)

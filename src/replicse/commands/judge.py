@@ -23,6 +23,7 @@ from replicse.commands.study import (
 from replicse.errors import BadInput
 from replicse.files import read_json, write_rows
 from replicse.printable import visible
+from replicse.registry.artefacts import METRICS
 from replicse.report.pages.claims import FOR_OR_AGAINST, probability_text
 from replicse.study.judge.adjudicate import adjudicate, adjudicated
 from replicse.study.judge.audit import audit, audit_plan, chosen, of_items
@@ -158,7 +159,7 @@ def asked(plan: Plan, item: Item) -> list[str]:
     for name in filter(cells.__contains__, known):
         runs = plan.trained_runs(cells[name]) - base
         base = base or runs
-        todo = {run for run in runs if plan.paths.missing(plan.paths.run(run, "metrics.json"))}
+        todo = {run for run in runs if plan.paths.missing(plan.paths.run(run, METRICS))}
         counts = (len({cell.row.id for cell in cells[name]}), len(runs), len(todo))
         rows.append((name, *map(str, counts), hours_text(hours_facts(cost.hours(todo))["hours"])))
     lines += columns(rows, numbers=(1, 2, 3, 4))

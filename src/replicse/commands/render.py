@@ -14,6 +14,7 @@ from replicse.commands import Action
 from replicse.commands.study import add_study_arguments, add_workflow_argument, chosen_plan
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json, read_rows, write_json, write_rows, write_text
+from replicse.registry.artefacts import PROVENANCE, STUDY
 from replicse.study.judge.study import committed_item, judge_study, read_results
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
@@ -149,7 +150,7 @@ def refuse_uncommitted(plan: Plan, facts: Mapping[str, Any]) -> None:
             f"the code differs from commit {facts['commit'][:12]}; commit the changes, run the study, then keep it"
         )
     evaluations = Evaluations(plan)
-    records = {plan.paths.run(run, "provenance.json"): evaluations.training_record(run) for run in plan.runs}
+    records = {plan.paths.run(run, PROVENANCE): evaluations.training_record(run) for run in plan.runs}
     for file in (file for item in plan.items.values() for file in plan.evaluation_files(item)):
         records[file] = (evaluations.read(file) or {}).get("provenance", {})
     for file, record in records.items():
@@ -169,7 +170,7 @@ def write_kept(name: str, workflow: Path) -> None:
     """Judge, tabulate, draw and write a committed study again, from the items that are committed."""
     kept = Paths("", name)
     if not Path(kept.study).is_file():
-        known = [path.parent.name for path in Path("reports/studies").glob("*/study.json")]
+        known = [path.parent.name for path in Path("reports/studies").glob(f"*/{STUDY}")]
         raise BadInput(f'--study: no committed study is named "{name}"{nearest(name, known)}')
     study = read_study(Path(kept.study))
     plan = load_plan(read_json(kept.config), workflow, kept.config)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from replicse.commands import Action
-from replicse.commands.study import CONFIG, add_study_arguments, chosen_config, config_layers
+from replicse.commands.study import SHIPPED, add_study_arguments, chosen_config, config_layers
 from replicse.errors import BadInput, nearest
 from replicse.runtime.locks import free, hold
 from replicse.study.paper.config import by_paper, checked_config
@@ -81,7 +81,8 @@ def run_verb(parser: ArgumentParser) -> Action:
 
 def refuse_read_only(scale: str) -> None:
     """Raise BadInput where a folder of the study's outputs is there but cannot be written."""
-    for folder in (Path(home, scale) for home in ("results", "reports", "logs")):
+    paths = Paths(scale)
+    for folder in map(Path, (paths.results, paths.reports, paths.logs)):
         if folder.is_dir() and not os.access(folder, os.W_OK):
             raise BadInput(f"{folder}: cannot be written; make it writable, then start again")
 
@@ -147,7 +148,7 @@ def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mappin
     if arguments.cores or not arguments.profile:
         words += ["--cores", arguments.cores or "all"]
     files, settings = config_layers(arguments)
-    files = [str(file) for file in files if file != CONFIG]
+    files = [str(file) for file in files if file != SHIPPED]
     if files:
         words += ["--configfile", *files]
     if arguments.scale:

@@ -11,6 +11,7 @@ from replicse.commands import Action, coloured, room
 from replicse.commands.shown import Shown, shown_study
 from replicse.commands.study import UNCUT, add_study_arguments, chosen_config, shortened
 from replicse.errors import BadInput, nearest
+from replicse.registry.artefacts import METRICS
 from replicse.runtime.progress import progress_text
 from replicse.study.judge.study import read_results, results_of, study_machines
 from replicse.study.paper.config import by_paper, checked_config
@@ -48,7 +49,7 @@ def status_verb(parser: ArgumentParser) -> Action:
         total = {
             **counted(states),
             "runs": len(plan.runs),
-            "trained": sum(not plan.paths.missing(plan.paths.run(run, "metrics.json")) for run in plan.runs),
+            "trained": sum(not plan.paths.missing(plan.paths.run(run, METRICS)) for run in plan.runs),
         }
         begun = {job: jobs.running(job) for job in jobs.all if jobs.began(job)}
         if arguments.json:

@@ -10,6 +10,7 @@ from typing import Any
 from replicse.commands import Action, columns, room
 from replicse.errors import BadInput
 from replicse.files import write_json
+from replicse.registry.artefacts import CONFIG
 from replicse.study.judge.claims import study_claims
 from replicse.study.paper.config import Config, by_paper, checked_config, read_config
 from replicse.study.paper.datasets import load_datasets
@@ -29,7 +30,7 @@ from replicse.study.results.folder import study_folder
 from replicse.study.results.tabulate import item_result, table_rows
 from replicse.study.results.values import Evaluations
 
-CONFIG = Path("config.yaml")
+SHIPPED = Path("config.yaml")
 # No line of a file or a pipe is shortened.
 UNCUT = 10_000
 
@@ -60,7 +61,7 @@ def add_study_argument(parser: ArgumentParser) -> None:
 def study_file(name: str) -> Path:
     """Return the config of a study that was started or committed: a file, its folder, or a committed study's name."""
     file = Path(name)
-    return file if file.suffix and not file.is_dir() else study_folder(name) / "config.json"
+    return file if file.suffix and not file.is_dir() else study_folder(name) / CONFIG
 
 
 def add_workflow_argument(parser: ArgumentParser) -> None:
@@ -96,7 +97,7 @@ def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
     own = (
         [study_file(arguments.study)]
         if arguments.study
-        else [CONFIG, *(file for file in files if file != CONFIG)]
+        else [SHIPPED, *(file for file in files if file != SHIPPED)]
     )
     return own, settings
 

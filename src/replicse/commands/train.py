@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from replicse.commands import Action, json_mapping
 from replicse.errors import BadInput, Failed, MissingData
 from replicse.files import read_json, write_json
+from replicse.registry.artefacts import PROVENANCE, STORE
 from replicse.runtime.locks import HOLDER
 
 if TYPE_CHECKING:
@@ -119,10 +120,10 @@ def _train(arguments: Namespace, processes: "Processes") -> None:
     if processes.rank:
         return
     facts = {**machine, "resumed_from": [other for other in trainer.machines if other != machine]}
-    stores = {store.name: read_json(store / "store.json")["sha256"] for store in job.stores}
+    stores = {store.name: read_json(store / STORE)["sha256"] for store in job.stores}
     cost = _cost(time.monotonic() - start)
     made = {"run_id": job.run_id, "job": arguments.job, "stores": stores, "cost": cost, **facts}
-    write_json(arguments.out / "provenance.json", provenance(**made))
+    write_json(arguments.out / PROVENANCE, provenance(**made))
     log.info("wrote=%s seconds=%.1f", arguments.out, cost["seconds"])
 
 

@@ -19,6 +19,7 @@ from replicse.data.sts import read_lines
 from replicse.data.tokenizer import TokenizerSettings, tokenizer_from_merges, tokenizer_from_vocabulary
 from replicse.errors import BadInput, MissingData, nearest
 from replicse.files import atomic_write, copy_file, read_json, sha256_of, write_json
+from replicse.registry.artefacts import CONFIG, ENCODER, TOKENIZER, TOKENIZER_CONFIG, WEIGHTS
 from replicse.registry.corpora import SIMCSE_DATA
 
 RECORD = "hub.json"
@@ -95,15 +96,15 @@ def cached_encoder(
     def fetch(*names: str) -> list[Path]:
         return [_fetch(Artefact(repository, name, commit, "model"), folder, waits)[0] for name in names]
 
-    config, commit = _fetch(Artefact(repository, "config.json", revision or "main", "model"), folder, waits)
-    weights = _first_of(lambda: fetch("model.safetensors"), lambda: fetch("pytorch_model.bin"))
+    config, commit = _fetch(Artefact(repository, CONFIG, revision or "main", "model"), folder, waits)
+    weights = _first_of(lambda: fetch(WEIGHTS), lambda: fetch("pytorch_model.bin"))
     tokenizer = _first_of(
-        lambda: fetch("tokenizer.json"),
+        lambda: fetch(TOKENIZER),
         lambda: fetch("vocab.json", "merges.txt"),
         lambda: fetch("vocab.txt"),
     )
     if tokenizer[0].name == "vocab.txt":
-        tokenizer += _first_of(lambda: fetch("tokenizer_config.json"), list)
+        tokenizer += _first_of(lambda: fetch(TOKENIZER_CONFIG), list)
     return [config, *weights, *tokenizer], commit
 
 
@@ -118,19 +119,18 @@ def download_encoder(
     """
     folder = Path(folder)
     cached, commit = cached_encoder(repository, revision, folder, waits)
-    names = ("config.json", "model.safetensors", "tokenizer.json")
     given = {path.name: path for path in cached}
-    for name in given.keys() & set(names):
+    for name in given.keys() & set(ENCODER):
         copy_file(given[name], folder / name)
     if "pytorch_model.bin" in given:
-        _convert_weights(given["pytorch_model.bin"], folder / "model.safetensors")
+        _convert_weights(given["pytorch_model.bin"], folder / WEIGHTS)
     if "merges.txt" in given:
-        _save(tokenizer_from_merges(given["vocab.json"], given["merges.txt"]), folder / "tokenizer.json")
+        _save(tokenizer_from_merges(given["vocab.json"], given["merges.txt"]), folder / TOKENIZER)
     elif "vocab.txt" in given:
         # BERT is uncased where nothing else is said.
         uncased = TokenizerSettings.read(given["vocab.txt"].parent).do_lower_case
-        _save(tokenizer_from_vocabulary(given["vocab.txt"], uncased), folder / "tokenizer.json")
-    files = {name: sha256_of(folder / name) for name in names}
+        _save(tokenizer_from_vocabulary(given["vocab.txt"], uncased), folder / TOKENIZER)
+    files = {name: sha256_of(folder / name) for name in ENCODER}
     write_json(folder / RECORD, {"repository": repository, "revision": commit, "sha256": files})
     return folder
 

@@ -12,9 +12,11 @@ from tokenizers import Tokenizer
 from replicse.data.tokenizer import load_tokenizer
 from replicse.errors import BadInput, MissingData
 from replicse.files import atomic_write, read_json, sha256_of, write_json
+from replicse.registry.artefacts import OFFSETS, TOKENS
+from replicse.registry.artefacts import STORE as RECORD
 
 TokenChange = Callable[[int, Sequence[int], Sequence[int]], Sequence[int]]
-TOKENS, OFFSETS, LABELS, RECORD = "tokens.npy", "offsets.npy", "labels.npy", "store.json"
+LABELS = "labels.npy"
 BATCH = 4096
 
 

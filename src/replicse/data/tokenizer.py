@@ -22,6 +22,7 @@ from replicse.checked import shown
 from replicse.data.sts import read_lines
 from replicse.errors import BadInput, MissingData, nearest
 from replicse.files import check_fetched, checked_size, read_json
+from replicse.registry.artefacts import TOKENIZER_CONFIG
 
 LARGEST_SETTINGS = 16 << 20  # bytes of a tokenizer_config.json
 WORDPIECE_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -70,7 +71,7 @@ class TokenizerSettings(BaseModel):
     @classmethod
     def read(cls, folder: Path) -> Self:
         """Return the settings of an encoder's folder; the usual ones where it has none, BadInput for broken ones."""
-        file = folder / "tokenizer_config.json"
+        file = folder / TOKENIZER_CONFIG
         try:
             return cls.model_validate(read_json(file, LARGEST_SETTINGS) if file.exists() else {})
         except ValidationError as error:

@@ -7,10 +7,10 @@ from typing import Any
 
 from replicse.errors import BadInput, MissingData
 from replicse.files import copy_file, read_json, sha256_of, write_json
+from replicse.registry.artefacts import METRICS, WEIGHTS
 
 # What a run, and what a download leaves beside its files.
 RECORDS = ("checkpoint.json", "hub.json")
-WEIGHTS = "model.safetensors"
 CHECKPOINT = re.compile(r"trajectory/step-\d+")
 
 
@@ -33,7 +33,7 @@ def _recorded(file: Path) -> tuple[str | None, dict[str, str]]:
 
 def run_metrics(run: Path) -> Mapping[str, Any]:
     """Return the record of a run: its `seconds`, the names of its `checkpoints`; BadInput for another file."""
-    file = run / "metrics.json"
+    file = run / METRICS
     found = read_json(file)
     kept = found.get("checkpoints", []) if isinstance(found, dict) else None
     if (

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from replicse.encoder.packed.linear import Linear, draw_normal
 from replicse.encoder.stored import both_parts, check_finite, fill, named, read_config, read_weights
 from replicse.errors import BadInput
+from replicse.registry.artefacts import CONFIG
 from replicse.registry.encoders import Head as HeadParameters
 from replicse.registry.encoders import MlpHead, ProjectorHead
 
@@ -175,4 +176,4 @@ def _stored_settings(folder: Path) -> HeadParameters:
     try:
         return TypeAdapter(HeadParameters).validate_python(read_config(folder).get("sentence_head", "mlp"))
     except ValidationError as error:
-        raise BadInput(f"{folder / 'config.json'}: sentence_head: {error.errors()[0]['msg']}") from None
+        raise BadInput(f"{folder / CONFIG}: sentence_head: {error.errors()[0]['msg']}") from None

@@ -16,9 +16,10 @@ from replicse.data.tokenizer import SpecialIds, TokenizerSettings, load_tokenize
 from replicse.encoder.backbone import ALL_TOKENS, Backbone, Hidden, Need
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import head_config, head_weights
-from replicse.encoder.stored import WEIGHTS, check_layers, read_config, read_tensors, write_folder
+from replicse.encoder.stored import READABLE, check_layers, read_config, read_tensors, write_folder
 from replicse.errors import BadInput
 from replicse.files import read_json
+from replicse.registry.artefacts import CONFIG, WEIGHTS
 
 # Rates that no configuration holds: where one of them turns up in a model is where that rate belongs.
 _HIDDEN_MARK, _ATTENTION_MARK = 0.28125, 0.40625
@@ -172,9 +173,9 @@ class TransformersBackbone(Backbone):
         base = f"{self.network.base_model_prefix}." if self.predicts_tokens else ""
         with tempfile.TemporaryDirectory() as temporary:
             self.network.save_pretrained(temporary, max_shard_size="1TB")
-            weights = load_file(Path(temporary) / "model.safetensors")
+            weights = load_file(Path(temporary) / WEIGHTS)
             # A run's dropout is no property of its encoder.
-            config = {**read_json(Path(temporary) / "config.json"), **self.rates}
+            config = {**read_json(Path(temporary) / CONFIG), **self.rates}
         config.pop("sentence_head", None)
         tokenizer_file = Path(tokenizer or self.tokenizer_file)
         weights |= head_weights(head, base)
@@ -216,7 +217,7 @@ def load_transformers(folder: Path) -> TransformersBackbone:
     inside = [name for name in absent if name.startswith(base)]
     if inside:
         raise BadInput(f'{folder}: no weight "{inside[0]}"; fetch the encoder again')
-    for file in (file for name in WEIGHTS for file in sorted(folder.glob(name.replace(".", "*.")))):
+    for file in (file for name in READABLE for file in sorted(folder.glob(name.replace(".", "*.")))):
         stored = (name.removeprefix(base) for name in read_tensors(file))
         check_layers(file, stored, {name.removeprefix(base) for name in network.state_dict()})
     backbone = TransformersBackbone(network.base_model if absent else network, longest)

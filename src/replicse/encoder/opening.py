@@ -5,6 +5,7 @@ from pathlib import Path
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.folders import check_folder
 from replicse.encoder.stored import check_finite, read_config
+from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.encoders import Engine
 
 # Families of the packed engine; all others go through `transformers`.
@@ -26,5 +27,5 @@ def open_backbone(folder: Path, engine: Engine = "auto", tokenizer: Path | None 
         from replicse.encoder.huggingface import load_transformers as load
     backbone = load(folder)
     check_finite(backbone, folder)
-    backbone.tokenizer_file = tokenizer or folder / "tokenizer.json"
+    backbone.tokenizer_file = tokenizer or folder / TOKENIZER
     return backbone

@@ -19,6 +19,7 @@ from replicse.encoder.pooling import need_of, pool
 from replicse.encoder.stored import LARGEST_CONFIG, read_config
 from replicse.errors import BadInput, MissingData
 from replicse.files import below, read_json
+from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.encoders import Engine
 from replicse.runtime.devices import device_for
 
@@ -221,7 +222,7 @@ def _head_for(pooling: str, folder: Path, hidden: int) -> SentenceHead | None:
 
 
 def _open_tokenizer(folder: Path) -> Tokenizer:
-    file, vocabulary = folder / "tokenizer.json", folder / "vocab.txt"
+    file, vocabulary = folder / TOKENIZER, folder / "vocab.txt"
     if file.is_file():
         return load_tokenizer(file, None)
     if read_config(folder).get("model_type") in ("bert", "distilbert") and vocabulary.is_file():

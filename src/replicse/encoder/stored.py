@@ -15,9 +15,10 @@ from replicse.checked import shown
 from replicse.data.tokenizer import load_tokenizer, special_ids
 from replicse.errors import BadInput, MissingData
 from replicse.files import atomic_write, check_fetched, checked_size, not_written, read_json, write_json
+from replicse.registry.artefacts import CONFIG, TOKENIZER, TOKENIZER_CONFIG, WEIGHTS
 
 LARGEST_CONFIG = 16 << 20  # bytes; that of a model with thousands of labels is below one MiB
-WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+READABLE = (WEIGHTS, "pytorch_model.bin")
 KINDS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 NUMBERS = re.compile(r"(?<=\.)\d+(?=\.)")
 # Our names -> those of a checkpoint, several where one matrix here holds what they hold apart.
@@ -26,7 +27,7 @@ Names = Mapping[str, tuple[str, ...]]
 
 def read_config(folder: Path) -> dict[str, Any]:
     """Return the content of an encoder's config.json; MissingData where there is none."""
-    file = Path(folder) / "config.json"
+    file = Path(folder) / CONFIG
     checked_size(
         file, "name a folder with a Hugging Face encoder, or delete the folder of the run to train it again"
     )
@@ -38,9 +39,9 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 def read_weights(folder: Path) -> tuple[Path, dict[str, Tensor]]:
     """Return the file of weights and what it holds, under today's names of LayerNorm's parts."""
-    file = next((folder / name for name in WEIGHTS if (folder / name).exists()), None)
+    file = next((folder / name for name in READABLE if (folder / name).exists()), None)
     if file is None:
-        raise MissingData(f"{folder}: neither {' nor '.join(WEIGHTS)} is there")
+        raise MissingData(f"{folder}: neither {' nor '.join(READABLE)} is there")
     old = {".gamma": ".weight", ".beta": ".bias"}
     return file, {
         re.sub(r"\.(gamma|beta)$", lambda end: old[end.group()], name): value
@@ -149,16 +150,16 @@ def write_folder(
     max_length: int,
 ) -> None:
     """Write weights, config.json and a copy of the tokenizer, whose settings are made where it has none."""
-    save_tensors(folder / "model.safetensors", weights, format="pt")
-    with atomic_write(folder / "tokenizer.json") as temporary:
+    save_tensors(folder / WEIGHTS, weights, format="pt")
+    with atomic_write(folder / TOKENIZER) as temporary:
         shutil.copyfile(tokenizer_file, temporary)
-    settings = tokenizer_file.with_name("tokenizer_config.json")
+    settings = tokenizer_file.with_name(TOKENIZER_CONFIG)
     if settings.is_file():
         with atomic_write(folder / settings.name) as temporary:
             shutil.copyfile(settings, temporary)
     else:
         write_json(folder / settings.name, _tokenizer_settings(tokenizer_file, max_length))
-    write_json(folder / "config.json", config)
+    write_json(folder / CONFIG, config)
 
 
 def _tokenizer_settings(tokenizer_file: Path, max_length: int) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from replicse.encoder.folders import run_metrics
 from replicse.evaluation.suites import Vectors
+from replicse.registry.artefacts import METRICS
 
 
 def sentences(root: Path, folder: str = "") -> Iterator[str]:
@@ -19,7 +20,7 @@ def sentences(root: Path, folder: str = "") -> Iterator[str]:
 def evaluate(root: Path, vectors: Vectors, folder: str = "") -> dict[str, Any]:
     """Return hours, steps, speed and trained parameters of the run whose checkpoint lies in `folder`."""
     keys = ("hours", "steps", "sentences_per_second", "parameters")
-    record = Path(folder).parent / "metrics.json"
+    record = Path(folder).parent / METRICS
     if not folder or not record.is_file():
         reason = "the encoder is not a checkpoint of a run of this study"
         return {**dict.fromkeys(keys), "failures": dict.fromkeys(keys, reason)}

@@ -16,6 +16,7 @@ Engine = Literal["auto", "packed", "transformers"]
 ENGINES: tuple[str, ...] = Engine.__args__
 Precision = Literal["fp32", "bf16", "fp16"]
 Checkpoint = Literal["best", "last"]
+CHECKPOINTS: tuple[str, ...] = Checkpoint.__args__
 Scaling = Literal["sigmoid", "steep-sigmoid", "linear", "relu", "absolute"]
 
 

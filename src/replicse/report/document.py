@@ -17,6 +17,7 @@ from replicse.errors import Failed, MissingData
 from replicse.files import atomic_write, write_rows, write_text
 from replicse.report.content.contents import Finding, Page, Report, make_report
 from replicse.report.formats import html, latex, markdown
+from replicse.study.plan.graph import DRAWINGS
 from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import FIELDS, table_rows
 
@@ -79,7 +80,7 @@ def write_report(
 
 def write_tables(folder: Path, report: Report) -> list[Path]:
     r"""Write each item as `<paper>/<item>.tex` to \input (its macros in macros.tex), .md and .csv; return the paths."""
-    written = [folder / "macros.tex"]
+    written = [folder / latex.MACROS]
     write_text(written[0], latex.macros())
     for entry in (entry for section in report.sections for entry in section.entries):
         paths = {kind: folder / f"{entry.item.item}.{kind}" for kind in TABLES}
@@ -157,7 +158,7 @@ def _first_error(output: str) -> str:
 
 
 def _check_drawing(item: str, stem: Path) -> None:
-    for suffix in ("svg", "png", "pdf"):
+    for suffix in DRAWINGS:
         path = stem.with_name(f"{stem.name}.{suffix}")
         if not path.exists():
             raise MissingData(f"{path}: no such file; draw the figure of {item} first")

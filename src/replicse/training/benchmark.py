@@ -13,6 +13,7 @@ import torch
 from replicse.data.store import write_store
 from replicse.data.tokenizer import WORDPIECE_SPECIAL, tokenizer_from_vocabulary
 from replicse.errors import BadInput
+from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.encoders import Architecture
 from replicse.registry.runs import FILLED, Init, Run, SelectionRule, Trajectory, View
 from replicse.training.loop import Trainer, TrainJob
@@ -62,7 +63,7 @@ class Bench:
     def __post_init__(self) -> None:
         words = [*WORDPIECE_SPECIAL, *(f"w{number}" for number in range(VOCABULARY - len(WORDPIECE_SPECIAL)))]
         (self.work / "vocab.txt").write_text("".join(f"{word}\n" for word in words))
-        self.tokenizer = self.work / "tokenizer.json"
+        self.tokenizer = self.work / TOKENIZER
         tokenizer_from_vocabulary(self.work / "vocab.txt").save(str(self.tokenizer))
 
     def rate(self, run: Run, size: Size, generators: Sequence[Size]) -> float:

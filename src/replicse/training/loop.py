@@ -21,6 +21,7 @@ from replicse.encoder.task_heads import save_task_heads
 from replicse.errors import BadInput, Failed
 from replicse.files import write_json
 from replicse.objective import Objective, Step
+from replicse.registry.artefacts import METRICS
 from replicse.registry.runs import Run
 from replicse.runtime import progress
 from replicse.runtime.devices import device_for
@@ -295,7 +296,7 @@ class Trainer:
         kept = [f"trajectory/step-{step}" for step in spec.trajectory.steps() if step <= self.steps]
         rate = done * spec.optimisation.batch_size / seconds if done else None
         write_json(
-            self.out / "metrics.json",
+            self.out / METRICS,
             {
                 "steps": step,
                 "rows": sum(source.data.rows for source in self.sources),

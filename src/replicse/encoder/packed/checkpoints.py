@@ -11,6 +11,7 @@ from replicse.encoder.packed.layout import EMBEDDINGS, MASKED_LM, encoder_names,
 from replicse.encoder.packed.transformer import PackedBackbone
 from replicse.encoder.stored import check_layers, fill, read_config, read_weights
 from replicse.errors import BadInput, MissingData
+from replicse.registry.artefacts import CONFIG
 
 
 def load_packed(folder: Path) -> PackedBackbone:
@@ -24,7 +25,7 @@ def load_packed(folder: Path) -> PackedBackbone:
     except MissingData:
         raise
     except BadInput as error:
-        raise BadInput(f"{folder / 'config.json'}: {error}") from None
+        raise BadInput(f"{folder / CONFIG}: {error}") from None
     file, stored = read_weights(folder)
     names = encoder_names(config, _base_prefix(file, stored, config.family))
     with torch.device("meta"):

@@ -31,6 +31,7 @@ HEADER = 14
 WHOLE = 36
 # Where a line may end: behind a space, a hyphen or a slash.
 BREAKS = re.compile(r"(?<=[-/])|[ \n]+")
+MACROS = "macros.tex"  # the template, and the file that tables need
 RAGGED = r">{{\raggedright\arraybackslash{more}}}p{{{width:.0f}pt}}"
 
 
@@ -78,7 +79,7 @@ def table(entry: Entry) -> str:
 
 def macros() -> str:
     """Return what tables need in the preamble of the document that they stand in."""
-    return _templates().get_template("macros.tex").render() + "\n"
+    return _templates().get_template(MACROS).render() + "\n"
 
 
 def document(report: Report, pictures: Mapping[str, str]) -> str:

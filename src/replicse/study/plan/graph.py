@@ -1,7 +1,7 @@
 """The jobs of a study as a graph: what each reads, makes and logs, what it is told, and what its numbers come from."""
 
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -9,8 +9,10 @@ from typing import Any
 
 from replicse.printable import visible
 from replicse.provenance.source import named_in
+from replicse.registry.artefacts import ENCODER, METRICS, OFFSETS, PROVENANCE, STORE, TOKENS, WEIGHTS
 from replicse.registry.augmentations import augmentation_of
 from replicse.registry.corpora import SIMCSE_DATA, corpus_of
+from replicse.registry.encoders import CHECKPOINTS
 from replicse.registry.suites import SUITES
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.lock import load_lock
@@ -18,8 +20,9 @@ from replicse.study.paper.models import Encoder
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 
-Outputs = dict[str, str]
-ENCODER = ("model.safetensors", "config.json", "tokenizer.json")
+Outputs = dict[str, Any]
+JUDGED = ("claims", "adjudication", "audit")
+DRAWINGS = ("svg", "png", "pdf")
 CORPORA = "replicse.data.corpora"
 TAIL, LONGEST = 4, 400
 AGAIN = "then give the same command again: what is done is kept"
@@ -90,36 +93,57 @@ class Job:
 Graph = dict[tuple[str, ...], Job]
 
 
-def outputs_of(paths: Paths, stage: str, *parts: str) -> Outputs:
+def _by_name(files: Iterable[str]) -> Outputs:
+    return {Path(file).name.partition(".")[0]: file for file in files}
+
+
+def _trained(paths: Paths, run: str) -> Outputs:
+    weights = {which: f"{paths.checkpoint(run, which)}/{WEIGHTS}" for which in CHECKPOINTS}
+    return weights | _by_name(paths.run(run, record) for record in (METRICS, PROVENANCE))
+
+
+def _drawn(paths: Paths, item: str) -> Outputs:
+    return {kind: paths.figure(item, kind) for kind in DRAWINGS} | {"data": paths.figure(item, "csv")}
+
+
+def _reported(paths: Paths, papers: Iterable[str], items: Iterable[str]) -> Outputs:
+    return {
+        "html": paths.report("html"),
+        "papers": [paths.paper(key) for key in papers],
+        "markdown": paths.report("md"),
+        "tex": paths.report("tex"),
+        "macros": paths.printed("macros", "tex"),
+        "printed": [paths.printed(item, kind) for item in items for kind in ("tex", "md", "csv")],
+    }
+
+
+OUTPUTS: dict[str, Callable[..., Outputs]] = {
+    "data": lambda paths: {"record": paths.data},
+    "tokenizer": lambda paths, name: {"file": paths.tokenizer(name)},
+    "backbone": lambda paths, name: _by_name(paths.backbone(name, file) for file in ENCODER),
+    "store": lambda paths, name: _by_name(paths.store(name, file) for file in (STORE, TOKENS, OFFSETS)),
+    "train": _trained,
+    "evaluate": lambda paths, encoder, group: {"scores": paths.evaluation(encoder, group)},
+    "geometry": lambda paths, encoder: {"scores": paths.evaluation(encoder, "trajectory")},
+    "count": lambda paths: {"scores": paths.evaluation("data", "counts")},
+    "config": lambda paths: {"config": paths.config},
+    "tabulate": lambda paths, item: {"result": paths.item(item), "table": paths.table(item)},
+    "judge": lambda paths: {**{what: paths.judged(what) for what in JUDGED}, "cells": paths.cells},
+    "figures": _drawn,
+    "study": lambda paths: {"record": paths.study},
+    "page": lambda paths, item: {"html": paths.page(item)},
+    "report": _reported,
+}
+
+
+def outputs_of(paths: Paths, stage: str, *parts: Any) -> Outputs:
     """Return the files of a job by their names in its rule; parts may be the rule's wildcards."""
-    match stage:
-        case "data":
-            return {"record": paths.data}
-        case "tokenizer":
-            return {"file": paths.tokenizer(*parts)}
-        case "backbone":
-            return {file.partition(".")[0]: paths.backbone(*parts, file) for file in ENCODER}
-        case "store":
-            files = ("store.json", "tokens.npy", "offsets.npy")
-            return {file.partition(".")[0]: paths.store(*parts, file) for file in files}
-        case "train":
-            weights = {
-                which: f"{paths.checkpoint(*parts, which)}/model.safetensors" for which in ("best", "last")
-            }
-            records = {name: paths.run(*parts, f"{name}.json") for name in ("metrics", "provenance")}
-            return weights | records
-        case "evaluate":
-            return {"scores": paths.evaluation(*parts)}
-        case "geometry":
-            return {"scores": paths.evaluation(*parts, "trajectory")}
-        case "count":
-            return {"scores": paths.evaluation("data", "counts")}
-    raise ValueError(stage)
+    return OUTPUTS[stage](paths, *parts)
 
 
 def log_of(paths: Paths, stage: str, *parts: str) -> str:
     """Return the log of a job; parts may be the rule's wildcards."""
-    return "/".join(["logs", paths.scale, *([stage, ".".join(parts)] if parts else [stage])]) + ".log"
+    return "/".join([paths.logs, *([stage, ".".join(parts)] if parts else [stage])]) + ".log"
 
 
 def graph_of(plan: Plan) -> Graph:

@@ -4,6 +4,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from replicse.registry.artefacts import CONFIG, STUDY, TOKENIZER
+
 
 @dataclass(frozen=True)
 class Paths:
@@ -20,7 +22,17 @@ class Paths:
     @property
     def results(self) -> str:
         """Return the folder of all results of the scale, or of the committed study."""
-        return f"reports/{self._shown}" if self.kept else f"results/{self._shown}"
+        return self.reports if self.kept else f"results/{self._shown}"
+
+    @property
+    def reports(self) -> str:
+        """Return the folder of the pages of the report."""
+        return f"reports/{self._shown}"
+
+    @property
+    def logs(self) -> str:
+        """Return the folder of the logs of all jobs."""
+        return f"logs/{self.scale}"
 
     @property
     def _shown(self) -> str:
@@ -35,12 +47,12 @@ class Paths:
     @property
     def study(self) -> str:
         """Return the study record that the report prints: scale, seeds, papers."""
-        return f"{self.results}/study.json"
+        return f"{self.results}/{STUDY}"
 
     @property
     def config(self) -> str:
         """Return the config of the study as it was started, for jobs that plan it again."""
-        return f"{self.results}/config.json"
+        return f"{self.results}/{CONFIG}"
 
     def throughput(self, *parts: str) -> str:
         """Return the folder of what `replicse benchmark` measured, a file per device, or a file in it."""
@@ -52,7 +64,7 @@ class Paths:
 
     def tokenizer(self, tokenizer_id: str) -> str:
         """Return a trained tokenizer's file."""
-        return f"{self.results}/tokenizers/{tokenizer_id}/tokenizer.json"
+        return f"{self.results}/tokenizers/{tokenizer_id}/{TOKENIZER}"
 
     def backbone(self, backbone_id: str, *parts: str) -> str:
         """Return the folder of a released encoder, or a file in it."""
@@ -102,19 +114,19 @@ class Paths:
 
     def report(self, kind: str) -> str:
         """Return a report's file."""
-        return f"reports/{self._shown}/report.{kind}"
+        return f"{self.reports}/report.{kind}"
 
     def paper(self, key: str) -> str:
         """Return the HTML page of one paper of the report."""
-        return f"reports/{self._shown}/{key}.html"
+        return f"{self.reports}/{key}.html"
 
     def page(self, item: str) -> str:
         """Return the HTML page of one item alone."""
-        return f"reports/{self._shown}/{item}.html"
+        return f"{self.reports}/{item}.html"
 
     def printed(self, name: str, kind: str) -> str:
         """Return a table of the report as a file of its own, or the macros of those in LaTeX."""
-        return f"reports/{self._shown}/tables/{name}.{kind}"
+        return f"{self.reports}/tables/{name}.{kind}"
 
     def missing(self, path: str) -> bool:
         """Return whether a declared file is not there."""

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from replicse.errors import BadInput, nearest
+from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.digests import digest
-from replicse.registry.encoders import MAX_LENGTH, Precision
+from replicse.registry.encoders import CHECKPOINTS, MAX_LENGTH, Precision
 from replicse.registry.runs import Init, Run
 from replicse.registry.suites import file_of
 from replicse.study.paper.config import Config
@@ -187,7 +188,7 @@ class Plan:
     @cached_property
     def checkpoints(self) -> dict[str, str]:
         """Return the run behind each folder of weights that another run may stand on."""
-        return {self.paths.checkpoint(run, which): run for run in self.runs for which in ("best", "last")}
+        return {self.paths.checkpoint(run, which): run for run in self.runs for which in CHECKPOINTS}
 
     @cached_property
     def sources(self) -> dict[str, Init]:
@@ -256,7 +257,7 @@ class Plan:
             init = self.runs[init.before].init
         if init.fresh:
             return self.paths.tokenizer(tokenizer_id(init.fresh.tokenizer))
-        return f"{self.paths.backbone(backbone_id(init))}/tokenizer.json"
+        return f"{self.paths.backbone(backbone_id(init))}/{TOKENIZER}"
 
     def init_folder(self, run: Run) -> str:
         """Return the folder a run's weights start from; empty for a fresh encoder."""

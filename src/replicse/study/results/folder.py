@@ -5,6 +5,7 @@ from pathlib import Path
 
 from replicse.errors import BadInput, MissingData, nearest
 from replicse.files import read_json
+from replicse.registry.artefacts import CONFIG
 from replicse.registry.digests import digest
 from replicse.study.paper.config import checked_config
 from replicse.study.plan.paths import Paths
@@ -21,7 +22,7 @@ def held(folder: Path) -> list[ItemResult]:
     """
     if not folder.is_dir():
         raise MissingData(f"{folder}: no such folder; name the results of a scale, such as results/micro")
-    record = folder / "config.json"
+    record = folder / CONFIG
     if not record.is_file():
         raise MissingData(f"{record}: no such file; run an item, or the study to its report")
     config = checked_config(read_json(record), str(record))
@@ -44,7 +45,7 @@ def held(folder: Path) -> list[ItemResult]:
 def committed() -> dict[str, Paths]:
     """Return the paths of the committed studies by name."""
     folder = Path(Paths("", "any").results).parent
-    return {file.parent.name: Paths("", file.parent.name) for file in sorted(folder.glob("*/config.json"))}
+    return {file.parent.name: Paths("", file.parent.name) for file in sorted(folder.glob(f"*/{CONFIG}"))}
 
 
 def study_folder(name: str) -> Path:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from replicse.errors import BadInput
+from replicse.registry.artefacts import PROVENANCE
 from replicse.registry.suites import file_of
 from replicse.study.paper.tables import Item
 from replicse.study.plan.graph import AGAIN, Job
@@ -51,7 +52,7 @@ class AsFarAsDone(Evaluations):
             return super().training_record(run)
         except BadInput as error:
             self._trained[run] = {}
-            self.broken[self.paths.run(run, "provenance.json")] = str(error)
+            self.broken[self.paths.run(run, PROVENANCE)] = str(error)
             return {}
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from replicse.files import read_json
+from replicse.registry.artefacts import PROVENANCE
 from replicse.registry.suites import file_of
 from replicse.study.paper.tables import Reducer
 from replicse.study.plan.paths import Paths
@@ -71,7 +72,7 @@ class Evaluations:
     def training_record(self, run: str) -> Mapping[str, Any]:
         """Return what a run was trained with; nothing where its record is absent."""
         if run not in self._trained:
-            path = self.paths.run(run, "provenance.json")
+            path = self.paths.run(run, PROVENANCE)
             found = read_json(path) if Path(path).exists() else {}
             self._trained[run] = checked_record(found, path, "delete it and train again")
         return self._trained[run]

@@ -1,0 +1,10 @@
+"""The names of the files that one part of a study writes and others read."""
+
+CONFIG = "config.json"  # of an encoder, and of a study as it was started
+WEIGHTS = "model.safetensors"
+TOKENIZER = "tokenizer.json"
+TOKENIZER_CONFIG = "tokenizer_config.json"
+ENCODER = (WEIGHTS, CONFIG, TOKENIZER)
+TOKENS, OFFSETS, STORE = "tokens.npy", "offsets.npy", "store.json"
+METRICS, PROVENANCE = "metrics.json", "provenance.json"
+STUDY = "study.json"
