@@ -5,14 +5,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from replicse.study.results.loading import load
 
-__version__ = "0.1.0"
+    __version__: str
+
 __all__ = ["__version__", "load"]
 
 
 def __getattr__(name: str) -> Any:
-    """Return `load`, imported when it is asked for: pandas would triple the start-up of every job."""
+    """Return `load` or the version, imported when they are asked for: pandas would triple the start-up of every job."""
     if name == "load":  # The module has another name: importing it would put it in the place of the function.
         from replicse.study.results.loading import load
 
         return load
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("replicse")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,7 +10,6 @@ import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
-from replicse import __version__
 from replicse.errors import BadInput, Failed, nearest
 from replicse.files import not_written
 from replicse.runtime.progress import CLEARED, heartbeat
@@ -80,6 +79,8 @@ def without_verb(words: Sequence[str]) -> int:
     elif words[0] in ("-h", "--help", "help"):
         print(help_text(GROUPS), "", CODES, sep="\n")
     elif words[0] == "--version":
+        from replicse import __version__
+
         print(f"replicse {__version__}")
     else:
         print(f'replicse: no verb "{words[0]}"{nearest(words[0], VERBS)}', file=sys.stderr)

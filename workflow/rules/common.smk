@@ -12,7 +12,10 @@ from snakemake.exceptions import WorkflowError
 # A plan and its DAG are millions of objects that all stay: each look for garbage among them finds none.
 gc.set_threshold(100_000, 50, 100)
 
-sys.path.insert(0, str(Path(workflow.basedir) / "src"))
+# In a checkout the workflow stands beside the package, in a wheel inside of it.
+HOME = Path(workflow.current_basedir).parent.parent
+if (HOME / "src").is_dir():
+    sys.path.insert(0, str(HOME / "src"))
 
 from replicse.data.sets import evaluation_files
 from replicse.runtime.devices import SLOTS
@@ -25,6 +28,7 @@ from replicse.provenance.source import Source, contents_digest
 from replicse.study.paper.layers import mappings, named_files
 from replicse.study.plan.graph import DRAWINGS, graph_of, log_of, outputs_of
 from replicse.study.plan.planner import load_plan
+from replicse.workspace import PACKAGE
 
 
 # A checkout may stand in any folder: Snakemake takes single braces of what it is given as text for its own.
@@ -38,19 +42,19 @@ def quoted(path):
     return formatted(shlex.quote(str(path)))
 
 
-ENVIRONMENT = formatted(Path(workflow.basedir) / "environment.yml")
+ENVIRONMENT = formatted(HOME / "environment.yml")
 
 
 # A job runs with the Python of this Snakemake, unless Snakemake made it an environment of its own.
 shell.prefix(
     'set -euo pipefail; case "$(printenv CONDA_PREFIX || true)" in */.snakemake/conda/*) ;;'
     f' *) export PATH={quoted(Path(sys.executable).parent)}:"$PATH" ;; esac;'
-    f" export PYTHONPATH={quoted(Path(workflow.basedir) / 'src')}"
-    f" REPLICSE_WORKFLOW={quoted(Path(workflow.basedir) / 'workflow')}; "
+    f' export PYTHONPATH={quoted(PACKAGE.parent)}"${{{{PYTHONPATH:+:$PYTHONPATH}}}}"'
+    f" REPLICSE_WORKFLOW={quoted(HOME / 'workflow')}; "
 )
 
 try:
-    PLAN = load_plan(config, Path(workflow.basedir) / "workflow")
+    PLAN = load_plan(config, HOME / "workflow")
 except BadInput as error:
     raise WorkflowError(str(error)) from None
 
@@ -75,7 +79,7 @@ wildcard_constraints:
 
 # Of the package that jobs run, which need not be the one that is installed.
 SOURCE = Source(
-    Path(workflow.basedir) / "src" / "replicse",
+    PACKAGE,
     cache=Path(".snakemake") / "replicse-code.json",
 )
 

@@ -34,8 +34,12 @@ def report_what_there_is(targets):
     words = ["--study", PARTIAL.config, "--since", str(STARTED - 60)]
     for item in items:
         words += ["--item", item]
-    base = Path(workflow.basedir)
-    own = {"PYTHONPATH": str(base / "src"), "REPLICSE_WORKFLOW": str(base / "workflow")}
+    # As jobs find the package and the user's own modules.
+    python = [str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]
+    own = {
+        "PYTHONPATH": os.pathsep.join(filter(None, python)),
+        "REPLICSE_WORKFLOW": str(HOME / "workflow"),
+    }
     subprocess.run(
         [sys.executable, "-m", "replicse", "finish", *words],
         env={**os.environ, **own},

@@ -1,6 +1,5 @@
 """The verb `lock`: the commits of all hub artefacts, resolved at the hub and compared with the lock file."""
 
-import os
 from argparse import ArgumentParser, Namespace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,11 +9,14 @@ from huggingface_hub import HfApi
 
 from replicse.checked import read_yaml
 from replicse.commands import Action
+from replicse.commands.study import add_workflow_argument
 from replicse.data.hub import ABBREVIATED, ARTEFACTS, FAILURES, retried
 from replicse.errors import BadInput, MissingData, nearest
 from replicse.files import write_text
 from replicse.study.paper.layers import mappings
 from replicse.study.paper.lock import LOCK, Lock, Pin, load_lock
+from replicse.study.plan.choose import load_scales
+from replicse.workspace import packaged
 
 HEAD = "# Every hub artefact at its commit; `replicse lock` compares with the hub, with --write it pins.\n"
 
@@ -26,10 +28,7 @@ def lock_verb(parser: ArgumentParser) -> Action:
         "names", nargs="*", metavar="REPOSITORY", help="default: all that scales and data name"
     )
     parser.add_argument("--write", action="store_true", help="write the lock file")
-    default = Path(os.environ.get("REPLICSE_WORKFLOW", "workflow"))
-    parser.add_argument(
-        "--workflow", type=Path, default=default, help="default: $REPLICSE_WORKFLOW, else workflow"
-    )
+    add_workflow_argument(parser)
 
     def action(arguments: Namespace) -> None:
         wanted, old = artefacts(arguments.workflow), load_lock(arguments.workflow)
@@ -43,7 +42,9 @@ def lock_verb(parser: ArgumentParser) -> Action:
             print(line)
         if arguments.write:
             text = yaml.safe_dump(new.model_dump(), sort_keys=False, width=120)
-            write_text(arguments.workflow / LOCK, HEAD + text)
+            # What the package brings along stays as it is.
+            brought = arguments.workflow == packaged("workflow")
+            write_text(Path(LOCK) if brought else arguments.workflow / LOCK, HEAD + text)
 
     return action
 
@@ -54,7 +55,7 @@ def artefacts(workflow: Path) -> dict[tuple[str, str], str]:
     Raises BadInput where a repository is wanted at two revisions: the lock has one commit of each.
     """
     named = [(("dataset", one.repository), one.revision) for one in ARTEFACTS.values()]
-    for path in sorted((workflow / "scales").glob("*.yaml")):
+    for path in load_scales(workflow).values():
         scale = read_yaml(path)
         for section in ("backbones", "released"):
             entries = [entry for entry in scale.get(section, {}).values() if "hub" in entry]

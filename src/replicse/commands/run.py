@@ -20,6 +20,7 @@ from replicse.study.paper.papers import load_papers
 from replicse.study.paper.tables import Item
 from replicse.study.plan.choose import chosen_items, chosen_scale, too_large
 from replicse.study.plan.paths import Paths, drop_partial
+from replicse.workspace import packaged
 
 TARGETS = ("all", "released")
 DRY = {"-n", "--dry-run", "--dryrun"}  # as Snakemake spells it
@@ -143,6 +144,8 @@ def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mappin
     """Return Snakemake's command line; its last word is the list of targets. `papers` replace those of the config."""
     # What a killed Snakemake's jobs have written behind it is whole, but Snakemake cannot know: it is made again.
     words = [sys.executable, "-m", "snakemake", "--keep-going", "--rerun-incomplete", "--scheduler", "greedy"]
+    if not Path("Snakefile").is_file():
+        words += ["--snakefile", str(packaged("Snakefile"))]
     if arguments.profile:
         words += ["--profile", arguments.profile]
     if arguments.cores or not arguments.profile:

@@ -84,9 +84,9 @@ def _own(arguments: Namespace, only: str) -> Shown:
 
 
 def _kept(arguments: Namespace, name: str, only: str) -> Shown:
-    file = Paths("", name).config
-    plan = load_plan(read_json(file), arguments.workflow, file, only)
-    return Shown(plan, Evaluations(plan, Paths(plan.scale.name, name)))
+    paths = committed()[name]
+    plan = load_plan(read_json(paths.config), arguments.workflow, paths.config, only)
+    return Shown(plan, Evaluations(plan, replace(paths, scale=plan.scale.name)))
 
 
 def _begun(plan: Plan, only: str) -> bool:

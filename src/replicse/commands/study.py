@@ -1,7 +1,6 @@
 """Verbs on the study as a whole: plan, validate, tabulate, schemas. None of them imports torch."""
 
 import json
-import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -29,6 +28,7 @@ from replicse.study.plan.resolve import check_parts
 from replicse.study.results.folder import study_folder
 from replicse.study.results.tabulate import item_result, table_rows
 from replicse.study.results.values import Evaluations
+from replicse.workspace import workflow_folder
 
 SHIPPED = Path("config.yaml")
 # No line of a file or a pipe is shortened.
@@ -66,9 +66,11 @@ def study_file(name: str) -> Path:
 
 def add_workflow_argument(parser: ArgumentParser) -> None:
     """Add the argument that names the folder of papers and scales; a job is told it by the workflow."""
-    default = Path(os.environ.get("REPLICSE_WORKFLOW", "workflow"))
     parser.add_argument(
-        "--workflow", type=Path, default=default, help="default: $REPLICSE_WORKFLOW, else workflow"
+        "--workflow",
+        type=Path,
+        default=workflow_folder(),
+        help="default: $REPLICSE_WORKFLOW, else workflow, else that of the package",
     )
 
 
@@ -260,7 +262,8 @@ def validate_verb(parser: ArgumentParser) -> Action:
         workflow = arguments.workflow
         papers = load_papers(workflow)
         spoken_numbers(papers, load_datasets(workflow))
-        scales = [load_scale(file) for file in load_scales(workflow).values()]
+        known = load_scales(workflow)
+        scales = [load_scale(file, known) for file in known.values()]
         check_configs(arguments, papers)
         claims = study_claims(papers, papers)
         for scale in scales:

@@ -2,14 +2,17 @@
 
 import re
 from collections.abc import Iterable
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
 from replicse.checked import Checked, Text, read_yaml
+from replicse.workspace import looked_up
 
 LOCK = "hub.lock.yaml"
+KINDS = (attrgetter("models"), attrgetter("datasets"))
 
 
 def _full(commit: str) -> str:
@@ -42,6 +45,7 @@ class Lock(Checked):
 
 
 def load_lock(workflow: Path) -> Lock:
-    """Return the lock of a workflow folder, an empty one where it has none; BadInput names a mistake in it."""
-    path = Path(workflow) / LOCK
-    return Lock.of(read_yaml(path), str(path)) if path.exists() else Lock()
+    """Return the lock of a workflow folder with the workspace's own pins over it; BadInput names a mistake in it."""
+    locks = [Lock.of(read_yaml(path), str(path)) for path in looked_up(Path(workflow), LOCK)]
+    pins = [{key: pin for lock in locks for key, pin in each(lock).items()} for each in KINDS]
+    return Lock(models=pins[0], datasets=pins[1])

@@ -20,6 +20,7 @@ from replicse.study.paper.models import Recipe
 from replicse.study.paper.printed import Reported, read_reported
 from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN, Protocol, load_protocols
 from replicse.study.paper.tables import AnyColumn, Item, Reducer, Row, load_item
+from replicse.workspace import looked_up
 
 # Keys are wildcards and folders; items are named as printed, without dots.
 PAPER_KEY, ITEM_NAME = re.compile(r"[a-z0-9]+"), re.compile(r"[A-Za-z0-9-]+")
@@ -118,9 +119,9 @@ def load_paper(folder: Path) -> Paper:
 
 
 def load_papers(workflow: Path) -> dict[str, Paper]:
-    """Return every paper of a workflow by key."""
-    files = (workflow / "papers").glob("*/paper.yaml")
-    return {file.parent.name: load_paper(file.parent) for file in sorted(files)}
+    """Return every paper by key; one of the workspace stands in the place of the workflow's."""
+    folders = {file.parent.name: file.parent for file in looked_up(workflow, "papers/*/paper.yaml")}
+    return {key: load_paper(folders[key]) for key in sorted(folders)}
 
 
 def _recipes(file: Path) -> dict[str, Recipe]:

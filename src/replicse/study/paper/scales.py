@@ -323,23 +323,24 @@ def _pinned(value: Any, lock: Lock) -> Any:
     return {key: _pinned(entry, lock) for key, entry in value.items()}
 
 
-def load_scale(path: Path) -> Scale:
-    """Return the scale in a YAML file, laid over the one that it extends where it names one."""
-    scale = Scale.of(_document(path, (path.stem,)), str(path))
+def load_scale(path: Path, known: Mapping[str, Path] | None = None) -> Scale:
+    """Return the scale in a YAML file, laid over the one that it extends: one of `known`, else of its folder."""
+    beside = known or {file.stem: file for file in sorted(path.parent.glob("*.yaml"))}
+    scale = Scale.of(_document(path, beside, (path.stem,)), str(path))
     if scale.name != path.stem:
         raise BadInput(f'{path}: name is "{scale.name}"; expected "{path.stem}"')
     scale._file = path
     return scale
 
 
-def _document(path: Path, above: tuple[str, ...]) -> Any:
+def _document(path: Path, known: Mapping[str, Path], above: tuple[str, ...]) -> Any:
     """Return what a scale's file says, over what the scale says that it extends; `above` are the scales before."""
     document = read_yaml(path)
     if not isinstance(document, dict) or "extends" not in document:
         return document
     base = document.pop("extends")
-    others = [file.stem for file in sorted(path.parent.glob("*.yaml")) if file.stem not in above]
+    others = [name for name in known if name not in above]
     if base not in others:
         near = nearest(base, others) if isinstance(base, str) else ""
         raise BadInput(f"{path}: extends is {shown(base)}, which is no other scale{near}")
-    return merged(_document(path.with_name(f"{base}.yaml"), (*above, base)), document)
+    return merged(_document(known[base], known, (*above, base)), document)

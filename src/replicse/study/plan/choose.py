@@ -9,11 +9,12 @@ from replicse.study.paper.papers import Paper
 from replicse.study.paper.scales import Scale, load_scale
 from replicse.study.paper.tables import Item
 from replicse.study.plan.lines import described
+from replicse.workspace import looked_up
 
 
 def load_scales(workflow: Path) -> dict[str, Path]:
-    """Return the file of every scale by name."""
-    return {path.stem: path for path in sorted((workflow / "scales").glob("*.yaml"))}
+    """Return the file of every scale by name; one of the workspace stands in the place of the workflow's."""
+    return {path.stem: path for path in looked_up(workflow, "scales/*.yaml")}
 
 
 def chosen_scale(config: Config, workflow: Path, file: str) -> Scale:
@@ -21,7 +22,7 @@ def chosen_scale(config: Config, workflow: Path, file: str) -> Scale:
     scales = load_scales(workflow)
     if config.scale not in scales:
         raise BadInput(f'{file}: scale is "{config.scale}"{nearest(config.scale, scales)}')
-    return load_scale(scales[config.scale])
+    return load_scale(scales[config.scale], scales)
 
 
 def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iterator[Item]:

@@ -13,11 +13,13 @@ class Paths:
 
     `kept` names a committed study, whose results lie beside its report, where no run of a user's own writes. `partial`
     is what is made of a study that failed before its end: no rule makes or reads it, so none can take it for done.
+    `home` is where a committed study lies that the package brings along.
     """
 
     scale: str
     kept: str = ""
     partial: bool = False
+    home: str = ""
 
     @property
     def results(self) -> str:
@@ -27,7 +29,7 @@ class Paths:
     @property
     def reports(self) -> str:
         """Return the folder of the pages of the report."""
-        return f"reports/{self._shown}"
+        return f"{self.home}reports/{self._shown}"
 
     @property
     def logs(self) -> str:
@@ -106,7 +108,7 @@ class Paths:
     @property
     def figures(self) -> str:
         """Return the folder of all figures."""
-        return f"figures/{self._shown}"
+        return f"{self.home}figures/{self._shown}"
 
     def figure(self, item: str, kind: str = "svg") -> str:
         """Return a figure's file."""

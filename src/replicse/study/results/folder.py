@@ -10,6 +10,7 @@ from replicse.registry.digests import digest
 from replicse.study.paper.config import checked_config
 from replicse.study.plan.paths import Paths
 from replicse.study.results.table import ItemResult
+from replicse.workspace import packaged
 
 LOG = logging.getLogger(__name__)
 
@@ -43,9 +44,12 @@ def held(folder: Path) -> list[ItemResult]:
 
 
 def committed() -> dict[str, Paths]:
-    """Return the paths of the committed studies by name."""
-    folder = Path(Paths("", "any").results).parent
-    return {file.parent.name: Paths("", file.parent.name) for file in sorted(folder.glob(f"*/{CONFIG}"))}
+    """Return the paths of the committed studies by name: those of the package, and of this folder in their place."""
+    found = {}
+    for home in (f"{packaged('reports').parent}/", ""):
+        files = sorted(Path(home, "reports", "studies").glob(f"*/{CONFIG}"))
+        found |= {file.parent.name: Paths("", file.parent.name, home=home) for file in files}
+    return found
 
 
 def study_folder(name: str) -> Path:
