@@ -15,7 +15,7 @@ HIDDEN = {"gitignore": ".gitignore", "github": ".github"}  # kept without the do
 
 
 def init_verb(parser: ArgumentParser) -> Action:
-    """Write a workspace: a config, a Snakefile, a README, a check for continuous integration; nothing is overwritten."""
+    """Write a workspace: config, Snakefile, README, a check for continuous integration; nothing is overwritten."""
     parser.epilog = "example:\n  replicse init my-study"
     parser.add_argument("folder", nargs="?", type=Path, default=Path(), help="default: this folder")
 

@@ -188,7 +188,7 @@ def _digest(body: list[ast.AST]) -> str:
 
 
 def contents_digest(root: Path, files: Iterable[Path], cache: Path) -> str:
-    """Return the sha256 over the names below a root and the bytes of some files.
+    """Return the sha256 over the names below a root, or as they are given, and the bytes of some files.
 
     `cache`, a JSON file, keeps what a file gave by its size and date, so that only what was touched is read again.
     """
@@ -199,7 +199,8 @@ def contents_digest(root: Path, files: Iterable[Path], cache: Path) -> str:
         key = f"{file.resolve()} {facts.st_size} {facts.st_mtime_ns} {facts.st_ino}"
         if key not in known:
             known[key] = sha256_of(file)
-        digest.update(f"{file.relative_to(root).as_posix()}\0{known[key]}\n".encode())
+        name = file.relative_to(root) if file.is_relative_to(root) else file
+        digest.update(f"{name.as_posix()}\0{known[key]}\n".encode())
     if len(known) > before:
         write_json(cache, known)
     return digest.hexdigest()
