@@ -98,10 +98,10 @@ def _begun(plan: Plan, only: str) -> bool:
 
 
 def _committed_like(plan: Plan, only: str) -> str:
-    """Return the committed study to show where a plan has no results; blank where none is of its scale."""
-    found = {}
+    """Return the committed study of a scale to show where a plan has no results, one's own first; blank for none."""
+    ranks = {}
     for name, paths in committed().items():
         config = checked_config(read_json(paths.config), paths.config)
         if config.scale == plan.scale.name and (Path(paths.item(only)).is_file() if only else True):
-            found[name] = config
-    return min(found, key=lambda name: (found[name] != plan.config, name != plan.scale.name), default="")
+            ranks[name] = (bool(paths.home), config != plan.config, name != plan.scale.name)
+    return min(ranks, key=ranks.__getitem__, default="")
