@@ -119,7 +119,7 @@ class Planner:
             self.plan.counted.add(path)
         elif path and not line.quoted:
             jobs, seeds = self._jobs(line, column)
-            encoders = {encoder for group in jobs for encoder in group}
+            encoders = dict.fromkeys(encoder for group in jobs for encoder in group)
             step = getattr(column, "step", None)
             if step and any(self._steps(encoder, item) < step for encoder in encoders):
                 # At this scale the run ends before: there is nothing to show.
