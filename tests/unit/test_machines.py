@@ -249,7 +249,7 @@ def test_the_tidy_table_names_a_machine_alike_where_a_record_says_less(study):
 
 
 def facts(result):
-    return grid_of(result).lines[0].cells[0].facts
+    return grid_of(result).results[0].cells[0].facts
 
 
 def two_seeds(study):
