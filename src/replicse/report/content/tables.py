@@ -4,10 +4,10 @@ import math
 import shlex
 import string
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, Self, TypeVar
 
 from replicse.report.content.cells import MEANINGS, QUOTED, SYMBOLS, Shown, show
 from replicse.study.paper.printed import Reported
@@ -20,6 +20,7 @@ from replicse.study.results.table import CellResult, ColumnHead, ItemResult, Row
 WRITTEN_OUT = 2
 # Encoders of a cell that are named.
 NAMED = 3
+Entry = TypeVar("Entry")
 STATISTICS = {"max": "maximum", "min": "minimum", "sd": "standard deviation"}
 
 
@@ -121,6 +122,18 @@ class Sheet:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        title: str,
+        entries: Iterable[Entry],
+        columns: Mapping[str, Callable[[Entry], str]],
+        note: str = "",
+    ) -> Self:
+        """Return a sheet of one row per entry; `columns` holds, by heading, what says a column's text of an entry."""
+        rows = tuple(tuple(text(entry) for text in columns.values()) for entry in entries)
+        return cls(title, tuple(columns), rows, note)
 
     def __post_init__(self) -> None:
         width = len(self.header)

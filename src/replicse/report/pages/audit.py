@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Mapping, Sequence
 from itertools import groupby
+from operator import itemgetter
 
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import Sheet
@@ -16,7 +17,13 @@ TEXT = (
     " would. A number marked as quoted is the paper's quotation of somebody else, and so may be the mistake. A paper's"
     " own findings stand before those on quotations, certain ones before others.",
 )
-HEADER = ("Where", "Printed", "What follows", "How certain", "Note")
+COLUMNS = {
+    "Where": itemgetter("place"),
+    "Printed": lambda row: row["printed"] or row["rule"],
+    "What follows": itemgetter("follows"),
+    "How certain": itemgetter("certainty"),
+    "Note": itemgetter("note"),
+}
 SHOWN = ("printed", "follows", "certainty", "note")
 WIDTH, BEHIND = 100, 15
 
@@ -29,10 +36,7 @@ def audit_page(rows: Sequence[Mapping[str, str]]) -> Page:
 
 def audit_sheet(rows: Sequence[Mapping[str, str]], title: str = TITLE) -> Sheet:
     """Return one line per finding, and one for what is not audited."""
-    lines = (
-        (row["place"], row["printed"] or row["rule"], *(row[name] for name in SHOWN[1:])) for row in rows
-    )
-    return Sheet(title, HEADER, tuple(lines))
+    return Sheet.of(title, rows, COLUMNS)
 
 
 def audit_text(rows: Sequence[Mapping[str, str]], width: int = WIDTH) -> str:
