@@ -5,7 +5,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from replicse.commands import Action, columns
+from replicse.commands import Action
+from replicse.printable import columns
 from replicse.study.results.compare import Comparison, compare
 from replicse.study.results.folder import study_folder
 

@@ -16,10 +16,11 @@ from pathlib import Path
 
 import psutil
 
-from replicse.commands import Action
+from replicse.commands import Action, room
 from replicse.commands.study import add_study_arguments, chosen_plan, hours_facts, interval_text
 from replicse.data.sts import senteval_root
 from replicse.errors import BadInput
+from replicse.printable import columns
 from replicse.registry.corpora import SIMCSE_DATA, Download, HubPart
 from replicse.study.plan.cost import Cost
 from replicse.study.plan.plan import Plan
@@ -54,10 +55,11 @@ def doctor_verb(parser: ArgumentParser) -> Action:
             print(json.dumps([asdict(one) for one in findings], indent=1, ensure_ascii=False))
         else:
             print(f"scale {plan.scale.name}: {plan.scale.title}")
+            rows = []
             for one in findings:
-                print(f"{SYMBOLS[one.state]} {one.what:<12} {one.found}")
-                if one.remedy:
-                    print(f"{'':15}{one.remedy}")
+                rows.append((f"{SYMBOLS[one.state]} {one.what}", one.found))
+                rows += [("", one.remedy)] if one.remedy else []
+            print("\n".join(columns(rows, width=room())))
         return int(any(one.state == "missing" for one in findings))
 
     return action

@@ -15,6 +15,7 @@ from replicse.commands.study import add_items_argument, add_study_arguments, cho
 from replicse.data.download import download
 from replicse.data.hub import cached_artefacts, cached_encoder
 from replicse.errors import BadInput, Failed, MissingData
+from replicse.printable import columns
 from replicse.registry.corpora import SIMCSE_DATA
 from replicse.study.paper.lock import LOCK, load_lock
 from replicse.study.plan.needs import Need, amounts, amounts_text, needs, size_text
@@ -91,8 +92,8 @@ def _part(need: Need) -> None:
 def listed(plan: Plan, ways: list[tuple[Need, Way]]) -> Iterator[str]:
     """Yield the lines that say what is needed, how large it is, on whose terms, and what a person has to bring."""
     yield f"scale {plan.scale.name}: {len(ways)} to fetch, for {len(plan.items)} item{'s' * (len(plan.items) > 1)}"
-    for need, _ in ways:
-        yield f"{size_text(need.bytes):>9}  {need.name}" + (f"  ({need.licence})" if need.licence else "")
+    terms = ((need, f"  ({need.licence})" if need.licence else "") for need, _ in ways)
+    yield from columns(((size_text(need.bytes), need.name + term) for need, term in terms), numbers=(0,))
     yield amounts_text([need for need, _ in ways])
     yield from (f"by hand: {need.name}: {how}" for need, how in ways if isinstance(how, str))
     yield from notes(plan)

@@ -12,6 +12,7 @@ from replicse.commands.render import draw_item, pages, study_facts
 from replicse.commands.study import add_study_arguments, chosen_plan
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json, write_rows
+from replicse.printable import columns
 from replicse.report.content.cells import SYMBOLS
 from replicse.study.judge.study import judge_study
 from replicse.study.paper.tables import Item
@@ -112,9 +113,13 @@ def drawn(item: ItemResult, stem: Path) -> bool:
 def incomplete_lines(lacking: Sequence[Incomplete], planned: int) -> Iterator[str]:
     """Yield what a terminal shows of the items that are not complete: which, why, and what to do."""
     yield f"{len(lacking)} of {planned} items incomplete"
-    for one in lacking:
-        symbol = SYMBOLS[one.state]
-        yield f"  {symbol} {one.item:<24} {one.missing} of {one.planned} evaluations missing: {one.why}"
+    yield from columns(
+        (
+            f"  {SYMBOLS[one.state]} {one.item}",
+            f"{one.missing} of {one.planned} evaluations missing: {one.why}",
+        )
+        for one in lacking
+    )
     for job in dict.fromkeys(job for one in lacking for job in one.failed):
         yield f"{SYMBOLS['failed']} {job} failed, the end of {job.log}:"
         yield from (f"    {line}" for line in job.tail or ("(empty)",))

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from replicse.commands import Action, coloured, columns, room
+from replicse.commands import Action, coloured, room
 from replicse.commands.shown import Shown, shown_study
 from replicse.commands.study import (
     add_study_argument,
@@ -22,7 +22,7 @@ from replicse.commands.study import (
 )
 from replicse.errors import BadInput
 from replicse.files import read_json, write_rows
-from replicse.printable import visible
+from replicse.printable import columns, visible
 from replicse.report.pages.claims import FOR_OR_AGAINST, probability_text
 from replicse.study.judge.adjudicate import adjudicate, adjudicated
 from replicse.study.judge.audit import audit, audit_plan, chosen, of_items
@@ -39,7 +39,7 @@ from replicse.study.plan.plan import Cell, Plan
 from replicse.study.plan.planner import plan_of
 
 LOG = logging.getLogger(__name__)
-WIDTH, HEADING = 110, 12
+WIDTH = 110
 
 
 def judge_verb(parser: ArgumentParser) -> Action:
@@ -85,23 +85,27 @@ def with_numbers(row: Mapping[str, str]) -> dict[str, Any]:
 
 def claim_lines(rows: Sequence[Mapping[str, str]], room: int = WIDTH) -> Iterator[str]:
     """Yield a line of outcomes per claim, aligned where they fit, and below it the sentence and its place."""
-    width = max((len(row["claim"]) for row in rows), default=0) + 2
-    aligned = width + len(f"{'':<49}P(holds)") <= room
-    if aligned:
-        yield f"{'claim':<{width}}{'in print':<15}{'reproduction':<15}{'ours':<19}P(holds)"
+    outcomes = [("claim", "in print", "reproduction", "ours", "P(holds)")]
     for row in rows:
         ours = f"{row['ours']}, {row['ran']}" if row["ours"] in FOR_OR_AGAINST else row["ours"]
         views = (row["reported"], row["reproduction"] or "-", ours)
-        probability = probability_text(row["probability"])
-        if aligned:
-            outcomes = f"{views[0]:<15}{views[1]:<15}{views[2]:<19}"
-            yield f"{row['claim']:<{width}}{outcomes}{probability}".rstrip()
-        else:
-            yield row["claim"]
-            told = "in print {}; reproduction {}; ours {}".format(*views)
-            yield f"  {told} {probability and f'(holds: {probability})'}".rstrip()
-        for line in (f"{row['text']} ({row['place']})", row["remark"]):
-            yield from textwrap.wrap(line, room, initial_indent="  ", subsequent_indent="  ")
+        outcomes.append((row["claim"], *views, probability_text(row["probability"])))
+    header, *lines = columns(outcomes)
+    if max(map(len, (header, *lines))) <= room:
+        yield header
+    else:
+        lines = list(map(narrow, outcomes[1:]))
+    for line, row in zip(lines, rows, strict=True):
+        yield from line.splitlines()
+        for text in (f"{row['text']} ({row['place']})", row["remark"]):
+            yield from textwrap.wrap(text, room, initial_indent="  ", subsequent_indent="  ")
+
+
+def narrow(outcomes: Sequence[str]) -> str:
+    """Return the outcomes of a claim below its name."""
+    claim, reported, reproduction, ours, holds = outcomes
+    told = f"  in print {reported}; reproduction {reproduction}; ours {ours}"
+    return f"{claim}\n{told} {holds and f'(holds: {holds})'}".rstrip()
 
 
 def adjudicate_verb(parser: ArgumentParser) -> Action:
@@ -190,7 +194,7 @@ def audit_verb(parser: ArgumentParser) -> Action:
             from replicse.report.pages.audit import audit_text
 
             counts = spoken_counts(plan)
-            told = [f"  {count:>3} {kind}" for kind, count in counts.most_common()]
+            told = columns(((f"  {count}", kind) for kind, count in counts.most_common()), numbers=(0,))
             print(audit_text([one.row() for one in findings], room(100)))
             print("\n".join(["", f"{counts.total()} numbers of the running texts:", *told]))
 
@@ -210,7 +214,7 @@ def why_verb(parser: ArgumentParser) -> Action:
             _print_json({"study": shown.folder, **facts, "story": story})
         else:
             width = room(WIDTH)
-            print(visible("\n".join(told(heading, lines, width) for heading, lines in story.items())))
+            print(visible("\n".join(told(story, width))))
 
     return action
 
@@ -238,13 +242,14 @@ def told_of(shown: Shown, cell: Cell) -> tuple[dict[str, list[str]], dict[str, A
     return cell_story(*known), {**facts, "claims": list(map(with_numbers, facts["claims"]))}
 
 
-def told(heading: str, lines: list[str], width: int = WIDTH) -> str:
-    """Return lines behind their heading, wrapped and indented below it."""
-    indent = " " * HEADING
-    paragraphs = [
-        textwrap.fill(line, width, initial_indent=indent, subsequent_indent=indent + "  ") for line in lines
-    ]
-    return f"{heading:<{HEADING}}" + "\n".join(paragraphs)[HEADING:]
+def told(story: Mapping[str, Sequence[str]], width: int = WIDTH) -> Iterator[str]:
+    """Yield the lines of a story behind their headings, wrapped and indented below them."""
+    rows = (
+        ("" if place else heading, line)
+        for heading, lines in story.items()
+        for place, line in enumerate(lines)
+    )
+    return columns(rows, width=width, hang=2)
 
 
 def _print_json(document: object) -> None:

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from replicse.commands import Action, columns, room
+from replicse.commands import Action, room
 from replicse.errors import BadInput
 from replicse.files import write_json
+from replicse.printable import columns
 from replicse.study.judge.claims import study_claims
 from replicse.study.paper.config import Config, by_paper, checked_config, read_config
 from replicse.study.paper.datasets import load_datasets

@@ -1,10 +1,10 @@
 """The audit of the printed numbers, as a page of the report and as text for a terminal."""
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 
+from replicse.printable import columns
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import Sheet
 
@@ -25,7 +25,7 @@ COLUMNS = {
     "Note": itemgetter("note"),
 }
 SHOWN = ("printed", "follows", "certainty", "note")
-WIDTH, BEHIND = 100, 15
+WIDTH = 100
 
 
 def audit_page(rows: Sequence[Mapping[str, str]]) -> Page:
@@ -49,11 +49,7 @@ def audit_text(rows: Sequence[Mapping[str, str]], width: int = WIDTH) -> str:
         lines += [f"{paper}: {count} finding{'s' * (count != 1)}, {certain} certain", ""]
         for row in own:
             lines.append(f"  {row['place']} ({row['rule']})")
-            lines += [_told(name, row[name], width) for name in SHOWN if row[name]]
+            told = ((f"    {name}", row[name]) for name in SHOWN if row[name])
+            lines += columns(told, width=width)
             lines.append("")
     return "\n".join(lines).rstrip() or "nothing found"
-
-
-def _told(name: str, text: str, width: int) -> str:
-    first = f"    {name:<{BEHIND - 4}}"
-    return textwrap.fill(text, width, initial_indent=first, subsequent_indent=" " * BEHIND)
