@@ -10,7 +10,7 @@ from typing import Any
 
 Action = Callable[[Namespace], int | None]
 WIDTH = 120  # columns of what goes to no terminal
-__all__ = ["Action", "ArgumentParser", "Namespace", "coloured", "json_mapping", "room"]
+__all__ = ["Action", "ArgumentParser", "Namespace", "coloured", "json_mapping", "print_json", "room"]
 
 
 def json_mapping(text: str) -> dict[str, Any]:
@@ -19,6 +19,11 @@ def json_mapping(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError(text)
     return value
+
+
+def print_json(document: object) -> None:
+    """Print what a program reads."""
+    print(json.dumps(document, indent=1, ensure_ascii=False))
 
 
 def room(otherwise: int = WIDTH) -> int:

@@ -1,6 +1,5 @@
 """The verb `fetch`: everything that items read from outside, and nothing else, before a study runs without network."""
 
-import json
 import shutil
 import sys
 from argparse import ArgumentParser, Namespace
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from huggingface_hub import constants
 
-from replicse.commands import Action
+from replicse.commands import Action, print_json
 from replicse.commands.study import add_items_argument, add_study_arguments, chosen_plan, notes
 from replicse.data.download import download
 from replicse.data.hub import cached_artefacts, cached_encoder
@@ -32,11 +31,8 @@ def fetch_verb(parser: ArgumentParser) -> Action:
         plan = chosen_plan(arguments)
         ways = [(need, way(need, plan)) for need in needs(plan)]
         if arguments.json:
-            told = [
-                {"kind": need.kind, "name": need.name, "bytes": need.bytes, "licence": need.licence}
-                for need, _ in ways
-            ]
-            print(json.dumps(told, indent=1))
+            keys = ("kind", "name", "bytes", "licence")
+            print_json([{key: getattr(need, key) for key in keys} for need, _ in ways])
         else:
             print("\n".join(listed(plan, ways)))
         if not arguments.dry_run:

@@ -1,13 +1,12 @@
 """The verb that reports what there is of a study that did not run to its end."""
 
-import json
 import logging
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from replicse.commands import Action
+from replicse.commands import Action, print_json
 from replicse.commands.render import draw_item, pages, study_facts
 from replicse.commands.study import add_study_arguments, chosen_plan
 from replicse.errors import BadInput
@@ -42,11 +41,9 @@ def finish_verb(parser: ArgumentParser) -> Action:
         with warnings_alone():
             written = write_partial(plan, items, evaluations, lacking)
         if arguments.json:
-            told = [
-                {"item": one.item, "state": one.state, "why": one.why, "remedy": one.remedy}
-                for one in lacking
-            ]
-            print(json.dumps({"report": str(written), "incomplete": told}, indent=1, ensure_ascii=False))
+            keys = ("item", "state", "why", "remedy")
+            told = [{key: getattr(one, key) for key in keys} for one in lacking]
+            print_json({"report": str(written), "incomplete": told})
         else:
             print("\n".join(incomplete_lines(lacking, len(items))))
             print(f"report of what there is: {written}")

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from replicse.commands import Action, coloured, room
+from replicse.commands import Action, coloured, print_json, room
 from replicse.commands.shown import Shown, shown_study
 from replicse.commands.study import (
     add_study_argument,
@@ -71,7 +71,7 @@ def claims_verb(parser: ArgumentParser) -> Action:
         rows = claim_rows(plan, claims, results)
         if arguments.json:
             claims = list(map(with_numbers, rows))
-            _print_json({"scale": plan.scale.name, "study": shown.folder, "claims": claims})
+            print_json({"scale": plan.scale.name, "study": shown.folder, "claims": claims})
         else:
             print("\n".join([f"scale {plan.scale.name}", *claim_lines(rows, room(WIDTH))]))
 
@@ -133,7 +133,7 @@ def adjudicate_verb(parser: ArgumentParser) -> Action:
                 f" {', '.join(map(str, known))}"
             )
         if arguments.json:
-            _print_json([asdict(row) for row in rows])
+            print_json([asdict(row) for row in rows])
             return
         for name in () if committed else results:
             print("\n".join(asked(plan, plan.items[name])))
@@ -189,7 +189,7 @@ def audit_verb(parser: ArgumentParser) -> Action:
         if arguments.name:
             findings = chosen(findings, arguments.name, plan)
         if arguments.json:
-            _print_json([asdict(one) for one in findings])
+            print_json([asdict(one) for one in findings])
         else:
             from replicse.report.pages.audit import audit_text
 
@@ -211,7 +211,7 @@ def why_verb(parser: ArgumentParser) -> Action:
         shown.announce(arguments.json)
         story, facts = told_of(shown, find_cell(shown.plan, arguments.cell))
         if arguments.json:
-            _print_json({"study": shown.folder, **facts, "story": story})
+            print_json({"study": shown.folder, **facts, "story": story})
         else:
             width = room(WIDTH)
             print(visible("\n".join(told(story, width))))
@@ -250,7 +250,3 @@ def told(story: Mapping[str, Sequence[str]], width: int = WIDTH) -> Iterator[str
         for place, line in enumerate(lines)
     )
     return columns(rows, width=width, hang=2)
-
-
-def _print_json(document: object) -> None:
-    print(json.dumps(document, indent=1, ensure_ascii=False))

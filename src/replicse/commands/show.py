@@ -1,13 +1,12 @@
 """Verbs that show what there is of a study: status and show. None of them imports torch."""
 
-import json
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from replicse.commands import Action, coloured, room
+from replicse.commands import Action, coloured, print_json, room
 from replicse.commands.shown import Shown, shown_study
 from replicse.commands.study import UNCUT, add_study_arguments, chosen_config, shortened
 from replicse.errors import BadInput, nearest
@@ -35,8 +34,7 @@ def status_verb(parser: ArgumentParser) -> Action:
         shown.announce(arguments.json)
         status = committed_status(shown) if shown.evaluations.paths.kept else own_status(shown.plan)
         if arguments.json:
-            document = {"scale": shown.plan.scale.name, "study": shown.folder, **status.plain()}
-            print(json.dumps(document, indent=1))
+            print_json({"scale": shown.plan.scale.name, "study": shown.folder, **status.plain()})
         else:
             print("\n".join([f"scale {shown.plan.scale.name}", *status_lines(status)]))
 
@@ -171,8 +169,7 @@ def show_verb(parser: ArgumentParser) -> Action:
         (result,) = results_of(shown.plan, [item], shown.evaluations)
         if arguments.json:
             committed = bool(shown.evaluations.paths.kept)
-            document = {"study": shown.folder, "committed": committed, "item": result.plain()}
-            print(json.dumps(document, indent=1, ensure_ascii=False))
+            print_json({"study": shown.folder, "committed": committed, "item": result.plain()})
             return
         from replicse.report.formats.terminal import item_text
 
@@ -191,11 +188,7 @@ def print_items(arguments: Namespace, paper: str) -> None:
         known = [*dict.fromkeys(item.paper for item in items), *(item.id for item in items)]
         raise BadInput(f'no paper or item "{paper}" in this study{nearest(paper, known)}')
     if arguments.json:
-        print(
-            json.dumps(
-                [{"item": item.id, "place": item.place, "title": item.title} for item in own], indent=1
-            )
-        )
+        print_json([{"item": item.id, "place": item.place, "title": item.title} for item in own])
         return
     print(f"{paper}: {papers[paper].about.title}")
     for line in columns((f"  {item.id}", item.title) for item in own):
