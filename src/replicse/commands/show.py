@@ -3,7 +3,6 @@
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from replicse.commands import Action, coloured, print_json, room
@@ -19,7 +18,7 @@ from replicse.study.plan.choose import chosen_items
 from replicse.study.plan.graph import Job
 from replicse.study.plan.jobs import Jobs
 from replicse.study.plan.plan import Plan
-from replicse.study.results.machines import Machine, distinct
+from replicse.study.results.machines import distinct
 from replicse.study.results.values import Evaluations
 
 STATES = ("done", "running", "failed", "waiting")
@@ -32,44 +31,18 @@ def status_verb(parser: ArgumentParser) -> Action:
     def action(arguments: Namespace) -> None:
         shown = shown_study(arguments)
         shown.announce(arguments.json)
-        status = committed_status(shown) if shown.evaluations.paths.kept else own_status(shown.plan)
+        committed = shown.evaluations.paths.kept
+        status, begun = (committed_status(shown), {}) if committed else own_status(shown.plan)
         if arguments.json:
-            print_json({"scale": shown.plan.scale.name, "study": shown.folder, **status.plain()})
+            print_json({"scale": shown.plan.scale.name, "study": shown.folder, **status})
         else:
-            print("\n".join([f"scale {shown.plan.scale.name}", *status_lines(status)]))
+            print("\n".join([f"scale {shown.plan.scale.name}", *status_lines(status, begun)]))
 
     return action
 
 
-@dataclass(frozen=True)
-class Status:
-    """How much of a study is there: each item's counts of evaluations by state, and what of it each machine made.
-
-    `made` names what is counted of a machine, `begun` holds the jobs that run (with their heartbeat) or failed (None).
-    """
-
-    items: list[dict[str, Any]]
-    total: dict[str, int]
-    machines: Mapping[Machine, int]
-    made: str
-    begun: Mapping[Job, dict[str, Any] | None] = field(default_factory=dict)
-    broken: list[str] | None = None
-
-    def plain(self) -> dict[str, Any]:
-        """Return the status as plain data; of a committed study without jobs."""
-        machines = [{"machine": str(machine), self.made: count} for machine, count in self.machines.items()]
-        document = {"items": self.items, "machines": machines}
-        if self.broken is not None:
-            document |= {
-                "broken": self.broken,
-                "running": [{"job": str(job), **beat} for job, beat in self.begun.items() if beat],
-                "failed": [str(job) for job, beat in self.begun.items() if not beat],
-            }
-        return {**document, "total": self.total}
-
-
-def own_status(plan: Plan) -> Status:
-    """Return how much of one's own study is there."""
+def own_status(plan: Plan) -> tuple[dict[str, Any], dict[Job, dict[str, Any] | None]]:
+    """Return how much of one's own study is there as plain data, and its jobs that run (by heartbeat) or failed."""
     files = {item.id: plan.evaluation_files(item) for item in plan.items.values()}
     every = dict.fromkeys(file for own in files.values() for file in own)
     broken = {file: problem for file in every if (problem := broken_evaluation(plan, file))}
@@ -83,10 +56,18 @@ def own_status(plan: Plan) -> Status:
     total = {**counted(states), "runs": len(plan.runs), "trained": trained}
     begun = {job: jobs.running(job) for job in jobs.all if jobs.began(job)}
     machines = study_machines(plan, Evaluations(plan))
-    return Status(items, total, machines, "records", begun, list(broken.values()))
+    status = {
+        "items": items,
+        "machines": [{"machine": str(machine), "records": count} for machine, count in machines.items()],
+        "broken": list(broken.values()),
+        "running": [{"job": str(job), **beat} for job, beat in begun.items() if beat],
+        "failed": [str(job) for job, beat in begun.items() if not beat],
+        "total": total,
+    }
+    return status, begun
 
 
-def committed_status(shown: Shown) -> Status:
+def committed_status(shown: Shown) -> dict[str, Any]:
     """Return what is there of a committed study: of its evaluations no more than its cells is committed."""
     results = read_results(shown.plan, shown.evaluations.paths)
     items, every = [], {}
@@ -100,31 +81,30 @@ def committed_status(shown: Shown) -> Status:
         every |= states
         items.append({"item": result.item, **counted(states), "tabulated": True})
     machines = distinct(machine for result in results for cell in result.cells for machine in cell.machines)
-    return Status(items, counted(every), machines, "cells")
+    made = [{"machine": str(machine), "cells": count} for machine, count in machines.items()]
+    return {"items": items, "machines": made, "total": counted(every)}
 
 
-def status_lines(status: Status) -> Iterator[str]:
+def status_lines(status: Mapping[str, Any], begun: Mapping[Job, Mapping[str, Any] | None]) -> Iterator[str]:
     """Yield a line per item, their total, what runs or failed, the machines, and what is broken."""
-    own, total = status.broken is not None, status.total
+    own, total = "broken" in status, status["total"]
     stands = {True: "tabulated" if own else "committed", False: "not tabulated"}
-    rows = [(row["item"], row, stands[row["tabulated"]]) for row in status.items]
+    rows = [(row["item"], row, stands[row["tabulated"]]) for row in status["items"]]
     trained = f"{total['trained']:,} of {total['runs']:,} runs trained" if own else "committed"
     yield from columns(
         (name, f"{counts['done']} of {counts['evaluations']}", _others(counts, more))
         for name, counts, more in [*rows, ("total", total, trained)]
     )
-    for job, beat in status.begun.items():
+    for job, beat in begun.items():
         where = f"running: {job} on {beat['host']}" if beat else f"failed: {job}"
         said = progress_text(beat or {}) or (job.tail[-1] if job.tail else "")
         yield shortened(f"{where}, {minutes(job.age)}: {said}", room())
-    machines = status.machines
-    if machines:
+    if machines := status["machines"]:
         yield f"mixed: made on {len(machines)} machines" if len(machines) > 1 else "made on one machine"
-        made = "runs and evaluations" if own else "cells"
-        yield from columns(
-            ((f"  {count}", f"{made}: {machine}") for machine, count in machines.items()), (0,), room()
-        )
-    yield from (f"broken: {problem}" for problem in status.broken or ())
+        made, count = ("runs and evaluations", "records") if own else ("cells", "cells")
+        rows = ((f"  {each[count]}", f"{made}: {each['machine']}") for each in machines)
+        yield from columns(rows, numbers=(0,), width=room())
+    yield from (f"broken: {problem}" for problem in status.get("broken", ()))
 
 
 def _others(counts: Mapping[str, int], more: str) -> str:
