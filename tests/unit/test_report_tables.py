@@ -156,7 +156,7 @@ def test_notes_on_rows_are_lettered_in_order():
         for place in range(60)
     ]
     grid = grid_of(table(rows))
-    letters = [line.mark for line in lines(grid) if line.mark]
+    letters = [cell.mark for cell in grid.columns[0].cells if cell.mark]
     assert letters[:2] == ["a", "b"] and letters[25:28] == ["z", "aa", "ab"]
     assert marks_of(grid) == [(letter, f"note {2 * place + 1}") for place, letter in enumerate(letters)]
 
@@ -191,7 +191,7 @@ def test_rows_that_share_their_runs_say_with_which():
         RowHead(id="3", label="three", note="Its note.", merged=("1", "2")),
     ]
     grid = grid_of(table(rows))
-    assert [line.mark for line in lines(grid)] == ["", "", "a"]
+    assert [cell.mark for cell in grid.columns[0].cells] == ["", "", "a"]
     assert marks_of(grid) == [("a", "Its note. Shares its runs with one (G) and one (H) at this scale.")]
 
 

@@ -26,11 +26,16 @@ STATISTICS = {"max": "maximum", "min": "minimum", "sd": "standard deviation"}
 
 @dataclass(frozen=True)
 class GridCell:
-    """A cell and what a reader may ask about it: (name, value) pairs; `address` is where a link finds it."""
+    """A cell and what a reader may ask about it: (name, value) pairs; `address` is where a link finds it.
+
+    `indent` and `mark`, a note's letter, are of the name of a row.
+    """
 
     shown: Shown
     facts: tuple[tuple[str, str], ...] = ()
     address: str = ""
+    indent: bool = False
+    mark: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,13 +64,12 @@ class Column:
 
 @dataclass(frozen=True)
 class Line:
-    """A row under one protocol: `indent` marks a further one of the row above, `mark` is a note's letter."""
+    """A row under one protocol; `indent` marks a further one of the row above."""
 
     row: RowHead
     protocol: str = AS_DESCRIBED
     rule: bool = False
     indent: bool = False
-    mark: str = ""
 
     @property
     def label(self) -> str:
@@ -87,7 +91,7 @@ class Heading:
 class Grid:
     """A table ready for any format: columns, the labels first, over the lines of a body.
 
-    `footnotes` belong to the lines with a mark, in their order; `caption` names item and scale.
+    `footnotes` belong to the labels with a mark, in their order; `caption` names item and scale.
     """
 
     columns: tuple[Column, ...]
@@ -153,10 +157,10 @@ def grid_of(item: ItemResult, whole: bool = False) -> Grid:
     heads = item.columns if whole else _heads(item)
     found = {(*cell.key, cell.protocol): cell for cell in item.cells}
     notes = _row_notes(item)
-    body = _body(item, heads, found, dict(zip(notes, map(_letter, range(len(notes))), strict=True)))
+    body = _body(item, heads, found)
     lines = [entry for entry in body if isinstance(entry, Line)]
     # What stands here stands in every format.
-    columns = [Column("", "label", tuple(GridCell(Shown(line.label)) for line in lines))]
+    columns = [Column("", "label", _labels(lines, list(notes)))]
     for head in heads:
         cells = (found.get((line.row.id, head.id, head.metric, line.protocol)) for line in lines)
         shown = (_cell(item, line.row, head, cell) for line, cell in zip(lines, cells, strict=True))
@@ -240,6 +244,17 @@ def _row_notes(item: ItemResult) -> dict[str, str]:
     return {row: text for row, text in notes.items() if text}
 
 
+def _labels(lines: Iterable[Line], noted: Sequence[str]) -> tuple[GridCell, ...]:
+    """Return the names of lines; the first of a row that has a note carries the note's letter."""
+    marks = {row: _letter(place) for place, row in enumerate(noted)}
+    return tuple(
+        GridCell(
+            Shown(line.label), indent=line.indent, mark="" if line.indent else marks.get(line.row.id, "")
+        )
+        for line in lines
+    )
+
+
 def _letter(place: int) -> str:
     """Return a, b, ... z, aa, ab, ...: the letter of a note."""
     letters = string.ascii_lowercase
@@ -255,7 +270,6 @@ def _body(
     item: ItemResult,
     heads: Sequence[ColumnHead],
     found: Mapping[tuple[str, str, str, str], CellResult],
-    marks: Mapping[str, str],
 ) -> list[Line | Heading]:
     """Return headings and lines: each row under every protocol that has a cell of it; an empty row keeps one line."""
     protocols = dict.fromkeys([AS_DESCRIBED, *(cell.protocol for cell in item.cells)])
@@ -271,7 +285,7 @@ def _body(
             name for name in shown if any((row.id, head.id, head.metric, name) in found for head in heads)
         ]
         first, *further = there or [AS_DESCRIBED]
-        body.append(Line(row, first, rule=ends_group, mark=marks.get(row.id, "")))
+        body.append(Line(row, first, rule=ends_group))
         body += [Line(row, name, indent=True) for name in further]
     return body
 

@@ -144,7 +144,7 @@ def _panel(table: Grid) -> str:
             span = len(table.columns)
             rows.append(rf"\multicolumn{{{span}}}{{@{{}}l}}{{\emph{{{latex_text(entry.text)}}}}} \\*")
         else:
-            row = (_cell(entry, column, cell.shown, table.stacked) for column, cell in cells)
+            row = (_cell(column, cell, table.stacked) for column, cell in cells)
             rows.append(" & ".join(row) + r" \\")
         above = entry
     kinds = [_kind(column, table.stacked) for column in table.columns]
@@ -201,10 +201,11 @@ def _stack(text: str, kind: str) -> str:
     return lines[0] if len(lines) == 1 else rf"\shortstack[{kind}]{{" + r"\\".join(lines) + "}"
 
 
-def _cell(line: Line, column: Column, shown: Shown, stacked: bool) -> str:
+def _cell(column: Column, cell: GridCell, stacked: bool) -> str:
+    shown = cell.shown
     if column.kind == "label":
-        mark = rf"\textsuperscript{{{line.mark}}}" if line.mark else ""
-        indent = r"\quad " if line.indent else ""
+        mark = rf"\textsuperscript{{{cell.mark}}}" if cell.mark else ""
+        indent = r"\quad " if cell.indent else ""
         return f"{indent}{latex_text(shown.text)}{mark}"
     return latex_text(shown.text) if column.kind == "prose" else _result(shown, stacked)
 

@@ -4,9 +4,8 @@ import re
 from collections.abc import Mapping
 
 from replicse.printable import visible
-from replicse.report.content.cells import Shown
 from replicse.report.content.contents import Entry, Report
-from replicse.report.content.tables import Column, Grid, Heading, Line, Sheet, marks_of
+from replicse.report.content.tables import Column, Grid, GridCell, Heading, Sheet, marks_of
 from replicse.report.formats import templates
 from replicse.report.formats.prose import is_harmless
 
@@ -33,7 +32,7 @@ def grid(table: Grid) -> str:
         if isinstance(entry, Heading):
             lines.append(_line([f"**{escape(entry.text)}**", *[""] * (len(table.columns) - 1)]))
         else:
-            lines.append(_line([_cell(entry, column, cell.shown, table.stacked) for column, cell in cells]))
+            lines.append(_line([_cell(column, cell, table.stacked) for column, cell in cells]))
     notes = [f"<sup>{mark}</sup> {prose(text)}" for mark, text in marks_of(table)]
     return "\n\n".join([*([f"*{escape(table.caption)}*"] if table.caption else []), "\n".join(lines), *notes])
 
@@ -56,11 +55,12 @@ def _line(parts: list[str]) -> str:
     return f"| {' | '.join(parts)} |"
 
 
-def _cell(line: Line, column: Column, shown: Shown, stacked: bool) -> str:
+def _cell(column: Column, cell: GridCell, stacked: bool) -> str:
+    shown = cell.shown
     if column.kind == "label":
-        mark = f" <sup>{line.mark}</sup>" if line.mark else ""
+        mark = f" <sup>{cell.mark}</sup>" if cell.mark else ""
         # No-break spaces, since Markdown drops the others at the start of a cell.
-        return ("\u00a0\u00a0" if line.indent else "") + escape(shown.text) + mark
+        return ("\u00a0\u00a0" if cell.indent else "") + escape(shown.text) + mark
     if not stacked:
         return escape(shown.words)
     first = " ".join(part for part in (shown.numbers, shown.symbol) if part)

@@ -13,13 +13,13 @@ from rich.table import Table
 from rich.text import Text
 
 from replicse.printable import visible
-from replicse.report.content.cells import ARROW, SYMBOLS, Shown
+from replicse.report.content.cells import ARROW, SYMBOLS
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import (
     Column,
     Grid,
+    GridCell,
     Heading,
-    Line,
     Sheet,
     grid_of,
     marks_of,
@@ -157,15 +157,16 @@ def _panel(grid: Grid, stacked: bool) -> Table:
         if isinstance(entry, Heading):
             table.add_row(Text(textwrap.fill(entry.text, LABEL), "italic"))
         else:
-            table.add_row(*(_cell(entry, column, cell.shown, stacked) for column, cell in cells))
+            table.add_row(*(_cell(column, cell, stacked) for column, cell in cells))
     return table
 
 
-def _cell(line: Line, column: Column, shown: Shown, stacked: bool) -> Text:
+def _cell(column: Column, cell: GridCell, stacked: bool) -> Text:
     """Return a cell; the parts of a result stand below those of the column's other cells."""
+    shown = cell.shown
     if column.kind == "label":
-        indent = "  " * line.indent
-        text = f"{shown.text}{f' [{line.mark}]' if line.mark else ''}"
+        indent = "  " * cell.indent
+        text = f"{shown.text}{f' [{cell.mark}]' if cell.mark else ''}"
         return Text(textwrap.fill(text, LABEL, initial_indent=indent, subsequent_indent=f"{indent}  "))
     if column.kind == "prose":
         text = Text(textwrap.fill(shown.text, PROSE))
