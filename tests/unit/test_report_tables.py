@@ -18,7 +18,6 @@ from replicse.report.content.tables import (
     counts_sheet,
     grid_of,
     legend,
-    marks_of,
     panels,
     remarks,
     run_command,
@@ -158,7 +157,8 @@ def test_notes_on_rows_are_lettered_in_order():
     grid = grid_of(table(rows))
     letters = [cell.mark for cell in grid.columns[0].cells if cell.mark]
     assert letters[:2] == ["a", "b"] and letters[25:28] == ["z", "aa", "ab"]
-    assert marks_of(grid) == [(letter, f"note {2 * place + 1}") for place, letter in enumerate(letters)]
+    texts = [f"note {2 * place + 1}" for place in range(len(letters))]
+    assert grid.footnotes == tuple(zip(letters, texts, strict=True))
 
 
 def test_verdicts_are_counted_as_they_are_shown():
@@ -192,7 +192,7 @@ def test_rows_that_share_their_runs_say_with_which():
     ]
     grid = grid_of(table(rows))
     assert [cell.mark for cell in grid.columns[0].cells] == ["", "", "a"]
-    assert marks_of(grid) == [("a", "Its note. Shares its runs with one (G) and one (H) at this scale.")]
+    assert grid.footnotes == (("a", "Its note. Shares its runs with one (G) and one (H) at this scale."),)
 
 
 def facts_of(item, line):

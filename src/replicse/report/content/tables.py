@@ -91,12 +91,12 @@ class Heading:
 class Grid:
     """A table ready for any format: columns, the labels first, over the lines of a body.
 
-    `footnotes` belong to the labels with a mark, in their order; `caption` names item and scale.
+    `footnotes` are (mark, text) of the labels with a mark; `caption` names item and scale.
     """
 
     columns: tuple[Column, ...]
     body: tuple[Line | Heading, ...]
-    footnotes: tuple[str, ...] = ()
+    footnotes: tuple[tuple[str, str], ...] = ()
     caption: str = ""
 
     @property
@@ -159,8 +159,8 @@ def grid_of(item: ItemResult, whole: bool = False) -> Grid:
     notes = _row_notes(item)
     body = _body(item, heads, found)
     lines = [entry for entry in body if isinstance(entry, Line)]
-    # What stands here stands in every format.
-    columns = [Column("", "label", _labels(lines, list(notes)))]
+    # A column more here is one more in every format.
+    columns = [Column("", "label", tuple(_label(line, notes) for line in lines))]
     for head in heads:
         cells = (found.get((line.row.id, head.id, head.metric, line.protocol)) for line in lines)
         shown = (_cell(item, line.row, head, cell) for line, cell in zip(lines, cells, strict=True))
@@ -233,37 +233,28 @@ def _heading(item: ItemResult, column: ColumnHead) -> str:
     return f"{label} ↓" if column.better == "lower" and not column.chosen else label
 
 
-def _row_notes(item: ItemResult) -> dict[str, str]:
-    """Return the footnotes by row: what the paper's folder says of it, and which rows it shares its runs with."""
+def _row_notes(item: ItemResult) -> dict[str, tuple[str, str]]:
+    """Return (mark, text) of footnotes by row: what its folder says of it, and which rows it shares its runs with."""
     names = item.row_names
-    notes = {}
+    texts = {}
     for row in item.rows:
         merged = " and ".join(names[other] for other in row.merged)
         parts = [row.note, f"Shares its runs with {merged} at this scale." if merged else ""]
-        notes[row.id] = " ".join(part for part in parts if part)
-    return {row: text for row, text in notes.items() if text}
+        texts[row.id] = " ".join(part for part in parts if part)
+    noted = [row for row, text in texts.items() if text]
+    return {row: (_letter(place), texts[row]) for place, row in enumerate(noted)}
 
 
-def _labels(lines: Iterable[Line], noted: Sequence[str]) -> tuple[GridCell, ...]:
-    """Return the names of lines; the first of a row that has a note carries the note's letter."""
-    marks = {row: _letter(place) for place, row in enumerate(noted)}
-    return tuple(
-        GridCell(
-            Shown(line.label), indent=line.indent, mark="" if line.indent else marks.get(line.row.id, "")
-        )
-        for line in lines
-    )
+def _label(line: Line, notes: Mapping[str, tuple[str, str]]) -> GridCell:
+    """Return the name of a line; the first line of a row that has a note carries its mark."""
+    mark, _ = notes.get(line.row.id, ("", ""))
+    return GridCell(Shown(line.label), indent=line.indent, mark="" if line.indent else mark)
 
 
 def _letter(place: int) -> str:
     """Return a, b, ... z, aa, ab, ...: the letter of a note."""
     letters = string.ascii_lowercase
     return (letters[place // 26 - 1] if place >= 26 else "") + letters[place % 26]
-
-
-def marks_of(grid: Grid) -> list[tuple[str, str]]:
-    """Return (letter, text) of the grid's notes on rows."""
-    return [(_letter(place), text) for place, text in enumerate(grid.footnotes)]
 
 
 def _body(

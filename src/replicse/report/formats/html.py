@@ -17,7 +17,6 @@ from replicse.report.content.tables import (
     Sheet,
     cell_address,
     cell_name,
-    marks_of,
     panels,
     run_command,
 )
@@ -110,7 +109,6 @@ def _environment() -> Environment:
     }
     environment.globals |= {
         "panels": panels,
-        "marks_of": marks_of,
         "columns": COLUMNS,
         "dense": DENSE,
         "widths": _widths,

@@ -11,7 +11,7 @@ from jinja2 import Environment
 
 from replicse.report.content.cells import ARROW, QUOTED, Shown
 from replicse.report.content.contents import Entry, Report
-from replicse.report.content.tables import Column, Grid, GridCell, Heading, Line, Sheet, marks_of, panels
+from replicse.report.content.tables import Column, Grid, GridCell, Heading, Line, Sheet, panels
 from replicse.report.formats import templates
 from replicse.report.formats.prose import (
     kept_whole,
@@ -40,7 +40,7 @@ def grid(table: Grid) -> str:
     widths = [_column_width(column, table) for column in table.results]
     fitting = len(widths) if sum(widths) <= room else int(room // max(widths))
     cut = panels(table, max(1, fitting))
-    notes = [rf"\textsuperscript{{{mark}}}~{latex_inline(text)}\par" for mark, text in marks_of(table)]
+    notes = [rf"\textsuperscript{{{mark}}}~{latex_inline(text)}\par" for mark, text in table.footnotes]
     footer = [r"{\footnotesize\noindent", *notes, "}", ""] if notes else []
     return "\\medskip\n".join(_panel(panel) for panel in cut) + "\n".join(footer)
 

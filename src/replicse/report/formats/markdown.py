@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from replicse.printable import visible
 from replicse.report.content.contents import Entry, Report
-from replicse.report.content.tables import Column, Grid, GridCell, Heading, Sheet, marks_of
+from replicse.report.content.tables import Column, Grid, GridCell, Heading, Sheet
 from replicse.report.formats import templates
 from replicse.report.formats.prose import is_harmless
 
@@ -33,7 +33,7 @@ def grid(table: Grid) -> str:
             lines.append(_line([f"**{escape(entry.text)}**", *[""] * (len(table.columns) - 1)]))
         else:
             lines.append(_line([_cell(column, cell, table.stacked) for column, cell in cells]))
-    notes = [f"<sup>{mark}</sup> {prose(text)}" for mark, text in marks_of(table)]
+    notes = [f"<sup>{mark}</sup> {prose(text)}" for mark, text in table.footnotes]
     return "\n\n".join([*([f"*{escape(table.caption)}*"] if table.caption else []), "\n".join(lines), *notes])
 
 

@@ -22,7 +22,6 @@ from replicse.report.content.tables import (
     Heading,
     Sheet,
     grid_of,
-    marks_of,
     panels,
     remarks,
 )
@@ -53,7 +52,7 @@ def item_text(item: ItemResult, width: int = 100, colour: bool = False) -> str:
     grid = grid_of(item)
     used = {cell.shown.verdict for column in grid.columns for cell in column.cells}
     key = "   ".join(f"{symbol} {name}" for name, symbol in SYMBOLS.items() if name in used)
-    notes = [*(f"[{mark}] {text}" for mark, text in marks_of(grid)), *remarks(item)]
+    notes = [*(f"[{mark}] {text}" for mark, text in grid.footnotes), *remarks(item)]
     parts: list[RenderableType] = [*([Text(key)] if key else []), *map(_prose, notes)]
     if item.deviations:
         parts += [Text("Deviations:"), Padding(_prose(item.deviations), (0, 2))]
