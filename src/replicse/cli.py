@@ -7,12 +7,12 @@ import importlib
 import logging
 import shutil
 import sys
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
 from replicse import __version__
 from replicse.errors import BadInput, Failed, nearest
 from replicse.files import not_written
+from replicse.printable import columns
 from replicse.runtime.progress import CLEARED, heartbeat
 
 # A disk that is full or not to be written.
@@ -64,13 +64,10 @@ CODES = "Exit codes: 0 ok, 1 failed, 2 bad input. `replicse VERB --help` shows a
 
 def help_text(verbs: Mapping[str, Iterable[str]]) -> str:
     """Return the help on some verbs, under the names of their groups."""
-    lines = ["usage: replicse VERB ...", "", ABOUT]
+    lines: list[str | tuple[str, str]] = ["usage: replicse VERB ...", "", ABOUT]
     for group, names in verbs.items():
-        lines += ["", f"{group}:"]
-        for verb in names:
-            told = textwrap.wrap(VERBS[verb][1], max(30, shutil.get_terminal_size().columns - 15))
-            lines += [f"  {verb:<11} {told[0]}", *(f"{'':14}{line}" for line in told[1:])]
-    return "\n".join(lines)
+        lines += ["", f"{group}:", *((f"  {verb}", VERBS[verb][1]) for verb in names)]
+    return "\n".join(columns(lines, width=shutil.get_terminal_size().columns))
 
 
 def without_verb(words: Sequence[str]) -> int:

@@ -133,8 +133,8 @@ def test_status_show_and_why_work_before_anything_has_run(capsys, tmp_path, monk
     monkeypatch.chdir(tmp_path)
     assert main(["status", *STUDY]) == 0
     told = capsys.readouterr().out
-    assert "simcse/table3         0 of   16 evaluations, 16 waiting, not tabulated" in told
-    assert re.search(r"^total +0 of +34 evaluations, 34 waiting, 0 of 20 runs trained$", told, re.MULTILINE)
+    assert "simcse/table3   0 of 16  evaluations, 16 waiting, not tabulated" in told
+    assert re.search(r"^total +0 of 34  evaluations, 34 waiting, 0 of 20 runs trained$", told, re.MULTILINE)
     assert main(["show", "simcse/table3", *STUDY]) == 0
     shown = capsys.readouterr().out
     assert "82.5" in shown
@@ -275,9 +275,9 @@ def test_items_are_read_by_the_config_that_they_were_run_with(kept, capsys, capl
         assert first.startswith(
             "read by results/compact/config.json, with which it was made; --config config.yaml "
         )
-        assert any(
-            "44.5" in line or "2 of    2 evaluations" in line or "8 of    8" in line for line in lines
-        ), lines
+        assert any("44.5" in line or "2 of 2  evaluations" in line or "8 of 8" in line for line in lines), (
+            lines
+        )
     assert main(["show", "repro/table4", *more]) == 0
     assert "committed study mine" in capsys.readouterr().out, "nothing of it was run here"
     assert main(["compare", "mine", "results/compact"]) == 0
@@ -337,7 +337,7 @@ def test_a_broken_evaluation_is_not_done_and_is_named(capsys, tmp_path, monkeypa
         Path(file).write_text(text)
     assert main(["status", *STUDY]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert "simcse/table3         1 of   16 evaluations, 1 failed, 14 waiting, not tabulated" in lines
+    assert "simcse/table3   1 of 16  evaluations, 1 failed, 14 waiting, not tabulated" in lines
     (broken,) = [line for line in lines if line.startswith("broken: ")]
     assert broken.startswith(f"broken: {cut}: ")
     assert main(["status", *STUDY, "--json"]) == 0

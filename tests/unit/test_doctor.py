@@ -72,10 +72,13 @@ def test_a_data_file_that_is_not_there_is_named_with_its_place(found, tmp_path):
 def test_a_file_that_no_hub_carries_is_named_with_its_address_and_licence(found):
     told = found("scale: paper\npapers: {simcse: [table4], twotier: [table2]}\nseeds: [0]\n")[1]["data"]
     (by_hand,) = [one for one in told if "paranmt" in one["found"] and one["state"] == "missing"]
-    assert "drive.google.com" in by_hand["found"] and "licence" in by_hand["found"]
-    assert by_hand["remedy"].startswith("Google Drive asks") and "put it at" in by_hand["remedy"]
-    (fetched,) = [one for one in told if one["found"].startswith("minbert/sts-train.csv")]
-    assert fetched["state"] == "note" and fetched["remedy"] == "downloaded by replicse fetch"
+    assert "licence" in by_hand["found"] and "MB" in by_hand["found"]
+    assert by_hand["remedy"].startswith("Google Drive asks")
+    assert "drive.google.com" in by_hand["remedy"] and "put it at" in by_hand["remedy"]
+    (fetched,) = [one for one in told if "to download" in one["found"]]
+    assert fetched["state"] == "note" and fetched["remedy"].startswith(
+        "replicse fetch --scale paper brings it"
+    )
 
 
 def test_the_hub_is_missing_where_encoders_come_from_it(found):

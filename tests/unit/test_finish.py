@@ -127,7 +127,7 @@ def test_status_knows_what_runs_on_any_machine_that_shares_the_folder(study, cap
         return table, next((line for line in lines if f"train {run}" in line), "")
 
     assert told() == (
-        f"simcse/table3 {len(files) - 1:>9} of {len(files):>4} evaluations, 1 waiting, not tabulated",
+        f"simcse/table3   {len(files) - 1} of {len(files)}  evaluations, 1 waiting, not tabulated",
         "",
     )
     fail(train, "step=1\n")

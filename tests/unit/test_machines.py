@@ -249,7 +249,7 @@ def test_the_tidy_table_names_a_machine_alike_where_a_record_says_less(study):
 
 
 def facts(result):
-    return grid_of(result).lines[0].cells[0].facts
+    return grid_of(result).results[0].cells[0].facts
 
 
 def two_seeds(study):
@@ -305,15 +305,15 @@ def status(study, capsys, *words):
 
 
 def test_status_counts_what_each_machine_made_and_marks_two(study, capsys, caplog):
-    assert f"made on one machine\n     6 runs and evaluations: {machine_of(record())}\n" in status(
+    assert f"made on one machine\n  6  runs and evaluations: {machine_of(record())}\n" in status(
         study, capsys
     )
     begun_elsewhere(study)
-    assert "mixed: made on 2 machines\n     5 runs and evaluations: One (" in status(study, capsys)
+    assert "mixed: made on 2 machines\n  5  runs and evaluations: One (" in status(study, capsys)
     made = json.loads(status(study, capsys, "--json"))["machines"]
     assert [(one["records"], one["machine"][:5]) for one in made] == [(5, "One ("), (1, "Two (")]
     Path(study.plan.paths.evaluation(study.cell.encoders[0], "fast")).write_text('{"suites": {')
-    assert "     4 runs and evaluations: One (" in status(study, capsys)
+    assert "  4  runs and evaluations: One (" in status(study, capsys)
     assert "fast.json: not JSON" in caplog.text
 
 

@@ -254,8 +254,8 @@ def test_text_does_not_depend_on_the_terminal(monkeypatch):
 def test_terminal_text_keeps_every_part_of_every_cell():
     for item in example.items():
         words = item_text(item).split()
-        for line in grid_of(item).lines:
-            for cell in line.cells:
+        for column in grid_of(item).columns:
+            for cell in column.cells:
                 parts = cell.shown
                 found = f"{parts.reported} {parts.reproduced} {parts.delta} {parts.spread}".split()
                 assert set(found) <= set(words)

@@ -1,27 +1,30 @@
 """Grids: order, groups, rules, protocols, panels, and the counts on the front page."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from golden import example_report as example
 from hypothesis import given
 from hypothesis import strategies as st
 
+from replicse.report.content.cells import Shown
 from replicse.report.content.tables import (
+    Column,
+    GridCell,
     Heading,
     Line,
     Sheet,
     counts_sheet,
     grid_of,
     legend,
-    marks_of,
     panels,
     remarks,
     run_command,
     verdict_counts,
     why_command,
 )
-from replicse.report.formats import html, latex, markdown
+from replicse.report.formats import html, latex, markdown, terminal
 from replicse.report.formats.terminal import item_text
 from replicse.study.results.table import CellResult, ColumnHead, RowHead
 
@@ -48,6 +51,14 @@ def shape(grid):
     ]
 
 
+def lines(grid):
+    return [entry for entry in grid.body if isinstance(entry, Line)]
+
+
+def header(grid):
+    return [column.heading for column in grid.columns]
+
+
 def test_rows_groups_and_rules_stand_as_printed():
     rows = [
         RowHead(id="1", label="one"),
@@ -66,7 +77,8 @@ def test_rows_groups_and_rules_stand_as_printed():
 def test_a_row_without_a_cell_keeps_its_line():
     grid = grid_of(table([RowHead(id="1", label="one"), RowHead(id="2", label="two")], ("a", "b")))
     assert shape(grid) == ["one", "two"]
-    assert all(cell.shown.words == "" and cell.facts == () for line in grid.lines for cell in line.cells)
+    cells = [cell for column in grid.results for cell in column.cells]
+    assert len(cells) == 4 and all(cell.shown.words == "" and cell.facts == () for cell in cells)
 
 
 def test_further_protocols_stand_below_their_row_but_for_variants():
@@ -79,21 +91,21 @@ def test_further_protocols_stand_below_their_row_but_for_variants():
     rows = [RowHead(id="1", label="one"), RowHead(id="2", label="two")]
     grid = grid_of(table(rows, cells=cells, variants={"only-to-adjudicate": "Another"}))
     assert shape(grid) == ["one", "as-run", "two (as-run)"]
-    assert [line.indent for line in grid.lines] == [False, True, False]
-    assert [line.cells[0].shown.reproduced for line in grid.lines] == ["2.0", "3.0", "4.0"]
+    assert [line.indent for line in lines(grid)] == [False, True, False]
+    assert [cell.shown.reproduced for cell in grid.results[0].cells] == ["2.0", "3.0", "4.0"]
 
 
 def test_the_metric_is_part_of_a_cells_address():
     columns = [ColumnHead(id="final", label="final", metric=metric) for metric in ("alignment", "u")]
     grid = grid_of(table([RowHead(id="1", label="one")], columns, [cell("1", "final", 1.0, metric="u")]))
-    assert [entry.shown.reproduced for entry in grid.lines[0].cells] == ["", "1.00"]
-    assert grid.header == ("alignment, final", "u, final")
+    assert [column.cells[0].shown.reproduced for column in grid.results] == ["", "1.00"]
+    assert header(grid) == ["", "alignment, final", "u, final"]
 
 
 def test_a_column_that_is_better_when_lower_says_so():
-    assert grid_of(table([], [ColumnHead(id="a", label="loss", better="lower")])).header == ("loss ↓",)
+    assert header(grid_of(table([], [ColumnHead(id="a", label="loss", better="lower")]))) == ["", "loss ↓"]
     chosen = ColumnHead(id="a", label="learning rate", better="lower", chosen="optimisation.learning_rate")
-    assert grid_of(table([], [chosen])).header == ("learning rate",), (
+    assert header(grid_of(table([], [chosen]))) == ["", "learning rate"], (
         "what is lower is the loss, not the rate"
     )
 
@@ -114,13 +126,14 @@ def test_every_part_of_a_table_says_its_scale(suffix):
 
 def test_a_trajectory_is_cut_to_its_ends_but_counted_whole():
     item = example.trajectory_figure()
-    assert grid_of(item).header == (
+    assert header(grid_of(item)) == [
+        "",
         "alignment, step 0 ↓",
         "uniformity, step 0 ↓",
         "alignment, final ↓",
         "uniformity, final ↓",
-    )
-    assert len(grid_of(item, whole=True).header) == len(item.columns) == 44
+    ]
+    assert len(grid_of(item, whole=True).results) == len(item.columns) == 44
 
 
 @given(st.integers(1, 30), st.integers(1, 12))
@@ -129,9 +142,9 @@ def test_panels_hold_every_column_once_in_order(count, most):
     cells = [cell("1", name, float(place)) for place, name in enumerate(names)]
     grid = grid_of(table([RowHead(id="1", label="one", group="G")], names, cells))
     cut = panels(grid, most)
-    assert sum((panel.header for panel in cut), ()) == grid.header
-    assert sum((panel.lines[0].cells for panel in cut), ()) == grid.lines[0].cells
-    sizes = [len(panel.header) for panel in cut]
+    assert [column for panel in cut for column in panel.results] == grid.results
+    assert all(panel.columns[:1] == grid.columns[:1] for panel in cut), "the labels stand in each"
+    sizes = [len(panel.results) for panel in cut]
     assert max(sizes) <= most and len(cut) == -(-count // most)
     assert all(shape(panel) == shape(grid) for panel in cut)
 
@@ -142,9 +155,10 @@ def test_notes_on_rows_are_lettered_in_order():
         for place in range(60)
     ]
     grid = grid_of(table(rows))
-    letters = [line.mark for line in grid.lines if line.mark]
+    letters = [cell.mark for cell in grid.columns[0].cells if cell.mark]
     assert letters[:2] == ["a", "b"] and letters[25:28] == ["z", "aa", "ab"]
-    assert marks_of(grid) == [(letter, f"note {2 * place + 1}") for place, letter in enumerate(letters)]
+    texts = [f"note {2 * place + 1}" for place in range(len(letters))]
+    assert grid.footnotes == tuple(zip(letters, texts, strict=True))
 
 
 def test_verdicts_are_counted_as_they_are_shown():
@@ -177,12 +191,12 @@ def test_rows_that_share_their_runs_say_with_which():
         RowHead(id="3", label="three", note="Its note.", merged=("1", "2")),
     ]
     grid = grid_of(table(rows))
-    assert [line.mark for line in grid.lines] == ["", "", "a"]
-    assert marks_of(grid) == [("a", "Its note. Shares its runs with one (G) and one (H) at this scale.")]
+    assert [cell.mark for cell in grid.columns[0].cells] == ["", "", "a"]
+    assert grid.footnotes == (("a", "Its note. Shares its runs with one (G) and one (H) at this scale."),)
 
 
 def facts_of(item, line):
-    return dict(grid_of(item).lines[line].cells[0].facts)
+    return dict(grid_of(item).results[0].cells[line].facts)
 
 
 def test_facts_of_a_cell_answer_where_it_comes_from():
@@ -255,8 +269,24 @@ def test_a_sheet_must_be_even():
     assert {row[0] for row in legend().rows} >= {"≈", "▲", "▼", "*"}
 
 
-def test_lines_are_the_rows_without_headings():
+@pytest.mark.parametrize("kind", ["label", "result", "prose"])
+@pytest.mark.parametrize("suffix", ["md", "tex", "html", "txt"])
+def test_a_column_more_in_the_grid_stands_in_every_format(suffix, kind, monkeypatch):
+    item = example.pooling_table()
+    grid = grid_of(item)
+    more = Column("Seeds", kind, tuple(GridCell(Shown(f"{place}of9")) for place in range(4)))
+    labels, *results = grid.columns
+    columns = (labels, more, *results) if kind == "label" else (labels, *results, more)
+    wider = replace(grid, columns=columns)
+    monkeypatch.setattr(terminal, "grid_of", lambda _: wider)
+    render = {"md": markdown.grid, "tex": latex.grid, "html": html.grid}.get(suffix)
+    text = render(wider) if render else terminal.item_text(item)
+    assert text.count("Seeds") == 1 and all(f"{place}of9" in text for place in range(4))
+
+
+def test_every_line_has_a_cell_of_every_column_and_a_heading_none():
     grid = grid_of(example.pooling_table())
-    assert all(isinstance(line, Line) for line in grid.lines)
-    assert [line.label for line in grid.lines] == ["w/ MLP", "w/ MLP (train)", "w/o MLP", "First-last avg."]
+    labels = [cells[0][1].shown.text for _, cells in grid.rows if cells]
+    assert labels == ["w/ MLP", "w/ MLP (train)", "w/o MLP", "First-last avg."]
+    assert [[column for column, _ in cells] for _, cells in grid.rows] == [[], *[list(grid.columns)] * 4]
     assert not grid.stacked and grid_of(example.sts_table()).stacked

@@ -1,6 +1,5 @@
 """The verb `benchmark`: how fast this machine trains what a study needs, stored for `plan`."""
 
-import json
 import re
 import sys
 import tempfile
@@ -10,7 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from replicse.commands import Action
+from replicse.commands import Action, print_json
 from replicse.commands.study import add_items_argument, add_study_arguments, chosen_plan
 from replicse.errors import BadInput
 from replicse.files import write_json
@@ -42,7 +41,7 @@ def benchmark_verb(parser: ArgumentParser) -> Action:
         write_json(file, record.plain())
         say(f"wrote {file}; replicse plan --scale {plan.scale.name} takes its hours from it")
         if arguments.json:
-            print(json.dumps(record.plain(), indent=1))
+            print_json(record.plain())
 
     return action
 

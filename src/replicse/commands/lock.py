@@ -1,6 +1,5 @@
 """The verb `lock`: the commits of all hub artefacts, resolved at the hub and compared with the lock file."""
 
-import os
 from argparse import ArgumentParser, Namespace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +9,7 @@ from huggingface_hub import HfApi
 
 from replicse.checked import read_yaml
 from replicse.commands import Action
+from replicse.commands.study import add_workflow_argument
 from replicse.data.hub import ABBREVIATED, ARTEFACTS, FAILURES, retried
 from replicse.errors import BadInput, MissingData, nearest
 from replicse.files import write_text
@@ -26,10 +26,7 @@ def lock_verb(parser: ArgumentParser) -> Action:
         "names", nargs="*", metavar="REPOSITORY", help="default: all that scales and data name"
     )
     parser.add_argument("--write", action="store_true", help="write the lock file")
-    default = Path(os.environ.get("REPLICSE_WORKFLOW", "workflow"))
-    parser.add_argument(
-        "--workflow", type=Path, default=default, help="default: $REPLICSE_WORKFLOW, else workflow"
-    )
+    add_workflow_argument(parser)
 
     def action(arguments: Namespace) -> None:
         wanted, old = artefacts(arguments.workflow), load_lock(arguments.workflow)

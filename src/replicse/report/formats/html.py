@@ -11,7 +11,15 @@ from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from replicse.report.content.contents import Report, Section
-from replicse.report.content.tables import Grid, Sheet, cell_address, cell_name, marks_of, panels, run_command
+from replicse.report.content.tables import (
+    Column,
+    Grid,
+    Sheet,
+    cell_address,
+    cell_name,
+    panels,
+    run_command,
+)
 from replicse.report.formats import templates
 from replicse.report.formats.deltas import deltas_svg
 from replicse.report.formats.prose import html_blocks, html_inline, kept_whole
@@ -101,7 +109,6 @@ def _environment() -> Environment:
     }
     environment.globals |= {
         "panels": panels,
-        "marks_of": marks_of,
         "columns": COLUMNS,
         "dense": DENSE,
         "widths": _widths,
@@ -112,20 +119,22 @@ def _environment() -> Environment:
 
 def _widths(table: Grid) -> str:
     """Return the widths of the parts of each column's cells, in digits, as custom properties of CSS."""
-    return ";".join(_column_widths(table, column) for column in range(len(table.header)))
+    return ";".join(
+        _column_widths(column, place, table.stacked) for place, column in enumerate(table.results)
+    )
 
 
-def _column_widths(table: Grid, column: int) -> str:
+def _column_widths(column: Column, place: int, stacked: bool) -> str:
     sizes = {"reported": 1.0, "reproduced": 1.0, "spread": DETAIL, "delta": DETAIL, "wide": DETAIL}
     left, right, spread, delta, wide = (
-        len(table.longest(part, column, table.stacked)) * size for part, size in sizes.items()
+        len(column.longest(part, stacked)) * size for part, size in sizes.items()
     )
-    if table.stacked:
+    if stacked:
         # A difference in parentheses may hang over to the left, so that the digits stand below one another.
         left, right = max(left, delta - 1), max(right, spread)
         left = max(left, wide - right - ARROW)
     parts = {"left": left, "right": right, "spread": spread, "delta": delta}
-    return ";".join(f"--{name}{column}:{width + 0.3:.1f}ch" for name, width in parts.items())
+    return ";".join(f"--{name}{place}:{width + 0.3:.1f}ch" for name, width in parts.items())
 
 
 def _slug(text: str) -> str:
