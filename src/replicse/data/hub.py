@@ -171,8 +171,7 @@ def retried(action: Callable[[], Result], waits: Sequence[float] | None = None) 
 
 
 def _may_recover(error: BaseException) -> bool:
-    # The hub's library tells the status by a response, urllib by itself.
-    status = getattr(getattr(error, "response", None), "status_code", None) or getattr(error, "code", None)
+    status = getattr(getattr(error, "response", None), "status_code", None)
     return not constants.HF_HUB_OFFLINE and (status is None or status == 429 or status >= 500)
 
 
