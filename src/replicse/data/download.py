@@ -5,7 +5,6 @@ The hub's own library fetches them: pooch, which checks digests too, begins anew
 
 import shutil
 import zipfile
-from collections.abc import Sequence
 from pathlib import Path
 
 from huggingface_hub.file_download import http_get
@@ -16,7 +15,7 @@ from replicse.files import atomic_write, sha256_of
 from replicse.registry.corpora import Download
 
 
-def download(source: Download, target: Path, waits: Sequence[float] | None = None) -> None:
+def download(source: Download, target: Path) -> None:
     """Fetch a file to `target`; what has arrived of it waits beside it as `.part` and is gone on with.
 
     Raises MissingData where the address does not answer, and where what arrives is not what it should be.
@@ -24,7 +23,7 @@ def download(source: Download, target: Path, waits: Sequence[float] | None = Non
     part = target.with_name(target.name + ".part")
     part.parent.mkdir(parents=True, exist_ok=True)
     try:
-        retried(lambda: _resume(source, part), waits)
+        retried(lambda: _resume(source, part))
     except FAILURES as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         remedy = f"fetch it again, or put it at {target}"
