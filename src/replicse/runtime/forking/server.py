@@ -70,7 +70,7 @@ PATIENCE = 20.0  # seconds that a half-sent request is waited for
 
 def start(threads: int) -> str:
     """Start a server that lives as long as this process has jobs of so many threads; return its address."""
-    added = {**dict.fromkeys(THREADS, str(threads)), **QUIET, "PYTHONPATH": str(Path(__file__).parents[2])}
+    added = {**dict.fromkeys(THREADS, str(threads)), **QUIET, "PYTHONPATH": str(Path(__file__).parents[3])}
     folder = tempfile.mkdtemp(prefix="replicse-")
     address = f"{folder}/socket"
     with socket.socket(socket.AF_UNIX) as listener:
