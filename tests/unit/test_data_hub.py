@@ -5,11 +5,10 @@ import os
 import subprocess
 import sys
 import tarfile
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
+from fake_hub import FakeHub
 from huggingface_hub import constants
 from safetensors.numpy import load_file, save_file
 
@@ -313,37 +312,6 @@ def test_lasting_failures_are_not_tried_again(error, waits):
     assert action.calls == 1
 
 
-class Hub(BaseHTTPRequestHandler):
-    """What a hub answers: a file of one commit."""
-
-    def do_HEAD(self):
-        self.answer(body=False)
-
-    def do_GET(self):
-        self.answer(body=True)
-
-    def answer(self, body):
-        known = {
-            f"/datasets/{SIMCSE_DATA}/resolve/{COMMIT}/wiki1m_for_simcse.txt": WIKI,
-        }
-        content = known.get(self.path.partition("?")[0])
-        self.send_response(404 if content is None else 200)
-        payload = (content or "").encode()
-        self.send_header("Content-Length", str(len(payload)))
-        self.send_header("Content-Type", "application/json" if "/api/" in self.path else "text/plain")
-        self.send_header("X-Repo-Commit", COMMIT)
-        if content is None:
-            self.send_header("X-Error-Code", "EntryNotFound")
-        else:
-            self.send_header("ETag", f'"{sha256(content)}"')
-        self.end_headers()
-        if body:
-            self.wfile.write(payload)
-
-    def log_message(self, *arguments):
-        pass
-
-
 FROM_A_HUB = """
 import json, sys
 from pathlib import Path
@@ -359,22 +327,19 @@ except MissingData as problem:
 
 
 def test_a_download_over_the_network(tmp_path, request):
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    environment = {
-        **{name: value for name, value in os.environ.items() if "proxy" not in name.lower()},
-        "HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}",
-        "HF_HOME": str(tmp_path / "home"),
-        "HF_HUB_OFFLINE": "0",
-        "HF_HUB_DISABLE_XET": "1",
-        "PYTHONPATH": str(request.config.rootpath / "src"),
-    }
-    command = [sys.executable, "-c", FROM_A_HUB, str(tmp_path / "data"), COMMIT]
-    try:
+    hub = FakeHub()
+    hub.put("dataset", SIMCSE_DATA, COMMIT, {"wiki1m_for_simcse.txt": WIKI})
+    with hub.served() as address:
+        environment = {
+            **{name: value for name, value in os.environ.items() if "proxy" not in name.lower()},
+            "HF_ENDPOINT": address,
+            "HF_HOME": str(tmp_path / "home"),
+            "HF_HUB_OFFLINE": "0",
+            "HF_HUB_DISABLE_XET": "1",
+            "PYTHONPATH": str(request.config.rootpath / "src"),
+        }
+        command = [sys.executable, "-c", FROM_A_HUB, str(tmp_path / "data"), COMMIT]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
-    finally:
-        server.shutdown()
-        server.server_close()
     assert done.returncode == 0, done.stderr
     records, problem = done.stdout.splitlines()
     assert json.loads(records)[0]["revision"] == COMMIT
