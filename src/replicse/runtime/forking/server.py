@@ -1,5 +1,6 @@
 """The server's half: it imports what jobs share, forks for each, and tells their clients how they ended."""
 
+import contextlib
 import gc
 import importlib
 import json
@@ -116,7 +117,8 @@ class Job(socketserver.BaseRequestHandler):
         self.request.settimeout(PATIENCE)
         try:
             header, descriptors, _, _ = socket.recv_fds(self.request, LENGTH.size, 2)
-            asked = json.loads(_exactly(self.request, LENGTH.unpack(header)[0]))
+            with self.request.makefile("rb") as stream:
+                asked = json.loads(stream.read(LENGTH.unpack(header)[0]))
             settings = _settings(asked["environment"])
             fits = asked["identity"] == identity() and settings == _settings(os.environ)
             self.request.sendall(TAKEN if fits else DECLINED)
@@ -131,25 +133,14 @@ class Job(socketserver.BaseRequestHandler):
 
 def _end_with(client: socket.socket) -> None:
     """End this job and all that it has started when its client has gone: nobody waits, and it may be started again."""
-    client.recv(1)
+    with contextlib.suppress(OSError):
+        client.recv(1)
     os.killpg(0, signal.SIGKILL)
 
 
 def _settings(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the numerical settings of an environment: libraries have read this process's when they were imported."""
     return {name: value for name, value in environment.items() if SETTINGS.fullmatch(name)}
-
-
-def _exactly(connection: socket.socket, length: int) -> bytes:
-    """Return so many bytes of a connection. Raises ConnectionError where it ends before."""
-    parts = []
-    while length:
-        part = connection.recv(min(length, 1 << 20))
-        if not part:
-            raise ConnectionError("the request is cut")
-        parts.append(part)
-        length -= len(part)
-    return b"".join(parts)
 
 
 def _exit_code(asked: Mapping[str, Any], descriptors: Sequence[int]) -> int:
