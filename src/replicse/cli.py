@@ -86,7 +86,8 @@ def without_verb(words: Sequence[str]) -> int:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
-    # Most of what a verb imports and makes stays: to look for garbage in it takes a tenth of a short one's time.
+    # Most of what a verb imports and makes stays: to look for garbage in it takes 0.1 s of a plan's 1.8 and of the
+    # 1.2 until a training begins.
     gc.set_threshold(50_000, 20, 50)
     words = list(sys.argv[1:] if words is None else words)
     logging.basicConfig(

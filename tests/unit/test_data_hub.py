@@ -5,17 +5,16 @@ import os
 import subprocess
 import sys
 import tarfile
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
+from fake_hub import FakeHub
 from huggingface_hub import constants
 from safetensors.numpy import load_file, save_file
 
 from replicse.cli import main
 from replicse.data.corpora import read_corpus
-from replicse.data.hub import ARTEFACTS, SIMCSE_DATA, download_encoder, materialise, retried
+from replicse.data.hub import ARTEFACTS, SIMCSE_DATA, WAITS, download_encoder, materialise, retried
 from replicse.data.sts import load_sts
 from replicse.data.tokenizer import load_tokenizer, tokenizer_from_vocabulary, train_tokenizer
 from replicse.errors import BadInput, MissingData
@@ -284,64 +283,33 @@ def failure(status):
     return error
 
 
-def test_passing_failures_are_tried_again():
-    action = Flaky(ConnectionError(), failure(503), failure(429))
-    assert retried(action, (0, 0, 0)) == "done"
-    assert action.calls == 4
+@pytest.fixture
+def waits(monkeypatch):
+    """Let nothing wait; return the seconds that were to be waited for."""
+    waited = []
+    monkeypatch.setattr("replicse.data.hub.time.sleep", waited.append)
+    return waited
 
 
-def test_tries_end_with_the_last_error():
+def test_passing_failures_are_tried_again_after_each_wait(waits):
+    action = Flaky(failure(503), failure(429))
+    assert retried(action) == "done"
+    assert action.calls == 3 and waits == list(WAITS)
+
+
+def test_tries_end_with_the_last_error(waits):
     action = Flaky(ConnectionError(), ConnectionError(), ConnectionError("last"))
     with pytest.raises(ConnectionError, match="last"):
-        retried(action, (0, 0))
+        retried(action)
     assert action.calls == 3
 
 
 @pytest.mark.parametrize("error", [failure(404), failure(403), KeyError("a defect")])
-def test_lasting_failures_are_not_tried_again(error):
+def test_lasting_failures_are_not_tried_again(error, waits):
     action = Flaky(error)
     with pytest.raises(type(error)):
-        retried(action, (0, 0))
+        retried(action)
     assert action.calls == 1
-
-
-def test_waits_are_kept():
-    import time
-
-    start = time.perf_counter()
-    retried(Flaky(ConnectionError(), ConnectionError()), (0.02, 0.05))
-    assert time.perf_counter() - start >= 0.07
-
-
-class Hub(BaseHTTPRequestHandler):
-    """What a hub answers: a file of one commit."""
-
-    def do_HEAD(self):
-        self.answer(body=False)
-
-    def do_GET(self):
-        self.answer(body=True)
-
-    def answer(self, body):
-        known = {
-            f"/datasets/{SIMCSE_DATA}/resolve/{COMMIT}/wiki1m_for_simcse.txt": WIKI,
-        }
-        content = known.get(self.path.partition("?")[0])
-        self.send_response(404 if content is None else 200)
-        payload = (content or "").encode()
-        self.send_header("Content-Length", str(len(payload)))
-        self.send_header("Content-Type", "application/json" if "/api/" in self.path else "text/plain")
-        self.send_header("X-Repo-Commit", COMMIT)
-        if content is None:
-            self.send_header("X-Error-Code", "EntryNotFound")
-        else:
-            self.send_header("ETag", f'"{sha256(content)}"')
-        self.end_headers()
-        if body:
-            self.wfile.write(payload)
-
-    def log_message(self, *arguments):
-        pass
 
 
 FROM_A_HUB = """
@@ -359,22 +327,19 @@ except MissingData as problem:
 
 
 def test_a_download_over_the_network(tmp_path, request):
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    environment = {
-        **{name: value for name, value in os.environ.items() if "proxy" not in name.lower()},
-        "HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}",
-        "HF_HOME": str(tmp_path / "home"),
-        "HF_HUB_OFFLINE": "0",
-        "HF_HUB_DISABLE_XET": "1",
-        "PYTHONPATH": str(request.config.rootpath / "src"),
-    }
-    command = [sys.executable, "-c", FROM_A_HUB, str(tmp_path / "data"), COMMIT]
-    try:
+    hub = FakeHub()
+    hub.put("dataset", SIMCSE_DATA, COMMIT, {"wiki1m_for_simcse.txt": WIKI})
+    with hub.served() as address:
+        environment = {
+            **{name: value for name, value in os.environ.items() if "proxy" not in name.lower()},
+            "HF_ENDPOINT": address,
+            "HF_HOME": str(tmp_path / "home"),
+            "HF_HUB_OFFLINE": "0",
+            "HF_HUB_DISABLE_XET": "1",
+            "PYTHONPATH": str(request.config.rootpath / "src"),
+        }
+        command = [sys.executable, "-c", FROM_A_HUB, str(tmp_path / "data"), COMMIT]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
-    finally:
-        server.shutdown()
-        server.server_close()
     assert done.returncode == 0, done.stderr
     records, problem = done.stdout.splitlines()
     assert json.loads(records)[0]["revision"] == COMMIT

@@ -147,19 +147,44 @@ def source(hub, content=CONTENT, **more):
     return Download(address=f"{hub.address}/files/vectors", **(told | more))
 
 
-def test_a_download_goes_on_where_it_broke_off(hub, tmp_path):
-    hub.files, hub.breaks = {"vectors": CONTENT}, {"/files/vectors": 5000}
+def test_a_download_goes_on_where_it_broke_off(hub, tmp_path, monkeypatch):
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    part = tmp_path / "data" / "vectors.part"
+    part.parent.mkdir()
+    part.write_bytes(CONTENT[:5000])
+    hub.files, hub.gone = {"vectors": CONTENT}, "/files/vectors"
     with pytest.raises(
         MissingData, match=r"files/vectors cannot be downloaded \(.*\); fetch it again, or put it at"
     ):
-        download(source(hub), tmp_path / "data" / "vectors", waits=())
-    part = tmp_path / "data" / "vectors.part"
-    have = part.stat().st_size
-    assert 0 < have < len(CONTENT)
-    download(source(hub), tmp_path / "data" / "vectors", waits=())
-    assert hub.ranges == [f"bytes={have}-"]
+        download(source(hub), tmp_path / "data" / "vectors")
+    assert part.read_bytes() == CONTENT[:5000]
+    hub.gone, hub.breaks = "", {"/files/vectors": 7000}
+    download(source(hub), tmp_path / "data" / "vectors")
+    assert set(hub.ranges) == {"bytes=5000-"} and not hub.breaks
     assert (tmp_path / "data" / "vectors").read_bytes() == CONTENT
     assert not part.exists()
+
+
+@pytest.mark.parametrize(
+    ("told", "begun"),
+    [
+        ({}, CONTENT + b"of another copy"),
+        ({"sha256": None}, CONTENT),
+        ({"sha256": None, "bytes": 10}, b"of another copy"),
+    ],
+)
+def test_what_may_not_be_gone_on_with_is_fetched_anew(hub, tmp_path, told, begun):
+    hub.files = {"vectors": CONTENT}
+    (tmp_path / "vectors.part").write_bytes(begun)
+    download(source(hub, **told), tmp_path / "vectors")
+    assert hub.ranges == []
+    assert (tmp_path / "vectors").read_bytes() == CONTENT
+
+
+def test_an_address_without_the_file_is_refused_at_once(hub, tmp_path, monkeypatch):
+    monkeypatch.setattr(hub_data, "WAITS", (600,))
+    with pytest.raises(MissingData, match=r"files/vectors cannot be downloaded \(.*404.*\); fetch it again"):
+        download(source(hub), tmp_path / "vectors")
 
 
 def test_a_download_that_is_not_what_it_should_be_is_removed(hub, tmp_path):

@@ -160,6 +160,15 @@ def test_a_job_whose_client_is_killed_ends(server, tmp_path):
     until(lambda: gone(process))
 
 
+def test_a_killed_job_fails_and_ends_no_server(server, tmp_path):
+    job = client(server[0], "sleep", str(tmp_path / "pid"))
+    until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+    assert "has ended; run it again" in job.communicate()[1]
+    assert job.returncode == 1
+    assert client(server[0], "say", "0", WORD="again").communicate()[0].startswith("out again")
+
+
 def test_a_killed_server_takes_its_jobs_with_it_and_their_clients_say_so(server, tmp_path):
     job = client(server[0], "sleep", str(tmp_path / "pid"))
     until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())

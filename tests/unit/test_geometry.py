@@ -24,7 +24,6 @@ def test_alignment_of_antipodal_and_orthogonal_pairs():
 
 def test_uniformity_of_two_antipodal_points_is_minus_8():
     assert uniformity(np.array([[1.0, 0.0], [-1.0, 0.0]])) == pytest.approx(-8)
-    assert uniformity(np.array([[1.0, 0.0], [-1.0, 0.0]]), t=1) == pytest.approx(-4)
 
 
 def test_uniformity_of_one_repeated_point_is_0():

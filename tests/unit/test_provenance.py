@@ -85,13 +85,10 @@ def test_data_files_and_names_are_part_of_the_digest_of_the_package(tmp_path, mo
     for name, text in (("code.py", "x = 1"), ("words.yaml", "a"), ("words.yaml", "b"), ("other.yaml", "b")):
         (tmp_path / name).write_text(text)
         (tmp_path / "__pycache__").mkdir(exist_ok=True)
-        source.package_sha256.cache_clear()
         found.add(source.package_sha256())
     assert len(found) == 4
     (tmp_path / "__pycache__" / "code.pyc").write_bytes(b"compiled")
-    source.package_sha256.cache_clear()
     assert source.package_sha256() in found
-    source.package_sha256.cache_clear()
 
 
 def test_the_order_of_names_does_not_matter_and_an_unknown_module_is_refused():
@@ -104,12 +101,10 @@ def test_the_order_of_names_does_not_matter_and_an_unknown_module_is_refused():
 def test_a_cache_spares_parsing_and_a_broken_one_is_made_again(tmp_path, monkeypatch):
     cache = tmp_path / "code.json"
     fresh = Source(cache=cache).digest("replicse.training.loop")
-    source._forms.cache_clear()
     with monkeypatch.context() as patch:
         patch.setattr(source.ast, "parse", lambda content: pytest.fail("parsed again"))
         assert Source(cache=cache).digest("replicse.training.loop") == fresh
     cache.write_text("{broken")
-    source._forms.cache_clear()
     assert Source(cache=cache).digest("replicse.training.loop") == fresh
     assert Source().digest("replicse.training.loop") == fresh
 

@@ -7,17 +7,19 @@ import pytest
 from small_stsb import RandomVectors, write_stsb
 
 from replicse.errors import BadInput
+from replicse.evaluation import neighbours as nearest
 from replicse.evaluation import retrieval
 from replicse.evaluation.neighbours import neighbours, unit_rows
 from replicse.evaluation.suites import suite
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 50, 1000])
-def test_neighbours_equal_a_sorting_loop(chunk):
+def test_neighbours_equal_a_sorting_loop(chunk, monkeypatch):
+    monkeypatch.setattr(nearest, "CHUNK", chunk)
     vectors = RandomVectors(3)
     corpus = [f"s{number % 60}" for number in range(90)]
     queries = ["s3", "elsewhere", "s59"]
-    found = neighbours(vectors, queries, corpus, count=4, chunk=chunk)
+    found = neighbours(vectors, queries, corpus, count=4)
     for query, some in zip(queries, found, strict=True):
         u = vectors.known[query].astype(np.float64)
         scored = []
@@ -30,9 +32,10 @@ def test_neighbours_equal_a_sorting_loop(chunk):
         assert [cosine for _, cosine in some] == pytest.approx([cosine for cosine, _ in expected])
 
 
-def test_equally_near_neighbours_come_in_the_order_of_the_corpus():
+def test_equally_near_neighbours_come_in_the_order_of_the_corpus(monkeypatch):
+    monkeypatch.setattr(nearest, "CHUNK", 2)
     vectors = RandomVectors(2, fixed={"q": [1, 0], "far": [0, 1], "x": [2, 1], "y": [2, 1], "z": [2, 1]})
-    (found,) = neighbours(vectors, ["q"], ["far", "z", "x", "q", "y"], count=3, chunk=2)
+    (found,) = neighbours(vectors, ["q"], ["far", "z", "x", "q", "y"], count=3)
     assert [text for text, _ in found] == ["z", "x", "y"]
 
 

@@ -1,6 +1,7 @@
 """The evaluation suites at work: `replicse.registry.suites` names their modules, options and metric paths.
 
-A suite is a module with `sentences(root, **options)` and `evaluate(root, vectors, **options)`.
+A suite is a module with `evaluate(root, vectors, **options)`, and with `sentences(root, **options)` where it can say
+beforehand what it asks for.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -49,7 +50,10 @@ def run_suites(
     keyword arguments by suite, such as the queries of a retrieval.
     """
     chosen = {name: suite(name, (options or {}).get(name)) for name in names}
-    asked = {name: list(module.sentences(root, **given)) for name, (module, given) in chosen.items()}
+    asked = {
+        name: list(module.sentences(root, **given)) if hasattr(module, "sentences") else []
+        for name, (module, given) in chosen.items()
+    }
     prepare_all(vectors, asked.values())
     found: dict[str, Any] = {}
     failures: dict[str, str] = {}

@@ -23,8 +23,8 @@ from replicse.files import write_json
 from replicse.objective import Objective, Step
 from replicse.registry.artefacts import METRICS
 from replicse.registry.runs import Run
-from replicse.runtime import progress
 from replicse.runtime.devices import device_for
+from replicse.runtime.progress import Progress
 from replicse.training.data import TrainingData, in_turn
 from replicse.training.guards import Guard
 from replicse.training.model import open_model
@@ -134,7 +134,7 @@ class Trainer:
         self.guard = Guard(self.job.run_id, self.device, self.scaler.is_enabled())
         self.history: list[dict[str, Any]] = []
         self.best: dict[str, Any] | None = None
-        self.machines = [self.machine]
+        self.machines, self.progress = [self.machine], Progress()
         parts = {"model": self.model, "objective": self.objectives}
         parts |= {"optimiser": self.optimiser, "scaler": self.scaler}
         self.state = RunState(self.state_folder, parts, self.generator, self.code)
@@ -284,7 +284,7 @@ class Trainer:
     def _tell(self, step: int, loss: Tensor, per_second: float) -> None:
         self.guard.check(step, loss)
         rate = per_second * self.job.spec.optimisation.batch_size
-        progress.tell(step, self.steps, float(loss), rate, (self.steps - step) / per_second)
+        self.progress.tell(step, self.steps, float(loss), rate, (self.steps - step) / per_second)
 
     def _finish(self, step: int, seconds: float, done: int) -> None:
         spec = self.job.spec

@@ -260,6 +260,6 @@ def cased(words: list[str], mark: str = ".") -> str:
     return text[0].upper() + text[1:] + mark
 
 
-def tokenised(words: list[str], mark: str = ".") -> str:
+def tokenised(words: list[str]) -> str:
     """Return the words as tokenised lower-case text with a separate end mark, as the STS files hold them."""
-    return " ".join([*words, mark] if mark else words)
+    return " ".join([*words, "."])

@@ -100,15 +100,15 @@ class PackedBackbone(Backbone):
         self.initialise()
         self.masked_lm: MaskedLmHead | None = None
 
-    def initialise(self, generator: torch.Generator | None = None) -> None:
+    def initialise(self) -> None:
         """Draw fresh weights as BERT does: normal ones, zero biases, a zero vector for the padding token."""
         tables = (self.token_embeddings, self.position_embeddings, self.type_embeddings)
         for table in tables:
             if table is not None:
-                draw_normal(table, self.config.initializer_range, generator)
+                draw_normal(table, self.config.initializer_range)
         for module in self.modules():
             if isinstance(module, nn.Linear):
-                draw_normal(module.weight, self.config.initializer_range, generator)
+                draw_normal(module.weight, self.config.initializer_range)
                 nn.init.zeros_(module.bias)
         with torch.no_grad():
             self.token_embeddings[self.config.pad_id].zero_()
