@@ -8,17 +8,18 @@ from pydantic import Field, model_validator
 
 from replicse.checked import Checked, Count, Id, Number, Share, Text, Whole
 from replicse.registry.corpora import DataFile
+from replicse.registry.entries import Entry
 
 Part = Annotated[Number, Field(gt=0, le=1)]
 
 
-class AugmentationParameters(Checked):
+class AugmentationParameters(Entry):
     """What every augmentation has; `implementation` names module and function.
 
     It is given the lines of a column, or where `of_tokens` the ids of each tokenised line.
     """
 
-    implementation: ClassVar[str]
+    key: ClassVar[str] = "name"
     of_tokens: ClassVar[bool] = False
     name: str
     seed: Annotated[Whole, Field(ge=0)] = 42
@@ -150,19 +151,7 @@ class Insertion(Proposing):
     name: Literal["insertion"]
 
 
-# The registry: every augmentation of a view, told apart by `name`.
-Augmentation = Annotated[
-    Crop
-    | Deletion
-    | DeleteOneWord
-    | Shuffle
-    | Synonym
-    | EasyDataAugmentation
-    | NextSentence
-    | MaskedLm
-    | Insertion,
-    Field(discriminator="name"),
-]
+Augmentation = AugmentationParameters.one_of()
 
 
 class _AugmentationEntry(Checked):

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from replicse.checked import Checked, Count, Id, Rate, Text, UserMessage, Whole
 from replicse.errors import nearest
+from replicse.registry.entries import Entry
 
 StsName = Literal["STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R"]
 SIMCSE_DATA = "princeton-nlp/datasets-for-simcse"  # where the data source `hub` has its files from
@@ -34,14 +35,14 @@ class Sample(Checked):
     seed: Annotated[Whole, Field(ge=0)]
 
 
-class CorpusFormat(Checked):
+class CorpusFormat(Entry):
     """What every corpus may have: its symbolic name, the rows that are kept, and how many are expected.
 
     `about` says that `rows` is known roughly: a tenth more or less will do.
     `implementation` names module and function of the reader.
     """
 
-    implementation: ClassVar[str]
+    key: ClassVar[str] = "format"
     format: str
     name: Id | None = None
     limit: Count | None = None
@@ -288,22 +289,7 @@ class HubDataset(CorpusFormat):
         return tuple(column for column in self.read.values() if column != "label")
 
 
-# The registry: every format, told apart by `format`.
-Corpus = Annotated[
-    Lines
-    | Triples
-    | Nli
-    | NliPairs
-    | Qqp
-    | Pairs
-    | Captions
-    | CaptionLines
-    | StsSentences
-    | Labelled
-    | LabelledLines
-    | HubDataset,
-    Field(discriminator="format"),
-]
+Corpus = CorpusFormat.one_of()
 
 
 class _CorpusEntry(Checked):

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from replicse.checked import Checked, Count, Id, Number, Positive, Text, Whole
 from replicse.registry.corpora import DataFile
+from replicse.registry.entries import Entry
 
 Pooling = Literal["cls", "cls-head", "random-head", "mean", "first-last", "first-last-0", "last2"]
 POOLINGS: tuple[str, ...] = Pooling.__args__
@@ -102,14 +103,14 @@ class Architecture(Checked):
     activation: Literal["gelu", "gelu_new", "relu"] | None = None
 
 
-class PostprocessingParameters(Checked):
+class PostprocessingParameters(Entry):
     """What every post-processing has: what it is fitted on, and the parameters of its fit that may change a number.
 
     `fit` is a corpus, by its name in a scale or as its recipe, or "target": each task's own sentences.
     `implementation` names module and class.
     """
 
-    implementation: ClassVar[str]
+    key: ClassVar[str] = "name"
     name: str
     fit: Id | dict[str, Any]
 
@@ -139,8 +140,7 @@ class FlowParameters(PostprocessingParameters):
     width: Count = 32
 
 
-# The registry: every post-processing of sentence vectors, told apart by `name`.
-Postprocessing = Annotated[WhiteningParameters | FlowParameters, Field(discriminator="name")]
+Postprocessing = PostprocessingParameters.one_of()
 
 
 class _PostprocessingEntry(Checked):
