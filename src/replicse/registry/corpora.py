@@ -1,7 +1,7 @@
 """Formats of training corpora, the keys of each, and the columns they give."""
 
 from collections.abc import Callable, Mapping
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -39,10 +39,11 @@ class CorpusFormat(Entry):
     """What every corpus may have: its symbolic name, the rows that are kept, and how many are expected.
 
     `about` says that `rows` is known roughly: a tenth more or less will do.
-    `implementation` names module and function of the reader.
+    `implementation` names module and function of the reader; `has_labels` says that it yields a label last.
     """
 
     key: ClassVar[str] = "format"
+    has_labels: ClassVar[bool] = False
     format: str
     name: Id | None = None
     limit: Count | None = None
@@ -62,6 +63,11 @@ class CorpusFormat(Entry):
     def columns(self) -> tuple[str, ...]:
         """Return the names of the columns that a view may read."""
         return ("anchor", "positive")
+
+    def origin(self, root: Path) -> tuple[str, str]:
+        """Return where the rows come from, and what to do where they are not as many as expected."""
+        files = getattr(self, "files", None) or [getattr(self, "file", self.format)]
+        return " and ".join(str(root / file) for file in files), "fetch the file again"
 
 
 class OneFile(CorpusFormat):
@@ -193,6 +199,7 @@ class Labelled(OneFile):
     """
 
     implementation: ClassVar[str] = "replicse.data.corpora:labelled"
+    has_labels: ClassVar[bool] = True
     format: Literal["labelled"]
     sentences: Annotated[tuple[Text, ...], Field(min_length=1, max_length=2)]
     label: Text
@@ -209,6 +216,7 @@ class LabelledLines(OneColumn, Labelled):
     """The distinct sentences of a labelled file, both sides of its pairs, in file order."""
 
     implementation: ClassVar[str] = "replicse.data.corpora:labelled_lines"
+    has_labels: ClassVar[bool] = False
     format: Literal["labelled-lines"]
 
 
@@ -287,6 +295,10 @@ class HubDataset(CorpusFormat):
             case "lines":
                 return ("text",)
         return tuple(column for column in self.read.values() if column != "label")
+
+    def origin(self, root: Path) -> tuple[str, str]:
+        """Return the data sets of the hub."""
+        return " and ".join(dict.fromkeys(part.path for part in self.parts)), "look at its commit"
 
 
 Corpus = CorpusFormat.one_of()

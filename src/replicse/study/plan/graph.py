@@ -11,7 +11,6 @@ from replicse.printable import visible
 from replicse.provenance.source import named_in
 from replicse.registry.augmentations import augmentation_of
 from replicse.registry.corpora import SIMCSE_DATA, corpus_of
-from replicse.registry.suites import SUITES
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.lock import load_lock
 from replicse.study.paper.models import Encoder
@@ -243,7 +242,7 @@ class _Jobs:
         return {"suite": suites, **({"options": options} if options else {})}
 
     def _options(self, suites: list[str]) -> tuple[object, ...]:
-        return tuple(SUITES[suite].options.of(self.scale.options.get(suite, {}), suite) for suite in suites)
+        return tuple(map(self.scale.suite_options, suites))
 
     @staticmethod
     def _suite_modules(suites: list[str]) -> set[str]:
