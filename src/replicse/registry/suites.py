@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import partial
 from itertools import chain, product
 from typing import Annotated, Any, Literal
 
@@ -181,22 +182,45 @@ class Suite:
 
 # What several entries share.
 _BOUNDS = ("low", "high")
-_STS_AVERAGES = {name: tuple(f"{task}/{key}" for task in STS_TASKS) for name, key in AVERAGES.items()}
-_GEOMETRY = {"alignment": Range(0, 4), "uniformity": Range(-8, 0), "n_positive": COUNT, "n_sentences": COUNT}
-_DENSITY = {**_in(COSINE, RATINGS, ("mean", *QUANTILES)), **_in(COUNT, RATINGS, ("n",))}
 _WAYS = (("all", "distinct"), ("forward", "backward", "both"))
 _RANKS = tuple(str(rank) for rank in range(1, NEIGHBOURS + 1))
-_RETRIEVED = {
-    "neighbours/*/query": None,
-    **_in(None, ("neighbours/*",), _RANKS, ("sentence",)),
-    **_in(COSINE, ("neighbours/*",), _RANKS, ("cosine",)),
-}
+_ON_TEST = {"splits": ("test",)}
+_GEOMETRY = {"alignment": Range(0, 4), "uniformity": Range(-8, 0), "n_positive": COUNT, "n_sentences": COUNT}
 _TRANSFER_AVERAGES = {
     name: tuple(f"{task}/{metric}" for task in TRANSFER_TASKS)
     for name, metric in (("avg", "accuracy"), ("dev_avg", "dev_accuracy"))
 }
-_TRANSFER = _in(PERCENTAGE, (*chain(*_TRANSFER_AVERAGES.values()), *_TRANSFER_AVERAGES))
 _MTEB_AVERAGES = {f"average/{name}": tasks for name, tasks in {**MTEB_TASKS, "all": MTEB_NAMES}.items()}
+_sts = partial(
+    Suite, "replicse.evaluation.sts", "fast", options=StsOptions, aggregations=AGGREGATIONS, rising=_BOUNDS
+)
+_density = partial(
+    Suite,
+    "replicse.evaluation.density",
+    "fast",
+    {**_in(COSINE, RATINGS, ("mean", *QUANTILES)), **_in(COUNT, RATINGS, ("n",))},
+    rising=tuple(QUANTILES),
+)
+_retrieval = partial(
+    Suite,
+    "replicse.evaluation.retrieval",
+    "fast",
+    {
+        "neighbours/*/query": None,
+        **_in(None, ("neighbours/*",), _RANKS, ("sentence",)),
+        **_in(COSINE, ("neighbours/*",), _RANKS, ("cosine",)),
+    },
+    named_by="queries",
+)
+_transfer = partial(
+    Suite,
+    "replicse.evaluation.transfer",
+    "transfer",
+    _in(PERCENTAGE, (*chain(*_TRANSFER_AVERAGES.values()), *_TRANSFER_AVERAGES)),
+    options=TransferOptions,
+    averages=_TRANSFER_AVERAGES,
+    encodes={"data/transfer/*": 1},
+)
 
 
 def _correlations(tasks: tuple[str, ...]) -> Metrics:
@@ -205,58 +229,28 @@ def _correlations(tasks: tuple[str, ...]) -> Metrics:
 
 # The registry.
 SUITES: dict[str, Suite] = {
-    "sts": Suite(
-        "replicse.evaluation.sts",
-        "fast",
+    "sts": _sts(
         {**_correlations(STS_TASKS), **_in(CORRELATION, AVERAGES)},
         {"split": "test"},
-        StsOptions,
         split="test",
-        aggregations=AGGREGATIONS,
-        averages=_STS_AVERAGES,
-        rising=_BOUNDS,
+        averages={name: tuple(f"{task}/{key}" for task in STS_TASKS) for name, key in AVERAGES.items()},
         encodes={"data/sts/*/test": 2},
     ),
-    "sts-dev": Suite(
-        "replicse.evaluation.sts",
-        "fast",
-        _correlations(STS_DEV_TASKS),
-        {"split": "dev"},
-        StsOptions,
-        selects=AGGREGATIONS,
-        split="dev",
-        aggregations=AGGREGATIONS,
-        rising=_BOUNDS,
-    ),
+    "sts-dev": _sts(_correlations(STS_DEV_TASKS), {"split": "dev"}, split="dev", selects=AGGREGATIONS),
     "geometry": Suite("replicse.evaluation.geometry", "fast", _GEOMETRY),
-    "geometry-test": Suite("replicse.evaluation.geometry", "fast", _GEOMETRY, {"splits": ("test",)}),
+    "geometry-test": Suite("replicse.evaluation.geometry", "fast", _GEOMETRY, _ON_TEST),
     "spectrum": Suite(
         "replicse.evaluation.spectrum",
         "fast",
         {"effective_rank": Range(low=1), "n_sentences": COUNT, "dimensions": COUNT},
     ),
-    "density": Suite("replicse.evaluation.density", "fast", _DENSITY, rising=tuple(QUANTILES)),
-    "density-test": Suite(
-        "replicse.evaluation.density", "fast", _DENSITY, {"splits": ("test",)}, rising=tuple(QUANTILES)
-    ),
+    "density": _density(),
+    "density-test": _density(_ON_TEST),
     # In bins narrow enough for encoders whose cosines are all close to 1.
-    "density-test-fine": Suite(
-        "replicse.evaluation.density",
-        "fast",
-        _DENSITY,
-        {"splits": ("test",), "bins": 1000},
-        rising=tuple(QUANTILES),
-    ),
-    "retrieval": Suite(
-        "replicse.evaluation.retrieval", "fast", _RETRIEVED, options=RetrievalOptions, named_by="queries"
-    ),
-    "retrieval-stsb": Suite(
-        "replicse.evaluation.retrieval",
-        "fast",
-        _RETRIEVED,
-        {"corpus": {"format": "sts-sentences", "task": "STS-B", "split": "test"}},
-        QueryOptions,
-        named_by="queries",
+    "density-test-fine": _density({**_ON_TEST, "bins": 1000}),
+    "retrieval": _retrieval(options=RetrievalOptions),
+    "retrieval-stsb": _retrieval(
+        {"corpus": {"format": "sts-sentences", "task": "STS-B", "split": "test"}}, QueryOptions
     ),
     "recall": Suite(
         "replicse.evaluation.recall",
@@ -272,26 +266,8 @@ SUITES: dict[str, Suite] = {
         options=TrainingOptions,
         told=("folder",),
     ),
-    "transfer": Suite(
-        "replicse.evaluation.transfer",
-        "transfer",
-        _TRANSFER,
-        {"setting": "test"},
-        TransferOptions,
-        split="test",
-        averages=_TRANSFER_AVERAGES,
-        encodes={"data/transfer/*": 1},
-    ),
-    "transfer-dev": Suite(
-        "replicse.evaluation.transfer",
-        "transfer",
-        _TRANSFER,
-        {"setting": "fast"},
-        TransferOptions,
-        split="dev",
-        averages=_TRANSFER_AVERAGES,
-        encodes={"data/transfer/*": 1},
-    ),
+    "transfer": _transfer({"setting": "test"}, split="test"),
+    "transfer-dev": _transfer({"setting": "fast"}, split="dev"),
     # It holds chunks of corpora of millions of documents, and goes on task by task where it was stopped.
     "mteb": Suite(
         "replicse.evaluation.mteb",

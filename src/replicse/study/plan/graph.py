@@ -213,14 +213,16 @@ class _Jobs:
         for group, suites in self.plan.groups(name).items():
             payload = self._encoder(encoder) | self._suites(suites)
             modules = self._modules(encoder) | self._suite_modules(suites)
-            specs = (self._options(suites), *self._specs(encoder))
+            specs = (*map(self.scale.suite_options, suites), *self._specs(encoder))
             yield self._job("evaluate", (name, group), payload, modules, specs, weights)
         if "trajectory" in self.plan.suites[name]:
             run = encoder.source.run or ""
             payload = {"encoder": self.paths.run(run), "pooling": encoder.pooling, "engine": encoder.engine}
             modules = {"replicse.encoder.sentence", *self._suite_modules(["geometry"])}
             kept = (outputs_of(self.paths, "train", run)["metrics"],)
-            yield self._job("geometry", (name,), payload, modules, (self._options(["geometry"]),), kept)
+            yield self._job(
+                "geometry", (name,), payload, modules, (self.scale.suite_options("geometry"),), kept
+            )
 
     def _encoder(self, encoder: Encoder) -> dict[str, Any]:
         """Return what an evaluation is told of its encoder."""
@@ -240,9 +242,6 @@ class _Jobs:
     def _suites(self, suites: list[str]) -> dict[str, Any]:
         options = {suite: self.scale.options[suite] for suite in suites if suite in self.scale.options}
         return {"suite": suites, **({"options": options} if options else {})}
-
-    def _options(self, suites: list[str]) -> tuple[object, ...]:
-        return tuple(map(self.scale.suite_options, suites))
 
     @staticmethod
     def _suite_modules(suites: list[str]) -> set[str]:
