@@ -1,12 +1,11 @@
 """Text augmentations and their parameters; each turns the lines of a corpus into the lines of one more view."""
 
 import math
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from replicse.checked import Checked, Count, Id, Number, Share, Text, Whole
+from replicse.checked import Count, Id, Number, Share, Text, Whole
 from replicse.registry.corpora import DataFile
 from replicse.registry.entries import Entry
 
@@ -152,12 +151,4 @@ class Insertion(Proposing):
 
 
 Augmentation = AugmentationParameters.one_of()
-
-
-class _AugmentationEntry(Checked):
-    augmentation: Augmentation
-
-
-def augmentation_of(values: Augmentation | Mapping[str, Any], where: str = "view") -> Augmentation:
-    """Return the augmentation that plain data names; BadInput says what is wrong with it."""
-    return _AugmentationEntry.of({"augmentation": values}, where).augmentation
+augmentation_of = AugmentationParameters.reader("augmentation", "view")

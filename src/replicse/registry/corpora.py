@@ -1,8 +1,8 @@
 """Formats of training corpora, the keys of each, and the columns they give."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -302,15 +302,7 @@ class HubDataset(CorpusFormat):
 
 
 Corpus = CorpusFormat.one_of()
-
-
-class _CorpusEntry(Checked):
-    corpus: Corpus
-
-
-def corpus_of(values: Corpus | Mapping[str, Any]) -> Corpus:
-    """Return the corpus that plain data describes; BadInput says what is wrong with it."""
-    return _CorpusEntry.of({"corpus": values}, "data").corpus
+corpus_of = CorpusFormat.reader("corpus", "data")
 
 
 class Download(Checked):

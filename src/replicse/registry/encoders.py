@@ -1,6 +1,5 @@
 """Poolings, heads, engines, architectures and post-processings: what turns a sentence into a vector."""
 
-from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -153,15 +152,7 @@ class FlowParameters(PostprocessingParameters):
 
 
 Postprocessing = PostprocessingParameters.one_of()
-
-
-class _PostprocessingEntry(Checked):
-    postprocess: Postprocessing
-
-
-def postprocessing_of(values: Postprocessing | Mapping[str, Any]) -> Postprocessing:
-    """Return the post-processing that plain data names; BadInput says what is wrong with it."""
-    return _PostprocessingEntry.of({"postprocess": values}, "encoder").postprocess
+postprocessing_of = PostprocessingParameters.reader("postprocess", "encoder")
 
 
 class WordVectors(Checked):

@@ -1,8 +1,9 @@
 """What every registry of parameters shares: a class below its base is an entry, by the one name that it says."""
 
+from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Self, Union, get_args
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from replicse.checked import Checked
 
@@ -36,3 +37,13 @@ class Entry(Checked):
     def one_of(cls) -> Any:
         """Return the type of all entries, told apart by `key`; those that are defined later are none of it."""
         return Annotated[Union[tuple(cls.known.values())], Field(discriminator=cls.key)]  # noqa: UP007
+
+    @classmethod
+    def reader(cls, part: str, where: str) -> Callable[..., Self]:
+        """Return the function that gives the entry of plain data, or BadInput; both names are of its errors."""
+        document = create_model(part, __base__=Checked, **{part: (cls.one_of(), ...)})
+
+        def read(values: object, where: str = where) -> Self:
+            return getattr(document.of({part: values}, where), part)
+
+        return read
