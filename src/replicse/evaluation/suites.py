@@ -38,8 +38,8 @@ def suite(
     if name not in SUITES:
         raise BadInput(f'suite "{name}" is unknown{nearest(name, SUITES)}')
     entry = SUITES[name]
-    asked = {key: value for key, value in (told or {}).items() if key in entry.told}
-    given = entry.options.of({**(options or {}), **asked}, f"suite {name}")
+    own = {key: told[key] for key in entry.told} if told else {}
+    given = entry.options.of({**(options or {}), **own}, f"suite {name}")
     return resolve_name(entry.module), {
         **entry.fixed,
         **{key: getattr(given, key) for key in given.model_fields_set},

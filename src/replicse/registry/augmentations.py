@@ -13,7 +13,7 @@ Part = Annotated[Number, Field(gt=0, le=1)]
 
 
 class AugmentationParameters(Entry):
-    """What every augmentation has; `implementation` names module and function.
+    """What every augmentation has; its code is the function of its name in `home`.
 
     It is given the lines of a column, or where `of_tokens` the ids of each tokenised line.
     """
@@ -31,7 +31,7 @@ class AugmentationParameters(Entry):
 class Crop(AugmentationParameters):
     """A contiguous part of every line: whole words (SimCSE) or characters (the reproducibility study)."""
 
-    implementation: ClassVar[str] = "replicse.augment.words:crop"
+    home: ClassVar[str] = "replicse.augment.words"
     name: Literal["crop"]
     keep: Part
     unit: Literal["word", "character"] = "word"
@@ -41,7 +41,7 @@ class Crop(AugmentationParameters):
 class Deletion(AugmentationParameters):
     """Random words deleted; `keep-floor` deletes slightly more (the reproducibility study)."""
 
-    implementation: ClassVar[str] = "replicse.augment.words:deletion"
+    home: ClassVar[str] = "replicse.augment.words"
     name: Literal["deletion"]
     rate: Share
     rounding: Literal["round", "keep-floor"] = "round"
@@ -50,14 +50,14 @@ class Deletion(AugmentationParameters):
 class DeleteOneWord(AugmentationParameters):
     """One random word deleted."""
 
-    implementation: ClassVar[str] = "replicse.augment.words:delete_one_word"
+    home: ClassVar[str] = "replicse.augment.words"
     name: Literal["delete-one-word"]
 
 
 class Shuffle(AugmentationParameters):
     """A share of the tokens, at least two, permuted among their own places; special tokens stay (methods 3.3)."""
 
-    implementation: ClassVar[str] = "replicse.augment.tokens:shuffle"
+    home: ClassVar[str] = "replicse.augment.tokens"
     of_tokens: ClassVar[bool] = True
     name: Literal["shuffle"]
     fraction: Share
@@ -92,7 +92,7 @@ class Synonym(FromThesaurus):
     the thesaurus (with PPDB).
     """
 
-    implementation: ClassVar[str] = "replicse.augment.synonyms:synonym"
+    home: ClassVar[str] = "replicse.augment.synonyms"
     name: Literal["synonym"]
     words: Count | None = None
     rate: Part | None = None
@@ -108,7 +108,7 @@ class Synonym(FromThesaurus):
 class EasyDataAugmentation(FromThesaurus):
     """One random operation of EDA, letter case and punctuation kept, or taken away first as in its reference code."""
 
-    implementation: ClassVar[str] = "replicse.augment.eda:easy_data_augmentation"
+    home: ClassVar[str] = "replicse.augment.eda"
     name: Literal["eda"]
     alpha: Part
     cleaning: Literal["none", "reference"] = "none"
@@ -117,7 +117,7 @@ class EasyDataAugmentation(FromThesaurus):
 class NextSentence(AugmentationParameters):
     """One of the `reach` following lines (SimCSE Table 2)."""
 
-    implementation: ClassVar[str] = "replicse.augment.neighbours:next_sentence"
+    home: ClassVar[str] = "replicse.augment.neighbours"
     name: Literal["next-sentence"]
     reach: Count = 1
 
@@ -125,6 +125,7 @@ class NextSentence(AugmentationParameters):
 class Proposing(AugmentationParameters):
     """What augmentations by a frozen masked-LM share: its name in a paper, its folder once planned."""
 
+    home: ClassVar[str] = "replicse.augment.masked_lm"
     ratio: Part
     backbone: Id | None = None
     encoder: Text | None = None
@@ -139,14 +140,12 @@ class Proposing(AugmentationParameters):
 class MaskedLm(Proposing):
     """Word pieces replaced by a masked-LM's proposals."""
 
-    implementation: ClassVar[str] = "replicse.augment.masked_lm:masked_lm"
     name: Literal["masked-lm"]
 
 
 class Insertion(Proposing):
     """Word pieces of a masked-LM inserted at random places."""
 
-    implementation: ClassVar[str] = "replicse.augment.masked_lm:insertion"
     name: Literal["insertion"]
 
 

@@ -39,10 +39,11 @@ class CorpusFormat(Entry):
     """What every corpus may have: its symbolic name, the rows that are kept, and how many are expected.
 
     `about` says that `rows` is known roughly: a tenth more or less will do.
-    `implementation` names module and function of the reader; `has_labels` says that it yields a label last.
+    Its reader is the function of its name in `home`; `has_labels` says that it yields a label last.
     """
 
     key: ClassVar[str] = "format"
+    home: ClassVar[str] = "replicse.data.corpora"
     has_labels: ClassVar[bool] = False
     format: str
     name: Id | None = None
@@ -88,7 +89,6 @@ class OneColumn(CorpusFormat):
 class Lines(OneColumn, OneFile):
     """One sentence a line; those outside `min_words` to `max_words` are dropped."""
 
-    implementation: ClassVar[str] = "replicse.data.corpora:lines"
     format: Literal["lines"]
     min_words: Count | None = None
     max_words: Count | None = None
@@ -106,7 +106,6 @@ class Lines(OneColumn, OneFile):
 class Triples(OneFile):
     """CSV of anchor, positive and hard negative (SimCSE's NLI file)."""
 
-    implementation: ClassVar[str] = "replicse.data.corpora:triples"
     format: Literal["triples"]
 
     @property
@@ -118,7 +117,6 @@ class Triples(OneFile):
 class Nli(CorpusFormat):
     """JSON lines of labelled pairs, by premise: the first hypothesis of each wanted class."""
 
-    implementation: ClassVar[str] = "replicse.data.corpora:nli"
     format: Literal["nli"]
     files: Annotated[tuple[DataFile, ...], Field(min_length=1)]
     positive: NliLabel = "entailment"
@@ -134,7 +132,6 @@ class Nli(CorpusFormat):
 class NliPairs(CorpusFormat):
     """JSON lines of labelled pairs: premise and hypothesis of every line with one of the labels."""
 
-    implementation: ClassVar[str] = "replicse.data.corpora:nli_pairs"
     format: Literal["nli-pairs"]
     files: Annotated[tuple[DataFile, ...], Field(min_length=1)]
     labels: Annotated[tuple[NliLabel, ...], Field(min_length=1)]
@@ -143,35 +140,30 @@ class NliPairs(CorpusFormat):
 class Qqp(OneFile):
     """The duplicate pairs of Quora Question Pairs."""
 
-    implementation: ClassVar[str] = "replicse.data.corpora:qqp"
     format: Literal["qqp"]
 
 
 class Pairs(OneFile):
     """Two sentences a line, a tab between them."""
 
-    implementation: ClassVar[str] = "replicse.data.corpora:pairs"
     format: Literal["pairs"]
 
 
 class Captions(OneFile):
     """All pairs of captions of one image."""
 
-    implementation: ClassVar[str] = "replicse.data.corpora:captions"
     format: Literal["captions"]
 
 
 class CaptionLines(OneColumn, OneFile):
     """Every caption by itself."""
 
-    implementation: ClassVar[str] = "replicse.data.corpora:caption_lines"
     format: Literal["caption-lines"]
 
 
 class StsSentences(OneColumn):
     """The sentences of a similarity set."""
 
-    implementation: ClassVar[str] = "replicse.data.corpora:sts_sentences"
     format: Literal["sts-sentences"]
     task: StsName
     split: Literal["train", "dev", "test"]
@@ -198,7 +190,6 @@ class Labelled(OneFile):
     2-Tier SimCSE was written in.
     """
 
-    implementation: ClassVar[str] = "replicse.data.corpora:labelled"
     has_labels: ClassVar[bool] = True
     format: Literal["labelled"]
     sentences: Annotated[tuple[Text, ...], Field(min_length=1, max_length=2)]
@@ -215,7 +206,6 @@ class Labelled(OneFile):
 class LabelledLines(OneColumn, Labelled):
     """The distinct sentences of a labelled file, both sides of its pairs, in file order."""
 
-    implementation: ClassVar[str] = "replicse.data.corpora:labelled_lines"
     has_labels: ClassVar[bool] = False
     format: Literal["labelled-lines"]
 
@@ -254,7 +244,7 @@ class HubDataset(CorpusFormat):
     captions; `lines` every text by itself.
     """
 
-    implementation: ClassVar[str] = "replicse.data.hub_datasets:hub_dataset"
+    home: ClassVar[str] = "replicse.data.hub_datasets"
     format: Literal["hub-dataset"]
     parts: Annotated[tuple[HubPart, ...], Field(min_length=1)]
     read: Annotated[dict[Text, HubColumn], Field(alias="columns", min_length=1)]

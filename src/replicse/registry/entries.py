@@ -13,12 +13,14 @@ class Entry(Checked):
 
     A class that gives `key` itself is the base of a registry. A class below it that annotates that field with the
     Literal of one name is an entry of `known` by this name; others hold what entries share. `implementation` names
-    module and function or class of what the parameters are for.
+    module and function or class of what the parameters are for; where it is not given, the function of the entry's name
+    in the module `home`.
     """
 
     key: ClassVar[str]
     known: ClassVar[dict[str, type[Self]]]
     implementation: ClassVar[str]
+    home: ClassVar[str]
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
@@ -32,6 +34,8 @@ class Entry(Checked):
                     f'{cls.__qualname__}: the {cls.key} "{name}" is that of {cls.known[name].__qualname__}'
                 )
             cls.known[name] = cls
+            if "implementation" not in vars(cls):
+                cls.implementation = f"{cls.home}:{name.replace('-', '_')}"
 
     @classmethod
     def one_of(cls) -> Any:

@@ -15,14 +15,14 @@ from replicse.errors import nearest
 from replicse.registry.corpora import STS_DEV_TASKS, STS_TASKS, Corpus, Labelled, StsName
 from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS
 
-TransferName = Literal["MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC"]
-TRANSFER_TASKS: tuple[str, ...] = TransferName.__args__
 # What SentEval cross-validates has one split; TREC and MRPC have no development set.
 TRANSFER_SPLITS = {
     **dict.fromkeys(("MR", "CR", "SUBJ", "MPQA"), ("all",)),
     "SST2": ("train", "dev", "test"),
     **dict.fromkeys(("TREC", "MRPC"), ("train", "test")),
 }
+TRANSFER_TASKS = tuple(TRANSFER_SPLITS)
+TransferName = Literal[TRANSFER_TASKS]
 AGGREGATIONS = ("all", "mean", "wmean")
 AVERAGES = {"avg": "all", "avg-mean": "mean", "avg-wmean": "wmean"}  # of the seven tasks
 RATINGS = ("0-1", "1-2", "2-3", "3-4", "4-5")

@@ -1,8 +1,7 @@
 """What the numbers of a table are numbers of: sizes, what averages and percentages are made of, paths to one number."""
 
 from fnmatch import fnmatchcase
-from functools import cache, cached_property, reduce
-from operator import or_
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -94,12 +93,10 @@ class Datasets(Checked):
             return sum(sum(self.parts(path).values()) for path in self.sizes if fnmatchcase(path, pattern))
 
         encoded = {
-            name: reduce(or_, (suite.encodes for suite in suites)) for name, suites in groups().items()
+            name: {part for suite in suites for part in suite.encodes.items()}
+            for name, suites in groups().items()
         }
-        return {
-            name: sum(times * rows(pattern) for pattern, times in patterns.items())
-            for name, patterns in encoded.items()
-        }
+        return {name: sum(times * rows(path) for path, times in parts) for name, parts in encoded.items()}
 
     def readings(self, path: str) -> tuple[ShareOf, ...]:
         """Return of how many items the number at a path may be a percentage; none where it is no share."""

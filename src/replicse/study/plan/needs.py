@@ -47,7 +47,7 @@ def needs(plan: Plan) -> Iterator[Need]:
         if hub := source.get("hub"):
             where = {**source, "folder": plan.paths.backbone(key)}
             yield Need("encoder", hub, weight_bytes(hub), "see its model card", 2, where)
-    for suite in sorted(_suites(plan) & SUITES.keys()):
+    for suite in sorted(SUITES.keys() & set().union(*plan.suites.values())):
         if name := plan.scale.suite_options(suite).downloads():
             yield Need("suite", name, None, "of each set", 1, suite)
 
@@ -94,14 +94,9 @@ def _key(part: HubPart) -> tuple[str | None, ...]:
     return part.path, part.name, part.split, part.files, part.revision
 
 
-def _suites(plan: Plan) -> set[str]:
-    """Return what is evaluated of any encoder."""
-    return set().union(*plan.suites.values())
-
-
 def _read(plan: Plan) -> Iterator[Mapping[str, Any]]:
     """Yield every mapping in the specs of a plan's jobs that may name something outside."""
-    suites = _suites(plan)
+    suites = set().union(*plan.suites.values())
     yield from mappings(
         [
             list(plan.stores.values()),
