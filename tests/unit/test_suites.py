@@ -1,6 +1,7 @@
 """Running suites together, and the registry as the truth of what each of them yields."""
 
 import json
+from dataclasses import replace
 from numbers import Number
 from types import SimpleNamespace
 
@@ -14,7 +15,7 @@ from replicse.errors import BadInput
 from replicse.evaluation import suites
 from replicse.evaluation.counts import count
 from replicse.registry.encoders import ClassifierHead
-from replicse.registry.suites import COUNTED, GROUPS, SUITES, Suite, file_of, is_metric, known_paths
+from replicse.registry.suites import ANY, COUNTED, SUITES, Suite, file_of, groups, is_metric, known_paths
 from replicse.world.world import write_world
 
 
@@ -46,8 +47,8 @@ class Vectors:
 def made_up(monkeypatch):
     options = SUITES["sts"].options
     known = {
-        "one": Suite(f"{__name__}:One", "fast", ("value",), {"tasks": ("STS12",)}, options),
-        "two": Suite(f"{__name__}:One", "fast", ("value",), {"fails": True}),
+        "one": Suite(f"{__name__}:One", "fast", {"value": ANY}, {"tasks": ("STS12",)}, options),
+        "two": Suite(f"{__name__}:One", "fast", {"value": ANY}, {"fails": True}),
     }
     monkeypatch.setattr(suites, "SUITES", known)
 
@@ -60,6 +61,13 @@ def test_options_are_laid_over_the_fixed_ones_and_failures_get_their_path(made_u
         "pairs": {},
     }
     assert suites.run_suites(None, Vectors(), ["one"])["suites"] == {"one": {"value": 3.0}}
+
+
+def test_a_suite_is_told_of_its_job_what_it_asks_for_over_what_is_given(made_up, monkeypatch):
+    monkeypatch.setitem(suites.SUITES, "told", replace(suites.SUITES["one"], told=("tasks",)))
+    given, told = {"tasks": ["STS13"]}, {"tasks": ["STS14", "STS15"], "folder": "x"}
+    assert suites.suite("told", given, told)[1] == {"tasks": ("STS14", "STS15")}
+    assert suites.suite("one", given, told)[1] == {"tasks": ("STS13",)}
 
 
 def test_every_sentence_is_prepared_once_over_all_suites(made_up):
@@ -135,7 +143,7 @@ def yielded(world, tmp_path_factory):
 
 def test_every_path_that_a_suite_yields_is_known_to_the_registry(yielded):
     assert [path for path in yielded if not is_metric(path)] == []
-    assert {file_of(path) for path in yielded} == set(GROUPS)
+    assert {file_of(path) for path in yielded} == set(groups())
 
 
 def test_every_path_of_the_registry_is_yielded(yielded):

@@ -58,8 +58,8 @@ def way(need: Need, plan: Plan) -> Way:
             return partial(
                 cached_encoder, need.source["hub"], need.source["revision"], Path(need.source["folder"])
             )
-        case "mteb":
-            return "the library mteb downloads them when it first evaluates; let that run with the network"
+        case "suite":
+            return f"the suite {need.source} downloads them when it first runs; let that run with the network"
     target = own / need.name
     if target.exists():
         return lambda: None

@@ -29,12 +29,18 @@ class Vectors(Protocol):
         """Drop all that is kept of sentences."""
 
 
-def suite(name: str, options: Mapping[str, Any] | None = None) -> tuple[ModuleType, dict[str, Any]]:
-    """Return a suite's module and what it is called with; BadInput for an unknown suite and for bad options."""
+def suite(
+    name: str, options: Mapping[str, Any] | None = None, told: Mapping[str, str] | None = None
+) -> tuple[ModuleType, dict[str, Any]]:
+    """Return a suite's module and what it is called with; BadInput for an unknown suite and for bad options.
+
+    `told` is what the job tells those suites that ask for it.
+    """
     if name not in SUITES:
         raise BadInput(f'suite "{name}" is unknown{nearest(name, SUITES)}')
     entry = SUITES[name]
-    given = entry.options.of(options or {}, f"suite {name}")
+    own = {key: told[key] for key in entry.told} if told else {}
+    given = entry.options.of({**(options or {}), **own}, f"suite {name}")
     return resolve_name(entry.module), {
         **entry.fixed,
         **{key: getattr(given, key) for key in given.model_fields_set},
@@ -42,14 +48,18 @@ def suite(name: str, options: Mapping[str, Any] | None = None) -> tuple[ModuleTy
 
 
 def run_suites(
-    root: Path, vectors: Vectors, names: Sequence[str], options: Mapping[str, Mapping[str, Any]] | None = None
+    root: Path,
+    vectors: Vectors,
+    names: Sequence[str],
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    told: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Return `{"suites": {name: numbers}, "failures": {metric path: reason}}`; every sentence is encoded once.
 
     `pairs` holds the (cosines, gold scores) of `suite/task`, where a suite rates pairs. `options` holds further
-    keyword arguments by suite, such as the queries of a retrieval.
+    keyword arguments by suite, such as the queries of a retrieval, and `told` those that the job gives.
     """
-    chosen = {name: suite(name, (options or {}).get(name)) for name in names}
+    chosen = {name: suite(name, (options or {}).get(name), told) for name in names}
     asked = {
         name: list(module.sentences(root, **given)) if hasattr(module, "sentences") else []
         for name, (module, given) in chosen.items()

@@ -26,7 +26,7 @@ from replicse.checked import (
 )
 from replicse.errors import BadInput, nearest
 from replicse.registry.augmentations import Augmentation, augmentation_of
-from replicse.registry.corpora import Labelled
+from replicse.registry.corpora import CorpusFormat, Labelled
 from replicse.registry.digests import digest
 from replicse.registry.encoders import (
     Architecture,
@@ -37,8 +37,9 @@ from replicse.registry.encoders import (
     Pooling,
     Precision,
     TaskHead,
+    TrainingPooling,
 )
-from replicse.registry.suites import AGGREGATIONS, SUITES, TASK_METRICS
+from replicse.registry.suites import SUITES
 from replicse.registry.terms import Term
 
 # What no run can do without.
@@ -72,7 +73,7 @@ class DropoutRates(Checked):
 class PoolingChoice(Checked):
     """How a sentence vector is read from the encoder in training and at test time."""
 
-    train: Literal["cls", "cls-head", "mean", "first-last", "first-last-0", "last2"] = "cls-head"
+    train: TrainingPooling = "cls-head"
     test: Pooling = "cls"
 
 
@@ -113,10 +114,14 @@ class SelectionRule(Checked):
         return self
 
     @property
+    def suite(self) -> str:
+        """Return the name of the suite that the metric is of."""
+        return self.metric.partition("/")[0]
+
+    @property
     def task(self) -> str:
-        """Return the labelled task that is scored through its head; blank where the metric is of another suite."""
-        suite, task, _ = self.metric.split("/")
-        return task if suite == "heads-dev" else ""
+        """Return the task that the suite's options name, scored through its head; blank for a suite without such."""
+        return self.metric.split("/")[1] if SUITES[self.suite].named_by else ""
 
 
 @cache
@@ -125,9 +130,8 @@ def selectable() -> tuple[str, ...]:
     return tuple(
         f"{name}/{path}"
         for name, suite in SUITES.items()
-        if suite.development
         for path in suite.metrics
-        if path.rpartition("/")[2] in (*AGGREGATIONS, *TASK_METRICS)
+        if path.rpartition("/")[2] in suite.selects
     )
 
 
@@ -305,7 +309,8 @@ def _unfit(term: Term, source: Source) -> str:
     beyond = [view for view in term.named_views() if view >= len(source.views)]
     if beyond:
         return f"term {term.term} on views 0 to {len(source.views) - 1}, not on view {beyond[0]}"
-    if term.reads_labels() and source.corpus.get("format") != "labelled":
+    kind = CorpusFormat.known.get(source.corpus.get("format"), CorpusFormat)
+    if term.reads_labels() and not kind.has_labels:
         return f"a labelled corpus for term {term.term}, not {source.corpus.get('name')}"
     return ""
 

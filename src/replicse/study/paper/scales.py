@@ -13,7 +13,7 @@ from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import Corpus, DataFile, Download, HubDataset, corpus_of
 from replicse.registry.encoders import Engine, Pooling, Precision, WordVectors
 from replicse.registry.runs import Run, of_symbols
-from replicse.registry.suites import SUITES
+from replicse.registry.suites import SUITES, SuiteOptions
 from replicse.study.paper.layers import mappings, merged, named_files
 from replicse.study.paper.lock import Lock
 from replicse.study.paper.models import (
@@ -163,6 +163,10 @@ class Scale(Checked):
     def file(self) -> Path:
         """Return the file that the scale was read from."""
         return self._file
+
+    def suite_options(self, name: str) -> SuiteOptions:
+        """Return the options of a suite; BadInput where they lack what it cannot do without."""
+        return SUITES[name].options.of(self.options.get(name, {}), f"{self.file}: options.{name}")
 
     @field_validator("options")
     @classmethod

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from replicse.registry.corpora import HubPart, corpus_of
 from replicse.registry.encoders import weight_bytes
+from replicse.registry.suites import SUITES
 from replicse.study.paper.layers import mappings, named_files
 from replicse.study.plan.plan import Plan
 
@@ -18,7 +19,7 @@ class Need:
     set, the plain source of an encoder and the folder it is brought to, the scale's Download of a file.
     """
 
-    kind: Literal["artefact", "part", "encoder", "file", "mteb"]
+    kind: Literal["artefact", "part", "encoder", "file", "suite"]
     name: str
     bytes: int | None
     licence: str
@@ -46,9 +47,9 @@ def needs(plan: Plan) -> Iterator[Need]:
         if hub := source.get("hub"):
             where = {**source, "folder": plan.paths.backbone(key)}
             yield Need("encoder", hub, weight_bytes(hub), "see its model card", 2, where)
-    tasks = plan.scale.options.get("mteb", {}).get("data", "hub")
-    if tasks == "hub" and any("mteb" in suites for suites in plan.suites.values()):
-        yield Need("mteb", "data sets of MTEB", None, "of each set", 1)
+    for suite in sorted(SUITES.keys() & set().union(*plan.suites.values())):
+        if name := plan.scale.suite_options(suite).downloads():
+            yield Need("suite", name, None, "of each set", 1, suite)
 
 
 def amounts(wanted: Sequence[Need]) -> tuple[int, int, int]:

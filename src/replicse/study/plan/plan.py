@@ -205,8 +205,6 @@ class Plan:
         for operand in cell.operands or (cell,):
             for encoder in operand.encoders if operand.metric_path else ():
                 yield self.paths.evaluation(encoder, file_of(operand.metric_path))
-                if item_curve(operand.item):
-                    yield self.paths.evaluation(encoder, "fast")
 
     def hyperparameter(self, encoder: str, path: str) -> Any:
         """Return what stands at `section.key`, or `terms.TERM.key`, of the run behind an encoder; None for no run."""

@@ -10,6 +10,7 @@ from replicse.registry.corpora import Labelled
 from replicse.registry.digests import digest
 from replicse.registry.encoders import Checkpoint, Engine, can_keep
 from replicse.registry.runs import PARTS, Init, Run, SelectionRule, Source, View
+from replicse.registry.suites import SUITES
 from replicse.registry.terms import Term
 from replicse.study.paper.config import Config
 from replicse.study.paper.layers import merged
@@ -239,9 +240,9 @@ class Resolver:
         """Return the rule of selection with the development set of its task, which the scale's options name."""
         if not rule.task:
             return rule
-        tasks = self.plan.scale.options.get("heads-dev", {}).get("tasks", {})
+        tasks = self.plan.scale.options.get(rule.suite, {}).get(SUITES[rule.suite].named_by, {})
         if rule.task not in tasks:
-            problem = f"has no task {rule.task} for heads-dev{nearest(rule.task, tasks)}"
+            problem = f"has no task {rule.task} for {rule.suite}{nearest(rule.task, tasks)}"
             raise BadInput(f"{where}: selection.metric: {self.plan.scale.file} {problem}")
         return rule.replace(data=Labelled.of(tasks[rule.task], f"{where}: selection"))
 
