@@ -34,7 +34,8 @@ KINDS = {
     "scale": "workflow/scales/*.yaml",
     "datasets": "workflow/datasets.yaml",
     "lock": "workflow/hub.lock.yaml",
-    "config": "config*.yaml",
+    "further config": "config/*.yaml",
+    "config": "config.yaml",
 }
 # Mappings whose keys are names that a person chose: to misspell one of them need not be a mistake.
 NAMED = {
@@ -1013,7 +1014,7 @@ def _in_configs_and_papers() -> Iterator[Mistake]:
         ("seeds: [0]", "seeds: [0]\nrows: {simcse/table3: []}", "rows.simcse/table3"),
     ):
         yield edited("config.yaml", (old, new), *told)
-    compact = "config.compact.yaml"
+    compact = "config/compact.yaml"
     yield edited(compact, ("table3, figure2", "table33, figure2"), "papers.simcse", "table33")
     yield edited(compact, ("adjudicate: [repro/table4", "adjudicate: [repro/table44"), "repro/table44")
     yield edited(compact, ("simcse/table3: [p0.0", "simcse/table3: [p0.00"), "p0.00")
@@ -1097,8 +1098,8 @@ def study(tmp_path_factory) -> Path:
     shutil.copytree(
         ROOT / "workflow", folder / "workflow", ignore=shutil.ignore_patterns("*.smk", "profiles")
     )
-    for file in ROOT.glob("config*.yaml"):
-        shutil.copy(file, folder)
+    shutil.copytree(ROOT / "config", folder / "config")
+    shutil.copy(ROOT / "config.yaml", folder)
     return folder
 
 

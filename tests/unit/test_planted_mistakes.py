@@ -14,7 +14,7 @@ def test_every_kind_of_mistake_is_among_those_that_are_planted_here():
 
 def test_what_nobody_planted_a_mistake_in_is_accepted(study):
     assert validated(study) == (0, "")
-    assert validated(study, "config.compact.yaml") == (0, "")
+    assert validated(study, "config/compact.yaml") == (0, "")
 
 
 @pytest.mark.parametrize("mistake", stratified(150), ids=str)
