@@ -40,7 +40,7 @@ def status_verb(parser: ArgumentParser) -> Action:
         broken = {file: problem for file in every if (problem := broken_evaluation(plan, file))}
         jobs = Jobs(plan)
         states = {file: "failed" if file in broken else jobs.state(file) for file in every}
-        rows = []
+        rows: list[dict[str, Any]] = []
         for item, own in files.items():
             table = not plan.paths.missing(plan.paths.table(item))
             rows.append({"item": item, **counted({file: states[file] for file in own}), "tabulated": table})
@@ -66,8 +66,8 @@ def status_verb(parser: ArgumentParser) -> Action:
         for job, beat in begun.items():
             state, last = "running" if beat else "failed", job.tail[-1] if job.tail else ""
             where = f" on {beat['host']}" if beat else ""
-            told = progress_text(beat or {}) or last
-            print(shortened(f"{state}: {job}{where}, {minutes(job.age)}: {told}", width))
+            latest = progress_text(beat or {}) or last
+            print(shortened(f"{state}: {job}{where}, {minutes(job.age)}: {latest}", width))
         print_machines(machines, "runs and evaluations")
         for problem in broken.values():
             print(f"broken: {problem}")
@@ -78,7 +78,8 @@ def status_verb(parser: ArgumentParser) -> Action:
 def print_committed(shown: Shown, as_json: bool) -> None:
     """Print what is there of a committed study: of its evaluations no more than its cells is committed."""
     results = read_results(shown.plan, shown.evaluations.paths)
-    rows, every = [], {}
+    rows: list[dict[str, Any]] = []
+    every: dict[str, str] = {}
     for result in results:
         states: dict[str, str] = {}
         for cell in result.cells:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
@@ -144,9 +145,11 @@ def cached_folder(
     """
     if ABBREVIATED.fullmatch(revision):
         raise BadInput(f"{repository} at {revision}: an abbreviated commit; {FULL}")
-    where = {"repo_type": "dataset", "revision": revision, "allow_patterns": list(patterns)}
+    fetched = partial(
+        snapshot_download, repository, repo_type="dataset", revision=revision, allow_patterns=list(patterns)
+    )
     try:
-        folder = Path(retried(lambda: snapshot_download(repository, **where), waits))
+        folder = Path(retried(fetched, waits))
     except FAILURES as error:
         what = f"{' and '.join(patterns)} of {repository} at {revision}"
         raise MissingData(
@@ -221,8 +224,11 @@ def _check_content(cached: Path) -> None:
 
 
 def _download(artefact: Artefact) -> Path:
-    where = {"repo_type": artefact.kind, "revision": artefact.revision}
-    return Path(hf_hub_download(artefact.repository, artefact.path, **where))
+    return Path(
+        hf_hub_download(
+            artefact.repository, artefact.path, repo_type=artefact.kind, revision=artefact.revision
+        )
+    )
 
 
 def _first_of(*attempts: Callable[[], list[Path]]) -> list[Path]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -11,10 +11,10 @@ from replicse.errors import nearest
 
 StsName = Literal["STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R"]
 SIMCSE_DATA = "princeton-nlp/datasets-for-simcse"  # where the data source `hub` has its files from
-STS_TASKS: tuple[str, ...] = StsName.__args__
+STS_TASKS: tuple[str, ...] = get_args(StsName)
 STS_DEV_TASKS = ("STS-B", "SICK-R")  # the others have a test split only
 NliLabel = Literal["entailment", "neutral", "contradiction"]
-NLI_LABELS: tuple[str, ...] = NliLabel.__args__
+NLI_LABELS: tuple[str, ...] = get_args(NliLabel)
 
 
 def _below(file: str) -> str:
@@ -208,7 +208,8 @@ class LabelledLines(OneColumn, Labelled):
     """The distinct sentences of a labelled file, both sides of its pairs, in file order."""
 
     implementation: ClassVar[str] = "replicse.data.corpora:labelled_lines"
-    format: Literal["labelled-lines"]
+    # What tells formats apart: no reader of the other one is given it.
+    format: Literal["labelled-lines"]  # type: ignore[assignment]
 
 
 class HubPart(Checked):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BeforeValidator, Field
 
@@ -10,10 +10,10 @@ from replicse.checked import Checked, Count, Id, Number, Positive, Text, Whole
 from replicse.registry.corpora import DataFile
 
 Pooling = Literal["cls", "cls-head", "random-head", "mean", "first-last", "first-last-0", "last2"]
-POOLINGS: tuple[str, ...] = Pooling.__args__
+POOLINGS: tuple[str, ...] = get_args(Pooling)
 MAX_LENGTH = 512  # SentEval does not truncate (methods 2.1); 512 is where the position embeddings of BERT end
 Engine = Literal["auto", "packed", "transformers"]
-ENGINES: tuple[str, ...] = Engine.__args__
+ENGINES: tuple[str, ...] = get_args(Engine)
 Precision = Literal["fp32", "bf16", "fp16"]
 Checkpoint = Literal["best", "last"]
 Scaling = Literal["sigmoid", "steep-sigmoid", "linear", "relu", "absolute"]

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field
 
@@ -14,7 +14,7 @@ from replicse.registry.corpora import STS_DEV_TASKS, STS_TASKS, Corpus, Labelled
 from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS
 
 TransferName = Literal["MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC"]
-TRANSFER_TASKS: tuple[str, ...] = TransferName.__args__
+TRANSFER_TASKS: tuple[str, ...] = get_args(TransferName)
 # What SentEval cross-validates has one split; TREC and MRPC have no development set.
 TRANSFER_SPLITS = {
     **dict.fromkeys(("MR", "CR", "SUBJ", "MPQA"), ("all",)),
@@ -25,7 +25,7 @@ AGGREGATIONS = ("all", "mean", "wmean")
 NEIGHBOURS = 3  # ranks that a retrieval shows (SimCSE Table 8, DiffCSE Table 9)
 # The groups: one evaluation file each, so that one suite more runs no other group again.
 Group = Literal["fast", "transfer", "mteb", "heads"]
-GROUPS: tuple[str, ...] = Group.__args__
+GROUPS: tuple[str, ...] = get_args(Group)
 
 
 class NoOptions(Checked):
@@ -91,7 +91,7 @@ class HeadsOptions(Checked):
 
 def _names(*parts: tuple[str, ...]) -> tuple[str, ...]:
     """Return all paths of one name out of each of several tuples."""
-    names = ("",)
+    names: tuple[str, ...] = ("",)
     for part in parts:
         names = tuple(f"{before}/{name}" if before else name for before in names for name in part)
     return names
@@ -124,7 +124,7 @@ class Range:
         )
         return " ".join([what, *bounds])
 
-    def holds(self, value: object) -> bool:
+    def holds(self, value: Any) -> bool:
         """Return whether a value is such a number; rounding may lift one a millionth beyond a bound."""
         if type(value) not in (int, float) or abs(value) > LARGEST:
             return False

@@ -153,16 +153,19 @@ def _cells(item: ItemResult) -> dict[tuple[str, str, str, str], CellResult]:
 def _values(item: ItemResult) -> dict[tuple[str, str, str, str], float | None]:
     """Return the number of each cell by source, row, column and metric."""
     values = {}
-    for (variant, *key), cell in _cells(item).items():
-        values[variant or "reproduced", *key] = cell.reproduced
+    for (variant, row, column, metric), cell in _cells(item).items():
+        values[variant or "reproduced", row, column, metric] = cell.reproduced
         if not variant:
-            values["reported", *key] = _printed(cell)
+            values["reported", row, column, metric] = _printed(cell)
     return values
 
 
 def _seeds(item: ItemResult) -> dict[tuple[str, str, str, str], tuple[float, ...]]:
     """Return the seeds of each cell of ours that has too few for an interval, as `_values` names them."""
-    return {(variant or "reproduced", *key): cell.few for (variant, *key), cell in _cells(item).items()}
+    return {
+        (variant or "reproduced", row, column, metric): cell.few
+        for (variant, row, column, metric), cell in _cells(item).items()
+    }
 
 
 def _printed(cell: CellResult) -> float | None:

@@ -151,8 +151,8 @@ def _panel(table: Grid) -> str:
         for place in range(len(table.header))
     ]
     height = sum(_height(line, table) for line in table.lines)
-    span = rf"\multicolumn{{{len(table.header) + 1}}}{{@{{}}l@{{}}}}"
-    caption = rf"{span}{{\itemcaption{{{latex_text(table.caption)}}}}} \\"
+    whole = rf"\multicolumn{{{len(table.header) + 1}}}{{@{{}}l@{{}}}}"
+    caption = rf"{whole}{{\itemcaption{{{latex_text(table.caption)}}}}} \\"
     head = [*([caption] if table.caption else []), r"\toprule", header]
     return _environment(label + "".join(kinds), head, rows, height)
 

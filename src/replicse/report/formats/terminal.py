@@ -47,7 +47,7 @@ def item_text(item: ItemResult, width: int = 100, colour: bool = False) -> str:
     parts: list[RenderableType] = [*([Text(key)] if key else []), *map(_prose, notes)]
     if item.deviations:
         parts += [Text("Deviations:"), Padding(_prose(item.deviations), (0, 2))]
-    spaced = [title, *_panels(grid, width), Group(*parts)]
+    spaced: list[RenderableType] = [title, *_panels(grid, width), Group(*parts)]
     return "\n".join(rendered(part, width, colour) for part in spaced)
 
 

@@ -103,10 +103,10 @@ def _waterfalls(item: ItemResult, rows: Sequence[Mapping[str, str]]) -> Iterator
     """Yield the picture of each shown gap that is larger than its noise."""
     labels = {row.id: row.label for row in item.rows}
     names = {(column.id, column.metric): _column_name(item, column) for column in item.columns}
-    for (row, *column), part in groupby(_chosen(item, rows), key=_cell):
+    for (row, column, metric), part in groupby(_chosen(item, rows), key=_cell):
         found = [entry for entry in part if entry["effect"] and not entry["note"]]
         if any(entry["share"] for entry in found):
-            title = f"{labels[row]}, {names[tuple(column)]} · {item.item} · {item.standing}"
+            title = f"{labels[row]}, {names[column, metric]} · {item.item} · {item.standing}"
             yield Waterfall(title, tuple(_steps(item, found)))
 
 
@@ -140,8 +140,8 @@ def _sheet(item: ItemResult, rows: Sequence[Mapping[str, str]]) -> Sheet:
     papers = (*others, item.paper)
     header = ("Row", *(("Column",) if several else ()), *(f"Printed by {name}" for name in papers), *HEADER)
     lines: list[tuple[str, ...]] = []
-    for (row, *column), part in groupby(shown, key=_cell):
-        name = names[tuple(column)]
+    for (row, column, metric), part in groupby(shown, key=_cell):
+        name = names[column, metric]
         for place, entry in enumerate(part):
             # As many decimals as the most exact of the printed numbers.
             printed = [entry[field] for field in ("reported", "reported_other") if entry[field]]

@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from replicse.registry.levels import FEWEST_SEEDS
 from replicse.report.content.cells import MINUS, SYMBOLS, in_braces
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import Sheet, verdict_counts
 from replicse.report.pages.shape import shape_sheet, signed
 from replicse.study.results.aggregate import RowAggregate, aggregates
 from replicse.study.results.shape import differences, shapes
-from replicse.study.results.statistics import FEWEST_SEEDS, Paired
+from replicse.study.results.statistics import Paired
 from replicse.study.results.table import ItemResult, standing
 
 TITLE = "What reproduces"

@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from replicse.errors import BadInput
+from replicse.registry.levels import FEWEST_SEEDS
 from replicse.study.judge.readings import OurCells, Reading, printed_reading
 from replicse.study.paper.cell_names import ROWS, CellNames
 from replicse.study.paper.claims import SIZES, STRICT, Claim, Relation, Side
 from replicse.study.paper.counterparts import CellKey, counterparts
 from replicse.study.paper.papers import Paper
 from replicse.study.plan.plan import Plan
-from replicse.study.results.statistics import FEWEST_SEEDS, mean_and_spread, paired
+from replicse.study.results.statistics import mean_and_spread, paired
 from replicse.study.results.table import ItemResult
 
 SURE = 0.95

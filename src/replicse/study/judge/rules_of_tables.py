@@ -52,8 +52,8 @@ def averages(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
             ] or _parts_elsewhere(cell, wanted, everywhere)
             if len(parts) != wanted.parts:
                 continue
-            mean = sum(number.value for _, number in parts) / len(parts)
-            room = sum(number.half for _, number in parts) / len(parts)
+            mean = sum((number.value for _, number in parts), Fraction()) / len(parts)
+            room = sum((number.half for _, number in parts), Fraction()) / len(parts)
             gap = abs(average.value - mean) - average.half
             coarse = any(number.half > average.half for _, number in parts)
             if gap > (room if coarse else 0):

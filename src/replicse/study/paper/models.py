@@ -31,7 +31,7 @@ SOURCES = ("use", "backbone", "released", "vectors")
 PRIMES = (2, 3, 5, 7, 11, 13)  # bases of the Halton sequence: no more domains than these
 
 
-def _members(union: Any, key: str) -> dict[str, type[Checked]]:
+def _members(union: Any, key: str) -> dict[str, Any]:
     """Return the models of a registry by the name that tells them apart."""
     members = typing.get_args(typing.get_args(union)[0])
     return {typing.get_args(member.model_fields[key].annotation)[0]: member for member in members}

@@ -11,6 +11,7 @@ from replicse.printable import visible
 from replicse.provenance.source import named_in
 from replicse.registry.augmentations import augmentation_of
 from replicse.registry.corpora import SIMCSE_DATA, corpus_of
+from replicse.registry.runs import resolved
 from replicse.registry.suites import SUITES
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.lock import load_lock
@@ -104,14 +105,14 @@ def outputs_of(paths: Paths, stage: str, *parts: str) -> Outputs:
             return {file.partition(".")[0]: paths.store(*parts, file) for file in files}
         case "train":
             weights = {
-                which: f"{paths.checkpoint(*parts, which)}/model.safetensors" for which in ("best", "last")
+                which: f"{paths.checkpoint(parts[0], which)}/model.safetensors" for which in ("best", "last")
             }
             records = {name: paths.run(*parts, f"{name}.json") for name in ("metrics", "provenance")}
             return weights | records
         case "evaluate":
             return {"scores": paths.evaluation(*parts)}
         case "geometry":
-            return {"scores": paths.evaluation(*parts, "trajectory")}
+            return {"scores": paths.evaluation(parts[0], "trajectory")}
         case "count":
             return {"scores": paths.evaluation("data", "counts")}
     raise ValueError(stage)
@@ -256,7 +257,7 @@ class _Jobs:
     def _specs(encoder: Encoder) -> tuple[object, ...]:
         """Return the checked data of what stands behind an encoder: post-processing, and the corpus it is fitted on."""
         after = encoder.postprocess
-        return (after, *([corpus_of(after.fit)] if after.fit != "target" else [])) if after else ()
+        return (after, *([corpus_of(resolved(after.fit))] if after.fit != "target" else [])) if after else ()
 
     @staticmethod
     def _modules(encoder: Encoder) -> set[str]:
