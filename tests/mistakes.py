@@ -22,7 +22,6 @@ from places import ROOT
 
 from replicse import cli
 from replicse.checked import read_yaml
-from replicse.study.paper import papers as papers_module
 
 PAPERS = "workflow/papers"
 KINDS = {
@@ -1101,30 +1100,6 @@ def study(tmp_path_factory) -> Path:
     shutil.copytree(ROOT / "config", folder / "config")
     shutil.copy(ROOT / "config.yaml", folder)
     return folder
-
-
-@pytest.fixture
-def papers_read_once(monkeypatch) -> None:
-    """Let a paper, and a table, be read again only where a file of it changed."""
-    for name, load in READ_ONCE.items():
-        monkeypatch.setattr(papers_module, name, load)
-
-
-def once_per_content(load: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a reader of a file or folder that reads again only where its bytes changed; mistakes are not kept."""
-    known: dict[Path, tuple] = {}
-
-    def read(path: Path, *more: str) -> Any:
-        files = sorted(path.rglob("*")) if path.suffix != ".yaml" else [path]
-        state = [(file, file.read_bytes()) for file in files if file.is_file()]
-        if known.get(path, (None,))[0] != state:
-            known[path] = state, load(path, *more)
-        return known[path][1]
-
-    return read
-
-
-READ_ONCE = {name: once_per_content(getattr(papers_module, name)) for name in ("load_paper", "load_item")}
 
 
 @contextlib.contextmanager
