@@ -32,11 +32,16 @@ def snakemake(folder, *words, env=None, cores="2"):
 @pytest.fixture
 def checkout(tmp_path):
     """A copy of the checkout without results."""
+    return copied(tmp_path)
+
+
+def copied(folder):
+    """Copy into a folder what a study reads of the checkout, and return the folder."""
     for name in ("workflow", "src"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("Snakefile", "config.yaml", "environment.yml"):
-        shutil.copy(ROOT / name, tmp_path)
-    return tmp_path
+        shutil.copy(ROOT / name, folder)
+    return folder
 
 
 def jobs(output):
@@ -45,10 +50,17 @@ def jobs(output):
     return {name: int(count) for name, count in re.findall(r"^([a-z_]\w*)\s+(\d+)$", table, re.MULTILINE)}
 
 
-def test_a_dry_run_plans_each_shared_run_once(checkout):
-    done = snakemake(checkout, "-n", "--configfile", str(ROOT / "tests/e2e/reduced.yaml"))
+@pytest.fixture(scope="module")
+def reduced(tmp_path_factory):
+    """What a dry-run of the reduced study prints."""
+    folder = copied(tmp_path_factory.mktemp("reduced"))
+    done = snakemake(folder, "-n", "--configfile", str(ROOT / "tests/e2e/reduced.yaml"))
     assert done.returncode == 0, done.stderr
-    found = jobs(done.stdout)
+    return done.stdout
+
+
+def test_a_dry_run_plans_each_shared_run_once(reduced):
+    found = jobs(reduced)
     assert found["train"] == 20, "nine methods and the backbone, two seeds"
     assert found["evaluate"] == 18 + 4, "the variant of two methods and seeds is evaluated, not trained"
     assert found["align_uniformity_checkpoints"] == 8 + 4
@@ -151,10 +163,9 @@ def test_what_judges_runs_again_when_a_text_that_it_reads_changes(checkout):
         path.write_text(before)
 
 
-def test_the_jobs_that_explain_a_failure_are_those_of_the_rules(checkout):
+def test_the_jobs_that_explain_a_failure_are_those_of_the_rules(reduced):
     """What failed is told by a job's log and its outputs: both are named in study/plan/graph.py alone."""
-    done = snakemake(checkout, "-n", "--configfile", str(ROOT / "tests/e2e/reduced.yaml"))
-    rules = re.findall(r"    output: (.*)\n    log: (\S+)", done.stdout)
+    rules = re.findall(r"    output: (.*)\n    log: (\S+)", reduced)
     ruled = {file: log for outputs, log in rules for file in outputs.split(", ")}
     config = read_config([ROOT / "config.yaml", ROOT / "tests/e2e/reduced.yaml"])
     jobs = Jobs(load_plan(config, ROOT / "workflow")).all
