@@ -84,7 +84,8 @@ def postprocessed(vectors: Any, wanted: Mapping[str, Any], root: Path) -> Any:
     from replicse.encoder.baselines.fitted import FittedVectors
 
     postprocess = postprocessing_of(wanted)
-    columns = {} if postprocess.fit == "target" else read_corpus(root, postprocess.fit)
+    corpus: Any = postprocess.fit
+    columns = {} if corpus == "target" else read_corpus(root, corpus)
     return FittedVectors(
         vectors, postprocess, list(dict.fromkeys(line for column in columns.values() for line in column))
     )
@@ -182,7 +183,8 @@ def geometry_verb(parser: ArgumentParser) -> Action:
         set_threads(arguments)
         result = {"encoder": arguments.encoder, "pooling": arguments.pooling}
         if arguments.trajectory:
-            suites, failures = {}, {}
+            suites: dict[str, Any] = {}
+            failures: dict[str, str] = {}
             vectors = None
             for step, folder in trajectory_folders(Path(arguments.encoder)):
                 vectors = vectors or opened(arguments, str(folder))

@@ -71,8 +71,8 @@ def claims_verb(parser: ArgumentParser) -> Action:
         results = results_of(plan, {key[0] for key in read}, shown.evaluations, read)
         rows = claim_rows(plan, claims, results)
         if arguments.json:
-            claims = list(map(with_numbers, rows))
-            print_json({"scale": plan.scale.name, "study": shown.folder, "claims": claims})
+            judged = list(map(with_numbers, rows))
+            print_json({"scale": plan.scale.name, "study": shown.folder, "claims": judged})
         else:
             print("\n".join([f"scale {plan.scale.name}", *claim_lines(rows, room(WIDTH))]))
 
@@ -156,7 +156,7 @@ def asked(plan: Plan, item: Item) -> list[str]:
     for cell in plan.cells[item.id]:
         cells.setdefault(cell.protocol, []).append(cell)
     lines = [f"{item.id} at scale {plan.scale.name}, seeds {', '.join(map(str, plan.seeds))}"]
-    rows = [("protocol", "rows", "runs", "to do", "hours")]
+    rows: list[tuple[str, ...]] = [("protocol", "rows", "runs", "to do", "hours")]
     known = [AS_DESCRIBED, *(protocol.id for protocol in plan.papers[item.paper].protocols), AS_RUN]
     cost = Cost(plan)
     base: set[str] = set()

@@ -71,7 +71,8 @@ def own_status(plan: Plan) -> tuple[dict[str, Any], dict[Job, dict[str, Any] | N
 def committed_status(shown: Shown) -> dict[str, Any]:
     """Return what is there of a committed study: of its evaluations no more than its cells is committed."""
     results = read_results(shown.plan, shown.evaluations.paths)
-    items, every = [], {}
+    items: list[dict[str, Any]] = []
+    every: dict[str, str] = {}
     for result in results:
         states: dict[str, str] = {}
         for cell in result.cells:
@@ -103,8 +104,8 @@ def status_lines(status: Mapping[str, Any], begun: Mapping[Job, Mapping[str, Any
     if machines := status["machines"]:
         yield f"mixed: made on {len(machines)} machines" if len(machines) > 1 else "made on one machine"
         made, count = ("runs and evaluations", "records") if own else ("cells", "cells")
-        rows = ((f"  {each[count]}", f"{made}: {each['machine']}") for each in machines)
-        yield from columns(rows, numbers=(0,), width=room())
+        lines = ((f"  {each[count]}", f"{made}: {each['machine']}") for each in machines)
+        yield from columns(lines, numbers=(0,), width=room())
     yield from (f"broken: {problem}" for problem in status.get("broken", ()))
 
 

@@ -335,7 +335,7 @@ def schemas_verb(parser: ArgumentParser) -> Action:
         from replicse.study.paper.protocols import Protocol
         from replicse.study.paper.scales import Scale
 
-        kinds = {
+        kinds: dict[str, Any] = {
             "config": Config, "paper": About, "table": Item, "recipes": dict[str, Recipe], "protocols": list[Protocol],
             "claims": list[Claim], "scale": Scale, "datasets": Datasets,
         }  # fmt: skip

@@ -30,11 +30,11 @@ def read_corpus(root: Path, corpus: registry.Corpus | Mapping[str, Any]) -> dict
     first rows, `sample` random ones; a labelled one has the column `label` too. Raises BadInput for what the registry
     refuses, for malformed lines and for other `rows` than the recipe expects, MissingData for an absent file.
     """
-    corpus = registry.corpus_of(corpus)
-    rows = list(_selected(resolve_name(corpus.implementation)(Path(root), corpus), corpus))
-    _check_rows(len(rows), Path(root), corpus)
+    kind = registry.corpus_of(corpus)
+    rows = list(_selected(resolve_name(kind.implementation)(Path(root), kind), kind))
+    _check_rows(len(rows), Path(root), kind)
     # A file of triples may leave the last column out.
-    names = (*corpus.columns, *["label"] * corpus.has_labels)
+    names = (*kind.columns, *["label"] * kind.has_labels)
     columns = names[: len(rows[0])] if rows else names
     return {name: [row[i] for row in rows] for i, name in enumerate(columns)}
 

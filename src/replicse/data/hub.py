@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
@@ -136,9 +137,11 @@ def cached_folder(repository: str, revision: str, patterns: Sequence[str]) -> Pa
     """
     if ABBREVIATED.fullmatch(revision):
         raise BadInput(f"{repository} at {revision}: an abbreviated commit; {FULL}")
-    where = {"repo_type": "dataset", "revision": revision, "allow_patterns": list(patterns)}
+    fetched = partial(
+        snapshot_download, repository, repo_type="dataset", revision=revision, allow_patterns=list(patterns)
+    )
     try:
-        folder = Path(retried(lambda: snapshot_download(repository, **where)))
+        folder = Path(retried(fetched))
     except FAILURES as error:
         what = f"{' and '.join(patterns)} of {repository} at {revision}"
         raise MissingData(
@@ -212,8 +215,11 @@ def _check_content(cached: Path) -> None:
 
 
 def _download(artefact: Artefact) -> Path:
-    where = {"repo_type": artefact.kind, "revision": artefact.revision}
-    return Path(hf_hub_download(artefact.repository, artefact.path, **where))
+    return Path(
+        hf_hub_download(
+            artefact.repository, artefact.path, repo_type=artefact.kind, revision=artefact.revision
+        )
+    )
 
 
 def _first_of(*attempts: Callable[[], list[Path]]) -> list[Path]:

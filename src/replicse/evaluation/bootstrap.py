@@ -24,8 +24,8 @@ class Estimate:
 
 
 def spearman_interval(
-    scores: Sequence[float],
-    gold: Sequence[float],
+    scores: Sequence[float] | np.ndarray,
+    gold: Sequence[float] | np.ndarray,
     *,
     samples: int = 1000,
     seed: int = 0,
@@ -39,9 +39,9 @@ def spearman_interval(
 
 
 def spearman_difference(
-    first: Sequence[float],
-    second: Sequence[float],
-    gold: Sequence[float],
+    first: Sequence[float] | np.ndarray,
+    second: Sequence[float] | np.ndarray,
+    gold: Sequence[float] | np.ndarray,
     *,
     samples: int = 1000,
     seed: int = 0,
@@ -62,7 +62,7 @@ def spearman_difference(
 class _MidRanks:
     """Mean ranks of the rows of a resample, given as counts per row: one sort serves every resample."""
 
-    def __init__(self, values: Sequence[float]) -> None:
+    def __init__(self, values: Sequence[float] | np.ndarray) -> None:
         column = np.asarray(values, dtype=np.float64)
         if not np.isfinite(column).all():
             raise ValueError("rank correlation of values that are not finite")

@@ -36,7 +36,7 @@ def evaluate(root: Path, vectors: Vectors, splits: Sequence[str] = SPLITS) -> di
         np.concatenate([vectors(getattr(subset, side)) for subset in subsets]) for side in ("first", "second")
     )
     positive = gold > POSITIVE_ABOVE
-    found = {
+    found: dict[str, Any] = {
         "alignment": None,
         "uniformity": None,
         "n_positive": int(positive.sum()),

@@ -20,6 +20,7 @@ from mteb.abstasks import AbsTask
 from mteb.abstasks.aggregated_task import AbsTaskAggregate
 from mteb.models.abs_encoder import AbsEncoder
 from mteb.models.model_meta import ModelMeta, ScoringFunction
+from mteb.types import EncodeKwargs
 
 from replicse.data.sts import STS_SPLITS, load_sts
 from replicse.errors import MissingData
@@ -36,11 +37,13 @@ LOCAL = {
 }
 # What an encoder is told from others by: what it makes of these. The last is longer than any encoder reads.
 PROBES = ("A man is playing a guitar.", "the price of oil fell on tuesday", "Why?", "one two three " * 400)
-KEYWORDS = {"batch_size": 512, "show_progress_bar": False}
+KEYWORDS: EncodeKwargs = {"batch_size": 512, "show_progress_bar": False}
 
 
 class Encoder(AbsEncoder):
     """Sentence vectors as a model of the library, compared by their cosine."""
+
+    mteb_model_meta: ModelMeta
 
     def __init__(self, vectors: Vectors, name: str, forgets: bool) -> None:
         self.vectors, self.forgets = vectors, forgets
@@ -90,10 +93,10 @@ def evaluate(
             failures[name] = reason
     averages: dict[str, float | None] = {}
     for group, members in {**MTEB_TASKS, "all": MTEB_NAMES}.items():
-        parts = [scores.get(name) for name in members]
-        averages[group] = None if None in parts else float(np.mean(parts))
-        if None in parts:
-            lost = members[parts.index(None)]
+        parts = [score for name in members if (score := scores.get(name)) is not None]
+        averages[group] = float(np.mean(parts)) if len(parts) == len(members) else None
+        if averages[group] is None:
+            lost = next(name for name in members if scores.get(name) is None)
             failures[f"average/{group}"] = f"a part is missing: {lost}, {failures.get(lost, 'not asked for')}"
     return {**scores, "average": averages, "failures": failures}
 
@@ -146,7 +149,7 @@ def _result(task: AbsTask, encoder: Encoder, store: mteb.ResultCache | None) -> 
     else:
         try:
             scores = {
-                split: task.evaluate(encoder, split, encode_kwargs=dict(KEYWORDS))
+                split: task.evaluate(encoder, split, encode_kwargs=KEYWORDS.copy())
                 for split in task.eval_splits
             }
             result = mteb.TaskResult.from_task_results(task, scores, time.monotonic() - start)

@@ -82,7 +82,8 @@ def average(scores: Sequence[float | None]) -> float | None:
 
     None where a score is missing.
     """
-    return None if None in scores else float(np.mean([round(score, 2) for score in scores]))
+    known = [round(score, 2) for score in scores if score is not None]
+    return float(np.mean(known)) if len(known) == len(scores) else None
 
 
 def focused(vectors: Vectors, sentences: Iterable[str]) -> Vectors:

@@ -4,7 +4,7 @@ import ast
 import functools
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -165,8 +165,9 @@ def _definitions(statement: ast.stmt) -> Iterator[tuple[str, ast.AST]]:
         names = [""]
     for name in names:
         yield name, statement
-        if name in TABLES and isinstance(statement.value, ast.Dict):
-            for key, value in zip(statement.value.keys, statement.value.values, strict=True):
+        table = getattr(statement, "value", None)
+        if name in TABLES and isinstance(table, ast.Dict):
+            for key, value in zip(table.keys, table.values, strict=True):
                 yield f"{name}[{ast.literal_eval(key)}]", value
 
 
@@ -181,7 +182,7 @@ def _uses(tree: ast.AST, names: Mapping[str, Iterable[str]]) -> Iterator[str]:
             yield node.value
 
 
-def _digest(body: list[ast.AST]) -> str:
+def _digest(body: Sequence[ast.AST]) -> str:
     words: list[str] = []
     _add_code(body, words)
     return hashlib.sha256("\n".join(words).encode()).hexdigest()

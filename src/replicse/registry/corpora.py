@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
-from typing import Annotated, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -12,10 +12,10 @@ from replicse.registry.entries import Entry
 
 StsName = Literal["STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R"]
 SIMCSE_DATA = "princeton-nlp/datasets-for-simcse"  # where the data source `hub` has its files from
-STS_TASKS: tuple[str, ...] = StsName.__args__
+STS_TASKS: tuple[str, ...] = get_args(StsName)
 STS_DEV_TASKS = ("STS-B", "SICK-R")  # the others have a test split only
 NliLabel = Literal["entailment", "neutral", "contradiction"]
-NLI_LABELS: tuple[str, ...] = NliLabel.__args__
+NLI_LABELS: tuple[str, ...] = get_args(NliLabel)
 
 
 def _below(file: str) -> str:
@@ -207,7 +207,8 @@ class LabelledLines(OneColumn, Labelled):
     """The distinct sentences of a labelled file, both sides of its pairs, in file order."""
 
     has_labels: ClassVar[bool] = False
-    format: Literal["labelled-lines"]
+    # What tells formats apart: no reader of the other one is given it.
+    format: Literal["labelled-lines"]  # type: ignore[assignment]
 
 
 class HubPart(Checked):
@@ -291,7 +292,10 @@ class HubDataset(CorpusFormat):
         return " and ".join(dict.fromkeys(part.path for part in self.parts)), "look at its commit"
 
 
-Corpus = CorpusFormat.one_of()
+if TYPE_CHECKING:
+    Corpus = CorpusFormat
+else:
+    Corpus = CorpusFormat.one_of()
 corpus_of = CorpusFormat.reader("corpus", "data")
 
 

@@ -1,7 +1,7 @@
 """Poolings, heads, engines, architectures and post-processings: what turns a sentence into a vector."""
 
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BeforeValidator, Field
 
@@ -20,15 +20,19 @@ POOLINGS: dict[str, tuple[int, ...]] = {
     "first-last-0": (0, -1),
     "last2": (-2, -1),
 }
-Pooling = Literal[tuple(POOLINGS)]
 # A head that is drawn at random is no start of a training.
-TrainingPooling = Literal[tuple(name for name in POOLINGS if name != "random-head")]
+if TYPE_CHECKING:
+    Pooling = str
+    TrainingPooling = str
+else:
+    Pooling = Literal[tuple(POOLINGS)]
+    TrainingPooling = Literal[tuple(name for name in POOLINGS if name != "random-head")]
 MAX_LENGTH = 512  # SentEval does not truncate (methods 2.1); 512 is where the position embeddings of BERT end
 Engine = Literal["auto", "packed", "transformers"]
-ENGINES: tuple[str, ...] = Engine.__args__
+ENGINES: tuple[str, ...] = get_args(Engine)
 Precision = Literal["fp32", "bf16", "fp16"]
 Checkpoint = Literal["best", "last"]
-CHECKPOINTS: tuple[str, ...] = Checkpoint.__args__
+CHECKPOINTS: tuple[str, ...] = get_args(Checkpoint)
 Scaling = Literal["sigmoid", "steep-sigmoid", "linear", "relu", "absolute"]
 
 
@@ -152,7 +156,10 @@ class FlowParameters(PostprocessingParameters):
     width: Count = 32
 
 
-Postprocessing = PostprocessingParameters.one_of()
+if TYPE_CHECKING:
+    Postprocessing = PostprocessingParameters
+else:
+    Postprocessing = PostprocessingParameters.one_of()
 postprocessing_of = PostprocessingParameters.reader("postprocess", "encoder")
 
 

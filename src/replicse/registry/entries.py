@@ -1,7 +1,7 @@
 """What every registry of parameters shares: a class below its base is an entry, by the one name that it says."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar, Self, Union, get_args
+from typing import Annotated, Any, ClassVar, Union, get_args
 
 from pydantic import Field, create_model
 
@@ -18,7 +18,7 @@ class Entry(Checked):
     """
 
     key: ClassVar[str]
-    known: ClassVar[dict[str, type[Self]]]
+    known: ClassVar[dict[str, Any]]
     implementation: ClassVar[str]
     home: ClassVar[str]
 
@@ -43,11 +43,12 @@ class Entry(Checked):
         return Annotated[Union[tuple(cls.known.values())], Field(discriminator=cls.key)]  # noqa: UP007
 
     @classmethod
-    def reader(cls, part: str, where: str) -> Callable[..., Self]:
+    def reader(cls, part: str, where: str) -> Callable[..., Any]:
         """Return the function that gives the entry of plain data, or BadInput; both names are of its errors."""
-        document = create_model(part, __base__=Checked, **{part: (cls.one_of(), ...)})
+        fields: dict[str, Any] = {part: (cls.one_of(), ...)}
+        document = create_model(part, __base__=Checked, **fields)
 
-        def read(values: object, where: str = where) -> Self:
+        def read(values: object, where: str = where) -> Any:
             return getattr(document.of({part: values}, where), part)
 
         return read

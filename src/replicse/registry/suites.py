@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import chain, product
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -22,7 +22,10 @@ TRANSFER_SPLITS = {
     **dict.fromkeys(("TREC", "MRPC"), ("train", "test")),
 }
 TRANSFER_TASKS = tuple(TRANSFER_SPLITS)
-TransferName = Literal[TRANSFER_TASKS]
+if TYPE_CHECKING:
+    TransferName = str
+else:
+    TransferName = Literal[TRANSFER_TASKS]
 AGGREGATIONS = ("all", "mean", "wmean")
 AVERAGES = {"avg": "all", "avg-mean": "mean", "avg-wmean": "wmean"}  # of the seven tasks
 RATINGS = ("0-1", "1-2", "2-3", "3-4", "4-5")
@@ -125,7 +128,7 @@ class Range:
         )
         return " ".join([what, *bounds])
 
-    def holds(self, value: object) -> bool:
+    def holds(self, value: Any) -> bool:
         """Return whether a value is such a number; rounding may lift one a millionth beyond a bound."""
         if type(value) not in (int, float) or abs(value) > LARGEST:
             return False

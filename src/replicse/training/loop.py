@@ -135,7 +135,7 @@ class Trainer:
         self.history: list[dict[str, Any]] = []
         self.best: dict[str, Any] | None = None
         self.machines, self.progress = [self.machine], Progress()
-        parts = {"model": self.model, "objective": self.objectives}
+        parts: dict[str, Any] = {"model": self.model, "objective": self.objectives}
         parts |= {"optimiser": self.optimiser, "scaler": self.scaler}
         self.state = RunState(self.state_folder, parts, self.generator, self.code)
         self.selection: Callable[[SentenceEncoder], float | None] | None = None
@@ -164,7 +164,8 @@ class Trainer:
         """Start token embeddings from co-occurrence counts of the first view, where a token occurs in it."""
         backbone, seed = self.model.backbone, self.job.spec.seed
         special, table = set(astuple(backbone.special)), backbone.input_embeddings
-        found = torch.from_numpy(ppmi_embeddings(open_store(self.job.stores[0]), *table.shape, special, seed))
+        rows, width = table.shape
+        found = torch.from_numpy(ppmi_embeddings(open_store(self.job.stores[0]), rows, width, special, seed))
         with torch.no_grad():
             table.copy_(torch.where(found.isnan(), table, found))
 
@@ -212,12 +213,12 @@ class Trainer:
         if self.job.spec.dropout.schedule != "constant":
             self.model.set_progress(step / self.steps)
         labels = None if labels is None else labels.to(self.device)
-        columns = source.objective.edit(self._moved(columns), self.model, self.generator)
+        edited = source.objective.edit(self._moved(columns), self.model, self.generator)
         precision = self.job.spec.precision
         with torch.autocast(self.device.type, DTYPES[precision], enabled=precision != "fp32"):
             pooling = self.job.spec.pooling.train
-            vectors = self.model.vectors(columns, pooling, source.repeated, source.encoded)
-            loss = source.objective(Step(vectors, columns, self.model, self.generator, labels))
+            vectors = self.model.vectors(edited, pooling, source.repeated, source.encoded)
+            loss = source.objective(Step(vectors, edited, self.model, self.generator, labels))
         self.optimiser.zero_grad()
         self.scaler.scale(loss).backward()
         self.parts.processes.mean_gradients(self.optimiser.parameters)

@@ -305,7 +305,7 @@ def subjectivity(random: Random, count: Count) -> Files:
     for _ in range(count(100)):
         event = random_event(random, random.choice((cinema, random.choice(lexicon.TOPICS))))
         plots.append(tokenised(tell(event, word(event, random), random, "caption")) + " ")
-    phrases = {"pos": [], "neg": []}
+    phrases: dict[str, list[str]] = {"pos": [], "neg": []}
     for sign, words in (("pos", lexicon.PRAISE), ("neg", lexicon.BLAME)):
         for _ in range(count(85 if sign == "pos" else 115)):
             quality = random.choice(random.choice(words))
@@ -530,7 +530,7 @@ def _garbled(words: Lines, random: Random) -> Lines:
 
 
 # Forms by part-of-speech tag.
-FORMS = {
+FORMS: dict[str, dict[str, Callable[[str], str]]] = {
     "NN": {"NN": str, "NNS": lexicon.plural},
     "VB": {"VB": str, "VBZ": lexicon.present, "VBD": lexicon.past, "VBG": lexicon.progressive},
 }

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
-from replicse.report.content.tables import Grid, Sheet, counts_sheet, grid_of, legend, remarks
+from replicse.report.content.tables import Columns, Grid, Sheet, counts_sheet, grid_of, legend, remarks
 from replicse.study.results.machines import distinct, mixture
 from replicse.study.results.table import ItemResult
 
@@ -232,7 +232,7 @@ def _provenance(study: Mapping[str, Any], items: Sequence[ItemResult]) -> Iterab
     for key in ("versions", "hardware"):
         rows = tuple((name, str(value)) for name, value in study.get(key, {}).items())
         yield Sheet(key.capitalize(), ("", "Value"), rows)
-    columns = {"Protocol": itemgetter("id"), "What it is": itemgetter("text")}
+    columns: Columns = {"Protocol": itemgetter("id"), "What it is": itemgetter("text")}
     yield Sheet.of("Protocols", study["protocols"], columns)
     note = f"First {HASH} hexadecimal digits of each sha256."
     columns = {"Data": itemgetter("name"), "Rows": _rows, "sha256": _hash}

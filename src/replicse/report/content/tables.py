@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, Self, TypeVar
+from typing import Any, Literal, Self
 
 from replicse.report.content.cells import MEANINGS, QUOTED, SYMBOLS, Shown, show
 from replicse.study.paper.printed import Reported
@@ -20,7 +20,7 @@ from replicse.study.results.table import CellResult, ColumnHead, ItemResult, Row
 WRITTEN_OUT = 2
 # Encoders of a cell that are named.
 NAMED = 3
-Entry = TypeVar("Entry")
+Kind = Literal["label", "result", "prose"]
 STATISTICS = {"max": "maximum", "min": "minimum", "sd": "standard deviation"}
 
 
@@ -46,7 +46,7 @@ class Column:
     """
 
     heading: str
-    kind: Literal["label", "result", "prose"]
+    kind: Kind
     cells: tuple[GridCell, ...]
 
     def longest(self, part: str, stacked: bool = False) -> str:
@@ -118,6 +118,10 @@ class Grid:
         return len(self.results) > WRITTEN_OUT
 
 
+# By heading, what says a column's text of an entry.
+Columns = dict[str, Callable[[Any], str]]
+
+
 @dataclass(frozen=True)
 class Sheet:
     """A plain table of text, such as verdict counts, claims or provenance."""
@@ -131,11 +135,11 @@ class Sheet:
     def of(
         cls,
         title: str,
-        entries: Iterable[Entry],
-        columns: Mapping[str, Callable[[Entry], str]],
+        entries: Iterable[object],
+        columns: Columns,
         note: str = "",
     ) -> Self:
-        """Return a sheet of one row per entry; `columns` holds, by heading, what says a column's text of an entry."""
+        """Return a sheet of one row per entry; `columns` say its texts."""
         rows = tuple(tuple(text(entry) for text in columns.values()) for entry in entries)
         return cls(title, tuple(columns), rows, note)
 
@@ -164,7 +168,7 @@ def grid_of(item: ItemResult, whole: bool = False) -> Grid:
     for head in heads:
         cells = (found.get((line.row.id, head.id, head.metric, line.protocol)) for line in lines)
         shown = (_cell(item, line.row, head, cell) for line, cell in zip(lines, cells, strict=True))
-        kind = "prose" if head.kind == "text" else "result"
+        kind: Kind = "prose" if head.kind == "text" else "result"
         columns.append(Column(_heading(item, head), kind, tuple(shown)))
     return Grid(tuple(columns), tuple(body), tuple(notes.values()), f"{item.item} · {item.standing}")
 

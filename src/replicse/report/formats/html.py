@@ -41,12 +41,12 @@ NAME = re.compile(r"([a-z0-9]+/[A-Za-z0-9-]+(?:/[^\s/,;:()]+)*)")
 
 def grid(table: Grid) -> str:
     """Return a grid as an HTML fragment; its looks come from the report's style sheet."""
-    return str(_environment().get_template("table.html.j2").module.grid(table))
+    return _macro("grid", table)
 
 
 def sheet(table: Sheet) -> str:
     """Return a plain table as an HTML fragment."""
-    return str(_environment().get_template("table.html.j2").module.sheet(table))
+    return _macro("sheet", table)
 
 
 def document(report: Report) -> str:
@@ -139,3 +139,8 @@ def _column_widths(column: Column, place: int, stacked: bool) -> str:
 
 def _slug(text: str) -> str:
     return "-".join("".join(letter if letter.isalnum() else " " for letter in text.lower()).split())
+
+
+def _macro(name: str, table: Grid | Sheet) -> str:
+    """Return what a macro of the template makes of a table."""
+    return str(getattr(_environment().get_template("table.html.j2").module, name)(table))

@@ -150,8 +150,8 @@ def _panel(table: Grid) -> str:
         above = entry
     kinds = [_kind(column, table.stacked) for column in table.columns]
     height = sum(_height(cells, table.stacked) for _, cells in table.rows)
-    span = rf"\multicolumn{{{len(table.columns)}}}{{@{{}}l@{{}}}}"
-    caption = rf"{span}{{\itemcaption{{{latex_text(table.caption)}}}}} \\"
+    whole = rf"\multicolumn{{{len(table.columns)}}}{{@{{}}l@{{}}}}"
+    caption = rf"{whole}{{\itemcaption{{{latex_text(table.caption)}}}}} \\"
     head = [*([caption] if table.caption else []), r"\toprule", header]
     return _environment("".join(kinds), head, rows, height)
 

@@ -56,7 +56,7 @@ def item_text(item: ItemResult, width: int = 100, colour: bool = False) -> str:
     parts: list[RenderableType] = [*([Text(key)] if key else []), *map(_prose, notes)]
     if item.deviations:
         parts += [Text("Deviations:"), Padding(_prose(item.deviations), (0, 2))]
-    spaced = [title, *_panels(grid, width), Group(*parts)]
+    spaced: list[RenderableType] = [title, *_panels(grid, width), Group(*parts)]
     return "\n".join(rendered(part, width, colour) for part in spaced)
 
 
@@ -165,8 +165,8 @@ def _cell(column: Column, cell: GridCell, stacked: bool) -> Text:
     shown = cell.shown
     if column.kind == "label":
         indent = "  " * cell.indent
-        text = f"{shown.text}{f' [{cell.mark}]' if cell.mark else ''}"
-        return Text(textwrap.fill(text, LABEL, initial_indent=indent, subsequent_indent=f"{indent}  "))
+        label = f"{shown.text}{f' [{cell.mark}]' if cell.mark else ''}"
+        return Text(textwrap.fill(label, LABEL, initial_indent=indent, subsequent_indent=f"{indent}  "))
     if column.kind == "prose":
         text = Text(textwrap.fill(shown.text, PROSE))
     else:

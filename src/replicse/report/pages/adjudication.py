@@ -2,14 +2,14 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
 
 from replicse.report.content.cells import MINUS, Rounding, in_braces, rounded, rounding_of, signed
 from replicse.report.content.contents import Page, Step, Waterfall
-from replicse.report.content.tables import Sheet
+from replicse.report.content.tables import Columns, Sheet
 from replicse.study.paper.protocols import AS_RUN
 from replicse.study.results.shape import shape_columns
 from replicse.study.results.statistics import paired_difference
@@ -36,7 +36,6 @@ SAID = {"explains": "explains", "in part": "explains in part"}
 # As many rows are named in the headline.
 NAMED = 3
 Entry = Mapping[str, str]
-Columns = dict[str, Callable[[Entry], str]]
 
 
 def adjudication_page(
@@ -107,10 +106,10 @@ def _waterfalls(item: ItemResult, rows: Sequence[Entry]) -> Iterator[Waterfall]:
     """Yield the picture of each shown gap that is larger than its noise."""
     labels = {row.id: row.label for row in item.rows}
     names = _column_names(item)
-    for (row, *column), part in groupby(_chosen(item, rows), key=_cell):
+    for (row, column, metric), part in groupby(_chosen(item, rows), key=_cell):
         found = [entry for entry in part if entry["effect"] and not entry["note"]]
         if any(entry["share"] for entry in found):
-            title = f"{labels[row]}, {names[tuple(column)]} · {item.item} · {item.standing}"
+            title = f"{labels[row]}, {names[column, metric]} · {item.item} · {item.standing}"
             yield Waterfall(title, tuple(_steps(item, found)))
 
 

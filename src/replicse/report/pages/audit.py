@@ -6,7 +6,7 @@ from operator import itemgetter
 
 from replicse.printable import columns
 from replicse.report.content.contents import Page
-from replicse.report.content.tables import Sheet
+from replicse.report.content.tables import Columns, Sheet
 
 TITLE = "Audit"
 TEXT = (
@@ -17,7 +17,7 @@ TEXT = (
     " would. A number marked as quoted is the paper's quotation of somebody else, and so may be the mistake. A paper's"
     " own findings stand before those on quotations, certain ones before others.",
 )
-COLUMNS = {
+COLUMNS: Columns = {
     "Where": itemgetter("place"),
     "Printed": lambda row: row["printed"] or row["rule"],
     "What follows": itemgetter("follows"),

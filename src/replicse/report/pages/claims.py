@@ -7,7 +7,7 @@ from operator import itemgetter
 
 from replicse.report.content.cells import MINUS
 from replicse.report.content.contents import Page
-from replicse.report.content.tables import Sheet
+from replicse.report.content.tables import Columns, Sheet
 
 TITLE = "Claims"
 TEXT = (
@@ -58,7 +58,7 @@ def claims_page(rows: Sequence[Mapping[str, str]], judges_orders: bool, scale: s
 
 def claims_sheet(rows: Iterable[Mapping[str, str]], title: str = TITLE) -> Sheet:
     """Return one row per claim, as `claim_rows` or claims.csv has them."""
-    columns = {
+    columns: Columns = {
         "Claim": lambda row: (
             f"{row['claim']}: {row['text']}" + (f" ({row['remark']})" if row.get("remark") else "")
         ),

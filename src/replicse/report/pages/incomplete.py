@@ -5,7 +5,7 @@ from operator import attrgetter
 
 from replicse.report.content.cells import SYMBOLS
 from replicse.report.content.contents import Page
-from replicse.report.content.tables import Sheet
+from replicse.report.content.tables import Columns, Sheet
 from replicse.study.results.incomplete import Incomplete
 
 TITLE = "Incomplete"
@@ -14,14 +14,14 @@ TEXT = (
     " blank: ✗ where a job behind them failed, ○ where none was started. Claims, orders and averages that need them"
     " are open."
 )
-ITEMS = {
+ITEMS: Columns = {
     "": lambda one: SYMBOLS[one.state],
     "Item": attrgetter("item"),
     "Missing evaluations": lambda one: f"{one.missing} of {one.planned}",
     "Why": attrgetter("why"),
     "What to do": attrgetter("remedy"),
 }
-JOBS = {
+JOBS: Columns = {
     "Job": str,
     "Log": attrgetter("log"),
     "Its last lines": lambda job: " ⏎ ".join(job.tail) or "(empty)",

@@ -1,16 +1,19 @@
 """The page that says what reproduces: verdicts by item, shapes of the tables, aggregates over tasks."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from operator import attrgetter
 
+from replicse.registry.levels import FEWEST_SEEDS
 from replicse.report.content.cells import MINUS, SYMBOLS, in_braces
 from replicse.report.content.contents import Page
-from replicse.report.content.tables import Sheet, verdict_counts
+from replicse.report.content.tables import Columns, Sheet, verdict_counts
 from replicse.report.pages.shape import shape_sheet, signed
 from replicse.study.results.aggregate import RowAggregate, aggregates
 from replicse.study.results.shape import differences, shapes
-from replicse.study.results.statistics import FEWEST_SEEDS, Paired
+from replicse.study.results.statistics import Paired
 from replicse.study.results.table import ItemResult, standing
 
 TITLE = "What reproduces"
@@ -57,18 +60,22 @@ def verdict_sheet(items: Sequence[ItemResult]) -> Sheet:
     """Return the number of cells of each verdict by item; verdicts that occur nowhere have no column."""
     counts = {item.item: verdict_counts([item]) for item in items}
     counted = [(name, count) for name, count in counts.items() if count.total()]
-    columns = {"Item": lambda entry: entry[0]}
+    columns: Columns = {"Item": lambda entry: entry[0]}
     for name in SYMBOLS:
         if any(count[name] for count in counts.values()):
-            columns[f"{SYMBOLS[name]} {name}"] = lambda entry, name=name: str(entry[1][name])
+            columns[f"{SYMBOLS[name]} {name}"] = partial(_counted, name)
     columns["cells"] = lambda entry: str(entry[1].total())
     return Sheet.of("Verdicts by item", counted, columns)
+
+
+def _counted(verdict: str, entry: tuple[str, Counter[str]]) -> str:
+    return str(entry[1][verdict])
 
 
 def difference_sheet(items: Iterable[ItemResult]) -> Sheet:
     """Return one line per row that is compared with its table's baseline row, in each column whose shape is judged."""
     entries = ((item, *each) for item in items for each in differences(item))
-    columns = {
+    columns: Columns = {
         "Item": lambda entry: entry[0].item,
         "Column": lambda entry: entry[1].label,
         "Difference": lambda entry: _compared(entry[0], entry[2].row),
@@ -84,7 +91,7 @@ def _compared(item: ItemResult, row: str) -> str:
 
 def aggregate_sheet(aggregates: Iterable[RowAggregate]) -> Sheet:
     """Return one line per row that prints an average over tasks."""
-    columns = {
+    columns: Columns = {
         "Item": attrgetter("item"),
         "Row": attrgetter("label"),
         "Tasks": lambda entry: str(entry.n_tasks),

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from operator import attrgetter
 
 from replicse.report.content.cells import MINUS
-from replicse.report.content.tables import Sheet
+from replicse.report.content.tables import Columns, Sheet
 from replicse.study.results.agreement import BestRow, RankAgreement, SignAgreement
 from replicse.study.results.shape import ColumnShape
 
@@ -19,7 +19,7 @@ NOTE = (
 
 def shape_sheet(shapes: Iterable[ColumnShape]) -> Sheet:
     """Return one row per column of a table; rows that were not run take no part."""
-    columns = {
+    columns: Columns = {
         "Item": attrgetter("item"),
         "Column": attrgetter("label"),
         "Rows": lambda shape: str(shape.rank.n_rows),

@@ -101,7 +101,8 @@ class Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
 
     def serve_until(self, ended: int) -> None:
         """Serve until a file descriptor can be read and no job is left."""
-        while ended not in select.select([ended, self.socket], [], [])[0]:
+        read: list[Any] = [ended, self.socket]
+        while ended not in select.select(read, [], [])[0]:
             self.handle_request()
             self.collect_children()
         self.server_close()

@@ -30,7 +30,8 @@ from replicse.study.paper.layers import merged
 SOURCES = ("use", "backbone", "released", "vectors")
 PRIMES = (2, 3, 5, 7, 11, 13)  # bases of the Halton sequence: no more domains than these
 
-TERMS, AUGMENTATIONS = TermParameters.known, AugmentationParameters.known
+TERMS: dict[str, type[TermParameters]] = TermParameters.known
+AUGMENTATIONS = AugmentationParameters.known
 
 # A run, or any part of one, as a person writes it.
 RunRequest = Annotated[Run, AfterValidator(of_symbols)]

@@ -10,7 +10,7 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from replicse.checked import Checked, Count, Id, Positive, Text, UserMessage, Whole, read_yaml, shown
 from replicse.errors import BadInput, nearest
-from replicse.registry.corpora import Corpus, DataFile, Download, HubDataset, corpus_of
+from replicse.registry.corpora import Corpus, DataFile, Download, HubDataset
 from replicse.registry.encoders import Engine, Pooling, Precision, WordVectors
 from replicse.registry.runs import Run, of_symbols
 from replicse.registry.suites import SUITES, SuiteOptions
@@ -33,7 +33,8 @@ class Pretraining(Run):
     whole chain, and what two rows of one seed share includes their backbone.
     """
 
-    seed: Annotated[Whole, Field(ge=0)] | Literal["each"] = 0
+    # No run of a plan is one of these: the plan puts a number here.
+    seed: Annotated[Whole, Field(ge=0)] | Literal["each"] = 0  # type: ignore[assignment]
 
     @model_validator(mode="after")
     def _has_symbols(self) -> Self:
@@ -323,7 +324,7 @@ def _pinned(value: Any, lock: Lock) -> Any:
     if not isinstance(value, Mapping):
         return value
     if value.get("format") == "hub-dataset":
-        return corpus_of(value).pinned(lock.revision).plain()
+        return HubDataset.of(value, "corpora").pinned(lock.revision).plain()
     return {key: _pinned(entry, lock) for key, entry in value.items()}
 
 

@@ -13,6 +13,7 @@ from replicse.registry.artefacts import ENCODER, METRICS, OFFSETS, PROVENANCE, S
 from replicse.registry.augmentations import augmentation_of
 from replicse.registry.corpora import SIMCSE_DATA, corpus_of
 from replicse.registry.encoders import CHECKPOINTS
+from replicse.registry.runs import resolved
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.lock import load_lock
 from replicse.study.paper.models import Encoder
@@ -278,7 +279,7 @@ class _Jobs:
     def _specs(encoder: Encoder) -> tuple[object, ...]:
         """Return the checked data of what stands behind an encoder: post-processing, and the corpus it is fitted on."""
         after = encoder.postprocess
-        return (after, *([corpus_of(after.fit)] if after.fit != "target" else [])) if after else ()
+        return (after, *([corpus_of(resolved(after.fit))] if after.fit != "target" else [])) if after else ()
 
     @staticmethod
     def _modules(encoder: Encoder) -> set[str]:

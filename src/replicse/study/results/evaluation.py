@@ -37,10 +37,11 @@ def read_evaluation(path: str, place: Mapping[str, Any]) -> dict[str, Any]:
 
 def checked_record(found: object, path: str, remedy: str) -> Mapping[str, Any]:
     """Return a provenance record, as an evaluation or a run keeps it; BadInput where it is none."""
-    before = found.get("resumed_from", []) if isinstance(found, Mapping) else None
-    if not isinstance(before, list) or not all(isinstance(each, Mapping) for each in before):
-        raise BadInput(f"{path}: holds no record of what it was made with; {remedy}")
-    return found
+    if isinstance(found, Mapping):
+        before = found.get("resumed_from", [])
+        if isinstance(before, list) and all(isinstance(each, Mapping) for each in before):
+            return found
+    raise BadInput(f"{path}: holds no record of what it was made with; {remedy}")
 
 
 def _misshapen(found: Any) -> str:

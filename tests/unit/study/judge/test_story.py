@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,7 @@ def score(cell, place):
     return base + 0.5 * place - PENALTY.get(cell.protocol, 0.0) * (1 + 0.1 * place)
 
 
+@cache
 def noisy(value, seed):
     """Return pairs whose correlation (x 100) is a value: gold scores with as much noise as that takes."""
     noise, low, high = np.random.default_rng(seed).normal(0, 1, len(GOLD)), 0.0, 9.0

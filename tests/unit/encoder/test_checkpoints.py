@@ -1,10 +1,10 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import torch
+from places import ROOT
 from safetensors.torch import load_file, save_file
 from tiny_encoders import FAMILIES, PAD, batch_of, huggingface, mlp, tiny
 
@@ -326,7 +326,7 @@ def test_opening_an_encoder_imports_nothing_heavy(tmp_path, tokenizer_file):
         "SentenceEncoder.open(sys.argv[1], 'cls')(['a man']);"
         "print({'transformers', 'torch._dynamo', 'scipy', 'pandas'} & sys.modules.keys())"
     )
-    source = Path(__file__).parents[2] / "src"
+    source = ROOT / "src"
     found = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "out")],
         capture_output=True,

@@ -130,10 +130,11 @@ def test_what_cannot_be_planned_at_the_papers_scale_stops_no_study(tabulated, tm
     assert main(["audit", "diffcse", "--workflow", str(workflow)]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "(not audited) follows not planned at scale paper: " in text and "bert-tiny" in text
-    found = audit(audit_plan(load_papers(workflow), workflow))
+    further = audit_plan(load_papers(workflow), workflow)
+    found = audit(further)
     (lacking,) = [one for one in found if one.rule == NOT_AUDITED]
     sure = sum(one.paper == "diffcse" for one in found) - 1
     assert f"diffcse: {sure} finding" in text
-    assert chosen(found, lacking.cells[0], audit_plan(load_papers(workflow), workflow))[-1] == lacking
+    assert chosen(found, lacking.cells[0], further)[-1] == lacking
     page = audit_page([lacking.row()])
     assert "bert-tiny" in " ".join(page.sheets[0].rows[0]) and "not audited" in page.sheets[0].rows[0]
