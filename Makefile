@@ -48,6 +48,7 @@ lint: $(DEV)
 	$(BIN)/ruff check src tests benchmarks workflow
 	$(BIN)/ruff format --check src tests benchmarks workflow
 	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/mypy
 	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m snakemake --lint
 	$(BIN)/mkdocs build --strict --quiet
 
@@ -76,4 +77,4 @@ $(DEV): $(RUN) requirements/bench.txt requirements/dev.txt
 	touch $@
 
 clean:
-	rm -rf .snakemake results logs .pytest_cache .hypothesis .ruff_cache
+	rm -rf .snakemake results logs .pytest_cache .hypothesis .ruff_cache .mypy_cache

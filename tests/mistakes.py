@@ -22,7 +22,6 @@ from places import ROOT
 
 from replicse import cli
 from replicse.checked import read_yaml
-from replicse.study.paper import papers as papers_module
 
 PAPERS = "workflow/papers"
 KINDS = {
@@ -34,7 +33,8 @@ KINDS = {
     "scale": "workflow/scales/*.yaml",
     "datasets": "workflow/datasets.yaml",
     "lock": "workflow/hub.lock.yaml",
-    "config": "config*.yaml",
+    "further config": "config/*.yaml",
+    "config": "config.yaml",
 }
 # Mappings whose keys are names that a person chose: to misspell one of them need not be a mistake.
 NAMED = {
@@ -1013,7 +1013,7 @@ def _in_configs_and_papers() -> Iterator[Mistake]:
         ("seeds: [0]", "seeds: [0]\nrows: {simcse/table3: []}", "rows.simcse/table3"),
     ):
         yield edited("config.yaml", (old, new), *told)
-    compact = "config.compact.yaml"
+    compact = "config/compact.yaml"
     yield edited(compact, ("table3, figure2", "table33, figure2"), "papers.simcse", "table33")
     yield edited(compact, ("adjudicate: [repro/table4", "adjudicate: [repro/table44"), "repro/table44")
     yield edited(compact, ("simcse/table3: [p0.0", "simcse/table3: [p0.00"), "p0.00")
@@ -1097,33 +1097,9 @@ def study(tmp_path_factory) -> Path:
     shutil.copytree(
         ROOT / "workflow", folder / "workflow", ignore=shutil.ignore_patterns("*.smk", "profiles")
     )
-    for file in ROOT.glob("config*.yaml"):
-        shutil.copy(file, folder)
+    shutil.copytree(ROOT / "config", folder / "config")
+    shutil.copy(ROOT / "config.yaml", folder)
     return folder
-
-
-@pytest.fixture
-def papers_read_once(monkeypatch) -> None:
-    """Let a paper, and a table, be read again only where a file of it changed."""
-    for name, load in READ_ONCE.items():
-        monkeypatch.setattr(papers_module, name, load)
-
-
-def once_per_content(load: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a reader of a file or folder that reads again only where its bytes changed; mistakes are not kept."""
-    known: dict[Path, tuple] = {}
-
-    def read(path: Path, *more: str) -> Any:
-        files = sorted(path.rglob("*")) if path.suffix != ".yaml" else [path]
-        state = [(file, file.read_bytes()) for file in files if file.is_file()]
-        if known.get(path, (None,))[0] != state:
-            known[path] = state, load(path, *more)
-        return known[path][1]
-
-    return read
-
-
-READ_ONCE = {name: once_per_content(getattr(papers_module, name)) for name in ("load_paper", "load_item")}
 
 
 @contextlib.contextmanager

@@ -1,22 +1,23 @@
 """What a wheel holds beside the package: the workflow, and of the committed studies what is read, without pages."""
 
 from pathlib import Path
+from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 BESIDE = ("Snakefile", "environment.yml", "workflow", "reports/studies")
-PAGES = (".html", ".pdf", ".tex", ".md", ".pyc")
+PAGES = (".html", ".pdf", ".tex", ".md")
 
 
 class Beside(BuildHookInterface):
     """Puts what stands beside the package in a checkout inside of it: `replicse.workspace.packaged` finds both."""
 
-    def initialize(self, version, build_data):
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Name each file and its place; an editable installation stays in its checkout and has all of it."""
         if version == "editable":
             return
         root = Path(self.root)
         for place in map(root.joinpath, BESIDE):
             for file in [place] if place.is_file() else sorted(filter(Path.is_file, place.rglob("*"))):
-                if place.name != "studies" or file.suffix not in PAGES:
+                if file.suffix != ".pyc" and (place.name != "studies" or file.suffix not in PAGES):
                     build_data["force_include"][str(file)] = f"replicse/{file.relative_to(root).as_posix()}"

@@ -102,9 +102,8 @@ class Checked(BaseModel):
 
     def without(self, *keys: str) -> Self:
         """Return a copy in which some keys are not given."""
-        return type(self).model_construct(
-            **{key: entry for key, entry in self.entries().items() if key not in keys}
-        )
+        others = {key: entry for key, entry in self.entries().items() if key not in keys}
+        return typing.cast("Self", type(self).model_construct(**others))
 
     def given(self) -> dict[str, Any]:
         """Return as plain data what was given, defaults that were written out included: a layer to lay over another."""
@@ -268,7 +267,10 @@ def _is_model(kind: Any) -> bool:
 # YAML
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+_Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_Base):
     """The safe loader, but a key that is given twice is a mistake."""
 
     def construct_scalar(self, node: yaml.ScalarNode) -> Any:

@@ -7,11 +7,11 @@ import importlib
 import logging
 import shutil
 import sys
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
 from replicse.errors import BadInput, Failed, nearest
 from replicse.files import not_written
+from replicse.printable import columns
 from replicse.runtime.progress import CLEARED, heartbeat
 
 # A disk that is full or not to be written.
@@ -65,13 +65,10 @@ CODES = "Exit codes: 0 ok, 1 failed, 2 bad input. `replicse VERB --help` shows a
 
 def help_text(verbs: Mapping[str, Iterable[str]]) -> str:
     """Return the help on some verbs, under the names of their groups."""
-    lines = ["usage: replicse VERB ...", "", ABOUT]
+    lines: list[str | tuple[str, str]] = ["usage: replicse VERB ...", "", ABOUT]
     for group, names in verbs.items():
-        lines += ["", f"{group}:"]
-        for verb in names:
-            told = textwrap.wrap(VERBS[verb][1], max(30, shutil.get_terminal_size().columns - 15))
-            lines += [f"  {verb:<11} {told[0]}", *(f"{'':14}{line}" for line in told[1:])]
-    return "\n".join(lines)
+        lines += ["", f"{group}:", *((f"  {verb}", VERBS[verb][1]) for verb in names)]
+    return "\n".join(columns(lines, width=shutil.get_terminal_size().columns))
 
 
 def without_verb(words: Sequence[str]) -> int:
@@ -92,7 +89,8 @@ def without_verb(words: Sequence[str]) -> int:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
-    # Most of what a verb imports and makes stays: to look for garbage in it takes a tenth of a short one's time.
+    # Most of what a verb imports and makes stays: to look for garbage in it takes 0.1 s of a plan's 1.8 and of the
+    # 1.2 until a training begins.
     gc.set_threshold(50_000, 20, 50)
     words = list(sys.argv[1:] if words is None else words)
     logging.basicConfig(

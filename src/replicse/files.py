@@ -136,10 +136,11 @@ def checked_size(path: Path | str, remedy: str = "") -> int:
 
 def below(folder: Path, name: object, what: str) -> Path:
     """Return the path of a name below a folder; BadInput for one that leaves it."""
-    parts = Path(name).parts if isinstance(name, str) and "\0" not in name else ()
-    if not parts or parts[0] == "/" or ".." in parts:
-        raise BadInput(f"{f'{name!r}'[:80]}: expected {what}: no absolute path, no ..")
-    return folder / name
+    if isinstance(name, str) and "\0" not in name:
+        parts = Path(name).parts
+        if parts and parts[0] != "/" and ".." not in parts:
+            return folder / name
+    raise BadInput(f"{f'{name!r}'[:80]}: expected {what}: no absolute path, no ..")
 
 
 def check_fetched(path: Path | str) -> None:

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
-from mistakes import KINDS, MISTAKES, PAPERS, papers_read_once, refused, study
+from mistakes import KINDS, MISTAKES, PAPERS, refused, study
 from places import ROOT
+from read_once import papers_read_once
 
 __all__ = ["papers_read_once", "study"]  # fixtures
 

@@ -21,7 +21,7 @@ FILES = [
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 METHODS = ROOT / "docs" / "methods.md"
-ROOMS = ("benchmarks", "docs", "examples", "src", "tests", "workflow")
+ROOMS = ("benchmarks", "config", "docs", "examples", "src", "tests", "workflow")
 # Citations such as "methods 2.1 and 2.2", "methods, section 1.7", "pitfalls 4, 6 and 10", also across lines.
 NUMBER = r"\d+(?:\.\d+)?"
 LIST = rf"(?:(?:,| and)[\s#]+{NUMBER})*"
@@ -101,10 +101,9 @@ def runs_here(words):
 def clone(tmp_path_factory):
     """What a clone of the checkout holds, as far as a verb reads it."""
     folder = tmp_path_factory.mktemp("clone")
-    for name in ("workflow", "reports/studies", "figures/studies"):
+    for name in ("config", "workflow", "reports/studies", "figures/studies"):
         shutil.copytree(ROOT / name, folder / name)
-    for file in ROOT.glob("config*.yaml"):
-        shutil.copy(file, folder)
+    shutil.copy(ROOT / "config.yaml", folder)
     return folder
 
 

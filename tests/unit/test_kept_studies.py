@@ -35,8 +35,7 @@ def clone(tmp_path_factory):
     folder = tmp_path_factory.mktemp("clone")
     for name in ("reports/studies", "figures/studies"):
         shutil.copytree(ROOT / name, folder / name)
-    for file in ROOT.glob("config*.yaml"):
-        shutil.copy(file, folder)
+    shutil.copy(ROOT / "config.yaml", folder)
     return folder
 
 

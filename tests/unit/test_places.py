@@ -1,4 +1,4 @@
-"""No test sees what studies wrote into the checkout."""
+"""Tests stand where what they test stands, and none sees what studies wrote into the checkout."""
 
 import subprocess
 import sys
@@ -14,6 +14,13 @@ STUDY = (
     "figures/micro/a.svg",
     "reports/micro/report.html",
 )
+
+
+def test_unit_tests_stand_in_folders_named_as_the_rooms():
+    unit, package = ROOT / "tests/unit", ROOT / "src/replicse"
+    folders = {file.parent.relative_to(unit) for file in unit.rglob("test_*.py")}
+    assert len(folders) > 10
+    assert [folder for folder in folders if not (package / folder / "__init__.py").is_file()] == []
 
 
 def seen(folder):

@@ -1,9 +1,9 @@
 """Planted mistakes, about 150 of all: the others are planted by `make fuzz`."""
 
 import pytest
-from mistakes import MISTAKES, papers_read_once, refused, stratified, stratum, study, validated
+from mistakes import MISTAKES, refused, stratified, stratum, study, validated
 
-__all__ = ["papers_read_once", "study"]  # fixtures
+__all__ = ["study"]  # a fixture
 
 
 def test_every_kind_of_mistake_is_among_those_that_are_planted_here():
@@ -14,10 +14,9 @@ def test_every_kind_of_mistake_is_among_those_that_are_planted_here():
 
 def test_what_nobody_planted_a_mistake_in_is_accepted(study):
     assert validated(study) == (0, "")
-    assert validated(study, "config.compact.yaml") == (0, "")
+    assert validated(study, "config/compact.yaml") == (0, "")
 
 
 @pytest.mark.parametrize("mistake", stratified(150), ids=str)
-@pytest.mark.usefixtures("papers_read_once")
 def test_a_planted_mistake_is_refused(study, mistake):
     refused(study, mistake)

@@ -7,7 +7,8 @@ import sys
 import tomllib
 
 import pytest
-from places import ROOT
+import yaml
+from places import CHECKOUT, ROOT
 
 from replicse.provenance.record import PACKAGES
 
@@ -83,6 +84,13 @@ def test_the_conda_environment_is_made_of_the_pins():
     made = runpy.run_path(str(ROOT / "workflow" / "environment.py"))["environment"](FILES["run"])
     assert (ROOT / "environment.yml").read_text() == made, "run make environment"
     assert "      - torch==2.13.0\n" in made and "pytest" not in made
+
+
+def test_the_hooks_of_a_commit_are_commands_of_make_lint():
+    (repository,) = yaml.safe_load((CHECKOUT / ".pre-commit-config.yaml").read_text())["repos"]
+    recipe = (ROOT / "Makefile").read_text().replace("$(BIN)", ".venv/bin")
+    assert repository["repo"] == "local" and len(repository["hooks"]) == 3
+    assert [hook["id"] for hook in repository["hooks"] if f"\t{hook['entry']} " not in recipe] == []
 
 
 def private_names(text):

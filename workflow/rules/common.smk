@@ -22,6 +22,7 @@ from replicse.runtime.devices import SLOTS
 from replicse.encoder.folders import restore_run
 from replicse.errors import BadInput, Failed
 from replicse.files import read_json, sha256_of
+from replicse.registry.suites import Suite, groups
 from replicse.runtime.forking import ADDRESS
 from replicse.runtime.locks import note_holder
 from replicse.provenance.source import Source, contents_digest
@@ -72,7 +73,7 @@ wildcard_constraints:
     item="[A-Za-z0-9-]+",
     run="[A-Za-z0-9.-]+",
     encoder="(?!data/)[A-Za-z0-9.-]+",
-    group="fast|transfer|mteb|heads",
+    group="|".join(groups()),
     store="[A-Za-z0-9.-]+",
     name="[A-Za-z0-9._-]+",
 
@@ -264,10 +265,15 @@ def train_memory(wildcards, attempt):
     return (32000 if PLAN.scale.comparable else 3000) * attempt
 
 
+def most(group, resource):
+    """Return the most that a suite of a group takes of a resource; below the papers' scale, what any suite takes."""
+    suites = groups()[group] if PLAN.scale.comparable else []
+    return max(getattr(suite, resource) for suite in (Suite, *suites))
+
+
 def evaluation_memory(wildcards, attempt):
-    """Return the memory of an evaluation in MB, more for a retry; MTEB holds chunks of corpora of millions of documents."""
-    large = wildcards.group == "mteb" and PLAN.scale.comparable
-    return (32000 if large else 4000) * attempt
+    """Return the memory of an evaluation in MB; a retry gets more."""
+    return most(wildcards.group, "memory") * attempt
 
 
 def train_time(wildcards, attempt):
@@ -276,9 +282,8 @@ def train_time(wildcards, attempt):
 
 
 def evaluation_time(wildcards, attempt):
-    """Return the time of an evaluation in minutes: of MTEB, which is resumed task by task, a day at first."""
-    large = wildcards.group == "mteb" and PLAN.scale.comparable
-    return (24 if large else 1) * 60 * attempt
+    """Return the time of an evaluation in minutes; a retry gets more."""
+    return most(wildcards.group, "hours") * 60 * attempt
 
 
 def allocation(run):

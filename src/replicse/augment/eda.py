@@ -16,7 +16,7 @@ Synonyms = Callable[[str], tuple[str, ...]]
 Words = list[str]
 
 
-def easy_data_augmentation(
+def eda(
     lines: Sequence[str], *, seed: int, alpha: float, cleaning: str, source: str, file: Path | None
 ) -> list[str]:
     """Return every line after one random operation: synonym replacement, insertion, swap or deletion.

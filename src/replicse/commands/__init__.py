@@ -5,12 +5,12 @@ import os
 import shutil
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any
 
 Action = Callable[[Namespace], int | None]
 WIDTH = 120  # columns of what goes to no terminal
-__all__ = ["Action", "ArgumentParser", "Namespace", "coloured", "columns", "json_mapping", "room"]
+__all__ = ["Action", "ArgumentParser", "Namespace", "coloured", "json_mapping", "print_json", "room"]
 
 
 def json_mapping(text: str) -> dict[str, Any]:
@@ -21,6 +21,11 @@ def json_mapping(text: str) -> dict[str, Any]:
     return value
 
 
+def print_json(document: object) -> None:
+    """Print what a program reads."""
+    print(json.dumps(document, indent=1, ensure_ascii=False))
+
+
 def room(otherwise: int = WIDTH) -> int:
     """Return how many columns the terminal has that is printed to; for a file or a pipe what is given."""
     return shutil.get_terminal_size((otherwise, 0)).columns if sys.stdout.isatty() else otherwise
@@ -29,14 +34,3 @@ def room(otherwise: int = WIDTH) -> int:
 def coloured() -> bool:
     """Return whether what is printed goes to a terminal that may show colour."""
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ
-
-
-def columns(rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> Iterator[str]:
-    """Yield rows as lines whose columns are as wide as their widest text; those at `numbers` stand at the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        padded = (
-            text.rjust(width) if place in numbers else text.ljust(width)
-            for place, (text, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield "  ".join(padded).rstrip()

@@ -1,6 +1,5 @@
 """The verb `benchmark`: how fast this machine trains what a study needs, stored for `plan`."""
 
-import json
 import re
 import sys
 import tempfile
@@ -10,11 +9,12 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from replicse.commands import Action
+from replicse.commands import Action, print_json
 from replicse.commands.study import add_items_argument, add_study_arguments, chosen_plan
 from replicse.errors import BadInput
 from replicse.files import write_json
 from replicse.registry.runs import Run
+from replicse.registry.terms import Rewriting
 from replicse.study.plan.cost import Cost, Speed, row_operations, sizes_of
 from replicse.study.plan.plan import Plan
 
@@ -42,7 +42,7 @@ def benchmark_verb(parser: ArgumentParser) -> Action:
         write_json(file, record.plain())
         say(f"wrote {file}; replicse plan --scale {plan.scale.name} takes its hours from it")
         if arguments.json:
-            print(json.dumps(record.plain(), indent=1))
+            print_json(record.plain())
 
     return action
 
@@ -63,8 +63,10 @@ def measured_here(plan: Plan, arguments: Namespace, say: Callable[[str], None]) 
             "precision fp16 needs a GPU; say --config precision=bf16 or fp32, as in the study itself"
         )
     layers, width = sizes_of(run.init, plan.sources)
-    folders = [term.generator for term in run.terms if term.generator_passes()]
-    generators = [sizes_of(plan.sources[folder], plan.sources) for folder in folders]
+    folders = [term.generator for term in run.terms if isinstance(term, Rewriting)]
+    generators = [
+        sizes_of(plan.sources[folder], plan.sources) for folder in folders if isinstance(folder, str)
+    ]
     with tempfile.TemporaryDirectory() as scratch:
         bench = Bench(Path(scratch), device, arguments.steps, arguments.seconds, hardware()["memory_gib"])
         rate = bench.rate(run, (layers, width), generators)

@@ -1,11 +1,11 @@
 """The verb that holds two results folders against each other."""
 
-import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from replicse.commands import Action, columns
+from replicse.commands import Action, print_json
+from replicse.printable import columns
 from replicse.study.results.compare import Comparison, compare
 from replicse.study.results.folder import study_folder
 
@@ -24,7 +24,7 @@ def compare_verb(parser: ArgumentParser) -> Action:
         a, b = study_folder(arguments.a), study_folder(arguments.b)
         found = compare(a, b)
         if arguments.json:
-            print(json.dumps(found.plain(), indent=1, ensure_ascii=False))
+            print_json(found.plain())
         else:
             print("\n".join(comparison_lines(found, a, b)))
 

@@ -84,7 +84,8 @@ def postprocessed(vectors: Any, wanted: Mapping[str, Any], root: Path) -> Any:
     from replicse.encoder.baselines.fitted import FittedVectors
 
     postprocess = postprocessing_of(wanted)
-    columns = {} if postprocess.fit == "target" else read_corpus(root, postprocess.fit)
+    corpus: Any = postprocess.fit
+    columns = {} if corpus == "target" else read_corpus(root, corpus)
     return FittedVectors(
         vectors, postprocess, list(dict.fromkeys(line for column in columns.values() for line in column))
     )
@@ -137,21 +138,18 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
         from replicse.evaluation.suites import run_suites, suite
 
         start, root = time.monotonic(), data_folder(arguments.data)
-        own = {
-            "training": {"folder": arguments.encoder},
-            "heads-dev": {"folder": arguments.encoder},
-            "mteb": {"results": str(arguments.out.with_suffix("")), "model": model_name(arguments)},
+        told = {
+            "folder": arguments.encoder,
+            "results": str(arguments.out.with_suffix("")),
+            "model": model_name(arguments),
         }
-        options = {**arguments.options}
-        for name, values in own.items():
-            options[name] = {**options.get(name, {}), **values}
         for name in (*arguments.suite, *arguments.options):
-            suite(name, options.get(name))
+            suite(name, arguments.options.get(name))
         check_places(arguments)
         set_threads(arguments)
         source = word_vectors(arguments, root) if arguments.vectors else opened(arguments, arguments.encoder)
         vectors = postprocessed(source, arguments.postprocess, root) if arguments.postprocess else source
-        found = run_suites(root, vectors, arguments.suite, options)
+        found = run_suites(root, vectors, arguments.suite, arguments.options, told)
         if reason := getattr(source, "collapsed", str)():
             raise Failed(f"{arguments.encoder}: {reason}; no score of it would be more than rounding")
         found["pairs"] = {task: packed_pairs(*sides) for task, sides in found["pairs"].items()}
@@ -185,7 +183,8 @@ def geometry_verb(parser: ArgumentParser) -> Action:
         set_threads(arguments)
         result = {"encoder": arguments.encoder, "pooling": arguments.pooling}
         if arguments.trajectory:
-            suites, failures = {}, {}
+            suites: dict[str, Any] = {}
+            failures: dict[str, str] = {}
             vectors = None
             for step, folder in trajectory_folders(Path(arguments.encoder)):
                 vectors = vectors or opened(arguments, str(folder))

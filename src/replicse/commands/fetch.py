@@ -1,6 +1,5 @@
 """The verb `fetch`: everything that items read from outside, and nothing else, before a study runs without network."""
 
-import json
 import shutil
 import sys
 from argparse import ArgumentParser, Namespace
@@ -10,11 +9,12 @@ from pathlib import Path
 
 from huggingface_hub import constants
 
-from replicse.commands import Action
+from replicse.commands import Action, print_json
 from replicse.commands.study import add_items_argument, add_study_arguments, chosen_plan, notes
 from replicse.data.download import download
 from replicse.data.hub import cached_artefacts, cached_encoder
 from replicse.errors import BadInput, Failed, MissingData
+from replicse.printable import columns
 from replicse.registry.corpora import SIMCSE_DATA
 from replicse.study.paper.lock import LOCK, load_lock
 from replicse.study.plan.needs import Need, amounts, amounts_text, needs, size_text
@@ -31,11 +31,8 @@ def fetch_verb(parser: ArgumentParser) -> Action:
         plan = chosen_plan(arguments)
         ways = [(need, way(need, plan)) for need in needs(plan)]
         if arguments.json:
-            told = [
-                {"kind": need.kind, "name": need.name, "bytes": need.bytes, "licence": need.licence}
-                for need, _ in ways
-            ]
-            print(json.dumps(told, indent=1))
+            keys = ("kind", "name", "bytes", "licence")
+            print_json([{key: getattr(need, key) for key in keys} for need, _ in ways])
         else:
             print("\n".join(listed(plan, ways)))
         if not arguments.dry_run:
@@ -61,8 +58,8 @@ def way(need: Need, plan: Plan) -> Way:
             return partial(
                 cached_encoder, need.source["hub"], need.source["revision"], Path(need.source["folder"])
             )
-        case "mteb":
-            return "the library mteb downloads them when it first evaluates; let that run with the network"
+        case "suite":
+            return f"the suite {need.source} downloads them when it first runs; let that run with the network"
     target = own / need.name
     if target.exists():
         return lambda: None
@@ -91,8 +88,8 @@ def _part(need: Need) -> None:
 def listed(plan: Plan, ways: list[tuple[Need, Way]]) -> Iterator[str]:
     """Yield the lines that say what is needed, how large it is, on whose terms, and what a person has to bring."""
     yield f"scale {plan.scale.name}: {len(ways)} to fetch, for {len(plan.items)} item{'s' * (len(plan.items) > 1)}"
-    for need, _ in ways:
-        yield f"{size_text(need.bytes):>9}  {need.name}" + (f"  ({need.licence})" if need.licence else "")
+    terms = ((need, f"  ({need.licence})" if need.licence else "") for need, _ in ways)
+    yield from columns(((size_text(need.bytes), need.name + term) for need, term in terms), numbers=(0,))
     yield amounts_text([need for need, _ in ways])
     yield from (f"by hand: {need.name}: {how}" for need, how in ways if isinstance(how, str))
     yield from notes(plan)

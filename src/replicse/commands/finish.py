@@ -1,17 +1,17 @@
 """The verb that reports what there is of a study that did not run to its end."""
 
-import json
 import logging
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from replicse.commands import Action
+from replicse.commands import Action, print_json
 from replicse.commands.render import draw_item, pages, study_facts
 from replicse.commands.study import add_study_arguments, chosen_plan
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json, write_rows
+from replicse.printable import columns
 from replicse.report.content.cells import SYMBOLS
 from replicse.study.judge.study import judge_study
 from replicse.study.paper.tables import Item
@@ -41,11 +41,9 @@ def finish_verb(parser: ArgumentParser) -> Action:
         with warnings_alone():
             written = write_partial(plan, items, evaluations, lacking)
         if arguments.json:
-            told = [
-                {"item": one.item, "state": one.state, "why": one.why, "remedy": one.remedy}
-                for one in lacking
-            ]
-            print(json.dumps({"report": str(written), "incomplete": told}, indent=1, ensure_ascii=False))
+            keys = ("item", "state", "why", "remedy")
+            told = [{key: getattr(one, key) for key in keys} for one in lacking]
+            print_json({"report": str(written), "incomplete": told})
         else:
             print("\n".join(incomplete_lines(lacking, len(items))))
             print(f"report of what there is: {written}")
@@ -112,9 +110,13 @@ def drawn(item: ItemResult, stem: Path) -> bool:
 def incomplete_lines(lacking: Sequence[Incomplete], planned: int) -> Iterator[str]:
     """Yield what a terminal shows of the items that are not complete: which, why, and what to do."""
     yield f"{len(lacking)} of {planned} items incomplete"
-    for one in lacking:
-        symbol = SYMBOLS[one.state]
-        yield f"  {symbol} {one.item:<24} {one.missing} of {one.planned} evaluations missing: {one.why}"
+    yield from columns(
+        (
+            f"  {SYMBOLS[one.state]} {one.item}",
+            f"{one.missing} of {one.planned} evaluations missing: {one.why}",
+        )
+        for one in lacking
+    )
     for job in dict.fromkeys(job for one in lacking for job in one.failed):
         yield f"{SYMBOLS['failed']} {job} failed, the end of {job.log}:"
         yield from (f"    {line}" for line in job.tail or ("(empty)",))

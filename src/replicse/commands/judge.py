@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from replicse.commands import Action, coloured, columns, room
+from replicse.commands import Action, coloured, print_json, room
 from replicse.commands.shown import Shown, shown_study
 from replicse.commands.study import (
     add_study_argument,
@@ -22,7 +22,7 @@ from replicse.commands.study import (
 )
 from replicse.errors import BadInput
 from replicse.files import read_json, write_rows
-from replicse.printable import visible
+from replicse.printable import columns, visible
 from replicse.registry.artefacts import METRICS
 from replicse.report.pages.claims import FOR_OR_AGAINST, probability_text
 from replicse.study.judge.adjudicate import adjudicate, adjudicated
@@ -40,7 +40,7 @@ from replicse.study.plan.plan import Cell, Plan
 from replicse.study.plan.planner import plan_of
 
 LOG = logging.getLogger(__name__)
-WIDTH, HEADING = 110, 12
+WIDTH = 110
 
 
 def judge_verb(parser: ArgumentParser) -> Action:
@@ -71,8 +71,8 @@ def claims_verb(parser: ArgumentParser) -> Action:
         results = results_of(plan, {key[0] for key in read}, shown.evaluations, read)
         rows = claim_rows(plan, claims, results)
         if arguments.json:
-            claims = list(map(with_numbers, rows))
-            _print_json({"scale": plan.scale.name, "study": shown.folder, "claims": claims})
+            judged = list(map(with_numbers, rows))
+            print_json({"scale": plan.scale.name, "study": shown.folder, "claims": judged})
         else:
             print("\n".join([f"scale {plan.scale.name}", *claim_lines(rows, room(WIDTH))]))
 
@@ -86,23 +86,27 @@ def with_numbers(row: Mapping[str, str]) -> dict[str, Any]:
 
 def claim_lines(rows: Sequence[Mapping[str, str]], room: int = WIDTH) -> Iterator[str]:
     """Yield a line of outcomes per claim, aligned where they fit, and below it the sentence and its place."""
-    width = max((len(row["claim"]) for row in rows), default=0) + 2
-    aligned = width + len(f"{'':<49}P(holds)") <= room
-    if aligned:
-        yield f"{'claim':<{width}}{'in print':<15}{'reproduction':<15}{'ours':<19}P(holds)"
+    outcomes = [("claim", "in print", "reproduction", "ours", "P(holds)")]
     for row in rows:
         ours = f"{row['ours']}, {row['ran']}" if row["ours"] in FOR_OR_AGAINST else row["ours"]
         views = (row["reported"], row["reproduction"] or "-", ours)
-        probability = probability_text(row["probability"])
-        if aligned:
-            outcomes = f"{views[0]:<15}{views[1]:<15}{views[2]:<19}"
-            yield f"{row['claim']:<{width}}{outcomes}{probability}".rstrip()
-        else:
-            yield row["claim"]
-            told = "in print {}; reproduction {}; ours {}".format(*views)
-            yield f"  {told} {probability and f'(holds: {probability})'}".rstrip()
-        for line in (f"{row['text']} ({row['place']})", row["remark"]):
-            yield from textwrap.wrap(line, room, initial_indent="  ", subsequent_indent="  ")
+        outcomes.append((row["claim"], *views, probability_text(row["probability"])))
+    header, *lines = columns(outcomes)
+    if max(map(len, (header, *lines))) <= room:
+        yield header
+    else:
+        lines = list(map(narrow, outcomes[1:]))
+    for line, row in zip(lines, rows, strict=True):
+        yield from line.splitlines()
+        for text in (f"{row['text']} ({row['place']})", row["remark"]):
+            yield from textwrap.wrap(text, room, initial_indent="  ", subsequent_indent="  ")
+
+
+def narrow(outcomes: Sequence[str]) -> str:
+    """Return the outcomes of a claim below its name."""
+    claim, reported, reproduction, ours, holds = outcomes
+    told = f"  in print {reported}; reproduction {reproduction}; ours {ours}"
+    return f"{claim}\n{told} {holds and f'(holds: {holds})'}".rstrip()
 
 
 def adjudicate_verb(parser: ArgumentParser) -> Action:
@@ -130,7 +134,7 @@ def adjudicate_verb(parser: ArgumentParser) -> Action:
                 f" {', '.join(map(str, known))}"
             )
         if arguments.json:
-            _print_json([asdict(row) for row in rows])
+            print_json([asdict(row) for row in rows])
             return
         for name in () if committed else results:
             print("\n".join(asked(plan, plan.items[name])))
@@ -152,7 +156,7 @@ def asked(plan: Plan, item: Item) -> list[str]:
     for cell in plan.cells[item.id]:
         cells.setdefault(cell.protocol, []).append(cell)
     lines = [f"{item.id} at scale {plan.scale.name}, seeds {', '.join(map(str, plan.seeds))}"]
-    rows = [("protocol", "rows", "runs", "to do", "hours")]
+    rows: list[tuple[str, ...]] = [("protocol", "rows", "runs", "to do", "hours")]
     known = [AS_DESCRIBED, *(protocol.id for protocol in plan.papers[item.paper].protocols), AS_RUN]
     cost = Cost(plan)
     base: set[str] = set()
@@ -186,12 +190,12 @@ def audit_verb(parser: ArgumentParser) -> Action:
         if arguments.name:
             findings = chosen(findings, arguments.name, plan)
         if arguments.json:
-            _print_json([asdict(one) for one in findings])
+            print_json([asdict(one) for one in findings])
         else:
             from replicse.report.pages.audit import audit_text
 
             counts = spoken_counts(plan)
-            told = [f"  {count:>3} {kind}" for kind, count in counts.most_common()]
+            told = columns(((f"  {count}", kind) for kind, count in counts.most_common()), numbers=(0,))
             print(audit_text([one.row() for one in findings], room(100)))
             print("\n".join(["", f"{counts.total()} numbers of the running texts:", *told]))
 
@@ -208,10 +212,10 @@ def why_verb(parser: ArgumentParser) -> Action:
         shown.announce(arguments.json)
         story, facts = told_of(shown, find_cell(shown.plan, arguments.cell))
         if arguments.json:
-            _print_json({"study": shown.folder, **facts, "story": story})
+            print_json({"study": shown.folder, **facts, "story": story})
         else:
             width = room(WIDTH)
-            print(visible("\n".join(told(heading, lines, width) for heading, lines in story.items())))
+            print(visible("\n".join(told(story, width))))
 
     return action
 
@@ -239,14 +243,11 @@ def told_of(shown: Shown, cell: Cell) -> tuple[dict[str, list[str]], dict[str, A
     return cell_story(*known), {**facts, "claims": list(map(with_numbers, facts["claims"]))}
 
 
-def told(heading: str, lines: list[str], width: int = WIDTH) -> str:
-    """Return lines behind their heading, wrapped and indented below it."""
-    indent = " " * HEADING
-    paragraphs = [
-        textwrap.fill(line, width, initial_indent=indent, subsequent_indent=indent + "  ") for line in lines
-    ]
-    return f"{heading:<{HEADING}}" + "\n".join(paragraphs)[HEADING:]
-
-
-def _print_json(document: object) -> None:
-    print(json.dumps(document, indent=1, ensure_ascii=False))
+def told(story: Mapping[str, Sequence[str]], width: int = WIDTH) -> Iterator[str]:
+    """Yield the lines of a story behind their headings, wrapped and indented below them."""
+    rows = (
+        ("" if place else heading, line)
+        for heading, lines in story.items()
+        for place, line in enumerate(lines)
+    )
+    return columns(rows, width=width, hang=2)

@@ -117,7 +117,7 @@ def page_verb(parser: ArgumentParser) -> Action:
 
 def keep_verb(parser: ArgumentParser) -> Action:
     """Put a study that has run among the committed ones: its config, record, items, tables, figures and report."""
-    add_study_arguments(parser, "replicse keep compact --config config.compact.yaml")
+    add_study_arguments(parser, "replicse keep compact --config config/compact.yaml")
     parser.add_argument("name", help="the committed study: reports/studies/NAME and figures/studies/NAME")
 
     def action(arguments: Namespace) -> None:

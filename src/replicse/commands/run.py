@@ -140,7 +140,7 @@ def named_papers(items: Sequence[Item | str], known: Sequence[Item], large: Sequ
     return by_paper(item.id for item in known if item in asked or item not in large) if asked else {}
 
 
-def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mapping[str, Any]) -> list:
+def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mapping[str, Any]) -> list[Any]:
     """Return Snakemake's command line; its last word is the list of targets. `papers` replace those of the config."""
     # What a killed Snakemake's jobs have written behind it is whole, but Snakemake cannot know: it is made again.
     words = [sys.executable, "-m", "snakemake", "--keep-going", "--rerun-incomplete", "--scheduler", "greedy"]
@@ -151,9 +151,8 @@ def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mappin
     if arguments.cores or not arguments.profile:
         words += ["--cores", arguments.cores or "all"]
     files, settings = config_layers(arguments)
-    files = [str(file) for file in files if file != SHIPPED]
-    if files:
-        words += ["--configfile", *files]
+    if more := [str(file) for file in files if file != SHIPPED]:
+        words += ["--configfile", *more]
     if arguments.scale:
         settings = {**settings, "scale": arguments.scale}
     if arguments.seeds:

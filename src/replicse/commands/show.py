@@ -1,25 +1,25 @@
 """Verbs that show what there is of a study: status and show. None of them imports torch."""
 
-import json
-import textwrap
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from replicse.commands import Action, coloured, room
+from replicse.commands import Action, coloured, print_json, room
 from replicse.commands.shown import Shown, shown_study
 from replicse.commands.study import UNCUT, add_study_arguments, chosen_config, shortened
 from replicse.errors import BadInput, nearest
+from replicse.printable import columns
 from replicse.registry.artefacts import METRICS
 from replicse.runtime.progress import progress_text
 from replicse.study.judge.study import read_results, results_of, study_machines
 from replicse.study.paper.config import by_paper, checked_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.plan.choose import chosen_items
+from replicse.study.plan.graph import Job
 from replicse.study.plan.jobs import Jobs
 from replicse.study.plan.plan import Plan
-from replicse.study.results.machines import Machine, distinct
+from replicse.study.results.machines import distinct
 from replicse.study.results.values import Evaluations
 
 STATES = ("done", "running", "failed", "waiting")
@@ -32,54 +32,47 @@ def status_verb(parser: ArgumentParser) -> Action:
     def action(arguments: Namespace) -> None:
         shown = shown_study(arguments)
         shown.announce(arguments.json)
-        if shown.evaluations.paths.kept:
-            print_committed(shown, arguments.json)
-            return
-        plan = shown.plan
-        files = {item.id: plan.evaluation_files(item) for item in plan.items.values()}
-        every = dict.fromkeys(file for own in files.values() for file in own)
-        broken = {file: problem for file in every if (problem := broken_evaluation(plan, file))}
-        jobs = Jobs(plan)
-        states = {file: "failed" if file in broken else jobs.state(file) for file in every}
-        rows = []
-        for item, own in files.items():
-            table = not plan.paths.missing(plan.paths.table(item))
-            rows.append({"item": item, **counted({file: states[file] for file in own}), "tabulated": table})
-        machines = study_machines(plan, Evaluations(plan))
-        total = {
-            **counted(states),
-            "runs": len(plan.runs),
-            "trained": sum(not plan.paths.missing(plan.paths.run(run, METRICS)) for run in plan.runs),
-        }
-        begun = {job: jobs.running(job) for job in jobs.all if jobs.began(job)}
+        committed = shown.evaluations.paths.kept
+        status, begun = (committed_status(shown), {}) if committed else own_status(shown.plan)
         if arguments.json:
-            made = [{"machine": str(machine), "records": count} for machine, count in machines.items()]
-            told = {"items": rows, "machines": made, "broken": list(broken.values()), "total": total}
-            told["running"] = [{"job": str(job), **beat} for job, beat in begun.items() if beat]
-            told["failed"] = [str(job) for job, beat in begun.items() if not beat]
-            print(json.dumps({"scale": plan.scale.name, "study": shown.folder, **told}, indent=1))
-            return
-        print(f"scale {plan.scale.name}")
-        for row in rows:
-            print(status_line(row["item"], row, "tabulated" if row["tabulated"] else "not tabulated"))
-        print(status_line("total", total, f"{total['trained']:,} of {total['runs']:,} runs trained"))
-        width = room()
-        for job, beat in begun.items():
-            state, last = "running" if beat else "failed", job.tail[-1] if job.tail else ""
-            where = f" on {beat['host']}" if beat else ""
-            told = progress_text(beat or {}) or last
-            print(shortened(f"{state}: {job}{where}, {minutes(job.age)}: {told}", width))
-        print_machines(machines, "runs and evaluations")
-        for problem in broken.values():
-            print(f"broken: {problem}")
+            print_json({"scale": shown.plan.scale.name, "study": shown.folder, **status})
+        else:
+            print("\n".join([f"scale {shown.plan.scale.name}", *status_lines(status, begun)]))
 
     return action
 
 
-def print_committed(shown: Shown, as_json: bool) -> None:
-    """Print what is there of a committed study: of its evaluations no more than its cells is committed."""
+def own_status(plan: Plan) -> tuple[dict[str, Any], dict[Job, dict[str, Any] | None]]:
+    """Return how much of one's own study is there as plain data, and its jobs that run (by heartbeat) or failed."""
+    files = {item.id: plan.evaluation_files(item) for item in plan.items.values()}
+    every = dict.fromkeys(file for own in files.values() for file in own)
+    broken = {file: problem for file in every if (problem := broken_evaluation(plan, file))}
+    jobs = Jobs(plan)
+    states = {file: "failed" if file in broken else jobs.state(file) for file in every}
+    items = []
+    for item, own in files.items():
+        table = not plan.paths.missing(plan.paths.table(item))
+        items.append({"item": item, **counted({file: states[file] for file in own}), "tabulated": table})
+    trained = sum(not plan.paths.missing(plan.paths.run(run, METRICS)) for run in plan.runs)
+    total = {**counted(states), "runs": len(plan.runs), "trained": trained}
+    begun = {job: jobs.running(job) for job in jobs.all if jobs.began(job)}
+    machines = study_machines(plan, Evaluations(plan))
+    status = {
+        "items": items,
+        "machines": [{"machine": str(machine), "records": count} for machine, count in machines.items()],
+        "broken": list(broken.values()),
+        "running": [{"job": str(job), **beat} for job, beat in begun.items() if beat],
+        "failed": [str(job) for job, beat in begun.items() if not beat],
+        "total": total,
+    }
+    return status, begun
+
+
+def committed_status(shown: Shown) -> dict[str, Any]:
+    """Return what is there of a committed study: of its evaluations no more than its cells is committed."""
     results = read_results(shown.plan, shown.evaluations.paths)
-    rows, every = [], {}
+    items: list[dict[str, Any]] = []
+    every: dict[str, str] = {}
     for result in results:
         states: dict[str, str] = {}
         for cell in result.cells:
@@ -88,40 +81,44 @@ def print_committed(shown: Shown, as_json: bool) -> None:
                 cell.encoders, "done" if there else "failed" if cell.failure else "waiting"
             )
         every |= states
-        rows.append({"item": result.item, **counted(states), "tabulated": True})
+        items.append({"item": result.item, **counted(states), "tabulated": True})
     machines = distinct(machine for result in results for cell in result.cells for machine in cell.machines)
-    if as_json:
-        made = [{"machine": str(machine), "cells": count} for machine, count in machines.items()]
-        told = {"scale": shown.plan.scale.name, "study": shown.folder, "items": rows, "machines": made}
-        print(json.dumps({**told, "total": counted(every)}, indent=1))
-        return
-    print(f"scale {shown.plan.scale.name}")
-    for row in rows:
-        print(status_line(row["item"], row, "committed"))
-    print(status_line("total", counted(every), "committed"))
-    print_machines(machines, "cells")
+    made = [{"machine": str(machine), "cells": count} for machine, count in machines.items()]
+    return {"items": items, "machines": made, "total": counted(every)}
+
+
+def status_lines(status: Mapping[str, Any], begun: Mapping[Job, Mapping[str, Any] | None]) -> Iterator[str]:
+    """Yield a line per item, their total, what runs or failed, the machines, and what is broken."""
+    own, total = "broken" in status, status["total"]
+    stands = {True: "tabulated" if own else "committed", False: "not tabulated"}
+    rows = [(row["item"], row, stands[row["tabulated"]]) for row in status["items"]]
+    trained = f"{total['trained']:,} of {total['runs']:,} runs trained" if own else "committed"
+    yield from columns(
+        (name, f"{counts['done']} of {counts['evaluations']}", _others(counts, more))
+        for name, counts, more in [*rows, ("total", total, trained)]
+    )
+    for job, beat in begun.items():
+        where = f"running: {job} on {beat['host']}" if beat else f"failed: {job}"
+        said = progress_text(beat or {}) or (job.tail[-1] if job.tail else "")
+        yield shortened(f"{where}, {minutes(job.age)}: {said}", room())
+    if machines := status["machines"]:
+        yield f"mixed: made on {len(machines)} machines" if len(machines) > 1 else "made on one machine"
+        made, count = ("runs and evaluations", "records") if own else ("cells", "cells")
+        lines = ((f"  {each[count]}", f"{made}: {each['machine']}") for each in machines)
+        yield from columns(lines, numbers=(0,), width=room())
+    yield from (f"broken: {problem}" for problem in status.get("broken", ()))
+
+
+def _others(counts: Mapping[str, int], more: str) -> str:
+    """Return how many evaluations run, failed or wait."""
+    others = [f"{counts[state]} {state}" for state in STATES[1:] if counts[state]]
+    return ", ".join(["evaluations", *others, more])
 
 
 def counted(states: Mapping[str, str]) -> dict[str, int]:
     """Return how many evaluations there are, and how many in each state."""
     counts = Counter(states.values())
     return {"evaluations": len(states), **{state: counts[state] for state in STATES}}
-
-
-def print_machines(machines: Mapping[Machine, int], what: str) -> None:
-    """Print each machine with how much of a study it made."""
-    if machines:
-        print(f"mixed: made on {len(machines)} machines" if len(machines) > 1 else "made on one machine")
-    for machine, count in machines.items():
-        line = f"{count:>6} {what}: {machine}"
-        print(textwrap.fill(line, room(), subsequent_indent=" " * 8, break_on_hyphens=False))
-
-
-def status_line(name: str, counts: dict[str, Any], more: str) -> str:
-    """Return how many evaluations are done, and of the others how many run, failed or wait."""
-    others = [f"{counts[state]} {state}" for state in STATES[1:] if counts[state]]
-    done = f"{name:<18}{counts['done']:>5} of {counts['evaluations']:>4} evaluations"
-    return ", ".join([done, *others, more])
 
 
 def minutes(seconds: float) -> str:
@@ -154,8 +151,7 @@ def show_verb(parser: ArgumentParser) -> Action:
         (result,) = results_of(shown.plan, [item], shown.evaluations)
         if arguments.json:
             committed = bool(shown.evaluations.paths.kept)
-            document = {"study": shown.folder, "committed": committed, "item": result.plain()}
-            print(json.dumps(document, indent=1, ensure_ascii=False))
+            print_json({"study": shown.folder, "committed": committed, "item": result.plain()})
             return
         from replicse.report.formats.terminal import item_text
 
@@ -174,13 +170,8 @@ def print_items(arguments: Namespace, paper: str) -> None:
         known = [*dict.fromkeys(item.paper for item in items), *(item.id for item in items)]
         raise BadInput(f'no paper or item "{paper}" in this study{nearest(paper, known)}')
     if arguments.json:
-        print(
-            json.dumps(
-                [{"item": item.id, "place": item.place, "title": item.title} for item in own], indent=1
-            )
-        )
+        print_json([{"item": item.id, "place": item.place, "title": item.title} for item in own])
         return
     print(f"{paper}: {papers[paper].about.title}")
-    width = max(len(item.id) for item in own)
-    for item in own:
-        print(shortened(f"  {item.id:<{width}}  {item.title}", room(UNCUT)))
+    for line in columns((f"  {item.id}", item.title) for item in own):
+        print(shortened(line, room(UNCUT)))

@@ -67,8 +67,8 @@ def _own(arguments: Namespace, only: str) -> Shown:
                 f"--study {arguments.study}: read as it was run; leave out --scale, --seeds and --config"
             )
         return _kept(arguments, names[0], only)
-    values, file = chosen_config(arguments)
-    chosen = checked_config(values, file)
+    values, named = chosen_config(arguments)
+    chosen = checked_config(values, named)
     record = Path(Paths(chosen.scale).config)
     if not arguments.config and record.is_file():
         made = read_config([record], seeds=arguments.seeds)
@@ -76,10 +76,10 @@ def _own(arguments: Namespace, only: str) -> Shown:
         if not only or config.holds(only):
             plan = load_plan(made, arguments.workflow, str(record), only)
             same = config.bearing_on(only) == chosen.bearing_on(only) if only else config == chosen
-            notice = f"read by {record}, with which it was made; --config {file} reads by that one instead"
+            notice = f"read by {record}, with which it was made; --config {named} reads by that one instead"
             if not only or _begun(plan, only):
                 return Shown(plan, Evaluations(plan), "" if same else notice)
-    plan = load_plan(values, arguments.workflow, file, only)
+    plan = load_plan(values, arguments.workflow, named, only)
     return Shown(plan, Evaluations(plan))
 
 

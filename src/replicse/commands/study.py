@@ -1,14 +1,14 @@
 """Verbs on the study as a whole: plan, validate, tabulate, schemas. None of them imports torch."""
 
-import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from replicse.commands import Action, columns, room
+from replicse.commands import Action, print_json, room
 from replicse.errors import BadInput
 from replicse.files import write_json
+from replicse.printable import columns
 from replicse.registry.artefacts import CONFIG
 from replicse.study.judge.claims import study_claims
 from replicse.study.paper.config import Config, by_paper, checked_config, read_config
@@ -161,11 +161,10 @@ def plan_verb(parser: ArgumentParser) -> Action:
             "unpinned": sorted(plan.unpinned),
             "notes": list(notes(plan)),
         }
-        print(
-            json.dumps(document, indent=1)
-            if arguments.json
-            else "\n".join(plan_lines(plan, document, wanted, room(UNCUT)))
-        )
+        if arguments.json:
+            print_json(document)
+        else:
+            print("\n".join(plan_lines(plan, document, wanted, room(UNCUT))))
 
     return action
 
@@ -285,7 +284,7 @@ def validate_verb(parser: ArgumentParser) -> Action:
             "claims": len(claims),
         }
         if arguments.json:
-            print(json.dumps({"scale": plan.scale.name, **counts}))
+            print_json({"scale": plan.scale.name, **counts})
         else:
             told = ", ".join(f"{count} {what}" for what, count in counts.items())
             print("\n".join([f"ok: {told}", *notes(plan)]))
@@ -339,7 +338,7 @@ def schemas_verb(parser: ArgumentParser) -> Action:
         from replicse.study.paper.protocols import Protocol
         from replicse.study.paper.scales import Scale
 
-        kinds = {
+        kinds: dict[str, Any] = {
             "config": Config, "paper": About, "table": Item, "recipes": dict[str, Recipe], "protocols": list[Protocol],
             "claims": list[Claim], "scale": Scale, "datasets": Datasets,
         }  # fmt: skip

@@ -30,11 +30,11 @@ def read_corpus(root: Path, corpus: registry.Corpus | Mapping[str, Any]) -> dict
     first rows, `sample` random ones; a labelled one has the column `label` too. Raises BadInput for what the registry
     refuses, for malformed lines and for other `rows` than the recipe expects, MissingData for an absent file.
     """
-    corpus = registry.corpus_of(corpus)
-    rows = list(_selected(resolve_name(corpus.implementation)(Path(root), corpus), corpus))
-    _check_rows(len(rows), Path(root), corpus)
+    kind = registry.corpus_of(corpus)
+    rows = list(_selected(resolve_name(kind.implementation)(Path(root), kind), kind))
+    _check_rows(len(rows), Path(root), kind)
     # A file of triples may leave the last column out.
-    names = (*corpus.columns, *(["label"] if corpus.format == "labelled" else []))
+    names = (*kind.columns, *["label"] * kind.has_labels)
     columns = names[: len(rows[0])] if rows else names
     return {name: [row[i] for row in rows] for i, name in enumerate(columns)}
 
@@ -43,11 +43,7 @@ def _check_rows(count: int, root: Path, corpus: registry.Corpus) -> None:
     """Raise BadInput where a corpus has not the rows that its recipe expects."""
     if corpus.rows is None or abs(count - corpus.rows) <= (0.1 * corpus.rows if corpus.about else 0):
         return
-    if corpus.format == "hub-dataset":
-        source, remedy = " and ".join(dict.fromkeys(part.path for part in corpus.parts)), "look at its commit"
-    else:
-        named = getattr(corpus, "files", None) or [getattr(corpus, "file", corpus.format)]
-        source, remedy = " and ".join(str(root / file) for file in named), "fetch the file again"
+    source, remedy = corpus.origin(root)
     expected = f"{'about ' if corpus.about else ''}{corpus.rows:,}"
     raise BadInput(f"{source}: {count:,} rows of corpus {corpus.name}; expected {expected}; {remedy}")
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
@@ -54,9 +55,7 @@ ARTEFACTS = {
 }
 
 
-def materialise(
-    root: Path, wanted: Iterable[str], commit: str, waits: Sequence[float] | None = None
-) -> list[dict[str, Any]]:
+def materialise(root: Path, wanted: Iterable[str], commit: str) -> list[dict[str, Any]]:
     """Download the wanted ARTEFACTS at a commit into a data root and return `{name, sha256, revision, rows}` of each.
 
     `revision` is the commit; the sha256 of SentEval is that of its archive, its `rows` are None. The
@@ -67,7 +66,7 @@ def materialise(
     for name in wanted:
         if name not in ARTEFACTS:
             raise BadInput(f'the hub source has no "{name}"{nearest(name, ARTEFACTS)}')
-        source, commit = _fetch(replace(ARTEFACTS[name], revision=commit), root / name, waits)
+        source, commit = _fetch(replace(ARTEFACTS[name], revision=commit), root / name)
         if source.suffix == ".tar":
             _unpack(source, root / name / "downstream")
         else:
@@ -81,12 +80,10 @@ def materialise(
 
 def cached_artefacts(wanted: Iterable[str], commit: str, target: Path) -> list[Path]:
     """Return the paths of the wanted ARTEFACTS in the hub's cache, fetched where they are not there."""
-    return [_fetch(replace(ARTEFACTS[name], revision=commit), target / name, None)[0] for name in wanted]
+    return [_fetch(replace(ARTEFACTS[name], revision=commit), target / name)[0] for name in wanted]
 
 
-def cached_encoder(
-    repository: str, revision: str | None, folder: Path, waits: Sequence[float] | None = None
-) -> tuple[list[Path], str]:
+def cached_encoder(repository: str, revision: str | None, folder: Path) -> tuple[list[Path], str]:
     """Return the files of an encoder in the hub's cache, fetched where they are not there, and its full commit.
 
     They are its config, its weights, and its tokenizer or the vocabulary that one is built from. Raises MissingData,
@@ -94,9 +91,9 @@ def cached_encoder(
     """
 
     def fetch(*names: str) -> list[Path]:
-        return [_fetch(Artefact(repository, name, commit, "model"), folder, waits)[0] for name in names]
+        return [_fetch(Artefact(repository, name, commit, "model"), folder)[0] for name in names]
 
-    config, commit = _fetch(Artefact(repository, CONFIG, revision or "main", "model"), folder, waits)
+    config, commit = _fetch(Artefact(repository, CONFIG, revision or "main", "model"), folder)
     weights = _first_of(lambda: fetch(WEIGHTS), lambda: fetch("pytorch_model.bin"))
     tokenizer = _first_of(
         lambda: fetch(TOKENIZER),
@@ -108,9 +105,7 @@ def cached_encoder(
     return [config, *weights, *tokenizer], commit
 
 
-def download_encoder(
-    repository: str, revision: str | None, folder: Path, waits: Sequence[float] | None = None
-) -> Path:
+def download_encoder(repository: str, revision: str | None, folder: Path) -> Path:
     """Download an encoder as `config.json`, `model.safetensors` and `tokenizer.json`; return the folder.
 
     PyTorch weights are converted, and a tokenizer that is only a vocabulary is built from it. Revision None
@@ -118,7 +113,7 @@ def download_encoder(
     each file. Raises MissingData where the hub does not answer or does not have the files.
     """
     folder = Path(folder)
-    cached, commit = cached_encoder(repository, revision, folder, waits)
+    cached, commit = cached_encoder(repository, revision, folder)
     given = {path.name: path for path in cached}
     for name in given.keys() & set(ENCODER):
         copy_file(given[name], folder / name)
@@ -135,18 +130,18 @@ def download_encoder(
     return folder
 
 
-def cached_folder(
-    repository: str, revision: str, patterns: Sequence[str], waits: Sequence[float] | None = None
-) -> Path:
+def cached_folder(repository: str, revision: str, patterns: Sequence[str]) -> Path:
     """Return the folder of a data set at a revision in the hub's cache, its files of these patterns fetched.
 
     Raises MissingData where the hub does not answer or refuses, and where a file is not what the hub says it is.
     """
     if ABBREVIATED.fullmatch(revision):
         raise BadInput(f"{repository} at {revision}: an abbreviated commit; {FULL}")
-    where = {"repo_type": "dataset", "revision": revision, "allow_patterns": list(patterns)}
+    fetched = partial(
+        snapshot_download, repository, repo_type="dataset", revision=revision, allow_patterns=list(patterns)
+    )
     try:
-        folder = Path(retried(lambda: snapshot_download(repository, **where), waits))
+        folder = Path(retried(fetched))
     except FAILURES as error:
         what = f"{' and '.join(patterns)} of {repository} at {revision}"
         raise MissingData(
@@ -158,9 +153,9 @@ def cached_folder(
     return folder
 
 
-def retried(action: Callable[[], Result], waits: Sequence[float] | None = None) -> Result:
+def retried(action: Callable[[], Result]) -> Result:
     """Return the result of an action, tried again after each wait (WAITS) while the hub may recover by itself."""
-    for wait in WAITS if waits is None else waits:
+    for wait in WAITS:
         try:
             return action()
         except FAILURES as error:
@@ -171,17 +166,16 @@ def retried(action: Callable[[], Result], waits: Sequence[float] | None = None) 
 
 
 def _may_recover(error: BaseException) -> bool:
-    # The hub's library tells the status by a response, urllib by itself.
-    status = getattr(getattr(error, "response", None), "status_code", None) or getattr(error, "code", None)
+    status = getattr(getattr(error, "response", None), "status_code", None)
     return not constants.HF_HUB_OFFLINE and (status is None or status == 429 or status >= 500)
 
 
-def _fetch(artefact: Artefact, target: Path, waits: Sequence[float] | None) -> tuple[Path, str]:
+def _fetch(artefact: Artefact, target: Path) -> tuple[Path, str]:
     """Return the path of an artefact in the hub's cache and its full commit; MissingData where it fails."""
     if ABBREVIATED.fullmatch(artefact.revision):
         raise BadInput(f"{artefact.repository} at {artefact.revision}: an abbreviated commit; {FULL}")
     try:
-        cached = retried(lambda: _download(artefact), waits)
+        cached = retried(lambda: _download(artefact))
     except FAILURES as error:
         what = f"{artefact.path} of {artefact.repository} at {artefact.revision}"
         remedy = f"connect to the hub, or put it at {target} and set data.source to local"
@@ -221,8 +215,11 @@ def _check_content(cached: Path) -> None:
 
 
 def _download(artefact: Artefact) -> Path:
-    where = {"repo_type": artefact.kind, "revision": artefact.revision}
-    return Path(hf_hub_download(artefact.repository, artefact.path, **where))
+    return Path(
+        hf_hub_download(
+            artefact.repository, artefact.path, repo_type=artefact.kind, revision=artefact.revision
+        )
+    )
 
 
 def _first_of(*attempts: Callable[[], list[Path]]) -> list[Path]:

@@ -6,8 +6,8 @@ import math
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from io import BufferedIOBase
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
@@ -151,7 +151,7 @@ def score_of(text: str, path: Path, number: int) -> float:
     return value
 
 
-def _numbered(stream: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
+def _numbered(stream: BufferedIOBase, path: Path) -> Iterator[tuple[int, bytes]]:
     try:
         for number, raw in enumerate(iter(lambda: stream.readline(LONGEST + 1), b""), start=1):
             if len(raw) > LONGEST:

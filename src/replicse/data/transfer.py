@@ -55,8 +55,8 @@ def load_transfer(root: Path, task: str) -> TransferTask:
     downstream = senteval_root(root)
     files = transfer_files(task)
     if task in POLARITY_FILES:
-        paths = [downstream / file for file in files["all"]]
-        both = [_filled(_class(path, label), path) for path, label in zip(paths, (1, 0), strict=True)]
+        sides = [downstream / file for file in files["all"]]
+        both = [_filled(_class(path, label), path) for path, label in zip(sides, (1, 0), strict=True)]
         return TransferTask(task, {"all": _split(both[0] + both[1])})
     read = {"SST2": _sst2, "TREC": _trec, "MRPC": _mrpc}[task]
     paths = {split: downstream / file for split, (file,) in files.items()}

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from replicse.data.tokenizer import SpecialIds, load_tokenizer, special_ids
 from replicse.encoder.batch import TokenBatch
+from replicse.encoder.heads import SentenceHead
 from replicse.errors import BadInput
 from replicse.registry.encoders import Engine
 
@@ -116,7 +117,7 @@ class Backbone(nn.Module, ABC):
         """Forget the masked-LM head."""
 
     @abstractmethod
-    def save(self, folder: Path, head: nn.Module | None = None, tokenizer: Path | None = None) -> None:
+    def save(self, folder: Path, head: SentenceHead | None = None, tokenizer: Path | None = None) -> None:
         """Write a folder that `open_backbone` and `transformers` read, the sentence head in it.
 
         `tokenizer` is a tokenizer.json; the encoder's own where none is given.

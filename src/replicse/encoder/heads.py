@@ -38,6 +38,8 @@ class Mlp(SentenceHead):
     by that probability at test time (Ba and Frey 2013); no gradient flows through the draw, as in the usual port.
     """
 
+    settings: MlpHead
+
     def __init__(self, settings: MlpHead, hidden: int, generator: torch.Generator | None = None) -> None:
         super().__init__()
         self.settings, self.inputs, self.width = settings, hidden, hidden
@@ -61,6 +63,8 @@ class Projector(SentenceHead):
     In training the statistics are those of all rows given at once: all rows of all views, or of one view where the
     settings say so. The last normalisation has no weights of its own.
     """
+
+    settings: ProjectorHead
 
     def __init__(
         self, settings: ProjectorHead, hidden: int, generator: torch.Generator | None = None
@@ -92,8 +96,9 @@ def make_head(
     settings: HeadParameters, hidden: int, generator: torch.Generator | None = None
 ) -> SentenceHead:
     """Return a freshly drawn head for vectors of a width."""
-    kind = Mlp if isinstance(settings, MlpHead) else Projector
-    return kind(settings, hidden, generator)
+    if isinstance(settings, MlpHead):
+        return Mlp(settings, hidden, generator)
+    return Projector(settings, hidden, generator)
 
 
 def random_head(hidden: int, seed: int = 0) -> SentenceHead:

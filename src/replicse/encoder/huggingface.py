@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from replicse.data.tokenizer import SpecialIds, TokenizerSettings, load_tokenizer
 from replicse.encoder.backbone import ALL_TOKENS, Backbone, Hidden, Need
 from replicse.encoder.batch import TokenBatch
-from replicse.encoder.heads import head_config, head_weights
+from replicse.encoder.heads import SentenceHead, head_config, head_weights
 from replicse.encoder.stored import READABLE, check_layers, read_config, read_tensors, write_folder
 from replicse.errors import BadInput
 from replicse.files import read_json
@@ -29,8 +29,9 @@ class TransformersBackbone(Backbone):
     """A model of `transformers`: `network` is the encoder alone, or the encoder with its masked-LM head."""
 
     engine = "transformers"
+    network: Any
 
-    def __init__(self, network: nn.Module, longest: float) -> None:
+    def __init__(self, network: Any, longest: float) -> None:
         super().__init__()
         self.network = network
         config = network.config
@@ -168,7 +169,7 @@ class TransformersBackbone(Backbone):
         """Forget the masked-LM head."""
         self.network = self.model
 
-    def save(self, folder: Path, head: nn.Module | None = None, tokenizer: Path | None = None) -> None:
+    def save(self, folder: Path, head: SentenceHead | None = None, tokenizer: Path | None = None) -> None:
         """Write a folder that both `open_backbone` and `transformers` read."""
         base = f"{self.network.base_model_prefix}." if self.predicts_tokens else ""
         with tempfile.TemporaryDirectory() as temporary:

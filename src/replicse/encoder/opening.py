@@ -22,10 +22,13 @@ def open_backbone(folder: Path, engine: Engine = "auto", tokenizer: Path | None 
     check_folder(folder)
     packed = read_config(folder).get("model_type") in PACKED if engine == "auto" else engine == "packed"
     if packed:
-        from replicse.encoder.packed.checkpoints import load_packed as load
+        from replicse.encoder.packed.checkpoints import load_packed
+
+        backbone: Backbone = load_packed(folder)
     else:
-        from replicse.encoder.huggingface import load_transformers as load
-    backbone = load(folder)
+        from replicse.encoder.huggingface import load_transformers
+
+        backbone = load_transformers(folder)
     check_finite(backbone, folder)
     backbone.tokenizer_file = tokenizer or folder / TOKENIZER
     return backbone

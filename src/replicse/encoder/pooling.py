@@ -8,23 +8,14 @@ from torch import Tensor
 from replicse.encoder.backbone import FIRST_TOKEN, Hidden, Need
 from replicse.encoder.batch import TokenBatch
 from replicse.errors import BadInput, nearest
-
-_NEEDS = {
-    "cls": FIRST_TOKEN,
-    "cls-head": FIRST_TOKEN,
-    "random-head": FIRST_TOKEN,
-    "mean": Need((-1,)),
-    "first-last": Need((1, -1)),
-    "first-last-0": Need((0, -1)),
-    "last2": Need((-2, -1)),
-}
+from replicse.registry.encoders import POOLINGS
 
 
 def need_of(pooling: str) -> Need:
     """Return what a pooling reads from the encoder; raise BadInput for an unknown one."""
-    if pooling not in _NEEDS:
-        raise BadInput(f'pooling "{pooling}" is unknown{nearest(pooling, _NEEDS)}')
-    return _NEEDS[pooling]
+    if pooling not in POOLINGS:
+        raise BadInput(f'pooling "{pooling}" is unknown{nearest(pooling, POOLINGS)}')
+    return Need(POOLINGS[pooling]) if POOLINGS[pooling] else FIRST_TOKEN
 
 
 def pool(

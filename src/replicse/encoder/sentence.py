@@ -86,11 +86,10 @@ class SentenceEncoder:
         need_of(pooling)
         folder = _transformer_folder(_local_folder(str(folder_or_hub_id)))
         backbone = open_backbone(folder, engine)
-        device = device_for(device)
-        head = _head_for(pooling, folder, backbone.hidden)
+        head, chosen = _head_for(pooling, folder, backbone.hidden), device_for(device)
         if head is not None:
-            head.to(device)
-        return cls(backbone.to(device), head, _open_tokenizer(folder), pooling, max_length, batch_tokens)
+            head.to(chosen)
+        return cls(backbone.to(chosen), head, _open_tokenizer(folder), pooling, max_length, batch_tokens)
 
     def reload(self, folder: Path, head_seed: int = 0) -> None:
         """Take the weights of another checkpoint of the same run; tokens are kept.

@@ -1,6 +1,6 @@
 """Heads that predict the labels of a task from sentence vectors: made from their parameters, kept beside an encoder."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 import torch
@@ -14,7 +14,7 @@ from replicse.errors import BadInput
 from replicse.files import read_json, write_json
 from replicse.registry.encoders import ClassifierHead, SimilarityHead
 from replicse.registry.encoders import TaskHead as TaskHeadParameters
-from replicse.registry.terms import TermParameters
+from replicse.registry.terms import LabelledParameters, TermParameters
 
 SETTINGS, WEIGHTS = "task_heads.json", "task_heads.safetensors"
 RATED = 5.0  # human ratings of similarity go from 0 to 5
@@ -58,6 +58,12 @@ class Similarity(nn.Module):
         return RATED * scaled(F.cosine_similarity(first, second, dim=-1), self.settings.scaling)
 
 
+def settings_of(head: nn.Module) -> TaskHeadParameters:
+    """Return the parameters that a head was made from."""
+    assert isinstance(head, Classifier | Similarity)
+    return head.settings
+
+
 def scaled(cosine: Tensor, scaling: str) -> Tensor:
     """Return cosines on the scale 0 to 1 (see `SimilarityHead`)."""
     match scaling:
@@ -76,27 +82,28 @@ def scaled(cosine: Tensor, scaling: str) -> Tensor:
 
 def make_task_head(settings: TaskHeadParameters, width: int) -> nn.Module:
     """Return a freshly drawn head for sentence vectors of a width."""
-    return (Classifier if isinstance(settings, ClassifierHead) else Similarity)(settings, width)
+    return (
+        Classifier(settings, width) if isinstance(settings, ClassifierHead) else Similarity(settings, width)
+    )
 
 
-def task_heads(terms: Iterable[TermParameters], width: int, kept: Mapping[str, nn.Module]) -> nn.ModuleDict:
+def task_heads(terms: Iterable[TermParameters], width: int, kept: nn.ModuleDict) -> nn.ModuleDict:
     """Return a head for each task of some terms: the one to keep of that task, or a fresh one where there is none.
 
     Raises BadInput where the one to keep has other parameters.
     """
     made = nn.ModuleDict()
     for term in terms:
-        settings = term.task_head()
-        if settings is None:
+        if not isinstance(term, LabelledParameters):
             continue
-        task = term.task
-        if task in made and made[task].settings != settings:
+        settings, task = term.task_head(), term.task
+        if task in made and settings_of(made[task]) != settings:
             raise BadInput(
                 f"objective: two terms want different heads of task {task}; name one of them otherwise"
             )
-        if task in kept and kept[task].settings != settings:
+        if task in kept and settings_of(kept[task]) != settings:
             raise BadInput(
-                f"objective: the head to keep of task {task} is a {kept[task].settings.plain()}, not a"
+                f"objective: the head to keep of task {task} is a {settings_of(kept[task]).plain()}, not a"
                 f" {settings.plain()}; take init.keep_head away from the run or mend its term {term.term}"
             )
         if task not in made:
@@ -108,7 +115,7 @@ def save_task_heads(folder: Path, heads: nn.ModuleDict) -> None:
     """Write the heads into an encoder folder; nothing where there are none."""
     if heads:
         write_json(
-            folder / SETTINGS, {"heads": {task: head.settings.plain() for task, head in heads.items()}}
+            folder / SETTINGS, {"heads": {task: settings_of(head).plain() for task, head in heads.items()}}
         )
         weights = {name: value.detach().cpu().clone() for name, value in heads.state_dict().items()}
         save_tensors(folder / WEIGHTS, weights)

@@ -24,11 +24,10 @@ class Estimate:
 
 
 def spearman_interval(
-    scores: Sequence[float],
-    gold: Sequence[float],
+    scores: Sequence[float] | np.ndarray,
+    gold: Sequence[float] | np.ndarray,
     *,
     samples: int = 1000,
-    level: float = LEVEL,
     seed: int = 0,
 ) -> Estimate | None:
     """Return Spearman's correlation (in -1..1) with its percentile bootstrap interval over pairs.
@@ -36,16 +35,15 @@ def spearman_interval(
     None where one side is constant: a collapsed encoder has no rank correlation.
     """
     ranked = [_MidRanks(scores), _MidRanks(gold)]
-    return _bootstrapped(lambda counts: _spearman(counts, *ranked), ranked, samples, level, seed)
+    return _bootstrapped(lambda counts: _spearman(counts, *ranked), ranked, samples, seed)
 
 
 def spearman_difference(
-    first: Sequence[float],
-    second: Sequence[float],
-    gold: Sequence[float],
+    first: Sequence[float] | np.ndarray,
+    second: Sequence[float] | np.ndarray,
+    gold: Sequence[float] | np.ndarray,
     *,
     samples: int = 1000,
-    level: float = LEVEL,
     seed: int = 0,
 ) -> Estimate | None:
     """Return Spearman of `first` minus Spearman of `second` on the same pairs, with its bootstrap interval.
@@ -58,13 +56,13 @@ def spearman_difference(
     def difference(counts: np.ndarray) -> np.ndarray:
         return _spearman(counts, one, truth) - _spearman(counts, two, truth)
 
-    return _bootstrapped(difference, ranked, samples, level, seed)
+    return _bootstrapped(difference, ranked, samples, seed)
 
 
 class _MidRanks:
     """Mean ranks of the rows of a resample, given as counts per row: one sort serves every resample."""
 
-    def __init__(self, values: Sequence[float]) -> None:
+    def __init__(self, values: Sequence[float] | np.ndarray) -> None:
         column = np.asarray(values, dtype=np.float64)
         if not np.isfinite(column).all():
             raise ValueError("rank correlation of values that are not finite")
@@ -96,7 +94,6 @@ def _bootstrapped(
     statistic: Callable[[np.ndarray], np.ndarray],
     ranked: Sequence[_MidRanks],
     samples: int,
-    level: float,
     seed: int,
 ) -> Estimate | None:
     rows = len(ranked[0])
@@ -108,7 +105,7 @@ def _bootstrapped(
     if math.isnan(value):
         return None
     draws = np.concatenate([statistic(counts) for counts in _resamples(rows, samples, seed)])
-    low, high = np.nanquantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.nanquantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Estimate(value, float(low), float(high))
 
 

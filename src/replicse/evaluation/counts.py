@@ -69,7 +69,8 @@ def _counted(root: Path, read: Callable[[str], Columns], parts: list[str]) -> fl
             pairs = (pair for one in load_sts(root, task, split) for pair in _compared(one.first, one.second))
             return sum(pair in known or pair[::-1] in known for pair in pairs)
         case [_, name]:
-            columns = list(read(name).values())
-            if len(columns) < 2:
+            sides = list(read(name).values())
+            if len(sides) < 2:
                 raise BadInput(f"corpus {name} has one column; the overlap of two is asked for")
-            return lexical_overlap(*columns[:2])
+            return lexical_overlap(*sides[:2])
+    raise ValueError(f"nothing is counted at {'/'.join(parts)}")

@@ -86,6 +86,7 @@ def _sources(root: Path) -> Splits:
 def _paraphrases(root: Path) -> Splits:
     """Return pairs, and whether they are paraphrases."""
     split = load_transfer(root, "MRPC").splits["test"]
+    assert split.second is not None, "MRPC holds pairs"
     columns = {
         "sentence1": list(split.first),
         "sentence2": list(split.second),

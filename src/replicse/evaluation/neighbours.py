@@ -26,12 +26,12 @@ def cosine_matrix(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def neighbours(
-    vectors: Vectors, queries: Sequence[str], corpus: Sequence[str], count: int = 3, chunk: int = CHUNK
+    vectors: Vectors, queries: Sequence[str], corpus: Sequence[str], count: int = 3
 ) -> list[list[tuple[str, float]]]:
     """Return for each query the `count` nearest sentences of the corpus with their cosines, best first.
 
     The query's own text is left out, and a text that the corpus repeats is found once; equally near ones are
-    in the order of the corpus. The corpus is read `chunk` sentences at a time.
+    in the order of the corpus. The corpus is read CHUNK sentences at a time.
     """
     if not queries:
         return []
@@ -39,8 +39,8 @@ def neighbours(
     texts = list(dict.fromkeys(corpus))
     found = np.zeros((len(queries), 0), dtype=np.int64)
     best = np.zeros((len(queries), 0))
-    for start in range(0, len(texts), chunk):
-        block = texts[start : start + chunk]
+    for start in range(0, len(texts), CHUNK):
+        block = texts[start : start + CHUNK]
         cosines = cosine_matrix(asked, unit_rows(vectors(block)))
         for row, query in zip(cosines, queries, strict=True):
             row[[place for place, text in enumerate(block) if text == query]] = -np.inf

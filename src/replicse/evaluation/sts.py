@@ -69,7 +69,7 @@ def predict(subsets: Sequence[StsSubset], vectors: Vectors) -> list[np.ndarray]:
 def _bounds(predicted: np.ndarray, gold: np.ndarray) -> dict[str, float | None]:
     """Return low and high of `all`: what another draw of test pairs would give; None where it is undefined."""
     found = spearman_interval(predicted, gold) if np.isfinite(predicted).all() else None
-    return {"low": found and 100 * found.low, "high": found and 100 * found.high}
+    return {"low": 100 * found.low if found else None, "high": 100 * found.high if found else None}
 
 
 def score_task(subsets: Sequence[StsSubset], predicted: Sequence[np.ndarray]) -> tuple[dict[str, Any], str]:
@@ -82,11 +82,12 @@ def score_task(subsets: Sequence[StsSubset], predicted: Sequence[np.ndarray]) ->
     sizes = [len(side) for side in gold]
     each = [spearman(left, right) for left, right in zip(predicted, gold, strict=True)]
     together = spearman(np.concatenate(predicted), np.concatenate(gold))
-    undefined = None in each
+    known = [score for score in each if score is not None]
+    undefined = len(known) < len(each)
     scores = {
         "all": None if together is None else 100 * together,
-        "mean": None if undefined else 100 * float(np.mean(each)),
-        "wmean": None if undefined else 100 * float(np.average(each, weights=sizes)),
+        "mean": None if undefined else 100 * float(np.mean(known)),
+        "wmean": None if undefined else 100 * float(np.average(known, weights=sizes)),
         "n": sum(sizes),
     }
     worst = each.index(None) if undefined else 0

@@ -1,6 +1,7 @@
 """The evaluation suites at work: `replicse.registry.suites` names their modules, options and metric paths.
 
-A suite is a module with `sentences(root, **options)` and `evaluate(root, vectors, **options)`.
+A suite is a module with `evaluate(root, vectors, **options)`, and with `sentences(root, **options)` where it can say
+beforehand what it asks for.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,12 +29,18 @@ class Vectors(Protocol):
         """Drop all that is kept of sentences."""
 
 
-def suite(name: str, options: Mapping[str, Any] | None = None) -> tuple[ModuleType, dict[str, Any]]:
-    """Return a suite's module and what it is called with; BadInput for an unknown suite and for bad options."""
+def suite(
+    name: str, options: Mapping[str, Any] | None = None, told: Mapping[str, str] | None = None
+) -> tuple[ModuleType, dict[str, Any]]:
+    """Return a suite's module and what it is called with; BadInput for an unknown suite and for bad options.
+
+    `told` is what the job tells those suites that ask for it.
+    """
     if name not in SUITES:
         raise BadInput(f'suite "{name}" is unknown{nearest(name, SUITES)}')
     entry = SUITES[name]
-    given = entry.options.of(options or {}, f"suite {name}")
+    own = {key: told[key] for key in entry.told} if told else {}
+    given = entry.options.of({**(options or {}), **own}, f"suite {name}")
     return resolve_name(entry.module), {
         **entry.fixed,
         **{key: getattr(given, key) for key in given.model_fields_set},
@@ -41,15 +48,22 @@ def suite(name: str, options: Mapping[str, Any] | None = None) -> tuple[ModuleTy
 
 
 def run_suites(
-    root: Path, vectors: Vectors, names: Sequence[str], options: Mapping[str, Mapping[str, Any]] | None = None
+    root: Path,
+    vectors: Vectors,
+    names: Sequence[str],
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    told: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Return `{"suites": {name: numbers}, "failures": {metric path: reason}}`; every sentence is encoded once.
 
     `pairs` holds the (cosines, gold scores) of `suite/task`, where a suite rates pairs. `options` holds further
-    keyword arguments by suite, such as the queries of a retrieval.
+    keyword arguments by suite, such as the queries of a retrieval, and `told` those that the job gives.
     """
-    chosen = {name: suite(name, (options or {}).get(name)) for name in names}
-    asked = {name: list(module.sentences(root, **given)) for name, (module, given) in chosen.items()}
+    chosen = {name: suite(name, (options or {}).get(name), told) for name in names}
+    asked = {
+        name: list(module.sentences(root, **given)) if hasattr(module, "sentences") else []
+        for name, (module, given) in chosen.items()
+    }
     prepare_all(vectors, asked.values())
     found: dict[str, Any] = {}
     failures: dict[str, str] = {}
@@ -68,7 +82,8 @@ def average(scores: Sequence[float | None]) -> float | None:
 
     None where a score is missing.
     """
-    return None if None in scores else float(np.mean([round(score, 2) for score in scores]))
+    known = [round(score, 2) for score in scores if score is not None]
+    return float(np.mean(known)) if len(known) == len(scores) else None
 
 
 def focused(vectors: Vectors, sentences: Iterable[str]) -> Vectors:

@@ -3,18 +3,12 @@
 The size is what the optimiser moved, a discriminator included and a frozen generator not (DiffCSE Table 14).
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from replicse.encoder.folders import run_metrics
 from replicse.evaluation.suites import Vectors
 from replicse.registry.artefacts import METRICS
-
-
-def sentences(root: Path, folder: str = "") -> Iterator[str]:
-    """Yield nothing: no sentence is encoded."""
-    return iter(())
 
 
 def evaluate(root: Path, vectors: Vectors, folder: str = "") -> dict[str, Any]:

@@ -184,4 +184,5 @@ def _accuracies(trained: Sequence[Sequence[Trained]]) -> np.ndarray:
 
 
 def _score(features: torch.Tensor, labels: np.ndarray, rows: np.ndarray, trained: Trained) -> float:
+    assert trained.weights is not None, "the first epoch is the best so far"
     return correct_shares(features, labels, rows, trained.weights[None])[0]

@@ -17,9 +17,10 @@ class BarlowTwins(Term[parameters.BarlowTwinsParameters]):
 
     def forward(self, step: Step) -> Tensor:
         """Return the sum over the matrix, in the precision of the vectors."""
+        views = step.vectors_of((0, 1))
         # The sums run over millions of products: never in half precision (methods 3.2).
-        with torch.autocast(step.vectors[0].device.type, enabled=False):
-            first, second = (standardised(vectors) for vectors in step.vectors[:2])
+        with torch.autocast(views[0].device.type, enabled=False):
+            first, second = map(standardised, views)
             rows = len(first)
             diagonal = (first * second).sum(0) / rows
             others = product_squares(first, second) / rows**2 - diagonal.square().sum()

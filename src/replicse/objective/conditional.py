@@ -1,13 +1,17 @@
 """What the terms of DiffCSE share: a discriminator that reads edited sentences beside sentence vectors."""
 
 import copy
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from replicse.encoder.backbone import ALL_TOKENS, Backbone
 from replicse.encoder.batch import TokenBatch
-from replicse.objective.terms import Model, Parameters, Step, Term
+from replicse.objective.terms import Model, Step, Term
+from replicse.registry.terms import ConditionalParameters
+
+Parameters = TypeVar("Parameters", bound=ConditionalParameters)
 
 
 class ConditionalTerm(Term[Parameters]):
@@ -34,7 +38,7 @@ class ConditionalTerm(Term[Parameters]):
 
     def states(self, step: Step, edited: TokenBatch) -> Tensor:
         """Return the discriminator's last states, (total, hidden), of edited sentences in the order of `originals`."""
-        vectors = torch.cat([step.vectors[view] for view in self.params.conditions])
+        vectors = torch.cat(step.vectors_of(self.params.conditions))
         return self.discriminator(edited, ALL_TOKENS, first_vector=vectors).last
 
     def token_logits(self, states: Tensor) -> Tensor:

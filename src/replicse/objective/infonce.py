@@ -21,7 +21,7 @@ class InfoNCE(Term[parameters.InfoNCEParameters]):
     def forward(self, step: Step) -> Tensor:
         """Return the mean loss over the batch's anchors."""
         given, weight = self.params, self.params.hard_negative_weight
-        compared = [step.vectors[view] for view in given.vector_views(len(step.vectors))]
+        compared = step.vectors_of(given.vector_views(len(step.vectors)))
         anchors, positives, *negatives = (self._scaled(vectors) for vectors in compared)
         blocks = [anchors @ positives.T]
         for block in negatives:

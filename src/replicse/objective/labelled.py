@@ -16,7 +16,7 @@ class LabelledTerm(Term[Labelled]):
 
     def predicted(self, step: Step) -> Tensor:
         """Return what the head makes of the sentences: (rows, classes) logits, or (rows,) ratings."""
-        vectors = [step.vectors[view] for view in self.params.vector_views(len(step.vectors))]
+        vectors = step.vectors_of(self.params.vector_views(len(step.vectors)))
         return step.model.task_heads[self.params.task](*vectors)
 
 

@@ -1,9 +1,9 @@
 """What every loss term sees and how an objective is composed of them."""
 
 import pkgutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -48,6 +48,18 @@ class Step:
             )
         return self.given_labels
 
+    def vectors_of(self, views: Iterable[int]) -> list[Tensor]:
+        """Return the vectors of some views; BadInput where one is not encoded, as no term said that it reads it."""
+        found = []
+        for view in views:
+            vectors = self.vectors[view]
+            if vectors is None:
+                raise BadInput(
+                    f"a loss term reads view {view}, which is not encoded; name it in vector_views"
+                )
+            found.append(vectors)
+        return found
+
 
 class Term(nn.Module, Generic[Parameters]):
     """A loss term, made from its checked parameters: returns a scalar for a step.
@@ -78,7 +90,8 @@ class Objective(nn.Module):
 
     def __init__(self, terms: Sequence[TermParameters]) -> None:
         super().__init__()
-        self.terms: Sequence[Term] = nn.ModuleList(make_term(term) for term in terms)
+        # A list of modules is a sequence of them to all but its type.
+        self.terms = cast("Sequence[Term[Any]]", nn.ModuleList(make_term(term) for term in terms))
 
     def prepare(self, model: Model) -> None:
         """Let every term take from the untrained model what it starts from."""
@@ -102,6 +115,6 @@ class Objective(nn.Module):
         return sum(float(term.params.weight) * term(step) for term in self.terms)
 
 
-def make_term(parameters: TermParameters) -> Term:
+def make_term(parameters: TermParameters) -> Term[Any]:
     """Return the loss that parameters describe."""
     return pkgutil.resolve_name(parameters.implementation)(parameters)

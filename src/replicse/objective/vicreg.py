@@ -19,14 +19,13 @@ class VICReg(Term[parameters.VICRegParameters]):
 
     def forward(self, step: Step) -> Tensor:
         """Return the weighted sum, in the precision of the vectors."""
-        given, views = self.params, step.vectors[:2]
+        given, (first, second) = self.params, step.vectors_of((0, 1))
         as_printed = given.convention == "paper"
         # The sums run over millions of products: never in half precision (methods 3.2).
-        with torch.autocast(views[0].device.type, enabled=False):
-            invariance = F.mse_loss(*views) * (views[0].shape[1] if as_printed else 1)
-            variance, covariance = (
-                torch.stack(parts).sum() for parts in zip(*map(self._spread, views), strict=True)
-            )
+        with torch.autocast(first.device.type, enabled=False):
+            invariance = F.mse_loss(first, second) * (first.shape[1] if as_printed else 1)
+            spreads = self._spread(first), self._spread(second)
+            variance, covariance = (torch.stack(parts).sum() for parts in zip(*spreads, strict=True))
             variance = variance if as_printed else variance / 2
             return given.invariance * invariance + given.variance * variance + given.covariance * covariance
 

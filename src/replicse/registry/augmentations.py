@@ -1,24 +1,24 @@
 """Text augmentations and their parameters; each turns the lines of a corpus into the lines of one more view."""
 
 import math
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from replicse.checked import Checked, Count, Id, Number, Share, Text, Whole
+from replicse.checked import Count, Id, Number, Share, Text, Whole
 from replicse.registry.corpora import DataFile
+from replicse.registry.entries import Entry
 
 Part = Annotated[Number, Field(gt=0, le=1)]
 
 
-class AugmentationParameters(Checked):
-    """What every augmentation has; `implementation` names module and function.
+class AugmentationParameters(Entry):
+    """What every augmentation has; its code is the function of its name in `home`.
 
     It is given the lines of a column, or where `of_tokens` the ids of each tokenised line.
     """
 
-    implementation: ClassVar[str]
+    key: ClassVar[str] = "name"
     of_tokens: ClassVar[bool] = False
     name: str
     seed: Annotated[Whole, Field(ge=0)] = 42
@@ -31,7 +31,7 @@ class AugmentationParameters(Checked):
 class Crop(AugmentationParameters):
     """A contiguous part of every line: whole words (SimCSE) or characters (the reproducibility study)."""
 
-    implementation: ClassVar[str] = "replicse.augment.words:crop"
+    home: ClassVar[str] = "replicse.augment.words"
     name: Literal["crop"]
     keep: Part
     unit: Literal["word", "character"] = "word"
@@ -41,7 +41,7 @@ class Crop(AugmentationParameters):
 class Deletion(AugmentationParameters):
     """Random words deleted; `keep-floor` deletes slightly more (the reproducibility study)."""
 
-    implementation: ClassVar[str] = "replicse.augment.words:deletion"
+    home: ClassVar[str] = "replicse.augment.words"
     name: Literal["deletion"]
     rate: Share
     rounding: Literal["round", "keep-floor"] = "round"
@@ -50,14 +50,14 @@ class Deletion(AugmentationParameters):
 class DeleteOneWord(AugmentationParameters):
     """One random word deleted."""
 
-    implementation: ClassVar[str] = "replicse.augment.words:delete_one_word"
+    home: ClassVar[str] = "replicse.augment.words"
     name: Literal["delete-one-word"]
 
 
 class Shuffle(AugmentationParameters):
     """A share of the tokens, at least two, permuted among their own places; special tokens stay (methods 3.3)."""
 
-    implementation: ClassVar[str] = "replicse.augment.tokens:shuffle"
+    home: ClassVar[str] = "replicse.augment.tokens"
     of_tokens: ClassVar[bool] = True
     name: Literal["shuffle"]
     fraction: Share
@@ -92,7 +92,7 @@ class Synonym(FromThesaurus):
     the thesaurus (with PPDB).
     """
 
-    implementation: ClassVar[str] = "replicse.augment.synonyms:synonym"
+    home: ClassVar[str] = "replicse.augment.synonyms"
     name: Literal["synonym"]
     words: Count | None = None
     rate: Part | None = None
@@ -108,7 +108,7 @@ class Synonym(FromThesaurus):
 class EasyDataAugmentation(FromThesaurus):
     """One random operation of EDA, letter case and punctuation kept, or taken away first as in its reference code."""
 
-    implementation: ClassVar[str] = "replicse.augment.eda:easy_data_augmentation"
+    home: ClassVar[str] = "replicse.augment.eda"
     name: Literal["eda"]
     alpha: Part
     cleaning: Literal["none", "reference"] = "none"
@@ -117,7 +117,7 @@ class EasyDataAugmentation(FromThesaurus):
 class NextSentence(AugmentationParameters):
     """One of the `reach` following lines (SimCSE Table 2)."""
 
-    implementation: ClassVar[str] = "replicse.augment.neighbours:next_sentence"
+    home: ClassVar[str] = "replicse.augment.neighbours"
     name: Literal["next-sentence"]
     reach: Count = 1
 
@@ -125,6 +125,7 @@ class NextSentence(AugmentationParameters):
 class Proposing(AugmentationParameters):
     """What augmentations by a frozen masked-LM share: its name in a paper, its folder once planned."""
 
+    home: ClassVar[str] = "replicse.augment.masked_lm"
     ratio: Part
     backbone: Id | None = None
     encoder: Text | None = None
@@ -139,36 +140,17 @@ class Proposing(AugmentationParameters):
 class MaskedLm(Proposing):
     """Word pieces replaced by a masked-LM's proposals."""
 
-    implementation: ClassVar[str] = "replicse.augment.masked_lm:masked_lm"
     name: Literal["masked-lm"]
 
 
 class Insertion(Proposing):
     """Word pieces of a masked-LM inserted at random places."""
 
-    implementation: ClassVar[str] = "replicse.augment.masked_lm:insertion"
     name: Literal["insertion"]
 
 
-# The registry: every augmentation of a view, told apart by `name`.
-Augmentation = Annotated[
-    Crop
-    | Deletion
-    | DeleteOneWord
-    | Shuffle
-    | Synonym
-    | EasyDataAugmentation
-    | NextSentence
-    | MaskedLm
-    | Insertion,
-    Field(discriminator="name"),
-]
-
-
-class _AugmentationEntry(Checked):
-    augmentation: Augmentation
-
-
-def augmentation_of(values: Augmentation | Mapping[str, Any], where: str = "view") -> Augmentation:
-    """Return the augmentation that plain data names; BadInput says what is wrong with it."""
-    return _AugmentationEntry.of({"augmentation": values}, where).augmentation
+if TYPE_CHECKING:
+    Augmentation = AugmentationParameters
+else:
+    Augmentation = AugmentationParameters.one_of()
+augmentation_of = AugmentationParameters.reader("augmentation", "view")

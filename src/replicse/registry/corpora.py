@@ -1,20 +1,21 @@
 """Formats of training corpora, the keys of each, and the columns they give."""
 
-from collections.abc import Callable, Mapping
-from pathlib import PurePosixPath
-from typing import Annotated, Any, ClassVar, Literal, Self
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, model_validator
 
 from replicse.checked import Checked, Count, Id, Rate, Text, UserMessage, Whole
 from replicse.errors import nearest
+from replicse.registry.entries import Entry
 
 StsName = Literal["STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R"]
 SIMCSE_DATA = "princeton-nlp/datasets-for-simcse"  # where the data source `hub` has its files from
-STS_TASKS: tuple[str, ...] = StsName.__args__
+STS_TASKS: tuple[str, ...] = get_args(StsName)
 STS_DEV_TASKS = ("STS-B", "SICK-R")  # the others have a test split only
 NliLabel = Literal["entailment", "neutral", "contradiction"]
-NLI_LABELS: tuple[str, ...] = NliLabel.__args__
+NLI_LABELS: tuple[str, ...] = get_args(NliLabel)
 
 
 def _below(file: str) -> str:
@@ -34,14 +35,16 @@ class Sample(Checked):
     seed: Annotated[Whole, Field(ge=0)]
 
 
-class CorpusFormat(Checked):
+class CorpusFormat(Entry):
     """What every corpus may have: its symbolic name, the rows that are kept, and how many are expected.
 
     `about` says that `rows` is known roughly: a tenth more or less will do.
-    `implementation` names module and function of the reader.
+    Its reader is the function of its name in `home`; `has_labels` says that it yields a label last.
     """
 
-    implementation: ClassVar[str]
+    key: ClassVar[str] = "format"
+    home: ClassVar[str] = "replicse.data.corpora"
+    has_labels: ClassVar[bool] = False
     format: str
     name: Id | None = None
     limit: Count | None = None
@@ -62,6 +65,11 @@ class CorpusFormat(Checked):
         """Return the names of the columns that a view may read."""
         return ("anchor", "positive")
 
+    def origin(self, root: Path) -> tuple[str, str]:
+        """Return where the rows come from, and what to do where they are not as many as expected."""
+        files = getattr(self, "files", None) or [getattr(self, "file", self.format)]
+        return " and ".join(str(root / file) for file in files), "fetch the file again"
+
 
 class OneFile(CorpusFormat):
     """A corpus in one file below the data root."""
@@ -81,7 +89,6 @@ class OneColumn(CorpusFormat):
 class Lines(OneColumn, OneFile):
     """One sentence a line; those outside `min_words` to `max_words` are dropped."""
 
-    implementation: ClassVar[str] = "replicse.data.corpora:lines"
     format: Literal["lines"]
     min_words: Count | None = None
     max_words: Count | None = None
@@ -99,7 +106,6 @@ class Lines(OneColumn, OneFile):
 class Triples(OneFile):
     """CSV of anchor, positive and hard negative (SimCSE's NLI file)."""
 
-    implementation: ClassVar[str] = "replicse.data.corpora:triples"
     format: Literal["triples"]
 
     @property
@@ -111,7 +117,6 @@ class Triples(OneFile):
 class Nli(CorpusFormat):
     """JSON lines of labelled pairs, by premise: the first hypothesis of each wanted class."""
 
-    implementation: ClassVar[str] = "replicse.data.corpora:nli"
     format: Literal["nli"]
     files: Annotated[tuple[DataFile, ...], Field(min_length=1)]
     positive: NliLabel = "entailment"
@@ -127,7 +132,6 @@ class Nli(CorpusFormat):
 class NliPairs(CorpusFormat):
     """JSON lines of labelled pairs: premise and hypothesis of every line with one of the labels."""
 
-    implementation: ClassVar[str] = "replicse.data.corpora:nli_pairs"
     format: Literal["nli-pairs"]
     files: Annotated[tuple[DataFile, ...], Field(min_length=1)]
     labels: Annotated[tuple[NliLabel, ...], Field(min_length=1)]
@@ -136,35 +140,30 @@ class NliPairs(CorpusFormat):
 class Qqp(OneFile):
     """The duplicate pairs of Quora Question Pairs."""
 
-    implementation: ClassVar[str] = "replicse.data.corpora:qqp"
     format: Literal["qqp"]
 
 
 class Pairs(OneFile):
     """Two sentences a line, a tab between them."""
 
-    implementation: ClassVar[str] = "replicse.data.corpora:pairs"
     format: Literal["pairs"]
 
 
 class Captions(OneFile):
     """All pairs of captions of one image."""
 
-    implementation: ClassVar[str] = "replicse.data.corpora:captions"
     format: Literal["captions"]
 
 
 class CaptionLines(OneColumn, OneFile):
     """Every caption by itself."""
 
-    implementation: ClassVar[str] = "replicse.data.corpora:caption_lines"
     format: Literal["caption-lines"]
 
 
 class StsSentences(OneColumn):
     """The sentences of a similarity set."""
 
-    implementation: ClassVar[str] = "replicse.data.corpora:sts_sentences"
     format: Literal["sts-sentences"]
     task: StsName
     split: Literal["train", "dev", "test"]
@@ -191,7 +190,7 @@ class Labelled(OneFile):
     2-Tier SimCSE was written in.
     """
 
-    implementation: ClassVar[str] = "replicse.data.corpora:labelled"
+    has_labels: ClassVar[bool] = True
     format: Literal["labelled"]
     sentences: Annotated[tuple[Text, ...], Field(min_length=1, max_length=2)]
     label: Text
@@ -207,8 +206,9 @@ class Labelled(OneFile):
 class LabelledLines(OneColumn, Labelled):
     """The distinct sentences of a labelled file, both sides of its pairs, in file order."""
 
-    implementation: ClassVar[str] = "replicse.data.corpora:labelled_lines"
-    format: Literal["labelled-lines"]
+    has_labels: ClassVar[bool] = False
+    # What tells formats apart: no reader of the other one is given it.
+    format: Literal["labelled-lines"]  # type: ignore[assignment]
 
 
 class HubPart(Checked):
@@ -245,7 +245,7 @@ class HubDataset(CorpusFormat):
     captions; `lines` every text by itself.
     """
 
-    implementation: ClassVar[str] = "replicse.data.hub_datasets:hub_dataset"
+    home: ClassVar[str] = "replicse.data.hub_datasets"
     format: Literal["hub-dataset"]
     parts: Annotated[tuple[HubPart, ...], Field(min_length=1)]
     read: Annotated[dict[Text, HubColumn], Field(alias="columns", min_length=1)]
@@ -287,32 +287,16 @@ class HubDataset(CorpusFormat):
                 return ("text",)
         return tuple(column for column in self.read.values() if column != "label")
 
-
-# The registry: every format, told apart by `format`.
-Corpus = Annotated[
-    Lines
-    | Triples
-    | Nli
-    | NliPairs
-    | Qqp
-    | Pairs
-    | Captions
-    | CaptionLines
-    | StsSentences
-    | Labelled
-    | LabelledLines
-    | HubDataset,
-    Field(discriminator="format"),
-]
+    def origin(self, root: Path) -> tuple[str, str]:
+        """Return the data sets of the hub."""
+        return " and ".join(dict.fromkeys(part.path for part in self.parts)), "look at its commit"
 
 
-class _CorpusEntry(Checked):
-    corpus: Corpus
-
-
-def corpus_of(values: Corpus | Mapping[str, Any]) -> Corpus:
-    """Return the corpus that plain data describes; BadInput says what is wrong with it."""
-    return _CorpusEntry.of({"corpus": values}, "data").corpus
+if TYPE_CHECKING:
+    Corpus = CorpusFormat
+else:
+    Corpus = CorpusFormat.one_of()
+corpus_of = CorpusFormat.reader("corpus", "data")
 
 
 class Download(Checked):

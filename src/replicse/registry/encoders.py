@@ -1,22 +1,38 @@
 """Poolings, heads, engines, architectures and post-processings: what turns a sentence into a vector."""
 
-from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BeforeValidator, Field
 
 from replicse.checked import Checked, Count, Id, Number, Positive, Text, Whole
 from replicse.registry.corpora import DataFile
+from replicse.registry.entries import Entry
 
-Pooling = Literal["cls", "cls-head", "random-head", "mean", "first-last", "first-last-0", "last2"]
-POOLINGS: tuple[str, ...] = Pooling.__args__
+# Of which hidden states, 0 being the embeddings, a pooling takes the mean over all tokens; of none: it reads the first
+# token of the last one, as it is or behind a head.
+POOLINGS: dict[str, tuple[int, ...]] = {
+    "cls": (),
+    "cls-head": (),
+    "random-head": (),
+    "mean": (-1,),
+    "first-last": (1, -1),
+    "first-last-0": (0, -1),
+    "last2": (-2, -1),
+}
+# A head that is drawn at random is no start of a training.
+if TYPE_CHECKING:
+    Pooling = str
+    TrainingPooling = str
+else:
+    Pooling = Literal[tuple(POOLINGS)]
+    TrainingPooling = Literal[tuple(name for name in POOLINGS if name != "random-head")]
 MAX_LENGTH = 512  # SentEval does not truncate (methods 2.1); 512 is where the position embeddings of BERT end
 Engine = Literal["auto", "packed", "transformers"]
-ENGINES: tuple[str, ...] = Engine.__args__
+ENGINES: tuple[str, ...] = get_args(Engine)
 Precision = Literal["fp32", "bf16", "fp16"]
 Checkpoint = Literal["best", "last"]
-CHECKPOINTS: tuple[str, ...] = Checkpoint.__args__
+CHECKPOINTS: tuple[str, ...] = get_args(Checkpoint)
 Scaling = Literal["sigmoid", "steep-sigmoid", "linear", "relu", "absolute"]
 
 
@@ -103,14 +119,14 @@ class Architecture(Checked):
     activation: Literal["gelu", "gelu_new", "relu"] | None = None
 
 
-class PostprocessingParameters(Checked):
+class PostprocessingParameters(Entry):
     """What every post-processing has: what it is fitted on, and the parameters of its fit that may change a number.
 
     `fit` is a corpus, by its name in a scale or as its recipe, or "target": each task's own sentences.
     `implementation` names module and class.
     """
 
-    implementation: ClassVar[str]
+    key: ClassVar[str] = "name"
     name: str
     fit: Id | dict[str, Any]
 
@@ -140,17 +156,11 @@ class FlowParameters(PostprocessingParameters):
     width: Count = 32
 
 
-# The registry: every post-processing of sentence vectors, told apart by `name`.
-Postprocessing = Annotated[WhiteningParameters | FlowParameters, Field(discriminator="name")]
-
-
-class _PostprocessingEntry(Checked):
-    postprocess: Postprocessing
-
-
-def postprocessing_of(values: Postprocessing | Mapping[str, Any]) -> Postprocessing:
-    """Return the post-processing that plain data names; BadInput says what is wrong with it."""
-    return _PostprocessingEntry.of({"postprocess": values}, "encoder").postprocess
+if TYPE_CHECKING:
+    Postprocessing = PostprocessingParameters
+else:
+    Postprocessing = PostprocessingParameters.one_of()
+postprocessing_of = PostprocessingParameters.reader("postprocess", "encoder")
 
 
 class WordVectors(Checked):

@@ -26,7 +26,7 @@ from replicse.checked import (
 )
 from replicse.errors import BadInput, nearest
 from replicse.registry.augmentations import Augmentation, augmentation_of
-from replicse.registry.corpora import Labelled
+from replicse.registry.corpora import CorpusFormat, Labelled
 from replicse.registry.digests import digest
 from replicse.registry.encoders import (
     Architecture,
@@ -37,9 +37,10 @@ from replicse.registry.encoders import (
     Pooling,
     Precision,
     TaskHead,
+    TrainingPooling,
 )
-from replicse.registry.suites import AGGREGATIONS, SUITES, TASK_METRICS
-from replicse.registry.terms import Term
+from replicse.registry.suites import SUITES
+from replicse.registry.terms import LabelledParameters, Term
 
 # What no run can do without.
 PARTS = ("init", "corpus", "views", "objective")
@@ -48,6 +49,20 @@ FILLED = 0.75
 # What a scale makes definite: a name in it, or what the name stands for.
 Symbol = Id
 Resolved = dict[str, Any]
+
+
+def symbol(value: Symbol | Resolved) -> Symbol:
+    """Return what is still a name of the scale; TypeError where the plan has put there what it stands for."""
+    if not isinstance(value, str):
+        raise TypeError(f"{value} is no name")
+    return value
+
+
+def resolved(value: Symbol | Resolved) -> Resolved:
+    """Return what a name stands for; TypeError where the plan has not put it there."""
+    if isinstance(value, str):
+        raise TypeError(f'"{value}" is a name')
+    return value
 
 
 class DropoutRates(Checked):
@@ -72,7 +87,7 @@ class DropoutRates(Checked):
 class PoolingChoice(Checked):
     """How a sentence vector is read from the encoder in training and at test time."""
 
-    train: Literal["cls", "cls-head", "mean", "first-last", "first-last-0", "last2"] = "cls-head"
+    train: TrainingPooling = "cls-head"
     test: Pooling = "cls"
 
 
@@ -113,10 +128,14 @@ class SelectionRule(Checked):
         return self
 
     @property
+    def suite(self) -> str:
+        """Return the name of the suite that the metric is of."""
+        return self.metric.partition("/")[0]
+
+    @property
     def task(self) -> str:
-        """Return the labelled task that is scored through its head; blank where the metric is of another suite."""
-        suite, task, _ = self.metric.split("/")
-        return task if suite == "heads-dev" else ""
+        """Return the task that the suite's options name, scored through its head; blank for a suite without such."""
+        return self.metric.split("/")[1] if SUITES[self.suite].named_by else ""
 
 
 @cache
@@ -125,9 +144,8 @@ def selectable() -> tuple[str, ...]:
     return tuple(
         f"{name}/{path}"
         for name, suite in SUITES.items()
-        if suite.development
         for path in suite.metrics
-        if path.rpartition("/")[2] in (*AGGREGATIONS, *TASK_METRICS)
+        if path.rpartition("/")[2] in suite.selects
     )
 
 
@@ -285,7 +303,7 @@ class Run(Checked):
     @property
     def heads(self) -> dict[str, TaskHead]:
         """Return the parameters of the heads that the terms train, by task."""
-        return {term.task: head for term in self.terms if (head := term.task_head())}
+        return {term.task: term.task_head() for term in self.terms if isinstance(term, LabelledParameters)}
 
     def canonical(self) -> dict[str, Any]:
         """Return the plain data that names the run: nothing else is hashed."""
@@ -305,8 +323,10 @@ def _unfit(term: Term, source: Source) -> str:
     beyond = [view for view in term.named_views() if view >= len(source.views)]
     if beyond:
         return f"term {term.term} on views 0 to {len(source.views) - 1}, not on view {beyond[0]}"
-    if term.reads_labels() and source.corpus.get("format") != "labelled":
-        return f"a labelled corpus for term {term.term}, not {source.corpus.get('name')}"
+    corpus = resolved(source.corpus) if term.reads_labels() else {}
+    kind = CorpusFormat.known.get(corpus.get("format"), CorpusFormat)
+    if term.reads_labels() and not kind.has_labels:
+        return f"a labelled corpus for term {term.term}, not {corpus.get('name')}"
     return ""
 
 
@@ -317,8 +337,8 @@ def of_symbols(run: Run, beside: Collection[str] = ()) -> Run:
     """
     if own := next((key for key in ("seed", "trajectory") if key in run.model_fields_set - set(beside)), ""):
         raise UserMessage(f'unknown key "{own}"')
-    own = Source.model_construct(corpus=run.corpus, views=run.views or (), objective=run.objective or ())
-    for source in (own, *run.beside):
+    main = Source.model_construct(corpus=run.corpus, views=run.views or (), objective=run.objective or ())
+    for source in (main, *run.beside):
         if problem := _resolved_in(source):
             raise UserMessage(problem)
     if run.init and (problem := _resolved_start(run.init)):

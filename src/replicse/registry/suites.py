@@ -1,10 +1,12 @@
-"""Evaluation suites: the group whose file they share, their options, and the metric paths they yield."""
+"""Evaluation suites: what each yields, where its numbers lie, and what a study has to know to run it."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, Literal
+from functools import partial
+from itertools import chain, product
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -13,38 +15,49 @@ from replicse.errors import nearest
 from replicse.registry.corpora import STS_DEV_TASKS, STS_TASKS, Corpus, Labelled, StsName
 from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS
 
-TransferName = Literal["MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC"]
-TRANSFER_TASKS: tuple[str, ...] = TransferName.__args__
 # What SentEval cross-validates has one split; TREC and MRPC have no development set.
 TRANSFER_SPLITS = {
     **dict.fromkeys(("MR", "CR", "SUBJ", "MPQA"), ("all",)),
     "SST2": ("train", "dev", "test"),
     **dict.fromkeys(("TREC", "MRPC"), ("train", "test")),
 }
+TRANSFER_TASKS = tuple(TRANSFER_SPLITS)
+if TYPE_CHECKING:
+    TransferName = str
+else:
+    TransferName = Literal[TRANSFER_TASKS]
 AGGREGATIONS = ("all", "mean", "wmean")
+AVERAGES = {"avg": "all", "avg-mean": "mean", "avg-wmean": "wmean"}  # of the seven tasks
+RATINGS = ("0-1", "1-2", "2-3", "3-4", "4-5")
+QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
+CUTOFFS = {"at1": 1, "at5": 5, "at10": 10}
 NEIGHBOURS = 3  # ranks that a retrieval shows (SimCSE Table 8, DiffCSE Table 9)
-# The groups: one evaluation file each, so that one suite more runs no other group again.
-Group = Literal["fast", "transfer", "mteb", "heads"]
-GROUPS: tuple[str, ...] = Group.__args__
 
 
-class NoOptions(Checked):
-    """A suite that takes no options."""
+# Options
 
 
-class StsOptions(Checked):
+class SuiteOptions(Checked):
+    """The options of a suite: none, unless a class below says which."""
+
+    def downloads(self) -> str:
+        """Return which data sets a library of the suite downloads while it runs; blank for none."""
+        return ""
+
+
+class StsOptions(SuiteOptions):
     """The similarity tasks to run; all of the split where none are named."""
 
     tasks: Annotated[tuple[StsName, ...], Field(min_length=1)] | None = None
 
 
-class TransferOptions(Checked):
+class TransferOptions(SuiteOptions):
     """The transfer tasks to run; all seven where none are named."""
 
     tasks: Annotated[tuple[TransferName, ...], Field(min_length=1)] | None = None
 
 
-class QueryOptions(Checked):
+class QueryOptions(SuiteOptions):
     """Queries by name, for a suite that has a corpus of its own."""
 
     queries: Annotated[dict[Id, Text], Field(min_length=1)]
@@ -62,7 +75,7 @@ def _of_mteb(name: str) -> str:
     return name
 
 
-class MtebOptions(Checked):
+class MtebOptions(SuiteOptions):
     """The data sets of MTEB to run, all 56 where none are named, and where their data are.
 
     `hub`: each at the commit that the library pins; `local`: those that stand in the SentEval layout of the data root;
@@ -75,37 +88,28 @@ class MtebOptions(Checked):
     results: str = ""
     model: str = ""
 
+    def downloads(self) -> str:
+        """Return all of them where they are those of the hub."""
+        return "data sets of MTEB" if self.data == "hub" else ""
 
-class TrainingOptions(Checked):
+
+class TrainingOptions(SuiteOptions):
     """The folder of the checkpoint whose run is asked; blank where the encoder is no checkpoint."""
 
     folder: str = ""
 
 
-class HeadsOptions(Checked):
+class HeadsOptions(SuiteOptions):
     """The labelled sets by task, and the folder that holds the heads of the encoder, which the job names."""
 
     tasks: Annotated[dict[Id, Labelled], Field(min_length=1)]
     folder: str = ""
 
 
-def _names(*parts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return all paths of one name out of each of several tuples."""
-    names = ("",)
-    for part in parts:
-        names = tuple(f"{before}/{name}" if before else name for before in names for name in part)
-    return names
+# Metrics
 
 
-AVERAGES = {"avg": "all", "avg-mean": "mean", "avg-wmean": "wmean"}  # of the seven tasks
-_SCORES = (*AGGREGATIONS, "n", "low", "high")
-RATINGS = ("0-1", "1-2", "2-3", "3-4", "4-5")
-QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
-CUTOFFS = {"at1": 1, "at5": 5, "at10": 10}
-
-
-# Of one mapping of an evaluation, the first is never above the second, and so on.
-RISING = (("low", "high"), tuple(CUTOFFS), tuple(QUANTILES))
+LARGEST = 1e300  # JSON knows numbers that are no float
 
 
 @dataclass(frozen=True)
@@ -124,183 +128,213 @@ class Range:
         )
         return " ".join([what, *bounds])
 
-    def holds(self, value: object) -> bool:
+    def holds(self, value: Any) -> bool:
         """Return whether a value is such a number; rounding may lift one a millionth beyond a bound."""
         if type(value) not in (int, float) or abs(value) > LARGEST:
             return False
         return self.low - 1e-6 <= value <= self.high + 1e-6 and not (self.whole and value != int(value))
 
 
-LARGEST = 1e300  # JSON knows numbers that are no float
 ANY, ABOVE, COUNT = Range(), Range(low=0), Range(low=0, whole=True)
 PERCENTAGE, CORRELATION, COSINE, SHARE = Range(0, 100), Range(-100, 100), Range(-1, 1), Range(0, 1)
-# Metrics that lie elsewhere than the others of their suite.
-RANGES = {
-    **dict.fromkeys(("n", "corpus", "n_positive", "n_sentences", "dimensions", "steps", "parameters"), COUNT),
-    "alignment": Range(0, 4),
-    "uniformity": Range(-8, 0),
-    "effective_rank": Range(low=1),
-    "pearson": COSINE,
-}
+# Paths below the name of a suite, and where each number lies; None where a sentence stands.
+# A `*` stands for a name that options or a scale give.
+Metrics = Mapping[str, Range | None]
+
+
+def _in(range_: Range | None, *parts: Iterable[str]) -> dict[str, Range | None]:
+    """Return the paths of one name out of each of several lists, all in one range."""
+    return dict.fromkeys(map("/".join, product(*parts)), range_)
 
 
 @dataclass(frozen=True)
 class Suite:
-    """One suite: its module (`sentences` and `evaluate`), fixed options, and what it yields.
+    """One suite: its module (`sentences` and `evaluate`), the file that it shares, and what it yields.
 
-    `metrics` are paths below the suite's name; a `*` in one of them stands for a name that options or a scale give.
-    `named_by` is the option whose keys the `*` stands for. `development` says that a run may select its best
-    checkpoint by it. `range` is where its numbers lie, but for those that RANGES names.
+    Suites of one `group` share a job and a file, so that a suite more runs no other group again. `fixed` options are
+    always given, `told` names those that the job gives: `folder`, that of the encoder; `results`, a folder beside what
+    is written; `model`, a name of the encoder. `named_by` is the option whose keys a `*` of the metrics stands for.
+    A run may select its best checkpoint by the metrics whose last name is in `selects`.
+
+    `split` is what a paper calls the data, `aggregations` are names of metrics that differ in how subsets are joined.
+    `averages` are means of other metrics; of one mapping, the numbers in `rising` never fall in this order.
+    `encodes` says of which counts below data/, how many times each, the sentences are encoded; `memory` in MB and
+    `hours` are what a job may take at the papers' scale.
     """
 
     module: str
     group: str
-    metrics: tuple[str, ...]
+    metrics: Metrics
     fixed: Mapping[str, Any] = field(default_factory=dict)
-    options: type[Checked] = NoOptions
-    development: bool = False
+    options: type[SuiteOptions] = SuiteOptions
+    told: tuple[str, ...] = ()
     named_by: str = ""
-    range: Range = ANY
+    selects: tuple[str, ...] = ()
+    split: str = ""
+    aggregations: tuple[str, ...] = ()
+    averages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    rising: tuple[str, ...] = ()
+    encodes: Mapping[str, int] = field(default_factory=dict)
+    memory: int = 4000
+    hours: int = 1
 
     def name_in(self, path: str) -> str:
         """Return what stands in a metric path where the metrics have a `*`."""
-        return path.split("/")[1 + self.metrics[0].split("/").index("*")]
+        return path.split("/")[1 + next(iter(self.metrics)).split("/").index("*")]
 
 
-_TRANSFER = (*_names(TRANSFER_TASKS, ("accuracy", "dev_accuracy")), "avg", "dev_avg")
+# What several entries share.
+_BOUNDS = ("low", "high")
+_WAYS = (("all", "distinct"), ("forward", "backward", "both"))
 _RANKS = tuple(str(rank) for rank in range(1, NEIGHBOURS + 1))
-_RETRIEVED = ("neighbours/*/query", *_names(("neighbours/*",), _RANKS, ("sentence", "cosine")))
-_DENSITY = _names(RATINGS, ("n", "mean", *QUANTILES))
-_GEOMETRY = ("alignment", "uniformity", "n_positive", "n_sentences")
-_MTEB = (*MTEB_NAMES, *_names(("average",), (*MTEB_TASKS, "all")))
-TASK_METRICS = ("accuracy", "pearson")
-_PREDICTED = _names(("*",), (*TASK_METRICS, "n"))
-_HEAT = _names(("*/heat",), RATINGS, RATINGS)
-_STSB_TEST = {"format": "sts-sentences", "task": "STS-B", "split": "test"}
+_ON_TEST = {"splits": ("test",)}
+_GEOMETRY = {"alignment": Range(0, 4), "uniformity": Range(-8, 0), "n_positive": COUNT, "n_sentences": COUNT}
+_TRANSFER_AVERAGES = {
+    name: tuple(f"{task}/{metric}" for task in TRANSFER_TASKS)
+    for name, metric in (("avg", "accuracy"), ("dev_avg", "dev_accuracy"))
+}
+_MTEB_AVERAGES = {f"average/{name}": tasks for name, tasks in {**MTEB_TASKS, "all": MTEB_NAMES}.items()}
+_sts = partial(
+    Suite, "replicse.evaluation.sts", "fast", options=StsOptions, aggregations=AGGREGATIONS, rising=_BOUNDS
+)
+_density = partial(
+    Suite,
+    "replicse.evaluation.density",
+    "fast",
+    {**_in(COSINE, RATINGS, ("mean", *QUANTILES)), **_in(COUNT, RATINGS, ("n",))},
+    rising=tuple(QUANTILES),
+)
+_retrieval = partial(
+    Suite,
+    "replicse.evaluation.retrieval",
+    "fast",
+    {
+        "neighbours/*/query": None,
+        **_in(None, ("neighbours/*",), _RANKS, ("sentence",)),
+        **_in(COSINE, ("neighbours/*",), _RANKS, ("cosine",)),
+    },
+    named_by="queries",
+)
+_transfer = partial(
+    Suite,
+    "replicse.evaluation.transfer",
+    "transfer",
+    _in(PERCENTAGE, (*chain(*_TRANSFER_AVERAGES.values()), *_TRANSFER_AVERAGES)),
+    options=TransferOptions,
+    averages=_TRANSFER_AVERAGES,
+    encodes={"data/transfer/*": 1},
+)
+
+
+def _correlations(tasks: tuple[str, ...]) -> Metrics:
+    return {**_in(CORRELATION, tasks, (*AGGREGATIONS, *_BOUNDS)), **_in(COUNT, tasks, ("n",))}
+
 
 # The registry.
 SUITES: dict[str, Suite] = {
-    "sts": Suite(
-        "replicse.evaluation.sts",
-        "fast",
-        (*_names(STS_TASKS, _SCORES), *AVERAGES),
+    "sts": _sts(
+        {**_correlations(STS_TASKS), **_in(CORRELATION, AVERAGES)},
         {"split": "test"},
-        StsOptions,
-        range=CORRELATION,
+        split="test",
+        averages={name: tuple(f"{task}/{key}" for task in STS_TASKS) for name, key in AVERAGES.items()},
+        encodes={"data/sts/*/test": 2},
     ),
-    "sts-dev": Suite(
-        "replicse.evaluation.sts",
-        "fast",
-        _names(STS_DEV_TASKS, _SCORES),
-        {"split": "dev"},
-        StsOptions,
-        development=True,
-        range=CORRELATION,
-    ),
+    "sts-dev": _sts(_correlations(STS_DEV_TASKS), {"split": "dev"}, split="dev", selects=AGGREGATIONS),
     "geometry": Suite("replicse.evaluation.geometry", "fast", _GEOMETRY),
-    "geometry-test": Suite("replicse.evaluation.geometry", "fast", _GEOMETRY, {"splits": ("test",)}),
+    "geometry-test": Suite("replicse.evaluation.geometry", "fast", _GEOMETRY, _ON_TEST),
     "spectrum": Suite(
-        "replicse.evaluation.spectrum", "fast", ("effective_rank", "n_sentences", "dimensions")
+        "replicse.evaluation.spectrum",
+        "fast",
+        {"effective_rank": Range(low=1), "n_sentences": COUNT, "dimensions": COUNT},
     ),
-    "density": Suite("replicse.evaluation.density", "fast", _DENSITY, range=COSINE),
-    "density-test": Suite(
-        "replicse.evaluation.density", "fast", _DENSITY, {"splits": ("test",)}, range=COSINE
-    ),
+    "density": _density(),
+    "density-test": _density(_ON_TEST),
     # In bins narrow enough for encoders whose cosines are all close to 1.
-    "density-test-fine": Suite(
-        "replicse.evaluation.density",
-        "fast",
-        _DENSITY,
-        {"splits": ("test",), "bins": 1000},
-        range=COSINE,
-    ),
-    "retrieval": Suite(
-        "replicse.evaluation.retrieval",
-        "fast",
-        _RETRIEVED,
-        options=RetrievalOptions,
-        named_by="queries",
-        range=COSINE,
-    ),
-    "retrieval-stsb": Suite(
-        "replicse.evaluation.retrieval",
-        "fast",
-        _RETRIEVED,
-        {"corpus": _STSB_TEST},
-        QueryOptions,
-        named_by="queries",
-        range=COSINE,
+    "density-test-fine": _density({**_ON_TEST, "bins": 1000}),
+    "retrieval": _retrieval(options=RetrievalOptions),
+    "retrieval-stsb": _retrieval(
+        {"corpus": {"format": "sts-sentences", "task": "STS-B", "split": "test"}}, QueryOptions
     ),
     "recall": Suite(
         "replicse.evaluation.recall",
         "fast",
-        _names(("all", "distinct"), ("forward", "backward", "both"), (*CUTOFFS, "n", "corpus")),
-        range=PERCENTAGE,
+        {**_in(PERCENTAGE, *_WAYS, CUTOFFS), **_in(COUNT, *_WAYS, ("n", "corpus"))},
+        rising=tuple(CUTOFFS),
     ),
-    "model": Suite("replicse.evaluation.model", "fast", ("parameters",)),
+    "model": Suite("replicse.evaluation.model", "fast", {"parameters": COUNT}),
     "training": Suite(
         "replicse.evaluation.training",
         "fast",
-        ("hours", "steps", "sentences_per_second", "parameters"),
+        {"hours": ABOVE, "steps": COUNT, "sentences_per_second": ABOVE, "parameters": COUNT},
         options=TrainingOptions,
-        range=ABOVE,
+        told=("folder",),
     ),
-    "transfer": Suite(
-        "replicse.evaluation.transfer",
-        "transfer",
-        _TRANSFER,
-        {"setting": "test"},
-        TransferOptions,
-        range=PERCENTAGE,
+    "transfer": _transfer({"setting": "test"}, split="test"),
+    "transfer-dev": _transfer({"setting": "fast"}, split="dev"),
+    # It holds chunks of corpora of millions of documents, and goes on task by task where it was stopped.
+    "mteb": Suite(
+        "replicse.evaluation.mteb",
+        "mteb",
+        _in(CORRELATION, (*MTEB_NAMES, *_MTEB_AVERAGES)),
+        options=MtebOptions,
+        told=("results", "model"),
+        averages=_MTEB_AVERAGES,
+        memory=32000,
+        hours=24,
     ),
-    "transfer-dev": Suite(
-        "replicse.evaluation.transfer",
-        "transfer",
-        _TRANSFER,
-        {"setting": "fast"},
-        TransferOptions,
-        range=PERCENTAGE,
-    ),
-    "mteb": Suite("replicse.evaluation.mteb", "mteb", _MTEB, options=MtebOptions, range=CORRELATION),
     "heads-dev": Suite(
         "replicse.evaluation.heads",
         "heads",
-        (*_PREDICTED, *_HEAT),
+        {"*/accuracy": SHARE, "*/pearson": COSINE, "*/n": COUNT, **_in(SHARE, ("*/heat",), RATINGS, RATINGS)},
         options=HeadsOptions,
-        development=True,
+        told=("folder",),
         named_by="tasks",
-        range=SHARE,
+        selects=("accuracy", "pearson"),
     ),
 }
 # What is no suite of an encoder: numbers counted from the data, and the checkpoints along a training.
-COUNTED = (
-    *_names(("sts",), STS_TASKS, ("test",)),
-    *_names(("sts",), STS_DEV_TASKS, ("train", "dev")),
-    *(f"transfer/{task}/{split}" for task, splits in TRANSFER_SPLITS.items() for split in splits),
-    "corpus/*/rows",
-    "overlap/*",
-    *_names(("shared/*",), STS_DEV_TASKS, ("train", "dev", "test")),
-)
-TRAJECTORY = tuple(f"*/{metric}" for metric in _GEOMETRY)
+COUNTED: Metrics = {
+    **_in(COUNT, ("sts",), STS_TASKS, ("test",)),
+    **_in(COUNT, ("sts",), STS_DEV_TASKS, ("train", "dev")),
+    **{f"transfer/{task}/{split}": COUNT for task, splits in TRANSFER_SPLITS.items() for split in splits},
+    "corpus/*/rows": COUNT,
+    "overlap/*": PERCENTAGE,
+    **_in(COUNT, ("shared/*",), STS_DEV_TASKS, ("train", "dev", "test")),
+}
+OTHERS = {"data": COUNTED, "trajectory": {f"*/{metric}": limits for metric, limits in _GEOMETRY.items()}}
+
+
+def groups() -> dict[str, list[Suite]]:
+    """Return the suites by the evaluation file that they share."""
+    found: dict[str, list[Suite]] = {}
+    for suite in SUITES.values():
+        found.setdefault(suite.group, []).append(suite)
+    return found
+
+
+def metrics_of(name: str) -> Metrics:
+    """Return what stands below the first part of a metric path; nothing for an unknown one."""
+    return SUITES[name].metrics if name in SUITES else OTHERS.get(name, {})
 
 
 def known_paths() -> Iterator[str]:
     """Yield every metric path there is; a `*` stands for a step, a query or a corpus."""
-    for name, suite in SUITES.items():
-        yield from (f"{name}/{path}" for path in suite.metrics)
-    yield from (f"data/{path}" for path in COUNTED)
-    yield from (f"trajectory/{path}" for path in TRAJECTORY)
+    return (f"{name}/{path}" for name in (*SUITES, *OTHERS) for path in metrics_of(name))
 
 
-_EXACT = frozenset(path for path in known_paths() if "*" not in path)
-_PATTERNS = tuple(path for path in known_paths() if "*" in path)
+def _metric(path: str) -> str | None:
+    """Return which of the metrics of its suite a path is, as it stands or by a `*`; None for none."""
+    name, _, rest = path.partition("/")
+    known = metrics_of(name)
+    if rest in known:
+        return rest
+    patterns = (each for each in known if "*" in each and each.count("/") == rest.count("/"))
+    return next((each for each in patterns if fnmatchcase(rest, each)), None)
 
 
 def is_metric(path: str) -> bool:
     """Return whether some suite yields a metric path."""
-    return path in _EXACT or any(
-        path.count("/") == pattern.count("/") and fnmatchcase(path, pattern) for pattern in _PATTERNS
-    )
+    return _metric(path) is not None
 
 
 def is_percentage(path: str) -> bool:
@@ -310,13 +344,8 @@ def is_percentage(path: str) -> bool:
 
 def range_of(path: str) -> Range | None:
     """Return where the number at a metric path lies; None where a sentence is, or nothing that a suite yields."""
-    suite, _, rest = path.partition("/")
-    name = rest.rpartition("/")[2]
-    if name in ("sentence", "query") or not is_metric(path):
-        return None
-    if suite == "data":
-        return PERCENTAGE if rest.startswith("overlap/") else COUNT
-    return RANGES.get(name) or (SUITES[suite].range if suite in SUITES else ANY)
+    metric = _metric(path)
+    return metrics_of(path.partition("/")[0])[metric] if metric else None
 
 
 def file_of(path: str) -> str:

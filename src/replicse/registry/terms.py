@@ -1,12 +1,13 @@
 """Loss terms: their parameters, the views they read, and the passes through the encoder that they cost."""
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from replicse.checked import Checked, Id, Number, Positive, Text, Whole
 from replicse.registry.encoders import ClassifierHead, Scaling, SimilarityHead, TaskHead
+from replicse.registry.entries import Entry
 
 Views = Annotated[tuple[Annotated[Whole, Field(ge=0)], ...], Field(min_length=1)]
 Ratio = Annotated[Number, Field(gt=0, lt=1)]
@@ -22,14 +23,14 @@ class Named(Checked):
 Generator = Named | Text
 
 
-class TermParameters(Checked):
+class TermParameters(Entry):
     """What every term has: its name and its weight in the objective.
 
     `implementation` names module and class of the loss. A term is asked which views it reads as vectors, how many
     rows' worth of passes through an encoder of the run's size it adds, and how many through its generator.
     """
 
-    implementation: ClassVar[str]
+    key: ClassVar[str] = "term"
     term: str
     weight: Number = 1
 
@@ -266,17 +267,7 @@ class MeanSquaredErrorParameters(LabelledParameters):
         return SimilarityHead(kind="similarity", scaling=self.scaling)
 
 
-# The registry: every term of an objective, told apart by `term`.
-Term = Annotated[
-    InfoNCEParameters
-    | BarlowTwinsParameters
-    | VICRegParameters
-    | MaskedLanguageModellingParameters
-    | ReplacedTokenDetectionParameters
-    | ConditionalMaskedLanguageModellingParameters
-    | CorrectiveLanguageModellingParameters
-    | CrossEntropyParameters
-    | BinaryCrossEntropyParameters
-    | MeanSquaredErrorParameters,
-    Field(discriminator="term"),
-]
+if TYPE_CHECKING:
+    Term = TermParameters
+else:
+    Term = TermParameters.one_of()

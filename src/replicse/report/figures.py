@@ -117,8 +117,8 @@ def scatter(records: "DataFrame", caveat: str = "") -> "Figure":
     colours = ScalarMappable(Normalize(scores.min(), scores.max()), "cividis")
     figure, panels = _panels_by_source(records, caveat)
     for axes, part in panels:
-        faces = [PALE if np.isnan(score) else colours.to_rgba(score) for score in part["score"]]
-        look = {"s": 46, "edgecolor": INK, "linewidth": 0.6, "zorder": 3}
+        faces: list[Any] = [PALE if np.isnan(score) else colours.to_rgba(score) for score in part["score"]]
+        look: dict[str, Any] = {"s": 46, "edgecolor": INK, "linewidth": 0.6, "zorder": 3}
         axes.scatter(part["uniformity"], part["alignment"], c=faces, **look)
         for seeds in part["seeds"]:
             _seeds_in_plane(axes, seeds, QUIET)
@@ -284,8 +284,14 @@ SPOTS = [
 # What a panel of one kind of points says of its scale stands above it, to the right.
 CAVEAT: dict[str, Any] = {"loc": "right", "fontsize": 8, "color": QUIET}
 LOOKS = (("reported", QUIET, "s", False), ("reproduced", COLOURS[0], "o", True))
-ONE_MORE = {"color": COLOURS[0], "linewidth": 5, "alpha": 0.25}
-ONE_SEED = {"color": COLOURS[0], "marker": "o", "markersize": 4, "markerfacecolor": "none", "linestyle": ""}
+ONE_MORE: dict[str, Any] = {"color": COLOURS[0], "linewidth": 5, "alpha": 0.25}
+ONE_SEED: dict[str, Any] = {
+    "color": COLOURS[0],
+    "marker": "o",
+    "markersize": 4,
+    "markerfacecolor": "none",
+    "linestyle": "",
+}
 
 
 def _figure(height: float) -> "Figure":
@@ -368,7 +374,7 @@ def _path(axes: "Axes", x: np.ndarray, y: np.ndarray, look: Mapping[str, Any]) -
     for first in _arrow_places(x, y):
         start, end = (np.array([x[place], y[place]]) for place in (first, first + 1))
         middle = (start + 2 * end) / 3
-        axes.annotate("", xy=middle, xytext=start, arrowprops={**arrow, "mutation_scale": 11})
+        axes.annotate("", xy=middle, xytext=tuple(start), arrowprops={**arrow, "mutation_scale": 11})
 
 
 def _arrow_places(x: np.ndarray, y: np.ndarray) -> list[int]:
@@ -463,7 +469,7 @@ def _label_points(axes: "Axes", records: "DataFrame") -> None:
         text = name if np.isnan(score) else f"{name} ({score:.1f})"
         label = axes.annotate(text, point, (0, 0), textcoords="offset points", fontsize=7.5, color=INK)
         label.set_in_layout(False)
-        spot = min(SPOTS, key=partial(_crowding, label, taken))
+        spot: dict[str, Any] = min(SPOTS, key=partial(_crowding, label, taken))
         label.set(**spot)
         taken.append(label.get_window_extent())
         if np.hypot(*spot["position"]) > NEAR:

@@ -14,6 +14,8 @@ import time
 from pathlib import Path
 from typing import IO
 
+import psutil
+
 from replicse.errors import BadInput
 from replicse.files import write_json
 from replicse.runtime.forking import JOB, SERVER
@@ -21,7 +23,7 @@ from replicse.runtime.slurm import end_jobs_left
 
 LOCKS, HOLDER = Path(".snakemake", "locks"), Path(".snakemake", "replicse-holder.json")
 STUDY = Path(".snakemake", "replicse-study.lock")
-WORKERS = (b"snakemake", b"replicse")
+WORKERS = ("snakemake", "replicse")
 # States of a process that is none any more.
 ENDED = ("Z", "X")
 # Seconds within which a job's processes on this machine end, once its scheduler says that it has.
@@ -113,21 +115,17 @@ def at_work(folder: Path) -> list[tuple[int, str]]:
 
     This process and those that it was started by are none of them.
     """
-    own, pid = {os.getpid()}, os.getppid()
-    while pid > 1 and pid not in own:
-        own.add(pid)
-        try:
-            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-        except (OSError, IndexError):
-            break
+    own = {process.pid for process in (psutil.Process(), *psutil.Process().parents())}
     found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            there = (process / "cwd").resolve() == folder.resolve()
-            words = (process / "cmdline").read_bytes() if there else b""
-            idle = SERVER.encode() in words and (process / "comm").read_text().strip() != JOB
-        except OSError:
+    for process in psutil.process_iter(["name", "cwd", "cmdline"]):
+        name, there, words = (
+            process.info["name"],
+            process.info["cwd"],
+            " ".join(process.info["cmdline"] or ()),
+        )
+        idle = SERVER in words and name != JOB
+        if process.pid in own or idle or not there or not any(worker in words for worker in WORKERS):
             continue
-        if int(process.name) not in own and not idle and any(worker in words for worker in WORKERS):
-            found.append((int(process.name), words.replace(b"\0", b" ").decode(errors="replace").strip()))
+        if Path(there).resolve() == folder.resolve():
+            found.append((process.pid, words))
     return sorted(found)

@@ -23,8 +23,8 @@ from replicse.files import write_json
 from replicse.objective import Objective, Step
 from replicse.registry.artefacts import METRICS
 from replicse.registry.runs import Run
-from replicse.runtime import progress
 from replicse.runtime.devices import device_for
+from replicse.runtime.progress import Progress
 from replicse.training.data import TrainingData, in_turn
 from replicse.training.guards import Guard
 from replicse.training.model import open_model
@@ -134,8 +134,8 @@ class Trainer:
         self.guard = Guard(self.job.run_id, self.device, self.scaler.is_enabled())
         self.history: list[dict[str, Any]] = []
         self.best: dict[str, Any] | None = None
-        self.machines = [self.machine]
-        parts = {"model": self.model, "objective": self.objectives}
+        self.machines, self.progress = [self.machine], Progress()
+        parts: dict[str, Any] = {"model": self.model, "objective": self.objectives}
         parts |= {"optimiser": self.optimiser, "scaler": self.scaler}
         self.state = RunState(self.state_folder, parts, self.generator, self.code)
         self.selection: Callable[[SentenceEncoder], float | None] | None = None
@@ -164,7 +164,8 @@ class Trainer:
         """Start token embeddings from co-occurrence counts of the first view, where a token occurs in it."""
         backbone, seed = self.model.backbone, self.job.spec.seed
         special, table = set(astuple(backbone.special)), backbone.input_embeddings
-        found = torch.from_numpy(ppmi_embeddings(open_store(self.job.stores[0]), *table.shape, special, seed))
+        rows, width = table.shape
+        found = torch.from_numpy(ppmi_embeddings(open_store(self.job.stores[0]), rows, width, special, seed))
         with torch.no_grad():
             table.copy_(torch.where(found.isnan(), table, found))
 
@@ -212,12 +213,12 @@ class Trainer:
         if self.job.spec.dropout.schedule != "constant":
             self.model.set_progress(step / self.steps)
         labels = None if labels is None else labels.to(self.device)
-        columns = source.objective.edit(self._moved(columns), self.model, self.generator)
+        edited = source.objective.edit(self._moved(columns), self.model, self.generator)
         precision = self.job.spec.precision
         with torch.autocast(self.device.type, DTYPES[precision], enabled=precision != "fp32"):
             pooling = self.job.spec.pooling.train
-            vectors = self.model.vectors(columns, pooling, source.repeated, source.encoded)
-            loss = source.objective(Step(vectors, columns, self.model, self.generator, labels))
+            vectors = self.model.vectors(edited, pooling, source.repeated, source.encoded)
+            loss = source.objective(Step(vectors, edited, self.model, self.generator, labels))
         self.optimiser.zero_grad()
         self.scaler.scale(loss).backward()
         self.parts.processes.mean_gradients(self.optimiser.parameters)
@@ -284,7 +285,7 @@ class Trainer:
     def _tell(self, step: int, loss: Tensor, per_second: float) -> None:
         self.guard.check(step, loss)
         rate = per_second * self.job.spec.optimisation.batch_size
-        progress.tell(step, self.steps, float(loss), rate, (self.steps - step) / per_second)
+        self.progress.tell(step, self.steps, float(loss), rate, (self.steps - step) / per_second)
 
     def _finish(self, step: int, seconds: float, done: int) -> None:
         spec = self.job.spec

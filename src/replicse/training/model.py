@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -31,7 +32,8 @@ class SentenceModel(nn.Module):
         super().__init__()
         self.backbone, self.head, self.dropout = backbone, head, dropout
         self.task_heads = nn.ModuleDict()
-        self.second: nn.ModuleList | None = None
+        # A list of modules: a backbone and a head.
+        self.second: Any = None
         if two:
             self.second = nn.ModuleList([copy.deepcopy(backbone), copy.deepcopy(head)])
             self.second[0].drop_token_head()
@@ -79,7 +81,8 @@ class SentenceModel(nn.Module):
             found = self._encode(self.backbone, self.head, columns, encoded, pooling)
         else:
             found = self._encode(self.backbone, self.head, columns, [v for v in encoded if v == 0], pooling)
-            found |= self._encode(*self.second, columns, [v for v in encoded if v > 0], pooling)
+            backbone, head = self.second
+            found |= self._encode(backbone, head, columns, [v for v in encoded if v > 0], pooling)
         if self.pooled_rate and self.training:
             found = {view: F.dropout(vectors, self.pooled_rate) for view, vectors in found.items()}
         if once:
@@ -140,7 +143,7 @@ def open_model(spec: Run, init: Path | None, tokenizer: Path) -> SentenceModel:
         head = make_head(spec.head, backbone.hidden)
     model = SentenceModel(backbone, head, spec.encoders == "two", spec.dropout)
     width = head.width if spec.pooling.train == "cls-head" else backbone.hidden
-    kept = stored_task_heads(init, width) if init and spec.init.keep_head else {}
+    kept = stored_task_heads(init, width) if init and spec.init.keep_head else nn.ModuleDict()
     model.task_heads = task_heads(spec.terms, width, kept)
     return model
 

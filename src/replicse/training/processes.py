@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -130,7 +131,7 @@ def _joined(rank: int, count: int, store: "dist.Store | None" = None) -> Iterato
     here = int(os.environ.get("LOCAL_WORLD_SIZE", count))
     alone = see_one_device(os.environ, int(os.environ.get("LOCAL_RANK", rank)), here)
     backend = "cpu:gloo,cuda:nccl" if alone and torch.cuda.is_available() else "gloo"
-    where = {"store": store, "rank": rank, "world_size": count} if store else {}
+    where: dict[str, Any] = {"store": store, "rank": rank, "world_size": count} if store else {}
     dist.init_process_group(backend, timeout=PATIENCE, **where)
     try:
         yield Processes(rank, count)

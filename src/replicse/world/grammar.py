@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, fields, replace
 from random import Random
+from typing import Any
 
 from replicse.world.words import (
     BLAME,
@@ -146,7 +147,7 @@ def graded(first: Event, second: Event, random: Random, bottom: float = 0.0) -> 
 def change_key(event: Event, random: Random, count: int = 1) -> Event:
     """Return the event with `count` of agent, action and thing replaced by others of the same topic."""
     options = {"agent": event.topic.people, "action": event.topic.actions, "thing": event.topic.things}
-    changed = {
+    changed: dict[str, Any] = {
         slot: random.choice([other for other in options[slot] if other != getattr(event, slot)])
         for slot in random.sample(KEY_SLOTS, count)
     }
@@ -166,7 +167,8 @@ def change_detail(event: Event, random: Random) -> Event:
     current = getattr(event, slot)
     if current is not None and random.random() < 0.4:
         return replace(event, **{slot: None})
-    return replace(event, **{slot: random.choice([other for other in choices[slot] if other != current])})
+    another: Any = random.choice([other for other in choices[slot] if other != current])
+    return replace(event, **{slot: another})
 
 
 def drop_details(event: Event, random: Random, keep: float = 0.3) -> Event:
@@ -260,6 +262,6 @@ def cased(words: list[str], mark: str = ".") -> str:
     return text[0].upper() + text[1:] + mark
 
 
-def tokenised(words: list[str], mark: str = ".") -> str:
+def tokenised(words: list[str]) -> str:
     """Return the words as tokenised lower-case text with a separate end mark, as the STS files hold them."""
-    return " ".join([*words, mark] if mark else words)
+    return " ".join([*words, "."])

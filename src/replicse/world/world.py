@@ -285,11 +285,8 @@ def reviews(random: Random, count: Count) -> Files:
         films = [tokenised(_review(random, cinema, praise)) + " " for _ in range(count(100))]
         goods = [tokenised(_review(random, gadgets, praise)) + " " for _ in range(count(80))]
         files[f"{DOWNSTREAM}/MR/rt-polarity.{sign}"] = films
-        files[f"{DOWNSTREAM}/CR/custrev.{sign}"] = [
-            goods[0],
-            "",
-            *goods[1:],
-        ]  # the official files have blank lines too
+        # The official files have blank lines too.
+        files[f"{DOWNSTREAM}/CR/custrev.{sign}"] = [goods[0], "", *goods[1:]]
     for split, rows in (("train", 200), ("dev", 100), ("test", 100)):
         lines = []
         for number in range(count(rows)):
@@ -308,7 +305,7 @@ def subjectivity(random: Random, count: Count) -> Files:
     for _ in range(count(100)):
         event = random_event(random, random.choice((cinema, random.choice(lexicon.TOPICS))))
         plots.append(tokenised(tell(event, word(event, random), random, "caption")) + " ")
-    phrases = {"pos": [], "neg": []}
+    phrases: dict[str, list[str]] = {"pos": [], "neg": []}
     for sign, words in (("pos", lexicon.PRAISE), ("neg", lexicon.BLAME)):
         for _ in range(count(85 if sign == "pos" else 115)):
             quality = random.choice(random.choice(words))
@@ -382,12 +379,12 @@ def _shown(words: Lines) -> Lines:
     return [*cased(words, "").split(), "."]
 
 
-def _duplicate(random: Random, same: bool, style: str = "story") -> tuple[Lines, Lines]:
+def _duplicate(random: Random, same: bool) -> tuple[Lines, Lines]:
     first = random_event(random)
     second = first if same else change_key(first, random, random.choice((1, 2)))
     wording = word(first, random)
     changed = reword(second, wording, random, 0.7 if same else 0.3)
-    return tell(first, wording, random, style), tell(second, changed, random, style)
+    return tell(first, wording, random), tell(second, changed, random)
 
 
 # Training pairs
@@ -494,7 +491,7 @@ def _sentiment(random: Random, degree: int) -> str:
 def _asked(random: Random, same: bool, starts: Sequence[str] = OPENINGS) -> tuple[str, str]:
     """Return two questions about events, of which the second asks the same or not, and how they open."""
     starts = random.sample(starts, 2)
-    pair = zip(starts, _duplicate(random, same, "story"), strict=True)
+    pair = zip(starts, _duplicate(random, same), strict=True)
     one, other = (cased([*start.split(), *words], "?") for start, words in pair)
     return one, other
 
@@ -533,7 +530,7 @@ def _garbled(words: Lines, random: Random) -> Lines:
 
 
 # Forms by part-of-speech tag.
-FORMS = {
+FORMS: dict[str, dict[str, Callable[[str], str]]] = {
     "NN": {"NN": str, "NNS": lexicon.plural},
     "VB": {"VB": str, "VBZ": lexicon.present, "VBD": lexicon.past, "VBG": lexicon.progressive},
 }

@@ -25,10 +25,8 @@ def attention(
         return PackedAttention.apply(projected, first, batch, heads, drop)
     # On a CPU the fused kernel is slower than that as soon as it needs dropout or a backward pass.
     parts = batch.pad(projected).unflatten(2, (3 if first is None else 2, heads, -1))
-    query, key, value = [
-        *([] if first is None else [first.reshape(batch.rows, heads, 1, -1)]),
-        *parts.permute(2, 0, 3, 1, 4),
-    ]
+    ahead = [] if first is None else [first.reshape(batch.rows, heads, 1, -1)]
+    query, key, value = ahead + list(parts.permute(2, 0, 3, 1, 4))
     mask = None if batch.attention_mask is None else batch.attention_mask[:, None, None, :]
     context = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=drop.rate)
     context = context.transpose(1, 2).flatten(2)

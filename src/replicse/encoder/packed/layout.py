@@ -1,11 +1,10 @@
 """Where the weights of the packed engine stand in a Hugging Face folder, and writing one."""
 
 from pathlib import Path
-
-from torch import nn
+from typing import Any
 
 from replicse.encoder.backbone import Backbone
-from replicse.encoder.heads import head_config, head_weights
+from replicse.encoder.heads import SentenceHead, head_config, head_weights
 from replicse.encoder.packed.config import EncoderConfig
 from replicse.encoder.stored import Names, both_parts, named, write_folder
 
@@ -50,9 +49,9 @@ MASKED_LM = {
 _CLASSES = {"bert": "Bert", "roberta": "Roberta", "distilbert": "DistilBert"}
 
 
-def save_packed(folder: Path, backbone: Backbone, head: nn.Module | None, tokenizer_file: Path) -> None:
+def save_packed(folder: Path, backbone: Backbone, head: SentenceHead | None, tokenizer_file: Path) -> None:
     """Write a folder that this module and `transformers` load: fp32 weights, configuration and tokenizer."""
-    config = backbone.config
+    config: Any = backbone.config
     base = f"{config.family}."
     names = encoder_names(config, base)
     if backbone.predicts_tokens:

@@ -1,6 +1,8 @@
 """A post-layer-norm transformer (BERT, RoBERTa, DistilBERT) that works on packed tokens."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import torch
 import torch.nn.functional as F
@@ -8,6 +10,7 @@ from torch import Tensor, nn
 
 from replicse.encoder.backbone import ALL_TOKENS, Backbone, Hidden, Need
 from replicse.encoder.batch import TokenBatch
+from replicse.encoder.heads import SentenceHead
 from replicse.encoder.packed.attention import attention
 from replicse.encoder.packed.config import ACTIVATIONS, EncoderConfig
 from replicse.encoder.packed.dropout import Dropout, WholeMasks
@@ -94,21 +97,21 @@ class PackedBackbone(Backbone):
         )
         self.embedding_norm = nn.LayerNorm(config.hidden, config.layer_norm_epsilon)
         self.embedding_dropout = Dropout(hidden_dropout)
-        self.layers = nn.ModuleList(
-            Layer(config, hidden_dropout, attention_dropout) for _ in range(config.layers)
-        )
+        layers = (Layer(config, hidden_dropout, attention_dropout) for _ in range(config.layers))
+        # A list of modules is a sequence of them to all but its type.
+        self.layers = cast("Sequence[Layer]", nn.ModuleList(layers))
         self.initialise()
         self.masked_lm: MaskedLmHead | None = None
 
-    def initialise(self, generator: torch.Generator | None = None) -> None:
+    def initialise(self) -> None:
         """Draw fresh weights as BERT does: normal ones, zero biases, a zero vector for the padding token."""
         tables = (self.token_embeddings, self.position_embeddings, self.type_embeddings)
         for table in tables:
             if table is not None:
-                draw_normal(table, self.config.initializer_range, generator)
+                draw_normal(table, self.config.initializer_range)
         for module in self.modules():
             if isinstance(module, nn.Linear):
-                draw_normal(module.weight, self.config.initializer_range, generator)
+                draw_normal(module.weight, self.config.initializer_range)
                 nn.init.zeros_(module.bias)
         with torch.no_grad():
             self.token_embeddings[self.config.pad_id].zero_()
@@ -140,7 +143,7 @@ class PackedBackbone(Backbone):
         """Forget the masked-LM head."""
         self.masked_lm = None
 
-    def save(self, folder: Path, head: nn.Module | None = None, tokenizer: Path | None = None) -> None:
+    def save(self, folder: Path, head: SentenceHead | None = None, tokenizer: Path | None = None) -> None:
         """Write a folder that this engine and `transformers` read."""
         save_packed(Path(folder), self, head, Path(tokenizer or self.tokenizer_file))
 

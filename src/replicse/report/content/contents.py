@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
-from replicse.report.content.tables import Grid, Sheet, counts_sheet, grid_of, legend, remarks
+from replicse.report.content.tables import Columns, Grid, Sheet, counts_sheet, grid_of, legend, remarks
 from replicse.study.results.machines import distinct, mixture
 from replicse.study.results.table import ItemResult
 
@@ -231,11 +232,11 @@ def _provenance(study: Mapping[str, Any], items: Sequence[ItemResult]) -> Iterab
     for key in ("versions", "hardware"):
         rows = tuple((name, str(value)) for name, value in study.get(key, {}).items())
         yield Sheet(key.capitalize(), ("", "Value"), rows)
-    protocols = tuple((entry["id"], entry["text"]) for entry in study["protocols"])
-    yield Sheet("Protocols", ("Protocol", "What it is"), protocols)
-    data = tuple((entry["name"], _rows(entry), _hash(entry)) for entry in study.get("data", ()))
+    columns: Columns = {"Protocol": itemgetter("id"), "What it is": itemgetter("text")}
+    yield Sheet.of("Protocols", study["protocols"], columns)
     note = f"First {HASH} hexadecimal digits of each sha256."
-    yield Sheet("Data", ("Data", "Rows", "sha256"), data, note)
+    columns = {"Data": itemgetter("name"), "Rows": _rows, "sha256": _hash}
+    yield Sheet.of("Data", study.get("data", ()), columns, note)
 
 
 def _hash(entry: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from replicse.study.results.table import CellResult, ColumnHead, ItemResult
 SOURCES = ("reported", "reproduced")
 PLANE = ("alignment", "uniformity")
 Record = dict[str, Any]
+Cells = Mapping[tuple[str, str, str, str], CellResult]
 
 
 def records_of(item: ItemResult) -> list[Record]:
@@ -36,55 +37,46 @@ def _trajectory(item: ItemResult) -> Iterator[Record]:
     for column in item.columns:
         if column.step is not None:
             steps.setdefault(column.step, []).append(column)
-    values, seeds = _values(item), _seeds(item)
+    cells = _cells(item)
     for source in (*SOURCES, *item.variants.values()):
         for row in item.rows:
             for columns in steps.values():
-                found = _measures(values, source, row.id, columns)
-                if found:
-                    plane = {name: found[name] for name in PLANE}
-                    each = _pairs(seeds, source, row.id, columns)
-                    yield {
-                        "method": row.label, "step": columns[0].id, **plane, "source": source, "seeds": each,
-                    }  # fmt: skip
+                if found := _measures(cells, source, row.id, columns):
+                    seen = {name: found[name] for name in PLANE} | {"source": source, "seeds": found["seeds"]}
+                    yield {"method": row.label, "step": columns[0].id, **seen}
 
 
 def _scatter(item: ItemResult) -> Iterator[Record]:
     """Yield alignment, uniformity and a score by source and row: the first score that any row has."""
-    values, seeds = _values(item), _seeds(item)
-    scored = {column for (_, _, column, _), value in values.items() if value is not None}
+    cells = _cells(item)
+    scored = {key[2] for key, cell in cells.items() if {_printed(cell), cell.reproduced} != {None}}
     scores = [
         _metric(column) for column in item.columns if column.id in scored and _metric(column) not in PLANE
     ]
     metric = next(iter(scores), "")
     for source in SOURCES:
         for row in item.rows:
-            found = _measures(values, source, row.id, item.columns)
-            if found:
-                plane = {name: found[name] for name in PLANE}
+            if found := _measures(cells, source, row.id, item.columns):
                 score = {"score": found.get(metric), "metric": metric}
-                each = _pairs(seeds, source, row.id, item.columns)
-                yield {"label": row.label, **plane, **score, "source": source, "seeds": each}
+                seen = {name: found[name] for name in PLANE} | score
+                yield {"label": row.label, **seen, "source": source, "seeds": found["seeds"]}
 
 
-def _measures(
-    values: Mapping[tuple[str, str, str, str], Any],
-    source: str,
-    row: str,
-    columns: Iterable[ColumnHead],
-) -> dict[str, Any]:
-    """Return a row's values by metric; none where a place in the plane is missing."""
-    found = {_metric(column): values.get((source, row, column.id, column.metric)) for column in columns}
-    return {} if None in [found.get(name) for name in PLANE] else found
+def _measures(cells: Cells, source: str, row: str, columns: Iterable[ColumnHead]) -> dict[str, Any]:
+    """Return a row's values by metric; none where a place in the plane is missing.
 
-
-def _pairs(
-    seeds: Mapping[tuple[str, str, str, str], Any], source: str, row: str, columns: Iterable[ColumnHead]
-) -> str:
-    """Return the place of each seed in the plane, `uniformity,alignment`, where they are too few for an interval."""
-    found = _measures(seeds, source, row, columns)
-    pairs = zip(found.get("uniformity", ()), found.get("alignment", ()), strict=False)
-    return " ".join(f"{uniformity!r},{alignment!r}" for uniformity, alignment in pairs)
+    `seeds` holds the place of each seed, `uniformity,alignment`, where they are too few for an interval.
+    """
+    variant = "" if source in SOURCES else source
+    keys = {_metric(column): (variant, row, column.id, column.metric) for column in columns}
+    there = {metric: cells[key] for metric, key in keys.items() if key in cells}
+    found = {
+        metric: _printed(cell) if source == "reported" else cell.reproduced for metric, cell in there.items()
+    }
+    if None in [found.get(name) for name in PLANE]:
+        return {}
+    pairs = () if source == "reported" else zip(there["uniformity"].few, there["alignment"].few, strict=False)
+    return {**found, "seeds": " ".join(f"{uniformity!r},{alignment!r}" for uniformity, alignment in pairs)}
 
 
 def _profile(item: ItemResult) -> Iterator[Record]:
@@ -141,28 +133,13 @@ def _heat(item: ItemResult) -> Iterator[Record]:
                 }
 
 
-def _cells(item: ItemResult) -> dict[tuple[str, str, str, str], CellResult]:
+def _cells(item: ItemResult) -> Cells:
     """Return the cells by variant (blank for none), row, column and metric.
 
     Of several protocols that are no variants, the paper's text stands first.
     """
     found = {(item.variants.get(cell.protocol, ""), *cell.key): cell for cell in reversed(item.cells)}
     return found | {("", *key): cell for key, cell in item.described.items()}
-
-
-def _values(item: ItemResult) -> dict[tuple[str, str, str, str], float | None]:
-    """Return the number of each cell by source, row, column and metric."""
-    values = {}
-    for (variant, *key), cell in _cells(item).items():
-        values[variant or "reproduced", *key] = cell.reproduced
-        if not variant:
-            values["reported", *key] = _printed(cell)
-    return values
-
-
-def _seeds(item: ItemResult) -> dict[tuple[str, str, str, str], tuple[float, ...]]:
-    """Return the seeds of each cell of ours that has too few for an interval, as `_values` names them."""
-    return {(variant or "reproduced", *key): cell.few for (variant, *key), cell in _cells(item).items()}
 
 
 def _printed(cell: CellResult) -> float | None:

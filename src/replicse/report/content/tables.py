@@ -4,9 +4,10 @@ import math
 import shlex
 import string
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, Literal, Self
 
 from replicse.report.content.cells import MEANINGS, QUOTED, SYMBOLS, Shown, show
 from replicse.study.paper.printed import Reported
@@ -19,28 +20,63 @@ from replicse.study.results.table import CellResult, ColumnHead, ItemResult, Row
 WRITTEN_OUT = 2
 # Encoders of a cell that are named.
 NAMED = 3
+Kind = Literal["label", "result", "prose"]
 STATISTICS = {"max": "maximum", "min": "minimum", "sd": "standard deviation"}
 
 
 @dataclass(frozen=True)
 class GridCell:
-    """A cell and what a reader may ask about it: (name, value) pairs; `address` is where a link finds it."""
+    """A cell and what a reader may ask about it: (name, value) pairs; `address` is where a link finds it.
+
+    `indent` and `mark`, a note's letter, are of the name of a row.
+    """
 
     shown: Shown
     facts: tuple[tuple[str, str], ...] = ()
     address: str = ""
+    indent: bool = False
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a grid: a cell for each of its lines, which formats draw by its `kind`.
+
+    A `label` names the row and stands in every panel, a `result` is drawn in its parts, `prose` wraps.
+    """
+
+    heading: str
+    kind: Kind
+    cells: tuple[GridCell, ...]
+
+    def longest(self, part: str, stacked: bool = False) -> str:
+        """Return the longest `part` (a field of Shown) of the cells; of `wide` the longest of its lines.
+
+        Where cells are stacked, what stands on a line of its own has no part in the others.
+        """
+        shown = [cell.shown for cell in self.cells]
+        if part == "wide":
+            return max((text for each in shown for text in each.wide), key=len, default="")
+        if stacked and part in ("delta", "spread"):
+            shown = [each for each in shown if not each.wide]
+        return max((getattr(each, part) for each in shown), key=len, default="")
 
 
 @dataclass(frozen=True)
 class Line:
-    """One row of cells: `indent` marks a further protocol of the row above, `mark` is a note's letter."""
+    """A row under one protocol; `indent` marks a further one of the row above."""
 
-    label: str
-    cells: tuple[GridCell, ...]
+    row: RowHead
+    protocol: str = AS_DESCRIBED
     rule: bool = False
     indent: bool = False
-    quoted: bool = False
-    mark: str = ""
+
+    @property
+    def label(self) -> str:
+        """Return the name of the row, with its protocol where that is not the paper's text."""
+        if self.protocol == AS_DESCRIBED:
+            return self.row.label
+        return self.protocol if self.indent else f"{self.row.label} ({self.protocol})"
 
 
 @dataclass(frozen=True)
@@ -53,39 +89,37 @@ class Heading:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table ready for any format: `header` holds a label per column.
+    """A table ready for any format: columns, the labels first, over the lines of a body.
 
-    `footnotes` belong to the lines with a mark, in their order; `prose` holds the places of the columns whose
-    cells are sentences, which wrap; `caption` names item and scale.
+    `footnotes` are (mark, text) of the labels with a mark; `caption` names item and scale.
     """
 
-    header: tuple[str, ...]
+    columns: tuple[Column, ...]
     body: tuple[Line | Heading, ...]
-    footnotes: tuple[str, ...] = ()
-    prose: frozenset[int] = frozenset()
+    footnotes: tuple[tuple[str, str], ...] = ()
     caption: str = ""
 
     @property
-    def lines(self) -> list[Line]:
-        """Return the rows of cells without the headings."""
-        return [entry for entry in self.body if isinstance(entry, Line)]
+    def results(self) -> list[Column]:
+        """Return the columns beside the labels."""
+        return [column for column in self.columns if column.kind != "label"]
+
+    @property
+    def rows(self) -> Iterator[tuple[Line | Heading, list[tuple[Column, GridCell]]]]:
+        """Yield each entry of the body with its cells, each behind its column; a heading has none."""
+        cells = zip(*(column.cells for column in self.columns), strict=True)
+        for entry in self.body:
+            here = () if isinstance(entry, Heading) else next(cells)
+            yield entry, list(zip(self.columns, here, strict=False))
 
     @property
     def stacked(self) -> bool:
         """Return whether cells are stacked on two lines, because there are many columns."""
-        return len(self.header) > WRITTEN_OUT
+        return len(self.results) > WRITTEN_OUT
 
-    def longest(self, part: str, column: int, stacked: bool = False) -> str:
-        """Return the longest `part` (a field of Shown) of a column's cells; of `wide` the longest of its lines.
 
-        Where cells are stacked, what stands on a line of its own has no part in the others.
-        """
-        shown = [line.cells[column].shown for line in self.lines]
-        if part == "wide":
-            return max((text for each in shown for text in each.wide), key=len, default="")
-        if stacked and part in ("delta", "spread"):
-            shown = [each for each in shown if not each.wide]
-        return max((getattr(each, part) for each in shown), key=len, default="")
+# By heading, what says a column's text of an entry.
+Columns = dict[str, Callable[[Any], str]]
 
 
 @dataclass(frozen=True)
@@ -96,6 +130,18 @@ class Sheet:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        title: str,
+        entries: Iterable[object],
+        columns: Columns,
+        note: str = "",
+    ) -> Self:
+        """Return a sheet of one row per entry; `columns` say its texts."""
+        rows = tuple(tuple(text(entry) for text in columns.values()) for entry in entries)
+        return cls(title, tuple(columns), rows, note)
 
     def __post_init__(self) -> None:
         width = len(self.header)
@@ -112,28 +158,19 @@ class Sheet:
 
 def grid_of(item: ItemResult, whole: bool = False) -> Grid:
     """Return the grid of an item; a trajectory keeps its ends, its figure shows the rest, unless `whole`."""
-    columns = item.columns if whole else _columns(item)
+    heads = item.columns if whole else _heads(item)
     found = {(*cell.key, cell.protocol): cell for cell in item.cells}
-    protocols = dict.fromkeys([AS_DESCRIBED, *(cell.protocol for cell in item.cells)])
-    shown = [name for name in protocols if name not in item.variants]
     notes = _row_notes(item)
-    marks = dict(zip(notes, map(_letter, range(len(notes))), strict=True))
-    body: list[Line | Heading] = []
-    group = ""
-    for row in item.rows:
-        if row.group and row.group != group:
-            body.append(Heading(row.group, rule=bool(body)))
-        ends_group = bool(group) and not row.group
-        group = row.group
-        first, *further = _lines(item, row, columns, shown, found)
-        body += [replace(first, rule=ends_group, mark=marks.get(row.id, "")), *further]
-    return Grid(
-        header=tuple(_heading(item, column) for column in columns),
-        body=tuple(body),
-        footnotes=tuple(notes.values()),
-        prose=frozenset(place for place, column in enumerate(columns) if column.kind == "text"),
-        caption=f"{item.item} · {item.standing}",
-    )
+    body = _body(item, heads, found)
+    lines = [entry for entry in body if isinstance(entry, Line)]
+    # A column more here is one more in every format.
+    columns = [Column("", "label", tuple(_label(line, notes) for line in lines))]
+    for head in heads:
+        cells = (found.get((line.row.id, head.id, head.metric, line.protocol)) for line in lines)
+        shown = (_cell(item, line.row, head, cell) for line, cell in zip(lines, cells, strict=True))
+        kind: Kind = "prose" if head.kind == "text" else "result"
+        columns.append(Column(_heading(item, head), kind, tuple(shown)))
+    return Grid(tuple(columns), tuple(body), tuple(notes.values()), f"{item.item} · {item.standing}")
 
 
 def remarks(item: ItemResult) -> tuple[str, ...]:
@@ -147,10 +184,13 @@ def remarks(item: ItemResult) -> tuple[str, ...]:
 
 
 def panels(grid: Grid, most: int) -> list[Grid]:
-    """Return the grid cut into runs of at most `most` columns, as even as can be; rows stay whole."""
-    count = max(1, math.ceil(len(grid.header) / max(1, most)))
-    size = math.ceil(len(grid.header) / count)
-    return [_slice(grid, start, start + size) for start in range(0, max(1, len(grid.header)), max(1, size))]
+    """Return the grid cut into runs of at most `most` columns beside the labels, as even as can be; rows stay whole."""
+    results = grid.results
+    labels = [column for column in grid.columns if column.kind == "label"]
+    count = max(1, math.ceil(len(results) / max(1, most)))
+    size = max(1, math.ceil(len(results) / count))
+    starts = range(0, max(1, len(results)), size)
+    return [replace(grid, columns=(*labels, *results[start : start + size])) for start in starts]
 
 
 def verdict_counts(items: Iterable[ItemResult]) -> Counter[str]:
@@ -158,8 +198,8 @@ def verdict_counts(items: Iterable[ItemResult]) -> Counter[str]:
     return Counter(
         cell.shown.verdict
         for item in items
-        for line in grid_of(item, whole=True).lines
-        for cell in line.cells
+        for column in grid_of(item, whole=True).columns
+        for cell in column.cells
         if cell.shown.verdict
     )
 
@@ -184,7 +224,7 @@ def legend() -> Sheet:
     return Sheet("Symbols", ("", "Verdict", "Meaning"), (*rows, star))
 
 
-def _columns(item: ItemResult) -> tuple[ColumnHead, ...]:
+def _heads(item: ItemResult) -> tuple[ColumnHead, ...]:
     steps = [column.step for column in item.columns if column.step is not None]
     if item.figure != "trajectory" or not steps:
         return item.columns
@@ -197,15 +237,22 @@ def _heading(item: ItemResult, column: ColumnHead) -> str:
     return f"{label} ↓" if column.better == "lower" and not column.chosen else label
 
 
-def _row_notes(item: ItemResult) -> dict[str, str]:
-    """Return the footnotes by row: what the paper's folder says of it, and which rows it shares its runs with."""
+def _row_notes(item: ItemResult) -> dict[str, tuple[str, str]]:
+    """Return (mark, text) of footnotes by row: what its folder says of it, and which rows it shares its runs with."""
     names = item.row_names
-    notes = {}
+    texts = {}
     for row in item.rows:
         merged = " and ".join(names[other] for other in row.merged)
         parts = [row.note, f"Shares its runs with {merged} at this scale." if merged else ""]
-        notes[row.id] = " ".join(part for part in parts if part)
-    return {row: text for row, text in notes.items() if text}
+        texts[row.id] = " ".join(part for part in parts if part)
+    noted = [row for row, text in texts.items() if text]
+    return {row: (_letter(place), texts[row]) for place, row in enumerate(noted)}
+
+
+def _label(line: Line, notes: Mapping[str, tuple[str, str]]) -> GridCell:
+    """Return the name of a line; the first line of a row that has a note carries its mark."""
+    mark, _ = notes.get(line.row.id, ("", ""))
+    return GridCell(Shown(line.label), indent=line.indent, mark="" if line.indent else mark)
 
 
 def _letter(place: int) -> str:
@@ -214,28 +261,28 @@ def _letter(place: int) -> str:
     return (letters[place // 26 - 1] if place >= 26 else "") + letters[place % 26]
 
 
-def marks_of(grid: Grid) -> list[tuple[str, str]]:
-    """Return (letter, text) of the grid's notes on rows."""
-    return [(_letter(place), text) for place, text in enumerate(grid.footnotes)]
-
-
-def _lines(
+def _body(
     item: ItemResult,
-    row: RowHead,
-    columns: Sequence[ColumnHead],
-    protocols: Sequence[str],
+    heads: Sequence[ColumnHead],
     found: Mapping[tuple[str, str, str, str], CellResult],
-) -> list[Line]:
-    """Return the row under every protocol that has a cell of it; an empty row keeps one line."""
-    lines: list[Line] = []
-    for protocol in protocols:
-        cells = [found.get((row.id, column.id, column.metric, protocol)) for column in columns]
-        if any(cells):
-            shown = tuple(_cell(item, row, column, cell) for column, cell in zip(columns, cells, strict=True))
-            alone = row.label if protocol == AS_DESCRIBED else f"{row.label} ({protocol})"
-            lines.append(Line(protocol if lines else alone, shown, indent=bool(lines), quoted=row.quoted))
-    empty = tuple(GridCell(Shown()) for _ in columns)
-    return lines or [Line(row.label, empty, quoted=row.quoted)]
+) -> list[Line | Heading]:
+    """Return headings and lines: each row under every protocol that has a cell of it; an empty row keeps one line."""
+    protocols = dict.fromkeys([AS_DESCRIBED, *(cell.protocol for cell in item.cells)])
+    shown = [name for name in protocols if name not in item.variants]
+    body: list[Line | Heading] = []
+    group = ""
+    for row in item.rows:
+        if row.group and row.group != group:
+            body.append(Heading(row.group, rule=bool(body)))
+        ends_group = bool(group) and not row.group
+        group = row.group
+        there = [
+            name for name in shown if any((row.id, head.id, head.metric, name) in found for head in heads)
+        ]
+        first, *further = there or [AS_DESCRIBED]
+        body.append(Line(row, first, rule=ends_group))
+        body += [Line(row, name, indent=True) for name in further]
+    return body
 
 
 def _cell(item: ItemResult, row: RowHead, column: ColumnHead, cell: CellResult | None) -> GridCell:
@@ -335,15 +382,6 @@ def _by_seed(cell: CellResult) -> str:
 
 def _between(low: float | None, high: float | None, how: str) -> str:
     return "" if low is None or high is None else f"{low:{how}} to {high:{how}}"
-
-
-def _slice(grid: Grid, start: int, stop: int) -> Grid:
-    body = tuple(
-        replace(entry, cells=entry.cells[start:stop]) if isinstance(entry, Line) else entry
-        for entry in grid.body
-    )
-    prose = frozenset(place - start for place in grid.prose if start <= place < stop)
-    return replace(grid, header=grid.header[start:stop], body=body, prose=prose)
 
 
 def _is_number(text: str) -> bool:

@@ -11,7 +11,15 @@ from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from replicse.report.content.contents import Report, Section
-from replicse.report.content.tables import Grid, Sheet, cell_address, cell_name, marks_of, panels, run_command
+from replicse.report.content.tables import (
+    Column,
+    Grid,
+    Sheet,
+    cell_address,
+    cell_name,
+    panels,
+    run_command,
+)
 from replicse.report.formats import templates
 from replicse.report.formats.deltas import deltas_svg
 from replicse.report.formats.prose import html_blocks, html_inline, kept_whole
@@ -33,12 +41,12 @@ NAME = re.compile(r"([a-z0-9]+/[A-Za-z0-9-]+(?:/[^\s/,;:()]+)*)")
 
 def grid(table: Grid) -> str:
     """Return a grid as an HTML fragment; its looks come from the report's style sheet."""
-    return str(_environment().get_template("table.html.j2").module.grid(table))
+    return _macro("grid", table)
 
 
 def sheet(table: Sheet) -> str:
     """Return a plain table as an HTML fragment."""
-    return str(_environment().get_template("table.html.j2").module.sheet(table))
+    return _macro("sheet", table)
 
 
 def document(report: Report) -> str:
@@ -101,7 +109,6 @@ def _environment() -> Environment:
     }
     environment.globals |= {
         "panels": panels,
-        "marks_of": marks_of,
         "columns": COLUMNS,
         "dense": DENSE,
         "widths": _widths,
@@ -112,21 +119,28 @@ def _environment() -> Environment:
 
 def _widths(table: Grid) -> str:
     """Return the widths of the parts of each column's cells, in digits, as custom properties of CSS."""
-    return ";".join(_column_widths(table, column) for column in range(len(table.header)))
+    return ";".join(
+        _column_widths(column, place, table.stacked) for place, column in enumerate(table.results)
+    )
 
 
-def _column_widths(table: Grid, column: int) -> str:
+def _column_widths(column: Column, place: int, stacked: bool) -> str:
     sizes = {"reported": 1.0, "reproduced": 1.0, "spread": DETAIL, "delta": DETAIL, "wide": DETAIL}
     left, right, spread, delta, wide = (
-        len(table.longest(part, column, table.stacked)) * size for part, size in sizes.items()
+        len(column.longest(part, stacked)) * size for part, size in sizes.items()
     )
-    if table.stacked:
+    if stacked:
         # A difference in parentheses may hang over to the left, so that the digits stand below one another.
         left, right = max(left, delta - 1), max(right, spread)
         left = max(left, wide - right - ARROW)
     parts = {"left": left, "right": right, "spread": spread, "delta": delta}
-    return ";".join(f"--{name}{column}:{width + 0.3:.1f}ch" for name, width in parts.items())
+    return ";".join(f"--{name}{place}:{width + 0.3:.1f}ch" for name, width in parts.items())
 
 
 def _slug(text: str) -> str:
     return "-".join("".join(letter if letter.isalnum() else " " for letter in text.lower()).split())
+
+
+def _macro(name: str, table: Grid | Sheet) -> str:
+    """Return what a macro of the template makes of a table."""
+    return str(getattr(_environment().get_template("table.html.j2").module, name)(table))

@@ -11,7 +11,7 @@ from jinja2 import Environment
 
 from replicse.report.content.cells import ARROW, QUOTED, Shown
 from replicse.report.content.contents import Entry, Report
-from replicse.report.content.tables import Grid, Heading, Line, Sheet, marks_of, panels
+from replicse.report.content.tables import Column, Grid, GridCell, Heading, Line, Sheet, panels
 from replicse.report.formats import templates
 from replicse.report.formats.prose import (
     kept_whole,
@@ -37,11 +37,11 @@ RAGGED = r">{{\raggedright\arraybackslash{more}}}p{{{width:.0f}pt}}"
 
 def grid(table: Grid) -> str:
     """Return a grid as LaTeX, in as few panels as fit the page; it needs the macros of the report's preamble."""
-    labels = min(LABEL, _widest(line.label for line in table.lines)) + GAP
-    columns = [_column_width(table, place) for place in range(len(table.header))]
-    fitting = len(columns) if sum(columns) <= ROOM - labels else int((ROOM - labels) // max(columns))
+    room = ROOM - sum(_column_width(column, table) for column in table.columns if column.kind == "label")
+    widths = [_column_width(column, table) for column in table.results]
+    fitting = len(widths) if sum(widths) <= room else int(room // max(widths))
     cut = panels(table, max(1, fitting))
-    notes = [rf"\textsuperscript{{{mark}}}~{latex_inline(text)}\par" for mark, text in marks_of(table)]
+    notes = [rf"\textsuperscript{{{mark}}}~{latex_inline(text)}\par" for mark, text in table.footnotes]
     footer = [r"{\footnotesize\noindent", *notes, "}", ""] if notes else []
     return "\\medskip\n".join(_panel(panel) for panel in cut) + "\n".join(footer)
 
@@ -114,54 +114,65 @@ def _lines(text: str, width: float | None) -> int:
     return 1 if width is None else math.ceil(CHARACTER * len(text) / (0.92 * width))
 
 
-def _column_width(table: Grid, place: int) -> float:
-    if place in table.prose:
+def _column_width(column: Column, table: Grid) -> float:
+    if column.kind == "label":
+        return min(LABEL, _widest([column.longest("text")])) + GAP
+    if column.kind == "prose":
         return GAP + PROSE
     left, right, spread, delta, verdict, wide = (
-        CHARACTER * len(table.longest(part, place, table.stacked))
+        CHARACTER * len(column.longest(part, table.stacked))
         for part in ("reported", "reproduced", "spread", "delta", "verdict", "wide")
     )
     if table.stacked:
         body = max(max(left, delta) + ARROW_WIDTH + max(right, spread), wide) + SYMBOL
     else:
         body = left + ARROW_WIDTH + right + spread + delta + SYMBOL + verdict + GAP
-    return GAP + max(body, _widest(textwrap.wrap(table.header[place], HEADER)))
+    return GAP + max(body, _widest(textwrap.wrap(column.heading, HEADER)))
 
 
 def _panel(table: Grid) -> str:
-    label = "l"
-    if _widest(line.label for line in table.lines) > LABEL:
-        label = RAGGED.format(more=r"\hangindent=1em", width=LABEL)
     kind = "c" if table.stacked else "l"
-    header = " & ".join(["", *(_stack(text, kind) for text in table.header)]) + r" \\"
-    tall = any(_height(line, table) > 1 for line in table.lines)
+    header = " & ".join(_stack(column.heading, kind) for column in table.columns) + r" \\"
+    tall = any(_height(cells, table.stacked) > 1 for _, cells in table.rows)
     rows: list[str] = []
-    for place, entry in enumerate(table.body):
-        above = table.body[place - 1] if place else None
+    above = None
+    for entry, cells in table.rows:
         if entry.rule and above:
             rows.append(r"\midrule")
         elif isinstance(above, Line) and isinstance(entry, Line) and tall and not entry.indent:
             rows.append(r"\rowrule")
         if isinstance(entry, Heading):
-            span = len(table.header) + 1
+            span = len(table.columns)
             rows.append(rf"\multicolumn{{{span}}}{{@{{}}l}}{{\emph{{{latex_text(entry.text)}}}}} \\*")
         else:
-            rows.append(_row(entry, table.stacked, table.prose))
-    kinds = [
-        RAGGED.format(more="", width=PROSE) if place in table.prose else f">{{{_widths(table, place)}}}{kind}"
-        for place in range(len(table.header))
-    ]
-    height = sum(_height(line, table) for line in table.lines)
-    span = rf"\multicolumn{{{len(table.header) + 1}}}{{@{{}}l@{{}}}}"
-    caption = rf"{span}{{\itemcaption{{{latex_text(table.caption)}}}}} \\"
+            row = (_cell(column, cell, table.stacked) for column, cell in cells)
+            rows.append(" & ".join(row) + r" \\")
+        above = entry
+    kinds = [_kind(column, table.stacked) for column in table.columns]
+    height = sum(_height(cells, table.stacked) for _, cells in table.rows)
+    whole = rf"\multicolumn{{{len(table.columns)}}}{{@{{}}l@{{}}}}"
+    caption = rf"{whole}{{\itemcaption{{{latex_text(table.caption)}}}}} \\"
     head = [*([caption] if table.caption else []), r"\toprule", header]
-    return _environment(label + "".join(kinds), head, rows, height)
+    return _environment("".join(kinds), head, rows, height)
 
 
-def _height(line: Line, table: Grid) -> int:
-    """Return about how many lines of type a row takes."""
-    usual = 1 + max([1, *(len(cell.shown.wide) for cell in line.cells)]) if table.stacked else 1
-    return max([usual, *(_lines(line.cells[place].shown.text, PROSE) for place in table.prose)])
+def _kind(column: Column, stacked: bool) -> str:
+    """Return how LaTeX sets a column."""
+    if column.kind == "label":
+        wraps = _widest([column.longest("text")]) > LABEL
+        return RAGGED.format(more=r"\hangindent=1em", width=LABEL) if wraps else "l"
+    if column.kind == "prose":
+        return RAGGED.format(more="", width=PROSE)
+    return f">{{{_widths(column, stacked)}}}{'c' if stacked else 'l'}"
+
+
+def _height(cells: Sequence[tuple[Column, GridCell]], stacked: bool) -> int:
+    """Return about how many lines of type a row takes; a heading, which has no cells, is not counted."""
+    if not cells:
+        return 0
+    usual = 1 + max([1, *(len(cell.shown.wide) for _, cell in cells)]) if stacked else 1
+    prose = [_lines(cell.shown.text, PROSE) for column, cell in cells if column.kind == "prose"]
+    return max([usual, *prose])
 
 
 def _environment(kinds: str, head: list[str], rows: list[str], lines: int) -> str:
@@ -179,11 +190,11 @@ def _environment(kinds: str, head: list[str], rows: list[str], lines: int) -> st
     return f"{{\\tablesize\n{start}{foot}{body}\n\\end{{longtable}}}}\n"
 
 
-def _widths(table: Grid, place: int) -> str:
+def _widths(column: Column, stacked: bool) -> str:
     """Return the macro call that sets the widths of a cell's parts to the longest of the column."""
-    names = ("reported", "reproduced", "delta", "spread", *(["wide"] if table.stacked else []))
-    parts = [table.longest(name, place, table.stacked) for name in names]
-    return _macro("stackedwidths" if table.stacked else "writtenwidths", parts)
+    names = ("reported", "reproduced", "delta", "spread", *(["wide"] if stacked else []))
+    parts = [column.longest(name, stacked) for name in names]
+    return _macro("stackedwidths" if stacked else "writtenwidths", parts)
 
 
 def _stack(text: str, kind: str) -> str:
@@ -191,18 +202,16 @@ def _stack(text: str, kind: str) -> str:
     return lines[0] if len(lines) == 1 else rf"\shortstack[{kind}]{{" + r"\\".join(lines) + "}"
 
 
-def _row(line: Line, stacked: bool, prose: frozenset[int]) -> str:
-    cells = [
-        latex_text(cell.shown.text) if place in prose else _cell(cell.shown, stacked)
-        for place, cell in enumerate(line.cells)
-    ]
-    indent = r"\quad " if line.indent else ""
-    mark = rf"\textsuperscript{{{line.mark}}}" if line.mark else ""
-    row = " & ".join([f"{indent}{latex_text(line.label)}{mark}", *cells])
-    return row + r" \\"
+def _cell(column: Column, cell: GridCell, stacked: bool) -> str:
+    shown = cell.shown
+    if column.kind == "label":
+        mark = rf"\textsuperscript{{{cell.mark}}}" if cell.mark else ""
+        indent = r"\quad " if cell.indent else ""
+        return f"{indent}{latex_text(shown.text)}{mark}"
+    return latex_text(shown.text) if column.kind == "prose" else _result(shown, stacked)
 
 
-def _cell(shown: Shown, stacked: bool) -> str:
+def _result(shown: Shown, stacked: bool) -> str:
     if not shown.text:
         return ""
     parts = [shown.reported, ARROW if shown.reproduced else "", shown.reproduced]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from replicse.printable import visible
 from replicse.report.content.contents import Entry, Report
-from replicse.report.content.tables import Grid, GridCell, Heading, Line, Sheet, marks_of
+from replicse.report.content.tables import Column, Grid, GridCell, Heading, Sheet
 from replicse.report.formats import templates
 from replicse.report.formats.prose import is_harmless
 
@@ -25,17 +25,15 @@ def prose(text: str) -> str:
 
 def grid(table: Grid) -> str:
     """Return a grid as a Markdown table with its notes on rows; headings become bold rows."""
-    header = ["", *table.header]
-    rule = [":--", *["--:"] * len(table.header)]
-    rows = [[_cell(cell, table.stacked) for cell in line.cells] for line in table.lines]
-    body, remaining = [], iter(rows)
-    for entry in table.body:
+    header = [escape(column.heading) for column in table.columns]
+    rule = [":--" if column.kind == "label" else "--:" for column in table.columns]
+    lines = [_line(header), _line(rule)]
+    for entry, cells in table.rows:
         if isinstance(entry, Heading):
-            body.append([f"**{escape(entry.text)}**", *[""] * len(table.header)])
+            lines.append(_line([f"**{escape(entry.text)}**", *[""] * (len(table.columns) - 1)]))
         else:
-            body.append([_label(entry), *next(remaining)])
-    lines = [_line([escape(text) for text in header]), _line(rule), *(_line(row) for row in body)]
-    notes = [f"<sup>{mark}</sup> {prose(text)}" for mark, text in marks_of(table)]
+            lines.append(_line([_cell(column, cell, table.stacked) for column, cell in cells]))
+    notes = [f"<sup>{mark}</sup> {prose(text)}" for mark, text in table.footnotes]
     return "\n\n".join([*([f"*{escape(table.caption)}*"] if table.caption else []), "\n".join(lines), *notes])
 
 
@@ -57,14 +55,12 @@ def _line(parts: list[str]) -> str:
     return f"| {' | '.join(parts)} |"
 
 
-def _label(line: Line) -> str:
-    mark = f" <sup>{line.mark}</sup>" if line.mark else ""
-    # No-break spaces, since Markdown drops the others at the start of a cell.
-    return ("\u00a0\u00a0" if line.indent else "") + escape(line.label) + mark
-
-
-def _cell(cell: GridCell, stacked: bool) -> str:
+def _cell(column: Column, cell: GridCell, stacked: bool) -> str:
     shown = cell.shown
+    if column.kind == "label":
+        mark = f" <sup>{cell.mark}</sup>" if cell.mark else ""
+        # No-break spaces, since Markdown drops the others at the start of a cell.
+        return ("\u00a0\u00a0" if cell.indent else "") + escape(shown.text) + mark
     if not stacked:
         return escape(shown.words)
     first = " ".join(part for part in (shown.numbers, shown.symbol) if part)

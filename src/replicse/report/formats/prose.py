@@ -60,7 +60,8 @@ def kept_whole(text: str) -> str:
 def _parser() -> MarkdownIt:
     # Raw HTML stays text: a report shows what a paper's folder says, and runs and loads nothing of it.
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
-    parser.validateLink = lambda address: bool(SAFE_ADDRESS.match(address))
+    # markdown-it-py documents that this method is replaced.
+    parser.validateLink = lambda address: bool(SAFE_ADDRESS.match(address))  # type: ignore[method-assign, assignment]
     parser.add_render_rule("image", lambda _, tokens, place, *__: escape(tokens[place].content))
     return parser
 
@@ -69,7 +70,7 @@ def _parser() -> MarkdownIt:
 def _widest_parser() -> MarkdownIt:
     """Return a parser that takes for markup whatever any reader of Markdown may take for it."""
     parser = MarkdownIt("commonmark", {"html": True}).enable("table")
-    parser.validateLink = lambda _: True
+    parser.validateLink = lambda _: True  # type: ignore[method-assign, assignment]
     return parser
 
 

@@ -13,9 +13,18 @@ from rich.table import Table
 from rich.text import Text
 
 from replicse.printable import visible
-from replicse.report.content.cells import ARROW, SYMBOLS, Shown
+from replicse.report.content.cells import ARROW, SYMBOLS
 from replicse.report.content.contents import Page
-from replicse.report.content.tables import Grid, Heading, Line, Sheet, grid_of, marks_of, panels, remarks
+from replicse.report.content.tables import (
+    Column,
+    Grid,
+    GridCell,
+    Heading,
+    Sheet,
+    grid_of,
+    panels,
+    remarks,
+)
 from replicse.study.results.table import ItemResult
 
 LABEL, HEADER, PROSE, WIDTH = 34, 14, 30, 120
@@ -41,13 +50,13 @@ def item_text(item: ItemResult, width: int = 100, colour: bool = False) -> str:
     title = Text("\n".join([f"{item.item}  {item.title}", " · ".join(fact for fact in facts if fact)]))
     title.highlight_words([item.item, item.standing], "bold")
     grid = grid_of(item)
-    used = {cell.shown.verdict for line in grid.lines for cell in line.cells}
+    used = {cell.shown.verdict for column in grid.columns for cell in column.cells}
     key = "   ".join(f"{symbol} {name}" for name, symbol in SYMBOLS.items() if name in used)
-    notes = [*(f"[{mark}] {text}" for mark, text in marks_of(grid)), *remarks(item)]
+    notes = [*(f"[{mark}] {text}" for mark, text in grid.footnotes), *remarks(item)]
     parts: list[RenderableType] = [*([Text(key)] if key else []), *map(_prose, notes)]
     if item.deviations:
         parts += [Text("Deviations:"), Padding(_prose(item.deviations), (0, 2))]
-    spaced = [title, *_panels(grid, width), Group(*parts)]
+    spaced: list[RenderableType] = [title, *_panels(grid, width), Group(*parts)]
     return "\n".join(rendered(part, width, colour) for part in spaced)
 
 
@@ -119,7 +128,7 @@ def _panels(grid: Grid, width: int) -> list[Table]:
     written = _panel(grid, stacked=False)
     if _width(written) <= width:
         return [written]
-    for most in range(len(grid.header), 0, -1):
+    for most in range(len(grid.results), 0, -1):
         tables = [_panel(part, stacked=True) for part in panels(grid, most)]
         if most == 1 or max(map(_width, tables)) <= width:
             break
@@ -134,38 +143,34 @@ def _width(table: Table) -> int:
 
 def _panel(grid: Grid, stacked: bool) -> Table:
     table = _table()
-    table.add_column("", no_wrap=True)
-    for place, name in enumerate(grid.header):
-        prose = place in grid.prose
+    for column in grid.columns:
         table.add_column(
-            Text(textwrap.fill(name, PROSE if prose else HEADER)),
-            justify="left" if prose else "right",
+            Text(textwrap.fill(column.heading, PROSE if column.kind == "prose" else HEADER)),
+            justify="right" if column.kind == "result" else "left",
             vertical="top",
             no_wrap=True,
         )
-    for entry in grid.body:
+    for entry, cells in grid.rows:
         if entry.rule:
             table.add_section()
         if isinstance(entry, Heading):
             table.add_row(Text(textwrap.fill(entry.text, LABEL), "italic"))
         else:
-            cells = [_cell(grid, place, cell.shown, stacked) for place, cell in enumerate(entry.cells)]
-            table.add_row(_label(entry), *cells)
+            table.add_row(*(_cell(column, cell, stacked) for column, cell in cells))
     return table
 
 
-def _label(line: Line) -> Text:
-    indent = "  " * line.indent
-    text = f"{line.label}{f' [{line.mark}]' if line.mark else ''}"
-    return Text(textwrap.fill(text, LABEL, initial_indent=indent, subsequent_indent=f"{indent}  "))
-
-
-def _cell(grid: Grid, place: int, shown: Shown, stacked: bool) -> Text:
-    """Return a cell whose parts stand below those of the column's other cells."""
-    if place in grid.prose:
+def _cell(column: Column, cell: GridCell, stacked: bool) -> Text:
+    """Return a cell; the parts of a result stand below those of the column's other cells."""
+    shown = cell.shown
+    if column.kind == "label":
+        indent = "  " * cell.indent
+        label = f"{shown.text}{f' [{cell.mark}]' if cell.mark else ''}"
+        return Text(textwrap.fill(label, LABEL, initial_indent=indent, subsequent_indent=f"{indent}  "))
+    if column.kind == "prose":
         text = Text(textwrap.fill(shown.text, PROSE))
     else:
-        widths = {part: len(grid.longest(part, place, stacked)) for part in PARTS}
+        widths = {part: len(column.longest(part, stacked)) for part in PARTS}
         if stacked:
             widths["reported"] = widths["delta"] = max(widths["reported"], widths["delta"])
             widths["reproduced"] = widths["spread"] = max(widths["reproduced"], widths["spread"])

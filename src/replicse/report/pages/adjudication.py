@@ -1,16 +1,19 @@
 """The page on adjudication: for each gap, what every difference of protocol does to our number."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import groupby
 
 from replicse.report.content.cells import MINUS, Rounding, in_braces, rounded, rounding_of, signed
 from replicse.report.content.contents import Page, Step, Waterfall
-from replicse.report.content.tables import Sheet
+from replicse.report.content.tables import Columns, Sheet
 from replicse.study.paper.protocols import AS_RUN
 from replicse.study.results.shape import shape_columns
 from replicse.study.results.statistics import paired_difference
-from replicse.study.results.table import ColumnHead, ItemResult
+from replicse.study.results.table import ItemResult
 
 TITLE = "Adjudication"
 TEXT = (
@@ -32,11 +35,11 @@ NOISE = "No printed gap is known to be larger than its noise, so nothing is said
 SAID = {"explains": "explains", "in part": "explains in part"}
 # As many rows are named in the headline.
 NAMED = 3
-HEADER = ("Gap", "As described", "Variant", "Ours", "Effect", "Share of the gap", "Explains it?")
+Entry = Mapping[str, str]
 
 
 def adjudication_page(
-    rows: Sequence[Mapping[str, str]], items: Mapping[str, ItemResult], comparable: bool
+    rows: Sequence[Entry], items: Mapping[str, ItemResult], comparable: bool
 ) -> Page | None:
     """Return the page from the rows of adjudication.csv, a sheet per item; None where nothing is adjudicated."""
     parts = {item: list(part) for item, part in groupby(rows, key=lambda entry: entry["item"])}
@@ -46,7 +49,7 @@ def adjudication_page(
     return Page(TITLE, text, sheets, headline(rows, items), falls) if sheets else None
 
 
-def headline(rows: Sequence[Mapping[str, str]], items: Mapping[str, ItemResult]) -> str:
+def headline(rows: Sequence[Entry], items: Mapping[str, ItemResult]) -> str:
     """Return in a sentence which variant explains the most gaps, and how much of them; blank where there is no gap.
 
     Nothing is said of gaps that are not larger than their noise: they have no share.
@@ -60,7 +63,7 @@ def headline(rows: Sequence[Mapping[str, str]], items: Mapping[str, ItemResult])
         for entry in _chosen(items[item], list(part))
     ]
     outcome = next((each for each in SAID if any(entry["outcome"] == each for entry in shown)), "")
-    explained: dict[tuple[str, str], list[Mapping[str, str]]] = {}
+    explained: dict[tuple[str, str], list[Entry]] = {}
     for entry in shown:
         if outcome and entry["outcome"] == outcome:
             explained.setdefault((entry["item"], entry["protocol"]), []).append(entry)
@@ -77,7 +80,7 @@ def headline(rows: Sequence[Mapping[str, str]], items: Mapping[str, ItemResult])
     return f"“{variant}” {SAID[outcome]} {which} {item.item}: {_pooled(found)} of the gap{scale}."
 
 
-def _pooled(found: Sequence[Mapping[str, str]]) -> str:
+def _pooled(found: Sequence[Entry]) -> str:
     """Return the share of several gaps together, `102% [78, 125]`: all effects over all gaps, by seed."""
     if len(found) == 1:
         return _share(found[0])
@@ -99,20 +102,20 @@ def _pooled(found: Sequence[Mapping[str, str]]) -> str:
     )
 
 
-def _waterfalls(item: ItemResult, rows: Sequence[Mapping[str, str]]) -> Iterator[Waterfall]:
+def _waterfalls(item: ItemResult, rows: Sequence[Entry]) -> Iterator[Waterfall]:
     """Yield the picture of each shown gap that is larger than its noise."""
     labels = {row.id: row.label for row in item.rows}
-    names = {(column.id, column.metric): _column_name(item, column) for column in item.columns}
-    for (row, *column), part in groupby(_chosen(item, rows), key=_cell):
+    names = _column_names(item)
+    for (row, column, metric), part in groupby(_chosen(item, rows), key=_cell):
         found = [entry for entry in part if entry["effect"] and not entry["note"]]
         if any(entry["share"] for entry in found):
-            title = f"{labels[row]}, {names[tuple(column)]} · {item.item} · {item.standing}"
+            title = f"{labels[row]}, {names[column, metric]} · {item.item} · {item.standing}"
             yield Waterfall(title, tuple(_steps(item, found)))
 
 
-def _steps(item: ItemResult, found: Sequence[Mapping[str, str]]) -> Iterator[Step]:
+def _steps(item: ItemResult, found: Sequence[Entry]) -> Iterator[Step]:
     """Yield the gap, each variant's effect on top of those before it, and what all of the code does."""
-    rounding = max(map(rounding_of, filter(None, (found[0]["reported"], found[0]["reported_other"]))))
+    rounding = _rounding(found[0])
     gap, place = float(found[0]["gap"]), 0.0
     yield Step("Printed gap", signed(gap, rounding), 0.0, gap, "gap")
     for entry in sorted(found, key=lambda entry: entry["protocol"] == AS_RUN):
@@ -130,42 +133,59 @@ def _steps(item: ItemResult, found: Sequence[Mapping[str, str]]) -> Iterator[Ste
         yield Step("Not explained", signed(gap - place, rounding), place, gap, "rest")
 
 
-def _sheet(item: ItemResult, rows: Sequence[Mapping[str, str]]) -> Sheet:
+def _sheet(item: ItemResult, rows: Sequence[Entry]) -> Sheet:
     shown = _chosen(item, rows)
-    labels = {row.id: row.label for row in item.rows}
-    names = {(column.id, column.metric): _column_name(item, column) for column in item.columns}
-    others = list(dict.fromkeys(_paper(entry) for entry in shown if entry["other"]))
-    several = len({_cell(entry)[1:] for entry in shown}) > 1
-    # A column that says the same in every line is said once, in the title.
-    papers = (*others, item.paper)
-    header = ("Row", *(("Column",) if several else ()), *(f"Printed by {name}" for name in papers), *HEADER)
-    lines: list[tuple[str, ...]] = []
-    for (row, *column), part in groupby(shown, key=_cell):
-        name = names[tuple(column)]
-        for place, entry in enumerate(part):
-            # As many decimals as the most exact of the printed numbers.
-            printed = [entry[field] for field in ("reported", "reported_other") if entry[field]]
-            rounding = max(map(rounding_of, printed), default=rounding_of(""))
-            known = (
-                entry["reported"].replace("-", MINUS),
-                _signed(entry["gap"], rounding),
-                _number(entry["described"], rounding),
-            )
-            second = tuple(entry["reported_other"] if _paper(entry) == other else "" for other in others)
-            own = (labels[row], *((name,) if several else ()), *second, *known)
-            variant = item.variants.get(entry["protocol"], entry["protocol"])
-            ours = _number(entry["ours"], rounding) or "not run"
-            found = (variant, ours, _effect(entry, rounding), _share(entry), _outcome(entry, item))
-            lines.append((*(own if place == 0 else [""] * len(own)), *found))
+    known, columns = _known_columns(item, shown), _variant_columns(item)
     left_out = len({_cell(entry) for entry in rows}) - len({_cell(entry) for entry in shown})
     note = f"Further cells of the item in adjudication.csv: {left_out}." if left_out else ""
-    title = (
-        f"{item.item}: {item.title}" + ("" if several or not shown else f", {name}") + f" · {item.standing}"
-    )
-    return Sheet(title, header, tuple(lines), note)
+    # A column that says the same in every line is said once, in the title.
+    one = "" if "Column" in known or not shown else f", {_column_names(item)[_cell(shown[0])[1:]]}"
+    title = f"{item.item}: {item.title}{one} · {item.standing}"
+    sheet = Sheet.of(title, shown, known | columns, note)
+    # What is known of a cell is said in the first of its lines.
+    first = [place == 0 or _cell(shown[place - 1]) != _cell(entry) for place, entry in enumerate(shown)]
+    lines = zip(sheet.rows, first, strict=True)
+    blank = ("",) * len(known)
+    return replace(sheet, rows=tuple(row if new else blank + row[len(blank) :] for row, new in lines))
 
 
-def _chosen(item: ItemResult, rows: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
+def _known_columns(item: ItemResult, shown: Sequence[Entry]) -> Columns:
+    """Return the columns of what is known of a cell before any variant."""
+    labels, names = {row.id: row.label for row in item.rows}, _column_names(item)
+    columns: Columns = {"Row": lambda entry: labels[entry["row"]]}
+    if len({_cell(entry)[1:] for entry in shown}) > 1:
+        columns["Column"] = lambda entry: names[_cell(entry)[1:]]
+    for paper in dict.fromkeys(_paper(entry) for entry in shown if entry["other"]):
+        columns[f"Printed by {paper}"] = partial(_printed_by, paper)
+    return columns | {
+        f"Printed by {item.paper}": lambda entry: entry["reported"].replace("-", MINUS),
+        "Gap": lambda entry: _signed(entry["gap"], _rounding(entry)),
+        "As described": lambda entry: _number(entry["described"], _rounding(entry)),
+    }
+
+
+def _variant_columns(item: ItemResult) -> Columns:
+    """Return the columns of what a variant does to a cell."""
+    return {
+        "Variant": lambda entry: item.variants.get(entry["protocol"], entry["protocol"]),
+        "Ours": lambda entry: _number(entry["ours"], _rounding(entry)) or "not run",
+        "Effect": lambda entry: _effect(entry, _rounding(entry)),
+        "Share of the gap": _share,
+        "Explains it?": lambda entry: _outcome(entry, item),
+    }
+
+
+def _printed_by(paper: str, entry: Entry) -> str:
+    return entry["reported_other"] if _paper(entry) == paper else ""
+
+
+def _rounding(entry: Entry) -> Rounding:
+    """Return as many decimals as the most exact of a cell's printed numbers."""
+    printed = [entry[field] for field in ("reported", "reported_other") if entry[field]]
+    return max(map(rounding_of, printed), default=rounding_of(""))
+
+
+def _chosen(item: ItemResult, rows: Sequence[Entry]) -> list[Entry]:
     """Return the cells that are shown: averages stand for their parts, the end for a trajectory.
 
     Of what is left, cells that another paper prints too; all where no cell has such a counterpart.
@@ -175,16 +195,22 @@ def _chosen(item: ItemResult, rows: Sequence[Mapping[str, str]]) -> list[Mapping
     return [entry for entry in shown if entry["other"]] or shown
 
 
-def _column_name(item: ItemResult, column: ColumnHead) -> str:
-    alone = sum(other.id == column.id for other in item.columns) == 1
-    return column.label if alone else f"{column.label}, {column.metric}"
+def _column_names(item: ItemResult) -> dict[tuple[str, ...], str]:
+    """Return the name of each column by its id and metric; that of several with one id says the metric."""
+    several = Counter(column.id for column in item.columns)
+    return {
+        (column.id, column.metric): column.label
+        if several[column.id] == 1
+        else f"{column.label}, {column.metric}"
+        for column in item.columns
+    }
 
 
-def _cell(entry: Mapping[str, str]) -> tuple[str, str, str]:
+def _cell(entry: Entry) -> tuple[str, str, str]:
     return entry["row"], entry["column"], entry["metric"]
 
 
-def _paper(entry: Mapping[str, str]) -> str:
+def _paper(entry: Entry) -> str:
     """Return the other paper that prints a cell; blank where none does."""
     return entry["other"].partition("/")[0]
 
@@ -197,7 +223,7 @@ def _signed(text: str, rounding: Rounding) -> str:
     return signed(float(text), rounding) if text else ""
 
 
-def _effect(entry: Mapping[str, str], rounding: Rounding) -> str:
+def _effect(entry: Entry, rounding: Rounding) -> str:
     effect, low, high = (_signed(entry[name], rounding) for name in ("effect", "low", "high"))
     if low:
         return f"{effect} [{low}, {high}]"
@@ -205,14 +231,14 @@ def _effect(entry: Mapping[str, str], rounding: Rounding) -> str:
     return f"{effect} {in_braces(each)}" if len(each) > 1 else effect
 
 
-def _outcome(entry: Mapping[str, str], item: ItemResult) -> str:
+def _outcome(entry: Entry, item: ItemResult) -> str:
     """Return what a variant explains, with a scale that is not the papers'; what is the same run explains nothing."""
     if entry["note"] or not entry["outcome"] or item.comparable:
         return entry["note"] or entry["outcome"]
     return f"{entry['outcome']} ({item.scale})"
 
 
-def _share(entry: Mapping[str, str]) -> str:
+def _share(entry: Entry) -> str:
     whole = Rounding(0)
     share, low, high = (
         rounded(100 * float(entry[name]), whole) if entry[name] else ""

@@ -1,11 +1,12 @@
 """The audit of the printed numbers, as a page of the report and as text for a terminal."""
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from itertools import groupby
+from operator import itemgetter
 
+from replicse.printable import columns
 from replicse.report.content.contents import Page
-from replicse.report.content.tables import Sheet
+from replicse.report.content.tables import Columns, Sheet
 
 TITLE = "Audit"
 TEXT = (
@@ -16,9 +17,15 @@ TEXT = (
     " would. A number marked as quoted is the paper's quotation of somebody else, and so may be the mistake. A paper's"
     " own findings stand before those on quotations, certain ones before others.",
 )
-HEADER = ("Where", "Printed", "What follows", "How certain", "Note")
+COLUMNS: Columns = {
+    "Where": itemgetter("place"),
+    "Printed": lambda row: row["printed"] or row["rule"],
+    "What follows": itemgetter("follows"),
+    "How certain": itemgetter("certainty"),
+    "Note": itemgetter("note"),
+}
 SHOWN = ("printed", "follows", "certainty", "note")
-WIDTH, BEHIND = 100, 15
+WIDTH = 100
 
 
 def audit_page(rows: Sequence[Mapping[str, str]]) -> Page:
@@ -29,10 +36,7 @@ def audit_page(rows: Sequence[Mapping[str, str]]) -> Page:
 
 def audit_sheet(rows: Sequence[Mapping[str, str]], title: str = TITLE) -> Sheet:
     """Return one line per finding, and one for what is not audited."""
-    lines = (
-        (row["place"], row["printed"] or row["rule"], *(row[name] for name in SHOWN[1:])) for row in rows
-    )
-    return Sheet(title, HEADER, tuple(lines))
+    return Sheet.of(title, rows, COLUMNS)
 
 
 def audit_text(rows: Sequence[Mapping[str, str]], width: int = WIDTH) -> str:
@@ -45,11 +49,7 @@ def audit_text(rows: Sequence[Mapping[str, str]], width: int = WIDTH) -> str:
         lines += [f"{paper}: {count} finding{'s' * (count != 1)}, {certain} certain", ""]
         for row in own:
             lines.append(f"  {row['place']} ({row['rule']})")
-            lines += [_told(name, row[name], width) for name in SHOWN if row[name]]
+            told = ((f"    {name}", row[name]) for name in SHOWN if row[name])
+            lines += columns(told, width=width)
             lines.append("")
     return "\n".join(lines).rstrip() or "nothing found"
-
-
-def _told(name: str, text: str, width: int) -> str:
-    first = f"    {name:<{BEHIND - 4}}"
-    return textwrap.fill(text, width, initial_indent=first, subsequent_indent=" " * BEHIND)

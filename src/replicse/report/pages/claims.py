@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 
 from replicse.report.content.cells import MINUS
 from replicse.report.content.contents import Page
-from replicse.report.content.tables import Sheet
+from replicse.report.content.tables import Columns, Sheet
 
 TITLE = "Claims"
 TEXT = (
@@ -38,16 +39,6 @@ SYMBOLS = {
     "not printed": "–",
 }
 OURS = "Ours"
-HEADER = (
-    "Claim",
-    "Place",
-    "Cells",
-    "In print",
-    "Reproduction study",
-    OURS,
-    "Cells run",
-    "P(weakest part holds)",
-)
 
 
 def claims_page(rows: Sequence[Mapping[str, str]], judges_orders: bool, scale: str = "") -> Page | None:
@@ -67,18 +58,19 @@ def claims_page(rows: Sequence[Mapping[str, str]], judges_orders: bool, scale: s
 
 def claims_sheet(rows: Iterable[Mapping[str, str]], title: str = TITLE) -> Sheet:
     """Return one row per claim, as `claim_rows` or claims.csv has them."""
-    cells = tuple(
-        (
-            f"{row['claim']}: {row['text']}" + (f" ({row['remark']})" if row.get("remark") else ""),
-            row["place"],
-            cells_text(row["cells"].split("; ")),
-            *(marked(row[view]) for view in ("reported", "reproduction", "ours")),
-            row.get("ran", ""),
-            probability_text(row["probability"]),
-        )
-        for row in rows
-    )
-    return Sheet(title, HEADER, cells)
+    columns: Columns = {
+        "Claim": lambda row: (
+            f"{row['claim']}: {row['text']}" + (f" ({row['remark']})" if row.get("remark") else "")
+        ),
+        "Place": itemgetter("place"),
+        "Cells": lambda row: cells_text(row["cells"].split("; ")),
+        "In print": lambda row: marked(row["reported"]),
+        "Reproduction study": lambda row: marked(row["reproduction"]),
+        OURS: lambda row: marked(row["ours"]),
+        "Cells run": lambda row: row.get("ran", ""),
+        "P(weakest part holds)": lambda row: probability_text(row["probability"]),
+    }
+    return Sheet.of(title, rows, columns)
 
 
 def probability_text(probability: str) -> str:

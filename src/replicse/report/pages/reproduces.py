@@ -1,15 +1,19 @@
 """The page that says what reproduces: verdicts by item, shapes of the tables, aggregates over tasks."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
+from operator import attrgetter
 
+from replicse.registry.levels import FEWEST_SEEDS
 from replicse.report.content.cells import MINUS, SYMBOLS, in_braces
 from replicse.report.content.contents import Page
-from replicse.report.content.tables import Sheet, verdict_counts
+from replicse.report.content.tables import Columns, Sheet, verdict_counts
 from replicse.report.pages.shape import shape_sheet, signed
 from replicse.study.results.aggregate import RowAggregate, aggregates
 from replicse.study.results.shape import differences, shapes
-from replicse.study.results.statistics import FEWEST_SEEDS, Paired
+from replicse.study.results.statistics import Paired
 from replicse.study.results.table import ItemResult, standing
 
 TITLE = "What reproduces"
@@ -54,49 +58,48 @@ def reproduces_page(items: Sequence[ItemResult], comparable: bool, orders: bool)
 
 def verdict_sheet(items: Sequence[ItemResult]) -> Sheet:
     """Return the number of cells of each verdict by item; verdicts that occur nowhere have no column."""
-    counts = [verdict_counts([item]) for item in items]
-    used = [name for name in SYMBOLS if any(count[name] for count in counts)]
-    header = ("Item", *(f"{SYMBOLS[name]} {name}" for name in used), "cells")
-    rows = tuple(
-        (item.item, *(str(count[name]) for name in used), str(count.total()))
-        for item, count in zip(items, counts, strict=True)
-        if count.total()
-    )
-    return Sheet("Verdicts by item", header, rows)
+    counts = {item.item: verdict_counts([item]) for item in items}
+    counted = [(name, count) for name, count in counts.items() if count.total()]
+    columns: Columns = {"Item": lambda entry: entry[0]}
+    for name in SYMBOLS:
+        if any(count[name] for count in counts.values()):
+            columns[f"{SYMBOLS[name]} {name}"] = partial(_counted, name)
+    columns["cells"] = lambda entry: str(entry[1].total())
+    return Sheet.of("Verdicts by item", counted, columns)
+
+
+def _counted(verdict: str, entry: tuple[str, Counter[str]]) -> str:
+    return str(entry[1][verdict])
 
 
 def difference_sheet(items: Iterable[ItemResult]) -> Sheet:
     """Return one line per row that is compared with its table's baseline row, in each column whose shape is judged."""
-    rows = tuple(
-        (
-            item.item,
-            column.label,
-            f"{item.row_names[sign.row]} less {item.row_names[item.baseline]}",
-            f"{sign.reported:+g}".replace("-", MINUS),
-            _difference(sign.ours),
-        )
-        for item in items
-        for column, sign in differences(item)
-    )
-    header = ("Item", "Column", "Difference", "Printed", "Ours, paired by seed")
-    return Sheet("Differences to the baseline row", header, rows, PAIRED)
+    entries = ((item, *each) for item in items for each in differences(item))
+    columns: Columns = {
+        "Item": lambda entry: entry[0].item,
+        "Column": lambda entry: entry[1].label,
+        "Difference": lambda entry: _compared(entry[0], entry[2].row),
+        "Printed": lambda entry: f"{entry[2].reported:+g}".replace("-", MINUS),
+        "Ours, paired by seed": lambda entry: _difference(entry[2].ours),
+    }
+    return Sheet.of("Differences to the baseline row", entries, columns, PAIRED)
+
+
+def _compared(item: ItemResult, row: str) -> str:
+    return f"{item.row_names[row]} less {item.row_names[item.baseline]}"
 
 
 def aggregate_sheet(aggregates: Iterable[RowAggregate]) -> Sheet:
     """Return one line per row that prints an average over tasks."""
-    rows = tuple(
-        (
-            entry.item,
-            entry.label,
-            str(entry.n_tasks),
-            str(entry.n_seeds),
-            "" if entry.reported is None else _number(entry.reported),
-            _interval(entry),
-        )
-        for entry in aggregates
-    )
-    header = ("Item", "Row", "Tasks", "Seeds", "Printed", "Ours")
-    return Sheet("Aggregates over tasks", header, rows, AGGREGATES)
+    columns: Columns = {
+        "Item": attrgetter("item"),
+        "Row": attrgetter("label"),
+        "Tasks": lambda entry: str(entry.n_tasks),
+        "Seeds": lambda entry: str(entry.n_seeds),
+        "Printed": lambda entry: "" if entry.reported is None else _number(entry.reported),
+        "Ours": _interval,
+    }
+    return Sheet.of("Aggregates over tasks", aggregates, columns, AGGREGATES)
 
 
 def _number(value: float) -> str:

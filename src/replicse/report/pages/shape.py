@@ -1,14 +1,14 @@
 """The sheet on the shape of the tables: rank agreement, best row, signs of the ablations."""
 
 from collections.abc import Iterable
+from operator import attrgetter
 
 from replicse.report.content.cells import MINUS
-from replicse.report.content.tables import Sheet
+from replicse.report.content.tables import Columns, Sheet
 from replicse.study.results.agreement import BestRow, RankAgreement, SignAgreement
 from replicse.study.results.shape import ColumnShape
 
 MOST_TIED = 3
-HEADER = ("Item", "Column", "Rows", "Kendall's τ", "p", "Best in print", "Best here", "Signs as in print")
 NOTE = (
     "Orders and signs are defined at every scale. τ is 1 where our rows stand in the paper's order and −1 where they"
     " stand in the opposite one; its interval redraws our seeds, and p is the share of random orders that agree or"
@@ -19,19 +19,17 @@ NOTE = (
 
 def shape_sheet(shapes: Iterable[ColumnShape]) -> Sheet:
     """Return one row per column of a table; rows that were not run take no part."""
-    rows = tuple(
-        (
-            shape.item,
-            shape.label,
-            str(shape.rank.n_rows),
-            _rank(shape.rank),
-            f"{shape.rank.p:.2g}",
-            *_best(shape.best),
-            _signs(shape.signs),
-        )
-        for shape in shapes
-    )
-    return Sheet("Agreement with the papers' orders and signs", HEADER, rows, NOTE)
+    columns: Columns = {
+        "Item": attrgetter("item"),
+        "Column": attrgetter("label"),
+        "Rows": lambda shape: str(shape.rank.n_rows),
+        "Kendall's τ": lambda shape: _rank(shape.rank),
+        "p": lambda shape: f"{shape.rank.p:.2g}",
+        "Best in print": lambda shape: ", ".join(shape.best.reported) if shape.best else "",
+        "Best here": lambda shape: _best(shape.best) if shape.best else "",
+        "Signs as in print": lambda shape: _signs(shape.signs),
+    }
+    return Sheet.of("Agreement with the papers' orders and signs", shapes, columns, NOTE)
 
 
 def _rank(rank: RankAgreement) -> str:
@@ -45,12 +43,9 @@ def signed(value: float) -> str:
     return f"{value:+.2f}".replace("-", MINUS)
 
 
-def _best(best: BestRow | None) -> tuple[str, str]:
-    if best is None:
-        return "", ""
+def _best(best: BestRow) -> str:
     ours = ", ".join(best.ours) if len(best.ours) <= MOST_TIED else f"{len(best.ours)} rows tied"
-    here = ours + (" (kept)" if best.kept else "")
-    return ", ".join(best.reported), here
+    return ours + (" (kept)" if best.kept else "")
 
 
 def _signs(signs: Iterable[SignAgreement]) -> str:

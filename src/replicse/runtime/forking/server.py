@@ -6,14 +6,16 @@ import importlib
 import json
 import logging
 import os
-import selectors
+import select
 import shutil
 import signal
 import socket
+import socketserver
 import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -70,7 +72,7 @@ PATIENCE = 20.0  # seconds that a half-sent request is waited for
 
 def start(threads: int) -> str:
     """Start a server that lives as long as this process has jobs of so many threads; return its address."""
-    added = {**dict.fromkeys(THREADS, str(threads)), **QUIET, "PYTHONPATH": str(Path(__file__).parents[2])}
+    added = {**dict.fromkeys(THREADS, str(threads)), **QUIET, "PYTHONPATH": str(Path(__file__).parents[3])}
     folder = tempfile.mkdtemp(prefix="replicse-")
     address = f"{folder}/socket"
     with socket.socket(socket.AF_UNIX) as listener:
@@ -87,88 +89,54 @@ def start(threads: int) -> str:
     return address
 
 
-class Server:
-    """Forks for every request, and ends when its parent has ended and no job is left."""
+class Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
+    """Forks for every request that comes to a listening socket."""
 
-    def __init__(self, listener: socket.socket, parent: int) -> None:
-        """Watch a listening socket and the process that the server is for, as a file descriptor."""
-        self.listener = listener
-        self.parent = parent
-        self.events = selectors.DefaultSelector()
-        # job's process id: the connection that waits for it
-        self.jobs: dict[int, socket.socket] = {}
+    max_children = 1 << 20  # the scheduler knows how many jobs a machine takes
 
-    def run(self) -> None:
-        """Serve until the parent has ended and no job is left."""
-        self.events.register(self.listener, selectors.EVENT_READ, self._accept)
-        self.events.register(self.parent, selectors.EVENT_READ, self._retire)
-        while self.listener.fileno() >= 0 or self.jobs:
-            for key, _ in self.events.select():
-                # Two may come together, and the first take the second away: a job's end and its client's, or the
-                # parent's end and a last request.
-                if key in self.events.get_map().values():
-                    key.data()
+    def __init__(self, listener: socket.socket) -> None:
+        super().__init__("", Job, bind_and_activate=False)
+        self.socket.close()
+        self.socket = listener
 
-    def _retire(self) -> None:
-        """Take no more jobs."""
-        for end in (self.parent, self.listener):
-            self.events.unregister(end)
-        self.listener.close()
+    def serve_until(self, ended: int) -> None:
+        """Serve until a file descriptor can be read and no job is left."""
+        read: list[Any] = [ended, self.socket]
+        while ended not in select.select(read, [], [])[0]:
+            self.handle_request()
+            self.collect_children()
+        self.server_close()
 
-    def _accept(self) -> None:
-        """Read a request and fork for it; decline one that this process cannot stand in for."""
-        connection, _ = self.listener.accept()
-        connection.settimeout(PATIENCE)
-        descriptors: list[int] = []
+
+class Job(socketserver.BaseRequestHandler):
+    """A forked process that reads a request, runs it and tells its client the exit code."""
+
+    def handle(self) -> None:
+        """Run a job as `python -m replicse` would; decline one that this process cannot stand in for."""
+        os.setpgid(0, 0)
+        _set_apart()
+        self.request.settimeout(PATIENCE)
         try:
-            header, descriptors, _, _ = socket.recv_fds(connection, LENGTH.size, 2)
-            body = _exactly(connection, LENGTH.unpack(header)[0])
-            request = json.loads(body)
-            fits = request["identity"] == identity() and _settings(request["environment"]) == _settings(
-                os.environ
-            )
-            connection.sendall(TAKEN if fits else DECLINED)
-            if fits:
-                self._fork(request, descriptors, connection)
-            else:
-                connection.close()
+            header, descriptors, _, _ = socket.recv_fds(self.request, LENGTH.size, 2)
+            with self.request.makefile("rb") as stream:
+                asked = json.loads(stream.read(LENGTH.unpack(header)[0]))
+            settings = _settings(asked["environment"])
+            fits = asked["identity"] == identity() and settings == _settings(os.environ)
+            self.request.sendall(TAKEN if fits else DECLINED)
         except (OSError, ValueError, KeyError, struct.error):
-            connection.close()
-        finally:
-            for descriptor in descriptors:
-                os.close(descriptor)
+            return
+        if fits:
+            self.request.settimeout(None)
+            threading.Thread(target=_end_with, args=[self.request], daemon=True).start()
+            code = _exit_code(asked, descriptors)
+            self.request.sendall(bytes([code]))
 
-    def _fork(
-        self, request: Mapping[str, Any], descriptors: Sequence[int], connection: socket.socket
-    ) -> None:
-        process = os.fork()
-        if process == 0:
-            _become(request, descriptors)
-        self.jobs[process] = connection
-        ended = os.pidfd_open(process)
-        self.events.register(ended, selectors.EVENT_READ, lambda: self._finish(process, ended))
-        self.events.register(connection, selectors.EVENT_READ, lambda: self._abandon(process))
 
-    def _finish(self, process: int, ended: int) -> None:
-        """Tell the client how its job ended: its exit code, or 128 and its signal as a shell does."""
-        _, status = os.waitpid(process, 0)
-        code = os.waitstatus_to_exitcode(status)
-        connection = self.jobs.pop(process)
-        self.events.unregister(ended)
-        os.close(ended)
-        if connection.fileno() >= 0:
-            self.events.unregister(connection)
-            with contextlib.suppress(OSError):
-                connection.sendall(bytes([code if code >= 0 else 128 - code]))
-            connection.close()
-
-    def _abandon(self, process: int) -> None:
-        """End the job whose client has gone: nobody waits for it, and it may be started again."""
-        connection = self.jobs[process]
-        self.events.unregister(connection)
-        connection.close()
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process, signal.SIGKILL)
+def _end_with(client: socket.socket) -> None:
+    """End this job and all that it has started when its client has gone: nobody waits, and it may be started again."""
+    with contextlib.suppress(OSError):
+        client.recv(1)
+    os.killpg(0, signal.SIGKILL)
 
 
 def _settings(environment: Mapping[str, str]) -> dict[str, str]:
@@ -176,40 +144,25 @@ def _settings(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if SETTINGS.fullmatch(name)}
 
 
-def _exactly(connection: socket.socket, length: int) -> bytes:
-    """Return so many bytes of a connection. Raises ConnectionError where it ends before."""
-    parts = []
-    while length:
-        part = connection.recv(min(length, 1 << 20))
-        if not part:
-            raise ConnectionError("the request is cut")
-        parts.append(part)
-        length -= len(part)
-    return b"".join(parts)
-
-
-def _become(request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
-    """Run a job in this forked process, as `python -m replicse` would, and end it."""
+def _exit_code(asked: Mapping[str, Any], descriptors: Sequence[int]) -> int:
+    """Return the exit code of a job that is run in this process."""
     code = 1
     try:
-        os.setpgid(0, 0)
-        _set_apart()
         for target, descriptor in enumerate(descriptors, start=1):
             os.dup2(descriptor, target)
-        os.chdir(request["folder"])
+        os.chdir(asked["folder"])
         os.environ.clear()
-        os.environ.update(request["environment"])
+        os.environ.update(asked["environment"])
         from replicse.cli import main
 
-        code = main(request["words"])
+        code = main(asked["words"])
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
     except BaseException:
         traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return code
 
 
 def _set_apart() -> None:
@@ -238,7 +191,7 @@ def serve(descriptor: int, parent: int, address: str) -> None:
                 return
             gc.collect()
             gc.freeze()
-            Server(listener, watched).run()
+            Server(listener).serve_until(watched)
     finally:
         shutil.rmtree(Path(address).parent, ignore_errors=True)
 

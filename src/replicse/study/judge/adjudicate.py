@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from statistics import NormalDist
 
+from replicse.registry.levels import LEVEL
 from replicse.study.judge.readings import numbers, runs_read
 from replicse.study.paper.counterparts import CellKey, counterparts, printed_in
 from replicse.study.paper.papers import Paper
@@ -17,7 +18,6 @@ from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN
 from replicse.study.plan.plan import Plan
 from replicse.study.results.statistics import (
-    LEVEL,
     mean_and_spread,
     paired_difference,
     spread_of,
@@ -188,7 +188,7 @@ def _variants(paper: Paper) -> set[str]:
 
 def _gap(own: Reported | None, other: Reported | None, ours: float | None) -> float | None:
     """Return the printed gap without binary noise; None where it is not printed or within its rounding."""
-    first, second = own and own.number, other and other.number
+    first, second = own.number if own else None, other.number if other else None
     if first is None or (second is None and ours is None):
         return None
     gap = round(first.value - (second.value if second else ours), 10)

@@ -77,7 +77,7 @@ def _beside(papers: Mapping[str, Paper], cell: Cell, datasets: Datasets) -> dict
     }
     near = papers if own & ends else own | ends
     for item in (item for key in near for item in papers[key].items.values()):
-        paths = [getattr(column, "metric_path", "") for column in item.columns]
+        paths = [column.metric_path for column in item.columns]
         paths += [path for row in item.rows for path in row.metric_paths.values()]
         if not related.isdisjoint(map(datasets.one_name, filter(None, paths))):
             wanted.add(item.id)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from replicse.errors import BadInput
+from replicse.registry.levels import FEWEST_SEEDS
 from replicse.study.judge.readings import OurCells, Reading, printed_reading
 from replicse.study.paper.cell_names import ROWS, CellNames
 from replicse.study.paper.claims import STRICT, Claim, Relation
@@ -12,7 +13,7 @@ from replicse.study.paper.counterparts import CellKey, counterparts
 from replicse.study.paper.expression import Expression
 from replicse.study.paper.papers import Paper
 from replicse.study.plan.plan import Plan
-from replicse.study.results.statistics import FEWEST_SEEDS, mean_and_spread, paired
+from replicse.study.results.statistics import mean_and_spread, paired
 from replicse.study.results.table import ItemResult
 
 SURE = 0.95

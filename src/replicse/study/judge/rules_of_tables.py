@@ -51,8 +51,8 @@ def averages(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
             ] or _parts_elsewhere(cell, wanted, everywhere)
             if len(parts) != wanted.parts:
                 continue
-            mean = sum(number.exact for _, number in parts) / len(parts)
-            room = sum(number.half for _, number in parts) / len(parts)
+            mean = sum((number.exact for _, number in parts), Fraction()) / len(parts)
+            room = sum((number.half for _, number in parts), Fraction()) / len(parts)
             gap = abs(average.exact - mean) - average.half
             coarse = any(number.half > average.half for _, number in parts)
             if gap > (room if coarse else 0):
@@ -86,7 +86,8 @@ def printed_differences(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
             continue
         cell, own = cells[difference], cells[minuend_key]
         delta, minuend, subtrahend = (
-            reported and reported.number for reported in (cell.reported, own.reported, cell.subtracted)
+            reported.number if reported else None
+            for reported in (cell.reported, own.reported, cell.subtracted)
         )
         if delta is None or minuend is None or subtrahend is None:
             continue

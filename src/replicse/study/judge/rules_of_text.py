@@ -111,7 +111,7 @@ def _values_shown(plan: Plan, item: str, path: str) -> list[tuple[Cell, object]]
     columns: dict[tuple[str, ...], list[tuple[Cell, object]]] = {}
     chosen: list[tuple[Cell, object]] = []
     for cell in plan.described(item):
-        jobs = getattr(getattr(cell.column, "over", None), "jobs", None)
+        jobs = cell.column.over.jobs if cell.column.over else None
         number = cell.reported.number if cell.reported and cell.column.kind != "text" else None
         if number and jobs and jobs.shows == path:
             chosen.append((cell, number.value))

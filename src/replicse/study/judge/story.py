@@ -8,7 +8,7 @@ from typing import Any
 from replicse.errors import BadInput, nearest
 from replicse.registry.suites import file_of
 from replicse.study.judge.adjudicate import Explained, adjudicate
-from replicse.study.judge.audit import Finding
+from replicse.study.judge.findings import Finding
 from replicse.study.paper.counterparts import counterparts, printed_in
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import AS_DESCRIBED
@@ -182,7 +182,7 @@ def _as_printed(reported: Reported, paper: str = "") -> str:
 
 
 def _read(cell: Cell) -> list[str]:
-    over = getattr(cell.column, "over", None)
+    over = cell.column.over
     if cell.column.kind == "derived":
         said = [cell.column.formula, *(f"{each.column.id} is {each.metric_path}" for each in cell.operands)]
     else:

@@ -4,6 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -92,15 +93,15 @@ def study_machines(plan: Plan, evaluations: Evaluations) -> Counter[Machine]:
 
     A file that cannot be read is told and left out.
     """
-    readings = [(evaluations.training_record, run) for run in plan.runs]
+    readings = [partial(evaluations.training_record, run) for run in plan.runs]
     for encoder in set(plan.suites) - {"data"}:
         groups = [suites[0] for suites in plan.groups(encoder).values()]
         groups += ["trajectory"] if "trajectory" in plan.suites[encoder] else []
-        readings += [(evaluations.provenance, encoder, suite) for suite in groups]
+        readings += [partial(evaluations.provenance, encoder, suite) for suite in groups]
     found: list[Machine] = []
-    for read, *names in readings:
+    for read in readings:
         try:
-            found += recorded(read(*names))
+            found += recorded(read())
         except BadInput as error:
             LOG.warning("%s", error)
     return distinct(found)

@@ -14,7 +14,7 @@ ROWS = "/*/"
 
 def is_measured(column: AnyColumn) -> bool:
     """Return whether a column has numbers per seed: a chosen hyper-parameter has none, nor has a text."""
-    jobs = getattr(getattr(column, "over", None), "jobs", None)
+    jobs = column.over.jobs if column.over else None
     return column.kind != "text" and not (jobs and jobs.statistic == "argmax")
 
 
@@ -113,6 +113,6 @@ def _keys_of(paper: Paper, chosen: bool) -> Iterator[CellKey]:
             if is_measured(column) or (chosen and column.kind != "text")
         ]
         yield from ((item.id, row.id, *column) for row in item.rows for column in columns)
-    for item, row, column, metric in paper.reported:
-        if item not in paper.items and metric != "text":
-            yield f"{paper.key}/{item}", row, column, metric
+    for name, row, column, metric in paper.reported:
+        if name not in paper.items and metric != "text":
+            yield f"{paper.key}/{name}", row, column, metric

@@ -29,15 +29,14 @@ def by_paper(items: Iterable[str]) -> dict[str, str | list[str]]:
     found: dict[str, str | list[str]] = {}
     for item in items:
         paper, mark, name = item.partition("/" if "/" in item else "_")
-        own = found.setdefault(paper, [] if mark else "all")
-        if mark and own != "all":
-            own.append(name)
-        elif not mark:
+        if not mark:
             found[paper] = "all"
+        elif isinstance(own := found.setdefault(paper, []), list):
+            own.append(name)
     return found
 
 
-def _papers(value: object) -> object:
+def _papers(value: Any) -> Any:
     """Return papers and their items; a list, or one name, is short for all items of these papers."""
     names = [value] if isinstance(value, str) and value != "all" else value
     short = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)

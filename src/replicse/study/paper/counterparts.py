@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from replicse.study.paper.papers import TEXT_ITEM, Paper
+from replicse.study.paper.papers import Paper, text_key
 from replicse.study.paper.printed import Reported
-from replicse.study.paper.tables import Item, Row
+from replicse.study.paper.tables import AnyColumn, Difference, Item, Row
 
 CellKey = tuple[str, str, str, str]  # paper/item, row, column, metric
 
@@ -18,7 +18,7 @@ def printed_in(papers: Mapping[str, Paper], key: CellKey) -> Reported | None:
     item = papers[paper].items.get(name)
     row = next((row for row in item.rows if row.id == key[1]), None) if item else None
     if row and key[2] in row.printed:
-        return papers[paper].reported.get((TEXT_ITEM, *row.printed[key[2]].split("/"), key[3]))
+        return papers[paper].reported.get(text_key(row.printed[key[2]], key[3]))
     return papers[paper].reported.get((name, *key[1:]))
 
 
@@ -35,8 +35,8 @@ def differences(papers: Mapping[str, Paper]) -> Iterator[tuple[CellKey, CellKey,
     """
     for paper in papers.values():
         for item in paper.items.values():
-            for column in item.columns:
-                for row in item.rows if column.kind == "difference" else ():
+            for column in (column for column in item.columns if isinstance(column, Difference)):
+                for row in item.rows:
                     own = _minuend(paper, item, row, _path(row, column))
                     if own is not None:
                         wanted = column.subtract
@@ -54,5 +54,5 @@ def _minuend(paper: Paper, home: Item, row: Row, path: str) -> CellKey | None:
     return None
 
 
-def _path(row: Row, column: object) -> str:
-    return row.metric_paths.get(column.id, getattr(column, "metric_path", ""))
+def _path(row: Row, column: AnyColumn) -> str:
+    return row.metric_paths.get(column.id, column.metric_path)

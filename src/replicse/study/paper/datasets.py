@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from replicse.checked import Checked, Count, Text, checked_yaml
 from replicse.errors import nearest
-from replicse.registry.suites import is_metric, known_paths
+from replicse.registry.suites import groups, is_metric, known_paths
 
 
 def _path(value: str) -> str:
@@ -87,12 +87,16 @@ class Datasets(Checked):
 
     @cached_property
     def sentences(self) -> dict[str, int]:
-        """Return how many sentences an evaluation encodes, by its group: of STS test pairs, of transfer tasks."""
+        """Return how many sentences an evaluation encodes, by its group, as far as its suites say it."""
 
         def rows(pattern: str) -> int:
             return sum(sum(self.parts(path).values()) for path in self.sizes if fnmatchcase(path, pattern))
 
-        return {"fast": 2 * rows("data/sts/*/test"), "transfer": rows("data/transfer/*")}
+        encoded = {
+            name: {part for suite in suites for part in suite.encodes.items()}
+            for name, suites in groups().items()
+        }
+        return {name: sum(times * rows(path) for path, times in parts) for name, parts in encoded.items()}
 
     def readings(self, path: str) -> tuple[ShareOf, ...]:
         """Return of how many items the number at a path may be a percentage; none where it is no share."""

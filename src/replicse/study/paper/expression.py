@@ -100,9 +100,17 @@ class Expression:
         return isinstance(self._tree, ast.Name)
 
     @property
+    def _function(self) -> str:
+        """Return the name of the function that it is; blank for arithmetic."""
+        match self._tree:
+            case ast.Call(func=ast.Name(id=name)):
+                return name
+        return ""
+
+    @property
     def compares_rows(self) -> bool:
         """Return whether it counts rows, which then stand in the same order in each column."""
-        return isinstance(self._tree, ast.Call) and self._tree.func.id in ROWS
+        return self._function in ROWS
 
     def replaced(self, change: Callable[[str], str]) -> "Expression":
         """Return it with each name, in its braces, replaced by what `change` makes of the name."""
@@ -131,7 +139,7 @@ class Expression:
             if isinstance(node, ast.BinOp):
                 yield self._below(node.left), self._below(node.right)
 
-    def _below(self, node: ast.expr) -> list[str]:
+    def _below(self, node: ast.AST) -> list[str]:
         return [
             self._places[each.id]
             for each in ast.walk(node)
@@ -140,7 +148,7 @@ class Expression:
 
     def __str__(self) -> str:
         if self.compares_rows:
-            return ROWS[self._tree.func.id][1](*map(self._below, self._tree.args))
+            return ROWS[self._function][1](*filter(None, map(self._below, ast.iter_child_nodes(self._tree))))
         plain = NAME.sub(r"\1", self.text)
         return f"({plain})" if isinstance(self._tree, ast.BinOp) else plain
 

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from replicse.checked import Checked
 
-Layer = TypeVar("Layer", bound=Checked | dict)
+Layer = TypeVar("Layer", bound=Checked | dict[str, Any])
 # What is one choice: a layer replaces it whole.
 WHOLE = ("init", "head", "postprocess")
 
@@ -14,7 +14,8 @@ def merged(below: Layer, above: Any) -> Layer:
     """Return `below` with `above` laid over it: what was given of mappings and models is merged, the rest replaced."""
     old, new = _given(below), _given(above)
     over = {key: _over(key, old.get(key), entry) for key, entry in new.items()}
-    return below.replace(**over) if isinstance(below, Checked) else {**old, **over}
+    whole: Any = below.replace(**over) if isinstance(below, Checked) else {**old, **over}
+    return whole
 
 
 def _over(key: str, old: Any, new: Any) -> Any:

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from replicse.checked import Checked, Count, Id, Number, Positive, Text, UserMessage, Whole
 from replicse.errors import nearest
-from replicse.registry.augmentations import Augmentation
+from replicse.registry.augmentations import AugmentationParameters
 from replicse.registry.digests import digest
 from replicse.registry.encoders import Checkpoint, Engine, Pooling, Postprocessing, WordVectors
 from replicse.registry.runs import (
@@ -23,23 +23,15 @@ from replicse.registry.runs import (
     SelectionRule,
     of_symbols,
 )
-from replicse.registry.terms import Term, TermParameters
+from replicse.registry.terms import TermParameters
 from replicse.study.paper.layers import merged
 
 # What an encoder is made from: a layer that names one of them leaves nothing of those below.
 SOURCES = ("use", "backbone", "released", "vectors")
 PRIMES = (2, 3, 5, 7, 11, 13)  # bases of the Halton sequence: no more domains than these
 
-
-def _members(union: Any, key: str) -> dict[str, type[Checked]]:
-    """Return the models of a registry by the name that tells them apart."""
-    members = typing.get_args(typing.get_args(union)[0])
-    return {typing.get_args(member.model_fields[key].annotation)[0]: member for member in members}
-
-
-TERMS: dict[str, type[TermParameters]] = _members(Term, "term")
-AUGMENTATIONS = _members(Augmentation, "name")
-
+TERMS: dict[str, type[TermParameters]] = TermParameters.known
+AUGMENTATIONS = AugmentationParameters.known
 
 # A run, or any part of one, as a person writes it.
 RunRequest = Annotated[Run, AfterValidator(of_symbols)]

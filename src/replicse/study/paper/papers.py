@@ -223,12 +223,18 @@ def recipes_in_order(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]
         pending = [entry for entry, now in zip(pending, ready, strict=True) if not now]
 
 
+def text_key(place: str, metric: str) -> tuple[str, str, str, str]:
+    """Return the key of a number of the running text, which a row names as `row/column`."""
+    row, _, column = place.partition("/")
+    return TEXT_ITEM, row, column, metric
+
+
 def printed_of(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyColumn) -> Reported | None:
     """Return the printed number of a cell: of the item, or of the running text that the row points to."""
     printed = papers[item.paper].reported
     if column.id not in row.printed:
         return printed.get((item.name, row.id, column.id, column.metric))
-    key = (TEXT_ITEM, *row.printed[column.id].split("/"), column.metric)
+    key = text_key(row.printed[column.id], column.metric)
     if key not in printed:
         known = ["/".join(other[1:3]) for other in printed if other[0] == TEXT_ITEM]
         wanted = row.printed[column.id]

@@ -119,9 +119,9 @@ def changed(request: EncoderRequest, protocol: Protocol) -> PlannedRequest:
     """
     change = protocol.change.entries()
     vary = {key: change.pop(key) for key in Vary.model_fields if key in change}
-    layer = EncoderRequest.model_construct(
-        **change, **({"vary": Vary.model_construct(**vary)} if vary else {})
-    )
+    if vary:
+        change["vary"] = Vary.model_construct(**vary)
+    layer = EncoderRequest.model_construct(**change)
     if protocol.stages:
         layer = PlannedRequest.model_construct(stages=dict.fromkeys(protocol.stages, layer))
     return layered(request, layer)

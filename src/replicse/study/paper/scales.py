@@ -10,10 +10,10 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from replicse.checked import Checked, Count, Id, Positive, Text, UserMessage, Whole, read_yaml, shown
 from replicse.errors import BadInput, nearest
-from replicse.registry.corpora import Corpus, DataFile, Download, HubDataset, corpus_of
+from replicse.registry.corpora import Corpus, DataFile, Download, HubDataset
 from replicse.registry.encoders import Engine, Pooling, Precision, WordVectors
 from replicse.registry.runs import Run, of_symbols
-from replicse.registry.suites import SUITES
+from replicse.registry.suites import SUITES, SuiteOptions
 from replicse.study.paper.layers import mappings, merged, named_files
 from replicse.study.paper.lock import Lock
 from replicse.study.paper.models import (
@@ -33,7 +33,8 @@ class Pretraining(Run):
     whole chain, and what two rows of one seed share includes their backbone.
     """
 
-    seed: Annotated[Whole, Field(ge=0)] | Literal["each"] = 0
+    # No run of a plan is one of these: the plan puts a number here.
+    seed: Annotated[Whole, Field(ge=0)] | Literal["each"] = 0  # type: ignore[assignment]
 
     @model_validator(mode="after")
     def _has_symbols(self) -> Self:
@@ -163,6 +164,10 @@ class Scale(Checked):
     def file(self) -> Path:
         """Return the file that the scale was read from."""
         return self._file
+
+    def suite_options(self, name: str) -> SuiteOptions:
+        """Return the options of a suite; BadInput where they lack what it cannot do without."""
+        return SUITES[name].options.of(self.options.get(name, {}), f"{self.file}: options.{name}")
 
     @field_validator("options")
     @classmethod
@@ -319,7 +324,7 @@ def _pinned(value: Any, lock: Lock) -> Any:
     if not isinstance(value, Mapping):
         return value
     if value.get("format") == "hub-dataset":
-        return corpus_of(value).pinned(lock.revision).plain()
+        return HubDataset.of(value, "corpora").pinned(lock.revision).plain()
     return {key: _pinned(entry, lock) for key, entry in value.items()}
 
 

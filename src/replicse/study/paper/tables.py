@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
 
@@ -121,6 +121,7 @@ class Difference(_Column):
 class TextColumn(_Column):
     """Sentences that are read from an evaluation."""
 
+    over: ClassVar[Over | None] = None
     kind: Literal["text"]
     metric_path: MetricPath = ""
 
@@ -128,6 +129,7 @@ class TextColumn(_Column):
 class Derived(_Column):
     """A number made of other columns of the row, per seed: `({sst} + {paraphrase} + ({sts} + 1) / 2) / 3`."""
 
+    metric_path: ClassVar[str] = ""
     kind: Literal["derived"]
     formula: Text
     over: Over = Over()
@@ -256,7 +258,8 @@ class Item(Checked):
             raise ValueError("columns, or a trajectory")
         columns = [(column.id, column.metric) for column in self.columns]
         ids = [row.id for row in self.rows]
-        for what, names in (("row", ids), ("column", columns)):
+        both: tuple[tuple[str, list[Any]], ...] = (("row", ids), ("column", columns))
+        for what, names in both:
             twice = next((name for name in names if names.count(name) > 1), None)
             if twice:
                 raise ValueError(f'no {what} twice; "{twice if what == "row" else twice[0]}" is')
@@ -332,7 +335,7 @@ def load_item(path: Path, paper: str) -> Item:
 def _paths(item: Item) -> Iterator[tuple[str, str]]:
     """Yield every metric path of an item and where it stands."""
     for column in item.listed:
-        yield getattr(column, "metric_path", ""), f"column {column.id}: metric_path"
+        yield column.metric_path, f"column {column.id}: metric_path"
     for row in item.rows:
         for name, path in row.metric_paths.items():
             yield path, f"row {row.id}: metric_paths.{name}"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from replicse.errors import BadInput, check_names, nearest
-from replicse.study.paper.config import Config
+from replicse.study.paper.config import Config, Names
 from replicse.study.paper.papers import Paper
 from replicse.study.paper.scales import Scale, load_scale
 from replicse.study.paper.tables import Item
@@ -37,14 +37,14 @@ def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iter
             ids = [row.id for row in papers[name.partition("/")[0]].items[name.partition("/")[2]].rows]
             check_names(f"{file}: {key}.{name}", wanted or [""], ids)
     by_year = sorted(papers, key=lambda key: (papers[key].about.year, key))
-    chosen = dict.fromkeys(by_year, "all") if config.papers == "all" else config.papers
+    chosen: Mapping[str, Names] = dict.fromkeys(by_year, "all") if config.papers == "all" else config.papers
     if not any(chosen.values()):
         raise BadInput(f"{file}: papers asks for no item; name one, or all")
     check_names(f"{file}: papers", chosen, papers)
-    for key, wanted in chosen.items():
+    for key, asked in chosen.items():
         items = papers[key].items
-        check_names(f"{file}: papers.{key}", items if wanted == "all" else wanted, items)
-        for name in items if wanted == "all" else wanted:
+        check_names(f"{file}: papers.{key}", items if asked == "all" else asked, items)
+        for name in items if asked == "all" else asked:
             item = items[name]
             yield item.with_rows(rows[item.id]) if item.id in rows else item
 
@@ -59,7 +59,7 @@ def too_large(items: Iterable[Item], config: Config, scale: Scale) -> list[Item]
 def largest_search(item: Item, scale: Scale) -> int:
     """Return how many jobs the largest search of an item has at a scale; 1 where it has none."""
     # A search without a statistic over its jobs is refused where it is planned.
-    columns = [column for column in item.columns if getattr(column, "over", None) and column.over.jobs]
+    columns = [column for column in item.columns if column.over and column.over.jobs]
     requests = (
         (described(item, row).asks(column)[0], f"{item.file}: row {row.id}")
         for row in item.rows

@@ -13,7 +13,8 @@ from replicse.checked import Checked, Positive, Text
 from replicse.errors import BadInput
 from replicse.files import read_json
 from replicse.registry.encoders import size_of
-from replicse.registry.runs import FILLED, Init, Run
+from replicse.registry.runs import FILLED, Init, Run, resolved
+from replicse.registry.terms import Rewriting
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.plan.plan import Plan
 
@@ -83,7 +84,7 @@ def passes(run: Run, sources: Sources) -> float | None:
         encoded = {view for term in source.objective for view in term.vector_views(count)}
         total += len(encoded) + sum(term.passes(count) for term in source.objective)
     for term in run.terms:
-        if term.generator_passes():
+        if isinstance(term, Rewriting) and isinstance(term.generator, str):
             generator = sizes_of(sources[term.generator], sources)
             if generator is None:
                 return None
@@ -128,7 +129,7 @@ class Cost:
     def __init__(self, plan: Plan, device: str = "") -> None:
         self.plan, self.speed = plan, speed_of(plan, device)
         self.operations = {
-            name: operations_of(run, plan.scale.rows(run.corpus["name"]), plan.sources)
+            name: operations_of(run, plan.scale.rows(resolved(run.corpus)["name"]), plan.sources)
             for name, run in plan.runs.items()
         }
 

@@ -13,7 +13,7 @@ from replicse.registry.artefacts import ENCODER, METRICS, OFFSETS, PROVENANCE, S
 from replicse.registry.augmentations import augmentation_of
 from replicse.registry.corpora import SIMCSE_DATA, corpus_of
 from replicse.registry.encoders import CHECKPOINTS
-from replicse.registry.suites import SUITES
+from replicse.registry.runs import resolved
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.lock import load_lock
 from replicse.study.paper.models import Encoder
@@ -238,14 +238,16 @@ class _Jobs:
         for group, suites in self.plan.groups(name).items():
             payload = self._encoder(encoder) | self._suites(suites)
             modules = self._modules(encoder) | self._suite_modules(suites)
-            specs = (self._options(suites), *self._specs(encoder))
+            specs = (*map(self.scale.suite_options, suites), *self._specs(encoder))
             yield self._job("evaluate", (name, group), payload, modules, specs, weights)
         if "trajectory" in self.plan.suites[name]:
             run = encoder.source.run or ""
             payload = {"encoder": self.paths.run(run), "pooling": encoder.pooling, "engine": encoder.engine}
             modules = {"replicse.encoder.sentence", *self._suite_modules(["geometry"])}
             kept = (outputs_of(self.paths, "train", run)["metrics"],)
-            yield self._job("geometry", (name,), payload, modules, (self._options(["geometry"]),), kept)
+            yield self._job(
+                "geometry", (name,), payload, modules, (self.scale.suite_options("geometry"),), kept
+            )
 
     def _encoder(self, encoder: Encoder) -> dict[str, Any]:
         """Return what an evaluation is told of its encoder."""
@@ -266,9 +268,6 @@ class _Jobs:
         options = {suite: self.scale.options[suite] for suite in suites if suite in self.scale.options}
         return {"suite": suites, **({"options": options} if options else {})}
 
-    def _options(self, suites: list[str]) -> tuple[object, ...]:
-        return tuple(SUITES[suite].options.of(self.scale.options.get(suite, {}), suite) for suite in suites)
-
     @staticmethod
     def _suite_modules(suites: list[str]) -> set[str]:
         return {
@@ -280,7 +279,7 @@ class _Jobs:
     def _specs(encoder: Encoder) -> tuple[object, ...]:
         """Return the checked data of what stands behind an encoder: post-processing, and the corpus it is fitted on."""
         after = encoder.postprocess
-        return (after, *([corpus_of(after.fit)] if after.fit != "target" else [])) if after else ()
+        return (after, *([corpus_of(resolved(after.fit))] if after.fit != "target" else [])) if after else ()
 
     @staticmethod
     def _modules(encoder: Encoder) -> set[str]:

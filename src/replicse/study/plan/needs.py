@@ -1,13 +1,16 @@
 """What a plan reads from outside: data sets and encoders of the hub, files of the data root; sizes and licences."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from replicse.registry.corpora import HubPart, corpus_of
+from replicse.registry.corpora import HubDataset, HubPart
 from replicse.registry.encoders import weight_bytes
+from replicse.registry.suites import SUITES
 from replicse.study.paper.layers import mappings, named_files
 from replicse.study.plan.plan import Plan
+
+Kind = Literal["artefact", "part", "encoder", "file", "suite"]
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,7 @@ class Need:
     set, the plain source of an encoder and the folder it is brought to, the scale's Download of a file.
     """
 
-    kind: Literal["artefact", "part", "encoder", "file", "mteb"]
+    kind: Kind
     name: str
     bytes: int | None
     licence: str
@@ -34,7 +37,8 @@ def needs(plan: Plan) -> Iterator[Need]:
     files = plan.scale.data.files if plan.source == "hub" else ()
     others = [name for name in data_files(plan) if name not in files] if plan.source == "hub" else []
     told = plan.scale.downloads
-    for kind, names in (("artefact", files), ("file", others)):
+    named: tuple[tuple[Kind, Iterable[str]], ...] = (("artefact", files), ("file", others))
+    for kind, names in named:
         for name in names:
             size, licence = (told[name].bytes, told[name].licence) if name in told else (None, "")
             copies = 2 if kind == "artefact" or (name in told and told[name].member) else 1
@@ -46,9 +50,9 @@ def needs(plan: Plan) -> Iterator[Need]:
         if hub := source.get("hub"):
             where = {**source, "folder": plan.paths.backbone(key)}
             yield Need("encoder", hub, weight_bytes(hub), "see its model card", 2, where)
-    tasks = plan.scale.options.get("mteb", {}).get("data", "hub")
-    if tasks == "hub" and any("mteb" in suites for suites in plan.suites.values()):
-        yield Need("mteb", "data sets of MTEB", None, "of each set", 1)
+    for suite in sorted(SUITES.keys() & set().union(*plan.suites.values())):
+        if name := plan.scale.suite_options(suite).downloads():
+            yield Need("suite", name, None, "of each set", 1, suite)
 
 
 def amounts(wanted: Sequence[Need]) -> tuple[int, int, int]:
@@ -78,7 +82,10 @@ def hub_parts(plan: Plan) -> list[HubPart]:
         _key(part): part for corpus in plan.scale.corpora.values() for part in getattr(corpus, "parts", ())
     }
     wanted = (
-        part for one in _read(plan) if one.get("format") == "hub-dataset" for part in corpus_of(one).parts
+        part
+        for one in _read(plan)
+        if one.get("format") == "hub-dataset"
+        for part in HubDataset.of(one, "corpora").parts
     )
     found = {_key(part): part for part in wanted}
     return [told.get(key, part) for key, part in found.items()]

@@ -9,8 +9,8 @@ from typing import Any
 from replicse.errors import BadInput, nearest
 from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.digests import digest
-from replicse.registry.encoders import CHECKPOINTS, MAX_LENGTH, Precision
-from replicse.registry.runs import Init, Run
+from replicse.registry.encoders import CHECKPOINTS, MAX_LENGTH, Checkpoint, Precision
+from replicse.registry.runs import Init, Run, resolved
 from replicse.registry.suites import file_of
 from replicse.study.paper.config import Config
 from replicse.study.paper.counterparts import CellKey
@@ -103,8 +103,10 @@ class Plan:
 
     def precision(self, paper: str) -> Precision:
         """Return the precision that a paper's runs are trained in; a run's own stands above it."""
-        chosen = self.config.precision or self.scale.precision
-        return chosen if chosen != "papers" else self.told_precision(paper) or "fp32"
+        if self.config.precision:
+            return self.config.precision
+        own = self.scale.precision
+        return own if own != "papers" else self.told_precision(paper) or "fp32"
 
     def told_precision(self, paper: str) -> Precision | None:
         """Return the precision that a paper trained in; None where it tells none."""
@@ -205,8 +207,6 @@ class Plan:
         for operand in cell.operands or (cell,):
             for encoder in operand.encoders if operand.metric_path else ():
                 yield self.paths.evaluation(encoder, file_of(operand.metric_path))
-                if item_curve(operand.item):
-                    yield self.paths.evaluation(encoder, "fast")
 
     def hyperparameter(self, encoder: str, path: str) -> Any:
         """Return what stands at `section.key`, or `terms.TERM.key`, of the run behind an encoder; None for no run."""
@@ -256,7 +256,7 @@ class Plan:
         while init.before:
             init = self.runs[init.before].init
         if init.fresh:
-            return self.paths.tokenizer(tokenizer_id(init.fresh.tokenizer))
+            return self.paths.tokenizer(tokenizer_id(resolved(init.fresh.tokenizer)))
         return f"{self.paths.backbone(backbone_id(init))}/{TOKENIZER}"
 
     def init_folder(self, run: Run) -> str:
@@ -267,7 +267,7 @@ class Plan:
         return "" if run.init.fresh else self.paths.backbone(backbone_id(run.init))
 
     @staticmethod
-    def kept_checkpoint(run: Run) -> str:
+    def kept_checkpoint(run: Run) -> Checkpoint:
         """Return `best` where a run selects by a metric, `last` where it does not."""
         return "best" if run.selection.every else "last"
 

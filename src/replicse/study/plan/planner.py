@@ -16,7 +16,7 @@ from replicse.study.paper.lock import Lock, load_lock
 from replicse.study.paper.models import EncoderRequest, EncoderSource, PlannedRequest, change_of
 from replicse.study.paper.papers import Paper, load_papers, printed_of, subtracted_of
 from replicse.study.paper.protocols import ON_BACKBONE
-from replicse.study.paper.tables import AnyColumn, Item, Row
+from replicse.study.paper.tables import AnyColumn, Derived, Item, Row
 from replicse.study.plan.choose import chosen_items, chosen_scale, too_large
 from replicse.study.plan.lines import Line, lines_of
 from replicse.study.plan.needs import hub_parts
@@ -100,13 +100,13 @@ class Planner:
         cells = [self._cell(line, column) for column in line.item.columns if column.kind != "derived"]
         measured, by_id = iter(cells), {cell.column.id: cell for cell in cells}
         for column in line.item.columns:
-            cell = self._derived(line, column, by_id) if column.kind == "derived" else next(measured)
+            cell = self._derived(line, column, by_id) if isinstance(column, Derived) else next(measured)
             if line.shows(column):
                 yield cell
 
     def _cell(self, line: Line, column: AnyColumn) -> Cell:
         item, row = line.item, line.row
-        path = row.metric_paths.get(column.id, getattr(column, "metric_path", ""))
+        path = row.metric_paths.get(column.id, column.metric_path)
         if row.final_only and path.startswith("trajectory/"):
             path = ""
         jobs: Jobs = ()
@@ -119,7 +119,7 @@ class Planner:
             self.plan.counted.add(path)
         elif path and not line.quoted:
             jobs, seeds = self._jobs(line, column)
-            encoders = {encoder for group in jobs for encoder in group}
+            encoders = dict.fromkeys(encoder for group in jobs for encoder in group)
             step = getattr(column, "step", None)
             if step and any(self._steps(encoder, item) < step for encoder in encoders):
                 # At this scale the run ends before: there is nothing to show.
@@ -138,7 +138,7 @@ class Planner:
             protocol=line.protocol,
         )
 
-    def _derived(self, line: Line, column: AnyColumn, by_id: Mapping[str, Cell]) -> Cell:
+    def _derived(self, line: Line, column: Derived, by_id: Mapping[str, Cell]) -> Cell:
         operands = tuple(by_id[name] for name in column.parsed.names)
         ready = all(operand.jobs for operand in operands)
         # A search has the first seed alone, and what is derived from it too; what has no seed stands beside any.
@@ -181,7 +181,7 @@ class Planner:
         """Return the encoders of each seed, and the seeds."""
         request, memo = line.asks(column)
         search = request.grid or request.draw
-        over = getattr(column, "over", None)
+        over = column.over
         taken = over.jobs if over else None
         where = f"{line.item.file}: column {column.id}"
         if search and taken is None:
@@ -213,8 +213,8 @@ class Planner:
 
     def _check_argmax(self, item: Item, row: Row, column: AnyColumn, jobs: Iterable[Iterable[str]]) -> None:
         """Refuse an argmax that shows something else than a number of the runs of a search."""
-        over = getattr(column, "over", None)
-        path = over and over.jobs and over.jobs.shows
+        over = column.over
+        path = over.jobs.shows if over and over.jobs else None
         for encoder in (encoder for group in jobs for encoder in group) if path else ():
             value = self.plan.hyperparameter(encoder, path)
             if isinstance(value, bool) or not isinstance(value, int | float):

@@ -9,7 +9,8 @@ from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import Labelled
 from replicse.registry.digests import digest
 from replicse.registry.encoders import Checkpoint, Engine, can_keep
-from replicse.registry.runs import PARTS, Init, Run, SelectionRule, Source, View
+from replicse.registry.runs import PARTS, Init, Run, SelectionRule, Source, View, resolved, symbol
+from replicse.registry.suites import SUITES
 from replicse.registry.terms import Term
 from replicse.study.paper.config import Config
 from replicse.study.paper.layers import merged
@@ -94,7 +95,7 @@ class Resolver:
         asked = {key: entry for key, entry in request.entries().items() if key in READING and entry}
         spec = Encoder.model_construct(source=source, **{**reading, **asked})
         if spec.postprocess and spec.postprocess.fit != "target":
-            corpus = self.plan.scale.corpus(spec.postprocess.fit, where)
+            corpus = self.plan.scale.corpus(symbol(spec.postprocess.fit), where)
             spec = spec.replace(postprocess=spec.postprocess.replace(fit=corpus))
         self.plan.encoders[spec.encoder_id] = spec
         return spec.encoder_id
@@ -226,11 +227,12 @@ class Resolver:
 
     def _source(self, source: Run | Source, seed: Seeds, where: str) -> Source:
         """Return corpus, views and objective of a source as the scale has them."""
-        self._check_columns(source.views, source.corpus, where)
-        if source.corpus not in self._corpora:
-            self._corpora[source.corpus] = self.plan.scale.corpus(source.corpus, where)
+        name = symbol(source.corpus)
+        self._check_columns(source.views, name, where)
+        if name not in self._corpora:
+            self._corpora[name] = self.plan.scale.corpus(name, where)
         return Source.model_construct(
-            corpus=self._corpora[source.corpus],
+            corpus=self._corpora[name],
             views=tuple(self._view(view, seed, where) for view in source.views),
             objective=tuple(self._term(term, seed, where) for term in source.objective),
         )
@@ -239,9 +241,9 @@ class Resolver:
         """Return the rule of selection with the development set of its task, which the scale's options name."""
         if not rule.task:
             return rule
-        tasks = self.plan.scale.options.get("heads-dev", {}).get("tasks", {})
+        tasks = self.plan.scale.options.get(rule.suite, {}).get(SUITES[rule.suite].named_by, {})
         if rule.task not in tasks:
-            problem = f"has no task {rule.task} for heads-dev{nearest(rule.task, tasks)}"
+            problem = f"has no task {rule.task} for {rule.suite}{nearest(rule.task, tasks)}"
             raise BadInput(f"{where}: selection.metric: {self.plan.scale.file} {problem}")
         return rule.replace(data=Labelled.of(tasks[rule.task], f"{where}: selection"))
 
@@ -252,12 +254,12 @@ class Resolver:
                 (run,) = self.runs(paper, self._run(paper, init, stages, where), [seed], where, stages)
             return init.without("use", "run").replace(run=run), self.plan.runs[run].engine
         if init.fresh:
-            tokenizer = self.plan.scale.tokenizer(init.fresh.tokenizer, where)
+            tokenizer = self.plan.scale.tokenizer(symbol(init.fresh.tokenizer), where)
             self.plan.tokenizers[tokenizer_id(tokenizer)] = tokenizer
             return Init.model_construct(fresh=init.fresh.replace(tokenizer=tokenizer)), "auto"
         start = self.backbone(init.backbone, seed.backbone, where)
-        kept = {"keep_head": True} if init.keep_head else {}
-        return Init.model_construct(**start.source.entries(), **kept), start.engine
+        entries = {**start.source.entries(), **({"keep_head": True} if init.keep_head else {})}
+        return Init.model_construct(**entries), start.engine
 
     @contextmanager
     def _not_from_itself(self, start: Init, where: str) -> Iterator[None]:
@@ -289,9 +291,10 @@ class Resolver:
 
     def _term(self, term: Term, seed: Seeds, where: str) -> Term:
         """Return a loss term; the backbone it generates with becomes its folder."""
-        if not getattr(term, "generator", None):
+        generator = getattr(term, "generator", None)
+        if not generator:
             return term
-        return term.replace(generator=self._backbone_folder(term.generator.backbone, seed, where))
+        return term.replace(generator=self._backbone_folder(generator.backbone, seed, where))
 
     def _backbone_folder(self, name: str, seed: Seeds, where: str) -> str:
         start = self.backbone(name, seed.backbone, where)
@@ -302,17 +305,18 @@ class Resolver:
         tokenizer, length = self.plan.tokenizer_file(run.init), run.optimisation.max_length
         found = []
         for source in run.sources:
+            corpus = resolved(source.corpus)
             for view in source.views:
-                key = source.corpus["name"], view, tokenizer, length
+                key = corpus["name"], view, tokenizer, length
                 if key not in self._stores:
                     spec = {
-                        "corpus": source.corpus,
+                        "corpus": corpus,
                         "view": view.plain(),
                         "tokenizer": tokenizer,
                         "max_length": length,
                     }
                     name = view.augment.name if view.augment else view.column
-                    self._stores[key] = f"{source.corpus['name']}-{name}-{digest(spec)}"
+                    self._stores[key] = f"{corpus['name']}-{name}-{digest(spec)}"
                     self.plan.stores[self._stores[key]] = spec
                 found.append(self._stores[key])
         return found
@@ -335,7 +339,7 @@ def published_spreads(papers: Mapping[str, Paper]) -> Iterator[tuple[Run, dict[s
         for item in paper.items.values():
             for row in item.rows:
                 spreads = {
-                    row.metric_paths.get(column.id, getattr(column, "metric_path", "")): printed.sd
+                    row.metric_paths.get(column.id, column.metric_path): printed.sd
                     for column in item.columns
                     if (printed := paper.reported.get((item.name, row.id, column.id, column.metric)))
                     and printed.sd is not None

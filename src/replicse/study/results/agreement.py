@@ -13,9 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from replicse.registry.levels import FEWEST_SEEDS, LEVEL
 from replicse.study.results.statistics import (
-    FEWEST_SEEDS,
-    LEVEL,
     Paired,
     mean_and_spread,
     paired_difference,

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from replicse.errors import BadInput
 from replicse.study.paper.printed import printed_number
@@ -18,7 +18,7 @@ from replicse.study.results.statistics import mean_and_spread
 from replicse.study.results.tabulate import tidy_rows
 
 State = Literal["identical", "equal to rounding", "within spread", "beyond spread", "no spread", "missing"]
-STATES: tuple[State, ...] = State.__args__
+STATES: tuple[State, ...] = get_args(State)
 NAMED = ("paper", "item", "row", "column", "protocol", "metric")
 HALF_DIGIT = 0.005  # two decimals are shown where no number is printed
 SLACK = 1e-12  # decimal fractions are inexact in binary
@@ -150,8 +150,8 @@ def _compared(
     numbers = [tuple(_number(row["value"]) for row in pair) for pair in there]
     if not there or None in [number for pair in numbers for number in pair]:
         same = bool(there) and all(one["value"] == two["value"] for one, two in there)
-        state = "missing" if len(there) < len(pairs) else "identical" if same else "no spread"
-        return Compared(_name(key), key[-1], len(there), *[None] * 5, False, None, state)
+        state: State = "missing" if len(there) < len(pairs) else "identical" if same else "no spread"
+        return Compared(_name(key), key[-1], len(there), None, None, None, None, None, False, None, state)
     differences = [two - one for one, two in numbers]
     a, b = (mean_and_spread(side)[0] for side in zip(*numbers, strict=True))
     difference, largest = mean_and_spread(differences)[0], max(map(abs, differences))

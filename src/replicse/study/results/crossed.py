@@ -1,6 +1,7 @@
 """Rows that were run under every seed on the backbone of every seed: how much of their spread is whose."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from replicse.study.paper.protocols import ON_BACKBONE
 from replicse.study.results.statistics import components
@@ -38,6 +39,7 @@ def _designs(result: ItemResult) -> dict[tuple[str, str, str], Crossed]:
     for cell in result.cells:
         if cell.protocol.startswith(ON_BACKBONE):
             lines.setdefault(cell.key, []).append(cell)
+    found: dict[tuple[str, str, str], list[list[Any]]]
     found = {key: [[each.value for each in cell.values] for cell in cells] for key, cells in lines.items()}
     return {
         key: design

@@ -8,24 +8,10 @@ from typing import Any
 from replicse.checked import shown
 from replicse.errors import BadInput
 from replicse.files import read_json
-from replicse.registry.corpora import STS_TASKS
-from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS
-from replicse.registry.suites import ANY, AVERAGES, RISING, TRANSFER_TASKS, range_of
+from replicse.registry.suites import ANY, SUITES, range_of
 
 # What an evaluation holds, each part by metric path or by name.
 PARTS = ("failures", "pairs", "provenance")
-# Averages by suite: the name of each, and the paths that it is the mean of.
-MEANS: dict[str, dict[str, tuple[str, ...]]] = {
-    "sts": {name: tuple(f"{task}/{key}" for task in STS_TASKS) for name, key in AVERAGES.items()},
-    **{
-        suite: {
-            name: tuple(f"{task}/{key}" for task in TRANSFER_TASKS)
-            for name, key in (("avg", "accuracy"), ("dev_avg", "dev_accuracy"))
-        }
-        for suite in ("transfer", "transfer-dev")
-    },
-    "mteb": {f"average/{name}": tuple(names) for name, names in {**MTEB_TASKS, "all": MTEB_NAMES}.items()},
-}
 # Averages are of parts rounded to two decimals; cosines are kept with seven digits, which may change an order.
 ROUNDING, REORDERED = 0.0101, 0.05
 # Cosines that differ by less are too close for seven digits to keep their order.
@@ -51,10 +37,11 @@ def read_evaluation(path: str, place: Mapping[str, Any]) -> dict[str, Any]:
 
 def checked_record(found: object, path: str, remedy: str) -> Mapping[str, Any]:
     """Return a provenance record, as an evaluation or a run keeps it; BadInput where it is none."""
-    before = found.get("resumed_from", []) if isinstance(found, Mapping) else None
-    if not isinstance(before, list) or not all(isinstance(each, Mapping) for each in before):
-        raise BadInput(f"{path}: holds no record of what it was made with; {remedy}")
-    return found
+    if isinstance(found, Mapping):
+        before = found.get("resumed_from", [])
+        if isinstance(before, list) and all(isinstance(each, Mapping) for each in before):
+            return found
+    raise BadInput(f"{path}: holds no record of what it was made with; {remedy}")
 
 
 def _misshapen(found: Any) -> str:
@@ -108,11 +95,11 @@ def _beyond(path: str, node: Any) -> Iterator[str]:
     elif isinstance(node, Mapping):
         for key, inner in node.items():
             yield from _beyond(f"{path}/{key}", inner)
-        for chain in RISING:
-            known = [key for key in chain if _number(node, key) is not None]
-            for low, high in pairwise(known):
-                if node[low] > node[high] + 1e-6:
-                    yield f"{path}/{low} is {node[low]}, above {high}, which is {node[high]}"
+        suite = SUITES.get(path.partition("/")[0])
+        known = [key for key in (suite.rising if suite else ()) if _number(node, key) is not None]
+        for low, high in pairwise(known):
+            if node[low] > node[high] + 1e-6:
+                yield f"{path}/{low} is {node[low]}, above {high}, which is {node[high]}"
         yield from _outside(path, node)
     elif isinstance(node, list) and not all(map(ANY.holds, node)):
         yield f"{path} holds {shown(node)}, not finite numbers alone"
@@ -120,7 +107,8 @@ def _beyond(path: str, node: Any) -> Iterator[str]:
 
 def _other_means(suite: str, numbers: Any) -> Iterator[str]:
     """Yield averages that are not those of their parts, where all of these are there."""
-    for name, paths in MEANS.get(suite, {}).items():
+    averages = SUITES[suite].averages if suite in SUITES else {}
+    for name, paths in averages.items():
         value, parts = _number(numbers, name), [_number(numbers, path) for path in paths]
         if value is None or None in parts:
             continue

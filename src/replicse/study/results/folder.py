@@ -45,11 +45,11 @@ def held(folder: Path) -> list[ItemResult]:
 
 def committed() -> dict[str, Paths]:
     """Return the paths of the committed studies by name: those of the package, and of this folder in their place."""
-    found = {}
+    studies: dict[str, Paths] = {}
     for home in (f"{packaged('reports').parent}/", ""):
         files = sorted(Path(home, "reports", "studies").glob(f"*/{CONFIG}"))
-        found |= {file.parent.name: Paths("", file.parent.name, home=home) for file in files}
-    return found
+        studies |= {file.parent.name: Paths("", file.parent.name, home=home) for file in files}
+    return studies
 
 
 def study_folder(name: str) -> Path:

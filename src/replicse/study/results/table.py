@@ -4,10 +4,10 @@ from collections import Counter
 from typing import Any, Literal
 
 from replicse.checked import Checked
+from replicse.registry.levels import FEWEST_SEEDS
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import AS_DESCRIBED
 from replicse.study.results.machines import Machine
-from replicse.study.results.statistics import FEWEST_SEEDS
 
 Kind = Literal["score", "difference", "text", "derived"]
 Verdict = Literal[

@@ -76,8 +76,7 @@ def item_result(
 
 
 def _head(item: Item, column: AnyColumn) -> ColumnHead:
-    path = getattr(column, "metric_path", "")
-    over = getattr(column, "over", None)
+    path, over = column.metric_path, column.over
     suites = {other.metric_path.partition("/")[0] for other in item.columns if _is_average(other)}
     average = _is_average(column)
     return ColumnHead(
@@ -211,7 +210,7 @@ def _outcome(
         quoted = "quoted by the paper from elsewhere" if cell.row.quoted else "nothing to run"
         return {"reason": quoted}
     if cell.column.kind == "text":
-        texts = list(dict.fromkeys(value for value in found.per_seed if value is not None))
+        texts = list(dict.fromkeys(value for value in found.per_seed if isinstance(value, str)))
         reason = _rank_kept(plan, cell, texts, evaluations) if texts else ""
         if found.failure:
             return {"verdict": "failed", "reason": found.failure}
@@ -224,7 +223,7 @@ def _outcome(
     why_not = why_not_comparable(plan, cell)
     over = cell.column.over
     judgement = judge(
-        found.per_seed,
+        [value for value in found.per_seed if not isinstance(value, str)],
         cell.reported,
         planned=len(cell.seeds),
         comparable=not why_not,
@@ -255,7 +254,10 @@ def _rank_kept(plan: Plan, cell: Cell, texts: Sequence[str], evaluations: Evalua
         == (cell.column.id, cell.protocol, cell.row.group)
     ]
     found = [
-        value for other in others for value in values(plan, other, evaluations).per_seed if value is not None
+        value
+        for other in others
+        for value in values(plan, other, evaluations).per_seed
+        if isinstance(value, str)
     ]
     return (
         "another rank: the printed sentence is ours elsewhere" if wanted in map(_words, found) else "absent"
@@ -306,7 +308,7 @@ def _over_pairs(cell: Cell, evaluations: Evaluations) -> dict[str, float]:
     There is none where the number is no correlation over all pairs of a task, or where one is missing.
     """
     task, _, aggregation = cell.metric_path.rpartition("/")
-    over = getattr(cell.column, "over", None)
+    over = cell.column.over
     plain = cell.column.kind == "score" and over.jobs is None and over.seeds.statistic == "mean"
     if aggregation != "all" or not task or not plain:
         return {}

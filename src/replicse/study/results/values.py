@@ -1,7 +1,7 @@
 """The values of one cell: read from the evaluations in one place, for everything that speaks of a cell."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,8 @@ from typing import Any
 from replicse.files import read_json
 from replicse.registry.artefacts import PROVENANCE
 from replicse.registry.suites import file_of
-from replicse.study.paper.tables import Reducer
+from replicse.study.paper.formula import Formula
+from replicse.study.paper.tables import Derived, Reducer
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Cell, Plan
 from replicse.study.results.evaluation import checked_record, read_evaluation
@@ -90,8 +91,8 @@ class Evaluations:
 
 def values(plan: Plan, cell: Cell, evaluations: Evaluations) -> Values:
     """Return the values of a cell, one per seed of its encoders, in their order."""
-    if cell.operands:
-        return _derived(plan, cell, evaluations)
+    if cell.operands and isinstance(cell.column, Derived):
+        return _derived(plan, cell, cell.column.parsed, evaluations)
     if not cell.jobs:
         return Values()
     found = [[evaluations.value(encoder, cell.metric_path) for encoder in group] for group in cell.jobs]
@@ -108,7 +109,7 @@ def values(plan: Plan, cell: Cell, evaluations: Evaluations) -> Values:
         each.append(_over_jobs(plan, cell, numbers, encoders))
     if cell.column.kind == "difference":
         printed = cell.subtracted.number if cell.subtracted else None
-        each = [None if value is None or printed is None else value - printed.value for value in each]
+        each = [value - printed.value if printed and isinstance(value, float) else None for value in each]
     return Values(tuple(each), "; ".join(dict.fromkeys(failures)), cell.seeds == (None,))
 
 
@@ -138,16 +139,14 @@ def _over_jobs(
     return float(plan.hyperparameter(encoders[best], over.shows))
 
 
-def _derived(plan: Plan, cell: Cell, evaluations: Evaluations) -> Values:
+def _derived(plan: Plan, cell: Cell, formula: Formula, evaluations: Evaluations) -> Values:
     parts = {operand.column.id: values(plan, operand, evaluations) for operand in cell.operands}
     failure = "; ".join(dict.fromkeys(part.failure for part in parts.values() if part.failure))
     columns = paired([part.per_seed[: len(cell.seeds)] for part in parts.values()], str(cell.item.file))
     each: list[Value] = []
     for numbers in zip(*columns, strict=True):
         try:
-            each.append(
-                None if None in numbers else cell.column.parsed(dict(zip(parts, numbers, strict=True)))
-            )
+            each.append(None if None in numbers else formula(dict(zip(parts, numbers, strict=True))))
         except ZeroDivisionError:
             failure = failure or f"the formula of {cell.column.id} divides by zero"
             each.append(None)
@@ -162,8 +161,8 @@ def reduced(numbers: Sequence[float], reducer: Reducer) -> float | None:
 
     if reducer.statistic == "percentile":
         return float(np.percentile(numbers, reducer.q))
-    reduce = {"max": np.max, "min": np.min, "median": np.median}[reducer.statistic]
-    return float(reduce(np.asarray(numbers)))
+    reducers: dict[str, Callable[[np.ndarray], Any]] = {"max": np.max, "min": np.min, "median": np.median}
+    return float(reducers[reducer.statistic](np.asarray(numbers)))
 
 
 def finite(values: Sequence[Value]) -> list[float]:

@@ -4,11 +4,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from replicse.registry.levels import FEWEST_SEEDS, LEVEL
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.tables import Reducer
 from replicse.study.results.statistics import (
-    FEWEST_SEEDS,
-    LEVEL,
     REFUTING,
     contradicts,
     order_statistic_interval,
@@ -84,6 +83,7 @@ def judge(
     low, high = interval or (None, None)
     reproduced = reduced(present, reducer)
     delta = reproduced - target.value if target and reproduced is not None else None
+    verdict: Verdict
     if len(present) < planned:
         verdict, reason = "not run", f"missing: {planned - len(present)} of the planned runs ({planned})"
     elif target is None:
@@ -136,7 +136,7 @@ def _printed_as(reported: Reported) -> str:
     )
 
 
-def _compared(reported: float, low: float, high: float) -> str:
+def _compared(reported: float, low: float, high: float) -> Verdict:
     # Decimal fractions are inexact in binary: 2.35 lies on the edge of 2.3 -+ 0.05, not beyond it.
     slack = 1e-12 * max(abs(low), abs(high), abs(reported))
     if reported < low - slack:

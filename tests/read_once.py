@@ -1,0 +1,33 @@
+"""Papers that are read again only where a file of theirs changed: reading them is most of making a plan."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from replicse.study.paper import papers
+
+
+def once_per_content(load: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a reader of a file or folder that reads again only where its bytes changed; mistakes are not kept."""
+    known: dict[Path, tuple] = {}
+
+    def read(path: Path, *more: str) -> Any:
+        files = sorted(path.rglob("*")) if path.suffix != ".yaml" else [path]
+        state = [(file, file.read_bytes()) for file in files if file.is_file()]
+        if known.get(path, (None,))[0] != state:
+            known[path] = state, load(path, *more)
+        return known[path][1]
+
+    return read
+
+
+READ_ONCE = {name: once_per_content(getattr(papers, name)) for name in ("load_paper", "load_item")}
+
+
+@pytest.fixture
+def papers_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a paper, and a table, be read again only where a file of it changed."""
+    for name, load in READ_ONCE.items():
+        monkeypatch.setattr(papers, name, load)

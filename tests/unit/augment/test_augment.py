@@ -1,0 +1,566 @@
+"""Augmentations: counts, order, determinism, and that a line depends on no other line."""
+
+import os
+import random
+import re
+from collections import Counter
+from pathlib import Path
+from pkgutil import resolve_name
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replicse.augment import augment, token_change
+from replicse.augment import eda as eda_module
+from replicse.augment import synonyms as synonyms_module
+from replicse.augment.words import _floor
+from replicse.errors import BadInput, MissingData
+from replicse.registry.augmentations import AugmentationParameters, augmentation_of
+
+WORD = st.text(alphabet="abcdeXYZ.,'", min_size=1, max_size=6)
+LINE = st.lists(WORD, min_size=1, max_size=30).map(" ".join)
+LINES = st.lists(LINE, min_size=1, max_size=8)
+SEED = st.integers(0, 2**40)
+SHARE = st.integers(1, 100).map(lambda percent: percent / 100)
+REAL_WORDNET = Path(os.environ.get("WNSEARCHDIR", "/usr/share/wordnet"), "data.noun")
+
+PPDB = "synonyms/ppdb.txt"
+PARAPHRASES = {
+    "NN": [("chef", "cook"), ("chef", "kitchener"), ("soup", "broth"), ("kitchen", "galley")],
+    "VBD": [("tasted", "sampled")],
+    "JJ": [("tasty", "delicious")],
+}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    (folder / "synonyms").mkdir()
+    rows = [
+        f"[{tag}] ||| {one} ||| {other} ||| AGigaSim=0.9 ||| 0-0 ||| Equivalence\n"
+        for tag, pairs in PARAPHRASES.items()
+        for one, other in pairs
+    ]
+    (folder / PPDB).write_text("".join(rows))
+    return folder
+
+
+def is_subsequence(part: list[str], whole: list[str]) -> bool:
+    rest = iter(whole)
+    return all(word in rest for word in part)
+
+
+TEXT_ONLY = [
+    {"name": "crop", "keep": 0.7},
+    {"name": "crop", "keep": 0.7, "unit": "character", "position": "prefix"},
+    {"name": "deletion", "rate": 0.3},
+    {"name": "delete-one-word"},
+]
+
+
+# Every augmentation
+
+
+@pytest.mark.parametrize("spec", TEXT_ONLY, ids=lambda spec: spec["name"])
+@given(lines=LINES, seed=SEED)
+@settings(max_examples=40)
+def test_a_line_depends_on_its_place_and_seed_but_on_no_other_line(spec, lines, seed):
+    result = augment(lines, {**spec, "seed": seed})
+    assert len(result) == len(lines) and all(line.strip() for line in result)
+    assert augment(lines, {**spec, "seed": seed}) == result
+    others = ["something else entirely"] * (len(lines) - 1)
+    assert augment([*others, lines[-1]], {**spec, "seed": seed})[-1] == result[-1]
+
+
+@pytest.mark.parametrize("spec", TEXT_ONLY, ids=lambda spec: spec["name"])
+def test_seeds_and_places_matter(spec):
+    if spec.get("position") == "prefix":
+        return
+    line = " ".join(f"w{i}" for i in range(20))
+    lines = [line] * 30
+    assert augment(lines, spec) == augment(lines, {**spec, "seed": 42})
+    assert augment(lines, spec) != augment(lines, {**spec, "seed": 43})
+    assert len(set(augment(lines, spec))) > 3
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        *TEXT_ONLY,
+        {"name": "next-sentence"},
+        {"name": "eda", "alpha": 0.1, "source": "ppdb", "file": PPDB},
+        {"name": "synonym", "words": 1, "source": "ppdb", "file": PPDB},
+    ],
+    ids=lambda spec: spec["name"],
+)
+def test_no_lines_blank_lines_and_one_word_lines(spec, root):
+    assert augment([], spec, root=root) == []
+    if spec["name"] != "next-sentence":
+        assert augment(["", "zebra"], {**spec, "seed": 1}, root=root)[0] == ""
+    if spec.get("unit") != "character":
+        assert augment(["zebra"], spec, root=root) == ["zebra"]
+
+
+def test_every_augmentation_of_the_registry_has_its_function():
+    functions = [resolve_name(kind.implementation) for kind in AugmentationParameters.known.values()]
+    assert len(functions) == len(set(functions)) == 9
+
+
+def test_a_model_and_its_plain_data_augment_alike():
+    spec = {"name": "crop", "keep": 0.5}
+    assert augment(["a b c d"], augmentation_of(spec)) == augment(["a b c d"], spec)
+
+
+# Crop
+
+
+@given(line=LINE, keep=SHARE, seed=SEED)
+def test_crop_keeps_a_contiguous_run_of_whole_words(line, keep, seed):
+    words = line.split()
+    kept = max(1, round(keep * len(words)))
+    [cropped] = augment([line], {"name": "crop", "keep": keep, "seed": seed})
+    runs = [words[i : i + kept] for i in range(len(words) - kept + 1)]
+    assert cropped.split() in runs
+    [prefix] = augment([line], {"name": "crop", "keep": keep, "position": "prefix", "seed": seed})
+    assert prefix.split() == words[:kept]
+
+
+@given(line=LINE, percent=st.integers(1, 100), seed=SEED)
+def test_crop_of_characters_is_exact_to_the_character(line, percent, seed):
+    kept = max(1, percent * len(line) // 100)
+    spec = {"name": "crop", "keep": percent / 100, "unit": "character", "seed": seed}
+    assert augment([line], {**spec, "position": "prefix"}) == [line[:kept]]
+    [window] = augment([line], spec)
+    assert len(window) == kept and window in line and window.strip()
+
+
+def test_crop_windows_start_everywhere():
+    line = " ".join("abcdefghij")
+    found = Counter(augment([line] * 2000, {"name": "crop", "keep": 0.8}))
+    assert set(found) == {" ".join("abcdefgh"), " ".join("bcdefghi"), " ".join("cdefghij")}
+    assert min(found.values()) > 550
+
+
+# Deletion
+
+
+@given(line=LINE, rate=st.integers(0, 100), seed=SEED)
+def test_deletion_counts_and_order(line, rate, seed):
+    words = line.split()
+    n = len(words)
+    spec = {"name": "deletion", "rate": rate / 100, "seed": seed}
+    [rounded] = augment([line], spec)
+    assert len(rounded.split()) == max(1, n - round(rate / 100 * n))
+    [floored] = augment([line], {**spec, "rounding": "keep-floor"})
+    assert len(floored.split()) == max(1, (100 - rate) * n // 100)
+    assert is_subsequence(rounded.split(), words) and is_subsequence(floored.split(), words)
+
+
+@given(line=LINE, seed=SEED)
+def test_delete_one_word(line, seed):
+    words = line.split()
+    [shorter] = augment([line], {"name": "delete-one-word", "seed": seed})
+    if len(words) == 1:
+        assert shorter == line
+    else:
+        assert shorter.split() in [words[:i] + words[i + 1 :] for i in range(len(words))]
+
+
+def test_deletion_draws_positions_evenly():
+    found = Counter(augment(["a b c d"] * 2000, {"name": "delete-one-word"}))
+    assert set(found) == {"b c d", "a c d", "a b d", "a b c"} and min(found.values()) > 400
+
+
+@given(st.integers(0, 100), st.integers(0, 400))
+def test_floor_is_that_of_decimal_arithmetic(percent, n):
+    assert _floor(percent / 100 * n) == percent * n // 100
+    assert _floor((1 - percent / 100) * n) == (100 - percent) * n // 100
+
+
+# Shuffle: of tokens, behind the tokenizer
+
+
+def shuffled(ids, fraction, row=0, seed=42):
+    """Return the ids of a line after the shuffle; 0 stands for a special token."""
+    change = token_change({"name": "shuffle", "fraction": fraction, "seed": seed})
+    return change(row, ids, [int(token == 0) for token in ids])
+
+
+@given(ids=st.lists(st.integers(0, 9), max_size=30), share=SHARE, seed=SEED)
+def test_shuffle_permutes_at_most_its_share_of_places(ids, share, seed):
+    moved = shuffled(ids, share, seed=seed)
+    assert Counter(moved) == Counter(ids)
+    assert [place for place, token in enumerate(moved) if not token] == [
+        place for place, token in enumerate(ids) if not token
+    ]
+    changed = sum(a != b for a, b in zip(ids, moved, strict=True))
+    ordinary = sum(token != 0 for token in ids)
+    assert changed <= (min(ordinary, max(2, round(share * ordinary))) if share else 0)
+
+
+def test_a_small_share_moves_tokens_in_half_of_the_lines_and_in_none_where_it_is_zero():
+    """Rounded alone, 0.05 of 20 tokens would be one token, which has nowhere to go."""
+    line = list(range(1, 21))
+    same = sum(shuffled(line, 0.05, row) == line for row in range(2000))
+    assert 900 < same < 1100
+    augment = augmentation_of({"name": "shuffle", "fraction": 0.05})
+    assert augment.unchanged(20) == 0.5 and augment.unchanged(200) < 1e-6
+    assert augmentation_of({"name": "shuffle", "fraction": 0}).unchanged(20) == 1
+
+
+def test_shuffle_of_everything_reaches_every_order_and_rows_and_seeds_draw_apart():
+    found = Counter(tuple(shuffled([0, 1, 2, 3, 0], 1.0, row)) for row in range(3000))
+    assert len(found) == 6 and min(found.values()) > 400
+    assert all(shuffled([0, 1, 2, 3, 0], 0.0, row) == [0, 1, 2, 3, 0] for row in range(9))
+    line = list(range(1, 21))
+    assert shuffled(line, 0.5) == shuffled(line, 0.5) != shuffled(line, 0.5, seed=43)
+
+
+def test_an_augmentation_of_text_changes_no_tokens():
+    assert token_change({"name": "crop", "keep": 0.7}) is None
+
+
+# Next sentence
+
+
+@given(n=st.integers(1, 12), reach=st.integers(1, 4), seed=SEED)
+def test_next_sentence_takes_one_of_the_following_lines(n, reach, seed):
+    lines = [f"line {i}" for i in range(n)]
+    result = augment(lines, {"name": "next-sentence", "reach": reach, "seed": seed})
+    for i, line in enumerate(result):
+        assert line in (lines[i + 1 : i + 1 + reach] or [lines[-1]])
+    if reach == 1:
+        assert result == [*lines[1:], lines[-1]]
+
+
+def test_next_sentence_is_uniform_over_its_reach():
+    lines = [str(i) for i in range(3001)]
+    result = augment(lines, {"name": "next-sentence", "reach": 3})
+    steps = Counter(int(line) - i for i, line in enumerate(result[:-3]))
+    assert set(steps) == {1, 2, 3} and min(steps.values()) > 900
+
+
+# Synonyms through nlpaug
+
+
+LINE_WITH_MARKS = "The  Chef tasted (twice!) a tasty soup;  in the kitchen."
+
+
+def test_one_synonym_and_nothing_else_changes(root):
+    spec = {"name": "synonym", "words": 1, "source": "ppdb", "file": PPDB}
+    known = {
+        LINE_WITH_MARKS.replace(one, other)
+        for one, other in [
+            *(("Chef", "Cook"), ("Chef", "Kitchener"), ("soup", "broth"), ("kitchen", "galley")),
+            *(("tasted", "sampled"), ("tasty", "delicious")),
+        ]
+    }
+    assert set(augment([LINE_WITH_MARKS] * 200, spec, root=root)) == known
+
+
+def test_a_rate_replaces_its_share_rounded_up_and_at_most_ten(root):
+    spec = {"name": "synonym", "rate": 0.3, "source": "ppdb", "file": PPDB}
+
+    def replaced(line: str) -> set[int]:
+        result = augment([line] * 20, spec, root=root)
+        return {sum(a != b for a, b in zip(line.split(), new.split(), strict=True)) for new in result}
+
+    assert replaced(" ".join(["soup"] * 10)) == {3}
+    assert replaced(" ".join(["soup"] * 11)) == {4}
+    assert replaced(" ".join(["soup"] * 60)) == {10}
+    assert replaced("soup") == {1}
+    assert replaced("soup zebra zebra zebra zebra zebra zebra") == {1}
+
+
+def test_synonyms_are_seeded_and_leave_the_global_generators_alone(root):
+    spec = {"name": "synonym", "rate": 0.3, "source": "ppdb", "file": PPDB}
+    lines = [LINE_WITH_MARKS, "", "A chef tasted soup."] * 4
+    random.seed(1)
+    np.random.seed(1)
+    expected = random.random(), np.random.random()
+    random.seed(1)
+    np.random.seed(1)
+    result = augment(lines, spec, root=root)
+    assert (random.random(), np.random.random()) == expected
+    random.seed(2)
+    assert augment(lines, spec, root=root) == result
+    assert augment(lines, {**spec, "seed": 7}, root=root) != result
+    assert augment(["other words"] * 11 + lines[-1:], spec, root=root)[-1] == result[-1]
+
+
+def test_files_of_one_name_in_two_folders_are_told_apart(root, tmp_path):
+    (tmp_path / "synonyms").mkdir()
+    (tmp_path / PPDB).write_text("[NN] ||| chef ||| boss ||| AGigaSim=0.9 ||| 0-0 ||| Equivalence\n")
+    spec = {"name": "synonym", "words": 1, "source": "ppdb", "file": PPDB}
+    assert augment(["chef"], spec, root=tmp_path) == ["boss"]
+    assert augment(["chef"], spec, root=root) in (["cook"], ["kitchener"])
+
+
+@given(line=st.text(alphabet="ab soup,.'-\té", max_size=30), seed=SEED)
+@settings(max_examples=50, deadline=None)
+def test_put_back_pieces_restore_any_text(line, seed):
+    from nlpaug.util.text.tokenizer import Tokenizer
+
+    class Nothing:
+        def substitute(self, text):
+            return Tokenizer.tokenizer(text)
+
+    assert synonyms_module._replaced(Nothing(), line) == line
+
+
+# WordNet
+
+
+def write_wordnet(folder: Path) -> None:
+    """Write a database of a few synsets in WordNet's own format, without the files that Debian leaves out."""
+    synsets = {
+        "noun": [("n", ["chef"]), ("n", ["soup", "pottage_stew"]), ("n", ["physician", "doctor", "medic"])],
+        "verb": [("v", ["taste", "savor"]), ("v", ["doctor", "sophisticate"])],
+        "adj": [("a", ["tasty", "toothsome"])],
+        "adv": [("r", ["quickly", "speedily"])],
+    }
+    for kind, rows in synsets.items():
+        text, index = "  1 header Wordnet 3.0 Copyright\n", {}
+        for pos, words in rows:
+            offset = len(text)
+            frames = " 01 + 08 00" if kind == "verb" else ""
+            listed = " ".join(f"{word} 0" for word in words)
+            text += f"{offset:08d} 05 {pos} {len(words):02x} {listed} 000{frames} | gloss\n"
+            for word in words:
+                index.setdefault((word, pos), []).append(f"{offset:08d}")
+        (folder / f"data.{kind}").write_text(text)
+        entries = [
+            f"{word} {pos} {len(offsets)} 0 {len(offsets)} 0 {' '.join(offsets)}  \n"
+            for (word, pos), offsets in sorted(index.items())
+        ]
+        (folder / f"index.{kind}").write_text("".join(entries))
+        (folder / f"{kind}.exc").write_text("")
+
+
+@pytest.fixture
+def wordnet(tmp_path, monkeypatch):
+    import nltk
+
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setenv("WNSEARCHDIR", str(tmp_path))
+    write_wordnet(tmp_path)
+    return tmp_path
+
+
+def test_wordnet_is_read_from_the_folder_of_a_system_package(wordnet):
+    spec = {"name": "synonym", "words": 1, "tagger": "lexicon"}
+    found = augment(["The physician tastes a tasty soup."] * 80, spec)
+    assert set(found) == {
+        "The doctor tastes a tasty soup.",
+        "The medic tastes a tasty soup.",
+        "The physician taste a tasty soup.",
+        "The physician savor a tasty soup.",
+        "The physician tastes a toothsome soup.",
+        "The physician tastes a tasty pottage stew.",
+    }
+
+
+def test_wordnet_is_read_from_nltk_data(wordnet, tmp_path, monkeypatch):
+    import nltk
+
+    copy = tmp_path / "nltk" / "corpora" / "wordnet"
+    copy.mkdir(parents=True)
+    write_wordnet(copy)
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path / "nltk")])
+    monkeypatch.delenv("WNSEARCHDIR")
+    spec = {"name": "synonym", "words": 1, "tagger": "lexicon"}
+    assert augment(["soup"], spec) == ["pottage stew"]
+
+
+def test_absent_wordnet_and_tagger_are_named_with_the_remedy(wordnet, monkeypatch):
+    with pytest.raises(MissingData, match="averaged_perceptron_tagger_eng"):
+        augment(["a soup"], {"name": "synonym", "words": 1})
+    monkeypatch.setenv("WNSEARCHDIR", str(wordnet / "absent"))
+    monkeypatch.setattr(Path, "is_file", lambda self: False)
+    with pytest.raises(MissingData, match="wordnet-base"):
+        augment(["a soup"], {"name": "synonym", "words": 1})
+
+
+@pytest.mark.skipif(
+    not REAL_WORDNET.is_file(), reason="no WordNet database: install Debian's wordnet-base or set WNSEARCHDIR"
+)
+def test_the_real_wordnet_has_synonyms():
+    spec = {"name": "synonym", "words": 1, "tagger": "lexicon"}
+    found = set(augment(["physician"] * 40, spec))
+    assert {"doctor", "dr.", "medico"} & found
+
+
+# EDA
+
+
+def eda_operation(name, words, alpha, seed):
+    synonyms = {"soup": ("broth", "pottage"), "chef": ("cook",)}
+    return getattr(eda_module, name)(words, alpha, random.Random(seed), lambda word: synonyms.get(word, ()))
+
+
+EDA_WORDS = st.lists(st.sampled_from(["soup", "Chef", "(soup,", "zebra", "a"]), min_size=1, max_size=30)
+
+
+@given(words=EDA_WORDS, alpha=SHARE, seed=SEED)
+def test_eda_operations_change_the_number_of_words_they_should(words, alpha, seed):
+    most = max(1, int(alpha * 100 + 0.5) * len(words) // 100)
+    able = sum(re.sub(r"\W", "", word).lower() in ("soup", "chef") for word in words)
+    replaced = eda_operation("replace_synonyms", words, alpha, seed)
+    changed = [(a, b) for a, b in zip(words, replaced, strict=True) if a != b]
+    assert len(changed) == min(able, most)
+    allowed = {
+        ("soup", "broth"),
+        ("soup", "pottage"),
+        ("Chef", "Cook"),
+        ("(soup,", "(broth,"),
+        ("(soup,", "(pottage,"),
+    }
+    assert set(changed) <= allowed
+    longer = eda_operation("insert_synonyms", words, alpha, seed)
+    assert len(longer) - len(words) == (most if able else 0)
+    assert is_subsequence(words, longer)
+    assert Counter(longer) - Counter(words) == Counter(
+        {w: n for w, n in Counter(longer).items() if w in ("broth", "pottage", "cook")}
+    )
+    swapped = eda_operation("swap_words", words, alpha, seed)
+    assert Counter(swapped) == Counter(words)
+    assert sum(a != b for a, b in zip(words, swapped, strict=True)) <= 2 * most
+    shorter = eda_operation("delete_words", words, alpha, seed)
+    assert shorter and is_subsequence(shorter, words)
+
+
+def test_eda_deletes_each_word_with_probability_alpha():
+    words = [str(i) for i in range(1000)]
+    lengths = [len(eda_operation("delete_words", words, 0.2, seed)) for seed in range(40)]
+    assert abs(np.mean(lengths) - 800) < 10
+    assert len(eda_operation("delete_words", words, 1.0, 0)) == 1
+
+
+def test_eda_uses_all_four_operations_and_keeps_letter_case(root):
+    spec = {"name": "eda", "alpha": 0.2, "source": "ppdb", "file": PPDB}
+    line = "A Chef tasted the tasty soup, Anna."
+    result = augment([line] * 300, spec, root=root)
+    lengths = Counter(len(new.split()) - 7 for new in result)
+    assert lengths[1] > 40 and sum(count for size, count in lengths.items() if size < 0) > 30
+    swapped = [new for new in result if sorted(new.split()) == sorted(line.split()) and new != line]
+    replaced = [
+        new for new in result if len(new.split()) == 7 and sorted(new.split()) != sorted(line.split())
+    ]
+    assert len(swapped) > 40 and len(replaced) > 40
+    assert set(replaced) == {
+        line.replace(one, other)
+        for one, other in [
+            *(("Chef", "Cook"), ("Chef", "Kitchener"), ("tasted", "sampled")),
+            *(("tasty", "delicious"), ("soup", "broth")),
+        ]
+    }
+    assert augment([line] * 300, spec, root=root) == result
+    assert augment(["x y"] * 299 + [line], spec, root=root)[-1] == result[-1]
+
+
+def test_eda_cleans_as_its_reference_code_where_that_is_asked_for(root):
+    assert eda_module.cleaned("A Chef's well-known  dish, 3 times.") == "a chefs well known dish times"
+    assert eda_module.cleaned("1984?") == "1984?"
+    spec = {"name": "eda", "alpha": 0.2, "source": "ppdb", "file": PPDB, "cleaning": "reference"}
+    result = augment(["A Chef tasted the tasty soup, Anna."] * 60, spec, root=root)
+    assert all(re.fullmatch("[a-z ]+", line) for line in result)
+    assert any("cook tasted the tasty soup anna" in line for line in result)
+
+
+def test_eda_reads_wordnet_without_a_tagger(wordnet):
+    result = set(augment(["soup doctor"] * 60, {"name": "eda", "alpha": 0.5}))
+    assert {
+        "pottage stew doctor",
+        "soup medic",
+        "soup physician",
+        "soup sophisticate",
+        "doctor soup",
+    } <= result
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"name": "corp"}, 'name is "corp"; did you mean "crop"?'),
+        ({}, "lacks the key"),
+        (None, "expected a mapping"),
+        ({"name": "crop"}, 'lacks the key "keep"'),
+        ({"name": "crop", "keeep": 0.9}, 'unknown key "keeep" in augmentation; did you mean "keep"?'),
+        ({"name": "crop", "keep": 0.9, "lines": 3}, 'unknown key "lines"'),
+        ({"name": "crop", "keep": 0.9, "implementation": "os:system"}, 'unknown key "implementation"'),
+        ({"name": "crop", "keep": 0}, "keep is 0; expected a number above 0"),
+        ({"name": "crop", "keep": 1.1}, "keep is 1.1; expected a number at most 1"),
+        ({"name": "crop", "keep": "much"}, 'keep is "much"; expected a number'),
+        ({"name": "crop", "keep": float("nan")}, "keep is nan"),
+        ({"name": "crop", "keep": 0.9, "unit": "words"}, 'unit is "words"; did you mean "word"'),
+        ({"name": "crop", "keep": 0.9, "position": 3}, "position is 3; known: prefix, window"),
+        ({"name": "crop", "keep": 0.9, "seed": "x"}, 'seed is "x"; expected a whole number'),
+        ({"name": "deletion", "rate": 1.1}, "rate is 1.1; expected a number at most 1"),
+        ({"name": "deletion", "rate": 0.1, "rounding": "up"}, 'rounding is "up"; known: keep-floor, round'),
+        ({"name": "shuffle", "fraction": True}, "fraction is True"),
+        ({"name": "next-sentence", "reach": 0}, "reach is 0; expected a number at least 1"),
+        ({"name": "synonym"}, "expected one of words (a number of them) and rate (a share of them)"),
+        ({"name": "synonym", "words": 1, "rate": 0.1}, "expected one of words"),
+        ({"name": "synonym", "rate": 0}, "rate is 0; expected a number above 0"),
+        ({"name": "synonym", "words": 1.5}, "words is 1.5; expected a whole number"),
+        ({"name": "synonym", "words": 1, "source": "wordnets"}, 'did you mean "wordnet"'),
+        (
+            {"name": "synonym", "words": 1, "source": "ppdb"},
+            "expected a file below the data root with source ppdb",
+        ),
+        ({"name": "synonym", "words": 1, "file": "x"}, "with no other source"),
+        ({"name": "synonym", "words": 1, "tagger": "hmm"}, 'tagger is "hmm"; known: lexicon, perceptron'),
+        ({"name": "eda", "alpha": 0}, "alpha is 0; expected a number above 0"),
+        (
+            {"name": "masked-lm", "ratio": 0.1},
+            "expected one of backbone (a name in a scale) and encoder (a folder)",
+        ),
+    ],
+)
+def test_bad_specs_name_parameter_value_and_expectation(spec, message):
+    with pytest.raises(BadInput, match=re.escape(message)):
+        augment(["a line"], spec)
+
+
+def test_absent_and_malformed_ppdb_files_are_named(tmp_path):
+    spec = {"name": "synonym", "words": 1, "source": "ppdb", "file": "ppdb.txt"}
+    with pytest.raises(MissingData, match=r"ppdb\.txt is absent"):
+        augment(["a line"], spec, root=tmp_path)
+    row = "[NN] ||| chef ||| cook ||| AGigaSim=0.9 ||| 0-0 ||| Equivalence\n"
+    for broken in (b"chef\tcook\n", b"[NN] ||| caf\xe9 ||| bar |||\n"):
+        (tmp_path / "ppdb.txt").write_bytes(row.encode() + broken)
+        with pytest.raises(BadInput, match=r"ppdb\.txt, line 2: expected"):
+            augment(["a line"], spec, root=tmp_path)
+
+
+def test_ppdb_is_read_as_nlpaug_reads_it(tmp_path):
+    from nlpaug.model.word_dict import Ppdb
+
+    rows = [
+        *(
+            "[NN] ||| chef ||| cook",
+            "[NN/NNP] ||| chef ||| boss",
+            "[VB] ||| chef ||| cater",
+            "[JJ] ||| old ||| aged",
+        ),
+        *(
+            "[IN] ||| in ||| inside",
+            "[DT] ||| the ||| that",
+            "[RB] ||| at once ||| now",
+            "[VP/NP] ||| run ||| race",
+        ),
+        *("[RB] ||| at once ||| right away", "[CD] ||| two ||| 2", "[RB] ||| soon ||| shortly"),
+        "[NN] ||| chef ||| caf\\xc3",
+    ]
+    path = tmp_path / "ppdb.txt"
+    path.write_text("".join(f"{row} ||| AGigaSim=0.9 ||| 0-0 ||| Equivalence\n" for row in rows))
+    theirs = Ppdb(str(path))
+    ours = synonyms_module.read_ppdb(path)
+    for word in ("chef", "old", "in", "the", "at once", "run", "two", "soon", "absent"):
+        for pos in "nvasr":
+            assert ours.get(word, {}).get(pos, []) == theirs.predict(word, pos=pos)

@@ -1,0 +1,403 @@
+"""The command line: verbs on the study, exit codes, and evaluation outside any paper."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from made_up import write_scores
+from places import ROOT
+
+import replicse
+from replicse.cli import EVERYDAY, GROUPS, VERBS, main
+from replicse.errors import MissingData
+from replicse.files import write_json
+from replicse.study.paper.config import read_config
+from replicse.study.plan.paths import Paths
+from replicse.study.plan.planner import load_plan
+from replicse.study.results.tabulate import item_result
+from replicse.study.results.values import Evaluations
+
+CONFIG = ROOT / "tests" / "e2e" / "reduced.yaml"
+STUDY = ["--study", str(CONFIG), "--workflow", str(ROOT / "workflow")]
+OVERLAY = ["--configfile", str(CONFIG), "--workflow", str(ROOT / "workflow")]
+
+
+def test_every_verb_has_help_with_an_example(capsys):
+    for verb in VERBS:
+        with pytest.raises(SystemExit) as stop:
+            main([verb, "--help"])
+        assert stop.value.code == 0
+        assert f"example:\n  replicse {verb}" in capsys.readouterr().out
+
+
+def test_the_help_is_grouped_and_a_bare_call_shows_what_is_done_every_day(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([]) == 0
+    bare = capsys.readouterr().out
+    assert [line.split()[0] for line in bare.splitlines() if line.startswith("  ")] == list(EVERYDAY)
+    assert main(["--help"]) == 0
+    whole = capsys.readouterr().out
+    assert [line[:-1] for line in whole.splitlines() if line.endswith(":")] == list(GROUPS)
+    assert all(f"\n  {verb} " in whole for verb in VERBS) and max(map(len, whole.splitlines()[:-1])) <= 80
+
+
+def test_the_plan_lists_items_and_distinct_runs(capsys):
+    assert main(["plan", *STUDY, "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert {item["item"]: item["runs"] for item in plan["items"]} == {
+        "simcse/table3": 18,
+        "simcse/figure2": 10,
+        "repro/table5": 16,
+        "repro/figure1": 6,
+    }
+    assert plan["runs"] == 20
+    assert main(["plan", *STUDY]) == 0
+    assert "4 items ask for 50 runs; 20 are distinct" in capsys.readouterr().out
+
+
+def test_the_plan_goes_from_cheap_to_dear_and_says_what_it_leaves_out(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.yaml").write_text("scale: paper\npapers: all\nseeds: [0]\n")
+    words = ["simcse/tableA1", "simcse/table3", "simcse/table6", "simcse/tableB2", "--scale", "paper"]
+    assert main(["plan", *words, "--workflow", str(ROOT / "workflow")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:8]] == [
+        "without", "simcse/tableB2", "trained", "simcse/table3", "simcse/table6", "searches", "simcse/tableA1",
+    ]  # fmt: skip
+    text = "\n".join(lines)
+    assert re.search(r"training without searches: \d+ runs, [\d.]+ h \([\d.]+ to [\d.]+\)", text)
+    assert "an estimate for one RTX 3090, good to a factor of two; replicse benchmark --scale paper" in text
+    assert "no commit in hub.lock.yaml (replicse lock --write looks it up): princeton-nlp/" in text
+    assert main(["plan", "diffcse", "--workflow", str(ROOT / "workflow")]) == 0
+    assert (
+        "left out: diffcse/table12, diffcse/table13: not run unless asked for by name"
+        in capsys.readouterr().out
+    )
+
+
+def test_no_item_of_a_plan_is_wider_than_the_terminal(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert main(["plan", *STUDY]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  simcse/")]
+    assert max(map(len, lines)) <= 80 and any(line.endswith("...") for line in lines)
+
+
+def test_validate_says_ok_or_one_sentence(capsys, tmp_path):
+    assert main(["validate", *STUDY]) == 0
+    assert re.match(r"ok: 7 papers, \d+ items, \d+ cells, 20 runs, \d+ claims", capsys.readouterr().out)
+    broken = tmp_path / "config.yaml"
+    broken.write_text("scale: micro\npapers: {simcse: [table33]}\nseeds: [0]\n")
+    assert main(["validate", "--study", str(broken), "--workflow", str(ROOT / "workflow")]) == 2
+    error = capsys.readouterr().err
+    assert 'papers.simcse names "table33"; did you mean "table3"?' in error
+    assert error.count("\n") == 1
+
+
+def test_validate_reads_the_claims_too(capsys, tmp_path):
+    shutil.copytree(ROOT / "workflow", tmp_path / "workflow")
+    file = tmp_path / "workflow" / "papers" / "simcse" / "claims.yaml"
+    file.write_text(file.read_text().replace("table3/p0.1/", "table3/p1.0/"))
+    assert main(["validate", "--study", str(CONFIG), "--workflow", str(tmp_path / "workflow")]) == 2
+    error = capsys.readouterr().err
+    assert "simcse/claims.yaml: claim " in error and "did you mean" in error
+    assert error.count("\n") == 1
+
+
+def test_config_files_are_laid_over_each_other_as_snakemake_lays_them(capsys, tmp_path, monkeypatch):
+    """`--config` once stood instead of config.yaml, and `--configfile` over it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.yaml").write_text("scale: micro\npapers: {simcse: [table3]}\nseeds: [0]\n")
+    (tmp_path / "more.yaml").write_text("papers: {repro: [table5]}\n")
+    (tmp_path / "seeds.yaml").write_text("seeds: [0, 1]\n")
+    words = ["--workflow", str(ROOT / "workflow"), "--json"]
+
+    def planned(*more):
+        assert main(["plan", *words, *more]) == 0
+        plan = json.loads(capsys.readouterr().out)
+        return plan["scale"], plan["seeds"], [item["item"] for item in plan["items"]]
+
+    assert planned() == ("micro", [0], ["simcse/table3"])
+    assert planned("--config", "more.yaml") == ("micro", [0], ["simcse/table3", "repro/table5"])
+    assert planned("--configfile", "more.yaml", "--config", "seeds=[3,4]", "--config", "scale=compact") == (
+        "compact", [3, 4], ["simcse/table3", "repro/table5"],
+    )  # fmt: skip
+    layers = ["--config", "more.yaml", "--config", "seeds.yaml"]
+    assert planned(*layers)[1] == [0, 1] and len(planned(*layers)[2]) == 2
+    assert planned(*layers, "--scale", "paper", "--seeds", "3")[:2] == ("paper", [0, 1, 2])
+
+
+def test_status_show_and_why_work_before_anything_has_run(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["status", *STUDY]) == 0
+    told = capsys.readouterr().out
+    assert "simcse/table3   0 of 16  evaluations, 16 waiting, not tabulated" in told
+    assert re.search(r"^total +0 of 34  evaluations, 34 waiting, 0 of 20 runs trained$", told, re.MULTILINE)
+    assert main(["show", "simcse/table3", *STUDY]) == 0
+    shown = capsys.readouterr().out
+    assert "82.5" in shown
+    assert "not run" in shown
+    assert main(["why", "simcse/table3/p0.1/stsb-dev", *STUDY]) == 0
+    story = capsys.readouterr().out
+    assert "82.5  (Table 3" in story
+    assert "infonce" in story
+    assert "mlm" in story, "the chain to the pre-trained backbone is part of the story"
+    assert max(map(len, story.splitlines())) < 400
+
+
+@pytest.mark.parametrize("name", ["micro", "mine"])
+def test_an_item_that_nobody_ran_here_is_shown_from_a_committed_study(capsys, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    config = {"scale": "micro", "papers": {"simcse": ["table3"]}, "rows": {"simcse/table3": ["p0.1", "p0.0"]}}
+    plan = load_plan({**config, "seeds": [0, 1, 2]}, ROOT / "workflow")
+    write_scores(plan, plan.items, lambda cell, place: 61.25)
+    (item,) = plan.items.values()
+    kept = Paths("micro", name)
+    write_json(kept.config, plan.config.plain())
+    write_json(Paths("", "another").config, {**plan.config.plain(), "scale": "compact"})
+    write_json(Paths("", "another").item(item.id), {"of": "another scale"})
+    committed = kept.item(item.id)
+    write_json(committed, item_result(plan, item, Evaluations(plan)).plain())
+    shutil.rmtree("results")
+    words = ["show", item.id, *STUDY]
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    assert (
+        "61.2" in shown and f"shown is the committed study {name} ({kept.results})" in shown.splitlines()[0]
+    )
+    assert main([*words, "--json"]) == 0
+    told = capsys.readouterr()
+    document = json.loads(told.out)
+    assert document["committed"] and len(document["item"]["cells"][0]["values"]) == 3
+    assert f"shown is the committed study {name} " in told.err
+    write_scores(load_plan(read_config([CONFIG]), ROOT / "workflow"), [item.id], lambda cell, place: 40.0)
+    assert main(words) == 0
+    assert "40.0" in (shown := capsys.readouterr().out) and "committed" not in shown, (
+        "one's own results come first"
+    )
+    assert main(["show", item.id, "--study", name, *words[-2:]]) == 0
+    assert "61.2" in capsys.readouterr().out, "and the committed study where it is named"
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """A folder with a committed study `mine` at scale compact, of which nothing else is there; its plan."""
+    monkeypatch.chdir(tmp_path)
+    config = {
+        "scale": "compact",
+        "papers": {"simcse": ["table1", "table3"], "repro": ["table4"]},
+        "rows": {"simcse/table1": ["none", "crop-10"], "repro/table4": ["crop-10"]},
+        "seeds": [0, 1, 2],
+        "precision": "bf16",
+        "adjudicate": ["repro/table4"],
+    }
+    plan = load_plan(config, ROOT / "workflow")
+    write_scores(plan, plan.items, lambda cell, place: 61.25 + place)
+    paths = Paths("", "mine")
+    write_json(paths.config, plan.config.plain())
+    write_json(paths.study, {"commit": "0123456789abcdef", "dirty": True})
+    for item in plan.items.values():
+        write_json(paths.item(item.id), item_result(plan, item, Evaluations(plan)).plain())
+    shutil.rmtree("results")
+    (tmp_path / "config.yaml").write_text("scale: micro\npapers: all\nseeds: [0]\n")
+    return plan
+
+
+READING = [
+    ["status"], ["show", "simcse/table3"], ["why", "simcse/table3/p0.1/stsb-dev"], ["claims"],
+    ["adjudicate", "repro/table4"], ["adjudicate"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", READING, ids=" ".join)
+@pytest.mark.parametrize(
+    "asked", [["--scale", "compact"], ["--study", "mine"], ["--study", "reports/studies/mine"]]
+)
+def test_every_verb_that_reads_shows_a_committed_study(kept, capsys, verb, asked):
+    words = [*verb, *asked, "--workflow", str(ROOT / "workflow")]
+    assert main(words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    falls_back = "shown is the committed study mine (reports/studies/mine)" in lines[0]
+    assert falls_back == (asked[0] == "--scale") and len(lines) > 3
+    assert main([*words, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert isinstance(told, list) or told["study"] == "reports/studies/mine"
+
+
+def test_a_committed_cell_has_its_committed_values(kept, capsys):
+    words = ["why", "simcse/table3/p0.1/stsb-dev", "--study", "mine", "--workflow", str(ROOT / "workflow")]
+    assert main(words) == 0
+    assert "61.2500  infonce" in (story := capsys.readouterr().out)
+    assert "files       reports/studies/mine/items/simcse/table3.json" in story
+    file = Path(Paths("", "mine").item("simcse/table3"))
+    file.write_text(file.read_text().replace("infonce-", "older-"))
+    assert main(words) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"run older-\S+, .* made by an earlier version; this one would run infonce", told)
+
+
+def test_what_cannot_be_read_of_a_committed_study_is_one_sentence(kept, capsys):
+    more = ["--workflow", str(ROOT / "workflow")]
+    for words, text in (
+        (
+            ["claims", "--study", "mien"],
+            '"mien" is no results folder and no committed study; did you mean "mine"?',
+        ),
+        (
+            ["show", "simcse/table3", "--study", "mine", "--seeds", "5"],
+            "read as it was run; leave out --scale",
+        ),
+        (["show", "simcse/table5", "--study", "mine"], 'the study has no item "simcse/table5"'),
+        (
+            ["adjudicate", "simcse/table3", "--study", "mine"],
+            "no variant of simcse/table3 was run in this study",
+        ),
+    ):
+        assert main([*words, *more]) == 2
+        error = capsys.readouterr().err
+        assert text in error and error.count("\n") == 1, error
+
+
+def test_items_are_read_by_the_config_that_they_were_run_with(kept, capsys, caplog):
+    """After `replicse run simcse/table3 --config FILE`, `show --scale` once said that nothing was evaluated."""
+    config = kept.config.model_copy(update={"seeds": (0,)})
+    plan = load_plan(config.plain(), ROOT / "workflow")
+    write_scores(plan, ["simcse/table3"], lambda cell, place: 44.5)
+    item = plan.items["simcse/table3"]
+    write_json(plan.paths.config, config.plain())
+    write_json(plan.paths.item(item.id), item_result(plan, item, Evaluations(plan)).plain())
+    more = ["--scale", "compact", "--workflow", str(ROOT / "workflow")]
+    for verb in ("show simcse/table3", "why simcse/table3/p0.1/stsb-dev", "status"):
+        assert main([*verb.split(), *more]) == 0
+        first, *lines = capsys.readouterr().out.splitlines()
+        assert first.startswith(
+            "read by results/compact/config.json, with which it was made; --config config.yaml "
+        )
+        assert any("44.5" in line or "2 of 2  evaluations" in line or "8 of 8" in line for line in lines), (
+            lines
+        )
+    assert main(["show", "repro/table4", *more]) == 0
+    assert "committed study mine" in capsys.readouterr().out, "nothing of it was run here"
+    assert main(["compare", "mine", "results/compact"]) == 0
+    assert "8 cells in both" in capsys.readouterr().out
+    values = replicse.load("results/compact").values
+    assert set(values["item"]) == {"table3"} and set(values["value"]) == {44.5}
+    write_json(plan.paths.config, {**config.plain(), "seeds": [0, 1]})
+    with pytest.raises(MissingData, match=r"no item of results/compact/config\.json in it"):
+        replicse.load("results/compact")
+    assert (
+        "items/simcse/table3.json is left out: it was not made with results/compact/config.json"
+        in caplog.text
+    )
+
+
+def test_a_paper_lists_its_items(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.yaml").write_text(
+        "scale: micro\npapers: {simcse: [table3, figure2], repro: all}\nseeds: [0]\n"
+    )
+    words = ["--workflow", str(ROOT / "workflow")]
+    assert main(["show", "simcse", *words]) == 0
+    title, *lines = capsys.readouterr().out.splitlines()
+    assert title.startswith("simcse: SimCSE: Simple") and [line.split()[0] for line in lines] == [
+        "simcse/table3", "simcse/figure2",
+    ]  # fmt: skip
+    assert main(["show", "simcse", *words, "--json"]) == 0
+    assert [one["item"] for one in json.loads(capsys.readouterr().out)] == ["simcse/table3", "simcse/figure2"]
+    assert main(["show", "simsce", *words]) == 2
+    assert 'no paper or item "simsce" in this study; did you mean "simcse"?' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("papers", ["[repro, simcse/table3]", "repro"])
+def test_papers_may_be_a_list_of_names(capsys, tmp_path, monkeypatch, papers):
+    """`--config papers=[simcse]` was once answered with "known: all"."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.yaml").write_text("scale: micro\npapers: all\nseeds: [0]\n")
+    words = ["plan", "--json", "--workflow", str(ROOT / "workflow")]
+    assert main([*words, "--config", f"papers={papers}"]) == 0
+    items = [row["item"] for row in json.loads(capsys.readouterr().out)["items"]]
+    assert [item for item in items if not item.startswith("repro/")] == ["simcse/table3"] * (
+        "table3" in papers
+    )
+    assert "repro/table7" in items
+    assert main([*words, "--config", f"papers={papers}".replace("repro", "rpro")]) == 2
+    assert 'papers names "rpro"; did you mean "repro"?' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", ['{"suites": {"sts-dev', "[]", ""])
+def test_a_broken_evaluation_is_not_done_and_is_named(capsys, tmp_path, monkeypatch, content):
+    """A file cut by a full disk once counted as done."""
+    monkeypatch.chdir(tmp_path)
+    plan = load_plan(read_config([CONFIG]), ROOT / "workflow")
+    whole, cut = plan.evaluation_files(plan.item("simcse/table3"))[:2]
+    for file, text in ((whole, '{"suites": {}}'), (cut, content)):
+        Path(file).parent.mkdir(parents=True)
+        Path(file).write_text(text)
+    assert main(["status", *STUDY]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "simcse/table3   1 of 16  evaluations, 1 failed, 14 waiting, not tabulated" in lines
+    (broken,) = [line for line in lines if line.startswith("broken: ")]
+    assert broken.startswith(f"broken: {cut}: ")
+    assert main(["status", *STUDY, "--json"]) == 0
+    assert [problem.partition(":")[0] for problem in json.loads(capsys.readouterr().out)["broken"]] == [cut]
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["job", "tokenizer", "{}", "--out", "x"], "expected vocabulary, or train with"),
+        (
+            ["job", "backbone", '{"hub": "a/b"}', "--out", "x"],
+            "expected hub with revision",
+        ),
+        (
+            ["job", "store", '{"corpus": {}}', "--out", "x"],
+            'store: the document lacks the key "view"',
+        ),
+        (["show", "simcse/tabel3", *STUDY], 'did you mean "simcse/table3"'),
+        (["why", "simcse/table3/p0.1", *STUDY], "expected paper/item/row/column"),
+        (["why", "simcse/table3/p0.11/stsb-dev", *STUDY], 'did you mean "simcse/table3/p0.1/stsb-dev"'),
+        (["plan", "--study", "absent.yaml"], "absent.yaml: no such file"),
+        (["plan", "--config", "more.yaml"], "config.yaml: no such file"),
+        (["plan", *STUDY, "--scale", "big"], 'scale is "big"'),
+        (
+            ["evaluate", "--encoder", "nowhere/at/all/", "--suite", "stss", "--data", ".", "--out", "x"],
+            '"stss"',
+        ),
+        (["job", "data", '{"source": "local", "root": "nowhere"}', "--out", "x.json"], "REPLICSE_DATA"),
+        (
+            ["evaluate", "--encoder", "an/encoder", "--suite", "sts", "--data", "gone", "--out", "x"],
+            "--data gone",
+        ),
+        (
+            [
+                "evaluate",
+                "--encoder",
+                "results/micro/runs/x/best",
+                "--suite",
+                "sts",
+                "--data",
+                ".",
+                "--out",
+                "x",
+            ],
+            "--encoder results/micro/runs/x/best: no such file or folder",
+        ),
+        (["pln"], 'no verb "pln"; did you mean "plan"?'),
+        (
+            ["run", "simcse/tabel3", *OVERLAY],
+            'no item "simcse/tabel3" in this study; did you mean "simcse/table3"?',
+        ),
+        (["plan", *OVERLAY, "--config", "seeds=[0"], "--config seeds=[0: no value of YAML"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(words, text, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    if OVERLAY[0] in words:
+        shutil.copy(CONFIG, "config.yaml")
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert text in error
+    assert error.count("\n") == 1, error

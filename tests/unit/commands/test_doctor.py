@@ -1,0 +1,91 @@
+"""`replicse doctor`: what this machine has, and what a study would still need."""
+
+import json
+import socket
+
+import pytest
+from places import ROOT
+
+from replicse.cli import main
+from replicse.commands import doctor
+
+WORKFLOW = ["--workflow", str(ROOT / "workflow")]
+
+
+@pytest.fixture
+def found(tmp_path, monkeypatch, capsys):
+    """Return exit code and findings by what they are of, for a config and a data root."""
+    monkeypatch.chdir(tmp_path)
+
+    def unreachable(*_):
+        raise OSError(0, "no way there")
+
+    monkeypatch.setattr(socket, "create_connection", unreachable)
+
+    def look(config, root=""):
+        (tmp_path / "config.yaml").write_text(config)
+        monkeypatch.setenv("REPLICSE_DATA", str(root))
+        code = main(["doctor", *WORKFLOW, "--json"])
+        told = {}
+        for one in json.loads(capsys.readouterr().out):
+            told.setdefault(one["what"], []).append(one)
+        return code, told
+
+    return look
+
+
+def test_the_micro_scale_needs_nothing_beyond_this_machine(found):
+    code, told = found("scale: micro\npapers: {simcse: [table3]}\nseeds: [0]\n")
+    assert code == 0
+    assert {
+        "Python",
+        "torch",
+        "GPU",
+        "memory",
+        "disk free",
+        "LaTeX",
+        "hub",
+        "Slurm",
+        "cost",
+        "data",
+    } <= told.keys()
+    assert told["hub"][0]["state"] == "note" and "no way there" in told["hub"][0]["found"]
+    assert told["data"][0]["state"] == "ok"
+
+
+def test_a_data_file_that_is_not_there_is_named_with_its_place(found, tmp_path):
+    config = "scale: compact\npapers: {simcse: [table3]}\nseeds: [0]\n"
+    code, told = found(config)
+    assert code == 1 and "REPLICSE_DATA" in told["data"][0]["remedy"]
+    code, told = found(config, tmp_path / "root")
+    missing = [one["found"] for one in told["data"] if one["state"] == "missing"]
+    assert code == 1 and str(tmp_path / "root" / "wiki" / "enwiki_sentences.txt.gz") in missing
+    assert told["SentEval"][0]["state"] == "missing"
+    file = tmp_path / "root" / "wiki" / "enwiki_sentences.txt.gz"
+    file.parent.mkdir(parents=True)
+    file.write_text("x")
+    assert str(file) not in [
+        one["found"] for one in found(config, tmp_path / "root")[1]["data"] if one["state"] == "missing"
+    ]
+
+
+def test_a_file_that_no_hub_carries_is_named_with_its_address_and_licence(found):
+    told = found("scale: paper\npapers: {simcse: [table4], twotier: [table2]}\nseeds: [0]\n")[1]["data"]
+    (by_hand,) = [one for one in told if "paranmt" in one["found"] and one["state"] == "missing"]
+    assert "licence" in by_hand["found"] and "MB" in by_hand["found"]
+    assert by_hand["remedy"].startswith("Google Drive asks")
+    assert "drive.google.com" in by_hand["remedy"] and "put it at" in by_hand["remedy"]
+    (fetched,) = [one for one in told if "to download" in one["found"]]
+    assert fetched["state"] == "note" and fetched["remedy"].startswith(
+        "replicse fetch --scale paper brings it"
+    )
+
+
+def test_the_hub_is_missing_where_encoders_come_from_it(found):
+    code, told = found("scale: paper\npapers: {simcse: [table3]}\nseeds: [0]\n")
+    assert code == 1 and told["hub"][0]["state"] == "missing" and "HTTPS_PROXY" in told["hub"][0]["remedy"]
+
+
+def test_what_is_short_is_noted(monkeypatch):
+    assert doctor._amount("disk free", 3, 200).remedy == "this scale wants about 200 GB"
+    assert doctor._amount("disk free", 300, 200).state == "ok"

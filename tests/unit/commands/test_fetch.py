@@ -1,0 +1,311 @@
+"""`replicse fetch` against a hub on this machine that fails in every way a hub does."""
+
+import hashlib
+import io
+import json
+import shutil
+import socket
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from fake_hub import FakeHub
+from huggingface_hub import constants
+from huggingface_hub.utils import close_session
+from places import ROOT
+from safetensors.numpy import save as safetensors
+
+from replicse.cli import main
+from replicse.commands import fetch as verb
+from replicse.data import hub as hub_data
+from replicse.data.corpora import read_corpus
+from replicse.data.download import download
+from replicse.data.hub import download_encoder, materialise
+from replicse.errors import MissingData
+from replicse.registry.corpora import SIMCSE_DATA, Download
+
+datasets = pytest.importorskip("datasets")
+
+COMMIT, MODEL, LATER = "a" * 40, "b" * 40, "c" * 40
+ROWS = "".join(
+    json.dumps({"q1": f"question {i} ?", "q2": f"the same {i} ?", "label": i % 2}) + "\n" for i in range(40)
+)
+PAIRS = {
+    "format": "hub-dataset",
+    "parts": [{"path": "some/pairs", "files": "train*.jsonl", "revision": COMMIT}],
+    "columns": {"q1": "anchor", "q2": "positive", "label": "label"},
+    "labels": ["different", "duplicate"],
+    "keep": ["duplicate"],
+}
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch):
+    """A hub with a data set and an encoder, empty caches, and no patience between tries."""
+    fake = FakeHub()
+    fake.put(
+        "dataset",
+        "some/pairs",
+        COMMIT,
+        {"train.jsonl": ROWS, "test.jsonl": ROWS * 3, "README.md": "---\n---\n"},
+    )
+    weights = safetensors({"layer.weight": np.arange(64, dtype=np.float32)})
+    fake.put(
+        "model",
+        "some/encoder",
+        MODEL,
+        {
+            "config.json": "{}",
+            "model.safetensors": weights,
+            "tokenizer.json": '{"version": "1.0"}',
+            "flax.msgpack": b"x" * 99,
+        },
+    )
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "arrow"))
+    monkeypatch.setattr(hub_data, "WAITS", (0.0, 0.0))
+    with fake.served() as address:
+        fake.address = address
+        monkeypatch.setattr(constants, "ENDPOINT", address)
+        template = address + "/{repo_id}/resolve/{revision}/{filename}"
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+        close_session()
+        yield fake
+        close_session()
+
+
+def bodies(hub):
+    """Return the names of the files whose content was asked for."""
+    return [path.rpartition("/")[2] for method, path in hub.asked if method == "GET" and "/api/" not in path]
+
+
+def test_only_the_wanted_files_are_fetched_and_then_read_offline(hub, tmp_path, monkeypatch):
+    found = read_corpus(tmp_path, PAIRS)
+    assert found["anchor"][:2] == ["question 1 ?", "question 3 ?"]
+    assert len(found["anchor"]) == 20
+    wanted = hashlib.sha256(ROWS.encode()).hexdigest()
+    assert set(bodies(hub)) == {wanted}
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(socket.socket, "connect", refused)
+    assert read_corpus(tmp_path, PAIRS) == found
+
+
+def refused(*_):
+    raise AssertionError("a socket was opened")
+
+
+def test_a_rate_limit_is_waited_for(hub, tmp_path):
+    hub.busy = {"/cdn/": 1, "/tree/": 1}
+    assert len(read_corpus(tmp_path, PAIRS)["anchor"]) == 20
+    assert hub.busy == {"/cdn/": 0, "/tree/": 0}
+
+
+def test_a_connection_that_breaks_is_gone_on_with(hub, tmp_path):
+    hub.breaks = {"/cdn/": 700}
+    assert len(read_corpus(tmp_path, PAIRS)["anchor"]) == 20
+    assert not hub.breaks
+
+
+def test_a_wrong_checksum_is_refused_and_removed(hub, tmp_path):
+    wanted = hashlib.sha256(ROWS.encode()).hexdigest()
+    hub.wrong = {wanted}
+    with pytest.raises(
+        MissingData, match=rf"train.jsonl: its checksum is \w{{12}}, but the hub says {wanted[:12]}"
+    ):
+        read_corpus(tmp_path, PAIRS)
+    hub.wrong = set()
+    assert len(read_corpus(tmp_path, PAIRS)["anchor"]) == 20
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_gated_repository_says_where_access_is_asked_for(hub, tmp_path, status):
+    hub.gated = {"some/pairs": status, "some/encoder": status}
+    with pytest.raises(MissingData) as caught:
+        read_corpus(tmp_path, PAIRS)
+    page = f"{hub.address}/datasets/some/pairs"
+    assert str(caught.value) == (
+        f"train*.jsonl of some/pairs at {COMMIT} cannot be downloaded (the repository is gated);"
+        f" ask for access at {page}, then run hf auth login"
+    )
+    with pytest.raises(MissingData, match=r"config.json of some/encoder at .* \(the repository is gated\)"):
+        download_encoder("some/encoder", MODEL, tmp_path / "encoder")
+
+
+# Files from their own addresses
+
+
+CONTENT = b"".join(b"line %d\n" % i for i in range(3000))
+
+
+def source(hub, content=CONTENT, **more):
+    told = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest(), "licence": "none"}
+    return Download(address=f"{hub.address}/files/vectors", **(told | more))
+
+
+def test_a_download_goes_on_where_it_broke_off(hub, tmp_path, monkeypatch):
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    part = tmp_path / "data" / "vectors.part"
+    part.parent.mkdir()
+    part.write_bytes(CONTENT[:5000])
+    hub.files, hub.gone = {"vectors": CONTENT}, "/files/vectors"
+    with pytest.raises(
+        MissingData, match=r"files/vectors cannot be downloaded \(.*\); fetch it again, or put it at"
+    ):
+        download(source(hub), tmp_path / "data" / "vectors")
+    assert part.read_bytes() == CONTENT[:5000]
+    hub.gone, hub.breaks = "", {"/files/vectors": 7000}
+    download(source(hub), tmp_path / "data" / "vectors")
+    assert set(hub.ranges) == {"bytes=5000-"} and not hub.breaks
+    assert (tmp_path / "data" / "vectors").read_bytes() == CONTENT
+    assert not part.exists()
+
+
+@pytest.mark.parametrize(
+    ("told", "begun"),
+    [
+        ({}, CONTENT + b"of another copy"),
+        ({"sha256": None}, CONTENT),
+        ({"sha256": None, "bytes": 10}, b"of another copy"),
+    ],
+)
+def test_what_may_not_be_gone_on_with_is_fetched_anew(hub, tmp_path, told, begun):
+    hub.files = {"vectors": CONTENT}
+    (tmp_path / "vectors.part").write_bytes(begun)
+    download(source(hub, **told), tmp_path / "vectors")
+    assert hub.ranges == []
+    assert (tmp_path / "vectors").read_bytes() == CONTENT
+
+
+def test_an_address_without_the_file_is_refused_at_once(hub, tmp_path, monkeypatch):
+    monkeypatch.setattr(hub_data, "WAITS", (600,))
+    with pytest.raises(MissingData, match=r"files/vectors cannot be downloaded \(.*404.*\); fetch it again"):
+        download(source(hub), tmp_path / "vectors")
+
+
+def test_a_download_that_is_not_what_it_should_be_is_removed(hub, tmp_path):
+    hub.files, hub.wrong = {"vectors": CONTENT}, {hashlib.sha256(CONTENT).hexdigest()}
+    with pytest.raises(
+        MissingData, match=r"its sha256 is \w{12}, expected \w{12}; it was removed, fetch it again"
+    ):
+        download(source(hub), tmp_path / "vectors")
+    assert not list(tmp_path.iterdir())
+
+
+def test_one_file_of_an_archive_is_taken(hub, tmp_path):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("vectors.50d.txt", "small")
+        archive.writestr("vectors.300d.txt", "large")
+    hub.files = {"vectors": stream.getvalue()}
+    download(source(hub, stream.getvalue(), member="vectors.300d.txt"), tmp_path / "vectors.txt")
+    assert [file.name for file in tmp_path.iterdir()] == ["vectors.txt"]
+    assert (tmp_path / "vectors.txt").read_text() == "large"
+
+
+# The verb
+
+
+@pytest.fixture
+def study(tmp_path, hub, monkeypatch):
+    """A study of one table whose scale reads a hub data set, an encoder, a file with an address and one without."""
+    workflow = tmp_path / "workflow"
+    ignored = shutil.ignore_patterns("*.smk", "profiles")
+    shutil.copytree(ROOT / "workflow", workflow, ignore=ignored)
+    scale = yaml.safe_load((workflow / "scales" / "paper.yaml").read_text())
+    scale["backbones"]["bert-base"] = {"hub": "some/encoder"}
+    scale["corpora"]["wiki"] = PAIRS | {"columns": {"q1": "anchor"}, "map": "lines"}
+    for key in ("labels", "keep"):
+        scale["corpora"]["wiki"].pop(key)
+    scale["downloads"]["vectors/glove.6B.300d.txt"] = source(hub).plain()
+    (workflow / "scales" / "paper.yaml").write_text(yaml.safe_dump(scale))
+    lock = yaml.safe_load((workflow / "hub.lock.yaml").read_text())
+    lock["models"]["some/encoder"] = {"commit": MODEL, "seen": "here"}
+    lock["datasets"]["some/pairs"] = {"commit": COMMIT, "seen": "here"}
+    lock["datasets"][SIMCSE_DATA] = {"commit": LATER, "seen": "here"}
+    (workflow / "hub.lock.yaml").write_text(yaml.safe_dump(lock))
+    shutil.copy(ROOT / "config.yaml", tmp_path)
+    files = dict.fromkeys(("wiki1m_for_simcse.txt", "nli_for_simcse.csv", "senteval.tar"), "x" * 100)
+    hub.put("dataset", SIMCSE_DATA, LATER, files)
+    hub.files = {"vectors": CONTENT}
+    monkeypatch.chdir(tmp_path)
+    return workflow
+
+
+def fetch(*words):
+    return main(["fetch", "--scale", "paper", "--workflow", "workflow", *words])
+
+
+def test_a_dry_run_lists_and_downloads_nothing(study, hub, capsys):
+    assert fetch("simcse/table3", "--dry-run") == 0
+    out = capsys.readouterr().out
+    assert "scale paper: 5 to fetch, for 1 item" in out
+    assert "some/pairs train*.jsonl" in out
+    assert "  some/encoder" in out
+    assert "MB of disk" in out
+    assert "no commit in hub.lock.yaml" not in out
+    assert not hub.asked
+    lock = yaml.safe_load(Path("workflow/hub.lock.yaml").read_text())
+    lock["models"]["some/encoder"]["commit"] = None
+    Path("workflow/hub.lock.yaml").write_text(yaml.safe_dump(lock))
+    assert fetch("simcse/table3", "--dry-run") == 0
+    told = capsys.readouterr().out.splitlines()[-1]
+    assert told == "no commit in hub.lock.yaml (replicse lock --write looks it up): some/encoder"
+
+
+def test_fetch_brings_what_an_item_needs_and_nothing_else(study, hub, tmp_path, capsys, monkeypatch):
+    assert fetch("simcse_table3") == 0
+    assert "fetched all 5; a study of these items runs with HF_HUB_OFFLINE=1" in capsys.readouterr().out
+    names = {path for _, path in hub.asked}
+    assert not any(word in path for path in names for word in ("test.jsonl", "flax", "vectors"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(socket.socket, "connect", refused)
+    assert download_encoder("some/encoder", MODEL, tmp_path / "encoder") == tmp_path / "encoder"
+    records = materialise(tmp_path / "root", ["wiki/wiki1m_for_simcse.txt"], LATER)
+    assert records[0]["revision"] == LATER
+    hub.asked.clear()
+    assert fetch("simcse/table3") == 0
+    assert not hub.asked
+
+
+def test_what_fails_is_told_and_the_rest_is_fetched(study, hub, tmp_path, capsys):
+    hub.gated = {"some/encoder": 403}
+    assert fetch("simcse/table3") == 2
+    problems = capsys.readouterr().err
+    assert "config.json of some/encoder" in problems
+    assert "replicse fetch: 1 of 5 could not be fetched; run it again, it goes on where it was" in problems
+    assert "Traceback" not in problems
+    hub.gated = {}
+    assert fetch("simcse/table3") == 0
+
+
+def test_what_must_be_brought_by_hand_is_told(study, hub, capsys):
+    assert fetch("simcse/table3", "--dry-run") == 0
+    lines = [
+        line for line in capsys.readouterr().out.splitlines() if line.startswith("by hand: pairs/paranmt")
+    ]
+    assert len(lines) <= 1
+
+
+def test_too_small_a_disk_is_told_before_anything_is_fetched(study, hub, capsys, monkeypatch):
+    monkeypatch.setattr(verb.shutil, "disk_usage", lambda place: type("Usage", (), {"free": 1_000_000})())
+    assert fetch("simcse/table3") == 2
+    assert "1.0 MB are free, but" in capsys.readouterr().err
+    assert not hub.asked
+
+
+@pytest.mark.parametrize(
+    ("item", "told"),
+    [
+        ("simcse/tabel5", 'did you mean "table5"?'),
+        ("simsce/table5", 'did you mean "simcse"?'),
+        ("table5", 'papers names "table5"'),
+    ],
+)
+def test_an_unknown_item_names_the_nearest(study, hub, capsys, item, told):
+    assert fetch(item) == 2
+    assert told in capsys.readouterr().err

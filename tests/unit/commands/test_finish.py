@@ -1,0 +1,169 @@
+"""A study that failed: its report is built from what there is, in folders that no rule makes."""
+
+import json
+import os
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from made_up import write_scores
+from places import ROOT
+
+from replicse.cli import main
+from replicse.files import write_json
+from replicse.runtime.progress import heartbeat_of
+from replicse.study.paper.config import read_config
+from replicse.study.plan.jobs import Jobs
+from replicse.study.plan.planner import load_plan
+
+CONFIG = ROOT / "tests" / "e2e" / "reduced.yaml"
+STUDY = ["--study", str(CONFIG), "--workflow", str(ROOT / "workflow")]
+ERROR = "replicse train: the store is cut; delete its folder"
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    """A study of made-up scores; returns its plan and the evaluation files of SimCSE's Table 3."""
+    monkeypatch.chdir(tmp_path)
+    plan = load_plan(read_config([CONFIG]), ROOT / "workflow")
+    write_scores(plan, plan.items, lambda cell, place: -1.25 if "uniformity" in cell.metric_path else 1.25)
+    return plan, plan.evaluation_files(plan.item("simcse/table3"))
+
+
+def make(files):
+    for file in files:
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+        Path(file).write_text('{"files": []}')
+
+
+def make_all_but(plan, missing):
+    """Make files of all that the jobs make, where there is none, but for one run's."""
+    for job in Jobs(plan).all:
+        if not any(missing in file for file in job.outputs):
+            make(file for file in job.outputs if not Path(file).exists())
+
+
+def fail(job, text):
+    Path(job.log).parent.mkdir(parents=True, exist_ok=True)
+    Path(job.log).write_text(text)
+
+
+def cells(file):
+    return {
+        (cell["row"], cell["column"]): cell
+        for cell in json.loads(Path(f"results/micro/partial/items/{file}.json").read_text())["cells"]
+    }
+
+
+def test_a_failed_run_leaves_a_report_that_says_which_why_and_what_to_do(study, capsys):
+    plan, files = study
+    jobs = {file: job for job in Jobs(plan).all for file in job.outputs}
+    run = next(need for need in jobs[files[0]].needs if "/runs/" in need).split("/runs/")[1].split("/")[0]
+    make_all_but(plan, run)
+    Path(files[0]).unlink()
+    train = jobs[plan.paths.run(run, "metrics.json")]
+    fail(train, f"12:00:00 INFO step=1\n{ERROR}\n")
+    fail(jobs[files[0]], "an older log of the evaluation, which was not reached\n")
+    Path(files[1]).unlink()
+    Path(files[2]).write_text('{"suites": {"sts')
+    assert main(["finish", *STUDY]) == 1
+    told = capsys.readouterr().out
+    assert " of 4 items incomplete\n" in told
+    assert "✗ simcse/table3" in told
+    assert f"train {run} failed, the end of logs/micro/train/{run}.log:" in told and ERROR in told
+    assert "do what its last line says" in told and "evaluate" not in told.partition("failed, the end")[2]
+    found = cells("simcse/table3")
+    verdicts = {cell.get("verdict") for cell in found.values()}
+    assert {"failed", "not comparable"} <= verdicts
+    failed = [cell for cell in found.values() if cell.get("verdict") == "failed"]
+    assert any(ERROR in cell.get("reason", "") for cell in failed) and any(
+        files[2] in c.get("reason", "") for c in failed
+    )
+    assert all(cell.get("reproduced") is None for cell in failed)
+    text = Path("reports/micro/partial/report.html").read_text()
+    assert "RepliCSE report: incomplete" in text and ERROR in text and "mend or delete the file" in text
+    assert not Path("reports/micro/report.html").exists() and not Path("results/micro/items").exists()
+    for name in ("claims", "audit", "adjudication", "cells"):
+        assert Path(f"results/micro/partial/{name}.csv").stat().st_size > 100
+    assert main(["finish", *STUDY, "--item", "repro/figure1", "--json"]) in (0, 1)
+    assert Path("reports/micro/partial/report.html").read_text().count("simcse/table3") < text.count(
+        "simcse/table3"
+    )
+
+
+def test_what_nobody_tried_is_not_run_and_an_old_log_is_no_failure(study, capsys):
+    plan, files = study
+    Path(files[0]).unlink()
+    job = next(job for job in Jobs(plan).all if files[0] in job.outputs)
+    make_all_but(plan, files[0])
+    assert main(["finish", *STUDY, "--json"]) == 1
+    (item, *_) = json.loads(capsys.readouterr().out)["incomplete"]
+    assert (item["state"], item["why"]) == ("not run", "not run yet")
+    fail(job, "Killed\n")
+    os.utime(job.log, (1, 1))
+    assert main(["finish", *STUDY, "--json", "--since", "2"]) == 1
+    assert json.loads(capsys.readouterr().out)["incomplete"][0]["state"] == "not run"
+    assert main(["finish", *STUDY]) == 1
+    assert "memory or time" in capsys.readouterr().out
+
+
+def test_status_knows_what_runs_on_any_machine_that_shares_the_folder(study, capsys):
+    """It once knew of this machine's processes alone, and took all that had begun for running while there was one."""
+    plan, files = study
+    jobs = {file: job for job in Jobs(plan).all for file in job.outputs}
+    run = next(need for need in jobs[files[0]].needs if "/runs/" in need).split("/runs/")[1].split("/")[0]
+    make_all_but(plan, run)
+    train = jobs[plan.paths.run(run, "metrics.json")]
+    Path(files[0]).unlink()
+    facts = {"step": 120, "steps": 500, "loss": 0.31, "rate": 850.0, "left": 180.0}
+
+    def told(count=1):
+        assert main(["status", *STUDY]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        table = next(line for line in lines if line.startswith("simcse/table3"))
+        assert f"{len(files) - count} of" in table
+        return table, next((line for line in lines if f"train {run}" in line), "")
+
+    assert told() == (
+        f"simcse/table3   {len(files) - 1} of {len(files)}  evaluations, 1 waiting, not tabulated",
+        "",
+    )
+    fail(train, "step=1\n")
+    beat = heartbeat_of(train.log)
+    write_json(beat, {"host": "another", "pid": 1, **facts})
+    table, line = told()
+    assert ", 1 running, not tabulated" in table
+    assert line.startswith(
+        f"running: train {run} on another, now: step 120 of 500, loss 0.31, 850 sentences/s, 3 min"
+    )
+    write_json(beat, {"host": socket.gethostname(), "pid": os.getpid()})
+    assert told()[1] == f"running: train {run} on {socket.gethostname()}, now: step=1"
+    write_json(beat, {"host": socket.gethostname(), "pid": ended_process()})
+    assert told()[1].startswith(f"failed: train {run}, ")
+    write_json(beat, {"host": "another", "pid": 1, **facts})
+    os.utime(beat, (time.time() - 600, time.time() - 600))
+    table, line = told()
+    assert ", 1 failed, not tabulated" in table and line.startswith(f"failed: train {run}, "), (
+        "a stale heartbeat"
+    )
+    beat.write_text("{")
+    assert ", 1 failed" in told()[0]
+    assert main(["status", *STUDY, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["failed"] == [f"train {run}"] and document["running"] == []
+    counts = document["items"][0]
+    assert [counts[state] for state in ("done", "running", "failed", "waiting")] == [len(files) - 1, 0, 1, 0]
+
+
+def ended_process():
+    """Return the number of a process that has ended."""
+    with subprocess.Popen(["true"]) as process:
+        process.wait()
+    return process.pid
+
+
+def test_a_whole_study_has_nothing_incomplete(study, capsys):
+    assert main(["finish", *STUDY]) == 0
+    assert "0 of 4 items incomplete" in capsys.readouterr().out

@@ -1,0 +1,347 @@
+import hashlib
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+
+import numpy as np
+import pytest
+from fake_hub import FakeHub
+from huggingface_hub import constants
+from safetensors.numpy import load_file, save_file
+
+from replicse.cli import main
+from replicse.data.corpora import read_corpus
+from replicse.data.hub import ARTEFACTS, SIMCSE_DATA, WAITS, download_encoder, materialise, retried
+from replicse.data.sts import load_sts
+from replicse.data.tokenizer import load_tokenizer, tokenizer_from_vocabulary, train_tokenizer
+from replicse.errors import BadInput, MissingData
+from replicse.files import sha256_of
+
+COMMIT = "e145e8b" + "0123456789abcdef" * 2 + "0"
+WIKI = "First line .\nSecond line .\n\nFourth line .\n"
+NLI = 'sent0,sent1,hard_neg\n"a, b",c,d\n"two\nlines",y,z\n'
+STSB = "g\tf\ty\t1\t2.5\tA man .\tA dog .\n"
+
+
+def sha256(content):
+    return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
+
+
+def archive(files, prefix="", links=()):
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as tar:
+        for name, text in files.items():
+            member = tarfile.TarInfo(prefix + name)
+            member.size = len(text.encode())
+            tar.addfile(member, io.BytesIO(text.encode()))
+        for name, target in links:
+            member = tarfile.TarInfo(prefix + name)
+            member.type, member.linkname = tarfile.SYMTYPE, target
+            tar.addfile(member)
+    return stream.getvalue()
+
+
+SENTEVAL = archive({"STS/STSBenchmark/sts-test.csv": STSB, "CR/custrev.pos": "fine\n"}, "./")
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """An offline hub cache; the function puts files of a repository into it at a commit of branch main."""
+    folder = tmp_path / "cache"
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(folder))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+
+    def put(repository, kind="dataset", commit=COMMIT, **files):
+        held = folder / f"{kind}s--{repository.replace('/', '--')}"
+        (held / "refs").mkdir(parents=True, exist_ok=True)
+        (held / "refs" / "main").write_text(commit)
+        for name, content in files.items():
+            path = held / "snapshots" / commit / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    return put
+
+
+def put_simcse(cache, senteval=SENTEVAL):
+    files = {"wiki1m_for_simcse.txt": WIKI, "nli_for_simcse.csv": NLI, "senteval.tar": senteval}
+    cache(SIMCSE_DATA, **files)
+
+
+def test_artefacts_fill_a_data_root(cache, tmp_path):
+    put_simcse(cache)
+    root = tmp_path / "data"
+    records = materialise(root, ARTEFACTS, COMMIT)
+    assert records == [
+        {"name": "wiki/wiki1m_for_simcse.txt", "sha256": sha256(WIKI), "revision": COMMIT, "rows": 4},
+        {"name": "nli/nli_for_simcse.csv", "sha256": sha256(NLI), "revision": COMMIT, "rows": 2},
+        {"name": "SentEval", "sha256": sha256(SENTEVAL), "revision": COMMIT, "rows": None},
+    ]
+    assert (root / "wiki" / "wiki1m_for_simcse.txt").read_text() == WIKI
+    triples = read_corpus(root, {"format": "triples", "file": "nli/nli_for_simcse.csv"})
+    assert triples == {"anchor": ["a, b", "two lines"], "positive": ["c", "y"], "negative": ["d", "z"]}
+    assert load_sts(root, "STS-B")[0].first == ("A man .",)
+    assert (root / "SentEval" / "downstream" / "CR" / "custrev.pos").read_text() == "fine\n"
+    assert sorted(path.name for path in (root / "SentEval").iterdir()) == ["downstream"]
+    assert json.loads((root / "hub.json").read_text()) == sorted(records, key=lambda record: record["name"])
+
+
+def test_records_of_several_calls_are_kept_together(cache, tmp_path):
+    put_simcse(cache)
+    wiki, nli, _ = ARTEFACTS
+    materialise(tmp_path, [wiki], COMMIT)
+    materialise(tmp_path, [nli], COMMIT)
+    materialise(tmp_path, [wiki], COMMIT)
+    assert [record["name"] for record in json.loads((tmp_path / "hub.json").read_text())] == [nli, wiki]
+
+
+def test_evaluation_sets_are_replaced_as_a_whole(cache, tmp_path):
+    put_simcse(cache)
+    materialise(tmp_path, ["SentEval"], COMMIT)
+    (tmp_path / "SentEval" / "downstream" / "left-over").write_text("old")
+    put_simcse(cache, archive({"STS/STSBenchmark/sts-test.csv": STSB.replace("2.5", "3.5")}, "deep/down/"))
+    materialise(tmp_path, ["SentEval"], COMMIT)
+    assert not (tmp_path / "SentEval" / "downstream" / "left-over").exists()
+    assert load_sts(tmp_path, "STS-B")[0].gold.tolist() == [3.5]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        archive({"STS/a": "x", "../../../evil": "x"}),
+        archive({"STS/a": "x"}, links=[("STS/evil", "../../../../../etc/passwd")]),
+        b"not an archive",
+        archive({"other/a": "x"}),
+    ],
+    ids=["path outside", "link outside", "no archive", "no STS"],
+)
+def test_a_bad_archive_is_bad_input_and_leaves_nothing(cache, tmp_path, content):
+    put_simcse(cache, content)
+    root = tmp_path / "data"
+    with pytest.raises(BadInput, match=r"senteval\.tar: "):
+        materialise(root, ["SentEval"], COMMIT)
+    assert list(root.rglob("*")) == [root / "SentEval"]
+    assert not list(tmp_path.glob("**/evil"))
+
+
+def test_a_hub_out_of_reach_names_artefact_and_remedy(cache, tmp_path):
+    target = tmp_path / "wiki" / "wiki1m_for_simcse.txt"
+    with pytest.raises(MissingData) as caught:
+        materialise(tmp_path, ["wiki/wiki1m_for_simcse.txt"], COMMIT)
+    message = str(caught.value)
+    assert message.startswith(f"wiki1m_for_simcse.txt of {SIMCSE_DATA} at {COMMIT} cannot be downloaded (")
+    assert "offline mode" in message
+    assert message.endswith(f"connect to the hub, or put it at {target} and set data.source to local")
+    assert "\n" not in message
+    assert not target.exists()
+
+
+def test_another_revision_in_the_cache_does_not_do(cache, tmp_path):
+    cache(SIMCSE_DATA, commit="f" * 40, **{"wiki1m_for_simcse.txt": WIKI})
+    with pytest.raises(MissingData, match=rf"wiki1m_for_simcse\.txt of .* at {COMMIT} cannot be downloaded"):
+        materialise(tmp_path, ["wiki/wiki1m_for_simcse.txt"], COMMIT)
+
+
+def test_an_unknown_artefact_names_the_nearest(tmp_path):
+    with pytest.raises(BadInput, match=r'no "wiki/wiki1m\.txt"; did you mean "wiki/wiki1m_for_simcse\.txt"'):
+        materialise(tmp_path, ["wiki/wiki1m.txt"], COMMIT)
+
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "dog", "The"]
+WEIGHTS = {"embeddings.weight": np.arange(6, dtype=np.float32).reshape(2, 3), "tied": np.ones(2, np.float32)}
+
+
+def safetensors_bytes(folder):
+    save_file(WEIGHTS, folder / "weights")
+    return (folder / "weights").read_bytes()
+
+
+def bert_json(folder):
+    (folder / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+    return tokenizer_from_vocabulary(folder / "vocab.txt").to_str()
+
+
+def test_an_encoder_comes_with_a_record(cache, tmp_path):
+    weights = safetensors_bytes(tmp_path)
+    files = {"config.json": "{}", "model.safetensors": weights, "tokenizer.json": bert_json(tmp_path)}
+    cache("org/encoder", "model", **files)
+    assert download_encoder("org/encoder", "main", tmp_path / "encoder") == tmp_path / "encoder"
+    expected = {name: sha256(content) for name, content in files.items()}
+    record = json.loads((tmp_path / "encoder" / "hub.json").read_text())
+    assert record == {"repository": "org/encoder", "revision": COMMIT, "sha256": expected}
+    assert {name: sha256_of(tmp_path / "encoder" / name) for name in files} == expected
+    assert len(list((tmp_path / "encoder").iterdir())) == 4
+
+
+@pytest.mark.parametrize("revision", [None, "main", COMMIT])
+def test_every_notation_of_a_revision_is_recorded_in_full(cache, tmp_path, revision):
+    files = {"config.json": "{}", "model.safetensors": safetensors_bytes(tmp_path)}
+    cache("plain", "model", **files, **{"tokenizer.json": bert_json(tmp_path)})
+    folder = download_encoder("plain", revision, tmp_path / "encoder")
+    assert json.loads((folder / "hub.json").read_text())["revision"] == COMMIT
+
+
+@pytest.mark.parametrize("revision", [COMMIT[:7], COMMIT[:20]])
+def test_an_abbreviated_commit_names_nothing(cache, tmp_path, revision):
+    cache("plain", "model", **{"config.json": "{}"})
+    with pytest.raises(
+        BadInput, match=f"plain at {revision}: an abbreviated commit; name all of its 40 digits"
+    ):
+        download_encoder("plain", revision, tmp_path / "encoder")
+
+
+def test_data_of_the_hub_need_a_pinned_commit(tmp_path, capsys):
+    assert main(["job", "data", '{"source": "hub"}', "--out", str(tmp_path / "data.json")]) == 2
+    wanted = f"hub.lock.yaml: no commit of {SIMCSE_DATA}; run replicse lock --write {SIMCSE_DATA}"
+    assert wanted in capsys.readouterr().err
+
+
+def test_pytorch_weights_are_converted(cache, tmp_path):
+    import torch
+
+    shared = torch.ones(2)
+    state = {
+        "embeddings.weight": torch.arange(6.0).reshape(3, 2).T,
+        "tied": shared,
+        "tied.too": shared,
+        "step": 7,
+    }
+    stream = io.BytesIO()
+    torch.save(state, stream)
+    cache("b", "model", **{"config.json": "{}", "pytorch_model.bin": stream.getvalue()})
+    cache("b", "model", **{"tokenizer.json": bert_json(tmp_path)})
+    download_encoder("b", "main", tmp_path / "encoder")
+    stored = load_file(tmp_path / "encoder" / "model.safetensors")
+    assert sorted(stored) == ["embeddings.weight", "tied", "tied.too"]
+    np.testing.assert_array_equal(stored["embeddings.weight"], state["embeddings.weight"].numpy())
+    np.testing.assert_array_equal(stored["tied.too"], [1, 1])
+
+
+def test_broken_pytorch_weights_are_bad_input(cache, tmp_path):
+    files = {"config.json": "{}", "pytorch_model.bin": b"nothing", "tokenizer.json": bert_json(tmp_path)}
+    cache("b", "model", **files)
+    with pytest.raises(BadInput, match=r"pytorch_model\.bin: cannot be read"):
+        download_encoder("b", "main", tmp_path / "encoder")
+    assert not (tmp_path / "encoder" / "model.safetensors").exists()
+
+
+@pytest.mark.parametrize(
+    ("config", "tokens"), [(None, ["the", "dog"]), ('{"do_lower_case": false}', ["The", "dog"])]
+)
+def test_a_vocabulary_becomes_a_tokenizer(cache, tmp_path, config, tokens):
+    files = {"config.json": "{}", "model.safetensors": safetensors_bytes(tmp_path)}
+    files["vocab.txt"] = "\n".join(WORDS) + "\n"
+    if config:
+        files["tokenizer_config.json"] = config
+    cache("b", "model", **files)
+    download_encoder("b", "main", tmp_path / "encoder")
+    tokenizer = load_tokenizer(tmp_path / "encoder" / "tokenizer.json", None)
+    assert tokenizer.encode("The dog").tokens == ["[CLS]", *tokens, "[SEP]"]
+
+
+def test_a_vocabulary_with_merges_becomes_a_tokenizer(cache, tmp_path):
+    trained = train_tokenizer("byte-bpe", ["the dog sleeps and the dog eats"] * 5, 290, lowercase=False)
+    trained.model.save(str(tmp_path))
+    names = ("vocab.json", "merges.txt")
+    files = {name: (tmp_path / name).read_bytes() for name in names}
+    cache("r", "model", **files, **{"config.json": "{}", "model.safetensors": safetensors_bytes(tmp_path)})
+    download_encoder("r", "main", tmp_path / "encoder")
+    tokenizer = load_tokenizer(tmp_path / "encoder" / "tokenizer.json", None)
+    for text in ("the dog sleeps", "a <mask> über", ""):
+        assert tokenizer.encode(text).ids == trained.encode(text).ids
+
+
+@pytest.mark.parametrize(
+    ("held", "missing"),
+    [([], "config.json"), (["config.json"], "model.safetensors")],
+    ids=["nothing", "config only"],
+)
+def test_an_incomplete_encoder_names_the_file(cache, tmp_path, held, missing):
+    cache("org/encoder", "model", **dict.fromkeys(held, "{}"))
+    with pytest.raises(MissingData, match=f"^{missing} of org/encoder at .* cannot be downloaded"):
+        download_encoder("org/encoder", "main", tmp_path / "encoder")
+
+
+class Flaky:
+    def __init__(self, *errors):
+        self.errors = list(errors)
+        self.calls = 0
+
+    def __call__(self):
+        self.calls += 1
+        if self.errors:
+            raise self.errors.pop(0)
+        return "done"
+
+
+def failure(status):
+    error = OSError("from the hub")
+    error.response = type("Response", (), {"status_code": status})()
+    return error
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    """Let nothing wait; return the seconds that were to be waited for."""
+    waited = []
+    monkeypatch.setattr("replicse.data.hub.time.sleep", waited.append)
+    return waited
+
+
+def test_passing_failures_are_tried_again_after_each_wait(waits):
+    action = Flaky(failure(503), failure(429))
+    assert retried(action) == "done"
+    assert action.calls == 3 and waits == list(WAITS)
+
+
+def test_tries_end_with_the_last_error(waits):
+    action = Flaky(ConnectionError(), ConnectionError(), ConnectionError("last"))
+    with pytest.raises(ConnectionError, match="last"):
+        retried(action)
+    assert action.calls == 3
+
+
+@pytest.mark.parametrize("error", [failure(404), failure(403), KeyError("a defect")])
+def test_lasting_failures_are_not_tried_again(error, waits):
+    action = Flaky(error)
+    with pytest.raises(type(error)):
+        retried(action)
+    assert action.calls == 1
+
+
+FROM_A_HUB = """
+import json, sys
+from pathlib import Path
+from replicse.data.hub import materialise
+from replicse.errors import MissingData
+root, commit = Path(sys.argv[1]), sys.argv[2]
+print(json.dumps(materialise(root, ["wiki/wiki1m_for_simcse.txt"], commit)))
+try:
+    materialise(root, ["nli/nli_for_simcse.csv"], commit)
+except MissingData as problem:
+    print(problem)
+"""
+
+
+def test_a_download_over_the_network(tmp_path, request):
+    hub = FakeHub()
+    hub.put("dataset", SIMCSE_DATA, COMMIT, {"wiki1m_for_simcse.txt": WIKI})
+    with hub.served() as address:
+        environment = {
+            **{name: value for name, value in os.environ.items() if "proxy" not in name.lower()},
+            "HF_ENDPOINT": address,
+            "HF_HOME": str(tmp_path / "home"),
+            "HF_HUB_OFFLINE": "0",
+            "HF_HUB_DISABLE_XET": "1",
+            "PYTHONPATH": str(request.config.rootpath / "src"),
+        }
+        command = [sys.executable, "-c", FROM_A_HUB, str(tmp_path / "data"), COMMIT]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    records, problem = done.stdout.splitlines()
+    assert json.loads(records)[0]["revision"] == COMMIT
+    assert (tmp_path / "data" / "wiki" / "wiki1m_for_simcse.txt").read_text() == WIKI
+    assert problem.startswith(f"nli_for_simcse.csv of {SIMCSE_DATA} at {COMMIT} cannot be downloaded (")

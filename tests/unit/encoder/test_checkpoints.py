@@ -1,0 +1,337 @@
+import json
+import subprocess
+import sys
+
+import pytest
+import torch
+from places import ROOT
+from safetensors.torch import load_file, save_file
+from tiny_encoders import FAMILIES, PAD, batch_of, huggingface, mlp, tiny
+
+from replicse.data.tokenizer import train_tokenizer
+from replicse.encoder.heads import stored_head
+from replicse.encoder.opening import open_backbone
+from replicse.encoder.packed.checkpoints import load_packed
+from replicse.errors import BadInput, MissingData
+
+LINES = ["A man is playing a guitar.", "Two dogs run over the green grass", "It's 1999, isn't it?"] * 3
+
+
+@pytest.fixture
+def tokenizer_file(tmp_path):
+    file = tmp_path / "tokenizer" / "tokenizer.json"
+    file.parent.mkdir()
+    train_tokenizer("wordpiece", LINES, 97, lowercase=True).save(str(file))
+    return file
+
+
+def parts(family):
+    encoder = tiny(family, token_head=True)
+    torch.nn.init.normal_(encoder.masked_lm.bias)
+    return encoder, mlp(32)
+
+
+def same_weights(left, right):
+    left, right = left.state_dict(), right.state_dict()
+    return left.keys() == right.keys() and all(torch.equal(left[name], right[name]) for name in left)
+
+
+def padded(batch, family):
+    tokens = torch.full((batch.rows, batch.longest), PAD[family])
+    tokens[batch.padded_mask] = batch.tokens
+    return {"input_ids": tokens, "attention_mask": batch.padded_mask.long()}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_saved_folder_comes_back_bit_for_bit(family, tmp_path, tokenizer_file):
+    encoder, head = parts(family)
+    encoder.save(tmp_path / "out", head, tokenizer_file)
+    loaded = load_packed(tmp_path / "out")
+    assert loaded.config == encoder.config
+    assert loaded.predicts_tokens and same_weights(loaded, encoder)
+    assert same_weights(stored_head(tmp_path / "out"), head)
+    assert loaded.training and all(weight.requires_grad for weight in loaded.parameters())
+    assert not list((tmp_path / "out").glob(".*"))
+
+
+def test_a_folder_without_heads_has_none(tmp_path, tokenizer_file):
+    tiny().save(tmp_path / "out", None, tokenizer_file)
+    assert stored_head(tmp_path / "out") is None and not load_packed(tmp_path / "out").predicts_tokens
+
+
+def test_saving_over_a_folder_replaces_it(tmp_path, tokenizer_file):
+    for _ in range(2):
+        encoder = tiny()
+        encoder.save(tmp_path / "out", None, tokenizer_file)
+    open_backbone(tmp_path / "out").save(tmp_path / "out")
+    assert same_weights(load_packed(tmp_path / "out"), encoder)
+
+
+def test_half_precision_models_are_saved_in_fp32(tmp_path, tokenizer_file):
+    encoder = tiny().half()
+    encoder.save(tmp_path / "out", None, tokenizer_file)
+    stored = load_file(tmp_path / "out" / "model.safetensors")
+    assert {value.dtype for value in stored.values()} == {torch.float32}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_transformers_loads_what_was_saved(family, tmp_path, tokenizer_file):
+    import transformers
+
+    encoder, head = parts(family)
+    encoder.save(tmp_path / "out", head, tokenizer_file)
+    encoder.eval()
+    batch = batch_of()
+    theirs, report = transformers.AutoModel.from_pretrained(tmp_path / "out", output_loading_info=True)
+    assert not report["missing_keys"] and not report["mismatched_keys"]
+    with torch.no_grad():
+        ours = encoder(batch).last
+        found = theirs.eval()(**padded(batch, family))
+        torch.testing.assert_close(found.last_hidden_state[batch.padded_mask], ours, rtol=1e-5, atol=1e-5)
+        if family != "distilbert":  # it has no pooler
+            torch.testing.assert_close(found.pooler_output, head(ours[batch.first]), rtol=1e-5, atol=1e-5)
+        with_head, report = transformers.AutoModelForMaskedLM.from_pretrained(
+            tmp_path / "out", output_loading_info=True
+        )
+        assert not report["missing_keys"] and not report["mismatched_keys"]
+        logits = with_head.eval()(**padded(batch, family)).logits[batch.padded_mask]
+        torch.testing.assert_close(logits, encoder.token_logits(ours), rtol=1e-5, atol=1e-5)
+
+
+def test_transformers_loads_the_tokenizer_that_was_saved(tmp_path, tokenizer_file):
+    import transformers
+    from tokenizers import Tokenizer
+
+    tiny().save(tmp_path / "out", None, tokenizer_file)
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    ours = Tokenizer.from_file(str(tokenizer_file))
+    for line in [*LINES, "Unseen words: zebra!", ""]:
+        assert theirs(line)["input_ids"] == ours.encode(line).ids
+    assert (theirs.pad_token, theirs.mask_token, theirs.model_max_length) == ("[PAD]", "[MASK]", 24)
+
+
+def test_tokenizer_settings_beside_the_tokenizer_are_kept(tmp_path, tokenizer_file):
+    settings = {"tokenizer_class": "BertTokenizer", "do_lower_case": True, "model_max_length": 17}
+    tokenizer_file.with_name("tokenizer_config.json").write_text(json.dumps(settings))
+    tiny().save(tmp_path / "out", None, tokenizer_file)
+    assert json.loads((tmp_path / "out" / "tokenizer_config.json").read_text()) == settings
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_folders_of_transformers_are_read_with_their_pooler(family, tmp_path):
+    theirs = huggingface(family).base_model
+    theirs.save_pretrained(tmp_path)
+    assert not load_packed(tmp_path).predicts_tokens
+    # The base model of a masked-LM model has no pooler, as in SimCSE; DistilBERT has none at all.
+    assert stored_head(tmp_path) is None
+    if family == "distilbert":
+        return
+    import transformers
+
+    transformers.AutoModel.from_config(theirs.config).save_pretrained(tmp_path / "pooled")
+    stored = load_file(tmp_path / "pooled" / "model.safetensors")
+    assert torch.equal(stored_head(tmp_path / "pooled").dense.weight, stored["pooler.dense.weight"])
+
+
+def rewritten(folder, rename=lambda name: name, file="model.safetensors", change=lambda value: value):
+    """Rewrite a folder's weights under other names, in another file or in another form."""
+    stored = {rename(name): change(value) for name, value in load_file(folder / "model.safetensors").items()}
+    (folder / "model.safetensors").unlink()
+    if file.endswith(".bin"):
+        torch.save(stored, folder / file)
+    else:
+        save_file(stored, folder / file)
+
+
+@pytest.mark.parametrize("prefix", ["bert.", "", "model.", "model.bert."])
+def test_every_usual_prefix_is_understood(prefix, tmp_path, tokenizer_file):
+    encoder, head = parts("bert")
+    encoder.save(tmp_path, head, tokenizer_file)
+    config = json.loads((tmp_path / "config.json").read_text())
+    config.pop("sentence_head")
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    rewritten(tmp_path, lambda name: prefix + name[5:] if name.startswith("bert.") else name)
+    assert same_weights(load_packed(tmp_path), encoder)
+    assert same_weights(stored_head(tmp_path), head)
+
+
+def test_old_names_of_layer_norm_and_old_files_are_understood(tmp_path, tokenizer_file):
+    encoder, _ = parts("bert")
+    encoder.save(tmp_path, None, tokenizer_file)
+
+    def old(name):
+        return name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+
+    rewritten(tmp_path, old, "pytorch_model.bin")
+    assert same_weights(load_packed(tmp_path), encoder)
+
+
+def test_half_precision_files_are_read_into_fp32(tmp_path, tokenizer_file):
+    encoder = tiny()
+    encoder.save(tmp_path, None, tokenizer_file)
+    rewritten(tmp_path, change=torch.Tensor.half)
+    loaded = load_packed(tmp_path)
+    assert loaded.token_embeddings.dtype == torch.float32
+    assert torch.equal(loaded.token_embeddings, encoder.token_embeddings.half().float())
+
+
+def test_the_head_of_an_unconverted_simcse_checkpoint_is_found(tmp_path, tokenizer_file):
+    encoder, head = parts("bert")
+    encoder.save(tmp_path, head, tokenizer_file)
+    rewritten(tmp_path, lambda name: name.replace("bert.pooler.", "mlp."))
+    assert same_weights(stored_head(tmp_path), head)
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta"])
+@pytest.mark.parametrize("file", ["model.safetensors", "pytorch_model.bin"])
+def test_of_a_file_that_holds_several_models_only_the_encoder_is_taken(
+    family, file, tmp_path, tokenizer_file
+):
+    """A model of DiffCSE saved whole: discriminator, generator and projector stand beside the encoder."""
+    encoder, discriminator, generator = tiny(family), tiny(family), tiny("distilbert", token_head=True)
+    discriminator.save(tmp_path / "aux", mlp(32), tokenizer_file)
+    generator.save(tmp_path / "generator", None, tokenizer_file)
+    encoder.save(tmp_path, None, tokenizer_file)
+    whole = {
+        **{
+            name.replace(f"{family}.", "aux_bert.", 1): value
+            for name, value in load_file(tmp_path / "aux" / "model.safetensors").items()
+        },
+        **{
+            f"generator.{name}": value
+            for name, value in load_file(tmp_path / "generator" / "model.safetensors").items()
+        },
+        "mlp.net.0.weight": torch.randn(64, 32),
+        "electra_head.weight": torch.randn(2, 32),
+        **load_file(tmp_path / "model.safetensors"),
+    }
+    save_file(whole, tmp_path / "model.safetensors")
+    rewritten(tmp_path, file=file)
+    loaded = load_packed(tmp_path)
+    assert same_weights(loaded, encoder)
+    assert not same_weights(loaded, discriminator)
+    assert stored_head(tmp_path) is None and not loaded.predicts_tokens
+
+
+def test_broken_folders_say_what_is_wrong(tmp_path, tokenizer_file):
+    with pytest.raises(MissingData, match=r"config\.json: no such file"):
+        load_packed(tmp_path / "nowhere")
+    folder = tmp_path / "out"
+    tiny().save(folder, None, tokenizer_file)
+    weights, config = (folder / "model.safetensors").read_bytes(), (folder / "config.json").read_text()
+
+    (folder / "model.safetensors").write_bytes(weights[: len(weights) // 2])
+    with pytest.raises(BadInput, match=r"model\.safetensors: cannot be read"):
+        load_packed(folder)
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(MissingData, match=r"neither model\.safetensors nor"):
+        load_packed(folder)
+    (folder / "pytorch_model.bin").write_bytes(b"no pickle")
+    with pytest.raises(BadInput, match=r"pytorch_model\.bin: cannot be read"):
+        load_packed(folder)
+    (folder / "model.safetensors").write_bytes(weights)
+    for change, words in (
+        ({"num_hidden_layers": 4}, r'no weight "bert\.encoder\.layer\.3\.attention\.self\.query\.weight"'),
+        ({"vocab_size": 98}, r"word_embeddings.weight\" has shape \(97, 32\)"),
+        ({"model_type": "roberta"}, "does not hold a roberta encoder"),
+        ({"model_type": "gpt2"}, r'config\.json: model_type "gpt2"'),
+    ):
+        (folder / "config.json").write_text(json.dumps({**json.loads(config), **change}))
+        with pytest.raises(BadInput, match=words):
+            load_packed(folder)
+    (folder / "config.json").write_text("{")
+    with pytest.raises(BadInput, match="not JSON"):
+        load_packed(folder)
+
+
+@pytest.mark.parametrize("value", [torch.ones(97, 32).to(torch.int8), torch.ones(97, 32).to(torch.int64)])
+def test_weights_that_are_no_floating_point_numbers_are_refused(tmp_path, tokenizer_file, value):
+    tiny().save(tmp_path / "out", None, tokenizer_file)
+    file = tmp_path / "out" / "model.safetensors"
+    name = next(name for name in load_file(file) if name.endswith("word_embeddings.weight"))
+    save_file({**load_file(file), name: value}, file)
+    with pytest.raises(
+        BadInput, match=rf'"{name}" is int\d+; expected 16 to 64-bit floating point, not quantised'
+    ):
+        open_backbone(tmp_path / "out")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("engine", ["packed", "transformers"])
+def test_weights_that_are_not_finite_are_refused(tmp_path, tokenizer_file, engine, value):
+    tiny().save(tmp_path / "out", None, tokenizer_file)
+    file = tmp_path / "out" / "model.safetensors"
+    weights = load_file(file)
+    next(iter(weights.values())).view(-1)[3] = value
+    save_file(weights, file, {"format": "pt"})
+    with pytest.raises(BadInput, match="holds NaN or infinite numbers"):
+        open_backbone(tmp_path / "out", engine)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"type_vocab_size": 0}, "type_vocab_size|token_types"),
+        ({"num_hidden_layers": 2}, "a layer that config.json does not count"),
+        ({"pad_token_id": 4000}, "pad_id is 4000"),
+    ],
+)
+def test_a_config_that_its_family_cannot_mean_is_refused(tmp_path, tokenizer_file, change, words):
+    tiny().save(tmp_path / "out", None, tokenizer_file)
+    config = tmp_path / "out" / "config.json"
+    config.write_text(json.dumps({**json.loads(config.read_text()), **change}))
+    with pytest.raises(BadInput, match=words):
+        open_backbone(tmp_path / "out")
+
+
+@pytest.mark.parametrize("stored", [{3: torch.ones(2)}, [torch.ones(2)], "text"])
+def test_a_pickle_without_names_of_weights_is_refused(tmp_path, tokenizer_file, stored):
+    tiny().save(tmp_path / "out", None, tokenizer_file)
+    (tmp_path / "out" / "model.safetensors").unlink()
+    torch.save(stored, tmp_path / "out" / "pytorch_model.bin")
+    with pytest.raises(BadInput, match=r"pytorch_model\.bin: .*fetch the encoder again"):
+        open_backbone(tmp_path / "out")
+
+
+def test_masked_lm_logits_of_a_shortlist_are_part_of_all(tmp_path):
+    encoder, _ = parts("roberta")
+    states = torch.randn(7, 32)
+    shortlist = torch.tensor([3, 90, 3, 14])
+    every = encoder.token_logits(states)
+    assert every.shape == (7, 97)
+    torch.testing.assert_close(encoder.token_logits(states, shortlist), every[:, shortlist])
+
+
+def test_the_real_compact_encoder_agrees_with_transformers(real_data):
+    import transformers
+
+    folder = real_data / "models" / "bert-l2-h128-wiki"
+    if not folder.is_dir():
+        pytest.skip("models/bert-l2-h128-wiki is not among the real data")
+    loaded = load_packed(folder).eval()
+    theirs = transformers.AutoModelForMaskedLM.from_pretrained(folder).eval()
+    batch = batch_of((30, 7, 12))
+    with torch.no_grad():
+        expected = theirs(**padded(batch, "bert")).logits[batch.padded_mask]
+        found = loaded.token_logits(loaded(batch).last)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_opening_an_encoder_imports_nothing_heavy(tmp_path, tokenizer_file):
+    """`transformers` costs 6 s; torch._dynamo, which a normal_ on the meta device would import, 1.5 s."""
+    encoder, head = parts("bert")
+    encoder.save(tmp_path / "out", head, tokenizer_file)
+    code = (
+        "import sys; from replicse.encoder.sentence import SentenceEncoder;"
+        "SentenceEncoder.open(sys.argv[1], 'cls')(['a man']);"
+        "print({'transformers', 'torch._dynamo', 'scipy', 'pandas'} & sys.modules.keys())"
+    )
+    source = ROOT / "src"
+    found = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "out")],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"},
+    )
+    assert found.stdout.strip() == "set()"

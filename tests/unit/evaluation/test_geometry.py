@@ -1,0 +1,145 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from replicse.data.sts import StsSubset
+from replicse.evaluation import geometry
+from replicse.evaluation.geometry import alignment, normalised, uniformity
+
+
+def random_directions(count, dimensions=6, seed=0):
+    return normalised(np.random.default_rng(seed).standard_normal((count, dimensions)))
+
+
+def test_identical_pairs_are_perfectly_aligned():
+    vectors = random_directions(9)
+    assert alignment(vectors, vectors) == 0
+
+
+def test_alignment_of_antipodal_and_orthogonal_pairs():
+    first, second = np.eye(2), np.array([[-1.0, 0.0], [1.0, 0.0]])
+    assert alignment(first, second) == pytest.approx((4 + 2) / 2)
+
+
+def test_uniformity_of_two_antipodal_points_is_minus_8():
+    assert uniformity(np.array([[1.0, 0.0], [-1.0, 0.0]])) == pytest.approx(-8)
+
+
+def test_uniformity_of_one_repeated_point_is_0():
+    assert uniformity(np.tile([[0.6, 0.8]], (5, 1))) == pytest.approx(0)
+
+
+def test_uniformity_of_orthogonal_points_is_minus_4():
+    assert uniformity(np.eye(7, dtype=np.float32)) == pytest.approx(-4)
+
+
+def slow_uniformity(vectors):
+    pairs = itertools.combinations(vectors.astype(np.float64), 2)
+    return np.log(np.mean([np.exp(-2 * ((left - right) ** 2).sum()) for left, right in pairs]))
+
+
+@pytest.mark.parametrize("count", [2, 3, 7, 8, 9, 40])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_uniformity_agrees_with_a_loop_over_all_pairs_whatever_the_blocks(count, kind, monkeypatch):
+    monkeypatch.setattr(geometry, "_BLOCK", 4)
+    vectors = random_directions(count).astype(kind)
+    vectors[1] = vectors[0]  # duplicates count
+    assert uniformity(vectors) == pytest.approx(slow_uniformity(vectors), abs=1e-6)
+
+
+def test_uniformity_leaves_its_input_alone():
+    vectors = random_directions(5)
+    before = vectors.copy()
+    uniformity(vectors)
+    assert np.array_equal(vectors, before)
+
+
+def test_random_directions_in_many_dimensions_approach_minus_4():
+    assert uniformity(random_directions(2000, 512)) == pytest.approx(-4, abs=0.03)
+
+
+def test_vectors_that_are_not_of_length_1_are_refused():
+    good, bad = random_directions(3), random_directions(3) * 1.01
+    for call in (
+        lambda: uniformity(bad),
+        lambda: alignment(good, bad),
+        lambda: alignment(bad, good),
+        lambda: uniformity(np.full((3, 6), np.nan)),
+    ):
+        with pytest.raises(ValueError, match="length 1"):
+            call()
+
+
+def test_what_has_no_pairs_is_refused():
+    with pytest.raises(ValueError, match="pairs"):
+        alignment(np.zeros((0, 6)), np.zeros((0, 6)))
+    with pytest.raises(ValueError, match="two vectors"):
+        uniformity(random_directions(1))
+
+
+class Table:
+    """Vectors from a dictionary."""
+
+    def __init__(self, vectors):
+        self.vectors = vectors
+
+    def __call__(self, sentences):
+        return np.array([self.vectors[sentence] for sentence in sentences], dtype=np.float32)
+
+
+SUBSETS = {
+    "train": StsSubset("STS-B", ("a", "b"), ("c", "d"), np.array([4.0, 4.01])),
+    "dev": StsSubset("STS-B", ("a",), ("d",), np.array([5.0])),
+    "test": StsSubset("STS-B", ("b",), ("a",), np.array([1.0])),
+}
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    monkeypatch.setattr(geometry, "load_sts", lambda root, task, split: (SUBSETS[split],))
+
+
+def test_the_suite_pools_all_splits_and_takes_scores_above_4(stand_in, tmp_path):
+    vectors = dict(zip("abcd", 3 * random_directions(4), strict=True))
+    found = geometry.evaluate(tmp_path, Table(vectors))
+    unit = {name: row / 3 for name, row in vectors.items()}
+    distances = [((unit[x] - unit[y]) ** 2).sum() for x, y in [("b", "d"), ("a", "d")]]
+    slots = [unit[name] for name in "acbdadba"]
+    assert found == {
+        "alignment": pytest.approx(np.mean(distances), abs=1e-6),
+        "uniformity": pytest.approx(slow_uniformity(np.array(slots)), abs=1e-6),
+        "n_positive": 2,
+        "n_sentences": 8,
+    }
+    assert sorted(geometry.sentences(tmp_path)) == sorted("acbdadba")
+
+
+@pytest.mark.parametrize("broken", [0.0, np.nan])
+def test_vectors_that_cannot_be_normalised_give_none_and_a_reason(stand_in, tmp_path, broken):
+    vectors = dict(zip("abcd", random_directions(4), strict=True))
+    vectors["c"] = np.full(6, broken)
+    found = geometry.evaluate(tmp_path, Table(vectors))
+    assert found["alignment"] is None and found["uniformity"] is None
+    assert "zero or not finite" in found["failures"]["alignment"]
+    assert "zero or not finite" in found["failures"]["uniformity"]
+    assert found["n_sentences"] == 8
+
+
+def test_counts_on_the_real_data(real_data):
+    """The counts of methods 2.4: 1491 pairs above 4 and 17,256 sentence slots."""
+    slots = list(geometry.sentences(real_data))
+    generator = np.random.default_rng(0)
+    found = geometry.evaluate(
+        real_data, Table({sentence: generator.standard_normal(4) for sentence in set(slots)})
+    )
+    assert len(slots) == found["n_sentences"] == 17256
+    assert found["n_positive"] == 1491
+
+
+def test_one_split_is_measured_where_it_is_asked_for(stand_in):
+    vectors = Table({name: [np.cos(place), np.sin(place)] for place, name in enumerate("abcd")})
+    whole, dev = geometry.evaluate(None, vectors), geometry.evaluate(None, vectors, splits=("dev",))
+    assert (whole["n_sentences"], dev["n_sentences"], dev["n_positive"]) == (8, 2, 1)
+    assert dev["alignment"] == pytest.approx(2 - 2 * np.cos(3), abs=1e-6)
+    assert dev["uniformity"] == pytest.approx(-2 * dev["alignment"], abs=1e-5)

@@ -1,0 +1,263 @@
+"""MTEB through its own library: the task list, miniatures, result files, hub data, and agreement with our own STS."""
+
+import json
+import zlib
+from functools import cache
+
+import numpy as np
+import pytest
+from datasets import Dataset, DatasetDict
+from small_stsb import RandomVectors, write_stsb
+from tiny_encoders import tiny
+
+from replicse.cli import main
+from replicse.data.tokenizer import train_tokenizer
+from replicse.errors import BadInput
+from replicse.evaluation import suites
+from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS
+from replicse.registry.suites import MtebOptions
+from replicse.world.world import write_world
+
+mteb = pytest.importorskip("mteb")
+from replicse.evaluation import mteb as suite  # noqa: E402
+from replicse.evaluation.mteb_miniature import TASKS  # noqa: E402
+
+
+class Vectors(RandomVectors):
+    """Random vectors that count how often they are told to forget."""
+
+    cleared = 0
+
+    def clear(self):
+        self.cleared += 1
+
+
+class BagOfWords:
+    """The sum of a random vector for each word: fast, and similar for similar sentences."""
+
+    def __call__(self, sentences):
+        return np.stack(
+            [sum(map(self.word, sentence.split()), np.zeros(32)) for sentence in sentences]
+        ).astype("f4")
+
+    @staticmethod
+    @cache
+    def word(word):
+        return np.random.default_rng(zlib.crc32(word.lower().encode())).normal(size=32)
+
+    def prepare(self, sentences):
+        """Do nothing."""
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("world")
+    write_world(folder, sentences=1200)
+    return folder
+
+
+def test_the_list_is_the_librarys_own_with_pinned_data():
+    tasks = {task.metadata.name: task for task in mteb.get_benchmark(suite.BENCHMARK).tasks}
+    assert {name: task.metadata.type for name, task in tasks.items()} == {
+        name: category for category, names in MTEB_TASKS.items() for name in names
+    }
+    assert len(MTEB_NAMES) == len(set(MTEB_NAMES)) == 56
+    for name, task in tasks.items():
+        parts = task.metadata.tasks if task.is_aggregate else [task]
+        assert all(len(part.metadata.revision) == 40 for part in parts), name
+        assert {subset for part in parts for subset in part.hf_subsets} <= {"default", "en", "en-en", "eng"}
+
+
+def test_unknown_names_are_refused_with_the_nearest():
+    with pytest.raises(BadInput, match='none of the 56 data sets of MTEB; did you mean "STSBenchmark"'):
+        MtebOptions.of({"tasks": ["STSbenchmark"]}, "suite mteb")
+
+
+# Miniatures
+
+
+@pytest.fixture(scope="module")
+def found(world, tmp_path_factory):
+    """Return numbers, the folder of the result files, and the vectors that were asked."""
+    folder, vectors = tmp_path_factory.mktemp("results"), Vectors(8)
+    options = {"mteb": {"data": "miniature", "results": str(folder), "model": "random"}}
+    return suites.run_suites(world, vectors, ["mteb"], options), folder, vectors
+
+
+def test_every_data_set_has_the_score_of_its_categorys_miniature(found):
+    numbers, _, vectors = found
+    assert numbers["failures"] == {} and vectors.cleared == 0
+    scores = numbers["suites"]["mteb"]
+    for category, names in MTEB_TASKS.items():
+        assert [scores[name] for name in names] == pytest.approx([scores["average"][category]] * len(names))
+    weighted = sum(len(names) * scores["average"][category] for category, names in MTEB_TASKS.items())
+    assert scores["average"]["all"] == pytest.approx(weighted / 56)
+
+
+def test_result_files_are_the_librarys_own(found):
+    numbers, folder, _ = found
+    results = mteb.ResultCache(folder).load_results().model_results
+    assert [result.model_name for result in results] == ["replicse/random"]
+    read = {result.task_name: 100 * result.get_score() for result in results[0].task_results}
+    scores = numbers["suites"]["mteb"]["average"]
+    assert read == {
+        f"Miniature{category}": pytest.approx(scores[category], abs=1e-3) for category in MTEB_TASKS
+    }
+    (file,) = folder.rglob("MiniatureSTS.json")
+    record = json.loads(file.read_text())
+    assert record["mteb_version"] == mteb.__version__ and len(record["dataset_revision"]) == 40
+
+
+def test_miniatures_rank_an_encoder_that_knows_the_words_above_chance(world, found):
+    good = suite.evaluate(world, BagOfWords(), data="miniature")["average"]
+    chance = found[0]["suites"]["mteb"]["average"]
+    for category in ("Clustering", "Reranking", "Retrieval", "STS"):
+        assert good[category] > chance[category] + 10, category
+
+
+# Of two kinds, which are quick.
+TWO = ("STS12", "SummEval")
+
+
+def rerun(world, folder, vectors, monkeypatch, tasks=None):
+    """Return how many tasks are evaluated again."""
+    ran = []
+    for kind in TASKS.values():
+        original = kind.evaluate
+        monkeypatch.setattr(
+            kind,
+            "evaluate",
+            lambda self, *a, original=original, **k: (ran.append(1), original(self, *a, **k))[1],
+        )
+    suite.evaluate(world, vectors, tasks, data="miniature", results=str(folder), model="random")
+    return len(ran)
+
+
+def test_a_result_is_taken_again_for_the_same_encoder_over_the_same_data_only(
+    world, found, tmp_path, monkeypatch
+):
+    _, folder, vectors = found
+    with monkeypatch.context() as patched:
+        assert rerun(world, folder, vectors, patched) == 0
+    with monkeypatch.context() as patched:
+        assert rerun(world, folder, Vectors(8, seed=1), patched, TWO) == 2
+    write_world(tmp_path, seed=1, sentences=300)
+    with monkeypatch.context() as patched:
+        assert rerun(tmp_path, folder, vectors, patched, TWO) == 2
+
+
+def test_one_failing_task_leaves_a_blank_and_its_reason(world, monkeypatch):
+    def broken(self, *_, **__):
+        raise ValueError("no such column")
+
+    monkeypatch.setattr(TASKS["Retrieval"], "evaluate", broken)
+    numbers = suite.evaluate(world, Vectors(8), data="miniature")
+    assert (
+        numbers["NFCorpus"] is None and numbers["average"]["Retrieval"] is numbers["average"]["all"] is None
+    )
+    assert numbers["average"]["STS"] is not None
+    assert numbers["failures"]["NFCorpus"] == "no such column"
+    assert numbers["failures"]["average/all"] == "a part is missing: ArguAna, no such column"
+    assert set(numbers["failures"]) == {*MTEB_TASKS["Retrieval"], "average/Retrieval", "average/all"}
+
+
+# Local data
+
+
+def test_local_data_give_the_sts_tasks_and_tell_what_is_missing(tmp_path):
+    pairs = [
+        (score, f"{word} a", f"{word} b")
+        for score, word in enumerate(("five", "little", "words", "go", "here"))
+    ]
+    root = write_stsb(tmp_path, {"test": pairs})
+    numbers = suite.evaluate(root, Vectors(3), tasks=("STSBenchmark", "STS12", "NFCorpus"), data="local")
+    own = suites.run_suites(root, Vectors(3), ["sts"], {"sts": {"tasks": ["STS-B"]}})
+    assert set(numbers) == {"STSBenchmark", "STS12", "NFCorpus", "average", "failures"}
+    assert isinstance(numbers["STSBenchmark"], float) and own["failures"] == {}
+    assert numbers["STS12"] is numbers["NFCorpus"] is numbers["average"]["STS"] is None
+    assert "STS12" in numbers["failures"]["STS12"] and "no such" in numbers["failures"]["STS12"]
+    assert numbers["failures"]["NFCorpus"].startswith(
+        "NFCorpus: not among the data sets of a local data root"
+    )
+    assert numbers["failures"]["average/Summarization"] == "a part is missing: SummEval, not asked for"
+
+
+def test_sts_agrees_with_our_own_evaluator_on_real_data(real_data):
+    vectors = BagOfWords()
+    own = suites.run_suites(real_data, vectors, ["sts"])["suites"]["sts"]
+    numbers = suite.evaluate(real_data, vectors, tasks=tuple(suite.LOCAL), data="local")
+    for name, task in suite.LOCAL.items():
+        if name != "SICK-R":
+            assert numbers[name] == pytest.approx(own[task]["all"], abs=0.01)
+    # Of SICK-R the library takes all three splits.
+    assert abs(numbers["SICK-R"] - own["SICK-R"]["all"]) > 0.01
+    assert 0 < numbers["SICK-R"] < 100
+
+
+def test_the_verb_keeps_the_librarys_files_beside_its_own(tmp_path):
+    texts = [f"{word} {end}" for word in ("a", "man", "is", "playing") for end in ("guitar", "here")]
+    train_tokenizer("wordpiece", texts, 97, lowercase=True).save(str(tmp_path / "tokenizer.json"))
+    tiny().save(tmp_path / "runs" / "best", None, tmp_path / "tokenizer.json")
+    pairs = [(score % 5, *texts[score : score + 2]) for score in range(7)]
+    root, out = write_stsb(tmp_path, {"test": pairs}), tmp_path / "encoder" / "mteb.json"
+    options = {"mteb": {"tasks": ["STSBenchmark"], "data": "local"}}
+    words = [
+        "--encoder",
+        str(tmp_path / "runs" / "best"),
+        "--suite",
+        "mteb",
+        "--options",
+        json.dumps(options),
+    ]
+    assert main(["evaluate", *words, "--data", str(root), "--out", str(out)]) == 0
+    record = json.loads(out.read_text())
+    assert record["provenance"]["versions"]["mteb"] == mteb.__version__
+    (file,) = (tmp_path / "encoder" / "mteb").rglob("STSBenchmark.json")
+    assert "replicse__runs-best-cls" in str(file)
+    (score,) = json.loads(file.read_text())["scores"]["test"]
+    assert record["suites"]["mteb"]["STSBenchmark"] == pytest.approx(100 * score["main_score"], abs=1e-3)
+
+
+# Hub data, without the hub
+
+
+def test_hub_data_are_read_at_the_pinned_commit_and_vectors_are_not_kept(monkeypatch, tmp_path):
+    asked = []
+
+    def load_dataset(path, revision, **_):
+        asked.append((path, revision))
+        texts = [f"sentence {number}" for number in range(9)]
+        columns = {"sentence1": texts, "sentence2": texts[::-1], "score": [float(n % 5) for n in range(9)]}
+        return DatasetDict({"test": Dataset.from_dict(columns)})
+
+    monkeypatch.setattr("mteb.abstasks.abstask.load_dataset", load_dataset)
+    vectors = Vectors(4)
+    numbers = suite.evaluate(tmp_path, vectors, tasks=("STS12",))
+    assert asked == [("mteb/sts12-sts", "a0d554a64d88156834ff5ae9920b964011b16384")]
+    assert isinstance(numbers["STS12"], float) and vectors.cleared == 2
+
+
+def test_a_set_of_many_is_the_mean_of_its_parts(monkeypatch, tmp_path):
+    """CQADupstack is twelve retrieval tasks; each is stored by itself."""
+    whole = suite._english()["CQADupstackRetrieval"]
+
+    def load_data(self, *_, **__):
+        lines = {"id": ["0", "1", "2"], "text": [f"{self.metadata.name} {place}" for place in "abc"]}
+        self.dataset = {"default": {"test": {
+            "queries": Dataset.from_dict({"id": ["q"], "text": [lines["text"][len(self.metadata.name) % 3]]}),
+            "corpus": Dataset.from_dict(lines), "relevant_docs": {"q": {"0": 1}}, "top_ranked": None}}}  # fmt: skip
+        self.data_loaded = True
+
+    for part in whole.metadata.tasks:
+        monkeypatch.setattr(type(part), "load_data", load_data)
+    numbers = suite.evaluate(
+        tmp_path, Vectors(4), tasks=("CQADupstackRetrieval",), results=str(tmp_path / "r")
+    )
+    stored = {file.stem: json.loads(file.read_text()) for file in (tmp_path / "r").rglob("CQAD*.json")}
+    parts = [
+        each["scores"]["test"][0]["main_score"]
+        for name, each in stored.items()
+        if name != "CQADupstackRetrieval"
+    ]
+    assert len(parts) == 12 and len(set(parts)) > 1
+    assert numbers["CQADupstackRetrieval"] == pytest.approx(100 * float(np.mean(parts)), abs=1e-3)

@@ -1,0 +1,81 @@
+"""Neighbours against sorting loops, ties and repetitions included."""
+
+import gzip
+
+import numpy as np
+import pytest
+from small_stsb import RandomVectors, write_stsb
+
+from replicse.errors import BadInput
+from replicse.evaluation import neighbours as nearest
+from replicse.evaluation import retrieval
+from replicse.evaluation.neighbours import neighbours, unit_rows
+from replicse.evaluation.suites import suite
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 50, 1000])
+def test_neighbours_equal_a_sorting_loop(chunk, monkeypatch):
+    monkeypatch.setattr(nearest, "CHUNK", chunk)
+    vectors = RandomVectors(3)
+    corpus = [f"s{number % 60}" for number in range(90)]
+    queries = ["s3", "elsewhere", "s59"]
+    found = neighbours(vectors, queries, corpus, count=4)
+    for query, some in zip(queries, found, strict=True):
+        u = vectors.known[query].astype(np.float64)
+        scored = []
+        for text in dict.fromkeys(corpus):
+            v = vectors.known[text].astype(np.float64)
+            if text != query:
+                scored.append((u @ v / np.sqrt((u @ u) * (v @ v)), text))
+        expected = sorted(scored, key=lambda pair: -pair[0])[:4]
+        assert [text for text, _ in some] == [text for _, text in expected]
+        assert [cosine for _, cosine in some] == pytest.approx([cosine for cosine, _ in expected])
+
+
+def test_equally_near_neighbours_come_in_the_order_of_the_corpus(monkeypatch):
+    monkeypatch.setattr(nearest, "CHUNK", 2)
+    vectors = RandomVectors(2, fixed={"q": [1, 0], "far": [0, 1], "x": [2, 1], "y": [2, 1], "z": [2, 1]})
+    (found,) = neighbours(vectors, ["q"], ["far", "z", "x", "q", "y"], count=3)
+    assert [text for text, _ in found] == ["z", "x", "y"]
+
+
+def test_a_corpus_smaller_than_asked_for_gives_what_it_has():
+    assert [len(some) for some in neighbours(RandomVectors(2), ["a", "b"], ["a", "c"], count=3)] == [1, 2]
+    assert neighbours(RandomVectors(2), [], ["a"]) == []
+
+
+def test_zero_vectors_have_cosine_zero():
+    assert unit_rows(np.array([[0.0, 0.0], [3.0, 4.0]])).tolist() == [[0.0, 0.0], [0.6, 0.8]]
+
+
+def test_queries_find_captions_or_test_sentences(tmp_path):
+    root = write_stsb(tmp_path, {"test": [(5.0, "a", "b")]})
+    with gzip.open(root / "captions.tsv.gz", "wt", encoding="utf-8") as stream:
+        stream.write("1.jpg#0\tA dog.\n1.jpg#1\tA cat.\n2.jpg#0\tA dog.\n")
+    captions = {"format": "caption-lines", "file": "captions.tsv.gz"}
+    vectors = RandomVectors(2, fixed={"a": [1, 0], "A dog.": [1, 1], "A cat.": [2, 1]})
+    found = retrieval.evaluate(root, vectors, queries={"first": "a"}, corpus=captions, count=5)
+    asked = found["neighbours"]["first"]
+    assert asked["query"] == "a"
+    assert [asked[rank]["sentence"] for rank in ("1", "2")] == ["A cat.", "A dog."]
+    assert asked["2"]["cosine"] == pytest.approx(0.5**0.5)
+    assert set(vectors.asked) == set(retrieval.sentences(root, {"first": "a"}, captions))
+    module, options = suite("retrieval-stsb", {"queries": {"dog": "A dog."}})
+    assert module is retrieval
+    here = retrieval.evaluate(root, vectors, **options)["neighbours"]["dog"]
+    assert {here[rank]["sentence"] for rank in ("1", "2")} == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "problem"),
+    [
+        ("retrieval", {}, 'lacks the key "queries"'),
+        ("retrieval", {"queries": {"first": "a"}}, 'lacks the key "corpus"'),
+        ("retrieval", {"queries": {}, "corpus": {"format": "lines", "file": "a"}}, "at least 1"),
+        ("retrieval-stsb", {"query": {"first": "a"}}, 'unknown key "query"; did you mean "queries"'),
+        ("geometry", {"splits": ["test"]}, 'suite geometry: unknown key "splits"'),
+    ],
+)
+def test_options_that_are_missing_or_unknown_are_named(name, options, problem):
+    with pytest.raises(BadInput, match=problem):
+        suite(name, options)

@@ -1,0 +1,193 @@
+"""Running suites together, and the registry as the truth of what each of them yields."""
+
+import json
+from dataclasses import replace
+from numbers import Number
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from small_stsb import RandomVectors
+
+from replicse.encoder.task_heads import make_task_head, save_task_heads
+from replicse.errors import BadInput
+from replicse.evaluation import suites
+from replicse.evaluation.counts import count
+from replicse.registry.encoders import ClassifierHead
+from replicse.registry.suites import ANY, COUNTED, SUITES, Suite, file_of, groups, is_metric, known_paths
+from replicse.world.world import write_world
+
+
+class One:
+    """A suite that asks for two sentences and takes options."""
+
+    @staticmethod
+    def sentences(root, tasks=None, fails=False):
+        return ["a", "b"]
+
+    @staticmethod
+    def evaluate(root, vectors, tasks=None, fails=False):
+        value = float(vectors(["a"])[0, 0]) * len(tasks or "")
+        return {"value": None if fails else value} | ({"failures": {"value": "broken"}} if fails else {})
+
+
+class Vectors:
+    def __init__(self):
+        self.passes = []
+
+    def prepare(self, sentences):
+        self.passes.append(list(sentences))
+
+    def __call__(self, sentences):
+        return np.full((len(sentences), 2), 3.0, dtype=np.float32)
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    options = SUITES["sts"].options
+    known = {
+        "one": Suite(f"{__name__}:One", "fast", {"value": ANY}, {"tasks": ("STS12",)}, options),
+        "two": Suite(f"{__name__}:One", "fast", {"value": ANY}, {"fails": True}),
+    }
+    monkeypatch.setattr(suites, "SUITES", known)
+
+
+def test_options_are_laid_over_the_fixed_ones_and_failures_get_their_path(made_up):
+    options = {"one": {"tasks": ["STS13", "STS14"]}}
+    assert suites.run_suites(None, Vectors(), ["one", "two"], options) == {
+        "suites": {"one": {"value": 6.0}, "two": {"value": None}},
+        "failures": {"two/value": "broken"},
+        "pairs": {},
+    }
+    assert suites.run_suites(None, Vectors(), ["one"])["suites"] == {"one": {"value": 3.0}}
+
+
+def test_a_suite_is_told_of_its_job_what_it_asks_for_over_what_is_given(made_up, monkeypatch):
+    monkeypatch.setitem(suites.SUITES, "told", replace(suites.SUITES["one"], told=("tasks",)))
+    given, told = {"tasks": ["STS13"]}, {"tasks": ["STS14", "STS15"], "folder": "x"}
+    assert suites.suite("told", given, told)[1] == {"tasks": ("STS14", "STS15")}
+    assert suites.suite("one", given, told)[1] == {"tasks": ("STS13",)}
+
+
+def test_every_sentence_is_prepared_once_over_all_suites(made_up):
+    vectors = Vectors()
+    suites.run_suites(None, vectors, ["one", "two"])
+    assert vectors.passes == [["a", "b"]]
+
+
+def test_an_unknown_suite_is_named_with_the_nearest():
+    with pytest.raises(BadInput, match='suite "stss" is unknown; did you mean "sts"'):
+        suites.suite("stss")
+
+
+# What suites yield
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("world")
+    write_world(folder, sentences=300)
+    return folder
+
+
+HEAD = torch.zeros(5)
+
+
+class Trained(RandomVectors):
+    """Vectors of a neural network of six parameters, and five of a masked-LM head."""
+
+    backbone = SimpleNamespace(
+        parameters=lambda: [torch.zeros(2, 3), HEAD], token_head_parameters=lambda: [HEAD]
+    )
+
+
+def leaves(node, path=""):
+    """Yield path and value of every number, None and text; lists are curves of figures, not metrics."""
+    if isinstance(node, dict):
+        for key, entry in node.items():
+            yield from leaves(entry, f"{path}/{key}" if path else key)
+    elif not isinstance(node, list):
+        yield path, node
+
+
+SENTIMENT = {
+    "format": "labelled", "file": "minbert/ids-sst-dev.csv", "sentences": ["sentence"], "label": "sentiment",
+}  # fmt: skip
+RATED = {
+    "format": "labelled", "file": "minbert/sts-dev.csv", "sentences": ["sentence1", "sentence2"],
+    "label": "similarity",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def yielded(world, tmp_path_factory):
+    run = tmp_path_factory.mktemp("run")
+    record = {"seconds": 3600.0, "steps": 5, "sentences_per_second": 64.0, "parameters": 7}
+    (run / "metrics.json").write_text(json.dumps(record))
+    captions = {"format": "caption-lines", "file": "pairs/flickr30k/captions.tsv.gz"}
+    queries = {"first": "the roof is being cleaned", "second": "an engineer"}
+    options = {
+        "retrieval": {"queries": queries, "corpus": captions},
+        "retrieval-stsb": {"queries": queries},
+        "training": {"folder": str(run / "best")},
+        "heads-dev": {"tasks": {"sst": SENTIMENT, "sts": RATED}, "folder": str(run / "best")},
+        "mteb": {"data": "miniature"},
+    }
+    heads = torch.nn.ModuleDict({"sst": make_task_head(ClassifierHead(kind="classifier", classes=5), 3)})
+    save_task_heads(run / "best", heads)
+    found = suites.run_suites(world, Trained(3), list(SUITES), options)
+    assert set(found["suites"]) == set(SUITES)
+    return dict(leaves(found["suites"]))
+
+
+def test_every_path_that_a_suite_yields_is_known_to_the_registry(yielded):
+    assert [path for path in yielded if not is_metric(path)] == []
+    assert {file_of(path) for path in yielded} == set(groups())
+
+
+def test_every_path_of_the_registry_is_yielded(yielded):
+    exact = {path for path in known_paths() if "*" not in path and not path.startswith("data/")}
+    assert sorted(exact - yielded.keys()) == []
+    numbers = {path for path, value in yielded.items() if isinstance(value, Number)}
+    assert exact <= numbers
+    assert yielded["model/parameters"] == 6
+    for query in ("first", "second"):
+        for suite in ("retrieval", "retrieval-stsb"):
+            for rank in "123":
+                assert isinstance(yielded[f"{suite}/neighbours/{query}/{rank}/cosine"], float)
+
+
+def test_every_path_that_is_counted_has_a_number(world):
+    corpora = {"nli": {"format": "triples", "file": "nli/nli_triples.csv"}}
+    # What two sets share is counted by a test of its own: these share nothing.
+    exact = [path for path in COUNTED if not path.startswith("shared/")]
+    wanted = [f"data/{path.replace('*', 'nli')}" for path in exact]
+    found = count(world, wanted, corpora)
+    assert found["failures"] == {}
+    counted = dict(leaves(found["suites"]))
+    assert set(counted) == set(wanted) and all(value > 0 for value in counted.values())
+    assert {file_of(path) for path in counted} == {"counts"}
+
+
+def test_pairs_that_stand_in_a_benchmark_too_are_counted_either_way_round(tmp_path):
+    folder = tmp_path / "SentEval" / "downstream" / "STS" / "STSBenchmark"
+    folder.mkdir(parents=True)
+    rows = [("a b", "c"), ("d", "e"), ("f", "g")]
+    lines = ["\t".join(("x", "y", "z", str(n), "1.0", *pair)) for n, pair in enumerate(rows)]
+    (folder / "sts-dev.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "train.tsv").write_text("one\tother\ty\na  b\tc\t1\ne\td\t0\nf\th\t1\n")
+    corpora = {
+        "course": {"format": "labelled", "file": "train.tsv", "sentences": ["one", "other"], "label": "y"}
+    }
+    found = count(tmp_path, ["data/shared/course/STS-B/dev"], corpora)
+    assert found["suites"]["data"]["shared"]["course"]["STS-B"]["dev"] == 2
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["sts/STS12", "sts-dev/STS12/all", "sts-dev/STS-B/avg", "density/5-6/mean", "data/transfer/MR/train",
+     "trajectory/5", "retrieval/neighbours/first/4/cosine", "sts-dev/STSB/all", "geometry/alignment/x"],
+)  # fmt: skip
+def test_a_path_that_no_suite_yields_is_no_metric(path):
+    assert not is_metric(path)

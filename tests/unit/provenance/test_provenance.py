@@ -1,0 +1,263 @@
+"""Provenance: a digest of code that only code which is used changes, and facts gathered without torch."""
+
+import ast
+import shutil
+import subprocess
+import sys
+
+import pytest
+from places import ROOT
+
+from replicse.provenance import record, source
+from replicse.provenance.record import provenance
+from replicse.provenance.source import PACKAGE, Source, named_in
+from replicse.registry.augmentations import AugmentationParameters, augmentation_of
+from replicse.registry.corpora import corpus_of
+from replicse.runtime.machine import hardware, numerics
+from replicse.study.plan.planner import load_plan
+
+CODE = (
+    '"""Doc."""\n\nLIMIT = 3\n\n\ndef double(x: int) -> int:\n    """Return twice x."""\n    return x * 2\n'
+)
+
+
+def digest(root, code=CODE, **files):
+    """Return the digest of a package of one folder that holds this code and these files."""
+    folder = root / "replicse" / "part"
+    folder.mkdir(parents=True, exist_ok=True)
+    for home in (folder.parent, folder):
+        (home / "__init__.py").touch()
+    (folder / "code.py").write_text(code)
+    for name, text in files.items():
+        (folder / f"{name}.txt").write_text(text)
+    return Source(folder.parent).digest("replicse.part")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "# A comment.\n" + CODE,
+        CODE.replace("Return twice x.", "Return the double."),
+        CODE.replace('    """Return twice x."""\n', ""),
+        CODE.replace("x * 2", "(\n        x * 2  # twice\n    )"),
+        CODE.replace("(x: int)", "(\n    x: int,\n)"),
+    ],
+)
+def test_comments_docstrings_and_formatting_change_nothing(tmp_path, code):
+    assert code != CODE
+    assert digest(tmp_path) == digest(tmp_path, code)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("x * 2", "x + 2"),
+        ("x * 2", "x * 2.0"),
+        ("x * 2", "2 * x"),
+        ("= 3", "= '3'"),
+        ("= 3", "= None"),
+        ("double", "twice"),
+    ],
+)
+def test_a_change_of_code_changes_it(tmp_path, old, new):
+    assert digest(tmp_path) != digest(tmp_path, CODE.replace(old, new))
+
+
+def test_a_data_file_and_a_name_are_part_of_it_and_other_folders_are_not(tmp_path):
+    plain = digest(tmp_path)
+    root = tmp_path / "replicse"
+    (root / "other").mkdir()
+    (root / "other" / "__init__.py").write_text("x = 1\n")
+    (root / "other" / "words.txt").write_text("x\n")
+    (root / "part" / "__pycache__").mkdir()
+    (root / "part" / "__pycache__" / "code.pyc").write_bytes(b"compiled")
+    assert digest(tmp_path) == plain
+    assert digest(tmp_path, words="a\n") != digest(tmp_path, words="b\n")
+    (root / "part" / "words.txt").unlink()
+    (root / "part" / "code.py").rename(root / "part" / "renamed.py")
+    assert Source(root).digest("replicse.part") != plain
+
+
+def test_data_files_and_names_are_part_of_the_digest_of_the_package(tmp_path, monkeypatch):
+    monkeypatch.setattr(source, "PACKAGE", tmp_path)
+    found = set()
+    for name, text in (("code.py", "x = 1"), ("words.yaml", "a"), ("words.yaml", "b"), ("other.yaml", "b")):
+        (tmp_path / name).write_text(text)
+        (tmp_path / "__pycache__").mkdir(exist_ok=True)
+        found.add(source.package_sha256())
+    assert len(found) == 4
+    (tmp_path / "__pycache__" / "code.pyc").write_bytes(b"compiled")
+    assert source.package_sha256() in found
+
+
+def test_the_order_of_names_does_not_matter_and_an_unknown_module_is_refused():
+    names = ("replicse.encoder.sentence", "replicse.registry.terms:InfoNCEParameters")
+    assert Source().digest(*names) == Source().digest(*reversed(names)) != Source().digest(names[0])
+    with pytest.raises(ModuleNotFoundError, match=r"replicse\.encodr"):
+        Source().digest("replicse.encodr")
+
+
+def test_a_cache_spares_parsing_and_a_broken_one_is_made_again(tmp_path, monkeypatch):
+    cache = tmp_path / "code.json"
+    fresh = Source(cache=cache).digest("replicse.training.loop")
+    with monkeypatch.context() as patch:
+        patch.setattr(source.ast, "parse", lambda content: pytest.fail("parsed again"))
+        assert Source(cache=cache).digest("replicse.training.loop") == fresh
+    cache.write_text("{broken")
+    assert Source(cache=cache).digest("replicse.training.loop") == fresh
+    assert Source().digest("replicse.training.loop") == fresh
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """The runs of all papers at the micro scale, by id."""
+    return load_plan({"scale": "micro", "papers": "all", "seeds": [0]}, ROOT / "workflow").runs
+
+
+@pytest.fixture
+def package(tmp_path):
+    return shutil.copytree(PACKAGE, tmp_path / "replicse", ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def digests(runs, package):
+    """Return the digest of each run, as its rule has it."""
+    source = Source(package)
+    return {run: source.digest("replicse.training.loop", *named_in(spec)) for run, spec in runs.items()}
+
+
+def terms(spec):
+    return {term.term for term in spec.terms}
+
+
+def changed_by(names):
+    """Return what says whether a run uses one of some augmentations."""
+    return lambda spec: any(
+        view.augment and view.augment.name in names for source in spec.sources for view in source.views
+    )
+
+
+CONDITIONAL = {"rtd", "conditional-mlm", "corrective-lm"}
+
+
+def nothing(spec):
+    return False
+
+
+def everything(spec):
+    return True
+
+
+NEW_TERM = """
+class HingeParameters(TwoViews):
+    implementation: ClassVar[str] = "replicse.objective.hinge:Hinge"
+    term: Literal["hinge"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "used"),
+    [
+        ("objective/hinge.py", "", "UNUSED = 1", nothing),
+        ("objective/vicreg.py", "", "UNUSED = 1", lambda spec: "vicreg" in terms(spec)),
+        ("objective/infonce.py", "", "UNUSED = 1", lambda spec: "infonce" in terms(spec)),
+        # Named by no run, but imported by terms.
+        ("objective/conditional.py", "", "UNUSED = 1", lambda spec: terms(spec) & CONDITIONAL),
+        ("objective/terms.py", "", "UNUSED = 1", everything),
+        # An entry more in the registry, and a change of one.
+        ("registry/terms.py", "", NEW_TERM, nothing),
+        ("registry/terms.py", "temperature: Positive = 0.05", "temperature: Positive = 0.1", None),
+        ("registry/augmentations.py", "rate: Share", "rate: Part", changed_by(["deletion"])),
+        ("registry/suites.py", '"model": Suite(', '"size": Suite(', nothing),
+        ("augment/words.py", "", "UNUSED = 1", changed_by(["crop", "deletion", "delete-one-word"])),
+        ("encoder/packed/attention.py", "", "UNUSED = 1", everything),
+        # Imported inside of a function.
+        ("encoder/packed/checkpoints.py", "", "UNUSED = 1", everything),
+        ("evaluation/sts.py", "", "UNUSED = 1", everything),
+        ("evaluation/transfer.py", "", "UNUSED = 1", nothing),
+        ("data/hub_datasets.py", "", "UNUSED = 1", nothing),
+        ("world/world.py", "", "UNUSED = 1", nothing),
+        ("report/document.py", "", "UNUSED = 1", nothing),
+        ("errors.py", "", "UNUSED = 1", nothing),
+        ("objective/words.yaml", "", "a: 1", everything),
+        ("augment/words.yaml", "", "a: 1", changed_by(AugmentationParameters.known)),
+    ],
+    ids=lambda value: value if isinstance(value, str) and value.endswith((".py", ".yaml")) else "",
+)
+def test_a_change_of_code_runs_those_again_that_use_it(runs, package, file, old, new, used):
+    """A constant in a new file once planned every training again: at the paper's scale 484 hours."""
+    used = used or (lambda spec: "infonce" in terms(spec))
+    before = digests(runs, package)
+    path = package / file
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    assert old in text
+    path.write_text(text.replace(old, new, 1) if old else f"{text}\n{new}\n", encoding="utf-8")
+    after = digests(runs, package)
+    changed = {run for run in runs if before[run] != after[run]}
+    assert changed == {run for run, spec in runs.items() if used(spec)}
+    assert used is nothing or changed
+
+
+def test_no_import_is_out_of_sight_of_the_graph():
+    """Relative ones and those of `import replicse...` would be."""
+    for file in PACKAGE.rglob("*.py"):
+        nodes = list(ast.walk(ast.parse(file.read_bytes())))
+        imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+        plain = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+        assert not any(node.level for node in imports), file
+        assert not [name for name in plain if name.startswith("replicse")], file
+
+
+@pytest.mark.parametrize(
+    ("corpus", "reader"),
+    [
+        ({"format": "lines", "file": "a"}, "corpora"),
+        ({"format": "hub-dataset", "parts": [{"path": "a"}], "columns": {"a": "text"}}, "hub_datasets"),
+    ],
+)
+def test_a_store_names_the_reader_of_its_corpus(package, corpus, reader):
+    names = named_in({"corpus": corpus_of(corpus), "augment": augmentation_of({"name": "crop", "keep": 0.5})})
+    assert "replicse.registry.augmentations:Crop" in names
+    before = Source(package).digest(*names)
+    with (package / "data" / f"{reader}.py").open("a") as stream:
+        stream.write("UNUSED = 1\n")
+    assert Source(package).digest(*names) != before
+
+
+def test_the_record_says_processor_threads_and_build_without_importing_torch(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.setenv("TORCH_HOME", "/somewhere")
+    written = provenance(seconds=1.5)
+    assert (
+        written["seconds"] == 1.5 and written["hardware"] == hardware() and written["numerics"] == numerics()
+    )
+    assert written["numerics"]["settings"]["OMP_NUM_THREADS"] == "3"
+    assert "TORCH_HOME" not in written["numerics"]["settings"]
+    built = written["numerics"]["torch_build"]["__version__"]
+    assert built.split("+")[0] == written["versions"]["torch"].split("+")[0]  # a local part names the build
+    assert {"nltk", "zuko", "safetensors", "huggingface_hub"} <= set(written["versions"])
+    assert 1 <= written["hardware"]["cores_allowed"] <= written["hardware"]["cores"]
+    question = "import sys; from replicse.provenance.record import provenance as p; p(); print('torch' in sys.modules)"
+    answer = subprocess.run([sys.executable, "-c", question], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "False"
+
+
+def test_a_checkout_is_dirty_by_what_can_change_a_number_only(tmp_path, monkeypatch):
+    """A study that was kept, or a README, does not keep the next study from being kept; a new module does."""
+    for name in ("src/replicse/provenance/record.py", "workflow/rules/a.smk", "README.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("a = 1\n")
+    monkeypatch.setattr(record, "__file__", str(tmp_path / "src/replicse/provenance/record.py"))
+    assert record.commit() == ("", False), "outside git"
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=n", "-c", "user.email=e@example.org"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *words], check=True)
+    (tmp_path / "README.md").write_text("b\n")
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/new").write_text("c\n")
+    revision, dirty = record.commit()
+    assert len(revision) == 40 and not dirty
+    for file in ("src/replicse/new.py", "workflow/rules/a.smk"):
+        before = (tmp_path / file).read_text() if (tmp_path / file).exists() else None
+        (tmp_path / file).write_text("d = 1\n")
+        assert record.commit() == (revision, True)
+        (tmp_path / file).unlink() if before is None else (tmp_path / file).write_text(before)

@@ -1,0 +1,351 @@
+"""The whole report: what it says and links to, with a TeX engine, without one and with a broken one."""
+
+import logging
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from golden import example_report as example
+
+from replicse.errors import MissingData
+from replicse.files import read_rows
+from replicse.report import document
+from replicse.report.content import contents
+from replicse.report.content.contents import make_report
+from replicse.report.content.records import records_of
+from replicse.report.content.tables import Sheet, grid_of
+from replicse.report.document import LatexError, compile_latex, find_engine, write_report, write_tables
+from replicse.report.figures import draw
+from replicse.report.formats.prose import COVERED, SYMBOLS
+from replicse.report.formats.terminal import item_text
+
+VOID = {"meta", "br", "img", "hr", "link", "input"}
+
+
+class Page(HTMLParser):
+    """Checks nesting and collects ids, links and what is loaded from elsewhere."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.ids, self.links, self.sources, self.text = [], [], [], [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        facts = dict(attributes)
+        if tag not in VOID:
+            self.open.append(tag)
+        self.ids += [facts["id"]] if "id" in facts else []
+        self.links += [facts["href"]] if "href" in facts else []
+        self.sources += [facts["src"]] if "src" in facts else []
+        assert tag not in ("link", "iframe") and not (tag == "script" and facts)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.fixture
+def without_engine(monkeypatch):
+    monkeypatch.setattr(document, "find_engine", lambda: None)
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """The examples with their figures: items, and the path of each figure by item."""
+    folder = tmp_path_factory.mktemp("figures")
+    items = example.items()
+    drawings = {item.item: folder / item.item for item in items if item.figure}
+    for item in items:
+        if item.figure:
+            draw(item.figure, records_of(item), drawings[item.item])
+    return items, drawings
+
+
+def test_all_formats_hold_every_item_in_the_papers_order(tmp_path, drawn, without_engine, caplog):
+    caplog.set_level(logging.INFO, logger="replicse")
+    sheet = Sheet("Claims", ("Claim", "Holds"), (("Dropout helps.", "yes"),))
+    claims = contents.Page("Claims", ("What the papers *state*.",), (sheet,))
+    items, drawings = drawn
+    shuffled = [items[-1], *items[:-1]]
+    written = write_report(tmp_path / "deep" / "reports", example.STUDY, shuffled, [claims], drawings)
+    assert [path.name for path in written][:6] == [
+        "report.md", "report.tex", "report.html", "simcse.html", "repro.html", "macros.tex",
+    ]  # fmt: skip
+    found = (path for path in written[0].parent.rglob("*") if path.is_file())
+    assert sorted(found) == sorted(written) and len(written) == 6 + 3 * len(items)
+    assert "no-engine" in caplog.text and "items=8" in caplog.text
+    for path in written[:3]:
+        text = path.read_text(encoding="utf-8")
+        assert all(item.title in text for item in items)
+        if path.suffix == ".html":
+            continue
+        places = [text.rindex(item.title) for item in items]
+        assert places == sorted(places), path.name
+        assert text.rindex("Dropout helps.") < places[0]
+        for digest in (entry["sha256"] for entry in example.STUDY["data"]):
+            assert digest[:16] in text
+        assert "3f1c9a7e5b2d" in text and "NVIDIA A100 80GB" in text
+
+
+def test_the_html_pages_are_self_contained_and_lead_to_each_other(tmp_path, drawn, without_engine):
+    items, drawings = drawn
+    percentages = [cell.model_copy(update={"metric_path": "sts-dev/STS-B/all"}) for cell in items[1].cells]
+    items = [items[0], items[1].model_copy(update={"cells": tuple(percentages)}), *items[2:]]
+    finding = contents.Finding("Cells", "all of them", "counts")
+    write_report(tmp_path, example.STUDY, items, drawings=drawings, findings=[finding])
+    texts = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.glob("*.html")}
+    pages = {name: Page(text) for name, text in texts.items()}
+    for name, page in pages.items():
+        assert len(page.ids) == len(set(page.ids))
+        for link in page.links:
+            file, _, anchor = link.partition("#")
+            assert "://" in link or not anchor or anchor in pages[file or name].ids, link
+        own = re.sub(r'src="data:[^"]*"', "", texts[name])
+        assert "url(" not in own and "@import" not in own
+        assert "position: sticky" in texts[name] and "@media print" in texts[name]
+    sources = [source for page in pages.values() for source in page.sources]
+    assert len(sources) == len(drawings) == 4 and not pages["report.html"].sources
+    assert all(source.startswith("data:image/svg+xml,%3C?xml version='1.0'") for source in sources)
+    assert not any(set(source) & set('<>"#&') for source in sources)
+    assert "simcse-table3--p0.1--stsb-dev" in pages["simcse.html"].ids
+    index = pages["report.html"].links
+    assert "#counts" in index and "simcse.html#simcse-table3--p0.1--stsb-dev" in index
+    visible = "".join(text for page in pages.values() for text in page.text)
+    assert "all of them" in visible and "replicse why simcse/table3/p0.1/stsb-dev --scale paper" in visible
+    for fact in (
+        "by seed",
+        "interval",
+        "encoders",
+        "81.1 (Table 3, p. 4)",
+        "How to read a cell",
+        "not comparable",
+    ):
+        assert fact in visible
+
+
+def test_a_large_drawing_is_shown_as_a_picture(tmp_path, drawn, without_engine, monkeypatch):
+    monkeypatch.setattr(document.html, "LARGE", 1000)
+    items, drawings = drawn
+    first = items[0]
+    write_report(tmp_path, example.STUDY, [first], drawings={first.item: drawings[first.item]})
+    assert "data:image/png;base64,iVBOR" in (tmp_path / "simcse.html").read_text(encoding="utf-8")
+
+
+def test_markdown_and_latex_point_to_the_pictures_from_their_folder(tmp_path, drawn, without_engine):
+    folder = tmp_path / "reports" / "paper"
+    items, drawings = drawn
+    write_report(folder, example.STUDY, items, drawings=drawings)
+    links = re.findall(r"!\[[^\]]*\]\(([^)]*)\)", (folder / "report.md").read_text(encoding="utf-8"))
+    files = re.findall(
+        r"\\includegraphics\[[^\]]*\]\{([^}]*)\}", (folder / "report.tex").read_text(encoding="utf-8")
+    )
+    assert len(links) == len(files) == len(drawings)
+    assert all((folder / path).exists() for path in [*links, *files])
+
+
+def test_a_figure_that_is_not_there_is_named(tmp_path, without_engine):
+    item, drawings = example.scatter_figure(), {"simcse/figure3": tmp_path / "figure3"}
+    with pytest.raises(MissingData, match=r"figure3\.svg: no such file; draw the figure of simcse/figure3"):
+        write_report(tmp_path / "out", example.STUDY, [item], drawings=drawings)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("scale", ["micro", "paper"])
+def test_a_smaller_scale_says_what_it_can_show_and_judges_nothing(tmp_path, scale, without_engine):
+    study = {**example.STUDY, "scale": scale, "shows": f"What {scale} shows."}
+    write_report(tmp_path, study, example.items(scale))
+    text = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert f"**{scale}.** What {scale} shows." in text
+    # A verdict that no cell has gets no line.
+    assert ("| ≈ within seed spread |" in text) == ("| ▲ higher |" in text) == (scale == "paper")
+
+
+BARE = {"scale": "mine", "shows": "Only this.", "seeds": [0], "papers": {}, "protocols": []}
+
+
+def test_a_study_with_little_in_it_still_gives_a_report(tmp_path, without_engine):
+    report = make_report(BARE, [])
+    assert report.statement == "Only this."
+    assert report.facts == (("Scale", "mine"), ("Seeds", "0"))
+    assert report.sections == () and [sheet.title for sheet in report.provenance] == ["Study"]
+    item = example.result("mine/table1", "Empty & bare", [], [], [])
+    write_report(tmp_path, {**BARE, "papers": {"mine": {"title": "Mine", "year": 2025}}}, [item])
+    page = Page((tmp_path / "mine.html").read_text(encoding="utf-8"))
+    assert "mine-table1" in page.ids and "Empty & bare" in "".join(page.text)
+    assert item_text(item).startswith("mine/table1  Empty & bare")
+
+
+def test_a_year_that_stands_in_the_venue_is_not_said_twice():
+    sections = make_report(example.STUDY, example.items()).sections
+    assert [section.byline.rpartition(". ")[2] for section in sections] == [
+        "EMNLP 2021",
+        "University of Washington, reproducibility study 2023",
+    ]
+
+
+def test_uncommitted_changes_are_said():
+    left_out = "diffcse/table12: not run unless asked for by name"
+    facts = dict(make_report({**example.STUDY, "dirty": True, "left_out": left_out}, []).facts)
+    assert facts["Left out"] == left_out
+    assert facts["Commit"] == "3f1c9a7e5b2d, with uncommitted changes"
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_terminal_text_fits(width):
+    for item in example.items():
+        lines = item_text(item, width).splitlines()
+        too_long = [line for line in lines if len(line) > width]
+        assert not too_long or (width < 80 and item.item == "repro/table4"), too_long
+
+
+def test_deviations_are_reflowed_for_a_terminal():
+    text = "First line\nsecond *line*.\n\n- one\n  more\n- two\n\n| a |\n|---|\n| b |\n"
+    item = example.pooling_table().model_copy(update={"deviations": text})
+    lines = [line.strip() for line in item_text(item).split("Deviations:\n")[1].splitlines()]
+    assert [line for line in lines if line] == [
+        "First line second line.",
+        "• one more",
+        "• two",
+        "a",
+        "─",
+        "b",
+    ]
+
+
+def test_colour_marks_verdicts_and_changes_no_word():
+    item = example.dropout_table()
+    plain, coloured = item_text(item), item_text(item, colour=True)
+    assert "\x1b[" not in plain and "\x1b[33m▼\x1b[0m" in coloured
+    bare = re.sub(r"\x1b\[[\d;]*m", "", coloured)
+    assert [line.rstrip() for line in bare.splitlines()] == plain.splitlines()
+
+
+HIDDEN = "\x1b[2J\u202e\u200b\x07"
+
+
+def test_no_format_shows_a_hidden_character(tmp_path, without_engine):
+    """Text of a foreign folder that would steer a terminal, or turn the order of what stands beside it."""
+    item = example.dropout_table()
+    rows = [{**row.model_dump(), "label": f"[{HIDDEN}{row.label}"} for row in item.rows]
+    item = item.model_copy(
+        update={"title": f"{HIDDEN}Title", "rows": tuple(type(item.rows[0])(**row) for row in rows)}
+    )
+    study = {**example.STUDY, "left_out": f"{HIDDEN}<b>left</b> | *out*"}
+    write_report(tmp_path, study, [item])
+    for file in (path for path in tmp_path.rglob("*") if path.suffix in (".html", ".md", ".tex")):
+        assert not set(HIDDEN) - set("[2J") & set(file.read_text(encoding="utf-8")), file
+    assert not set(HIDDEN) - set("[2J") & set(item_text(item))
+    assert r"\<b\>left\</b\> \| \*out\*" in (tmp_path / "report.md").read_text(encoding="utf-8")
+
+
+def test_text_does_not_depend_on_the_terminal(monkeypatch):
+    before = item_text(example.sts_table())
+    for name, value in {"COLUMNS": "33", "FORCE_COLOR": "1", "TERM": "dumb"}.items():
+        monkeypatch.setenv(name, value)
+    assert item_text(example.sts_table()) == before
+
+
+def test_terminal_text_keeps_every_part_of_every_cell():
+    for item in example.items():
+        words = item_text(item).split()
+        for column in grid_of(item).columns:
+            for cell in column.cells:
+                parts = cell.shown
+                found = f"{parts.reported} {parts.reproduced} {parts.delta} {parts.spread}".split()
+                assert set(found) <= set(words)
+
+
+def test_a_broken_engine_gives_its_first_error_line(tmp_path):
+    engine = tmp_path / "pdflatex"
+    engine.write_text(
+        "#!/bin/sh\necho 'This is TeX'\necho './report.tex:3: Undefined control sequence.'\nexit 1\n"
+    )
+    engine.chmod(0o755)
+    source = tmp_path / "report.tex"
+    source.write_text("x")
+    with pytest.raises(LatexError, match=r"pdflatex: \./report\.tex:3: Undefined control sequence\."):
+        compile_latex(source, str(engine))
+    assert not (tmp_path / "report.pdf").exists()
+
+
+def test_the_engine_runs_again_until_references_settle(tmp_path):
+    engine = tmp_path / "pdflatex"
+    engine.write_text(
+        "#!/bin/sh\n"
+        'for word in "$@"; do case "$word" in -output-directory=*) out="${word#*=}";; esac; done\n'
+        'echo run >> runs; cp runs "$out/report.pdf"\n'
+        '[ "$(wc -l < runs)" -lt 3 ] && echo "LaTeX Warning: Rerun to get cross-references right."\nexit 0\n'
+    )
+    engine.chmod(0o755)
+    (tmp_path / "report.tex").write_text("x")
+    assert compile_latex(tmp_path / "report.tex", str(engine)).read_text() == "run\n" * 3
+
+
+@pytest.mark.skipif(find_engine() is None, reason="no TeX engine is installed")
+def test_the_pdf_is_set_within_its_pages_and_the_same_twice(tmp_path, drawn):
+    items, drawings = drawn
+    written = write_report(tmp_path, example.STUDY, items, drawings=drawings)
+    first = written[-1].read_bytes()
+    assert written[-1].name == "report.pdf" and first.startswith(b"%PDF")
+    compile_latex(tmp_path / "report.tex", find_engine(), example.STUDY["generated"])
+    assert (tmp_path / "report.pdf").read_bytes() == first
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    output = document._run_engine(find_engine(), tmp_path / "report.tex", str(scratch), "")
+    assert "Overfull" not in output and "Missing character" not in output
+
+
+@pytest.mark.skipif(find_engine() is None, reason="no TeX engine is installed")
+def test_every_table_compiles_in_a_document_of_its_own(tmp_path, drawn):
+    """A paper takes one table as it is: its macros in the preamble, the table by its name, no picture."""
+    written = write_tables(tmp_path / "tables", make_report(example.STUDY, drawn[0]))
+    tables = [path.relative_to(tmp_path) for path in written if path.suffix == ".tex"][1:]
+    assert len(tables) == len(drawn[0]) and Path("tables/simcse/table5.tex") in tables
+    texts = {name: (tmp_path / name).read_text(encoding="utf-8") for name in tables}
+    assert all(r"\toprule" in text and "includegraphics" not in text for text in texts.values())
+    body = [rf"\input{{{name}}}" for name, text in texts.items() if "longtable" in text]
+    body += [
+        rf"\begin{{table}}\caption{{Mine.}}\input{{{name}}}\end{{table}}"
+        for name, text in texts.items()
+        if "longtable" not in text
+    ]
+    preamble = [
+        "\\documentclass[a4paper]{article}",
+        "\\usepackage[margin=20mm]{geometry}",
+        "\\input{tables/macros}",
+    ]
+    mine = tmp_path / "mine.tex"
+    mine.write_text("\n".join([*preamble, r"\begin{document}", *body, r"\end{document}"]))
+    assert compile_latex(mine, find_engine()).read_bytes().startswith(b"%PDF")
+
+
+def test_a_table_is_one_file_with_its_notes_and_its_cells_beside_it(tmp_path):
+    items = [example.dropout_table(), example.sts_table()]
+    write_tables(tmp_path, make_report(example.STUDY, items))
+    text = (tmp_path / "simcse/table3.md").read_text(encoding="utf-8")
+    assert text.startswith("**Table 3: ") and "71.1 → 70.6 ±5.5 (−0.5) ≈ within seed spread" in text
+    cells = read_rows(tmp_path / "simcse/table3.csv")
+    assert [row["row"] for row in cells] == [cell.row for cell in items[0].cells]
+    assert (tmp_path / "simcse/table5.tex").read_text(encoding="utf-8").startswith("% simcse/table5: Table 5")
+
+
+@pytest.mark.skipif(find_engine() is None, reason="no TeX engine is installed")
+def test_every_character_that_is_covered_is_set(tmp_path):
+    known = [chr(code) for code in range(33, 0x2700) if COVERED.match(chr(code))] + list(SYMBOLS)
+    sheet = Sheet("Characters", ("Number", "Character"), tuple((hex(ord(one)), f"a{one}b") for one in known))
+    page = contents.Page("All", (), (sheet,))
+    assert len(known) > 250
+    written = write_report(tmp_path, example.STUDY, [], [page])
+    assert written[-1].read_bytes().startswith(b"%PDF")
+
+
+def test_torch_is_not_loaded():
+    code = "import sys, replicse.report.document, replicse.report.figures, replicse.report.content.records;"
+    code += "assert not {'torch', 'matplotlib', 'pandas', 'transformers'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": ":".join(sys.path)})

@@ -1,0 +1,292 @@
+"""Grids: order, groups, rules, protocols, panels, and the counts on the front page."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from golden import example_report as example
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replicse.report.content.cells import Shown
+from replicse.report.content.tables import (
+    Column,
+    GridCell,
+    Heading,
+    Line,
+    Sheet,
+    counts_sheet,
+    grid_of,
+    legend,
+    panels,
+    remarks,
+    run_command,
+    verdict_counts,
+    why_command,
+)
+from replicse.report.formats import html, latex, markdown, terminal
+from replicse.report.formats.terminal import item_text
+from replicse.study.results.table import CellResult, ColumnHead, RowHead
+
+
+def cell(row, column, reproduced, metric="m", protocol="as-described", reported=None, **more):
+    printed = None if reported is None else {"value": reported, "source": "", **more.pop("printed", {})}
+    entry = {"row": row, "column": column, "metric": metric, "protocol": protocol, "reproduced": reproduced}
+    return CellResult.of({**entry, "reported": printed, **more}, "cell")
+
+
+def table(rows, columns=("a",), cells=(), **more):
+    heads = [
+        name if isinstance(name, ColumnHead) else ColumnHead(id=name, label=name.upper(), metric="m")
+        for name in columns
+    ]
+    item = example.result("simcse/table1", "t", [], [], [], **more)
+    return item.model_copy(update={"columns": tuple(heads), "rows": tuple(rows), "cells": tuple(cells)})
+
+
+def shape(grid):
+    return [
+        f"# {entry.text}" if isinstance(entry, Heading) else ("-- " if entry.rule else "") + entry.label
+        for entry in grid.body
+    ]
+
+
+def lines(grid):
+    return [entry for entry in grid.body if isinstance(entry, Line)]
+
+
+def header(grid):
+    return [column.heading for column in grid.columns]
+
+
+def test_rows_groups_and_rules_stand_as_printed():
+    rows = [
+        RowHead(id="1", label="one"),
+        RowHead(id="2", label="two", group="G"),
+        RowHead(id="3", label="three", group="G"),
+        RowHead(id="4", label="four", group="H"),
+        RowHead(id="5", label="five"),
+        RowHead(id="6", label="six"),
+    ]
+    grid = grid_of(table(rows))
+    assert shape(grid) == ["one", "# G", "two", "three", "# H", "four", "-- five", "six"]
+    assert [entry.rule for entry in grid.body if isinstance(entry, Heading)] == [True, True]
+    assert grid_of(table(rows[1:2])).body[0] == Heading("G", rule=False)
+
+
+def test_a_row_without_a_cell_keeps_its_line():
+    grid = grid_of(table([RowHead(id="1", label="one"), RowHead(id="2", label="two")], ("a", "b")))
+    assert shape(grid) == ["one", "two"]
+    cells = [cell for column in grid.results for cell in column.cells]
+    assert len(cells) == 4 and all(cell.shown.words == "" and cell.facts == () for cell in cells)
+
+
+def test_further_protocols_stand_below_their_row_but_for_variants():
+    cells = [
+        cell("1", "a", 3.0, protocol="as-run", reported="2.0"),
+        cell("1", "a", 2.0, reported="2.0"),
+        cell("1", "a", 5.0, protocol="only-to-adjudicate", reported="2.0"),
+        cell("2", "a", 4.0, protocol="as-run", reported="2.0"),
+    ]
+    rows = [RowHead(id="1", label="one"), RowHead(id="2", label="two")]
+    grid = grid_of(table(rows, cells=cells, variants={"only-to-adjudicate": "Another"}))
+    assert shape(grid) == ["one", "as-run", "two (as-run)"]
+    assert [line.indent for line in lines(grid)] == [False, True, False]
+    assert [cell.shown.reproduced for cell in grid.results[0].cells] == ["2.0", "3.0", "4.0"]
+
+
+def test_the_metric_is_part_of_a_cells_address():
+    columns = [ColumnHead(id="final", label="final", metric=metric) for metric in ("alignment", "u")]
+    grid = grid_of(table([RowHead(id="1", label="one")], columns, [cell("1", "final", 1.0, metric="u")]))
+    assert [column.cells[0].shown.reproduced for column in grid.results] == ["", "1.00"]
+    assert header(grid) == ["", "alignment, final", "u, final"]
+
+
+def test_a_column_that_is_better_when_lower_says_so():
+    assert header(grid_of(table([], [ColumnHead(id="a", label="loss", better="lower")]))) == ["", "loss ↓"]
+    chosen = ColumnHead(id="a", label="learning rate", better="lower", chosen="optimisation.learning_rate")
+    assert header(grid_of(table([], [chosen]))) == ["", "learning rate"], (
+        "what is lower is the loss, not the rate"
+    )
+
+
+@pytest.mark.parametrize("suffix", ["md", "tex", "html", "txt"])
+def test_every_part_of_a_table_says_its_scale(suffix):
+    item = example.few_seeds(example.temperature_table)
+    render = {"md": markdown.grid, "tex": latex.grid, "html": html.grid}.get(suffix)
+    text = render(grid_of(item)) if render else item_text(item, 80)
+    cut = {"md": 1, "tex": 2, "html": 1, "txt": 2}[suffix]
+    assert text.count("compact: not comparable") >= cut
+    # LaTeX repeats the widest of a column where it sets the column's width.
+    assert text.count(" compact)") == (12 if suffix == "tex" else 6), "each difference carries the scale"
+    if suffix == "html":
+        assert text.count('tabindex="0" class="cell not-comparable">') == 6
+        assert text.count("<b>scale</b><span>compact: not comparable</span>") == 6
+
+
+def test_a_trajectory_is_cut_to_its_ends_but_counted_whole():
+    item = example.trajectory_figure()
+    assert header(grid_of(item)) == [
+        "",
+        "alignment, step 0 ↓",
+        "uniformity, step 0 ↓",
+        "alignment, final ↓",
+        "uniformity, final ↓",
+    ]
+    assert len(grid_of(item, whole=True).results) == len(item.columns) == 44
+
+
+@given(st.integers(1, 30), st.integers(1, 12))
+def test_panels_hold_every_column_once_in_order(count, most):
+    names = tuple(f"c{place}" for place in range(count))
+    cells = [cell("1", name, float(place)) for place, name in enumerate(names)]
+    grid = grid_of(table([RowHead(id="1", label="one", group="G")], names, cells))
+    cut = panels(grid, most)
+    assert [column for panel in cut for column in panel.results] == grid.results
+    assert all(panel.columns[:1] == grid.columns[:1] for panel in cut), "the labels stand in each"
+    sizes = [len(panel.results) for panel in cut]
+    assert max(sizes) <= most and len(cut) == -(-count // most)
+    assert all(shape(panel) == shape(grid) for panel in cut)
+
+
+def test_notes_on_rows_are_lettered_in_order():
+    rows = [
+        RowHead(id=str(place), label=str(place), note=f"note {place}" if place % 2 else "")
+        for place in range(60)
+    ]
+    grid = grid_of(table(rows))
+    letters = [cell.mark for cell in grid.columns[0].cells if cell.mark]
+    assert letters[:2] == ["a", "b"] and letters[25:28] == ["z", "aa", "ab"]
+    texts = [f"note {2 * place + 1}" for place in range(len(letters))]
+    assert grid.footnotes == tuple(zip(letters, texts, strict=True))
+
+
+def test_verdicts_are_counted_as_they_are_shown():
+    item = example.dropout_table()
+    assert verdict_counts([item]) == Counter(entry.verdict for entry in item.cells)
+    small = verdict_counts([example.dropout_table("micro")])
+    assert small == {"not comparable": 7, "not run": 1, "failed": 1}
+    sts = example.sts_table()
+    quoted = sum(row.quoted for row in sts.rows) * 8
+    assert verdict_counts([sts])["quoted"] == quoted > 0
+
+
+def test_the_counts_sheet_adds_up():
+    papers = [
+        ("simcse", [example.dropout_table(), example.sts_table()]),
+        ("repro", [example.augmentation_table()]),
+    ]
+    sheet = counts_sheet(papers)
+    assert sheet.header == ("Verdict", "simcse", "repro", "all")
+    assert sheet.numeric == {1, 2, 3}
+    numbers = [[int(text) for text in row[1:]] for row in sheet.rows]
+    assert [sum(column) for column in zip(*numbers[:-1], strict=True)] == numbers[-1]
+    assert all(sum(row[:-1]) == row[-1] for row in numbers)
+
+
+def test_rows_that_share_their_runs_say_with_which():
+    rows = [
+        RowHead(id="1", label="one", group="G"),
+        RowHead(id="2", label="one", group="H"),
+        RowHead(id="3", label="three", note="Its note.", merged=("1", "2")),
+    ]
+    grid = grid_of(table(rows))
+    assert [cell.mark for cell in grid.columns[0].cells] == ["", "", "a"]
+    assert grid.footnotes == (("a", "Its note. Shares its runs with one (G) and one (H) at this scale."),)
+
+
+def facts_of(item, line):
+    return dict(grid_of(item).results[0].cells[line].facts)
+
+
+def test_facts_of_a_cell_answer_where_it_comes_from():
+    item = example.dropout_table()
+    facts = facts_of(item, 1)
+    low, high = item.cells[1].low, item.cells[1].high
+    assert facts["reported"] == "72.6 (Table 3, p. 4)" and "printed as" not in facts
+    assert facts["interval"] == f"{low:.6g} to {high:.6g}"
+    assert "seeds" not in facts and facts["spread"] == "borrowed from a publication"
+    assert facts["encoders"].count(", ") == 2 and facts["verdict"] == "higher"
+    assert facts["by seed"] == ", ".join(f"{one.seed}: {one.value:.6g}" for one in item.cells[1].values)
+    assert facts_of(item, 0)["precision"] == "fp32" and "precision" not in facts
+    assert facts_of(item, 5)["by seed"].startswith("0: missing, 1: missing")
+    failed = facts_of(item, 6)
+    assert failed["because"] == "run infonce-s3 gave nan" and "reproduced" not in failed
+
+
+@pytest.mark.parametrize(
+    ("printed", "text"),
+    [
+        ({"statistic": "mean", "seeds": 50, "sd": 0.84}, "mean of 50 runs, sd 0.84"),
+        ({"statistic": "max", "seeds": 5}, "maximum of 5 runs"),
+        ({"statistic": "median"}, "median"),
+        ({"sd": 0.84}, "sd 0.84"),
+        ({}, None),
+    ],
+)
+def test_a_printed_statistic_is_told(printed, text):
+    item = table([RowHead(id="1", label="one")], cells=[cell("1", "a", 1.0, reported="1.0", printed=printed)])
+    assert facts_of(item, 0).get("printed as") == text
+
+
+def test_another_statistic_than_the_mean_is_told_in_the_cell_and_below_the_table():
+    columns = [ColumnHead(id="a", label="Best", metric="m", statistic="max"), ColumnHead(id="b", label="B")]
+    item = table([RowHead(id="1", label="one")], columns, [cell("1", "a", 1.0)], notes=["A note."])
+    assert facts_of(item, 0)["ours is"] == "maximum over seeds"
+    assert remarks(item) == ("A note.", "Best: ours is the maximum over seeds.")
+
+
+def test_a_reason_is_not_given_for_a_verdict_that_is_not_shown():
+    judged = cell("1", "a", 2.0, reported="1.0", verdict="higher", reason="lies below")
+    item = table([RowHead(id="1", label="one")], cells=[judged], scale="micro")
+    facts = facts_of(item, 0)
+    assert facts["scale"] == "micro: not comparable" and not {"verdict", "because"} & set(facts)
+    quoted = cell("1", "a", None, reported="1.0", verdict="not run", reason="no run")
+    assert (
+        facts_of(table([RowHead(id="1", label="one")], cells=[quoted], scale="micro"), 0)["because"]
+        == "no run"
+    )
+
+
+def test_an_item_says_how_it_is_run_again_and_a_cell_names_a_few_of_its_encoders():
+    item = example.dropout_table()
+    assert run_command(item) == "replicse run simcse/table3 --config results/paper/config.json"
+    kept = item.model_copy(update={"kept": "mine"})
+    assert run_command(kept) == "replicse run simcse/table3 --config reports/studies/mine/config.json"
+    assert run_command(kept.model_copy(update={"outdated": "Made by an earlier version."})) == ""
+    assert why_command(item, item.cells[0]) == "replicse why simcse/table3/p0.0/stsb-dev --scale paper"
+    spaced = item.cells[0].model_copy(update={"column": "step 0"})
+    assert why_command(kept, spaced) == "replicse why 'simcse/table3/p0.0/step 0' --study mine"
+    many = cell("1", "a", 1.0, encoders=["a", "b", "c", "d", "e"])
+    facts = facts_of(table([RowHead(id="1", label="one")], cells=[many]), 0)
+    assert facts["encoders"] == "a, b, c and 2 more"
+
+
+def test_a_sheet_must_be_even():
+    with pytest.raises(ValueError, match="expected 2"):
+        Sheet("s", ("a", "b"), (("1",),))
+    assert Sheet("s", ("a", "b"), (("x", "1,000"), ("y", ""))).numeric == {1}
+    assert {row[0] for row in legend().rows} >= {"≈", "▲", "▼", "*"}
+
+
+@pytest.mark.parametrize("kind", ["label", "result", "prose"])
+@pytest.mark.parametrize("suffix", ["md", "tex", "html", "txt"])
+def test_a_column_more_in_the_grid_stands_in_every_format(suffix, kind, monkeypatch):
+    item = example.pooling_table()
+    grid = grid_of(item)
+    more = Column("Seeds", kind, tuple(GridCell(Shown(f"{place}of9")) for place in range(4)))
+    labels, *results = grid.columns
+    columns = (labels, more, *results) if kind == "label" else (labels, *results, more)
+    wider = replace(grid, columns=columns)
+    monkeypatch.setattr(terminal, "grid_of", lambda _: wider)
+    render = {"md": markdown.grid, "tex": latex.grid, "html": html.grid}.get(suffix)
+    text = render(wider) if render else terminal.item_text(item)
+    assert text.count("Seeds") == 1 and all(f"{place}of9" in text for place in range(4))
+
+
+def test_every_line_has_a_cell_of_every_column_and_a_heading_none():
+    grid = grid_of(example.pooling_table())
+    labels = [cells[0][1].shown.text for _, cells in grid.rows if cells]
+    assert labels == ["w/ MLP", "w/ MLP (train)", "w/o MLP", "First-last avg."]
+    assert [[column for column, _ in cells] for _, cells in grid.rows] == [[], *[list(grid.columns)] * 4]
+    assert not grid.stacked and grid_of(example.sts_table()).stacked

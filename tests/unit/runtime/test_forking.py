@@ -1,0 +1,214 @@
+"""One process that forks for all jobs of a small study: as plain processes to all who look on, or not at all."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from places import ROOT
+
+from replicse.runtime.forking import ADDRESS, delegate
+from replicse.runtime.forking.server import PRELOADED, THREADS, start
+
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "pidfd_open"), reason="servers need Linux's process descriptors"
+)
+
+# A server with nothing imported before, whose jobs do what their first word says.
+MADE_UP = """
+import os, sys, time
+import replicse.cli
+from replicse.runtime.forking import server
+
+def main(words):
+    if words[0] == "say":
+        print("out", os.environ["WORD"], os.path.basename(os.getcwd()))
+        print("err", file=sys.stderr)
+        return int(words[1])
+    if words[0] == "raise":
+        raise RuntimeError("a fault of ours")
+    with open(words[1], "w") as file:
+        file.write(str(os.getpid()))
+    time.sleep(60)
+
+replicse.cli.main = main
+server.PRELOADED = ()
+server.serve(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
+"""
+
+
+@pytest.fixture
+def server(tmp_path):
+    """A server of made-up jobs: its address and its process; its parent is another process that can be ended."""
+    parent = subprocess.Popen(["sleep", "60"])
+    folder = tmp_path / "server"
+    folder.mkdir()
+    address = str(folder / "socket")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+        listener.listen()
+        words = [sys.executable, "-c", MADE_UP, str(listener.fileno()), str(parent.pid), address]
+        process = subprocess.Popen(words, pass_fds=[listener.fileno()])
+    yield address, process, parent
+    for one in (parent, process):
+        one.kill()
+        one.wait()
+
+
+def test_a_request_that_comes_with_the_end_of_the_parent_ends_no_server_badly(server):
+    address, process, parent = server
+    assert client(address, "say", "0", WORD="up").wait() == 0
+    process.send_signal(signal.SIGSTOP)
+    parent.kill()
+    parent.wait()
+    with socket.socket(socket.AF_UNIX) as late:
+        late.connect(address)
+        process.send_signal(signal.SIGCONT)
+        assert process.wait(timeout=60) == 0
+
+
+def test_a_server_whose_parent_was_killed_at_once_goes_away_without_a_word(tmp_path):
+    parent = subprocess.Popen(["true"])
+    parent.wait()
+    address = tmp_path / "server" / "socket"
+    address.parent.mkdir()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(address))
+        words = [sys.executable, "-c", MADE_UP, str(listener.fileno()), str(parent.pid), str(address)]
+        done = subprocess.run(
+            words, pass_fds=[listener.fileno()], capture_output=True, timeout=60, check=False
+        )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert not address.parent.exists()
+
+
+def client(address, *words, folder=None, **environment):
+    """Start a job's process as a rule does; a plain one would say `plain`."""
+    code = (
+        "import os, sys; from replicse.runtime.forking import delegate; code = delegate(sys.argv[1], sys.argv[2:]);"
+        + ("print('plain' if code is None else ''); sys.exit(code or 0)")
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", code, address, *words],
+        cwd=folder,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def until(holds, seconds=20.0):
+    """Wait for something to hold."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it never held"
+        time.sleep(0.02)
+
+
+def gone(process):
+    """Return whether a process has ended, or waits as a zombie for whoever inherited it."""
+    stat = Path(f"/proc/{process}/stat")
+    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+@pytest.mark.parametrize("code", [0, 2])
+def test_a_job_has_its_clients_folder_environment_output_and_exit_code(server, tmp_path, code):
+    job = client(server[0], "say", str(code), folder=tmp_path, WORD="word")
+    out, err = job.communicate()
+    assert out.splitlines()[0] == f"out word {tmp_path.name}"
+    assert (err, job.returncode) == ("err\n", code)
+
+
+def test_a_fault_is_told_with_its_traceback_and_ends_no_server(server, tmp_path):
+    job = client(server[0], "raise")
+    assert "RuntimeError: a fault of ours" in job.communicate()[1]
+    assert job.returncode == 1
+    assert client(server[0], "say", "0", WORD="again").communicate()[0].startswith("out again")
+
+
+def test_jobs_run_side_by_side(server, tmp_path):
+    slow = client(server[0], "sleep", str(tmp_path / "pid"))
+    until(lambda: (tmp_path / "pid").exists())
+    assert client(server[0], "say", "0", WORD="quick").wait() == 0
+    slow.kill()
+
+
+@pytest.mark.parametrize("setting", [{"OMP_NUM_THREADS": "7"}, {"MKL_CBWR": "AVX2"}])
+def test_a_job_of_other_numerical_settings_runs_as_a_plain_process(server, setting):
+    assert client(server[0], "say", "0", WORD="w", **setting).communicate()[0].strip() == "plain"
+
+
+def test_a_job_without_its_server_runs_as_a_plain_process(tmp_path):
+    assert delegate(str(tmp_path / "none"), ["say", "0"]) is None
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "dead"))
+        listener.listen()
+    assert delegate(str(tmp_path / "dead"), ["say", "0"]) is None
+
+
+def test_a_job_whose_client_is_killed_ends(server, tmp_path):
+    job = client(server[0], "sleep", str(tmp_path / "pid"))
+    until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+    process = int((tmp_path / "pid").read_text())
+    assert not gone(process)
+    job.send_signal(signal.SIGKILL)
+    until(lambda: gone(process))
+
+
+def test_a_killed_job_fails_and_ends_no_server(server, tmp_path):
+    job = client(server[0], "sleep", str(tmp_path / "pid"))
+    until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+    assert "has ended; run it again" in job.communicate()[1]
+    assert job.returncode == 1
+    assert client(server[0], "say", "0", WORD="again").communicate()[0].startswith("out again")
+
+
+def test_a_killed_server_takes_its_jobs_with_it_and_their_clients_say_so(server, tmp_path):
+    job = client(server[0], "sleep", str(tmp_path / "pid"))
+    until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+    server[1].kill()
+    assert "has ended; run it again" in job.communicate()[1]
+    assert job.returncode == 1
+    until(lambda: gone(int((tmp_path / "pid").read_text())))
+
+
+def test_a_server_finishes_its_jobs_and_ends_after_its_parent(server, tmp_path):
+    address, process, parent = server
+    job = client(address, "sleep", str(tmp_path / "pid"))
+    until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+    parent.kill()
+    parent.wait()
+    time.sleep(0.2)
+    assert process.poll() is None, "it has a job"
+    job.kill()
+    assert process.wait(20) == 0
+    assert not Path(address).parent.exists()
+
+
+def test_the_server_of_a_study_stands_in_for_the_command_line(tmp_path):
+    """With all that is imported before: a fork of it must be safe, or it would be gone."""
+    assert "torch" in PRELOADED
+    environment = {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONPATH": str(ROOT / "src")}
+    ask = f"""
+import os, subprocess, sys
+from replicse.runtime.forking.server import start
+os.environ[{ADDRESS!r}] = start(1)
+words = ["train", "--job", "{{}}", "--data", "d", "--state", "s", "--out", "o"]
+job = [sys.executable, "-X", "importtime", "-m", "replicse", *words]
+done = subprocess.run(job, capture_output=True, text=True)
+print(done.returncode, "torch" in done.stderr, done.stderr.splitlines()[-1])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", ask], env=environment, capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    code, imported, message = done.stdout.split(maxsplit=2)
+    assert (code, imported) == ("2", "False"), "refused there, with torch imported by nobody here"
+    assert message.startswith("replicse train: ")
+    assert callable(start)

@@ -1,0 +1,90 @@
+"""What a job tells of its progress: a live line, a line a minute, a heartbeat that ends with it."""
+
+import io
+import os
+import sys
+import time
+
+import pytest
+
+from replicse.cli import main
+from replicse.errors import Failed
+from replicse.runtime import progress
+
+
+@pytest.fixture
+def job_log(tmp_path, monkeypatch):
+    """Let the output of this process go into a log, as that of a job does; return the log's path."""
+    path = tmp_path / "train" / "run-s0.1.log"
+    path.parent.mkdir()
+    with path.open("w") as stream:
+        monkeypatch.setattr(sys, "__stdout__", stream)
+        yield path
+
+
+def test_a_job_has_a_heartbeat_while_it_lives(job_log, monkeypatch):
+    monkeypatch.setattr(progress, "BEAT", 0.01)
+    file = progress.heartbeat_of(job_log)
+    assert file.name == "run-s0.1.running"
+    with pytest.raises(Failed), progress.heartbeat():
+        until(lambda: progress.alive(job_log))
+        assert progress.alive(job_log)["pid"] == os.getpid()
+        assert progress.progress_text(progress.alive(job_log)) == ""
+        progress.Progress().tell(3, 12, 0.25, 1234.5, 100.0)
+        written = file.stat().st_mtime_ns
+        until(lambda: file.stat().st_mtime_ns > written)
+        told = progress.progress_text(progress.alive(job_log))
+        assert told == "step 3 of 12, loss 0.25, 1,234 sentences/s, 2 min left"
+        raise Failed("a job that fails leaves no heartbeat either")
+    assert not file.exists() and progress.alive(job_log) is None
+
+
+def until(true):
+    end = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def test_every_verb_of_a_job_has_one_and_what_is_no_job_has_none(job_log, tmp_path, monkeypatch):
+    seen = []
+
+    def action(arguments):
+        until(lambda: progress.alive(job_log))
+        seen.append(True)
+
+    monkeypatch.setattr("replicse.commands.job.job_verb", lambda parser: action)
+    assert main(["job"]) == 0 and seen == [True]
+    with (tmp_path / "plan.txt").open("w") as stream:
+        monkeypatch.setattr(sys, "__stdout__", stream)
+        with progress.heartbeat():
+            pass
+    assert sorted(path.name for path in tmp_path.rglob("*.*")) == ["plan.txt", job_log.name]
+
+
+def test_a_log_gets_a_line_a_minute(monkeypatch):
+    now, lines = [1000.0], []
+    # Not through the handlers: other tests of the same process set these up in their own way.
+    monkeypatch.setattr(progress.log, "info", lambda text, *values: lines.append(text % values))
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    told = progress.Progress()
+    for step in range(1, 13):
+        told.tell(step, 12, 0.5, 100.0, 12.0 - step)
+        now[0] += 10
+    assert len(lines) == 2
+    assert lines[0] == "step=1 of=12 loss=0.5000 sentences_per_second=100 eta_s=11"
+
+
+def test_a_terminal_gets_one_live_line(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    told = progress.Progress()
+    for step in (1, 2):
+        told.tell(step, 2, 0.5, 100.0, 2.0 - step)
+    first, second = terminal.getvalue().split("\r")
+    assert "step 1 of 2" in first and second.endswith("step 2 of 2, loss 0.5, 100 sentences/s, 0 s left\n")
+    assert terminal.getvalue().count("\n") == 1

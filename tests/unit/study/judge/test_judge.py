@@ -1,0 +1,140 @@
+"""A study judged once: four files from the items' results, an absent item, and verbs that say the same."""
+
+import json
+import shutil
+
+import pytest
+from made_up import write_scores
+from places import ROOT
+
+from replicse.cli import main
+from replicse.files import read_rows, write_json
+from replicse.report.pages.audit import audit_page
+from replicse.study.judge.audit import NOT_AUDITED, audit, audit_plan, chosen
+from replicse.study.judge.study import judge_study, read_results
+from replicse.study.paper.papers import load_papers
+from replicse.study.plan.paths import Paths
+from replicse.study.plan.planner import load_plan
+from replicse.study.results.tabulate import TIDY, item_result
+from replicse.study.results.values import Evaluations
+
+WORKFLOW = ROOT / "workflow"
+CONFIG = {
+    "scale": "compact",
+    "papers": {"simcse": ["table1", "table3"], "repro": ["table4", "table5"]},
+    "adjudicate": ["repro/table4"],
+    "seeds": [0, 1, 2],
+}
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return load_plan(CONFIG, WORKFLOW)
+
+
+@pytest.fixture
+def tabulated(plan, tmp_path, monkeypatch):
+    """A folder in which every item of the study is tabulated, and its config."""
+    monkeypatch.chdir(tmp_path)
+    write_scores(plan, plan.items, lambda cell, seed: 60 + len(cell.row.id) + 0.3 * seed)
+    evaluations = Evaluations(plan)
+    for item in plan.items.values():
+        write_json(plan.paths.item(item.id), item_result(plan, item, evaluations).plain())
+    for name in ("study.json", "config.yaml"):  # JSON is YAML too
+        (tmp_path / name).write_text(json.dumps(CONFIG))
+    return tmp_path
+
+
+def judge(folder):
+    assert main(["judge", "--study", "study.json", "--out", str(folder), "--workflow", str(WORKFLOW)]) == 0
+    return {name: read_rows(folder / f"{name}.csv") for name in ("claims", "adjudication", "audit", "cells")}
+
+
+def test_four_files_hold_what_the_verbs_print(tabulated, plan, capsys):
+    written = judge(tabulated / "out")
+    assert main(["claims", "--workflow", str(WORKFLOW), "--json"]) == 0
+    claims = json.loads(capsys.readouterr().out)["claims"]
+    assert {type(row["n_seeds"]) for row in claims} == {int}
+    assert {type(row["probability"]) for row in claims} == {float, type(None)}
+    texts = [{key: "" if value is None else str(value) for key, value in row.items()} for row in claims]
+    assert texts == written["claims"]
+    assert main(["adjudicate", "repro/table4", "--workflow", str(WORKFLOW), "--json"]) == 0
+    texts = [
+        {key: "" if value is None else str(value) for key, value in row.items()}
+        for row in json.loads(capsys.readouterr().out)
+    ]
+    assert texts == written["adjudication"] and any(row["effect"] for row in texts)
+    every = [one.row() for one in audit(audit_plan(plan.papers, WORKFLOW))]
+    assert written["audit"] == [row for row in every if is_of(row, plan)] and len(written["audit"]) < len(
+        every
+    )
+    assert tuple(written["cells"][0]) == TIDY
+    assert len(written["cells"]) == sum(len(cell.values) for one in read_results(plan) for cell in one.cells)
+
+
+def is_of(finding, plan):
+    """Return whether a finding names a cell of an item of a study, or the running text of its papers."""
+    items = {"/".join(cell.split("/")[:2]) for cell in finding["cells"].split("; ")}
+    return bool(items & {*plan.items, *(f"{paper}/text" for paper in plan.studied)})
+
+
+def test_the_audit_of_a_committed_study_is_of_its_items(tabulated, plan, capsys):
+    write_json(Paths("", "mine").config, {**CONFIG, "papers": {"repro": ["table4"]}})
+    assert main(["audit", "--study", "mine", "--workflow", str(WORKFLOW), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found and all(
+        any(cell.startswith(("repro/table4/", "repro/text/")) for cell in one["cells"]) for one in found
+    )
+
+
+def test_the_results_read_are_those_that_were_tabulated(tabulated, plan):
+    evaluations = Evaluations(plan)
+    assert read_results(plan) == [item_result(plan, item, evaluations) for item in plan.items.values()]
+
+
+def test_the_cells_of_an_absent_item_are_missing(tabulated, plan, caplog):
+    whole = {row["claim"]: row for row in judge(tabulated / "whole")["claims"]}
+    (tabulated / plan.paths.item("simcse/table3")).unlink()
+    (tabulated / plan.paths.item("repro/table4")).unlink()
+    written = judge(tabulated / "part")
+    assert "not tabulated: simcse/table3, repro/table4" in caplog.text
+    claim = next(row for row in written["claims"] if row["claim"] == "simcse/default-dropout-best")
+    assert whole[claim["claim"]]["ours"] != "not run" and claim["ours"] == "not run"
+    assert "ours: missing: simcse/table3/p0.1/stsb-dev" in claim["reason"]
+    assert written["adjudication"] == []
+    assert {row["item"] for row in written["cells"]} == {"table1", "table5"}
+
+
+def test_judging_needs_no_evaluation(tabulated, plan):
+    """Claims and adjudication cannot contradict the tables: they read nothing else."""
+    before = judge_study(plan, read_results(plan))
+    write_scores(plan, plan.items, lambda cell, seed: 1.0)
+    assert judge_study(plan, read_results(plan)) == before
+
+
+def test_what_cannot_be_planned_at_the_papers_scale_stops_no_study(tabulated, tmp_path, caplog, capsys):
+    """A backbone that paper.yaml lacks, for a paper that nobody asked for, once ended judge, report and finish."""
+    workflow = shutil.copytree(WORKFLOW, tmp_path / "workflow")
+    scale = workflow / "scales" / "paper.yaml"
+    lines = scale.read_text().splitlines(keepends=True)
+    scale.write_text("".join(line for line in lines if not line.startswith("  bert-tiny: ")))
+    whole = judge(tabulated / "whole")
+    words = ["--study", "study.json", "--out", str(tabulated / "part"), "--workflow", str(workflow)]
+    assert main(["judge", *words]) == 0
+    for name, rows in whole.items():
+        assert read_rows(tabulated / "part" / f"{name}.csv") == rows, "no item of the study is concerned"
+    (line,) = [line for line in caplog.text.splitlines() if "not audited: " in line]
+    assert "not audited: diffcse/" in line and "bert-tiny" in line and str(scale) in line
+    assert main(["finish", "--study", "study.json", "--workflow", str(workflow)]) in (0, 1)
+    capsys.readouterr()
+    assert main(["audit", "diffcse", "--workflow", str(workflow)]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "(not audited) follows not planned at scale paper: " in text and "bert-tiny" in text
+    further = audit_plan(load_papers(workflow), workflow)
+    found = audit(further)
+    (lacking,) = [one for one in found if one.rule == NOT_AUDITED]
+    sure = sum(one.paper == "diffcse" for one in found) - 1
+    assert f"diffcse: {sure} finding" in text
+    assert chosen(found, lacking.cells[0], further)[-1] == lacking
+    page = audit_page([lacking.row()])
+    assert "bert-tiny" in " ".join(page.sheets[0].rows[0]) and "not audited" in page.sheets[0].rows[0]

@@ -1,0 +1,479 @@
+"""The story of one cell: every heading on made-up evaluations, and what the verb prints."""
+
+import json
+import re
+import shutil
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from made_up import write_evaluation, write_scores
+from places import ROOT
+from scipy import stats
+
+from replicse.cli import main
+from replicse.commands.judge import told
+from replicse.errors import BadInput
+from replicse.evaluation.correlation import spearman
+from replicse.study.judge.claims import claim_rows, study_claims
+from replicse.study.judge.findings import Finding
+from replicse.study.judge.story import cell_story, find_cell
+from replicse.study.judge.study import plan_further, results_of
+from replicse.study.paper.printed import Reported
+from replicse.study.plan.planner import load_plan
+from replicse.study.results.pairs import packed_pairs
+from replicse.study.results.tabulate import item_result
+from replicse.study.results.values import Evaluations
+
+WORKFLOW = ROOT / "workflow"
+CONFIG = {
+    "scale": "paper",
+    "papers": {"simcse": ["table1", "table5", "table8", "tableA1", "figure2"], "repro": ["table4"]},
+    "seeds": [0, 1, 2],
+    "adjudicate": ["repro/table4", "simcse/table1"],
+}
+CELL = "repro/table4/crop-10/stsb-dev"
+PENALTY = {"low-dropout": 4.0, "character-crop": 6.0, "as-run": 10.0}
+GOLD = np.round(np.random.default_rng(0).uniform(0, 5, 150), 1)
+
+
+def score(cell, place):
+    """The baseline row stands at 80, the others at 75; a variant costs its penalty, and each seed adds a half."""
+    base = 80.0 if cell.row.id == "none" else 75.0
+    return base + 0.5 * place - PENALTY.get(cell.protocol, 0.0) * (1 + 0.1 * place)
+
+
+@cache
+def noisy(value, seed):
+    """Return pairs whose correlation (x 100) is a value: gold scores with as much noise as that takes."""
+    noise, low, high = np.random.default_rng(seed).normal(0, 1, len(GOLD)), 0.0, 9.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if 100 * spearman(GOLD + middle * noise, GOLD) > value else (low, middle)
+    return packed_pairs(GOLD + low * noise, GOLD)
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return load_plan(CONFIG, WORKFLOW)
+
+
+@pytest.fixture
+def results(plan, tmp_path, monkeypatch):
+    """Evaluations of repro's Table 4: scores, their bounds over pairs, and the pairs themselves."""
+    monkeypatch.chdir(tmp_path)
+    for cell in plan.cells["repro/table4"]:
+        if cell.protocol in ("as-described", *PENALTY):
+            for place, encoder in enumerate(cell.encoders):
+                value = score(cell, place)
+                bounds = {"all": value, "low": value - 2, "high": value + 1.5}
+                write_evaluation(
+                    plan.paths.evaluation(encoder, "fast"),
+                    {
+                        f"sts-dev/{task}/{key}": one
+                        for task in ("STS-B", "SICK-R")
+                        for key, one in bounds.items()
+                    },
+                    pairs={"sts-dev/STS-B": noisy(value, place)},
+                )
+    return Evaluations(plan)
+
+
+def story_of(plan, name, evaluations=None, claims=(), findings=()):
+    evaluations, cell = evaluations or Evaluations(plan), find_cell(plan, name)
+    return cell_story(plan, cell, item_result(plan, cell.item, evaluations), evaluations, claims, findings)
+
+
+# Names
+
+
+def test_a_cell_is_found_with_or_without_its_metric_and_under_a_protocol(plan):
+    plain = find_cell(plan, CELL)
+    assert plain is find_cell(plan, f"{CELL}/spearman")
+    assert (plain.row.id, plain.column.id, plain.protocol) == ("crop-10", "stsb-dev", "as-described")
+    variant = find_cell(plan, f"{CELL}@character-crop")
+    assert variant.protocol == "character-crop"
+    assert variant is find_cell(plan, f"{CELL}/spearman@character-crop")
+    assert variant.encoders != plain.encoders
+    uniformity = find_cell(plan, "simcse/figure2/unsup-simcse/final/uniformity")
+    assert uniformity.column.metric == "uniformity"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("repro/table4/crop-10", ["expected paper/item/row/column"]),
+        ("repro/table4/crop-10/stsb-dev/spearman/more", ["expected paper/item/row/column"]),
+        ("repro/tabel4/crop-10/stsb-dev", ['no item "repro/tabel4"', 'did you mean "repro/table4"']),
+        ("repro/table4/corp-10/stsb-dev", ['no cell "repro/table4/corp-10/stsb-dev"', f'mean "{CELL}']),
+        (f"{CELL}@caracter-crop", ['no cell "', f'did you mean "{CELL}@character-crop"']),
+        ("repro/table4/none/stsb-dev@character-crop", ['no cell "repro/table4/none']),
+        (f"{CELL}/accuracy", ["no cell", "did you mean"]),
+    ],
+)
+def test_a_name_that_is_no_cell_is_told_with_the_nearest(plan, name, words):
+    with pytest.raises(BadInput) as error:
+        find_cell(plan, name)
+    text = str(error.value)
+    assert all(word in text for word in words), text
+    assert "\n" not in text
+
+
+# Headings
+
+
+def test_both_papers_numbers_and_ours_by_seed(plan, results):
+    story = story_of(plan, CELL, results)
+    assert story["cell"] == ["repro/table4 · Crop 10% · STS-B dev"]
+    assert story["printed"] == ["64.60  (Table 4)", "77.8  (simcse, Table 1)"]
+    assert story["read"] == ["sts-dev/STS-B/all"]
+    assert [line.split()[0] for line in story["seeds"]] == ["75.0000", "75.5000", "76.0000"]
+    assert [line.split()[1] for line in story["seeds"]] == list(find_cell(plan, CELL).encoders)
+    assert story["files"] == [plan.paths.evaluation(find_cell(plan, CELL).encoders[0], "fast")]
+
+
+def test_intervals_over_seeds_and_over_pairs(plan, results):
+    value, seeds, pairs = story_of(plan, CELL, results)["reproduced"]
+    assert value == "75.5000, +10.9000 to the printed number"
+    half = stats.t.ppf(0.975, 2) * 0.5 * np.sqrt(4 / 3) + 0.005
+    assert seeds == f"one more run is expected in {75.5 - half:.2f} to {75.5 + half:.2f}"
+    assert pairs == "other test pairs would give 73.50 to 77.00"
+
+
+def test_the_verdict_and_its_reason(plan, results):
+    (line,) = story_of(plan, CELL, results)["verdict"]
+    assert line.startswith("higher: the reported 64.6 lies below")
+
+
+def test_a_borrowed_spread_is_told(plan, results):
+    lines = story_of(plan, "repro/table4/none/stsb-dev", results)["reproduced"]
+    assert lines[1].endswith("(a published spread)")
+
+
+def test_the_difference_to_the_baseline_row_is_over_the_same_pairs(plan, results):
+    (line,) = story_of(plan, CELL, results)["baseline"]
+    match = re.fullmatch(
+        r"(\S+) to row none with the first seed, (\S+) to (\S+) over the same test pairs", line
+    )
+    found, low, high = map(float, match.groups())
+    assert found == pytest.approx(75 - 80, abs=0.02), "the correlations of the pairs that were kept"
+    assert low < found < high < 0
+    assert "baseline" not in story_of(plan, "repro/table4/none/stsb-dev", results), "a row is not its own"
+    assert "baseline" not in story_of(plan, "repro/table4/crop-10/sick-dev", results), "no pairs were kept"
+
+
+def test_variants_have_an_effect_and_their_share_of_the_printed_gap(plan, results):
+    lines = dict(line.split(": ", 1) for line in story_of(plan, CELL, results)["variants"])
+    assert set(lines) == {"low-dropout", "character-crop", "last-checkpoint", "head-at-test", "as-run"}
+    half = stats.t.ppf(0.975, 2) * 0.4 / np.sqrt(3)
+    effect = f"-4.40 [{-4.4 - half:+.2f}, {-4.4 + half:+.2f}]"
+    assert lines["low-dropout"] == f"{effect}, {100 * 4.4 / 13.2:.0f}% of the printed gap of -13.20, in part"
+    assert lines["last-checkpoint"] == "not run"
+    alone = dict(
+        line.split(": ", 1)
+        for line in story_of(plan, "repro/table4/deletion-10/stsb-dev", results)["variants"]
+    )
+    assert alone["low-dropout"].endswith(
+        ", the printed gap of +2.28 is within its noise of 3.10, undetermined"
+    ), "an effect against a gap that may be none has no share"
+
+
+@pytest.mark.parametrize(
+    "name", [f"{CELL}@low-dropout", f"{CELL}-delta", "simcse/tableA1/unsup-simcse-bert-base/batch-size"]
+)
+def test_a_variant_a_difference_and_a_choice_have_no_variants_of_their_own(plan, results, name):
+    assert "variants" not in story_of(plan, name, results)
+
+
+def test_two_seeds_have_no_interval_in_a_story_either(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    plan = load_plan({**CONFIG, "papers": {"repro": ["table4"]}, "seeds": [0, 1]}, WORKFLOW)
+    write_scores(plan, ["repro/table4"], score)
+    story = story_of(plan, CELL)
+    assert story["reproduced"][1] == "2 seeds give no interval: {75.0000, 75.5000}"
+    assert not any("is expected in" in line for line in story["reproduced"])
+    assert "low-dropout: -4.20 {-4.00, -4.40}, undetermined" in story["variants"]
+    assert story["verdict"] == [
+        "undetermined: 2 seeds and no published spread to borrow: an interval needs 3"
+    ]
+
+
+def test_a_story_says_that_its_scale_is_not_comparable(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = {**CONFIG, "scale": "micro", "papers": {"repro": ["table4"]}}
+    plan = load_plan(config, WORKFLOW)
+    write_scores(plan, ["repro/table4"], score)
+    story = story_of(plan, CELL)
+    assert story["scale"] == ["micro: not comparable"]
+    assert story["reproduced"][0].endswith(" to the printed number (micro: not comparable)")
+    assert any(line.endswith(" (micro: not comparable)") for line in story["variants"])
+
+
+def test_a_variant_says_what_it_is_and_where_that_is_seen(plan, results):
+    story = story_of(plan, f"{CELL}@low-dropout", results)
+    assert story["cell"][1].startswith("under low-dropout: Dropout 0.02 and 0.01. github.com/aksholokhov")
+    assert [line.split()[0] for line in story["seeds"]] == ["71.0000", "71.1000", "71.2000"]
+    assert any("0.02" in line for line in story["run"])
+    assert story["reproduced"][0].startswith("71.1000, ")
+
+
+def test_a_difference_says_what_is_subtracted(plan, results):
+    story = story_of(plan, f"{CELL}-delta", results)
+    assert story["read"] == ["sts-dev/STS-B/all, minus the printed 77.8"]
+    assert story["reproduced"][0].startswith("-2.3000")
+    assert not any("test pairs" in line for line in story["reproduced"])
+
+
+def test_a_choice_shows_its_hyper_parameter_and_no_bounds_of_a_correlation(plan, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    cell = find_cell(plan, "simcse/tableA1/unsup-simcse-bert-base/batch-size")
+    for place, encoder in enumerate(cell.encoders):
+        bounds = {"all": 80.0 - place, "low": 78.0 - place, "high": 82.0 - place}
+        write_evaluation(
+            plan.paths.evaluation(encoder, "fast"),
+            {f"sts-dev/STS-B/{key}": value for key, value in bounds.items()},
+        )
+    story = story_of(plan, "simcse/tableA1/unsup-simcse-bert-base/batch-size")
+    assert len(cell.encoders) == 12
+    assert story["read"] == ["sts-dev/STS-B/all, argmax of optimisation.batch_size over 12 jobs"]
+    assert story["reproduced"] == ["64.0000, +0.0000 to the printed number"]
+    assert story["seeds"] == ["64.0000  seed 0, 12 encoders"]
+
+
+def test_claims_and_findings_that_name_the_cell(plan, results):
+    claims = [
+        {
+            "claim": "p/with-metric",
+            "cells": f"x/y/z/w; {CELL}/spearman",
+            "reported": "supported",
+            "ours": "not run",
+        },
+        {"claim": "p/without", "cells": CELL, "reported": "contradicted", "ours": "undetermined"},
+        {
+            "claim": "p/other",
+            "cells": f"{CELL}-delta; repro/table4/crop-20/stsb-dev",
+            "reported": "",
+            "ours": "",
+        },
+    ]
+    findings = [
+        Finding(
+            "repro",
+            "rule",
+            "Table 4",
+            ("p/c", f"{CELL}/spearman"),
+            "-13.3 is printed",
+            "-13.2 follows",
+            "certain",
+        ),
+        Finding("repro", "rule", "Table 4", (f"{CELL}-delta/spearman",), "other", "other", "certain"),
+    ]
+    story = story_of(plan, CELL, results, claims, findings)
+    assert story["claims"] == [
+        "p/with-metric: in print supported, ours not run",
+        "p/without: in print contradicted, ours undetermined",
+    ]
+    assert story["audit"] == ["-13.3 is printed; -13.2 follows (certain)"]
+
+
+def test_the_shipped_claims_name_the_cell(plan, results):
+    ours = results_of(plan, plan.items, results)
+    claims = claim_rows(plan, study_claims(plan.papers, plan.studied), ours)
+    lines = story_of(plan, "simcse/table1/crop-10/stsb-dev", results, claims)["claims"]
+    assert any(line.startswith("repro/c1: in print supported") for line in lines)
+
+
+def test_the_run_and_what_it_starts_from():
+    micro = load_plan({**CONFIG, "scale": "micro"}, WORKFLOW)
+    story = story_of(micro, CELL)
+    encoder = micro.encoders[find_cell(micro, CELL).encoders[0]]
+    run = micro.runs[encoder.source.run]
+    assert story["run"][0] == micro.paths.run(encoder.source.run)
+    assert story["run"][-1] == f"starts from {micro.paths.run(run.init.run)}"
+    told_of = dict(line.split(": ", 1) for line in story["run"][1:-1])
+    assert {key: json.loads(text) for key, text in told_of.items()} == run.canonical()
+    assert story["seeds"][0].startswith("not run  infonce")
+    assert story["reproduced"] == ["nothing yet"]
+    assert story["verdict"] == ["not run: none of the planned runs (3) is there"]
+
+
+def test_a_quoted_cell_says_so_and_claims_no_run(plan, results):
+    story = story_of(plan, "simcse/table5/is-bert-base/avg", results)
+    assert story["printed"] == ["66.58  (Table 5)"]
+    assert story["seeds"] == ["quoted by the paper from elsewhere; not re-run"]
+    assert story["verdict"] == ["none: quoted by the paper from elsewhere"]
+    assert not {"run", "files", "variants", "baseline"} & set(story)
+
+
+def test_an_encoder_that_was_not_trained_here_has_no_run(plan, results):
+    story = story_of(plan, "simcse/table5/bert-base-first-last/avg", results)
+    assert story["run"] == ["no training"]
+
+
+def test_a_sentence_is_told_as_it_stands(plan, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    cell = find_cell(plan, "simcse/table8/boat-1/sbert-base")
+    for encoder in cell.encoders:
+        write_evaluation(plan.paths.evaluation(encoder, "fast"), {cell.metric_path: "Some men sail at sea."})
+    story = story_of(plan, "simcse/table8/boat-1/sbert-base")
+    assert story["printed"][0].startswith("A group of men traveling over the ocean")
+    assert story["reproduced"] == ["Some men sail at sea."]
+    assert story["seeds"][0].startswith("Some men sail at sea.  ")
+    assert story["verdict"] == ["none: absent"]
+
+
+def test_a_failure_is_told_in_place_of_a_number(plan, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    cell = find_cell(plan, CELL)
+    write_evaluation(
+        plan.paths.evaluation(cell.encoders[1], "fast"),
+        {cell.metric_path: None},
+        failures={cell.metric_path: "all cosines are equal"},
+    )
+    story = story_of(plan, CELL)
+    assert story["seeds"][1] == f"no value  {cell.encoders[1]}"
+    assert story["verdict"] == ["failed: all cosines are equal"]
+    assert story["reproduced"] == ["nothing yet"]
+
+
+def test_precision_and_machine_of_the_run_are_told(plan, results):
+    assert story_of(plan, CELL, results)["made"] == ["fp16"]
+    run = plan.encoders[find_cell(plan, CELL).encoders[0]].source.run
+    record = Path(plan.paths.run(run, "provenance.json"))
+    record.parent.mkdir(parents=True)
+    record.write_text(
+        json.dumps({"device": "cuda", "accelerator": "", "hardware": {"processor": "A processor"}})
+    )
+    assert story_of(plan, CELL)["made"] == ["fp16", "A processor, cuda"]
+    assert "made" not in story_of(plan, "simcse/table5/bert-base-first-last/avg", results)
+
+
+def test_a_printed_statistic_and_ours_are_told(plan, results):
+    cell = find_cell(plan, CELL)
+    mean = Reported(value="75.0 ± 0.5", source="Table 4", statistic="mean", seeds=50, sd=0.5)
+    cell = replace(cell, reported=mean)
+    changed = replace(plan, cells={**plan.cells, cell.item.id: [cell]})
+    result = item_result(changed, cell.item, results)
+    story = cell_story(changed, cell, result, results, (), ())
+    assert (
+        story["printed"][0] == "75.0 ± 0.5  (Table 4, mean of 50 runs, standard deviation 0.5 over 50 runs)"
+    )
+    assert story["reproduced"][1].startswith("the mean of 50 more runs is expected in ")
+
+
+def test_a_row_that_a_scale_merges_with_others_is_told(plan, results):
+    cell = find_cell(plan, CELL)
+    result = item_result(plan, cell.item, results)
+    rows = tuple(
+        row.model_copy(update={"merged": ("none", "crop-20")}) if row.id == cell.row.id else row
+        for row in result.rows
+    )
+    story = cell_story(plan, cell, result.model_copy(update={"rows": rows}), results, (), ())
+    assert story["cell"][1:] == ["at scale paper the very runs of none, crop-20"]
+
+
+def test_a_variant_that_a_scale_does_not_change_is_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    micro = load_plan(
+        {**CONFIG, "scale": "micro", "papers": {"simcse": "all"}, "adjudicate": "all"}, WORKFLOW
+    )
+    variant = next(
+        variant
+        for item, cells in micro.cells.items()
+        for variant in cells
+        for cell in micro.described(item)
+        if (variant.key, variant.encoders) == (cell.key, cell.encoders)
+        and variant.protocol in {protocol.id for protocol in micro.papers["simcse"].protocols}
+    )
+    lines = story_of(micro, "/".join(variant.key))["variants"]
+    assert f"{variant.protocol}: not run, same run" in lines
+
+
+# The verb
+
+
+@pytest.fixture
+def verb(plan, results, tmp_path, capsys):
+    config = tmp_path / "study.yaml"
+    config.write_text(yaml.safe_dump(CONFIG))
+
+    def call(name, *more):
+        assert main(["why", name, "--study", str(config), "--workflow", str(WORKFLOW), *more]) == 0
+        return capsys.readouterr().out
+
+    return call
+
+
+@pytest.mark.parametrize(
+    "name",
+    [CELL, f"{CELL}@as-run", "simcse/table1/none/stsb-dev", "simcse/table5/is-bert-base/avg"],
+)
+def test_a_story_fits_a_screen(verb, name):
+    lines = verb(name).splitlines()
+    assert len(lines) <= 60
+    assert max(map(len, lines)) <= 120
+
+
+def test_every_heading_stands_in_the_printed_story_and_in_json(verb):
+    name = "repro/table4/crop-20/stsb-dev"
+    headings = [line.split()[0] for line in verb(name).splitlines() if not line.startswith(" ")]
+    assert headings == [
+        "cell", "scale", "printed", "read", "seeds", "reproduced", "verdict", "baseline", "variants", "claims", "run",
+        "made", "files",
+    ]  # fmt: skip
+    told = json.loads(verb(name, "--json"))
+    assert list(told["story"]) == headings
+
+
+def test_the_json_of_a_cell_holds_numbers(verb, plan):
+    told = json.loads(verb(CELL, "--json"))
+    assert [(one["paper"], one["number"]) for one in told["printed"]] == [("repro", 64.6), ("simcse", 77.8)]
+    assert [each["value"] for each in told["result"]["values"]] == [75.0, 75.5, 76.0]
+    assert told["result"]["reproduced"] == 75.5 and told["result"]["delta"] == pytest.approx(10.9)
+    assert told["result"]["low"] < 75.5 < told["result"]["high"] and told["result"]["n_seeds"] == 3
+    effects = {one["protocol"]: one["effect"] for one in told["variants"]}
+    assert effects["low-dropout"] == pytest.approx(-4.4) and effects["last-checkpoint"] is None
+    assert {type(one["n_seeds"]) for one in told["claims"]} == {int}
+    assert told["runs"] == {
+        run: plan.runs[run].canonical() for run in plan.trained_runs([find_cell(plan, CELL)])
+    }
+    assert (told["study"], told["cell"]) == ("results/paper", f"{CELL}/spearman")
+
+
+def test_a_mistake_in_another_paper_leaves_the_story_of_a_cell(results, tmp_path, capsys, caplog):
+    workflow = tmp_path / "workflow"
+    shutil.copytree(WORKFLOW, workflow)
+    table = workflow / "papers" / "repro" / "tables" / "table4.yaml"
+    table.write_text(table.read_text().replace("use: simcse/crop-10", "use: simcse/corp-10"))
+    config = tmp_path / "study.yaml"
+    config.write_text(yaml.safe_dump(CONFIG))
+    words = ["--study", str(config), "--workflow", str(workflow), "--json"]
+    assert main(["why", CELL, *words]) == 2
+    assert "simcse/corp-10" in capsys.readouterr().err
+    assert main(["why", "simcse/table1/crop-10/stsb-dev", *words]) == 0
+    story = json.loads(capsys.readouterr().out)
+    assert any(line.startswith("repro/c1: in print supported") for line in story["story"]["claims"])
+    assert "not audited: repro/table4 (" in caplog.text
+
+
+def test_an_item_that_cannot_be_planned_is_left_out_of_what_a_claim_reads(tmp_path, caplog):
+    workflow = tmp_path / "workflow"
+    shutil.copytree(WORKFLOW, workflow)
+    table = workflow / "papers" / "simcse" / "tables" / "table3.yaml"
+    table.write_text(table.read_text().replace("use: unsup", "use: unsupp"))
+    study = {**CONFIG, "papers": {"simcse": ["table1", "table3", "table6"]}, "adjudicate": []}
+    plan = load_plan(study, workflow, only="simcse/table1")
+    plan_further(plan, ["simcse/table3", "simcse/table6", "simcse/table7"])
+    assert list(plan.items) == ["simcse/table1", "simcse/table6"], "the study does not ask for Table 7"
+    assert "simcse/table3 is left out: " in caplog.text
+
+
+def test_lines_stand_below_their_heading_and_wrap():
+    story = {"printed": ["82.5  (Table 3)", "word " * 36], "reproduced": ["82.6"]}
+    first, second, third, fourth = told(story)
+    assert first == "printed     82.5  (Table 3)" and fourth == "reproduced  82.6"
+    assert second.startswith(" " * 12 + "word") and len(second) <= 110
+    assert third.startswith(" " * 14 + "word")

@@ -1,0 +1,325 @@
+"""What a number was computed on: in every record, and marked wherever two machines made one result."""
+
+import json
+import shutil
+from pathlib import Path
+
+import micro
+import pytest
+import torch
+from golden import example_report as example
+from made_up import made_plan, write_evaluation, write_paper
+
+from replicse.cli import main
+from replicse.files import read_json, write_json
+from replicse.provenance.record import computed
+from replicse.report.content.contents import make_report
+from replicse.report.content.tables import grid_of, remarks
+from replicse.runtime.machine import hardware
+from replicse.study.judge.story import cell_story, find_cell
+from replicse.study.results.machines import Machine, distinct, machine_of, mixture, recorded
+from replicse.study.results.tabulate import item_result, table_rows, tidy_rows
+from replicse.study.results.values import Evaluations
+from replicse.training.loop import Trainer
+
+CPU = torch.device("cpu")
+
+
+def record(processor="One", device="cpu", **more):
+    """Return the provenance that a job on a processor writes."""
+    made = {"device": device, "accelerator": "", "threads": 2, "kernel": {"oneDNN": "3.12"}}
+    build = {"torch_build": {"__version__": "2.13"}, "settings": {"OMP_NUM_THREADS": "2"}}
+    place = {"processor": processor, "kernel_flags": "fma avx2 avx512f amx_tile"}
+    return {**made, "hardware": place, "numerics": build, **more}
+
+
+GPU = record("Any", "cuda", accelerator="NVIDIA H100", kernel={"CUDA": "13.0"})
+OLD = {"hardware": record()["hardware"], "numerics": record()["numerics"]}  # evaluations said no more
+VECTORS = record("One", device="")
+
+
+# Records
+
+
+def test_a_record_says_device_precision_threads_and_kernels():
+    found = computed(CPU, "bf16")
+    assert (found["device"], found["accelerator"], found["precision"]) == ("cpu", "", "bf16")
+    assert found["threads"] == torch.get_num_threads() and found["hardware"] == hardware()
+    assert found["kernel"]["instructions"] == torch.backends.cpu.get_cpu_capability()
+    assert found["kernel"]["oneDNN"] in torch.__config__.show()
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A tiny run, trained by the verb: its folder and the data root."""
+    folder = tmp_path_factory.mktemp("run")
+    job, root = micro.job(folder, trajectory={"every": 10, "until": 20}), micro.dev_root(folder / "data")
+    pairs = root / "SentEval" / "downstream" / "STS" / "STSBenchmark"
+    for split in ("train", "test"):
+        (pairs / f"sts-{split}.csv").write_bytes((pairs / "sts-dev.csv").read_bytes())
+    told = {
+        "run": job.spec.plain(),
+        "run_id": job.run_id,
+        "init": "",
+        "tokenizer": str(job.tokenizer),
+        "stores": [str(store) for store in job.stores],
+    }
+    words = ["--job", json.dumps(told), "--data", root, "--state", folder / "state", "--out", folder / "out"]
+    before = torch.get_num_threads()
+    assert main(["train", *map(str, words), "--threads", "1", "--device", "cpu"]) == 0
+    torch.set_num_threads(before)
+    return folder / "out", root
+
+
+def made_by(verb, root, out, *words):
+    before = torch.get_num_threads()
+    assert main([verb, "--data", str(root), "--out", str(out), *map(str, words)]) == 0
+    torch.set_num_threads(before)
+    return read_json(out)["provenance"]
+
+
+def test_every_run_evaluation_and_count_has_its_machine(trained, tmp_path):
+    run, root = trained
+    ours = ["--device", "cpu", "--threads", "1", "--encoder"]
+    found = [
+        read_json(run / "provenance.json"),
+        made_by("evaluate", root, tmp_path / "a.json", "--suite", "spectrum", *ours, run / "last"),
+        made_by("geometry", root, tmp_path / "b.json", "--trajectory", *ours, run),
+    ]
+    (machine,) = {machine for each in found for machine in recorded(each)}
+    assert machine.device == "cpu" and machine.threads == "1 thread" and "oneDNN" in machine.kernel
+    assert [each["precision"] for each in found] == ["fp32"] * 3
+    assert found[0]["resumed_from"] == []
+    counts = made_by("job", root, tmp_path / "c.json", "count", '{"read": ["data/sts/STS-B/dev"]}')
+    assert counts["hardware"] == hardware()
+
+
+def test_word_vectors_choose_no_device_and_keep_to_their_threads(trained, tmp_path):
+    _, root = trained
+    (root / "words.txt").write_text(
+        "".join(f"{word} {place} 1.0\n" for place, word in enumerate(micro.WORDS))
+    )
+    words = ["--suite", "spectrum", "--vectors", '{"file": "words.txt"}', "--threads", "1"]
+    found = made_by("evaluate", root, tmp_path / "words.json", *words)
+    assert (found["device"], found["threads"]) == ("", 1)
+
+
+def test_a_run_that_is_resumed_elsewhere_names_both_machines(tmp_path, monkeypatch):
+    root, job = micro.dev_root(tmp_path / "data"), micro.job(tmp_path)
+    visit = Trainer._visit
+
+    def visit_then_die(self, step, loss):
+        if step == 14:
+            raise MemoryError
+        visit(self, step, loss)
+
+    def trainer(machine):
+        return Trainer(
+            job, root, tmp_path / "out", tmp_path / "state", CPU, record(machine), save_every_seconds=0.0
+        )
+
+    monkeypatch.setattr(Trainer, "_visit", visit_then_die)
+    with pytest.raises(MemoryError):
+        trainer("One").run()
+    monkeypatch.setattr(Trainer, "_visit", visit)
+    second = trainer("Two")
+    second.run()
+    assert second.machines == [record("One"), record("Two")]
+    both = recorded({**record("Two"), "resumed_from": [record("One")]})
+    assert [machine.processor for machine in both] == ["Two", "One"]
+    assert mixture(both).startswith("made on 2 machines: One (")
+
+
+# Machines
+
+
+def test_a_machine_is_told_by_what_changes_a_sum():
+    text = str(machine_of(record()))
+    assert text.startswith("One (amx avx512 avx2 #") and text.endswith(
+        ", cpu, 2 threads, torch 2.13, oneDNN 3.12"
+    )
+    assert str(machine_of(GPU)) == "NVIDIA H100, torch 2.13, CUDA 13.0"
+    for other in (
+        record("Two"),
+        record(threads=1),
+        record(kernel={"oneDNN": "3.7"}),
+        record(hardware={"processor": "One", "kernel_flags": "fma avx2"}),
+        record(hardware={"processor": "One", "kernel_flags": "fma avx2 avx512f amx_tile amx_int8"}),
+        record(numerics={"torch_build": {"__version__": "2.12"}}),
+        record(numerics={**record()["numerics"], "settings": {"ONEDNN_MAX_CPU_ISA": "AVX2"}}),
+        GPU,
+    ):
+        assert len(distinct(map(machine_of, (record(), other)))) == 2, other
+    alike = record(
+        numerics={**record()["numerics"], "settings": {"OMP_NUM_THREADS": "4", "OMP_PROC_BIND": "close"}}
+    )
+    assert machine_of(record()) == machine_of(alike)
+
+
+def test_a_record_that_says_less_is_counted_with_the_machine_it_fits():
+    counts = distinct(map(machine_of, (OLD, record(), VECTORS, record())))
+    assert counts == {machine_of(record()): 4} and mixture(counts) == ""
+    # Word vectors beside a GPU are of the same box; a run on its processor is not of the GPU.
+    assert distinct(map(machine_of, (VECTORS, GPU))) == {machine_of(GPU): 2}
+    assert len(distinct(map(machine_of, (record(), GPU)))) == 2
+    assert len(distinct(map(machine_of, (OLD, record("Two"))))) == 2
+    assert machine_of({}) == Machine() and recorded({}) == []
+    assert machine_of({"hardware": None, "numerics": []}) == Machine()
+
+
+# Results
+
+
+COLUMNS = [{"id": "a", "kind": "score", "metric_path": "sts/STS12/all"}]
+RECIPES = {
+    "first": {
+        "init": {"backbone": "bert-base"},
+        "corpus": "wiki",
+        "views": [{"column": "text"}, {"column": "text"}],
+        "objective": [{"term": "infonce", "temperature": 0.05}],
+    },
+    "second": {"like": "first", "init": {"use": "first"}},
+}
+TABLE = {
+    "setting": {"metric": "spearman"},
+    "columns": COLUMNS,
+    "rows": [{"id": "r", "encoder": {"use": "second"}}],
+}
+
+
+class Study:
+    """A made-up table of one cell whose two runs start from two others."""
+
+    def __init__(self, folder):
+        reported = [{"item": "table1", "row": "r", "column": "a", "value": "70.0"}]
+        write_paper(folder / "workflow", "made", {"table1": TABLE}, reported, RECIPES)
+        self.plan = made_plan(folder / "workflow")
+        (self.cell,) = self.plan.cells["made/table1"]
+        self.runs = [self.plan.encoders[encoder].source.run for encoder in self.cell.encoders]
+        self.starts = [self.plan.runs[run].init.run for run in self.runs]
+        self.evaluated(record(), record())
+        self.trained(dict.fromkeys([*self.runs, *self.starts], record()))
+
+    def evaluated(self, *records):
+        for place, (encoder, made) in enumerate(zip(self.cell.encoders, records, strict=True)):
+            file = Path(self.plan.paths.evaluation(encoder, "fast"))
+            write_evaluation(file, {"sts/STS12/all": 70.0 + place})
+            write_json(
+                file, {**read_json(file), "provenance": {**made, "package_sha256": "abcdef0123456789"}}
+            )
+
+    def trained(self, records):
+        for run, made in records.items():
+            write_json(self.plan.paths.run(run, "provenance.json"), made)
+
+    @property
+    def result(self):
+        return item_result(self.plan, self.plan.item("made/table1"), Evaluations(self.plan))
+
+    def why(self):
+        cell = find_cell(self.plan, "made/table1/r/a")
+        return cell_story(self.plan, cell, self.result, Evaluations(self.plan), (), ())
+
+
+def without_runs(study):
+    """Return the result where evaluations of an earlier version are all that is known."""
+    shutil.rmtree("results")
+    study.evaluated(OLD, OLD)
+    return study.result
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return Study(tmp_path)
+
+
+def test_one_machine_is_named_and_nothing_is_marked(study):
+    (cell,) = study.result.cells
+    assert cell.machines == (machine_of(record()),) and "machines" not in cell.reason
+    assert study.why()["made"] == [study.plan.runs[study.runs[0]].precision, str(cell.machines[0])]
+    for line in tidy_rows([study.result]):
+        assert line["machine"] == str(cell.machines[0]) and line["package"] == "abcdef012345"
+    assert remarks(study.result) == () and ("mixed" not in dict(facts(study.result)))
+
+
+def test_the_tidy_table_names_a_machine_alike_where_a_record_says_less(study):
+    lines = list(tidy_rows([study.result, without_runs(study)]))
+    assert {line["machine"] for line in lines} == {str(machine_of(record()))} and len(lines) == 4
+
+
+def facts(result):
+    return grid_of(result).results[0].cells[0].facts
+
+
+def two_seeds(study):
+    study.evaluated(record(), record("Two"))
+
+
+def trained_elsewhere(study):
+    study.trained({study.runs[0]: record("Two")})
+
+
+def begun_elsewhere(study):
+    study.trained({study.starts[1]: record("Two")})
+
+
+def resumed_elsewhere(study):
+    study.trained({study.runs[1]: record(resumed_from=[record("Two")])})
+
+
+@pytest.mark.parametrize("mix", [two_seeds, trained_elsewhere, begun_elsewhere, resumed_elsewhere])
+def test_what_two_machines_made_is_marked(study, mix):
+    mix(study)
+    result = study.result
+    one, two = map(str, result.cells[0].machines)
+    mark = f"made on 2 machines: {one} | {two}"
+    (row,) = table_rows(result)
+    assert row["reason"].endswith(f"; {mark}") and row["verdict"] == "undetermined"
+    assert mark in study.why()["verdict"][0]
+    assert study.why()["made"][1:] == ["on 2 machines, so its numbers mix them:", one, two]
+    assert remarks(result) == (f"Cells that are {mark}: 1 of 1.",)
+    assert dict(facts(result))["mixed"] == mark
+
+
+def test_the_head_of_a_report_names_the_machine_and_marks_two(study):
+    about = {**example.STUDY, "papers": {"made": example.STUDY["papers"]["simcse"]}}
+    head = dict(make_report(about, [study.result]).facts)
+    assert head["Made on"] == str(machine_of(record()))
+    study.evaluated(record("Two"), record("Two"))
+    study.trained(dict.fromkeys([*study.runs, *study.starts], record("Two")))
+    elsewhere = study.result
+    study.evaluated(record(), record())
+    study.trained(dict.fromkeys([*study.runs, *study.starts], record()))
+    # Each item is of one machine, the study is of two.
+    report = make_report(about, [study.result, elsewhere])
+    assert dict(report.facts)["Mixed"].startswith("made on 2 machines: One (")
+    assert dict(report.provenance[0].rows)["Mixed"] == dict(report.facts)["Mixed"]
+
+
+def status(study, capsys, *words):
+    config = Path("study.json")
+    write_json(config, study.plan.config.plain())
+    assert main(["status", "--study", str(config), "--workflow", str(study.plan.workflow), *words]) == 0
+    return capsys.readouterr().out
+
+
+def test_status_counts_what_each_machine_made_and_marks_two(study, capsys, caplog):
+    assert f"made on one machine\n  6  runs and evaluations: {machine_of(record())}\n" in status(
+        study, capsys
+    )
+    begun_elsewhere(study)
+    assert "mixed: made on 2 machines\n  5  runs and evaluations: One (" in status(study, capsys)
+    made = json.loads(status(study, capsys, "--json"))["machines"]
+    assert [(one["records"], one["machine"][:5]) for one in made] == [(5, "One ("), (1, "Two (")]
+    Path(study.plan.paths.evaluation(study.cell.encoders[0], "fast")).write_text('{"suites": {')
+    assert "  4  runs and evaluations: One (" in status(study, capsys)
+    assert "fast.json: not JSON" in caplog.text
+
+
+def test_the_report_of_a_study_with_a_missing_file_says_so(study):
+    """A corpus that has to be placed by hand is often not there; all that does without it is reported."""
+    files = [{"name": "a.tsv", "missing": True}, {"name": "b.tsv", "sha256": "0123456789abcdef", "rows": 2}]
+    report = make_report({**example.STUDY, "data": files}, [study.result])
+    (data,) = [sheet for sheet in report.provenance if sheet.title == "Data"]
+    assert [row[2] for row in data.rows] == ["not there", "0123456789abcdef"]

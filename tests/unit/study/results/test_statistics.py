@@ -1,0 +1,427 @@
+"""Intervals against slow loops, scipy and closed forms; their coverage."""
+
+import json
+import math
+import statistics
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replicse.evaluation import bootstrap
+from replicse.study.results import aggregate
+from replicse.study.results import statistics as study
+
+
+def slow_ranks(values):
+    """Rank of a value: how many are smaller, plus the mean place among its equals."""
+    return [sum(w < v for w in values) + (sum(w == v for w in values) + 1) / 2 for v in values]
+
+
+def slow_spearman(first, second):
+    """Pearson of the ranks, term by term; NaN for a constant side."""
+    x, y = slow_ranks(first), slow_ranks(second)
+    mx, my = sum(x) / len(x), sum(y) / len(y)
+    xy = sum((a - mx) * (b - my) for a, b in zip(x, y, strict=True))
+    xx, yy = sum((a - mx) ** 2 for a in x), sum((b - my) ** 2 for b in y)
+    return xy / math.sqrt(xx * yy) if xx * yy else math.nan
+
+
+def slow_bootstrap(statistic, columns, samples, level, seed):
+    """Percentile bootstrap that copies the drawn rows, one resample after another."""
+    count = len(columns[0])
+    drawn = np.random.default_rng(seed).integers(count, size=(samples, count))
+    results = [statistic(*[[column[row] for row in rows] for column in columns]) for rows in drawn]
+    kept = [result for result in results if not math.isnan(result)]
+    return np.quantile(kept, [(1 - level) / 2, (1 + level) / 2])
+
+
+def pairs(count, seed=0, noise=1.0):
+    """Graded pairs with ties, as in the STS sets, and two encoders that see them through noise."""
+    generator = np.random.default_rng(seed)
+    gold = generator.integers(0, 6, count).astype(float)
+    first, second = (gold + noise * generator.normal(size=count) for _ in range(2))
+    return np.round(first, 1), np.round(second, 1), gold
+
+
+# One more draw
+
+
+def test_prediction_interval_of_three_by_hand():
+    half = 4.302652730 * 1.0 * math.sqrt(4 / 3)
+    assert study.prediction_interval([1.0, 2.0, 3.0]) == pytest.approx((2 - half, 2 + half))
+
+
+def test_prediction_interval_with_a_known_spread_is_normal():
+    assert study.prediction_interval([5.0], spread=1.0) == pytest.approx(
+        (5 - 2.771808, 5 + 2.771808), abs=1e-5
+    )
+    assert study.prediction_interval([4.0, 6.0], spread=1.0, level=0.9) == pytest.approx(
+        (5 - 1.6448536 * math.sqrt(1.5), 5 + 1.6448536 * math.sqrt(1.5))
+    )
+
+
+def test_one_value_without_a_spread_predicts_nothing():
+    assert study.prediction_interval([5.0]) is None
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
+@pytest.mark.parametrize("degrees", [1, 2, 7, 100])
+def test_t_quantile_against_scipy(degrees, level):
+    from scipy.stats import t
+
+    assert study.t_quantile(degrees, level) == pytest.approx(t.ppf((1 + level) / 2, degrees), rel=1e-12)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30), st.randoms(use_true_random=False))
+def test_mean_and_spread_are_exact_and_blind_to_order(values, random):
+    mean, spread = study.mean_and_spread(values)
+    assert mean == pytest.approx(statistics.fmean(values), abs=1e-9)
+    assert spread == pytest.approx(statistics.stdev(values), rel=1e-9, abs=1e-9)
+    random.shuffle(values)
+    assert study.mean_and_spread(values) == (mean, spread)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9])
+def test_prediction_interval_covers_at_other_levels(level):
+    draws = np.random.default_rng(1).normal(size=(4000, 5))
+    inside = 0
+    for row in draws:
+        low, high = study.prediction_interval(row[1:], level=level)
+        inside += low <= row[0] <= high
+    assert inside / len(draws) == pytest.approx(level, abs=0.02)
+
+
+@pytest.mark.parametrize("count", [3, 5, 10])
+def test_prediction_interval_covers_within_two_points_of_its_level(count):
+    draws = np.random.default_rng(100 + count).normal(size=(8000, count + 1))
+    bounds = np.array([study.prediction_interval(row[1:]) for row in draws])
+    inside = (bounds[:, 0] <= draws[:, 0]) & (draws[:, 0] <= bounds[:, 1])
+    assert inside.mean() == pytest.approx(study.LEVEL, abs=0.02)
+
+
+@given(
+    st.lists(st.integers(0, 10_000).map(lambda cents: cents / 100), min_size=3, max_size=10),
+    st.sampled_from([0.01, 2.0, 100.0]),
+    st.integers(-50, 50),
+)
+def test_prediction_interval_moves_and_stretches_with_its_values(values, scale, shift):
+    plain = study.prediction_interval(values)
+    moved = study.prediction_interval([scale * value + shift for value in values])
+    assert moved == pytest.approx(tuple(scale * bound + shift for bound in plain), rel=1e-9, abs=1e-9)
+
+
+def test_the_mean_of_more_draws_has_a_narrower_interval_than_one():
+    half = 4.302652730 * 1.0 * math.sqrt(1 / 3 + 1 / 50)
+    assert study.prediction_interval([1.0, 2.0, 3.0], of=50) == pytest.approx((2 - half, 2 + half))
+    half = 1.959963985 * 0.84 * math.sqrt(1 + 1 / 50)
+    assert study.prediction_interval([5.0], spread=0.84, of=50) == pytest.approx((5 - half, 5 + half))
+
+
+# Statistics of several more draws
+
+
+def draws_of(own, others, seed, trials=4000):
+    """Return normal draws as (trials, own) and (trials, others)."""
+    draws = 75 + 0.84 * np.random.default_rng(seed).normal(size=(trials, own + others))
+    return draws[:, :own], draws[:, own:]
+
+
+def coverage(bounds, truth):
+    low, high = np.array(bounds).T
+    return np.mean((low <= truth) & (truth <= high))
+
+
+@pytest.mark.parametrize(("own", "others"), [(5, 50), (3, 4), (3, 10)])
+@pytest.mark.parametrize("spread", [None, 0.84])
+def test_the_interval_of_a_mean_of_draws_covers_within_two_points(own, others, spread):
+    ours, theirs = draws_of(own, others, own)
+    bounds = [study.prediction_interval(row, spread=spread, of=others) for row in ours]
+    assert coverage(bounds, theirs.mean(axis=1)) == pytest.approx(0.95, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "share"), [(5, 50, 1), (5, 50, 0), (3, 4, 1), (3, 10, 0), (5, 50, 0.95), (4, 51, 0.5)]
+)
+@pytest.mark.parametrize("spread", [None, 0.84])
+def test_the_interval_of_an_order_statistic_covers_within_two_points(own, others, share, spread):
+    ours, theirs = draws_of(own, others, own)
+    bounds = [study.order_statistic_interval(row, others, share, spread=spread) for row in ours]
+    assert coverage(bounds, np.quantile(theirs, share, axis=1)) == pytest.approx(0.95, abs=0.02)
+
+
+@pytest.mark.parametrize("share", [0, 0.3, 1])
+@pytest.mark.parametrize("spread", [None, 2.0])
+def test_every_order_statistic_of_one_more_draw_is_that_draw(share, spread):
+    values = [1.0, 2.0, 4.0, 4.5]
+    expected = study.prediction_interval(values, spread=spread)
+    assert study.order_statistic_interval(values, 1, share, spread=spread) == pytest.approx(
+        expected, rel=2e-3
+    )
+
+
+def test_the_largest_draw_with_a_known_spread_by_hand():
+    """With many of our draws the mean is known: the largest of m is below x with Phi(x)^m."""
+    from scipy.stats import norm
+
+    low, high = study.order_statistic_interval([10.0] * 100_000, 50, 1.0, spread=2.0)
+    assert (low, high) == pytest.approx(tuple(10 + 2 * norm.ppf(np.power([0.025, 0.975], 1 / 50))), abs=1e-3)
+
+
+def test_order_statistics_mirror_each_other():
+    low, high = study.order_statistic_interval([-1.0, 0.0, 1.0], 20, 1.0)
+    assert study.order_statistic_interval([-1.0, 0.0, 1.0], 20, 0.0) == pytest.approx((-high, -low))
+    assert sum(study.order_statistic_interval([5.0], 20, 1.0, spread=1.0)) / 2 > 6.5
+
+
+@pytest.mark.parametrize(("own", "others"), [(5, 50), (3, 4), (3, 10), (5, 2)])
+def test_the_interval_of_a_standard_deviation_covers_within_two_points(own, others):
+    ours, theirs = draws_of(own, others, own)
+    bounds = [study.spread_interval(row, others) for row in ours]
+    assert coverage(bounds, theirs.std(axis=1, ddof=1)) == pytest.approx(0.95, abs=0.02)
+
+
+def test_the_interval_of_a_standard_deviation_is_that_of_an_f_ratio():
+    from scipy.stats import f
+
+    values = [1.0, 2.0, 3.0, 5.0]
+    expected = statistics.stdev(values) * np.sqrt(f.ppf([0.025, 0.975], 49, 3))
+    assert study.spread_interval(values, 50) == pytest.approx(tuple(expected))
+    assert study.spread_interval(values, 1) is None
+
+
+def test_below_three_seeds_nothing_has_an_interval_of_its_own():
+    """With two, Student's t has one degree of freedom: 12.7 standard deviations of noise, or none at all."""
+    for values in ([75.0], [55.14, 55.16], [50.0, 100.0]):
+        assert study.spread_of(values) is None
+        assert study.prediction_interval(values) is None
+        assert study.order_statistic_interval(values, 20, 1.0) is None
+        assert study.spread_interval(values, 50) is None
+        found = study.paired_difference(values, [70.0])
+        assert (found.low, found.high, found.n, found.resolved) == (None, None, len(values), False)
+        assert found.by_seed == tuple(value - 70.0 for value in values)
+        pooled = aggregate.aggregate_interval([[value] * 4 for value in values])
+        assert pooled.low == pooled.value == pooled.high
+    assert study.prediction_interval([75.0, 76.0], spread=0.84) is not None, (
+        "a spread known beforehand is one"
+    )
+    assert study.spread_of([1.0, 2.0, 3.0]) == 1.0 and study.prediction_interval([1.0, 2.0, 3.0]) is not None
+
+
+# Rank correlations
+
+
+@pytest.mark.parametrize("samples", [40, 41])
+def test_spearman_interval_against_a_slow_bootstrap(samples):
+    first, _, gold = pairs(30)
+    estimate = bootstrap.spearman_interval(first, gold, samples=samples, seed=3)
+    assert estimate.value == pytest.approx(slow_spearman(first, gold), abs=1e-12)
+    expected = slow_bootstrap(slow_spearman, (first, gold), samples, 0.95, seed=3)
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(expected), abs=1e-12)
+
+
+def test_spearman_difference_against_a_slow_bootstrap_on_the_same_resamples():
+    first, second, gold = pairs(25, seed=4)
+
+    def difference(one, two, truth):
+        return slow_spearman(one, truth) - slow_spearman(two, truth)
+
+    estimate = bootstrap.spearman_difference(first, second, gold, samples=50, seed=5)
+    assert estimate.value == pytest.approx(difference(first, second, gold), abs=1e-12)
+    expected = slow_bootstrap(difference, (first, second, gold), 50, 0.95, seed=5)
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(expected), abs=1e-12)
+
+
+def test_the_value_is_scipys():
+    from scipy.stats import spearmanr
+
+    first, _, gold = pairs(500, seed=6)
+    assert bootstrap.spearman_interval(first, gold, samples=1).value == pytest.approx(
+        spearmanr(first, gold).statistic, abs=1e-12
+    )
+
+
+def test_blocks_of_resamples_change_nothing(monkeypatch):
+    first, second, gold = pairs(20, seed=7)
+    whole = bootstrap.spearman_difference(first, second, gold, samples=33)
+    monkeypatch.setattr(bootstrap, "CELLS_AT_ONCE", 20 * 5)
+    assert bootstrap.spearman_difference(first, second, gold, samples=33) == whole
+
+
+def test_resamples_without_a_correlation_are_left_out():
+    gold, scores = [0.0, 0.0, 1.0], [1.0, 2.0, 3.0]
+    estimate = bootstrap.spearman_interval(scores, gold, samples=200, seed=1)
+    expected = slow_bootstrap(slow_spearman, (scores, gold), 200, 0.95, seed=1)
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(expected))
+
+
+@pytest.mark.parametrize("scores", [[1.0, 1.0, 1.0], [1.0], []])
+def test_a_collapsed_encoder_has_no_interval(scores):
+    gold = [1.0, 2.0, 3.0][: len(scores)]
+    assert bootstrap.spearman_interval(scores, gold, samples=10) is None
+    assert bootstrap.spearman_difference(scores, gold, gold, samples=10) is None
+
+
+def test_wrong_input_is_refused():
+    with pytest.raises(ValueError, match="unequal length"):
+        bootstrap.spearman_interval([1.0, 2.0], [1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="not finite"):
+        bootstrap.spearman_interval([1.0, math.nan], [1.0, 2.0])
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 1000))
+def test_monotone_maps_of_the_scores_change_nothing(seed):
+    first, _, gold = pairs(15, seed=seed)
+    plain = bootstrap.spearman_interval(first, gold, samples=20)
+    assert bootstrap.spearman_interval(np.exp(first) * 3 - 1, gold, samples=20) == plain
+
+
+def test_the_same_seed_gives_the_same_interval_and_another_does_not():
+    first, _, gold = pairs(50)
+    one, same, other = (
+        bootstrap.spearman_interval(first, gold, samples=100, seed=seed) for seed in (1, 1, 2)
+    )
+    assert one == same
+    assert one != other
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.permutations(range(40)))
+def test_the_order_of_pairs_changes_no_correlation_and_hardly_its_interval(order):
+    first, second, gold = pairs(40, seed=11)
+    order = list(order)
+    cases = (
+        (bootstrap.spearman_interval, (first, gold)),
+        (bootstrap.spearman_difference, (first, second, gold)),
+    )
+    for statistic, sides in cases:
+        plain = statistic(*sides, samples=400)
+        shuffled = statistic(*(side[order] for side in sides), samples=400)
+        assert shuffled.value == pytest.approx(plain.value, abs=1e-12)
+        width = plain.high - plain.low
+        assert (shuffled.low, shuffled.high) == pytest.approx((plain.low, plain.high), abs=0.35 * width)
+
+
+def test_spearman_interval_covers_the_truth():
+    """Bivariate normal with Pearson r has Spearman 6/pi * asin(r/2)."""
+    generator = np.random.default_rng(8)
+    truth = 6 / math.pi * math.asin(0.7 / 2)
+    inside = 0
+    for trial in range(400):
+        x, noise = generator.normal(size=(2, 100))
+        y = 0.7 * x + math.sqrt(1 - 0.49) * noise
+        estimate = bootstrap.spearman_interval(x, y, samples=300, seed=trial)
+        inside += estimate.low <= truth <= estimate.high
+    assert inside / 400 == pytest.approx(0.95, abs=0.035)
+
+
+def test_the_paired_interval_is_narrower_than_two_apart():
+    generator = np.random.default_rng(9)
+    gold = generator.normal(size=300)
+    shared = gold + generator.normal(size=300)
+    first, second = (shared + 0.1 * generator.normal(size=300) for _ in range(2))
+    paired = bootstrap.spearman_difference(first, second, gold)
+    apart = [bootstrap.spearman_interval(side, gold) for side in (first, second)]
+    assert paired.high - paired.low < 0.5 * math.hypot(*(one.high - one.low for one in apart))
+
+
+# Aggregates
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 7, 8, 35])
+def test_interquartile_mean_against_scipy(count):
+    from scipy.stats import trim_mean
+
+    scores = np.random.default_rng(count).normal(size=count)
+    assert aggregate.interquartile_mean(scores) == pytest.approx(trim_mean(scores, 0.25))
+
+
+def test_interquartile_mean_ignores_the_outer_quarters():
+    assert aggregate.interquartile_mean([-1e9, 1.0, 3.0, 1e9]) == 2.0
+
+
+def slow_aggregate(scores, samples, seed, joint):
+    """Stratified bootstrap with one seed drawn per task and place (or one per place for all tasks)."""
+    seeds, tasks = len(scores), len(scores[0])
+    drawn = np.random.default_rng(seed).integers(seeds, size=(samples, seeds, 1 if joint else tasks))
+    means = []
+    for sample in drawn:
+        pool = sorted(scores[sample[s][0 if joint else t]][t] for s in range(seeds) for t in range(tasks))
+        cut = int(0.25 * len(pool))
+        middle = pool[cut : len(pool) - cut]
+        means.append(sum(middle) / len(middle))
+    return np.quantile(means, [0.025, 0.975])
+
+
+@pytest.mark.parametrize("joint", [False, True])
+def test_aggregate_interval_against_a_slow_stratified_bootstrap(joint):
+    scores = np.random.default_rng(2).normal(75, 5, size=(5, 7))
+    estimate = aggregate.aggregate_interval(scores, samples=60, seed=4, joint=joint)
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(slow_aggregate(scores, 60, 4, joint)))
+    assert estimate.value == pytest.approx(np.sort(scores.ravel())[8:27].mean())
+
+
+def test_stratification_never_mixes_tasks():
+    estimate = aggregate.aggregate_interval([[10.0, 50.0, 90.0, 50.0]] * 4)
+    assert (estimate.low, estimate.value, estimate.high) == (50.0, 50.0, 50.0)
+
+
+def test_whole_runs_spread_more_where_tasks_move_together():
+    generator = np.random.default_rng(5)
+    scores = 75 + generator.normal(size=(8, 1)) + 0.1 * generator.normal(size=(8, 7))
+    apart, joint = (aggregate.aggregate_interval(scores, joint=choice) for choice in (False, True))
+    assert joint.high - joint.low > 1.5 * (apart.high - apart.low)
+
+
+@given(st.randoms(use_true_random=False), st.sampled_from([0.01, 100.0]))
+def test_the_order_of_tasks_and_the_units_change_no_aggregate_of_whole_runs(chance, scale):
+    scores = np.random.default_rng(6).normal(75, 5, size=(4, 7))
+    order = chance.sample(range(7), 7)
+    plain = aggregate.aggregate_interval(scores, samples=50, joint=True)
+    other = aggregate.aggregate_interval(scale * scores[:, order], samples=50, joint=True)
+    expected = tuple(scale * bound for bound in (plain.value, plain.low, plain.high))
+    assert (other.value, other.low, other.high) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("scores", [[1.0, 2.0], [[]], [[1.0, math.nan]]])
+def test_incomplete_scores_have_no_aggregate(scores):
+    with pytest.raises(ValueError, match="seeds by tasks"):
+        aggregate.aggregate_interval(scores)
+
+
+def test_estimates_can_be_written_as_json():
+    first, second, gold = pairs(10)
+    for estimate in (
+        bootstrap.spearman_interval(first, gold, samples=5),
+        bootstrap.spearman_difference(first, second, gold, samples=5),
+        aggregate.aggregate_interval([[1.0, 2.0]], samples=5),
+    ):
+        json.dumps(vars(estimate))
+
+
+# A crossed design
+
+
+def test_components_of_a_crossed_design_by_hand():
+    # Rows differ by 3, columns by 1, nothing else: all within a row is the column's own effect.
+    found = study.components([[0.0, 1.0], [3.0, 4.0]])
+    assert found == study.Components(pytest.approx(math.sqrt(4.5)), pytest.approx(math.sqrt(0.5)))
+
+
+def test_components_are_those_that_a_large_design_was_drawn_with():
+    draw = np.random.default_rng(0).normal
+    table = 60 + 2 * draw(size=(400, 1)) + 0.5 * draw(size=(1, 400)) + 0.3 * draw(size=(400, 400))
+    found = study.components(table)
+    assert found.between == pytest.approx(2, rel=0.1)
+    assert found.within == pytest.approx(math.hypot(0.5, 0.3), rel=0.1)
+
+
+def test_rows_that_differ_less_than_their_interaction_have_no_component():
+    assert study.components([[0.0, 1.0], [1.0, 0.0]]).between == 0
+
+
+@pytest.mark.parametrize("table", [[[1.0, 2.0]], [[1.0], [2.0]], [[1.0, None], [2.0, 3.0]], []])
+def test_no_components_of_what_is_no_whole_design(table):
+    assert study.components(table) is None

@@ -1,0 +1,52 @@
+"""The registries of parameters: a class is an entry by the one name that it says."""
+
+from pkgutil import resolve_name
+from typing import ClassVar, Literal
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from replicse.registry.corpora import CorpusFormat
+from replicse.registry.encoders import PostprocessingParameters
+from replicse.registry.entries import Entry
+from replicse.registry.terms import TermParameters
+
+
+class Shape(Entry):
+    key: ClassVar[str] = "shape"
+    home: ClassVar[str] = "shapes"
+    shape: str
+
+
+class Round(Shape):
+    width: int = 1
+
+
+class Circle(Round):
+    shape: Literal["circle"]
+
+
+class Square(Shape):
+    shape: Literal["square"]
+
+
+def test_a_class_with_a_name_of_its_own_is_an_entry_and_what_several_share_is_none():
+    assert Shape.known == Circle.known == {"circle": Circle, "square": Square}
+    assert Circle.implementation == "shapes:circle"
+    assert Shape.known.keys().isdisjoint(TermParameters.known)
+    shape = TypeAdapter(Shape.one_of())
+    assert shape.validate_python({"shape": "circle", "width": 2}) == Circle(shape="circle", width=2)
+    with pytest.raises(ValidationError, match="'circle', 'square'"):
+        shape.validate_python({"shape": "triangle"})
+
+
+def test_a_name_is_given_once():
+    with pytest.raises(ValueError, match=r'shape "circle" is that of Circle'):
+        type("Disc", (Shape,), {"__annotations__": {"shape": Literal["circle"]}, "__module__": __name__})
+    assert Shape.known["circle"] is Circle
+
+
+@pytest.mark.parametrize("registry", [TermParameters, PostprocessingParameters, CorpusFormat])
+def test_every_entry_has_its_code(registry):
+    classes = [resolve_name(entry.implementation) for entry in registry.known.values()]
+    assert classes and len(set(classes)) == len(classes)
