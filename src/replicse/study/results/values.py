@@ -9,7 +9,7 @@ from typing import Any
 from replicse.files import read_json
 from replicse.registry.artefacts import PROVENANCE
 from replicse.registry.suites import file_of
-from replicse.study.paper.formula import Formula
+from replicse.study.paper.expression import Expression
 from replicse.study.paper.tables import Derived, Reducer
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Cell, Plan
@@ -139,7 +139,7 @@ def _over_jobs(
     return float(plan.hyperparameter(encoders[best], over.shows))
 
 
-def _derived(plan: Plan, cell: Cell, formula: Formula, evaluations: Evaluations) -> Values:
+def _derived(plan: Plan, cell: Cell, formula: Expression, evaluations: Evaluations) -> Values:
     parts = {operand.column.id: values(plan, operand, evaluations) for operand in cell.operands}
     failure = "; ".join(dict.fromkeys(part.failure for part in parts.values() if part.failure))
     columns = paired([part.per_seed[: len(cell.seeds)] for part in parts.values()], str(cell.item.file))
