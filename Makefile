@@ -9,7 +9,7 @@ DEV := $(VENV)/installed-dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CORES ?= all
 OLDEST := .venv-oldest
-LONG := tests/e2e/test_rehearsal.py tests/e2e/test_public_encoder.py
+LONG := tests/e2e/test_rehearsal.py tests/e2e/test_public_encoder.py tests/e2e/test_wheel.py
 
 .PHONY: study test fuzz rehearsal test-cluster test-faults test-oldest lint docs axe environment clean
 
@@ -23,7 +23,7 @@ test: $(DEV)
 fuzz: $(DEV)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal tests/fuzz $(ARGS)
 
-# The paper scale at a tiny size, against a hub on this machine, and a public encoder against its published scores.
+# The paper scale at a tiny size, against a hub on this machine; a public encoder against its published scores; the wheel.
 rehearsal: $(DEV)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile $(LONG) $(ARGS)
 

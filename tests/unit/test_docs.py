@@ -75,8 +75,8 @@ def test_every_page_is_in_the_site_and_is_reached_from_the_readme():
 COMMAND = re.compile(r"^    (.*\breplicse [a-z].*)$|`(replicse [a-z][^`]*)`", re.MULTILINE)
 # Words that stand for something of the reader's own, such as NAME or FILE.yaml.
 PLACEHOLDER = re.compile(r"[A-Z][A-Z_]*(\.yaml)?|<.*>")
-# Verbs that need a network, a GPU, an encoder or results of one's own.
-NOT_HERE = {"fetch", "benchmark", "lock", "keep", "compare", "train"}
+# Verbs that need a network, a GPU, an encoder, results of one's own or an empty folder.
+NOT_HERE = {"fetch", "benchmark", "lock", "keep", "compare", "train", "init"}
 # What a bare clone lacks for the papers' own scale is what doctor says, and its exit code.
 LACKING = {"doctor": 1}
 

@@ -14,8 +14,8 @@ gc.set_threshold(100_000, 50, 100)
 
 # In a checkout the workflow stands beside the package, in a wheel inside of it.
 HOME = Path(workflow.current_basedir).parent.parent
-if (HOME / "src").is_dir():
-    sys.path.insert(0, str(HOME / "src"))
+LIBRARY = HOME / "src" if (HOME / "src").is_dir() else HOME.parent
+sys.path.insert(0, str(LIBRARY))
 
 from replicse.data.sets import evaluation_files
 from replicse.runtime.devices import SLOTS
@@ -29,7 +29,6 @@ from replicse.provenance.source import Source, contents_digest
 from replicse.study.paper.layers import mappings, named_files
 from replicse.study.plan.graph import DRAWINGS, graph_of, log_of, outputs_of
 from replicse.study.plan.planner import load_plan
-from replicse.workspace import PACKAGE
 
 
 # A checkout may stand in any folder: Snakemake takes single braces of what it is given as text for its own.
@@ -50,7 +49,7 @@ ENVIRONMENT = formatted(HOME / "environment.yml")
 shell.prefix(
     'set -euo pipefail; case "$(printenv CONDA_PREFIX || true)" in */.snakemake/conda/*) ;;'
     f' *) export PATH={quoted(Path(sys.executable).parent)}:"$PATH" ;; esac;'
-    f' export PYTHONPATH={quoted(PACKAGE.parent)}"${{{{PYTHONPATH:+:$PYTHONPATH}}}}"'
+    f' export PYTHONPATH={quoted(LIBRARY)}"${{{{PYTHONPATH:+:$PYTHONPATH}}}}"'
     f" REPLICSE_WORKFLOW={quoted(HOME / 'workflow')}; "
 )
 
@@ -80,7 +79,7 @@ wildcard_constraints:
 
 # Of the package that jobs run, which need not be the one that is installed.
 SOURCE = Source(
-    PACKAGE,
+    LIBRARY / "replicse",
     cache=Path(".snakemake") / "replicse-code.json",
 )
 

@@ -35,7 +35,7 @@ def report_what_there_is(targets):
     for item in items:
         words += ["--item", item]
     # As jobs find the package and the user's own modules.
-    python = [str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]
+    python = [str(LIBRARY), os.environ.get("PYTHONPATH", "")]
     own = {
         "PYTHONPATH": os.pathsep.join(filter(None, python)),
         "REPLICSE_WORKFLOW": str(HOME / "workflow"),
