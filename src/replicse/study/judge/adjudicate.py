@@ -170,10 +170,10 @@ def gap_noise(cell: CellResult, printed: Reported | None) -> float | None:
     our mean. Its spread is the one printed with it, else that of ours as described; no seed, no spread.
     """
     ours = finite(numbers(cell))
-    own = 0.0 if cell.seedless else spread_of(ours)
+    sd = 0.0 if cell.seedless else spread_of(ours)
     sides = [side for side in (cell.reported, printed) if side]
-    draws = [(own if side.sd is None else side.sd, side.statistic == "mean" and side.seeds) for side in sides]
-    draws += [] if printed else [(own, len(ours))]
+    draws = [(sd if side.sd is None else side.sd, side.statistic == "mean" and side.seeds) for side in sides]
+    draws += [] if printed else [(sd, len(ours))]
     if any(spread is None for spread, _ in draws) or any(side.statistic == "sd" for side in sides):
         return None
     quantile = t_quantile(len(ours) - 1) if len(ours) > 1 else NormalDist().inv_cdf((1 + LEVEL) / 2)
@@ -186,9 +186,9 @@ def _variants(paper: Paper) -> set[str]:
     return {AS_RUN, *(protocol.id for protocol in paper.protocols)}
 
 
-def _gap(own: Reported | None, other: Reported | None, ours: float | None) -> float | None:
+def _gap(reported: Reported | None, other: Reported | None, ours: float | None) -> float | None:
     """Return the printed gap without binary noise; None where it is not printed or within its rounding."""
-    first, second = own.number if own else None, other.number if other else None
+    first, second = reported.number if reported else None, other.number if other else None
     if first is None or (second is None and ours is None):
         return None
     gap = round(first.value - (second.value if second else ours), 10)

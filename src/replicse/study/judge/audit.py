@@ -69,23 +69,23 @@ def _beside(papers: Mapping[str, Paper], cell: Cell, datasets: Datasets) -> dict
     """
     wanted = {cell.item.id} | {key[0] for keys in differences(papers) if cell.key in keys for key in keys[:2]}
     related = datasets.related(cell.metric_path)
-    own = {cell.item.paper}
+    home = {cell.item.paper}
     ends = {
         key
         for key, paper in papers.items()
         if any(printed.statistic in ENDS for printed in paper.reported.values())
     }
-    near = papers if own & ends else own | ends
+    near = papers if home & ends else home | ends
     for item in (item for key in near for item in papers[key].items.values()):
         paths = [column.metric_path for column in item.columns]
         paths += [path for row in item.rows for path in row.metric_paths.values()]
         if not related.isdisjoint(map(datasets.one_name, filter(None, paths))):
             wanted.add(item.id)
-    found = {
+    items = {
         key: [name for name, item in paper.items.items() if item.id in wanted]
         for key, paper in papers.items()
     }
-    return {key: names for key, names in found.items() if names}
+    return {key: names for key, names in items.items() if names}
 
 
 def audit(plan: Plan, sentences: Sequence[Claim] | None = None) -> list[Finding]:
@@ -94,23 +94,23 @@ def audit(plan: Plan, sentences: Sequence[Claim] | None = None) -> list[Finding]
     Of what the papers state all is judged, or some `sentences`, whose names are resolved.
     """
     datasets = load_datasets(plan.workflow)
-    spoken = spoken_numbers(plan.papers, datasets)
-    found = [finding for rule in RULES for finding in rule(plan, datasets)]
-    found += [finding for rule in RULES_OF_TEXT for finding in rule(plan, datasets, spoken)]
-    found += claims(plan, study_claims(plan.papers, plan.papers) if sentences is None else sentences)
-    found += unplanned(plan)
+    numbers = spoken_numbers(plan.papers, datasets)
+    findings = [finding for rule in RULES for finding in rule(plan, datasets)]
+    findings += [finding for rule in RULES_OF_TEXT for finding in rule(plan, datasets, numbers)]
+    findings += claims(plan, study_claims(plan.papers, plan.papers) if sentences is None else sentences)
+    findings += unplanned(plan)
     order = list(plan.papers)
     return sorted(
-        found,
+        findings,
         key=lambda one: (order.index(one.paper), one.note.startswith(QUOTED), one.certainty != CERTAIN),
     )
 
 
 def chosen(findings: Sequence[Finding], name: str, plan: Plan) -> list[Finding]:
     """Return the findings of a paper or of an item `paper/item`; BadInput names the nearest one."""
-    known = [*plan.papers, *plan.items, *plan.unplanned]
-    if name not in known:
-        raise BadInput(f'no paper or item "{name}"{nearest(name, known)}')
+    names = [*plan.papers, *plan.items, *plan.unplanned]
+    if name not in names:
+        raise BadInput(f'no paper or item "{name}"{nearest(name, names)}')
     return _naming(findings, [name])
 
 

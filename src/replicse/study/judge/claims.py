@@ -38,13 +38,13 @@ def resolved(claim: Claim, names: CellNames) -> Claim:
 
 
 def _resolved(claim: Claim, relation: Relation, names: CellNames) -> Relation:
-    known = {name: names.found(name, claim.paper, claim.where) for name in relation.cells}
+    full_names = {name: names.full_names(name, claim.paper, claim.where) for name in relation.cells}
     # Rows that the relation names itself are not meant by its `*`.
-    named = {full for name, entry in known.items() if ROWS not in name for full in entry}
+    named = {full for name, entry in full_names.items() if ROWS not in name for full in entry}
 
     def full(side: Expression) -> list[Expression]:
         cells = {
-            name: [each for each in known[name] if ROWS not in name or each not in named]
+            name: [each for each in full_names[name] if ROWS not in name or each not in named]
             for name in side.names
         }
         if side.compares_rows:
@@ -109,29 +109,29 @@ def judge_claim(claim: Claim, values: Readings) -> ClaimOutcome:
     return _one_of(claim, {name: judge_parts(parts, values) for name, parts in claim.parts().items()})
 
 
-def _one_of(claim: Claim, found: Mapping[str, ClaimOutcome]) -> ClaimOutcome:
+def _one_of(claim: Claim, by_reading: Mapping[str, ClaimOutcome]) -> ClaimOutcome:
     """Return the outcome of a claim from those of its readings: supported where one reading supports all of it.
 
     It is contradicted where every reading is, and open where one is open. What the claim names and no cell holds
     keeps it from support, not from contradiction.
     """
     if claim.untested:
-        found = {name: _in_part(outcome, claim.untested) for name, outcome in found.items()}
-    if len(found) == 1:
-        return next(iter(found.values()))
-    outcomes = {name: outcome.outcome for name, outcome in found.items()}
-    most = min(found.values(), key=lambda one: (BEST.index(one.outcome), -(one.probability or 0.0)))
+        by_reading = {name: _in_part(outcome, claim.untested) for name, outcome in by_reading.items()}
+    if len(by_reading) == 1:
+        return next(iter(by_reading.values()))
+    outcomes = {name: outcome.outcome for name, outcome in by_reading.items()}
+    most = min(by_reading.values(), key=lambda one: (BEST.index(one.outcome), -(one.probability or 0.0)))
     if most.outcome == "contradicted" and "not run" in outcomes.values():
         most = replace(most, outcome="undetermined", probability=None)
-    reason = "; ".join(f"in {name}: {outcome.reason}" for name, outcome in found.items())
+    reason = "; ".join(f"in {name}: {outcome.reason}" for name, outcome in by_reading.items())
     return replace(most, reason=reason, readings=outcomes)
 
 
-def _in_part(found: ClaimOutcome, untested: str) -> ClaimOutcome:
-    reason = f"not tested: {untested}; {found.reason}".removesuffix("; ")
-    if found.outcome == "supported":
-        return replace(found, outcome="undetermined", probability=None, reason=reason)
-    return replace(found, reason=reason) if found.outcome != "contradicted" else found
+def _in_part(outcome: ClaimOutcome, untested: str) -> ClaimOutcome:
+    reason = f"not tested: {untested}; {outcome.reason}".removesuffix("; ")
+    if outcome.outcome == "supported":
+        return replace(outcome, outcome="undetermined", probability=None, reason=reason)
+    return replace(outcome, reason=reason) if outcome.outcome != "contradicted" else outcome
 
 
 def judge_parts(relations: Sequence[Relation], values: Readings) -> ClaimOutcome:
@@ -142,16 +142,16 @@ def judge_parts(relations: Sequence[Relation], values: Readings) -> ClaimOutcome
     """
     parts = [_judged(relation, values) for relation in relations]
     judged = [part for part in parts if not part.missing]
-    known = [part for part in judged if part.probability is not None]
-    weakest = min(known, key=lambda part: (part.probability, part.slack), default=None)
+    tested = [part for part in judged if part.probability is not None]
+    weakest = min(tested, key=lambda part: (part.probability, part.slack), default=None)
     n_seeds = min((part.n_seeds for part in judged if part.n_seeds), default=0)
     if weakest is not None and weakest.probability <= 1 - SURE:
-        failing = sum(part.probability <= 1 - SURE for part in known)
+        failing = sum(part.probability <= 1 - SURE for part in tested)
         reason = f"{failing} of {_counting(parts)} fail{'s' if failing == 1 else ''}: {weakest.shown}"
         return ClaimOutcome("contradicted", weakest.probability, n_seeds, reason, weakest.relation.cells)
     if not judged:
         return ClaimOutcome("not run", None, 0, _missing(parts) if parts else "")
-    if len(known) < len(parts):
+    if len(tested) < len(parts):
         return _undecided(parts, n_seeds)
     outcome = "supported" if weakest.probability >= SURE else "undetermined"
     reason = f"the closest of {_counting(parts)}: {weakest.shown}"
@@ -281,9 +281,9 @@ def cells_read(claims: Iterable[Claim], papers: Mapping[str, Paper]) -> set[Cell
 
 
 def claim_rows(plan: Plan, claims: Iterable[Claim], results: Iterable[ItemResult]) -> list[dict[str, str]]:
-    """Return a row of text per claim: its outcome in print, in the reproduction study's numbers and in ours."""
+    """Return a row of text per claim: its ours in print, in the reproduction study's numbers and in ours."""
     names = CellNames(plan.papers)
-    counterpart, ours = (
+    counterpart, numbers = (
         _Counterpart(plan.papers, names),
         _Ours(plan, names, OurCells(results, len(plan.seeds))),
     )
@@ -291,8 +291,8 @@ def claim_rows(plan: Plan, claims: Iterable[Claim], results: Iterable[ItemResult
     for claim in claims:
         reported = judged_in_print(claim, names)
         reproduction = judge_claim(claim, counterpart) if counterpart.knows(claim) else None
-        own = ours.judge(claim)
-        views = {"in print": reported, "reproduction study": reproduction, "ours": own}
+        ours = numbers.judge(claim)
+        views = {"in print": reported, "reproduction study": reproduction, "ours": ours}
         rows.append(
             {
                 "claim": claim.name,
@@ -301,12 +301,12 @@ def claim_rows(plan: Plan, claims: Iterable[Claim], results: Iterable[ItemResult
                 "cells": "; ".join(claim.cells),
                 "reported": _on_paper(reported),
                 "reproduction": _on_paper(reproduction) if reproduction else "",
-                "ours": own.outcome if plan.scale.comparable else SMALLER.get(own.outcome, own.outcome),
-                "ran": ours.ran(claim),
-                "probability": "" if own.probability is None else repr(own.probability),
-                "n_seeds": str(own.n_seeds),
+                "ours": ours.outcome if plan.scale.comparable else SMALLER.get(ours.outcome, ours.outcome),
+                "ran": numbers.ran(claim),
+                "probability": "" if ours.probability is None else repr(ours.probability),
+                "n_seeds": str(ours.n_seeds),
                 "remark": _remark(claim, views),
-                "reason": ". ".join(f"{view}: {found.reason}" for view, found in views.items() if found),
+                "reason": ". ".join(f"{view}: {judged.reason}" for view, judged in views.items() if judged),
             }
         )
     return rows
@@ -318,12 +318,12 @@ def _on_paper(outcome: ClaimOutcome) -> str:
 
 def _remark(claim: Claim, views: Mapping[str, ClaimOutcome | None]) -> str:
     """Return what each reading of a claim came to, where one could be judged, and what of it is not tested."""
-    told = [
-        f"{view}: {', '.join(f'{name} {outcome}' for name, outcome in found.readings.items())}"
-        for view, found in views.items()
-        if found and set(found.readings.values()) - {"not run"}
+    readings = [
+        f"{view}: {', '.join(f'{name} {outcome}' for name, outcome in judged.readings.items())}"
+        for view, judged in views.items()
+        if judged and set(judged.readings.values()) - {"not run"}
     ]
-    return "; ".join([*told, *([f"not tested: {claim.untested}"] if claim.untested else [])])
+    return "; ".join([*readings, *([f"not tested: {claim.untested}"] if claim.untested else [])])
 
 
 class _Counterpart:
@@ -332,17 +332,17 @@ class _Counterpart:
     def __init__(self, papers: Mapping[str, Paper], names: CellNames) -> None:
         self._names = names
         pairs = counterparts(papers).items()
-        self._instead = {names.name(other): own for own, other in pairs}
-        self._repeating = {own[0].partition("/")[0] for own, _ in pairs}
+        self._instead = {names.name(other): key for key, other in pairs}
+        self._repeating = {key[0].partition("/")[0] for key, _ in pairs}
 
     def knows(self, claim: Claim) -> bool:
         """Return whether a cell of the claim was repeated, and none is the repeating study's own."""
-        own = any(name.partition("/")[0] in self._repeating for name in claim.cells)
-        return not own and any(name in self._instead for name in claim.cells)
+        repeating = any(name.partition("/")[0] in self._repeating for name in claim.cells)
+        return not repeating and any(name in self._instead for name in claim.cells)
 
     def __call__(self, name: str) -> Reading:
-        own = self._instead.get(name)
-        return printed_reading(self._names.reported(self._names.name(own))) if own else Reading()
+        key = self._instead.get(name)
+        return printed_reading(self._names.reported(self._names.name(key))) if key else Reading()
 
 
 class _Ours:
@@ -372,16 +372,16 @@ class _Ours:
                 f"every part holds a printed number or a margin, and {scale.name} is not the paper's setting"
             )
             return ClaimOutcome("not comparable", None, 0, reason)
-        found = judge_parts(kept, self)
-        if found.outcome == "not run":
-            return found
+        ours = judge_parts(kept, self)
+        if ours.outcome == "not run":
+            return ours
         if not scale.judges_orders:
-            reason = f"the {scale.name} scale judges no claim; {found.reason}"
-            return replace(found, outcome="not comparable", reason=reason)
-        if len(kept) < len(parts) and found.outcome != "contradicted":
-            reason = f"{len(parts) - len(kept)} of {len(parts)} parts hold a printed number or a margin; {found.reason}"
-            return replace(found, outcome="not comparable", reason=reason)
-        return found
+            reason = f"the {scale.name} scale judges no claim; {ours.reason}"
+            return replace(ours, outcome="not comparable", reason=reason)
+        if len(kept) < len(parts) and ours.outcome != "contradicted":
+            reason = f"{len(parts) - len(kept)} of {len(parts)} parts hold a printed number or a margin; {ours.reason}"
+            return replace(ours, outcome="not comparable", reason=reason)
+        return ours
 
     def _is_run(self, key: CellKey) -> bool:
         cell = self._cells.cell(key)
@@ -390,8 +390,8 @@ class _Ours:
     def _quoted(self, key: CellKey) -> bool:
         """Return whether a cell is only ever printed: quoted from elsewhere, or no part of a table or figure."""
         paper, _, item = key[0].partition("/")
-        known = self._plan.papers[paper].items.get(item)
-        return known is None or next(row.quoted for row in known.rows if row.id == key[1])
+        table = self._plan.papers[paper].items.get(item)
+        return table is None or next(row.quoted for row in table.rows if row.id == key[1])
 
     def _absolute(self, part: Relation) -> bool:
         """Return whether a part holds a number of the paper's own setting; how many rows are ordered so is none."""

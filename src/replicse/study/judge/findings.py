@@ -44,8 +44,8 @@ def measured(plan: Plan, item: str = "") -> Iterator[tuple[Cell, Rounded]]:
     """
     for name in [item] if item else plan.items:
         for cell in plan.described(name):
-            own = is_measured(cell.column) and cell.column.kind != "difference"
-            number = cell.reported.number if own and cell.reported else None
+            scored = is_measured(cell.column) and cell.column.kind != "difference"
+            number = cell.reported.number if scored and cell.reported else None
             if number is not None:
                 yield cell, number
 

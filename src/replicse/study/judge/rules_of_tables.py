@@ -67,7 +67,7 @@ def _parts_elsewhere(
     cell: Cell, wanted: Average, cells: Sequence[tuple[Cell, Rounded]]
 ) -> list[tuple[Cell, Rounded]]:
     """Return the parts of an average that its paper prints in other tables: one of each, of the same encoder."""
-    found = {
+    parts = {
         other.metric_path: (other, number)
         for other, number in cells
         if other.metric_path in wanted.paths
@@ -75,7 +75,7 @@ def _parts_elsewhere(
         and other.encoders
         and statistic(other) == statistic(cell)
     }
-    return list(found.values())
+    return list(parts.values())
 
 
 def printed_differences(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
@@ -84,10 +84,10 @@ def printed_differences(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
     for difference, minuend_key, other in differences(plan.papers):
         if difference not in cells or minuend_key not in cells:
             continue
-        cell, own = cells[difference], cells[minuend_key]
+        cell, minuend_cell = cells[difference], cells[minuend_key]
         delta, minuend, subtrahend = (
             reported.number if reported else None
-            for reported in (cell.reported, own.reported, cell.subtracted)
+            for reported in (cell.reported, minuend_cell.reported, cell.subtracted)
         )
         if delta is None or minuend is None or subtrahend is None:
             continue
@@ -99,8 +99,8 @@ def printed_differences(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
             yield finding(
                 plan,
                 "difference",
-                [cell, own],
-                f"{sign}{delta.text(follows)}, which is {own.reported.value} less {cell.subtracted.value}",
+                [cell, minuend_cell],
+                f"{sign}{delta.text(follows)}, which is {minuend_cell.reported.value} less {cell.subtracted.value}",
                 CERTAIN if gap > minuend.half else UNROUNDED,
                 further=("/".join(other),),
             )

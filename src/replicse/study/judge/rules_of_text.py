@@ -20,13 +20,13 @@ from replicse.study.paper.running_text import COUNTED, Spoken, spoken_numbers
 from replicse.study.plan.plan import Cell, Plan
 
 
-def running_text(plan: Plan, datasets: Datasets, told: Mapping[CellKey, Spoken]) -> Iterator[Finding]:
+def running_text(plan: Plan, datasets: Datasets, entries: Mapping[CellKey, Spoken]) -> Iterator[Finding]:
     """Yield numbers of the running text that are not what the numbers come to of which they speak (text.yaml)."""
     names = CellNames(plan.papers, chosen=True)
-    for key, spoken in told.items():
-        if spoken.formula is None:
+    for key, entry in entries.items():
+        if entry.formula is None:
             continue
-        paper, formula = key[0].partition("/")[0], Expression(spoken.formula)
+        paper, formula = key[0].partition("/")[0], Expression(entry.formula)
         cells = [name for name in formula.names if not name.startswith(COUNTED)]
         operands = {
             name: names.reported(name) if name in cells else _counted(name, datasets)
@@ -37,10 +37,10 @@ def running_text(plan: Plan, datasets: Datasets, told: Mapping[CellKey, Spoken])
         gap = abs(number.exact - result.exact) - number.half
         coarse = any(operand.number.half > number.half for operand in operands.values())
         if gap > (result.half if coarse else 0):
-            shown = spoken.formula
+            shown = entry.formula
             for name, operand in operands.items():
                 shown = shown.replace(f"{{{name}}}", operand.value)
-            alone = spoken.formula == f"{{{formula.names[0]}}}"
+            alone = entry.formula == f"{{{formula.names[0]}}}"
             places = dict.fromkeys(words(plan.papers, names.key(name), paper) for name in cells)
             where = "; ".join(places) or "counted on the data"
             yield Finding(
@@ -51,7 +51,7 @@ def running_text(plan: Plan, datasets: Datasets, told: Mapping[CellKey, Spoken])
                 printed=reported.value,
                 follows=f"{shown if alone else f'{number.text(result.exact)}, which is {shown}'} ({where})",
                 certainty=CERTAIN if gap > result.half else UNROUNDED,
-                note="; ".join(filter(None, [quotation(reported), spoken.note])),
+                note="; ".join(filter(None, [quotation(reported), entry.note])),
             )
 
 
@@ -74,25 +74,25 @@ def spoken_counts(plan: Plan) -> Counter[str]:
         "searched": "the values of a search",
         "alone": "alone, for the reason in text.yaml",
     }
-    spoken = spoken_numbers(plan.papers, load_datasets(plan.workflow)).values()
-    return Counter(next(told for name, told in said.items() if getattr(one, name)) for one in spoken)
+    entries = spoken_numbers(plan.papers, load_datasets(plan.workflow)).values()
+    return Counter(next(kind for name, kind in said.items() if getattr(one, name)) for one in entries)
 
 
-def searched(plan: Plan, datasets: Datasets, told: Mapping[CellKey, Spoken]) -> Iterator[Finding]:
+def searched(plan: Plan, datasets: Datasets, entries: Mapping[CellKey, Spoken]) -> Iterator[Finding]:
     """Yield tables with values of a parameter that the printed search over it does not have.
 
     A table shows values of a parameter where it is a profile over it, or where it prints the value that was best.
     """
     grids: dict[tuple[str, str], list[Reported]] = {}
-    for key, spoken in told.items():
-        if spoken.searched:
-            place = (key[0].partition("/")[0], spoken.searched)
+    for key, entry in entries.items():
+        if entry.searched:
+            place = (key[0].partition("/")[0], entry.searched)
             grids.setdefault(place, []).append(printed_in(plan.papers, key))
     for (paper, path), values in grids.items():
-        known = {reported.number.value for reported in values}
+        grid = {reported.number.value for reported in values}
         for item in plan.papers[paper].items:
             shown = _values_shown(plan, f"{paper}/{item}", path)
-            outside = [cell for cell, value in shown if value not in known]
+            outside = [cell for cell, value in shown if value not in grid]
             if outside:
                 yield finding(
                     plan,

@@ -31,15 +31,15 @@ def item_of(name: str) -> str:
 
 def find_cell(plan: Plan, name: str) -> Cell:
     """Return the cell `paper/item/row/column[/metric][@protocol]`; BadInput names the nearest one."""
-    known: dict[str, Cell] = {}
+    cells: dict[str, Cell] = {}
     for cell in plan.cells[plan.item(item_of(name)).id]:
         key = "/".join(cell.key)
         behind = "" if cell.protocol == AS_DESCRIBED else f"@{cell.protocol}"
-        known.setdefault(key.rpartition("/")[0] + behind, cell)
-        known[key + behind] = cell
-    if name not in known:
-        raise BadInput(f'no cell "{name}"{nearest(name, known)}')
-    return known[name]
+        cells.setdefault(key.rpartition("/")[0] + behind, cell)
+        cells[key + behind] = cell
+    if name not in cells:
+        raise BadInput(f'no cell "{name}"{nearest(name, cells)}')
+    return cells[name]
 
 
 def cell_story(
@@ -54,15 +54,15 @@ def cell_story(
 
     `claims` are rows of claims, `findings` those of the audit; empty headings are left out.
     """
-    own = _own(cell, result)
+    ours = _cell_result(cell, result)
     story = {
         "cell": [f"{cell.item.id} · {cell.row.label} · {cell.column.label}", *_protocol(plan, cell, result)],
         "scale": [result.standing],
         "printed": _printed(plan, cell),
         "read": _read(cell),
-        "seeds": _seeds(cell, own),
-        "reproduced": _reproduced(own, result.caveat),
-        "verdict": [f"{own.verdict or 'none'}: {own.reason}".removesuffix(": ")],
+        "seeds": _seeds(cell, ours),
+        "reproduced": _reproduced(ours, result.caveat),
+        "verdict": [f"{ours.verdict or 'none'}: {ours.reason}".removesuffix(": ")],
         "baseline": _against_baseline(plan, cell, evaluations),
         "variants": list(_variants(plan, cell, result)),
         "claims": [
@@ -71,8 +71,8 @@ def cell_story(
         "audit": [
             f"{finding.printed}; {finding.follows} ({finding.certainty})" for finding in _on(cell, findings)
         ],
-        "run": _runs(plan, cell, own),
-        "made": _made(own),
+        "run": _runs(plan, cell, ours),
+        "made": _made(ours),
         "files": _files(cell, evaluations),
     }
     return {heading: list(dict.fromkeys(lines)) for heading, lines in story.items() if lines}
@@ -87,7 +87,7 @@ def cell_facts(
     findings: Sequence[Finding],
 ) -> dict[str, Any]:
     """Return what `cell_story` tells as plain data, numbers as numbers; `result` is the cell as it was judged."""
-    own = _own(cell, result)
+    ours = _cell_result(cell, result)
     printed = _printed_numbers(plan, cell)
     return {
         "cell": "/".join(cell.key),
@@ -102,18 +102,18 @@ def cell_facts(
             }
             for paper, reported in printed
         ],
-        "result": own.model_dump(mode="json", exclude={"reported", "subtracted"}),
-        "variants": [asdict(found) for found in _explained(plan, cell, result)],
+        "result": ours.model_dump(mode="json", exclude={"reported", "subtracted"}),
+        "variants": [asdict(variant) for variant in _explained(plan, cell, result)],
         "claims": _naming(cell, claims),
         "audit": [asdict(finding) for finding in _on(cell, findings)],
         "runs": {
-            run: plan.runs[run].canonical() for run in plan.trained_runs([cell]) if _as_planned(cell, own)
+            run: plan.runs[run].canonical() for run in plan.trained_runs([cell]) if _as_planned(cell, ours)
         },
         "files": _files(cell, evaluations),
     }
 
 
-def _own(cell: Cell, result: ItemResult) -> CellResult:
+def _cell_result(cell: Cell, result: ItemResult) -> CellResult:
     for each in result.cells:
         if (each.key, each.protocol) == (cell.key[1:], cell.protocol):
             return each
@@ -154,8 +154,8 @@ def _protocol(plan: Plan, cell: Cell, result: ItemResult) -> Iterator[str]:
 
 
 def _printed(plan: Plan, cell: Cell) -> list[str]:
-    own = [] if cell.reported else ["no number is printed"]
-    return own + [
+    lines = [] if cell.reported else ["no number is printed"]
+    return lines + [
         _as_printed(reported, "" if paper == cell.item.paper else paper)
         for paper, reported in _printed_numbers(plan, cell)
     ]
@@ -197,34 +197,34 @@ def _read(cell: Cell) -> list[str]:
     return [", ".join(said)]
 
 
-def _seeds(cell: Cell, own: CellResult) -> list[str]:
-    if not own.encoders:
-        return ["quoted by the paper from elsewhere; not re-run" if cell.row.quoted else own.reason]
+def _seeds(cell: Cell, ours: CellResult) -> list[str]:
+    if not ours.encoders:
+        return ["quoted by the paper from elsewhere; not re-run" if cell.row.quoted else ours.reason]
     lines = []
-    for each in own.values[:SHOWN_SEEDS]:
-        missing = "no value" if own.failure else "not run"
+    for each in ours.values[:SHOWN_SEEDS]:
+        missing = "no value" if ours.failure else "not run"
         shown = f"{each.value:.4f}" if isinstance(each.value, float) else each.value or missing
         seed = "" if each.seed is None else f"seed {each.seed}, "
-        lines.append(f"{shown}  {each.encoder or f'{seed}{len(own.encoders)} encoders'}")
-    rest = len(own.values) - SHOWN_SEEDS
+        lines.append(f"{shown}  {each.encoder or f'{seed}{len(ours.encoders)} encoders'}")
+    rest = len(ours.values) - SHOWN_SEEDS
     return [*lines, f"and {rest} more"] if rest > 0 else lines
 
 
-def _reproduced(own: CellResult, caveat: str) -> list[str]:
-    if own.reproduced is None:
-        return [own.text or "nothing yet"]
-    delta = "" if own.delta is None else f", {own.delta:+.4f} to the printed number"
-    lines = [f"{own.reproduced:.4f}{delta}" + (f" ({caveat})" if delta and caveat else "")]
-    if own.few:
-        each = ", ".join(f"{value:.4f}" for value in own.few)
-        lines.append(f"{len(own.few)} seeds give no interval: {{{each}}}")
-    if own.low is not None:
-        printed = own.reported.statistic if own.reported else "single"
-        what = "one more run" if printed == "single" else f"the {printed} of {own.reported.seeds} more runs"
-        basis = " (a published spread)" if own.borrowed else ""
-        lines.append(f"{what} is expected in {own.low:.2f} to {own.high:.2f}{basis}")
-    if own.pairs_low is not None:
-        lines.append(f"other test pairs would give {own.pairs_low:.2f} to {own.pairs_high:.2f}")
+def _reproduced(ours: CellResult, caveat: str) -> list[str]:
+    if ours.reproduced is None:
+        return [ours.text or "nothing yet"]
+    delta = "" if ours.delta is None else f", {ours.delta:+.4f} to the printed number"
+    lines = [f"{ours.reproduced:.4f}{delta}" + (f" ({caveat})" if delta and caveat else "")]
+    if ours.few:
+        each = ", ".join(f"{value:.4f}" for value in ours.few)
+        lines.append(f"{len(ours.few)} seeds give no interval: {{{each}}}")
+    if ours.low is not None:
+        printed = ours.reported.statistic if ours.reported else "single"
+        what = "one more run" if printed == "single" else f"the {printed} of {ours.reported.seeds} more runs"
+        basis = " (a published spread)" if ours.borrowed else ""
+        lines.append(f"{what} is expected in {ours.low:.2f} to {ours.high:.2f}{basis}")
+    if ours.pairs_low is not None:
+        lines.append(f"other test pairs would give {ours.pairs_low:.2f} to {ours.pairs_high:.2f}")
     return lines
 
 
@@ -245,44 +245,46 @@ def _against_baseline(plan: Plan, cell: Cell, evaluations: Evaluations) -> list[
         return []
     from replicse.study.results.pairs import difference_over_pairs
 
-    found = difference_over_pairs(*sides)
-    if found is None:
+    difference = difference_over_pairs(*sides)
+    if difference is None:
         return []
-    span = f"{found.low:+.2f} to {found.high:+.2f} over the same test pairs"
-    return [f"{found.value:+.2f} to row {base.row.id} with the first seed, {span}"]
+    span = f"{difference.low:+.2f} to {difference.high:+.2f} over the same test pairs"
+    return [f"{difference.value:+.2f} to row {base.row.id} with the first seed, {span}"]
 
 
 def _explained(plan: Plan, cell: Cell, result: ItemResult) -> list[Explained]:
     """Return what each variant does to a cell; nothing for a cell under a variant."""
     every = adjudicate(plan.papers, result) if cell.protocol == AS_DESCRIBED else ()
-    return [found for found in every if (found.row, found.column, found.metric) == cell.key[1:]]
+    return [variant for variant in every if (variant.row, variant.column, variant.metric) == cell.key[1:]]
 
 
 def _variants(plan: Plan, cell: Cell, result: ItemResult) -> Iterator[str]:
-    for found in _explained(plan, cell, result):
-        said = "not run" if found.effect is None else f"{found.effect:+.2f}"
-        each = found.by_seed.split("; ")
-        if found.low is not None:
-            said += f" [{found.low:+.2f}, {found.high:+.2f}]"
+    for variant in _explained(plan, cell, result):
+        said = "not run" if variant.effect is None else f"{variant.effect:+.2f}"
+        each = variant.by_seed.split("; ")
+        if variant.low is not None:
+            said += f" [{variant.low:+.2f}, {variant.high:+.2f}]"
         elif len(each) > 1:
             said += f" {{{', '.join(f'{float(one):+.2f}' for one in each)}}}"
-        if found.share is not None:
-            said += f", {100 * found.share:.0f}% of the printed gap of {found.gap:+.2f}"
-        elif found.outcome and found.noise is not None:
-            said += f", the printed gap of {found.gap:+.2f} is within its noise of {found.noise:.2f}"
-        explains = f"{found.outcome} ({result.caveat})" if found.outcome and result.caveat else found.outcome
-        yield ", ".join(filter(None, [f"{found.protocol}: {said}", explains, found.note]))
+        if variant.share is not None:
+            said += f", {100 * variant.share:.0f}% of the printed gap of {variant.gap:+.2f}"
+        elif variant.outcome and variant.noise is not None:
+            said += f", the printed gap of {variant.gap:+.2f} is within its noise of {variant.noise:.2f}"
+        explains = (
+            f"{variant.outcome} ({result.caveat})" if variant.outcome and result.caveat else variant.outcome
+        )
+        yield ", ".join(filter(None, [f"{variant.protocol}: {said}", explains, variant.note]))
 
 
-def _as_planned(cell: Cell, own: CellResult) -> bool:
+def _as_planned(cell: Cell, ours: CellResult) -> bool:
     """Return whether a cell's numbers are of the encoders that are planned; those of a committed study may be older."""
-    return set(own.encoders) == set(cell.encoders)
+    return set(ours.encoders) == set(cell.encoders)
 
 
-def _runs(plan: Plan, cell: Cell, own: CellResult) -> list[str]:
+def _runs(plan: Plan, cell: Cell, ours: CellResult) -> list[str]:
     """Return the spec of the first seed's run, and the names of the runs it starts from."""
-    if not _as_planned(cell, own):
-        made = ", ".join(dict.fromkeys(each.run for each in own.values if each.run)) or "other encoders"
+    if not _as_planned(cell, ours):
+        made = ", ".join(dict.fromkeys(each.run for each in ours.values if each.run)) or "other encoders"
         return [
             f"{made}: made by an earlier version; this one would run {', '.join(cell.encoders) or 'nothing'}"
         ]
@@ -298,8 +300,8 @@ def _runs(plan: Plan, cell: Cell, own: CellResult) -> list[str]:
     return lines
 
 
-def _made(own: CellResult) -> list[str]:
+def _made(ours: CellResult) -> list[str]:
     """Return the precision of a cell's runs, and each machine that trained or evaluated them."""
-    count = len(own.machines)
+    count = len(ours.machines)
     mixed = f"on {count} machines, so its numbers mix them:" if count > 1 else ""
-    return [line for line in (own.precision, mixed, *map(str, own.machines)) if line]
+    return [line for line in (ours.precision, mixed, *map(str, ours.machines)) if line]

@@ -69,11 +69,11 @@ def committed_item(plan: Plan, paths: Paths, item: str) -> ItemResult:
     study = read_json(paths.study)
     made = f"commit {study['commit'][:12]}" if study.get("commit") else "an earlier version"
     changed = " with uncommitted changes" if study.get("dirty") else ""
-    told = (
+    outdated = (
         f"Made by {made}{changed}; this version would run something else: {len(shown & planned)} of the"
         f" {len(shown)} encoders shown here are among its {len(planned)}."
     )
-    return result.model_copy(update={"outdated": told})
+    return result.model_copy(update={"outdated": outdated})
 
 
 def results_of(
@@ -98,13 +98,13 @@ def study_machines(plan: Plan, evaluations: Evaluations) -> Counter[Machine]:
         groups = [suites[0] for suites in plan.groups(encoder).values()]
         groups += ["trajectory"] if "trajectory" in plan.suites[encoder] else []
         readings += [partial(evaluations.provenance, encoder, suite) for suite in groups]
-    found: list[Machine] = []
+    machines: list[Machine] = []
     for read in readings:
         try:
-            found += recorded(read())
+            machines += recorded(read())
         except BadInput as error:
             LOG.warning("%s", error)
-    return distinct(found)
+    return distinct(machines)
 
 
 def plan_further(plan: Plan, items: Iterable[str]) -> None:

@@ -59,7 +59,7 @@ class CellNames:
             text = text.replace(name, f"[{self.words(self._keys[name], home)}]")
         return text
 
-    def found(self, name: str, home: str, where: str) -> tuple[str, ...]:
+    def full_names(self, name: str, home: str, where: str) -> tuple[str, ...]:
         """Return the full names that a name stands for; BadInput names the nearest one where there is none.
 
         A name may leave out its paper, which is then `home`. A `*` in the place of the row stands for every row
@@ -84,7 +84,7 @@ class CellNames:
     def _nearest(self, name: str) -> str:
         """Return what a misspelt name may mean: a cell of its item, or else an item."""
         item = "/".join(name.split("/")[:2])
-        cells = [known for known in self._keys if known.startswith(f"{item}/")]
+        cells = [cell for cell in self._keys if cell.startswith(f"{item}/")]
         return nearest(name, cells) if cells else nearest(item, {key[0] for key in self._names})
 
 

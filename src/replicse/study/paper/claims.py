@@ -163,8 +163,8 @@ class Claim(Checked):
     def parts(self) -> dict[str, tuple[Relation, ...]]:
         """Return by reading the relations between single cells that it consists of; one without a name if alone."""
         return {
-            name: tuple(part for each in (*self.relations, *own) for part in each.pairs())
-            for name, own in (self.readings or {"": ()}).items()
+            name: tuple(part for each in (*self.relations, *reading) for part in each.pairs())
+            for name, reading in (self.readings or {"": ()}).items()
         }
 
     def changed(self, change: Callable[[Relation], Iterable[Relation]]) -> "Claim":
@@ -173,7 +173,7 @@ class Claim(Checked):
         def new(relations: Iterable[Relation]) -> tuple[Relation, ...]:
             return tuple(made for each in relations for made in change(each))
 
-        readings = {name: new(own) for name, own in self.readings.items()}
+        readings = {name: new(reading) for name, reading in self.readings.items()}
         return self.model_copy(update={"relations": new(self.relations), "readings": readings})
 
 

@@ -26,14 +26,14 @@ Seed = Annotated[Whole, BeforeValidator(_seed), Field(ge=0)]
 
 def by_paper(items: Iterable[str]) -> dict[str, str | list[str]]:
     """Return items by paper, as a config names them; an item is given as paper/item or paper_item, a paper as it is."""
-    found: dict[str, str | list[str]] = {}
+    papers: dict[str, str | list[str]] = {}
     for item in items:
         paper, mark, name = item.partition("/" if "/" in item else "_")
         if not mark:
-            found[paper] = "all"
-        elif isinstance(own := found.setdefault(paper, []), list):
-            own.append(name)
-    return found
+            papers[paper] = "all"
+        elif isinstance(names := papers.setdefault(paper, []), list):
+            names.append(name)
+    return papers
 
 
 def _papers(value: Any) -> Any:
@@ -131,16 +131,16 @@ def read_config(
     `settings` (YAML by key, as Snakemake's `--config key=value`), then `scale` and `seeds` (how many, from 0) stand
     above all of them.
     """
-    found: dict[str, Any] = {}
+    config: dict[str, Any] = {}
     for file in files:
         document = _read_json(file) if file.suffix == ".json" else read_yaml(file)
         if not isinstance(document, dict):
             raise BadInput(f"{file}: the document is no mapping; see config.yaml")
-        found = merged(found, document)
+        config = merged(config, document)
     for key, text in (settings or {}).items():
         try:
-            found = merged(found, {key: yaml.safe_load(text)})
+            config = merged(config, {key: yaml.safe_load(text)})
         except yaml.YAMLError:
             raise BadInput(f"--config {key}={text}: no value of YAML, as in seeds=[0,1]") from None
     above = {"scale": scale, "seeds": None if seeds is None else list(range(seeds))}
-    return {**found, **{key: entry for key, entry in above.items() if entry is not None}}
+    return {**config, **{key: entry for key, entry in above.items() if entry is not None}}

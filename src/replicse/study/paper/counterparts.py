@@ -24,7 +24,7 @@ def printed_in(papers: Mapping[str, Paper], key: CellKey) -> Reported | None:
 
 def counterparts(papers: Mapping[str, Paper]) -> dict[CellKey, CellKey]:
     """Return, for each cell a paper compares with another paper's, that cell; whatever a study asks for."""
-    return {own: other for _, own, other in differences(papers)}
+    return {cell: other for _, cell, other in differences(papers)}
 
 
 def differences(papers: Mapping[str, Paper]) -> Iterator[tuple[CellKey, CellKey, CellKey]]:
@@ -37,11 +37,11 @@ def differences(papers: Mapping[str, Paper]) -> Iterator[tuple[CellKey, CellKey,
         for item in paper.items.values():
             for column in (column for column in item.columns if isinstance(column, Difference)):
                 for row in item.rows:
-                    own = _minuend(paper, item, row, _path(row, column))
-                    if own is not None:
+                    minuend = _minuend(paper, item, row, _path(row, column))
+                    if minuend is not None:
                         wanted = column.subtract
                         other = (wanted.item, wanted.row or row.id, wanted.column, wanted.metric)
-                        yield (item.id, row.id, column.id, column.metric), own, other
+                        yield (item.id, row.id, column.id, column.metric), minuend, other
 
 
 def _minuend(paper: Paper, home: Item, row: Row, path: str) -> CellKey | None:

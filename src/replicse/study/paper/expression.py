@@ -81,9 +81,9 @@ class Expression:
         self.text = text
         self.names: tuple[str, ...] = tuple(dict.fromkeys(NAME.findall(text)))
         self._places = {f"c{place}": name for place, name in enumerate(self.names)}
-        own = {name: place for place, name in self._places.items()}
+        places = {name: place for place, name in self._places.items()}
         try:
-            self._tree = ast.parse(NAME.sub(lambda found: own[found[1]], text), mode="eval").body
+            self._tree = ast.parse(NAME.sub(lambda match: places[match[1]], text), mode="eval").body
             self(dict.fromkeys(self.names, 1.0))
         except ZeroDivisionError:
             pass
@@ -114,7 +114,7 @@ class Expression:
 
     def replaced(self, change: Callable[[str], str]) -> "Expression":
         """Return it with each name, in its braces, replaced by what `change` makes of the name."""
-        return Expression(NAME.sub(lambda found: change(found[1]), self.text))
+        return Expression(NAME.sub(lambda match: change(match[1]), self.text))
 
     def room(self, values: Mapping[str, float], halves: Mapping[str, float]) -> float:
         """Return how far rounding of the names' numbers, by at most `halves`, can have moved the result.

@@ -12,7 +12,7 @@ WHOLE = ("init", "head", "postprocess")
 
 def merged(below: Layer, above: Any) -> Layer:
     """Return `below` with `above` laid over it: what was given of mappings and models is merged, the rest replaced."""
-    old, new = _given(below), _given(above)
+    old, new = _entries(below), _entries(above)
     over = {key: _over(key, old.get(key), entry) for key, entry in new.items()}
     whole: Any = below.replace(**over) if isinstance(below, Checked) else {**old, **over}
     return whole
@@ -24,7 +24,7 @@ def _over(key: str, old: Any, new: Any) -> Any:
     return merged(old, new) if alike and key not in WHOLE else new
 
 
-def _given(layer: Any) -> dict[str, Any]:
+def _entries(layer: Any) -> dict[str, Any]:
     """Return what a layer gives: without what stands at its default unsaid."""
     return layer.entries() if isinstance(layer, Checked) else dict(layer)
 

@@ -68,11 +68,11 @@ class Vary(Checked):
 
     @field_validator("augment")
     @classmethod
-    def _are_known(cls, value: dict[str, Any]) -> dict[str, Any]:
-        known = {key for kind in AUGMENTATIONS.values() for key in kind.model_fields}
-        unknown = next((key for key in value if key not in known), None)
+    def _are_keys(cls, value: dict[str, Any]) -> dict[str, Any]:
+        keys = {key for kind in AUGMENTATIONS.values() for key in kind.model_fields}
+        unknown = next((key for key in value if key not in keys), None)
         if unknown:
-            raise UserMessage(f'no augmentation has "{unknown}"{nearest(unknown, known)}')
+            raise UserMessage(f'no augmentation has "{unknown}"{nearest(unknown, keys)}')
         fitting = [kind for kind in AUGMENTATIONS.values() if set(value) <= set(kind.model_fields)]
         problems = [kind.problem(value, partly=True) for kind in fitting]
         if all(problems):
@@ -100,14 +100,14 @@ def run_path_problem(path: str) -> str:
     section, *rest = path.split(".")
     if section == "terms" and len(rest) == 2:
         name, key = rest
-        known = list(TERMS[name].model_fields) if name in TERMS else list(TERMS)
+        names = list(TERMS[name].model_fields) if name in TERMS else list(TERMS)
         return (
             ""
-            if name in TERMS and key in known
-            else f"section.key or terms.TERM.key{nearest(rest[-1], known)}"
+            if name in TERMS and key in names
+            else f"section.key or terms.TERM.key{nearest(rest[-1], names)}"
         )
-    known = [f"{name}.{key}" for name, kind in SECTIONS.items() for key in kind.model_fields]
-    return "" if path in known else f"section.key or terms.TERM.key of a run{nearest(path, known)}"
+    paths = [f"{name}.{key}" for name, kind in SECTIONS.items() for key in kind.model_fields]
+    return "" if path in paths else f"section.key or terms.TERM.key of a run{nearest(path, paths)}"
 
 
 def run_value_problem(path: str, value: Any) -> str:
@@ -123,13 +123,13 @@ def run_value_problem(path: str, value: Any) -> str:
 
 def grid_problem(grid: typing.Mapping[str, typing.Iterable[Any]]) -> str:
     """Return the first mistake in the paths and values of a grid; blank where there is none."""
-    found = (
+    problems = (
         f'"{path}": {problem}'
         for path, values in grid.items()
         for value in values
         if (problem := run_value_problem(path, value))
     )
-    return next(found, "")
+    return next(problems, "")
 
 
 class Domain(Checked):
@@ -157,8 +157,8 @@ class Domain(Checked):
         if self.choice:
             return self.choice[int(place * len(self.choice))]
         low, high = self.ends
-        found = low * (high / low) ** place if self.log_uniform else low + (high - low) * place
-        return float(format(found, ".3g"))
+        number = low * (high / low) ** place if self.log_uniform else low + (high - low) * place
+        return float(format(number, ".3g"))
 
 
 class Draw(Checked):
@@ -187,12 +187,12 @@ class Draw(Checked):
 
 def _radical_inverse(number: int, base: int) -> float:
     """Return a whole number's digits in a base, mirrored behind the point: 6 is 110 in base 2 and gives 0.011."""
-    found, scale = 0.0, 1.0
+    mirrored, scale = 0.0, 1.0
     while number:
         number, digit = divmod(number, base)
         scale /= base
-        found += digit * scale
-    return found
+        mirrored += digit * scale
+    return mirrored
 
 
 class EncoderRequest(Checked):

@@ -164,9 +164,9 @@ def _misplaced(paper: Paper) -> Iterator[str]:
         if item not in paper.items:
             yield f'{file}: item "{item}" is no table or figure of the paper{nearest(item, [*paper.items, *others])}'
         elif tuple(place) not in shown[item]:
-            known = ["/".join(each) for each in shown[item]]
+            cells = ["/".join(each) for each in shown[item]]
             wanted, table = "/".join(place), paper.items[item].file
-            yield f'{file}: {item} has a number for "{wanted}", but {table} shows none there{nearest(wanted, known)}'
+            yield f'{file}: {item} has a number for "{wanted}", but {table} shows none there{nearest(wanted, cells)}'
         else:
             column = next(each for each in paper.items[item].columns if [each.id, each.metric] == place[1:])
             yield from _other_statistic(printed, column, f"{file}: {item} {'/'.join(place)}")
@@ -187,10 +187,10 @@ def recipe_of(
     owner, _, short = name.rpartition("/")
     home = papers.get(owner or paper)
     if home is None or short not in home.recipes:
-        known = [f"{key}/{entry}" for key, value in papers.items() for entry in value.recipes]
+        recipes = [f"{key}/{entry}" for key, value in papers.items() for entry in value.recipes]
         if not owner and home is not None:
-            known = [*home.recipes]
-        raise BadInput(f'{where}: recipe "{name}" is unknown{nearest(name, known)}')
+            recipes = [*home.recipes]
+        raise BadInput(f'{where}: recipe "{name}" is unknown{nearest(name, recipes)}')
     full = f"{home.key}/{short}"
     if full in below:
         raise BadInput(
@@ -236,9 +236,9 @@ def printed_of(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyCol
         return printed.get((item.name, row.id, column.id, column.metric))
     key = text_key(row.printed[column.id], column.metric)
     if key not in printed:
-        known = ["/".join(other[1:3]) for other in printed if other[0] == TEXT_ITEM]
+        places = ["/".join(other[1:3]) for other in printed if other[0] == TEXT_ITEM]
         wanted = row.printed[column.id]
-        raise BadInput(f'{item.file}: row {row.id}: printed names "{wanted}"{nearest(wanted, known)}')
+        raise BadInput(f'{item.file}: row {row.id}: printed names "{wanted}"{nearest(wanted, places)}')
     return printed[key]
 
 

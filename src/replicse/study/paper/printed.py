@@ -135,31 +135,33 @@ def _reported(entry: dict[str, str], where: str) -> Reported:
         number = printed_number(entry["value"]) if entry["metric"] != "text" else None
     except BadInput as error:
         raise BadInput(f"{where}: {error}") from None
-    given = {name: entry[name] for name in SPREAD_FIELDS if entry.get(name)}
+    spread = {name: entry[name] for name in SPREAD_FIELDS if entry.get(name)}
     inside = PRINTED.fullmatch(entry["value"].strip()) if number else None
     if inside and inside["sd"]:
-        if given.setdefault("sd", inside["sd"]) != inside["sd"]:
-            raise BadInput(f'{where}: value is "{entry["value"]}", but sd is "{given["sd"]}"; keep one')
-        given.setdefault("statistic", "mean")
-        if "seeds" not in given:
+        if spread.setdefault("sd", inside["sd"]) != inside["sd"]:
+            raise BadInput(f'{where}: value is "{entry["value"]}", but sd is "{spread["sd"]}"; keep one')
+        spread.setdefault("statistic", "mean")
+        if "seeds" not in spread:
             raise BadInput(
                 f'{where}: value is "{entry["value"]}"; say in the column seeds over how many runs ± is'
             )
-    numbers = {name: text if name == "statistic" else _plain(text) for name, text in given.items()}
-    found = Reported.of(
+    numbers = {name: text if name == "statistic" else _plain(text) for name, text in spread.items()}
+    reported = Reported.of(
         {"value": entry["value"], "source": entry["source"], "note": entry["note"], **numbers}, where
     )
-    if (found.statistic == "percentile") != (found.q is not None):
+    if (reported.statistic == "percentile") != (reported.q is not None):
         raise BadInput(
-            f'{where}: statistic is "{found.statistic}", q "{entry.get("q", "")}"; a percentile has q, 0 to 100'
+            f'{where}: statistic is "{reported.statistic}", q "{entry.get("q", "")}"; a percentile has q, 0 to 100'
         )
-    if found.statistic == "single" and (found.seeds or 1) > 1:
+    if reported.statistic == "single" and (reported.seeds or 1) > 1:
         raise BadInput(
-            f'{where}: statistic is "single", seeds {found.seeds}; say which statistic of them it is'
+            f'{where}: statistic is "single", seeds {reported.seeds}; say which statistic of them it is'
         )
-    if found.statistic != "single" and found.seeds is None:
-        raise BadInput(f'{where}: statistic is "{found.statistic}"; say in the column seeds of how many runs')
-    return found
+    if reported.statistic != "single" and reported.seeds is None:
+        raise BadInput(
+            f'{where}: statistic is "{reported.statistic}"; say in the column seeds of how many runs'
+        )
+    return reported
 
 
 def _plain(text: str) -> float | str:

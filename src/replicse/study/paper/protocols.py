@@ -63,23 +63,23 @@ def load_protocols(
     file: Path, items: Mapping[str, Item], recipes: Collection[str] = ()
 ) -> tuple[Protocol, ...]:
     """Return the protocols of a paper; none without a file. BadInput names an unknown item, row, column or recipe."""
-    found = tuple(listed(file, Protocol))
-    names = [protocol.id for protocol in found]
+    protocols = tuple(listed(file, Protocol))
+    names = [protocol.id for protocol in protocols]
     twice = next((name for name in names if names.count(name) > 1 or name in (AS_DESCRIBED, AS_RUN)), None)
     if twice:
         raise BadInput(f'{file}: protocol "{twice}" is given twice or is a reserved name; choose another id')
-    for protocol in found:
+    for protocol in protocols:
         if not protocol.change.model_fields_set:
             raise BadInput(f"{file}: {protocol.id}.change is empty; a variant changes something")
         where = f"{file}: {protocol.id}"
         check_names(f"{where}.cells", protocol.cells, items)
         for item, rows in protocol.cells.items():
             lines = [row.id for row in items[item].rows]
-            known = [*lines, *(f"{row}/{column.id}" for row in lines for column in items[item].columns)]
-            check_names(f"{where}.cells.{item}", () if rows == "all" else rows, known)
+            cells = [*lines, *(f"{row}/{column.id}" for row in lines for column in items[item].columns)]
+            check_names(f"{where}.cells.{item}", () if rows == "all" else rows, cells)
         check_names(f"{where}.stages", protocol.stages, recipes)
         check_names(f"{where}.in_table", protocol.in_table, protocol.cells)
-    return found
+    return protocols
 
 
 def listed(file: Path, model: type[Checked]) -> list[Any]:
@@ -107,9 +107,9 @@ def variants(
     """
     applying = [protocol for protocol in protocols if protocol.applies(item, row)]
     wanted = [protocol for protocol in applying if adjudicated or item in protocol.in_table]
-    found = {protocol.id: [protocol] for protocol in wanted}
+    planned = {protocol.id: [protocol] for protocol in wanted}
     as_run = [protocol for protocol in applying if protocol.as_run]
-    return found | ({AS_RUN: as_run} if adjudicated and len(as_run) > 1 else {})
+    return planned | ({AS_RUN: as_run} if adjudicated and len(as_run) > 1 else {})
 
 
 def changed(request: EncoderRequest, protocol: Protocol) -> PlannedRequest:
@@ -140,15 +140,15 @@ def varied(run: Run, vary: Vary | None, where: str) -> Run:
     if absent:
         present = ", ".join(sorted(term.term for term in objective))
         raise BadInput(f'{where}: term "{absent}" is changed, but the run has {present}')
-    own = next((view.augment for view in views if view.augment), None)
-    if (vary.augment or vary.both_sides) and own is None:
+    augment = next((view.augment for view in views if view.augment), None)
+    if (vary.augment or vary.both_sides) and augment is None:
         raise BadInput(f"{where}: an augmentation is changed, but no view of the run has one")
     if vary.augment:
         views = tuple(view.augmented(vary.augment, where) for view in views)
     if vary.both_sides:
         # The two sides are drawn apart, or a random augmentation would make them equal.
-        own = next(view.augment for view in views if view.augment)
-        first = views[0].replace(augment=own.replace(seed=own.seed + 1))
+        augment = next(view.augment for view in views if view.augment)
+        first = views[0].replace(augment=augment.replace(seed=augment.seed + 1))
         views = (first, *views[1:])
     changed_terms = (
         type(term).of({**term.given(), **vary.terms[term.term]}, where) if term.term in vary.terms else term

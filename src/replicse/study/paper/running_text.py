@@ -68,7 +68,7 @@ def _of_paper(paper: Paper, names: CellNames, datasets: Datasets) -> Iterator[tu
         where = f"{file}: {entry.numbers[0]}"
         full = _in_full(entry, paper, names, datasets, where)
         for number in entry.numbers:
-            (name,) = names.found(f"{home}/{number}", paper.key, where)
+            (name,) = names.full_names(f"{home}/{number}", paper.key, where)
             key = names.key(name)
             if key not in left:
                 raise BadInput(f'{where}: "{number}" is spoken of twice; keep one entry')
@@ -89,7 +89,7 @@ def _in_full(entry: Spoken, paper: Paper, names: CellNames, datasets: Datasets, 
             if not datasets.parts(name):
                 raise BadInput(f'{where}: no size "{name}" is counted{nearest(name, datasets.sizes)}')
             continue
-        (full,) = names.found(name, paper.key, where)
+        (full,) = names.full_names(name, paper.key, where)
         printed = names.reported(full)
         if printed is None or printed.number is None:
             raise BadInput(f'{where}: no number is printed in "{name}"')

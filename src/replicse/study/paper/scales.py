@@ -172,10 +172,10 @@ class Scale(Checked):
     @field_validator("options")
     @classmethod
     def _are_options(cls, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        for name, given in value.items():
+        for name, options in value.items():
             if name not in SUITES:
                 raise UserMessage(f'no suite is named "{name}"{nearest(name, SUITES)}')
-            problem = SUITES[name].options.problem(given)
+            problem = SUITES[name].options.problem(options)
             if problem:
                 raise UserMessage(f"{name}: {problem}")
         return value
@@ -183,10 +183,10 @@ class Scale(Checked):
     @field_validator("augmentations")
     @classmethod
     def _are_parameters(cls, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        for name, given in value.items():
+        for name, parameters in value.items():
             if name not in AUGMENTATIONS:
                 raise UserMessage(f'no augmentation is named "{name}"{nearest(name, AUGMENTATIONS)}')
-            problem = AUGMENTATIONS[name].problem({"name": name, **given}, partly=True)
+            problem = AUGMENTATIONS[name].problem({"name": name, **parameters}, partly=True)
             if problem:
                 raise UserMessage(f"{name}: {problem}")
         return value
@@ -202,9 +202,11 @@ class Scale(Checked):
     @model_validator(mode="after")
     def _is_comparable(self) -> Self:
         """A smaller scale never gets a verdict on a paper."""
-        own = next((name for name, backbone in self.backbones.items() if backbone.run), None)
-        if self.comparable and (self.data.source == "embedded" or own):
-            what = f"backbones.{own} is pre-trained by the scale" if own else "data.source is embedded"
+        trained = next((name for name, backbone in self.backbones.items() if backbone.run), None)
+        if self.comparable and (self.data.source == "embedded" or trained):
+            what = (
+                f"backbones.{trained} is pre-trained by the scale" if trained else "data.source is embedded"
+            )
             raise UserMessage(
                 f"comparable: true, but {what}; only the papers' own encoders and data get a verdict"
             )
@@ -256,10 +258,10 @@ class Scale(Checked):
 
     def named(self, kind: str, name: str, where: str) -> Any:
         """Return an entry of backbones, corpora, tokenizers, released or vectors; BadInput names the nearest one."""
-        known = getattr(self, kind)
-        if name not in known:
-            raise BadInput(f'{where}: {kind} of {self.file} hold no "{name}"{nearest(name, known)}')
-        return known[name]
+        entries = getattr(self, kind)
+        if name not in entries:
+            raise BadInput(f'{where}: {kind} of {self.file} hold no "{name}"{nearest(name, entries)}')
+        return entries[name]
 
     def recipe(self, paper: str, name: str) -> str:
         """Return the name of a paper's recipe, or of the one that stands in for it at this scale."""
@@ -288,12 +290,12 @@ class Scale(Checked):
 
     def _tried(self, name: str, values: Sequence[Any], where: str) -> list[Any]:
         wanted = self.grids.get(name, values)
-        found = [value for value in values if value in wanted]
-        if not found:
+        kept = [value for value in values if value in wanted]
+        if not kept:
             raise BadInput(
                 f"{where}: {self.file} tries {list(wanted)} of the grid {name}, but it has {list(values)}"
             )
-        return found
+        return kept
 
     def adjusted(self, run: Run, where: str) -> Run:
         """Return a run at this scale: factors, bounds, fixed values of `adjust` in order; BadInput for a mistake."""
@@ -328,9 +330,9 @@ def _pinned(value: Any, lock: Lock) -> Any:
     return {key: _pinned(entry, lock) for key, entry in value.items()}
 
 
-def load_scale(path: Path, known: Mapping[str, Path] | None = None) -> Scale:
-    """Return the scale in a YAML file, laid over the one that it extends: one of `known`, else of its folder."""
-    beside = known or {file.stem: file for file in sorted(path.parent.glob("*.yaml"))}
+def load_scale(path: Path, files: Mapping[str, Path] | None = None) -> Scale:
+    """Return the scale in a YAML file, laid over the one that it extends: one of `files`, else of its folder."""
+    beside = files or {file.stem: file for file in sorted(path.parent.glob("*.yaml"))}
     scale = Scale.of(_document(path, beside, (path.stem,)), str(path))
     if scale.name != path.stem:
         raise BadInput(f'{path}: name is "{scale.name}"; expected "{path.stem}"')
@@ -338,14 +340,14 @@ def load_scale(path: Path, known: Mapping[str, Path] | None = None) -> Scale:
     return scale
 
 
-def _document(path: Path, known: Mapping[str, Path], above: tuple[str, ...]) -> Any:
+def _document(path: Path, files: Mapping[str, Path], above: tuple[str, ...]) -> Any:
     """Return what a scale's file says, over what the scale says that it extends; `above` are the scales before."""
     document = read_yaml(path)
     if not isinstance(document, dict) or "extends" not in document:
         return document
     base = document.pop("extends")
-    others = [name for name in known if name not in above]
+    others = [name for name in files if name not in above]
     if base not in others:
         near = nearest(base, others) if isinstance(base, str) else ""
         raise BadInput(f"{path}: extends is {shown(base)}, which is no other scale{near}")
-    return merged(_document(known[base], known, (*above, base)), document)
+    return merged(_document(files[base], files, (*above, base)), document)

@@ -11,10 +11,10 @@ def setting_difference(setting: Setting, metric_path: str, pooling: str = "") ->
     A setting that leaves one of them out says nothing about it.
     """
     suite = SUITES.get(metric_path.partition("/")[0])
-    found = {"pooling": pooling}
+    reading = {"pooling": pooling}
     if suite:
-        found = {"split": suite.split, "aggregation": _aggregation(suite, metric_path), **found}
-    for name, value in found.items():
+        reading = {"split": suite.split, "aggregation": _aggregation(suite, metric_path), **reading}
+    for name, value in reading.items():
         printed = getattr(setting, name)
         if value and printed is not None and printed != value:
             return f"read with {name} {value}, printed with {name} {printed}"

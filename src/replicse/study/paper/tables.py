@@ -54,10 +54,10 @@ def _reducer(value: object) -> object:
     if isinstance(value, str):
         return {"statistic": value}
     if isinstance(value, Mapping) and len(value) == 1:
-        ((name, given),) = value.items()
+        ((name, argument),) = value.items()
         return {
-            "percentile": {"statistic": name, "q": given},
-            "argmax": {"statistic": name, "shows": given},
+            "percentile": {"statistic": name, "q": argument},
+            "argmax": {"statistic": name, "shows": argument},
         }.get(name, value)
     return value
 
@@ -263,17 +263,17 @@ class Item(Checked):
             twice = next((name for name in names if names.count(name) > 1), None)
             if twice:
                 raise ValueError(f'no {what} twice; "{twice if what == "row" else twice[0]}" is')
-        known = [column.id for column in self.columns]
+        column_ids = [column.id for column in self.columns]
         for row in self.rows:
-            for key, given in (
+            for key, by_column in (
                 ("metric_paths", row.metric_paths),
                 ("cells", row.cells),
                 ("printed", row.printed),
             ):
-                wrong = next((name for name in given if name not in known), None)
+                wrong = next((name for name in by_column if name not in column_ids), None)
                 if wrong:
                     raise ValueError(
-                        f'columns of the item in {key} of row {row.id}, not "{wrong}"{nearest(wrong, known)}'
+                        f'columns of the item in {key} of row {row.id}, not "{wrong}"{nearest(wrong, column_ids)}'
                     )
         if self.baseline and self.baseline not in ids:
             raise ValueError(f'a row as baseline, not "{self.baseline}"{nearest(self.baseline, ids)}')
@@ -380,4 +380,4 @@ def filled(value: Any, names: Mapping[str, Any]) -> Any:
     whole = re.fullmatch(r"\{(\w+)\}", value)
     if whole and whole[1] in names:
         return names[whole[1]]
-    return re.sub(r"\{(\w+)\}", lambda found: str(names.get(found[1], found[0])), value)
+    return re.sub(r"\{(\w+)\}", lambda match: str(names.get(match[1], match[0])), value)

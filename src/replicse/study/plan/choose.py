@@ -27,11 +27,11 @@ def chosen_scale(config: Config, workflow: Path, file: str) -> Scale:
 
 def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iterator[Item]:
     """Yield the items of a config, each with the rows that are asked for; all papers stand by their years."""
-    known = [item.id for paper in papers.values() for item in paper.items.values()]
+    names = [item.id for paper in papers.values() for item in paper.items.values()]
     rows, crossed = config.rows or {}, config.crossed or {}
-    check_names(f"{file}: rows", rows, known)
-    check_names(f"{file}: crossed", crossed, known)
-    check_names(f"{file}: adjudicate", () if config.adjudicate == "all" else config.adjudicate or (), known)
+    check_names(f"{file}: rows", rows, names)
+    check_names(f"{file}: crossed", crossed, names)
+    check_names(f"{file}: adjudicate", () if config.adjudicate == "all" else config.adjudicate or (), names)
     for key, several in (("rows", rows), ("crossed", crossed)):
         for name, wanted in several.items():
             ids = [row.id for row in papers[name.partition("/")[0]].items[name.partition("/")[2]].rows]

@@ -179,11 +179,11 @@ def _stored(file: Path) -> Speed:
 
 def speed_of(plan: Plan, device: str = "") -> Speed:
     """Return the speed of a device by a part of its name, of the first without one; BadInput for no such device."""
-    known = speeds(plan)
-    for one in known:
+    measured = speeds(plan)
+    for one in measured:
         if device.lower() in one.device.lower():
             return one
-    names = "; ".join(one.device for one in known)
+    names = "; ".join(one.device for one in measured)
     raise BadInput(
         f'no device "{device}" is known; there is {names}, and replicse benchmark measures this one'
     )

@@ -158,9 +158,9 @@ class _Jobs:
         self.plan, self.paths, self.scale = plan, plan.paths, plan.scale
 
     def __iter__(self) -> Iterator[Job]:
-        own = {"embedded": "replicse.world.world", "hub": "replicse.data.hub"}
+        modules = {"embedded": "replicse.world.world", "hub": "replicse.data.hub"}
         yield self._job(
-            "data", (), self._data(), {"replicse.data.sets", *filter(None, [own.get(self.plan.source)])}
+            "data", (), self._data(), {"replicse.data.sets", *filter(None, [modules.get(self.plan.source)])}
         )
         for name, recipe in self.plan.tokenizers.items():
             yield self._tokenizer(name, recipe)

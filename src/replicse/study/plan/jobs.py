@@ -32,22 +32,22 @@ class Jobs:
         job = self._making.get(file)
         if file not in self._states:
             if job is None or job.done:
-                found = "done" if Path(file).exists() else "waiting"
+                state = "done" if Path(file).exists() else "waiting"
             elif self.began(job):
-                found = "running" if self.running(job) else "failed"
+                state = "running" if self.running(job) else "failed"
             else:
                 needed = {self.state(need) for need in job.needs}
-                found = next((state for state in ("failed", "running") if state in needed), "waiting")
-            self._states[file] = found
+                state = next((worse for worse in ("failed", "running") if worse in needed), "waiting")
+            self._states[file] = state
         return self._states[file]
 
     def failed(self, file: str) -> tuple[Job, ...]:
         """Return the jobs whose failure keeps a file from being there; none where nothing was tried."""
         if file not in self._failed:
             job = self._making.get(file)
-            found: tuple[Job, ...] = ()
+            failed: tuple[Job, ...] = ()
             if job and not job.done:
-                found = tuple(dict.fromkeys(each for need in job.needs for each in self.failed(need)))
-                found = found or ((job,) if self.began(job) else ())
-            self._failed[file] = found
+                failed = tuple(dict.fromkeys(each for need in job.needs for each in self.failed(need)))
+                failed = failed or ((job,) if self.began(job) else ())
+            self._failed[file] = failed
         return self._failed[file]

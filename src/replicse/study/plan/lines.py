@@ -30,8 +30,8 @@ class Line:
 
     def shows(self, column: AnyColumn) -> bool:
         """Return whether it has a cell in a column: one that it is about, or that is derived from one of these."""
-        own = column.parsed.names if column.kind == "derived" else (column.id,)
-        return not self.about.isdisjoint(own)
+        columns = column.parsed.names if column.kind == "derived" else (column.id,)
+        return not self.about.isdisjoint(columns)
 
     def asks(self, column: AnyColumn) -> tuple[PlannedRequest, str]:
         """Return what its cell asks of the encoder, and one text for all that ask for the same.
@@ -88,15 +88,15 @@ def _whole(item: Item, row: Row, protocol: str, request: EncoderRequest, quoted:
 def _variant(item: Item, row: Row, name: str, protocols: Sequence[Protocol], file: str) -> Line:
     """Return the line of a variant; its other columns are as described, for what is derived from both."""
     measured = [column.id for column in item.columns if column.kind != "derived"]
-    own = {
+    applying = {
         column: tuple(each for each in protocols if each.applies(item.name, row.id, column))
         for column in measured
     }
     by_protocols = {
-        tuple(one.id for one in each): reduce(changed, each, row.encoder) for each in own.values()
+        tuple(one.id for one in each): reduce(changed, each, row.encoder) for each in applying.values()
     }
-    requests = {column: by_protocols[tuple(one.id for one in each)] for column, each in own.items()}
-    about = frozenset(column for column in measured if own[column])
+    requests = {column: by_protocols[tuple(one.id for one in each)] for column, each in applying.items()}
+    about = frozenset(column for column in measured if applying[column])
     line = Line(item, row, name, requests, about, file)
     _check_protocols(line, protocols)
     return line

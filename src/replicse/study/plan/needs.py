@@ -36,13 +36,15 @@ def needs(plan: Plan) -> Iterator[Need]:
     """
     files = plan.scale.data.files if plan.source == "hub" else ()
     others = [name for name in data_files(plan) if name not in files] if plan.source == "hub" else []
-    told = plan.scale.downloads
+    downloads = plan.scale.downloads
     named: tuple[tuple[Kind, Iterable[str]], ...] = (("artefact", files), ("file", others))
     for kind, names in named:
         for name in names:
-            size, licence = (told[name].bytes, told[name].licence) if name in told else (None, "")
-            copies = 2 if kind == "artefact" or (name in told and told[name].member) else 1
-            yield Need(kind, name, size, licence, copies, told.get(name))
+            size, licence = (
+                (downloads[name].bytes, downloads[name].licence) if name in downloads else (None, "")
+            )
+            copies = 2 if kind == "artefact" or (name in downloads and downloads[name].member) else 1
+            yield Need(kind, name, size, licence, copies, downloads.get(name))
     for part in hub_parts(plan):
         name = f"{part.path} {part.files or f'{part.name or str()} {part.split}'.strip()}"
         yield Need("part", name, part.bytes, part.licence or "", 4, part)
@@ -57,9 +59,9 @@ def needs(plan: Plan) -> Iterator[Need]:
 
 def amounts(wanted: Sequence[Need]) -> tuple[int, int, int]:
     """Return the bytes to download, those that lie on the disk in the end, and how many needs are of unknown size."""
-    known = [need for need in wanted if need.bytes is not None]
-    disk = sum(need.bytes * need.copies for need in known)
-    return sum(need.bytes for need in known), disk, len(wanted) - len(known)
+    sized = [need for need in wanted if need.bytes is not None]
+    disk = sum(need.bytes * need.copies for need in sized)
+    return sum(need.bytes for need in sized), disk, len(wanted) - len(sized)
 
 
 def amounts_text(wanted: Sequence[Need]) -> str:
@@ -78,7 +80,7 @@ def size_text(count: int | None) -> str:
 
 def hub_parts(plan: Plan) -> list[HubPart]:
     """Return the parts of hub data sets that some job reads, each once, with what the scale tells of them."""
-    told = {
+    described = {
         _key(part): part for corpus in plan.scale.corpora.values() for part in getattr(corpus, "parts", ())
     }
     wanted = (
@@ -87,8 +89,8 @@ def hub_parts(plan: Plan) -> list[HubPart]:
         if one.get("format") == "hub-dataset"
         for part in HubDataset.of(one, "corpora").parts
     )
-    found = {_key(part): part for part in wanted}
-    return [told.get(key, part) for key, part in found.items()]
+    parts = {_key(part): part for part in wanted}
+    return [described.get(key, part) for key, part in parts.items()]
 
 
 def data_files(plan: Plan) -> list[str]:

@@ -38,8 +38,8 @@ class Paths:
 
     @property
     def _shown(self) -> str:
-        own = f"{self.scale}/partial" if self.partial else self.scale
-        return f"studies/{self.kept}" if self.kept else own
+        folder = f"{self.scale}/partial" if self.partial else self.scale
+        return f"studies/{self.kept}" if self.kept else folder
 
     @property
     def data(self) -> str:

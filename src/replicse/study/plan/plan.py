@@ -105,8 +105,8 @@ class Plan:
         """Return the precision that a paper's runs are trained in; a run's own stands above it."""
         if self.config.precision:
             return self.config.precision
-        own = self.scale.precision
-        return own if own != "papers" else self.told_precision(paper) or "fp32"
+        precision = self.scale.precision
+        return precision if precision != "papers" else self.told_precision(paper) or "fp32"
 
     def told_precision(self, paper: str) -> Precision | None:
         """Return the precision that a paper trained in; None where it tells none."""
@@ -162,18 +162,18 @@ class Plan:
 
     def chain(self, runs: Iterable[str]) -> set[str]:
         """Return some runs and all that they stand on."""
-        found: set[str] = set()
+        chain: set[str] = set()
         pending = list(runs)
         while pending:
             run = pending.pop()
-            if run not in found:
-                found.add(run)
+            if run not in chain:
+                chain.add(run)
                 pending += [
                     self.checkpoints[folder]
                     for folder in self.needed_folders(run)
                     if folder in self.checkpoints
                 ]
-        return found
+        return chain
 
     def needed_folders(self, run_id: str) -> list[str]:
         """Return the folders of weights a run stands on: initial weights, generators, a view's masked-LM."""
@@ -220,10 +220,10 @@ class Plan:
 
     def groups(self, encoder: str) -> dict[str, list[str]]:
         """Return the suites of an encoder by the evaluation file that holds them."""
-        found: dict[str, list[str]] = {}
+        groups: dict[str, list[str]] = {}
         for suite in sorted(self.suites.get(encoder, set()) - {"trajectory", "data"}):
-            found.setdefault(file_of(suite), []).append(suite)
-        return found
+            groups.setdefault(file_of(suite), []).append(suite)
+        return groups
 
     def encoder_folder(self, encoder: Encoder) -> str:
         """Return the folder that holds an encoder's weights."""
@@ -304,7 +304,7 @@ class Plan:
     def _protocols_run(self) -> list[dict[str, str]]:
         """Return id, title and evidence of the protocols that some cell was run under."""
         run = {cell.protocol for cells in self.cells.values() for cell in cells}
-        found = [
+        protocols = [
             {"id": f"{key}: {protocol.id}", "text": f"{protocol.title}. {protocol.evidence}"}
             for key in self.studied
             for protocol in self.papers[key].protocols
@@ -312,8 +312,8 @@ class Plan:
         ]
         described = "What the paper's text says; where it leaves a choice open, what is told beside the item."
         crossed = "Every seed's fine-tuning on the backbone that the seed of this number pre-trained."
-        found += [{"id": name, "text": crossed} for name in sorted(run) if name.startswith(ON_BACKBONE)]
-        return [{"id": AS_DESCRIBED, "text": described}, *found]
+        protocols += [{"id": name, "text": crossed} for name in sorted(run) if name.startswith(ON_BACKBONE)]
+        return [{"id": AS_DESCRIBED, "text": described}, *protocols]
 
 
 def item_curve(item: Item) -> bool:
@@ -330,9 +330,9 @@ def tokenizer_id(recipe: Mapping[str, Any]) -> str:
 def backbone_id(source: EncoderSource | Init) -> str:
     """Return the name of a released encoder and 8 hexadecimal digits of its source."""
     name = source.hub or source.folder or getattr(source, "vectors", None) or ""
-    given = {
+    recipe = {
         key: entry
         for key, entry in source.plain().items()
         if key in ("hub", "revision", "folder", "vectors", "words")
     }
-    return f"{name.rstrip('/').rsplit('/', 1)[-1]}-{digest(given, 8)}"
+    return f"{name.rstrip('/').rsplit('/', 1)[-1]}-{digest(recipe, 8)}"

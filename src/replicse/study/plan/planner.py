@@ -165,11 +165,11 @@ class Planner:
                 self._keep(encoder, item)
             entry = SUITES.get(suite)
             if entry and entry.named_by:
-                known = self.plan.scale.options.get(suite, {}).get(entry.named_by, {})
-                if (name := entry.name_in(path)) not in known:
+                names = self.plan.scale.options.get(suite, {}).get(entry.named_by, {})
+                if (name := entry.name_in(path)) not in names:
                     where = f"{item.file}: column {column.id}: {self.plan.scale.file}"
                     raise BadInput(
-                        f'{where} has no "{name}" among the {entry.named_by} of {suite}{nearest(name, known)}'
+                        f'{where} has no "{name}" among the {entry.named_by} of {suite}{nearest(name, names)}'
                     )
 
     def _check_corpus(self, item: Item, path: str) -> None:

@@ -84,8 +84,8 @@ class Resolver:
             ]
         if request.backbone:
             each = [self.backbone(request.backbone, seed.backbone, where) for seed in seeds]
-            found = [self.encoder(request, start.source, start.reading, where) for start in each]
-            return list(dict.fromkeys(found))
+            encoders = [self.encoder(request, start.source, start.reading, where) for start in each]
+            return list(dict.fromkeys(encoders))
         raise BadInput(f"{where}: the encoder names none of use, backbone, released, vectors")
 
     def encoder(
@@ -117,8 +117,8 @@ class Resolver:
             self._recipes[paper, name] = recipe_of(self.plan.papers, paper, name, where)
         run = changed_run(self._recipes[paper, name], request, where)
         # A chain names its recipes with their paper.
-        own = stages.get(request.use.removeprefix(f"{paper}/"))
-        return changed_run(run, own, where) if own else run
+        stage = stages.get(request.use.removeprefix(f"{paper}/"))
+        return changed_run(run, stage, where) if stage else run
 
     def backbone(self, name: str, seed: int, where: str) -> Start:
         """Return a backbone by its name in the scale.
@@ -128,10 +128,10 @@ class Resolver:
         if (name, seed) not in self._backbones:
             entry = self.plan.scale.named("backbones", name, where)
             if entry.run is not None:
-                own = seed if entry.run.seed == "each" else entry.run.seed
+                run_seed = seed if entry.run.seed == "each" else entry.run.seed
                 run = merged(Run(), entry.run.without("seed"))
                 with self._not_from_itself(Init(backbone=name), where):
-                    (run_id,) = self.runs("", run, [Seeds(own, own)], where, adjust=False)
+                    (run_id,) = self.runs("", run, [Seeds(run_seed, run_seed)], where, adjust=False)
                 kept = self.plan.kept_checkpoint(self.plan.runs[run_id])
                 start = Start(EncoderSource(run=run_id), entry.engine, kept)
             else:
@@ -170,7 +170,7 @@ class Resolver:
         run = run.replace(selection=self._selection(run.selection, where))
         if "precision" not in run.model_fields_set:
             run = run.replace(precision=self.plan.precision(paper))
-        found: list[str] = []
+        run_ids: list[str] = []
         for seed in seeds:
             init, engine = self._init(paper, asked, seed, stages, where)
             source = self._source(run, seed, where)
@@ -189,8 +189,8 @@ class Resolver:
                 self.plan.runs[spec.run_id] = spec
                 self._check_head(spec, asked, where)
                 self.plan.run_stores[spec.run_id] = self._run_stores(spec)
-            found.append(spec.run_id)
-        return found
+            run_ids.append(spec.run_id)
+        return run_ids
 
     def _check_head(self, run: Run, init: Init, where: str) -> None:
         """Refuse a run that is to keep the head of another run which trains none, or one of another kind.
@@ -272,12 +272,12 @@ class Resolver:
         self._starts.pop()
 
     def _check_columns(self, views: Iterable[View], corpus: str, where: str) -> None:
-        known = self.plan.scale.named("corpora", corpus, where).columns
+        columns = self.plan.scale.named("corpora", corpus, where).columns
         for view in views:
-            if view.column not in known:
+            if view.column not in columns:
                 wrong = view.column
                 raise BadInput(
-                    f'{where}: a view reads column "{wrong}" of corpus {corpus}{nearest(wrong, known)}'
+                    f'{where}: a view reads column "{wrong}" of corpus {corpus}{nearest(wrong, columns)}'
                 )
 
     def _view(self, view: View, seed: Seeds, where: str) -> View:
@@ -303,7 +303,7 @@ class Resolver:
     def _run_stores(self, run: Run) -> list[str]:
         """Return the stores of the views of a run's sources, in their order."""
         tokenizer, length = self.plan.tokenizer_file(run.init), run.optimisation.max_length
-        found = []
+        stores = []
         for source in run.sources:
             corpus = resolved(source.corpus)
             for view in source.views:
@@ -318,8 +318,8 @@ class Resolver:
                     name = view.augment.name if view.augment else view.column
                     self._stores[key] = f"{corpus['name']}-{name}-{digest(spec)}"
                     self.plan.stores[self._stores[key]] = spec
-                found.append(self._stores[key])
-        return found
+                stores.append(self._stores[key])
+        return stores
 
     def _as_trained(self, run: Run) -> dict[str, Any]:
         """Return how the encoder of a run is read where nothing else is asked for."""

@@ -78,8 +78,8 @@ def rank_agreement(
     The p-value is that of a random order of our rows: every permutation up to seven rows, 10,000 random ones
     beyond.
     """
-    found = {row: _present(ours.get(row, ())) for row in reported}
-    values = {row: present for row, present in found.items() if present}
+    by_row = {row: _present(ours.get(row, ())) for row in reported}
+    values = {row: present for row, present in by_row.items() if present}
     if len(values) < 2:
         return None
     target, means = np.array([reported[row] for row in values], dtype=float), _means(values.values())

@@ -71,8 +71,8 @@ class Comparison:
     @property
     def counts(self) -> dict[State, int]:
         """Return how many cells are in each state."""
-        found = Counter(cell.state for cell in self.cells)
-        return {state: found[state] for state in STATES}
+        states = Counter(cell.state for cell in self.cells)
+        return {state: states[state] for state in STATES}
 
     def plain(self) -> dict[str, Any]:
         """Return everything as plain data."""
@@ -115,12 +115,12 @@ def compare(a: Path, b: Path) -> Comparison:
 
 def _cells(folder: Path) -> dict[tuple[str, ...], Rows]:
     """Return the values of a folder by cell and seed, as text; quoted cells, which have no encoder, are left out."""
-    found: dict[tuple[str, ...], Rows] = defaultdict(dict)
+    cells: dict[tuple[str, ...], Rows] = defaultdict(dict)
     for row in tidy_rows(held(folder)):
-        found[tuple(row[name] for name in NAMED)][str(row["seed"])] = {
+        cells[tuple(row[name] for name in NAMED)][str(row["seed"])] = {
             name: str(entry) for name, entry in row.items()
         }
-    return found
+    return cells
 
 
 def _rows(cells: Mapping[tuple[str, ...], Rows]) -> Iterable[dict[str, str]]:
@@ -186,8 +186,8 @@ def _spread(first: Rows, second: Rows) -> tuple[float | None, bool]:
             degrees += len(numbers) - 1
     if degrees:
         return math.sqrt(squares / degrees), False
-    known = [row.get("published_sd", "") for side in (first, second) for row in side.values()]
-    published = next(filter(None, known), "")
+    spreads = [row.get("published_sd", "") for side in (first, second) for row in side.values()]
+    published = next(filter(None, spreads), "")
     return (_number(published), True) if published else (None, False)
 
 

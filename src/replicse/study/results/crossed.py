@@ -19,16 +19,16 @@ def crossed_notes(result: ItemResult) -> Iterator[str]:
     for column in result.columns:
         base = designs.get((result.baseline, column.id, column.metric))
         for row in result.rows:
-            own = designs.get((row.id, column.id, column.metric))
-            if own is None:
+            design = designs.get((row.id, column.id, column.metric))
+            if design is None:
                 continue
-            yield from _told(f"{row.label}, {column.label}", own)
+            yield from _sentence(f"{row.label}, {column.label}", design)
             if base and row.id != result.baseline:
                 less = [
                     [one - other for one, other in zip(*pair, strict=True)]
-                    for pair in zip(own, base, strict=True)
+                    for pair in zip(design, base, strict=True)
                 ]
-                yield from _told(
+                yield from _sentence(
                     f"{row.label} less {result.row_names[result.baseline]}, {column.label}", less
                 )
 
@@ -39,20 +39,20 @@ def _designs(result: ItemResult) -> dict[tuple[str, str, str], Crossed]:
     for cell in result.cells:
         if cell.protocol.startswith(ON_BACKBONE):
             lines.setdefault(cell.key, []).append(cell)
-    found: dict[tuple[str, str, str], list[list[Any]]]
-    found = {key: [[each.value for each in cell.values] for cell in cells] for key, cells in lines.items()}
+    designs: dict[tuple[str, str, str], list[list[Any]]]
+    designs = {key: [[each.value for each in cell.values] for cell in cells] for key, cells in lines.items()}
     return {
         key: design
-        for key, design in found.items()
+        for key, design in designs.items()
         if all(isinstance(value, float) for line in design for value in line)
     }
 
 
-def _told(what: str, design: Crossed) -> Iterator[str]:
-    found = components(design)
-    if found:
+def _sentence(what: str, design: Crossed) -> Iterator[str]:
+    sd = components(design)
+    if sd:
         mean = sum(map(sum, design)) / sum(map(len, design))
         yield (
             f"{what}: {len(design)} backbones x {len(design[0])} fine-tunings, mean {mean:.2f}; standard deviation"
-            f" {found.between:.2f} between backbones, {found.within:.2f} between fine-tunings on one backbone."
+            f" {sd.between:.2f} between backbones, {sd.within:.2f} between fine-tunings on one backbone."
         )

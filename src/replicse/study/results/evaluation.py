@@ -24,55 +24,55 @@ def read_evaluation(path: str, place: Mapping[str, Any]) -> dict[str, Any]:
     `place` is what a file in this place says of its encoder. BadInput names what contradicts it, what is no evaluation,
     and numbers that no encoder has or that other parts of the file contradict.
     """
-    found = read_json(path)
+    evaluation = read_json(path)
     try:
-        problem = _misshapen(found) or next(_problems(found, place), "")
+        problem = _misshapen(evaluation) or next(_problems(evaluation, place), "")
     except RecursionError:
         problem = "its suites are nested too deeply"
     if problem:
         raise BadInput(f"{path}: {problem}; delete it and evaluate again")
-    checked_record(found.get("provenance", {}), path, "delete it and evaluate again")
-    return found
+    checked_record(evaluation.get("provenance", {}), path, "delete it and evaluate again")
+    return evaluation
 
 
-def checked_record(found: object, path: str, remedy: str) -> Mapping[str, Any]:
+def checked_record(record: object, path: str, remedy: str) -> Mapping[str, Any]:
     """Return a provenance record, as an evaluation or a run keeps it; BadInput where it is none."""
-    if isinstance(found, Mapping):
-        before = found.get("resumed_from", [])
+    if isinstance(record, Mapping):
+        before = record.get("resumed_from", [])
         if isinstance(before, list) and all(isinstance(each, Mapping) for each in before):
-            return found
+            return record
     raise BadInput(f"{path}: holds no record of what it was made with; {remedy}")
 
 
-def _misshapen(found: Any) -> str:
+def _misshapen(document: Any) -> str:
     """Return what keeps a document from being an evaluation; blank where nothing does."""
-    if not isinstance(found, Mapping) or not isinstance(found.get("suites"), Mapping):
+    if not isinstance(document, Mapping) or not isinstance(document.get("suites"), Mapping):
         return "holds no suites"
-    wrong = next((part for part in PARTS if not isinstance(found.get(part, {}), Mapping)), None)
-    return f"{wrong} is {shown(found[wrong])}, not a mapping" if wrong else ""
+    wrong = next((part for part in PARTS if not isinstance(document.get(part, {}), Mapping)), None)
+    return f"{wrong} is {shown(document[wrong])}, not a mapping" if wrong else ""
 
 
-def _problems(found: Mapping[str, Any], place: Mapping[str, Any]) -> Iterator[str]:
+def _problems(evaluation: Mapping[str, Any], place: Mapping[str, Any]) -> Iterator[str]:
     for key, expected in place.items():
-        if key in found and not _says(found[key], expected):
-            yield f"{key} is {shown(found[key])}, but the encoder in its place has {shown(expected)}"
-    for path, reason in found.get("failures", {}).items():
+        if key in evaluation and not _says(evaluation[key], expected):
+            yield f"{key} is {shown(evaluation[key])}, but the encoder in its place has {shown(expected)}"
+    for path, reason in evaluation.get("failures", {}).items():
         if not isinstance(reason, str):
             yield f"the failure of {path} is {shown(reason)}, not a sentence"
-    for suite, numbers in found["suites"].items():
+    for suite, numbers in evaluation["suites"].items():
         if not isinstance(numbers, Mapping):
             yield f"suite {suite} is {shown(numbers)}, not a mapping"
         yield from _beyond(suite, numbers)
         yield from _other_means(suite, numbers)
-    for task, sides in found.get("pairs", {}).items():
-        yield from _other_pairs(task, sides, _at(found["suites"], task))
+    for task, sides in evaluation.get("pairs", {}).items():
+        yield from _other_pairs(task, sides, _at(evaluation["suites"], task))
 
 
-def _says(found: object, expected: object) -> bool:
+def _says(entry: object, expected: object) -> bool:
     """Return whether a file says what is expected; a corpus may be told with the rows that it must have as well."""
-    if isinstance(expected, Mapping) and isinstance(found, Mapping):
-        return all(key in found and _says(found[key], value) for key, value in expected.items())
-    return found == expected
+    if isinstance(expected, Mapping) and isinstance(entry, Mapping):
+        return all(key in entry and _says(entry[key], value) for key, value in expected.items())
+    return entry == expected
 
 
 def _at(node: Any, path: str) -> Any:
@@ -82,8 +82,8 @@ def _at(node: Any, path: str) -> Any:
 
 
 def _number(node: Any, path: str) -> float | None:
-    found = _at(node, path)
-    return found if ANY.holds(found) else None
+    value = _at(node, path)
+    return value if ANY.holds(value) else None
 
 
 def _beyond(path: str, node: Any) -> Iterator[str]:
@@ -96,8 +96,8 @@ def _beyond(path: str, node: Any) -> Iterator[str]:
         for key, inner in node.items():
             yield from _beyond(f"{path}/{key}", inner)
         suite = SUITES.get(path.partition("/")[0])
-        known = [key for key in (suite.rising if suite else ()) if _number(node, key) is not None]
-        for low, high in pairwise(known):
+        keys = [key for key in (suite.rising if suite else ()) if _number(node, key) is not None]
+        for low, high in pairwise(keys):
             if node[low] > node[high] + 1e-6:
                 yield f"{path}/{low} is {node[low]}, above {high}, which is {node[high]}"
         yield from _outside(path, node)

@@ -27,20 +27,20 @@ def held(folder: Path) -> list[ItemResult]:
     if not record.is_file():
         raise MissingData(f"{record}: no such file; run an item, or the study to its report")
     config = checked_config(read_json(record), str(record))
-    found = []
+    results = []
     for file in sorted(folder.glob("items/*/*.json")):
         if config.holds(f"{file.parent.name}/{file.stem}"):
             result = ItemResult.of(read_json(file), str(file))
             # Items of earlier versions do not say what they were made with.
             if result.config in ("", digest(config.bearing_on(result.item))):
-                found.append(result)
+                results.append(result)
             else:
                 LOG.warning("%s is left out: it was not made with %s; run the item again", file, record)
-    if not found:
+    if not results:
         raise MissingData(
             f"{folder / 'items'}: no item of {record} in it; run an item, or the study to its report"
         )
-    return found
+    return results
 
 
 def committed() -> dict[str, Paths]:
@@ -56,6 +56,6 @@ def study_folder(name: str) -> Path:
     """Return a results folder as it is given, or that of a committed study by its name; BadInput names the nearest."""
     if Path(name).is_dir() or Path(name).name != name:
         return Path(name)
-    if name not in (known := committed()):
-        raise BadInput(f'"{name}" is no results folder and no committed study{nearest(name, known)}')
-    return Path(known[name].results)
+    if name not in (studies := committed()):
+        raise BadInput(f'"{name}" is no results folder and no committed study{nearest(name, studies)}')
+    return Path(studies[name].results)

@@ -79,18 +79,19 @@ class Incomplete:
     @property
     def remedy(self) -> str:
         """Return what to do, once for all that need the same."""
-        told = [job.remedy for job in self.failed] + [f"mend or delete the file, {AGAIN}"] * bool(self.broken)
-        return "; ".join(dict.fromkeys(told)) or "give the same command again"
+        remedies = [job.remedy for job in self.failed]
+        remedies += [f"mend or delete the file, {AGAIN}"] * bool(self.broken)
+        return "; ".join(dict.fromkeys(remedies)) or "give the same command again"
 
 
 def incomplete_items(plan: Plan, items: Sequence[Item], evaluations: AsFarAsDone) -> list[Incomplete]:
     """Return the items of which an evaluation is missing or broken, in their order."""
-    found = []
+    incomplete = []
     for item in items:
         files = plan.evaluation_files(item)
         missing = [file for file in files if evaluations.read(file) is None]
         if missing:
             failed = dict.fromkeys(job for file in missing for job in evaluations.jobs.failed(file))
             broken = tuple(evaluations.broken[file] for file in missing if file in evaluations.broken)
-            found.append(Incomplete(item.id, len(missing), len(files), tuple(failed), broken))
-    return found
+            incomplete.append(Incomplete(item.id, len(missing), len(files), tuple(failed), broken))
+    return incomplete

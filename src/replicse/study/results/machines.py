@@ -70,8 +70,8 @@ def machine_of(record: Mapping[str, Any]) -> Machine:
 
 
 def _part(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = record.get(name)
-    return found if isinstance(found, Mapping) else {}
+    part = record.get(name)
+    return part if isinstance(part, Mapping) else {}
 
 
 def recorded(record: Mapping[str, Any]) -> list[Machine]:
@@ -86,16 +86,16 @@ def distinct(machines: Iterable[Machine]) -> Counter[Machine]:
     records of earlier versions of no kernel.
     """
     counts = Counter(machines)
-    found: Counter[Machine] = Counter()
+    totals: Counter[Machine] = Counter()
     for machine in sorted(
         counts, key=lambda one: (not one.device, -sum(bool(text) for _, text in one), str(one))
     ):
-        known = next(filter(machine.fits, found), machine)
-        found[known] += counts[machine]
-    return found
+        fuller = next(filter(machine.fits, totals), machine)
+        totals[fuller] += counts[machine]
+    return totals
 
 
 def mixture(machines: Iterable[Machine]) -> str:
     """Return a sentence that marks what several machines made; blank where one did."""
-    found = distinct(machines)
-    return f"made on {len(found)} machines: {' | '.join(map(str, found))}" if len(found) > 1 else ""
+    counts = distinct(machines)
+    return f"made on {len(counts)} machines: {' | '.join(map(str, counts))}" if len(counts) > 1 else ""

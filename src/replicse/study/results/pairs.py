@@ -30,7 +30,7 @@ def difference_over_pairs(first: Mapping[str, str], second: Mapping[str, str]) -
     """
     if first["gold"] != second["gold"]:
         return None
-    found = spearman_difference(
+    difference = spearman_difference(
         unpacked(first["cosine"]), unpacked(second["cosine"]), unpacked(first["gold"])
     )
-    return found and Estimate(100 * found.value, 100 * found.low, 100 * found.high)
+    return difference and Estimate(100 * difference.value, 100 * difference.low, 100 * difference.high)

@@ -42,9 +42,9 @@ def contradicts(values: Sequence[float], spread: float, level: float = REFUTING)
     """
     from scipy.special import chdtrc
 
-    own = mean_and_spread(values)[1]
+    observed = mean_and_spread(values)[1]
     degrees = len(values) - 1
-    return own is not None and float(chdtrc(degrees, degrees * (own / spread) ** 2)) < 1 - level
+    return observed is not None and float(chdtrc(degrees, degrees * (observed / spread) ** 2)) < 1 - level
 
 
 def prediction_interval(
@@ -56,11 +56,11 @@ def prediction_interval(
     ours. `spread` is a standard deviation known beforehand; the quantile is then normal, otherwise Student's t with
     n - 1 degrees. None below three values without a known spread.
     """
-    mean, own = mean_and_spread(values)[0], spread_of(values)
-    if spread is None and own is None:
+    mean, observed = mean_and_spread(values)[0], spread_of(values)
+    if spread is None and observed is None:
         return None
     if spread is None:
-        half = t_quantile(len(values) - 1, level) * own
+        half = t_quantile(len(values) - 1, level) * observed
     else:
         half = NormalDist().inv_cdf((1 + level) / 2) * spread
     half *= math.sqrt(1 / of + 1 / len(values))
@@ -75,10 +75,10 @@ def order_statistic_interval(
     Draws are normal; where our mean and standard deviation lie is averaged over, unless a `spread` is known beforehand.
     None below three values without one.
     """
-    mean, own = mean_and_spread(values)[0], spread_of(values)
-    if spread is None and own is None:
+    mean, observed = mean_and_spread(values)[0], spread_of(values)
+    if spread is None and observed is None:
         return None
-    scale = own if spread is None else spread
+    scale = observed if spread is None else spread
     low, high = (
         mean + scale * _order_quantile(p, len(values), count, share, spread is not None)
         for p in ((1 - level) / 2, (1 + level) / 2)
@@ -87,7 +87,7 @@ def order_statistic_interval(
 
 
 @cache
-def _order_quantile(p: float, size: int, count: int, share: float, known: bool) -> float:
+def _order_quantile(p: float, size: int, count: int, share: float, spread_known: bool) -> float:
     """Return the p-quantile of a quantile of `count` normal draws, counted from the mean of `size` others in their sd.
 
     The k-th of m draws lies below x with the probability of a beta distribution at the normal probability of x.
@@ -99,7 +99,7 @@ def _order_quantile(p: float, size: int, count: int, share: float, known: bool) 
     place = 1 + share * (count - 1)
     offsets, weights = np.polynomial.hermite_e.hermegauss(24)
     middles = (np.arange(200) + 0.5) / 200
-    spreads = np.ones(1) if known else np.sqrt(chdtri(size - 1, middles) / (size - 1))
+    spreads = np.ones(1) if spread_known else np.sqrt(chdtri(size - 1, middles) / (size - 1))
 
     def below(x: float) -> float:
         shares = betainc(place, count + 1 - place, ndtr(offsets[:, None] / math.sqrt(size) + x * spreads))
@@ -117,11 +117,11 @@ def spread_interval(
     """
     from scipy.special import fdtri
 
-    own = spread_of(values)
-    if count < 2 or own is None:
+    sd = spread_of(values)
+    if count < 2 or sd is None:
         return None
     shares = ((1 - level) / 2, (1 + level) / 2)
-    low, high = (own * math.sqrt(float(fdtri(count - 1, len(values) - 1, p))) for p in shares)
+    low, high = (sd * math.sqrt(float(fdtri(count - 1, len(values) - 1, p))) for p in shares)
     return low, high
 
 

@@ -105,12 +105,12 @@ def _merged_rows(plan: Plan, item: Item) -> dict[str, tuple[str, ...]]:
     for cell in plan.described(item.id):
         if cell.jobs and cell.seeds != (None,):
             read.setdefault(cell.row.id, {})[cell.key[2:]] = (cell.jobs, cell.metric_path)
-    found = {}
-    for place, (row, own) in enumerate(read.items()):
-        same = tuple(above for above in list(read)[:place] if read[above] == own)
+    merged = {}
+    for place, (row, reading) in enumerate(read.items()):
+        same = tuple(above for above in list(read)[:place] if read[above] == reading)
         if same:
-            found[row] = same
-    return found
+            merged[row] = same
+    return merged
 
 
 def _variant_titles(plan: Plan, item: Item) -> dict[str, str]:
@@ -131,27 +131,27 @@ def _variant_titles(plan: Plan, item: Item) -> dict[str, str]:
 
 def _curves(plan: Plan, item: Item, evaluations: Evaluations) -> dict[str, Any]:
     """Return what a spectrum or a density is drawn from: the first seed of each row, by label."""
-    found = {}
+    curves = {}
     for cell in plan.described(item.id):
         label = cell.row.label or cell.row.id
-        if label not in found and cell.jobs:
+        if label not in curves and cell.jobs:
             # A suite may stand under two names: SimCSE's figure is of all splits of STS-B, DiffCSE's of its test set.
             curve = evaluations.suite(cell.encoders[0], cell.metric_path.partition("/")[0])
             if curve is not None:
-                found[label] = dict(curve)
-    return found
+                curves[label] = dict(curve)
+    return curves
 
 
 def cell_result(plan: Plan, cell: Cell, evaluations: Evaluations) -> CellResult:
     """Return one cell with its values per seed and its judgement."""
-    found = values(plan, cell, evaluations)
+    ours = values(plan, cell, evaluations)
     runs = [plan.encoders[encoder].source.run or "" for encoder in cell.encoders]
     precision = ", ".join(sorted({plan.runs[run].precision for run in runs if run}))
     theirs = plan.told_precision(cell.item.paper)
     if precision and theirs not in (None, precision):
         precision += f"; the paper: {theirs}"
     published_sd = borrowed_spread(plan, cell)
-    outcome = _outcome(plan, cell, found, evaluations, published_sd)
+    outcome = _outcome(plan, cell, ours, evaluations, published_sd)
     records = records_behind(plan, cell, evaluations)
     machines = distinct(machine for record in records for machine in recorded(record))
     mixed = mixture(machines)
@@ -166,9 +166,9 @@ def cell_result(plan: Plan, cell: Cell, evaluations: Evaluations) -> CellResult:
         # What is printed belongs to the text's protocol; the others are read and chosen alike.
         reported=cell.reported,
         subtracted=cell.subtracted,
-        values=tuple(_seed_values(plan, cell, found)),
-        seedless=found.seedless,
-        failure=found.failure,
+        values=tuple(_seed_values(plan, cell, ours)),
+        seedless=ours.seedless,
+        failure=ours.failure,
         precision=precision,
         machines=tuple(machines),
         packages=tuple(sorted({str(record.get("package_sha256", ""))[:DIGITS] for record in records} - {""})),
@@ -190,9 +190,9 @@ def records_behind(plan: Plan, cell: Cell, evaluations: Evaluations) -> list[Map
     return records
 
 
-def _seed_values(plan: Plan, cell: Cell, found: Values) -> Iterator[SeedValue]:
+def _seed_values(plan: Plan, cell: Cell, ours: Values) -> Iterator[SeedValue]:
     sides = [operand.jobs for operand in cell.operands or (cell,) if operand.jobs]
-    for place, (seed, value) in enumerate(zip(cell.seeds, found.per_seed, strict=True)):
+    for place, (seed, value) in enumerate(zip(cell.seeds, ours.per_seed, strict=True)):
         # A lone encoder without seeds stands beside every seed of the others, as in `paired`.
         behind = sorted({encoder for jobs in sides for encoder in jobs[place if len(jobs) > 1 else 0]})
         encoder = behind[0] if len(behind) == 1 and cell.jobs else ""
@@ -203,17 +203,17 @@ def _seed_values(plan: Plan, cell: Cell, found: Values) -> Iterator[SeedValue]:
 
 
 def _outcome(
-    plan: Plan, cell: Cell, found: Values, evaluations: Evaluations, published_sd: float | None
+    plan: Plan, cell: Cell, ours: Values, evaluations: Evaluations, published_sd: float | None
 ) -> dict[str, Any]:
     """Return what depends on what was found: a quotation, a text or a judged number."""
     if not cell.encoders:
         quoted = "quoted by the paper from elsewhere" if cell.row.quoted else "nothing to run"
         return {"reason": quoted}
     if cell.column.kind == "text":
-        texts = list(dict.fromkeys(value for value in found.per_seed if isinstance(value, str)))
+        texts = list(dict.fromkeys(value for value in ours.per_seed if isinstance(value, str)))
         reason = _rank_kept(plan, cell, texts, evaluations) if texts else ""
-        if found.failure:
-            return {"verdict": "failed", "reason": found.failure}
+        if ours.failure:
+            return {"verdict": "failed", "reason": ours.failure}
         return {
             "text": " / ".join(texts),
             "n_seeds": len(texts),
@@ -223,13 +223,13 @@ def _outcome(
     why_not = why_not_comparable(plan, cell)
     over = cell.column.over
     judgement = judge(
-        [value for value in found.per_seed if not isinstance(value, str)],
+        [value for value in ours.per_seed if not isinstance(value, str)],
         cell.reported,
         planned=len(cell.seeds),
         comparable=not why_not,
         why_not=why_not,
-        prior_sd=0.0 if found.seedless else published_sd,
-        failures=[found.failure] if found.failure else [],
+        prior_sd=0.0 if ours.seedless else published_sd,
+        failures=[ours.failure] if ours.failure else [],
         reducer=over.seeds if over else MEAN,
     )
     pairs = _over_pairs(cell, evaluations) if judgement.verdict != "failed" else {}
@@ -253,14 +253,14 @@ def _rank_kept(plan: Plan, cell: Cell, texts: Sequence[str], evaluations: Evalua
         if (other.column.id, other.protocol, other.row.group)
         == (cell.column.id, cell.protocol, cell.row.group)
     ]
-    found = [
+    beside = [
         value
         for other in others
         for value in values(plan, other, evaluations).per_seed
         if isinstance(value, str)
     ]
     return (
-        "another rank: the printed sentence is ours elsewhere" if wanted in map(_words, found) else "absent"
+        "another rank: the printed sentence is ours elsewhere" if wanted in map(_words, beside) else "absent"
     )
 
 
@@ -288,8 +288,8 @@ def borrowed_spread(plan: Plan, cell: Cell) -> float | None:
         return None
     if cell.column.over.jobs is not None:
         return None
-    found = {_published(plan, encoder, cell.metric_path) for encoder in cell.encoders}
-    return found.pop() if len(found) == 1 else None
+    spreads = {_published(plan, encoder, cell.metric_path) for encoder in cell.encoders}
+    return spreads.pop() if len(spreads) == 1 else None
 
 
 def _published(plan: Plan, encoder: str, metric_path: str) -> float | None:
@@ -347,7 +347,7 @@ def table_rows(result: ItemResult) -> Iterator[dict[str, str]]:
 
 def tidy_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, Any]]:
     """Yield a row for every value of every cell, as cells.csv holds them."""
-    known = distinct(machine for result in results for cell in result.cells for machine in cell.machines)
+    machines = distinct(machine for result in results for cell in result.cells for machine in cell.machines)
     for result in results:
         for cell in result.cells:
             for each in cell.values:
@@ -364,7 +364,7 @@ def tidy_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, Any]]:
                     "run": each.run,
                     "group": each.group,
                     "machine": " | ".join(
-                        dict.fromkeys(str(next(filter(each.fits, known))) for each in cell.machines)
+                        dict.fromkeys(str(next(filter(each.fits, machines))) for each in cell.machines)
                     ),
                     "package": " | ".join(cell.packages),
                     "reported": cell.reported.value if cell.reported else "",

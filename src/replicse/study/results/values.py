@@ -44,38 +44,38 @@ class Evaluations:
 
     def value(self, encoder: str, metric_path: str) -> tuple[Any, str]:
         """Return what stands at a metric path and, where it is undefined, the reason; (None, "") if not run."""
-        found = self.read(self.paths.evaluation(encoder, file_of(metric_path)))
-        if found is None:
+        evaluation = self.read(self.paths.evaluation(encoder, file_of(metric_path)))
+        if evaluation is None:
             return None, ""
-        node: Any = found["suites"]
+        node: Any = evaluation["suites"]
         for key in metric_path.split("/"):
             node = node.get(key) if isinstance(node, Mapping) else None
-        return node, found.get("failures", {}).get(metric_path, "")
+        return node, evaluation.get("failures", {}).get(metric_path, "")
 
     def suite(self, encoder: str, name: str) -> Mapping[str, Any] | None:
         """Return everything that one suite gave; None where it was not run."""
-        found = self.read(self.paths.evaluation(encoder, file_of(name)))
-        return found["suites"].get(name) if found else None
+        evaluation = self.read(self.paths.evaluation(encoder, file_of(name)))
+        return evaluation["suites"].get(name) if evaluation else None
 
     def pairs(self, encoder: str, metric_path: str) -> Mapping[str, str] | None:
         """Return cosines and gold scores of the test pairs behind a correlation; None where there are none."""
         task, _, aggregation = metric_path.rpartition("/")
         if aggregation != "all":
             return None
-        found = self.read(self.paths.evaluation(encoder, file_of(metric_path))) or {}
-        return found.get("pairs", {}).get(task)
+        evaluation = self.read(self.paths.evaluation(encoder, file_of(metric_path))) or {}
+        return evaluation.get("pairs", {}).get(task)
 
     def provenance(self, encoder: str, metric_path: str) -> Mapping[str, Any]:
         """Return what the file of a metric path was made with; nothing where it is absent or does not say it."""
-        found = self.read(self.paths.evaluation(encoder, file_of(metric_path))) or {}
-        return found.get("provenance", {})
+        evaluation = self.read(self.paths.evaluation(encoder, file_of(metric_path))) or {}
+        return evaluation.get("provenance", {})
 
     def training_record(self, run: str) -> Mapping[str, Any]:
         """Return what a run was trained with; nothing where its record is absent."""
         if run not in self._trained:
             path = self.paths.run(run, PROVENANCE)
-            found = read_json(path) if Path(path).exists() else {}
-            self._trained[run] = checked_record(found, path, "delete it and train again")
+            record = read_json(path) if Path(path).exists() else {}
+            self._trained[run] = checked_record(record, path, "delete it and train again")
         return self._trained[run]
 
     def read(self, path: str) -> dict[str, Any] | None:
@@ -95,10 +95,10 @@ def values(plan: Plan, cell: Cell, evaluations: Evaluations) -> Values:
         return _derived(plan, cell, cell.column.parsed, evaluations)
     if not cell.jobs:
         return Values()
-    found = [[evaluations.value(encoder, cell.metric_path) for encoder in group] for group in cell.jobs]
-    failures = [reason for group in found for _, reason in group if reason]
+    groups = [[evaluations.value(encoder, cell.metric_path) for encoder in group] for group in cell.jobs]
+    failures = [reason for group in groups for _, reason in group if reason]
     each: list[Value] = []
-    for group, encoders in zip(found, cell.jobs, strict=True):
+    for group, encoders in zip(groups, cell.jobs, strict=True):
         if cell.column.kind == "text":
             each.append(None if group[0][0] is None else str(group[0][0]))
             continue

@@ -623,14 +623,14 @@ def test_a_pareto_front_takes_the_rows_with_both_numbers(tmp_path, plan):
 
 def test_names_may_leave_out_paper_and_a_lone_metric(tmp_path, plan):
     names = CellNames(plan.papers)
-    short = names.found("table1/none/stsb-dev", "simcse", "")
-    assert short == names.found("simcse/table1/none/stsb-dev/spearman", "repro", "")
-    assert names.found("figure1/synonym/final/alignment", "repro", "") == (
+    short = names.full_names("table1/none/stsb-dev", "simcse", "")
+    assert short == names.full_names("simcse/table1/none/stsb-dev/spearman", "repro", "")
+    assert names.full_names("figure1/synonym/final/alignment", "repro", "") == (
         "repro/figure1/synonym/final/alignment",
     )
     assert names.reported("repro/text/pareto-frontier/on-frontier").value == "6"
     with pytest.raises(BadInput, match="no cell"):
-        names.found("figure1/synonym/final", "repro", "file")
+        names.full_names("figure1/synonym/final", "repro", "file")
 
 
 @pytest.mark.parametrize(
@@ -889,7 +889,7 @@ def test_a_number_of_the_running_text_stands_for_its_cell(plan):
 
 def test_a_star_is_every_row_of_a_figure_that_prints_no_number(plan):
     names = CellNames(plan.papers)
-    assert len(names.found("figure3/*/alignment", "simcse", "")) == 10
+    assert len(names.full_names("figure3/*/alignment", "simcse", "")) == 10
 
 
 def test_what_print_contradicts_is_listed_with_the_cells_that_decide(plan):
