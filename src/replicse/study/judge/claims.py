@@ -281,7 +281,7 @@ def cells_read(claims: Iterable[Claim], papers: Mapping[str, Paper]) -> set[Cell
 
 
 def claim_rows(plan: Plan, claims: Iterable[Claim], results: Iterable[ItemResult]) -> list[dict[str, str]]:
-    """Return a row of text per claim: its ours in print, in the reproduction study's numbers and in ours."""
+    """Return a row of text per claim: its outcome in print, in the reproduction study's numbers and in ours."""
     names = CellNames(plan.papers)
     counterpart, numbers = (
         _Counterpart(plan.papers, names),
