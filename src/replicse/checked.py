@@ -107,8 +107,9 @@ class Checked(BaseModel):
 
     def given(self) -> dict[str, Any]:
         """Return as plain data what was given, defaults that were written out included: a layer to lay over another."""
-        given = bool(self.model_fields_set)
-        return self.model_dump(mode="json", exclude_unset=True, by_alias=True) if given else {}
+        return (
+            self.model_dump(mode="json", exclude_unset=True, by_alias=True) if self.model_fields_set else {}
+        )
 
 
 Model = TypeVar("Model", bound=Checked)
@@ -119,38 +120,38 @@ Model = TypeVar("Model", bound=Checked)
 
 def sentence(errors: Sequence[ErrorDetails], values: object, model: type["Checked"]) -> str:
     """Return the first mistake of a validation: its place, its value, what was expected, the nearest known name."""
-    found = min(errors, key=_rank)
-    place, given = _place(found["loc"], values) or "the document", found["input"]
-    match found["type"]:
+    error = min(errors, key=_rank)
+    place, value = _place(error["loc"], values) or "the document", error["input"]
+    match error["type"]:
         case "extra_forbidden":
-            key, inside = str(found["loc"][-1]), _place(found["loc"][:-1], values)
+            key, inside = str(error["loc"][-1]), _place(error["loc"][:-1], values)
             return (
                 f'unknown key "{key}"'
                 + (f" in {inside}" if inside else "")
-                + nearest(key, _known(model, found["loc"][:-1]))
+                + nearest(key, _known(model, error["loc"][:-1]))
             )
         case "missing":
-            return f'{_place(found["loc"][:-1], values) or "the document"} lacks the key "{found["loc"][-1]}"'
+            return f'{_place(error["loc"][:-1], values) or "the document"} lacks the key "{error["loc"][-1]}"'
         case "literal_error" | "enum":
-            return f"{place} is {shown(given)}{nearest(given, _quoted(found['ctx']['expected']))}"
+            return f"{place} is {shown(value)}{nearest(value, _quoted(error['ctx']['expected']))}"
         case "union_tag_invalid":
-            key = found["ctx"]["discriminator"].strip("'\"")
-            tag, known = given[key], _quoted(found["ctx"]["expected_tags"])
-            return f"{place}.{key} is {shown(tag)}{nearest(tag, known)}"
+            key = error["ctx"]["discriminator"].strip("'\"")
+            tag, tags = value[key], _quoted(error["ctx"]["expected_tags"])
+            return f"{place}.{key} is {shown(tag)}{nearest(tag, tags)}"
         case "union_tag_not_found":
-            key = found["ctx"]["discriminator"].strip("'\"")
-            if not isinstance(given, Mapping):
-                return f"{place} is {shown(given)}; expected a mapping"
-            close = difflib.get_close_matches(key, map(str, given), n=1)
+            key = error["ctx"]["discriminator"].strip("'\"")
+            if not isinstance(value, Mapping):
+                return f"{place} is {shown(value)}; expected a mapping"
+            close = difflib.get_close_matches(key, map(str, value), n=1)
             return f'{place} lacks the key "{key}"' + (f'; is it meant by "{close[0]}"?' if close else "")
         case "value_error":
-            problem = found["ctx"]["error"]
+            problem = error["ctx"]["error"]
             if isinstance(problem, UserMessage):
-                return f"{place}: {problem}" if found["loc"] else str(problem)
-            if isinstance(given, Mapping | list | tuple | BaseModel):
-                return f"{place}: expected {problem}" if found["loc"] else f"expected {problem}"
-            return f"{place} is {shown(given)}; expected {problem}"
-    return f"{place} is {shown(given)}; expected {_expected(found)}"
+                return f"{place}: {problem}" if error["loc"] else str(problem)
+            if isinstance(value, Mapping | list | tuple | BaseModel):
+                return f"{place}: expected {problem}" if error["loc"] else f"expected {problem}"
+            return f"{place} is {shown(value)}; expected {problem}"
+    return f"{place} is {shown(value)}; expected {_expected(error)}"
 
 
 def _quoted(text: str) -> list[str]:
@@ -158,13 +159,13 @@ def _quoted(text: str) -> list[str]:
     return re.findall(r"'((?:[^'\\]|\\.)*)'", text)
 
 
-def _is_user_message(found: ErrorDetails) -> bool:
-    return isinstance(found.get("ctx", {}).get("error"), UserMessage)
+def _is_user_message(error: ErrorDetails) -> bool:
+    return isinstance(error.get("ctx", {}).get("error"), UserMessage)
 
 
-def _rank(found: ErrorDetails) -> tuple[bool, int]:
+def _rank(error: ErrorDetails) -> tuple[bool, int]:
     # Of several alternatives of a union, the one that went deepest is the one that was meant.
-    return found["type"] != "extra_forbidden", -len(found["loc"])
+    return error["type"] != "extra_forbidden", -len(error["loc"])
 
 
 def shown(value: object) -> str:
@@ -176,8 +177,8 @@ def shown(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def _expected(found: ErrorDetails) -> str:
-    kind, context = found["type"], found.get("ctx", {})
+def _expected(error: ErrorDetails) -> str:
+    kind, context = error["type"], error.get("ctx", {})
     words = {
         "dict_type": "a mapping", "model_type": "a mapping", "model_attributes_type": "a mapping",
         "mapping_type": "a mapping", "tuple_type": "a list", "list_type": "a list", "string_type": "text",
@@ -203,7 +204,7 @@ def _expected(found: ErrorDetails) -> str:
         return "letters, digits, dot, dash or underscore, a letter or digit first"
     if kind.startswith("too_short"):
         return f"at least {context['min_length']} of them"
-    return str(found["msg"]).removeprefix("Input should be ").lower()
+    return str(error["msg"]).removeprefix("Input should be ").lower()
 
 
 def _place(location: Sequence[str | int], values: object) -> str:
@@ -300,9 +301,9 @@ def read_text(path: Path) -> str:
     BadInput also names the line of a character that no person sees: it could steer whoever shows the text.
     """
     text = files.read_text(path, "save the file as UTF-8", MOST_BYTES)
-    if found := hidden_in(text):
-        what = "a line that ends with CR alone" if "U+000D" in found else "an invisible character"
-        raise BadInput(f"{path}: {what}, {found}; save it with LF line ends, without control characters")
+    if hidden := hidden_in(text):
+        what = "a line that ends with CR alone" if "U+000D" in hidden else "an invisible character"
+        raise BadInput(f"{path}: {what}, {hidden}; save it with LF line ends, without control characters")
     return text
 
 
@@ -329,11 +330,11 @@ def read_yaml(path: Path) -> Any:
         raise BadInput(f"{path}{line}: {problem}; mend the YAML") from None
     except (ValueError, AttributeError, RecursionError) as error:
         # The library looks into a date without asking whether it is one.
-        told = {
+        problems = {
             RecursionError: "nested too deeply",
             AttributeError: "a value is not of the kind that its tag says",
         }
-        what = told.get(type(error), str(error))
+        what = problems.get(type(error), str(error))
         raise BadInput(f"{path}: {what}; mend the YAML") from None
 
 
@@ -352,17 +353,17 @@ def _too_much(text: str) -> str:
     )
 
 
-def _nodes(document: Any, known: dict[int, int], depth: int) -> int:
+def _nodes(document: Any, sizes: dict[int, int], depth: int) -> int:
     """Return how many nodes a document has when every alias is written out; a node that holds itself raises."""
     if not isinstance(document, dict | list):
         return 1
-    if id(document) not in known:
-        known[id(document)] = MOST_NODES + 1  # what a node that holds itself is worth
+    if id(document) not in sizes:
+        sizes[id(document)] = MOST_NODES + 1  # what a node that holds itself is worth
         inner = document.values() if isinstance(document, dict) else document
         if depth > DEEPEST:
             raise RecursionError
-        known[id(document)] = 1 + sum(_nodes(each, known, depth + 1) for each in inner)
-    return known[id(document)]
+        sizes[id(document)] = 1 + sum(_nodes(each, sizes, depth + 1) for each in inner)
+    return sizes[id(document)]
 
 
 def checked_yaml(path: Path, model: type[Model]) -> Model:

@@ -102,15 +102,15 @@ def main(words: Sequence[str] | None = None) -> int:
     if not words or words[0] not in VERBS:
         return without_verb(words)
     module = importlib.import_module(f"replicse.commands.{VERBS[words[0]][0]}")
-    own = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         prog=f"replicse {words[0]}",
         description=VERBS[words[0]][1],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    action = getattr(module, f"{words[0]}_verb")(own)
+    action = getattr(module, f"{words[0]}_verb")(parser)
     try:
         end = words.index("--") if words[0] == "run" and "--" in words else len(words)
-        arguments = own.parse_intermixed_args(words[1:end])
+        arguments = parser.parse_intermixed_args(words[1:end])
         if words[end + 1 :]:
             arguments.further = words[end + 1 :]
         with heartbeat():
@@ -127,10 +127,10 @@ def main(words: Sequence[str] | None = None) -> int:
         if error.strerror is None:
             raise
         place, full = error.filename or "a file", error.errno in NOT_WRITTEN
-        told = (
+        problem = (
             not_written(place, error) if full else f"{place}: {error.strerror}; put it right and start again"
         )
-        print(f"replicse {words[0]}: {told}", file=sys.stderr)
+        print(f"replicse {words[0]}: {problem}", file=sys.stderr)
         return 1
 
 

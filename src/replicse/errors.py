@@ -26,16 +26,16 @@ class Failed(_Sentence):
     """A step could not be done although its input was right; the command line exits with code 1."""
 
 
-def check_names(where: str, names: Iterable[str], known: Collection[str]) -> None:
+def check_names(where: str, names: Iterable[str], choices: Collection[str]) -> None:
     """Raise BadInput, with its place and the nearest known one, for the first of some names that is not known."""
     for name in names:
-        if name not in known:
-            raise BadInput(f'{where} names "{name}"{nearest(name, known)}')
+        if name not in choices:
+            raise BadInput(f'{where} names "{name}"{nearest(name, choices)}')
 
 
-def nearest(name: object, known: Iterable[str]) -> str:
+def nearest(name: object, choices: Iterable[str]) -> str:
     """Return '; did you mean "x"?' for the closest known name, or the list of known names."""
-    names = sorted(known)
+    names = sorted(choices)
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.5) if isinstance(name, str) else []
     if close:
         return f'; did you mean "{close[0]}"?'

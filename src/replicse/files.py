@@ -123,15 +123,15 @@ def checked_size(path: Path | str, remedy: str = "") -> int:
     Raises MissingData, with a remedy, where the file is absent, BadInput for what is no file.
     """
     try:
-        found = Path(path).stat()
+        status = Path(path).stat()
     except (FileNotFoundError, NotADirectoryError):
         raise MissingData(f"{path}: no such file{remedy and f'; {remedy}'}") from None
     except (OSError, ValueError) as error:
         raise BadInput(f"{path}: cannot be read ({getattr(error, 'strerror', error)})") from None
-    if not stat.S_ISREG(found.st_mode):
-        what = "a folder" if stat.S_ISDIR(found.st_mode) else "a pipe or a device"
+    if not stat.S_ISREG(status.st_mode):
+        what = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe or a device"
         raise BadInput(f"{path}: {what}, not a regular file; name a file")
-    return found.st_size
+    return status.st_size
 
 
 def below(folder: Path, name: object, what: str) -> Path:

@@ -14,13 +14,13 @@ HIDDEN = re.compile(
 
 def visible(text: str) -> str:
     """Return text without hidden characters; those that are white space become a space."""
-    return HIDDEN.sub(lambda found: " " if found[0].isspace() else "", text)
+    return HIDDEN.sub(lambda match: " " if match[0].isspace() else "", text)
 
 
 def hidden_in(text: str) -> str:
     """Return the first hidden character of a text and its line, `U+202E in line 3`; blank where there is none."""
-    found = HIDDEN.search(text.replace("\r\n", "\n"))
-    return f"U+{ord(found[0]):04X} in line {text.count(chr(10), 0, found.start()) + 1}" if found else ""
+    match = HIDDEN.search(text.replace("\r\n", "\n"))
+    return f"U+{ord(match[0]):04X} in line {text.count(chr(10), 0, match.start()) + 1}" if match else ""
 
 
 def columns(

@@ -90,14 +90,14 @@ class LogHandler(LogHandlerBase):
         return loud or text.startswith(TOLD)
 
     def _plan(self, counts: Mapping[str, int]) -> None:
-        found = dict.fromkeys(STAGES, 0)
+        totals = dict.fromkeys(STAGES, 0)
         for rule, count in counts.items():
             if rule in STAGE_OF:
-                found[STAGE_OF[rule]] += count
-        self.stages = {name: Stage(count) for name, count in found.items() if count}
-        told = ", ".join(f"{name} {stage.total:,}" for name, stage in self.stages.items())
-        if told:
-            self.console.print(f"{sum(found.values()):,} jobs: {told}")
+                totals[STAGE_OF[rule]] += count
+        self.stages = {name: Stage(count) for name, count in totals.items() if count}
+        summary = ", ".join(f"{name} {stage.total:,}" for name, stage in self.stages.items())
+        if summary:
+            self.console.print(f"{sum(totals.values()):,} jobs: {summary}")
 
     def _start(self, said: Mapping[str, Any]) -> None:
         stage = STAGE_OF.get(said["rule_name"])
@@ -152,9 +152,9 @@ class LogHandler(LogHandlerBase):
     def _trainings(self) -> Iterator[str]:
         for job in self.stages["train"].running if "train" in self.stages else ():
             for file in self.logs.get(job, ()):
-                told = progress_text(alive(file) or {})
-                if told:
-                    yield f"  {Path(file).stem}: {told}"
+                progress = progress_text(alive(file) or {})
+                if progress:
+                    yield f"  {Path(file).stem}: {progress}"
 
     def _stages(self) -> Table:
         table = Table.grid(padding=(0, 2))

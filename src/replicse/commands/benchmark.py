@@ -86,8 +86,8 @@ def measured_here(plan: Plan, arguments: Namespace, say: Callable[[str], None]) 
 
 def largest_run(plan: Plan) -> Run:
     """Return the run with most operations that made-up sentences can stand in for: of one source, without labels."""
-    known = {name: cost for name, cost in Cost(plan).operations.items() if cost}
-    for name in sorted(known, key=lambda each: (-known[each], each)):
+    costs = {name: cost for name, cost in Cost(plan).operations.items() if cost}
+    for name in sorted(costs, key=lambda each: (-costs[each], each)):
         run = plan.runs[name]
         if not run.beside and not any(term.task_head() for term in run.terms):
             return run

@@ -22,30 +22,33 @@ def compare_verb(parser: ArgumentParser) -> Action:
 
     def action(arguments: Namespace) -> None:
         a, b = study_folder(arguments.a), study_folder(arguments.b)
-        found = compare(a, b)
+        comparison = compare(a, b)
         if arguments.json:
-            print_json(found.plain())
+            print_json(comparison.plain())
         else:
-            print("\n".join(comparison_lines(found, a, b)))
+            print("\n".join(comparison_lines(comparison, a, b)))
 
     return action
 
 
-def comparison_lines(found: Comparison, a: Path, b: Path) -> Iterator[str]:
+def comparison_lines(comparison: Comparison, a: Path, b: Path) -> Iterator[str]:
     """Yield machines, summary, the cells that differ by more than rounding, and the runs that differ."""
-    for name, folder, machines in (("A", a, found.machines_a), ("B", b, found.machines_b)):
+    for name, folder, machines in (("A", a, comparison.machines_a), ("B", b, comparison.machines_b)):
         mixed = f", mixed: {len(machines)} machines" if len(machines) > 1 else ""
         yield f"{name} is {folder}{mixed}"
         yield from (f"  {machine}" for machine in machines or ("its machine is not recorded",))
-    packages = {frozenset(each) for each in (found.packages_a, found.packages_b) if each}
+    packages = {frozenset(each) for each in (comparison.packages_a, comparison.packages_b) if each}
     if len(packages) > 1:
         yield "made by different versions of the package: not all that differs need be the machine's"
-    counts = ", ".join(f"{count} {state}" for state, count in found.counts.items() if count)
-    yield f"{len(found.cells)} cells in both: {counts}"
+    counts = ", ".join(f"{count} {state}" for state, count in comparison.counts.items() if count)
+    yield f"{len(comparison.cells)} cells in both: {counts}"
     yield "a spread is the standard deviation over seeds inside A and B; * a published one"
-    if found.only_a or found.only_b or found.other_runs:
-        yield f"{found.only_a} only in A, {found.only_b} only in B, {len(found.other_runs)} of other runs in B"
-    listed = [cell for cell in found.cells if cell.state in LISTED]
+    if comparison.only_a or comparison.only_b or comparison.other_runs:
+        yield (
+            f"{comparison.only_a} only in A, {comparison.only_b} only in B,"
+            f" {len(comparison.other_runs)} of other runs in B"
+        )
+    listed = [cell for cell in comparison.cells if cell.state in LISTED]
     listed.sort(key=lambda cell: (LISTED.index(cell.state), -abs(cell.spreads or 0)))
     rows = [("cell", "A", "B", "B - A", "spreads", "state")] if listed else []
     for cell in listed[:SHOWN_CELLS]:
@@ -55,8 +58,11 @@ def comparison_lines(found: Comparison, a: Path, b: Path) -> Iterator[str]:
     yield from columns(rows, numbers=(1, 2, 3, 4))
     if len(listed) > SHOWN_CELLS:
         yield f"and {len(listed) - SHOWN_CELLS} more; --json holds all"
-    yield f"{found.runs} runs in both, of which {len(found.different)} gave another number{_some(found.different)}"
-    for name, runs in (("A", found.runs_only_a), ("B", found.runs_only_b)):
+    yield (
+        f"{comparison.runs} runs in both, of which {len(comparison.different)} gave another number"
+        f"{_some(comparison.different)}"
+    )
+    for name, runs in (("A", comparison.runs_only_a), ("B", comparison.runs_only_b)):
         if runs:
             yield f"{len(runs)} runs only in {name}{_some(runs)}"
 

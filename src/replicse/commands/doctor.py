@@ -65,9 +65,9 @@ def doctor_verb(parser: ArgumentParser) -> Action:
     return action
 
 
-def judged(what: str, good: bool, found: str, remedy: str, otherwise: str = "note") -> Finding:
+def judged(what: str, good: bool, text: str, remedy: str, otherwise: str = "note") -> Finding:
     """Return what was found: `ok`, or `otherwise` with what to do."""
-    return Finding(what, "ok", found) if good else Finding(what, otherwise, found, remedy)
+    return Finding(what, "ok", text) if good else Finding(what, otherwise, text, remedy)
 
 
 def machine_findings(plan: Plan) -> Iterator[Finding]:
@@ -143,14 +143,14 @@ def _slurm() -> Finding:
     if not shutil.which("sinfo"):
         return Finding("Slurm", "note", "no sinfo here")
     try:
-        told = subprocess.run(
+        answer = subprocess.run(
             ["sinfo", "-h", "-o", "%P"], capture_output=True, text=True, timeout=5, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return Finding("Slurm", "note", "sinfo does not answer")
     plugin = importlib.util.find_spec("snakemake_executor_plugin_slurm") is not None
-    found = f"partitions {', '.join(told.stdout.split())}"
-    return judged("Slurm", plugin, found, "pip install snakemake-executor-plugin-slurm")
+    partitions = f"partitions {', '.join(answer.stdout.split())}"
+    return judged("Slurm", plugin, partitions, "pip install snakemake-executor-plugin-slurm")
 
 
 def data_findings(plan: Plan) -> Iterator[Finding]:

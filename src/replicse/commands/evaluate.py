@@ -138,7 +138,7 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
         from replicse.evaluation.suites import run_suites, suite
 
         start, root = time.monotonic(), data_folder(arguments.data)
-        told = {
+        facts = {
             "folder": arguments.encoder,
             "results": str(arguments.out.with_suffix("")),
             "model": model_name(arguments),
@@ -149,10 +149,10 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
         set_threads(arguments)
         source = word_vectors(arguments, root) if arguments.vectors else opened(arguments, arguments.encoder)
         vectors = postprocessed(source, arguments.postprocess, root) if arguments.postprocess else source
-        found = run_suites(root, vectors, arguments.suite, arguments.options, told)
+        outcome = run_suites(root, vectors, arguments.suite, arguments.options, facts)
         if reason := getattr(source, "collapsed", str)():
             raise Failed(f"{arguments.encoder}: {reason}; no score of it would be more than rounding")
-        found["pairs"] = {task: packed_pairs(*sides) for task, sides in found["pairs"].items()}
+        outcome["pairs"] = {task: packed_pairs(*sides) for task, sides in outcome["pairs"].items()}
         result = {
             "encoder": arguments.encoder,
             "vectors": arguments.vectors,
@@ -160,7 +160,7 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
             "max_length": arguments.max_length,
             "postprocess": arguments.postprocess,
         }
-        written(arguments, {**result, **found}, source, start)
+        written(arguments, {**result, **outcome}, source, start)
 
     return action
 
@@ -190,11 +190,11 @@ def geometry_verb(parser: ArgumentParser) -> Action:
                 vectors = vectors or opened(arguments, str(folder))
                 # The notebook of the reproducibility study draws a head whenever it loads a checkpoint (methods 1.8).
                 vectors.reload(folder, head_seed=step)
-                found = run_suites(root, vectors, ["geometry"])
-                suites[str(step)] = found["suites"]["geometry"]
+                outcome = run_suites(root, vectors, ["geometry"])
+                suites[str(step)] = outcome["suites"]["geometry"]
                 failures |= {
                     path.replace("geometry/", f"trajectory/{step}/"): why
-                    for path, why in found["failures"].items()
+                    for path, why in outcome["failures"].items()
                 }
             result |= {"suites": {"trajectory": suites}, "failures": failures}
         else:

@@ -48,10 +48,10 @@ Way = Callable[[], object] | str
 
 def way(need: Need, plan: Plan) -> Way:
     """Return how a need is brought; nothing is done for a file that lies in the data root already."""
-    own = Path(plan.paths.data).parent / "data"
+    folder = Path(plan.paths.data).parent / "data"
     match need.kind:
         case "artefact":
-            return partial(_artefact, need.name, plan.workflow, own)
+            return partial(_artefact, need.name, plan.workflow, folder)
         case "part":
             return partial(_part, need)
         case "encoder":
@@ -60,7 +60,7 @@ def way(need: Need, plan: Plan) -> Way:
             )
         case "suite":
             return f"the suite {need.source} downloads them when it first runs; let that run with the network"
-    target = own / need.name
+    target = folder / need.name
     if target.exists():
         return lambda: None
     if need.source is None:
@@ -70,13 +70,13 @@ def way(need: Need, plan: Plan) -> Way:
     return partial(download, need.source, target)
 
 
-def _artefact(name: str, workflow: Path, own: Path) -> None:
+def _artefact(name: str, workflow: Path, folder: Path) -> None:
     commit = load_lock(workflow).revision(SIMCSE_DATA)
     if commit is None:
         raise MissingData(
             f"{workflow / LOCK}: no commit of {SIMCSE_DATA}; run replicse lock --write {SIMCSE_DATA}"
         )
-    cached_artefacts([name], commit, own)
+    cached_artefacts([name], commit, folder)
 
 
 def _part(need: Need) -> None:

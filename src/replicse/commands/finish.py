@@ -42,8 +42,8 @@ def finish_verb(parser: ArgumentParser) -> Action:
             written = write_partial(plan, items, evaluations, lacking)
         if arguments.json:
             keys = ("item", "state", "why", "remedy")
-            told = [{key: getattr(one, key) for key in keys} for one in lacking]
-            print_json({"report": str(written), "incomplete": told})
+            rows = [{key: getattr(one, key) for key in keys} for one in lacking]
+            print_json({"report": str(written), "incomplete": rows})
         else:
             print("\n".join(incomplete_lines(lacking, len(items))))
             print(f"report of what there is: {written}")
@@ -87,11 +87,11 @@ def write_partial(
     except BadInput:
         data = {"files": []}
     study = {**study_facts(plan.record, data), "incomplete": f"{len(lacking)} of {len(items)} items"}
-    shown, found = pages(study, results, paths)
+    shown, findings = pages(study, results, paths)
     shown = [incomplete_page(lacking, study["incomplete"]), *shown]
     report = Path(paths.report("html"))
     try:
-        write_report(report.parent, study, results, shown, drawings, found)
+        write_report(report.parent, study, results, shown, drawings, findings)
     except LatexError as error:
         log.warning("no PDF: %s", error)
     return report

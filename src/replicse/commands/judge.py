@@ -105,8 +105,8 @@ def claim_lines(rows: Sequence[Mapping[str, str]], room: int = WIDTH) -> Iterato
 def narrow(outcomes: Sequence[str]) -> str:
     """Return the outcomes of a claim below its name."""
     claim, reported, reproduction, ours, holds = outcomes
-    told = f"  in print {reported}; reproduction {reproduction}; ours {ours}"
-    return f"{claim}\n{told} {holds and f'(holds: {holds})'}".rstrip()
+    views = f"  in print {reported}; reproduction {reproduction}; ours {ours}"
+    return f"{claim}\n{views} {holds and f'(holds: {holds})'}".rstrip()
 
 
 def adjudicate_verb(parser: ArgumentParser) -> Action:
@@ -128,10 +128,10 @@ def adjudicate_verb(parser: ArgumentParser) -> Action:
                 f"{shown.folder}: no variant of {arguments.item or 'an item'} was run in this study"
             )
         if not rows:
-            known = [paper.folder / "protocols.yaml" for paper in plan.papers.values() if paper.protocols]
+            files = [paper.folder / "protocols.yaml" for paper in plan.papers.values() if paper.protocols]
             raise BadInput(
                 f"{arguments.item or 'adjudicate'}: no protocol names a row of it; see"
-                f" {', '.join(map(str, known))}"
+                f" {', '.join(map(str, files))}"
             )
         if arguments.json:
             print_json([asdict(row) for row in rows])
@@ -157,10 +157,10 @@ def asked(plan: Plan, item: Item) -> list[str]:
         cells.setdefault(cell.protocol, []).append(cell)
     lines = [f"{item.id} at scale {plan.scale.name}, seeds {', '.join(map(str, plan.seeds))}"]
     rows: list[tuple[str, ...]] = [("protocol", "rows", "runs", "to do", "hours")]
-    known = [AS_DESCRIBED, *(protocol.id for protocol in plan.papers[item.paper].protocols), AS_RUN]
+    protocols = [AS_DESCRIBED, *(protocol.id for protocol in plan.papers[item.paper].protocols), AS_RUN]
     cost = Cost(plan)
     base: set[str] = set()
-    for name in filter(cells.__contains__, known):
+    for name in filter(cells.__contains__, protocols):
         runs = plan.trained_runs(cells[name]) - base
         base = base or runs
         todo = {run for run in runs if plan.paths.missing(plan.paths.run(run, METRICS))}
@@ -195,9 +195,9 @@ def audit_verb(parser: ArgumentParser) -> Action:
             from replicse.report.pages.audit import audit_text
 
             counts = spoken_counts(plan)
-            told = columns(((f"  {count}", kind) for kind, count in counts.most_common()), numbers=(0,))
+            lines = columns(((f"  {count}", kind) for kind, count in counts.most_common()), numbers=(0,))
             print(audit_text([one.row() for one in findings], room(100)))
-            print("\n".join(["", f"{counts.total()} numbers of the running texts:", *told]))
+            print("\n".join(["", f"{counts.total()} numbers of the running texts:", *lines]))
 
     return action
 
@@ -215,7 +215,7 @@ def why_verb(parser: ArgumentParser) -> Action:
             print_json({"study": shown.folder, **facts, "story": story})
         else:
             width = room(WIDTH)
-            print(visible("\n".join(told(story, width))))
+            print(visible("\n".join(story_lines(story, width))))
 
     return action
 
@@ -223,7 +223,7 @@ def why_verb(parser: ArgumentParser) -> Action:
 def told_of(shown: Shown, cell: Cell) -> tuple[dict[str, list[str]], dict[str, Any]]:
     """Return the story of a cell as text and as data; claims and findings that cannot be judged are left out."""
     plan, evaluations = shown.plan, shown.evaluations
-    (own,) = results_of(plan, [cell.item.id], evaluations)
+    (result,) = results_of(plan, [cell.item.id], evaluations)
     name = "/".join(cell.key)
     asked_for = plan.config.papers
     papers = plan.papers if asked_for == "all" else [key for key, items in asked_for.items() if items]
@@ -236,14 +236,14 @@ def told_of(shown: Shown, cell: Cell) -> tuple[dict[str, list[str]], dict[str, A
     read = cells_read(claims, plan.papers)
     others = {key[0] for key in read} - {cell.item.id}
     plan_further(plan, others)
-    rows = claim_rows(plan, claims, [own, *results_of(plan, others, evaluations, read)])
+    rows = claim_rows(plan, claims, [result, *results_of(plan, others, evaluations, read)])
     findings = audit(audit_plan(plan.papers, plan.workflow, cell), naming)
-    known = (plan, cell, own, evaluations, rows, findings)
-    facts = cell_facts(*known)
-    return cell_story(*known), {**facts, "claims": list(map(with_numbers, facts["claims"]))}
+    evidence = (plan, cell, result, evaluations, rows, findings)
+    facts = cell_facts(*evidence)
+    return cell_story(*evidence), {**facts, "claims": list(map(with_numbers, facts["claims"]))}
 
 
-def told(story: Mapping[str, Sequence[str]], width: int = WIDTH) -> Iterator[str]:
+def story_lines(story: Mapping[str, Sequence[str]], width: int = WIDTH) -> Iterator[str]:
     """Yield the lines of a story behind their headings, wrapped and indented below them."""
     rows = (
         ("" if place else heading, line)

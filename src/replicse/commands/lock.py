@@ -35,8 +35,8 @@ def lock_verb(parser: ArgumentParser) -> Action:
         unknown = set(arguments.names) - {name for _, name in wanted}
         if unknown:
             name = min(unknown)
-            known = nearest(name, (name for _, name in wanted))
-            raise BadInput(f'no scale and no data source names the repository "{name}"{known}')
+            hint = nearest(name, (name for _, name in wanted))
+            raise BadInput(f'no scale and no data source names the repository "{name}"{hint}')
         new = resolved(wanted, old, arguments.names or [name for _, name in wanted])
         for line in differences(old, new):
             print(line)
@@ -89,7 +89,7 @@ def commit_of(kind: str, name: str, revision: str) -> str:
     def ask() -> str | None:
         if not ABBREVIATED.fullmatch(revision):
             return HfApi().repo_info(name, repo_type=kind, revision=revision).sha
-        commits = (found.commit_id for found in HfApi().list_repo_commits(name, repo_type=kind))
+        commits = (info.commit_id for info in HfApi().list_repo_commits(name, repo_type=kind))
         return next((commit for commit in commits if commit.startswith(revision)), None)
 
     try:

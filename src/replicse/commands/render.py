@@ -91,8 +91,8 @@ def write_all(paths: Paths, study: Mapping[str, Any], items: Sequence[ItemResult
     from replicse.report.document import write_report
 
     drawings = {item.item: Path(paths.figure(item.item)).with_suffix("") for item in items if item.figure}
-    shown, found = pages(study, items, paths)
-    write_report(folder, study, items, shown, drawings, found)
+    shown, findings = pages(study, items, paths)
+    write_report(folder, study, items, shown, drawings, findings)
 
 
 def page_verb(parser: ArgumentParser) -> Action:
@@ -170,8 +170,8 @@ def write_kept(name: str, workflow: Path) -> None:
     """Judge, tabulate, draw and write a committed study again, from the items that are committed."""
     kept = Paths("", name)
     if not Path(kept.study).is_file():
-        known = [path.parent.name for path in Path("reports/studies").glob(f"*/{STUDY}")]
-        raise BadInput(f'--study: no committed study is named "{name}"{nearest(name, known)}')
+        names = [path.parent.name for path in Path("reports/studies").glob(f"*/{STUDY}")]
+        raise BadInput(f'--study: no committed study is named "{name}"{nearest(name, names)}')
     study = read_study(Path(kept.study))
     plan = load_plan(read_json(kept.config), workflow, kept.config)
     # What is known of a paper is of today, what was run is of the day when it was.
@@ -211,13 +211,13 @@ def pages(
     from replicse.report.pages.reproduces import reproduces_page
 
     claims, audit, explained = (read_rows(paths.judged(what)) for what in ("claims", "audit", "adjudication"))
-    found = [
+    candidates = [
         reproduces_page(items, study["comparable"], study["judges_orders"]),
         claims_page(claims, study["judges_orders"], study["scale"]),
         audit_page(audit),
         adjudication_page(explained, {item.item: item for item in items}, study["comparable"]),
     ]
-    return [page for page in found if page is not None], findings(study, items, claims, audit, explained)
+    return [page for page in candidates if page is not None], findings(study, items, claims, audit, explained)
 
 
 def study_facts(study: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:

@@ -49,15 +49,15 @@ def run_verb(parser: ArgumentParser) -> Action:
             raise BadInput("--study is of a study that was started; name its config with --config")
         config, file = chosen_config(arguments)
         checked = checked_config(config, file)
-        known = list(chosen_items(checked, load_papers(arguments.workflow), file))
+        study_items = list(chosen_items(checked, load_papers(arguments.workflow), file))
         if arguments.profile:
             arguments.profile = profile_named(arguments.profile, arguments.workflow)
-        large = too_large(known, checked, chosen_scale(checked, arguments.workflow, file))
-        items = items_named(arguments.item, known, large)
+        large = too_large(study_items, checked, chosen_scale(checked, arguments.workflow, file))
+        items = items_named(arguments.item, study_items, large)
         command = snakemake_words(
             arguments,
             [each if isinstance(each, str) else each.target for each in items],
-            named_papers(items, known, large),
+            named_papers(items, study_items, large),
         )
         refuse_read_only(config["scale"])
         with nullcontext() if arguments.dry_run else hold(Path.cwd()):
@@ -94,50 +94,56 @@ def profile_named(name: str, workflow: Path) -> str:
     Raises BadInput, with the nearest name, where there is none.
     """
     folder = workflow / "profiles"
-    known = {file.parent.name: file.parent for file in sorted(folder.glob("*/config.yaml"))}
-    if name in known:
-        return str(known[name])
+    profiles = {file.parent.name: file.parent for file in sorted(folder.glob("*/config.yaml"))}
+    if name in profiles:
+        return str(profiles[name])
     # Where Snakemake looks for those that belong to a person or a site.
-    own = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
-    homes = (Path(), own / "snakemake", Path("/etc/xdg/snakemake"))
+    config_home = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
+    homes = (Path(), config_home / "snakemake", Path("/etc/xdg/snakemake"))
     if not any((home / name).exists() for home in homes):
-        raise BadInput(f'no profile "{name}" in {folder}{nearest(Path(name).name, known)}')
+        raise BadInput(f'no profile "{name}" in {folder}{nearest(Path(name).name, profiles)}')
     return name
 
 
-def items_named(words: Sequence[str], known: Sequence[Item], large: Sequence[Item] = ()) -> list[Item | str]:
+def items_named(
+    words: Sequence[str], study_items: Sequence[Item], large: Sequence[Item] = ()
+) -> list[Item | str]:
     """Return the items, or targets of the workflow, that words name; BadInput names the nearest one.
 
     An item may be written `simcse/table3`, `simcse_table3` or `simcse table3`; a paper alone is all of its items but
     those that are too `large` to be run unless they are named.
     """
-    by_name = {_plain(item.id): item for item in known}
-    found: list[Item | str] = []
+    by_name = {_plain(item.id): item for item in study_items}
+    matches: list[Item | str] = []
     pending = [part for word in words for part in word.split()]
     while pending:
         word = pending.pop(0)
-        of_paper = [item for item in known if item.paper == word.lower() and item not in large]
+        of_paper = [item for item in study_items if item.paper == word.lower() and item not in large]
         if word in TARGETS:
-            found.append(word)
+            matches.append(word)
         elif _plain(word) in by_name:
-            found.append(by_name[_plain(word)])
+            matches.append(by_name[_plain(word)])
         elif of_paper and pending and _plain(word + pending[0]) in by_name:
-            found.append(by_name[_plain(word + pending.pop(0))])
+            matches.append(by_name[_plain(word + pending.pop(0))])
         elif of_paper:
-            found += of_paper
+            matches += of_paper
         else:
-            raise BadInput(f'no item "{word}" in this study{nearest(word, [item.id for item in known])}')
-    return list({getattr(each, "id", each): each for each in found}.values())
+            raise BadInput(
+                f'no item "{word}" in this study{nearest(word, [item.id for item in study_items])}'
+            )
+    return list({getattr(each, "id", each): each for each in matches}.values())
 
 
 def _plain(name: str) -> str:
     return re.sub("[^a-z0-9]", "", name.lower())
 
 
-def named_papers(items: Sequence[Item | str], known: Sequence[Item], large: Sequence[Item]) -> dict[str, Any]:
+def named_papers(
+    items: Sequence[Item | str], study_items: Sequence[Item], large: Sequence[Item]
+) -> dict[str, Any]:
     """Return the papers of a study that has some of the too large items by their names; nothing where none is asked."""
     asked = [item for item in large if item in items]
-    return by_paper(item.id for item in known if item in asked or item not in large) if asked else {}
+    return by_paper(item.id for item in study_items if item in asked or item not in large) if asked else {}
 
 
 def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mapping[str, Any]) -> list[Any]:
@@ -168,7 +174,7 @@ def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mappin
 
 def environment() -> dict[str, str]:
     """Return the environment of Snakemake: its programs and this package are found, a job has one thread per core."""
-    own = Path(__file__).parents[2]
+    source = Path(__file__).parents[2]
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    python = os.pathsep.join(filter(None, [str(own), os.environ.get("PYTHONPATH", "")]))
+    python = os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH", "")]))
     return {"OMP_NUM_THREADS": "1", **os.environ, "PATH": path, "PYTHONPATH": python}

@@ -45,14 +45,16 @@ def status_verb(parser: ArgumentParser) -> Action:
 def own_status(plan: Plan) -> tuple[dict[str, Any], dict[Job, dict[str, Any] | None]]:
     """Return how much of one's own study is there as plain data, and its jobs that run (by heartbeat) or failed."""
     files = {item.id: plan.evaluation_files(item) for item in plan.items.values()}
-    every = dict.fromkeys(file for own in files.values() for file in own)
+    every = dict.fromkeys(file for evaluations in files.values() for file in evaluations)
     broken = {file: problem for file in every if (problem := broken_evaluation(plan, file))}
     jobs = Jobs(plan)
     states = {file: "failed" if file in broken else jobs.state(file) for file in every}
     items = []
-    for item, own in files.items():
+    for item, evaluations in files.items():
         table = not plan.paths.missing(plan.paths.table(item))
-        items.append({"item": item, **counted({file: states[file] for file in own}), "tabulated": table})
+        items.append(
+            {"item": item, **counted({file: states[file] for file in evaluations}), "tabulated": table}
+        )
     trained = sum(not plan.paths.missing(plan.paths.run(run, METRICS)) for run in plan.runs)
     total = {**counted(states), "runs": len(plan.runs), "trained": trained}
     begun = {job: jobs.running(job) for job in jobs.all if jobs.began(job)}
@@ -89,10 +91,10 @@ def committed_status(shown: Shown) -> dict[str, Any]:
 
 def status_lines(status: Mapping[str, Any], begun: Mapping[Job, Mapping[str, Any] | None]) -> Iterator[str]:
     """Yield a line per item, their total, what runs or failed, the machines, and what is broken."""
-    own, total = "broken" in status, status["total"]
-    stands = {True: "tabulated" if own else "committed", False: "not tabulated"}
+    local, total = "broken" in status, status["total"]
+    stands = {True: "tabulated" if local else "committed", False: "not tabulated"}
     rows = [(row["item"], row, stands[row["tabulated"]]) for row in status["items"]]
-    trained = f"{total['trained']:,} of {total['runs']:,} runs trained" if own else "committed"
+    trained = f"{total['trained']:,} of {total['runs']:,} runs trained" if local else "committed"
     yield from columns(
         (name, f"{counts['done']} of {counts['evaluations']}", _others(counts, more))
         for name, counts, more in [*rows, ("total", total, trained)]
@@ -103,7 +105,7 @@ def status_lines(status: Mapping[str, Any], begun: Mapping[Job, Mapping[str, Any
         yield shortened(f"{where}, {minutes(job.age)}: {said}", room())
     if machines := status["machines"]:
         yield f"mixed: made on {len(machines)} machines" if len(machines) > 1 else "made on one machine"
-        made, count = ("runs and evaluations", "records") if own else ("cells", "cells")
+        made, count = ("runs and evaluations", "records") if local else ("cells", "cells")
         lines = ((f"  {each[count]}", f"{made}: {each['machine']}") for each in machines)
         yield from columns(lines, numbers=(0,), width=room())
     yield from (f"broken: {problem}" for problem in status.get("broken", ()))
@@ -165,13 +167,13 @@ def print_items(arguments: Namespace, paper: str) -> None:
     config, file = chosen_config(arguments)
     papers = load_papers(arguments.workflow)
     items = list(chosen_items(checked_config(config, file), papers, file))
-    own = [item for item in items if item.paper == paper]
-    if not own:
-        known = [*dict.fromkeys(item.paper for item in items), *(item.id for item in items)]
-        raise BadInput(f'no paper or item "{paper}" in this study{nearest(paper, known)}')
+    of_paper = [item for item in items if item.paper == paper]
+    if not of_paper:
+        names = [*dict.fromkeys(item.paper for item in items), *(item.id for item in items)]
+        raise BadInput(f'no paper or item "{paper}" in this study{nearest(paper, names)}')
     if arguments.json:
-        print_json([{"item": item.id, "place": item.place, "title": item.title} for item in own])
+        print_json([{"item": item.id, "place": item.place, "title": item.title} for item in of_paper])
         return
     print(f"{paper}: {papers[paper].about.title}")
-    for line in columns((f"  {item.id}", item.title) for item in own):
+    for line in columns((f"  {item.id}", item.title) for item in of_paper):
         print(shortened(line, room(UNCUT)))

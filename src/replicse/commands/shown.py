@@ -41,14 +41,14 @@ def shown_study(arguments: Namespace, only: str = "") -> Shown:
     That is the one of --study or --config; else results/SCALE, by the config that it was made with. Where nothing of it
     was evaluated it is a committed study of the scale: the one of the same config, of the scale's name, or the first.
     """
-    own = _own(arguments, only)
-    if own.evaluations.paths.kept or _begun(own.plan, only):
-        return own
-    name = _committed_like(own.plan, only)
+    ours = _own(arguments, only)
+    if ours.evaluations.paths.kept or _begun(ours.plan, only):
+        return ours
+    name = _committed_like(ours.plan, only)
     if not name:
-        return own
+        return ours
     shown = _kept(arguments, name, only)
-    what = f"{own.folder} has no evaluation of {only or 'the study'}"
+    what = f"{ours.folder} has no evaluation of {only or 'the study'}"
     return replace(shown, notice=f"{what}; shown is the committed study {name} ({shown.folder})")
 
 

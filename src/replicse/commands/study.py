@@ -96,12 +96,12 @@ def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
         raise BadInput(f"--seeds is {arguments.seeds}; expected at least 1")
     settings = dict(word.split("=", 1) for word in arguments.config if "=" in word)
     files = [Path(word) for word in arguments.config if "=" not in word]
-    own = (
+    layers = (
         [study_file(arguments.study)]
         if arguments.study
         else [SHIPPED, *(file for file in files if file != SHIPPED)]
     )
-    return own, settings
+    return layers, settings
 
 
 def chosen_plan(arguments: Namespace, only: str = "") -> Plan:
@@ -200,10 +200,10 @@ def plan_lines(
             f"  released: {released['encoders']} encoders as others released them, no training:"
             f" {interval_text(released)} (replicse run released --scale {plan.scale.name})"
         )
-    single, found = document["not_searched"], document["searched"]
+    single, searches = document["not_searched"], document["searched"]
     yield f"  training without searches: {single['runs']} runs, {interval_text(single)}"
-    if found["runs"]:
-        yield f"  searches: {found['runs']} runs more, {interval_text(found)}"
+    if searches["runs"]:
+        yield f"  searches: {searches['runs']} runs more, {interval_text(searches)}"
     evaluation = document["evaluation"]
     unknown = (
         f"; {evaluation['unknown']} of unknown size, and MTEB, not counted" if evaluation["unknown"] else ""
@@ -261,8 +261,8 @@ def validate_verb(parser: ArgumentParser) -> Action:
         workflow = arguments.workflow
         papers = load_papers(workflow)
         spoken_numbers(papers, load_datasets(workflow))
-        known = load_scales(workflow)
-        scales = [load_scale(file, known) for file in known.values()]
+        scale_files = load_scales(workflow)
+        scales = [load_scale(file, scale_files) for file in scale_files.values()]
         check_configs(arguments, papers)
         claims = study_claims(papers, papers)
         for scale in scales:
@@ -286,8 +286,8 @@ def validate_verb(parser: ArgumentParser) -> Action:
         if arguments.json:
             print_json({"scale": plan.scale.name, **counts})
         else:
-            told = ", ".join(f"{count} {what}" for what, count in counts.items())
-            print("\n".join([f"ok: {told}", *notes(plan)]))
+            totals = ", ".join(f"{count} {what}" for what, count in counts.items())
+            print("\n".join([f"ok: {totals}", *notes(plan)]))
 
     return action
 
@@ -309,9 +309,9 @@ def unchanged_variants(plan: Plan) -> Iterator[str]:
         described = {cell.key: cell for cell in cells if cell.protocol == AS_DESCRIBED}
         paper = plan.papers[plan.items[item].paper]
         for protocol in paper.protocols:
-            own = [cell for cell in cells if cell.protocol == protocol.id and cell.jobs]
-            for row in dict.fromkeys(cell.row.id for cell in own):
-                same = [cell.jobs == described[cell.key].jobs for cell in own if cell.row.id == row]
+            variants = [cell for cell in cells if cell.protocol == protocol.id and cell.jobs]
+            for row in dict.fromkeys(cell.row.id for cell in variants):
+                same = [cell.jobs == described[cell.key].jobs for cell in variants if cell.row.id == row]
                 if all(same):
                     file = paper.folder / "protocols.yaml"
                     where = f"row {row} of {item} at scale {plan.scale.name}"

@@ -25,13 +25,13 @@ PACKAGES = (
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that can change a number."""
-    found = {"python": platform.python_version()}
+    releases = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
-            found[name] = importlib.metadata.version(name)
+            releases[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    return releases
 
 
 def commit() -> tuple[str, bool]:
@@ -63,8 +63,8 @@ def computed(device: "torch.device", precision: str) -> dict[str, Any]:
         "BLAS": r"BLAS_INFO=(\w+)",
         "MKL": r"Kernel Library Version ([\w.]+)",
     }
-    found = {name: match[1] for name, pattern in named.items() if (match := re.search(pattern, build))}
-    cpu = {"instructions": torch.backends.cpu.get_cpu_capability(), **found}
+    libraries = {name: match[1] for name, pattern in named.items() if (match := re.search(pattern, build))}
+    cpu = {"instructions": torch.backends.cpu.get_cpu_capability(), **libraries}
     gpu = {"CUDA": torch.version.cuda, "HIP": torch.version.hip, "cuDNN": torch.backends.cudnn.version()}
     kernel = {name: str(value) for name, value in (gpu if on_gpu else cpu).items() if value}
     return {

@@ -38,8 +38,8 @@ def named_in(value: object) -> set[str]:
     """Return `module:class` of all that checked data consist of: of a run its terms, augmentations, head, ..."""
     fields = getattr(type(value), "model_fields", None)
     if fields is not None:
-        own = f"{type(value).__module__}:{type(value).__qualname__}"
-        return {own}.union(*(named_in(getattr(value, name)) for name in fields))
+        kind = f"{type(value).__module__}:{type(value).__qualname__}"
+        return {kind}.union(*(named_in(getattr(value, name)) for name in fields))
     if isinstance(value, Mapping):
         value = tuple(value.values())
     return set().union(*map(named_in, value)) if isinstance(value, tuple | list) else set()
@@ -68,18 +68,18 @@ class Source:
         Raises ModuleNotFoundError for a module that the package does not have.
         """
         before = len(self._known)
-        found: dict[tuple[str, str], str] = {}
+        codes: dict[tuple[str, str], str] = {}
         pending = [node for name in names for node in self._named(name)]
         while pending:
             module, part = pending.pop()
-            if (module, part) in found or module in WITHOUT_NUMBERS:
+            if (module, part) in codes or module in WITHOUT_NUMBERS:
                 continue
-            found[module, part], imports = self._nodes(module)[part]
+            codes[module, part], imports = self._nodes(module)[part]
             pending += [(module, ""), *filter(None, map(self._imported, imports))]
             if "." in module:
                 pending.append((module.rpartition(".")[0], ""))
-        lines = [f"{module}:{part}\0{code}" for (module, part), code in found.items()]
-        lines += [f"{name}\0{content}" for package, name, content in self._data if (package, "") in found]
+        lines = [f"{module}:{part}\0{code}" for (module, part), code in codes.items()]
+        lines += [f"{name}\0{content}" for package, name, content in self._data if (package, "") in codes]
         if self.cache and len(self._known) > before:
             write_json(self.cache, self._known)
         return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
@@ -124,13 +124,13 @@ class Source:
     @functools.cached_property
     def _data(self) -> list[tuple[str, str, str]]:
         """Return package, name and sha256 of each data file."""
-        found = []
+        entries = []
         for file in _files(self.root):
             if file.suffix != ".py":
                 home = next(folder for folder in file.parents if (folder / "__init__.py").is_file())
                 package = ".".join(home.relative_to(self.root.parent).parts)
-                found.append((package, file.relative_to(self.root).as_posix(), sha256_of(file)))
-        return found
+                entries.append((package, file.relative_to(self.root).as_posix(), sha256_of(file)))
+        return entries
 
 
 def _nodes_of(module: str, tree: ast.Module) -> Nodes:
@@ -142,15 +142,15 @@ def _nodes_of(module: str, tree: ast.Module) -> Nodes:
                 names.setdefault(alias.asname or alias.name, set()).add(target)
     if REGISTRY not in module:
         return {"": (_digest(tree.body), sorted({*_uses(tree, names)}.union(*names.values())))}
-    found: Nodes = {name: (name, sorted(targets)) for name, targets in names.items()}
+    nodes: Nodes = {name: (name, sorted(targets)) for name, targets in names.items()}
     bodies: dict[str, list[ast.AST]] = {"": []}
     for statement in tree.body:
         for name, node in _definitions(statement):
             bodies.setdefault(name, []).append(node)
     names |= {name: {f"{module}:{name}"} for name in bodies if name}
     for name, body in bodies.items():
-        found[name] = (_digest(body), sorted({use for node in body for use in _uses(node, names)}))
-    return found
+        nodes[name] = (_digest(body), sorted({use for node in body for use in _uses(node, names)}))
+    return nodes
 
 
 def _definitions(statement: ast.stmt) -> Iterator[tuple[str, ast.AST]]:
@@ -193,17 +193,17 @@ def contents_digest(root: Path, files: Iterable[Path], cache: Path) -> str:
 
     `cache`, a JSON file, keeps what a file gave by its size and date, so that only what was touched is read again.
     """
-    known, digest = _forms(cache), hashlib.sha256()
-    before = len(known)
+    entries, digest = _forms(cache), hashlib.sha256()
+    before = len(entries)
     for file in sorted(files):
         facts = file.stat()
         key = f"{file.resolve()} {facts.st_size} {facts.st_mtime_ns} {facts.st_ino}"
-        if key not in known:
-            known[key] = sha256_of(file)
+        if key not in entries:
+            entries[key] = sha256_of(file)
         name = file.relative_to(root) if file.is_relative_to(root) else file
-        digest.update(f"{name.as_posix()}\0{known[key]}\n".encode())
-    if len(known) > before:
-        write_json(cache, known)
+        digest.update(f"{name.as_posix()}\0{entries[key]}\n".encode())
+    if len(entries) > before:
+        write_json(cache, entries)
     return digest.hexdigest()
 
 

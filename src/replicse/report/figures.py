@@ -340,8 +340,8 @@ def method_looks(labels: Iterable[str]) -> dict[str, dict[str, Any]]:
     """
     others, seen, looks = count(len(METHODS)), Counter[int](), {}
     for label in labels:
-        known = (place for place, method in enumerate(METHODS) if re.search(method, label, re.IGNORECASE))
-        place = next(known, None)
+        places = (place for place, method in enumerate(METHODS) if re.search(method, label, re.IGNORECASE))
+        place = next(places, None)
         place = next(others) if place is None else place
         looks[label] = _line_style(place, seen[place])
         seen[place] += 1

@@ -115,8 +115,8 @@ def at_work(folder: Path) -> list[tuple[int, str]]:
 
     This process and those that it was started by are none of them.
     """
-    own = {process.pid for process in (psutil.Process(), *psutil.Process().parents())}
-    found = []
+    ancestry = {process.pid for process in (psutil.Process(), *psutil.Process().parents())}
+    processes = []
     for process in psutil.process_iter(["name", "cwd", "cmdline"]):
         name, there, words = (
             process.info["name"],
@@ -124,8 +124,8 @@ def at_work(folder: Path) -> list[tuple[int, str]]:
             " ".join(process.info["cmdline"] or ()),
         )
         idle = SERVER in words and name != JOB
-        if process.pid in own or idle or not there or not any(worker in words for worker in WORKERS):
+        if process.pid in ancestry or idle or not there or not any(worker in words for worker in WORKERS):
             continue
         if Path(there).resolve() == folder.resolve():
-            found.append((process.pid, words))
-    return sorted(found)
+            processes.append((process.pid, words))
+    return sorted(processes)

@@ -38,8 +38,8 @@ def hardware() -> dict[str, Any]:
 
 def numerics() -> dict[str, Any]:
     """Return how torch was built and the environment variables that choose threads and kernels."""
-    found = importlib.util.find_spec("torch")
-    version = Path(found.origin).parent / "version.py" if found and found.origin else Path()
+    spec = importlib.util.find_spec("torch")
+    version = Path(spec.origin).parent / "version.py" if spec and spec.origin else Path()
     build = runpy.run_path(str(version)) if version.is_file() else {}
     return {
         "torch_build": {key: build.get(key) for key in ("__version__", "git_version", "cuda", "hip")},

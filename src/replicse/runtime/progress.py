@@ -117,8 +117,8 @@ def progress_text(beat: Mapping[str, Any]) -> str:
     """Return how far a training is, `step 120 of 500, loss 0.31, 850 sentences/s, 3 min left`; blank of other jobs."""
     if "step" not in beat:
         return ""
-    told = f"step {beat['step']:,} of {beat['steps']:,}, loss {beat['loss']:.4g}, {beat['rate']:,.0f} sentences/s"
-    return f"{told}, {span(beat['left'])} left"
+    text = f"step {beat['step']:,} of {beat['steps']:,}, loss {beat['loss']:.4g}, {beat['rate']:,.0f} sentences/s"
+    return f"{text}, {span(beat['left'])} left"
 
 
 def span(seconds: float) -> str:

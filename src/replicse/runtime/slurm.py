@@ -28,8 +28,8 @@ def jobs_left(folder: Path) -> list[str]:
     command = ["squeue", "--me", "--noheader", "--format", "%A %j %Z"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=ANSWER)
     rows = [line.split(maxsplit=2) for line in done.stdout.splitlines()]
-    found = (row[0] for row in rows if len(row) == 3 and NAME.fullmatch(row[1]) and _same(row[2], folder))
-    return sorted(set(found), key=int)
+    numbers = (row[0] for row in rows if len(row) == 3 and NAME.fullmatch(row[1]) and _same(row[2], folder))
+    return sorted(set(numbers), key=int)
 
 
 def _same(place: str, folder: Path) -> bool:

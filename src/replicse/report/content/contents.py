@@ -159,14 +159,14 @@ def make_report(
 
 def printed_of(items: Iterable[ItemResult]) -> str:
     """Return how many cells of some items have a printed number, as `9 of 87`; quoted cells have one."""
-    known = [cell.reported is not None for item in items for cell in item.described.values()]
-    return f"{sum(known)} of {len(known)}"
+    printed = [cell.reported is not None for item in items for cell in item.described.values()]
+    return f"{sum(printed)} of {len(printed)}"
 
 
 def coverage(about: Mapping[str, Any], items: Sequence[ItemResult]) -> str:
     """Return how many cells of some items of a paper have a printed number, and what is said of those without."""
     kinds = [[item for item in items if item.kind == kind] for kind in ("table", "figure")]
-    parts = [f"{own[0].kind}s {printed_of(own)}" for own in kinds if own]
+    parts = [f"{group[0].kind}s {printed_of(group)}" for group in kinds if group]
     apart = f" ({', '.join(parts)})" if len(parts) > 1 else ""
     return f"{printed_of(items)} cells have a printed number{apart}. {about.get('coverage', '')}".strip()
 
@@ -174,20 +174,20 @@ def coverage(about: Mapping[str, Any], items: Sequence[ItemResult]) -> str:
 def _made_from(study: Mapping[str, Any], items: Sequence[ItemResult]) -> str:
     """Return the commit of a study, and what of its numbers is not made by it alone; blank outside git."""
     others = _other_packages(study, items)
-    told = [
+    parts = [
         f"commit {study['commit'][:12]}" if study.get("commit") else "",
         "with uncommitted changes" if study.get("dirty") else "",
         f"its numbers were made by {len(others)} other version{'s' * (len(others) > 1)} of the code"
         if others
         else "",
     ]
-    return "; ".join(filter(None, [" ".join(filter(None, told[:2])), told[2]]))
+    return "; ".join(filter(None, [" ".join(filter(None, parts[:2])), parts[2]]))
 
 
 def _other_packages(study: Mapping[str, Any], items: Sequence[ItemResult]) -> list[str]:
     """Return the digests of the package versions that made the items' numbers, but for that of the study itself."""
-    found = {package for item in items for cell in item.cells for package in cell.packages}
-    return sorted(each for each in found if not study.get("package_sha256", "").startswith(each))
+    packages = {package for item in items for cell in item.cells for package in cell.packages}
+    return sorted(each for each in packages if not study.get("package_sha256", "").startswith(each))
 
 
 def _section(key: str, about: Mapping[str, Any], items: Sequence[ItemResult]) -> Section:

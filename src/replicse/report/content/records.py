@@ -41,8 +41,8 @@ def _trajectory(item: ItemResult) -> Iterator[Record]:
     for source in (*SOURCES, *item.variants.values()):
         for row in item.rows:
             for columns in steps.values():
-                if found := _measures(cells, source, row.id, columns):
-                    seen = {name: found[name] for name in PLANE} | {"source": source, "seeds": found["seeds"]}
+                if point := _measures(cells, source, row.id, columns):
+                    seen = {name: point[name] for name in PLANE} | {"source": source, "seeds": point["seeds"]}
                     yield {"method": row.label, "step": columns[0].id, **seen}
 
 
@@ -56,10 +56,10 @@ def _scatter(item: ItemResult) -> Iterator[Record]:
     metric = next(iter(scores), "")
     for source in SOURCES:
         for row in item.rows:
-            if found := _measures(cells, source, row.id, item.columns):
-                score = {"score": found.get(metric), "metric": metric}
-                seen = {name: found[name] for name in PLANE} | score
-                yield {"label": row.label, **seen, "source": source, "seeds": found["seeds"]}
+            if point := _measures(cells, source, row.id, item.columns):
+                score = {"score": point.get(metric), "metric": metric}
+                seen = {name: point[name] for name in PLANE} | score
+                yield {"label": row.label, **seen, "source": source, "seeds": point["seeds"]}
 
 
 def _measures(cells: Cells, source: str, row: str, columns: Iterable[ColumnHead]) -> dict[str, Any]:
@@ -70,13 +70,13 @@ def _measures(cells: Cells, source: str, row: str, columns: Iterable[ColumnHead]
     variant = "" if source in SOURCES else source
     keys = {_metric(column): (variant, row, column.id, column.metric) for column in columns}
     there = {metric: cells[key] for metric, key in keys.items() if key in cells}
-    found = {
+    values = {
         metric: _printed(cell) if source == "reported" else cell.reproduced for metric, cell in there.items()
     }
-    if None in [found.get(name) for name in PLANE]:
+    if None in [values.get(name) for name in PLANE]:
         return {}
     pairs = () if source == "reported" else zip(there["uniformity"].few, there["alignment"].few, strict=False)
-    return {**found, "seeds": " ".join(f"{uniformity!r},{alignment!r}" for uniformity, alignment in pairs)}
+    return {**values, "seeds": " ".join(f"{uniformity!r},{alignment!r}" for uniformity, alignment in pairs)}
 
 
 def _profile(item: ItemResult) -> Iterator[Record]:
@@ -103,16 +103,16 @@ def _profile(item: ItemResult) -> Iterator[Record]:
 
 def _spectrum(item: ItemResult) -> Iterator[Record]:
     """Yield the singular values by encoder."""
-    for encoder, found in item.curves.items():
-        for index, value in enumerate(found["singular_values"] or (), start=1):
+    for encoder, curve in item.curves.items():
+        for index, value in enumerate(curve["singular_values"] or (), start=1):
             yield {"encoder": encoder, "index": index, "value": value}
 
 
 def _density(item: ItemResult) -> Iterator[Record]:
     """Yield the density of the cosine at the middle of each bin by encoder and rating group."""
-    for encoder, found in item.curves.items():
-        middles = [(low + high) / 2 for low, high in pairwise(found["edges"])]
-        for group, part in found.items():
+    for encoder, curve in item.curves.items():
+        middles = [(low + high) / 2 for low, high in pairwise(curve["edges"])]
+        for group, part in curve.items():
             if isinstance(part, Mapping) and "density" in part:
                 for cosine, height in zip(middles, part["density"] or (), strict=False):
                     yield {"encoder": encoder, "group": group, "cosine": cosine, "density": height}
@@ -138,8 +138,8 @@ def _cells(item: ItemResult) -> Cells:
 
     Of several protocols that are no variants, the paper's text stands first.
     """
-    found = {(item.variants.get(cell.protocol, ""), *cell.key): cell for cell in reversed(item.cells)}
-    return found | {("", *key): cell for key, cell in item.described.items()}
+    cells = {(item.variants.get(cell.protocol, ""), *cell.key): cell for cell in reversed(item.cells)}
+    return cells | {("", *key): cell for key, cell in item.described.items()}
 
 
 def _printed(cell: CellResult) -> float | None:

@@ -159,14 +159,14 @@ class Sheet:
 def grid_of(item: ItemResult, whole: bool = False) -> Grid:
     """Return the grid of an item; a trajectory keeps its ends, its figure shows the rest, unless `whole`."""
     heads = item.columns if whole else _heads(item)
-    found = {(*cell.key, cell.protocol): cell for cell in item.cells}
+    results = {(*cell.key, cell.protocol): cell for cell in item.cells}
     notes = _row_notes(item)
-    body = _body(item, heads, found)
+    body = _body(item, heads, results)
     lines = [entry for entry in body if isinstance(entry, Line)]
     # A column more here is one more in every format.
     columns = [Column("", "label", tuple(_label(line, notes) for line in lines))]
     for head in heads:
-        cells = (found.get((line.row.id, head.id, head.metric, line.protocol)) for line in lines)
+        cells = (results.get((line.row.id, head.id, head.metric, line.protocol)) for line in lines)
         shown = (_cell(item, line.row, head, cell) for line, cell in zip(lines, cells, strict=True))
         kind: Kind = "prose" if head.kind == "text" else "result"
         columns.append(Column(_heading(item, head), kind, tuple(shown)))
@@ -264,7 +264,7 @@ def _letter(place: int) -> str:
 def _body(
     item: ItemResult,
     heads: Sequence[ColumnHead],
-    found: Mapping[tuple[str, str, str, str], CellResult],
+    results: Mapping[tuple[str, str, str, str], CellResult],
 ) -> list[Line | Heading]:
     """Return headings and lines: each row under every protocol that has a cell of it; an empty row keeps one line."""
     protocols = dict.fromkeys([AS_DESCRIBED, *(cell.protocol for cell in item.cells)])
@@ -277,7 +277,7 @@ def _body(
         ends_group = bool(group) and not row.group
         group = row.group
         there = [
-            name for name in shown if any((row.id, head.id, head.metric, name) in found for head in heads)
+            name for name in shown if any((row.id, head.id, head.metric, name) in results for head in heads)
         ]
         first, *further = there or [AS_DESCRIBED]
         body.append(Line(row, first, rule=ends_group))

@@ -66,14 +66,14 @@ def paper(report: Report, section: Section, pictures: Mapping[str, str], alone: 
 
 def addresses(report: Report) -> dict[str, str]:
     """Return the address of each item and cell of a report by its name."""
-    found = {}
+    links = {}
     for section in report.sections:
         for entry in section.entries:
-            found[entry.item.item] = f"{section.key}.html#{entry.anchor}"
+            links[entry.item.item] = f"{section.key}.html#{entry.anchor}"
             for cell in entry.item.cells:
                 name = cell_name(entry.item, cell)
-                found[name] = f"{section.key}.html#{cell_address(name)}"
-    return found
+                links[name] = f"{section.key}.html#{cell_address(name)}"
+    return links
 
 
 def linked(text: str, links: Mapping[str, str]) -> Markup:
@@ -93,7 +93,7 @@ def data_address(stem: Path) -> str:
         picture = stem.with_name(f"{stem.name}.png").read_bytes()
         return f"data:image/png;base64,{base64.b64encode(picture).decode('ascii')}"
     # A tenth of a point is finer than a screen; other numbers, such as the scale of letters, stay as they are.
-    text = PATH.sub(lambda found: DIGITS.sub(r"\1", found[0]), text)
+    text = PATH.sub(lambda match: DIGITS.sub(r"\1", match[0]), text)
     return f"data:image/svg+xml,{quote(' '.join(text.split()).replace(chr(34), chr(39)), safe=UNQUOTED)}"
 
 

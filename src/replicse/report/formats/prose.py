@@ -53,7 +53,7 @@ WHOLE = re.compile(r"[\[{][−+\d.,% ]+[\]}]|^[^\w\s] ")
 
 def kept_whole(text: str) -> str:
     """Return text whose intervals and symbols do not break."""
-    return WHOLE.sub(lambda found: found[0].replace(" ", "\u00a0"), text)
+    return WHOLE.sub(lambda match: match[0].replace(" ", "\u00a0"), text)
 
 
 @cache

@@ -21,10 +21,10 @@ def waterfall_svg(fall: Waterfall) -> str:
         return LABELS + WIDTH * (0.02 + 0.96 * (value - low) / span)
 
     height = TOP + LINE * len(fall.steps) + 4
-    told = "; ".join(f"{step.label} {step.text}" for step in fall.steps)
+    steps = "; ".join(f"{step.label} {step.text}" for step in fall.steps)
     parts = [
         f'<svg class="waterfall" viewBox="0 0 {LABELS + WIDTH + TEXT} {height}" role="img"'
-        f' aria-label="{escape(f"{fall.title}: {told}")}">'
+        f' aria-label="{escape(f"{fall.title}: {steps}")}">'
     ]
     for value, kind in ((0.0, "zero"), (fall.steps[0].end, "goal")):
         x = f"{place(value):.1f}"

@@ -71,25 +71,25 @@ def headline(rows: Sequence[Entry], items: Mapping[str, ItemResult]) -> str:
         return "No variant explains a gap that is larger than its noise."
     # Of two that explain as many it is the one that changes less.
     best = max(explained, key=lambda key: (len(explained[key]), key[1] != AS_RUN))
-    item, found = items[best[0]], explained[best]
+    item, entries = items[best[0]], explained[best]
     labels = {row.id: row.label for row in item.rows}
-    names = list(dict.fromkeys(labels[entry["row"]] for entry in found))
-    which = f"{', '.join(names)} of" if len(names) <= NAMED else f"{len(found)} gaps of"
+    names = list(dict.fromkeys(labels[entry["row"]] for entry in entries))
+    which = f"{', '.join(names)} of" if len(names) <= NAMED else f"{len(entries)} gaps of"
     scale = "" if item.comparable else f" ({item.caveat})"
     variant = item.variants.get(best[1], best[1])
-    return f"“{variant}” {SAID[outcome]} {which} {item.item}: {_pooled(found)} of the gap{scale}."
+    return f"“{variant}” {SAID[outcome]} {which} {item.item}: {_pooled(entries)} of the gap{scale}."
 
 
-def _pooled(found: Sequence[Entry]) -> str:
+def _pooled(entries: Sequence[Entry]) -> str:
     """Return the share of several gaps together, `102% [78, 125]`: all effects over all gaps, by seed."""
-    if len(found) == 1:
-        return _share(found[0])
-    gaps = [float(entry["gap"]) for entry in found]
+    if len(entries) == 1:
+        return _share(entries[0])
+    gaps = [float(entry["gap"]) for entry in entries]
     total = math.fsum(map(abs, gaps))
-    by_seed = [[float(effect) for effect in entry["by_seed"].split("; ")] for entry in found]
+    by_seed = [[float(effect) for effect in entry["by_seed"].split("; ")] for entry in entries]
     if len(set(map(len, by_seed))) > 1:
         # A seed that failed in one of them leaves no pairs.
-        by_seed = [[float(entry["effect"])] for entry in found]
+        by_seed = [[float(entry["effect"])] for entry in entries]
     shares = [
         math.fsum(math.copysign(effect, effect * gap) for effect, gap in zip(effects, gaps, strict=True))
         / total
@@ -107,27 +107,27 @@ def _waterfalls(item: ItemResult, rows: Sequence[Entry]) -> Iterator[Waterfall]:
     labels = {row.id: row.label for row in item.rows}
     names = _column_names(item)
     for (row, column, metric), part in groupby(_chosen(item, rows), key=_cell):
-        found = [entry for entry in part if entry["effect"] and not entry["note"]]
-        if any(entry["share"] for entry in found):
+        entries = [entry for entry in part if entry["effect"] and not entry["note"]]
+        if any(entry["share"] for entry in entries):
             title = f"{labels[row]}, {names[column, metric]} · {item.item} · {item.standing}"
-            yield Waterfall(title, tuple(_steps(item, found)))
+            yield Waterfall(title, tuple(_steps(item, entries)))
 
 
-def _steps(item: ItemResult, found: Sequence[Entry]) -> Iterator[Step]:
+def _steps(item: ItemResult, entries: Sequence[Entry]) -> Iterator[Step]:
     """Yield the gap, each variant's effect on top of those before it, and what all of the code does."""
-    rounding = _rounding(found[0])
-    gap, place = float(found[0]["gap"]), 0.0
+    rounding = _rounding(entries[0])
+    gap, place = float(entries[0]["gap"]), 0.0
     yield Step("Printed gap", signed(gap, rounding), 0.0, gap, "gap")
-    for entry in sorted(found, key=lambda entry: entry["protocol"] == AS_RUN):
+    for entry in sorted(entries, key=lambda entry: entry["protocol"] == AS_RUN):
         effect, whole = float(entry["effect"]), entry["protocol"] == AS_RUN
-        if whole and len(found) > 2:
+        if whole and len(entries) > 2:
             rest = signed(effect - place, rounding)
             yield Step("Together, beyond their sum", rest, place, effect, "rest")
         start = 0.0 if whole else place
         ends = (start + float(entry[name]) if entry[name] else None for name in ("low", "high"))
         label = item.variants.get(entry["protocol"], entry["protocol"])
-        told = f"{_effect(entry, rounding)}, {_share(entry)}"
-        yield Step(label, told, start, start + effect, "whole" if whole else "variant", *ends)
+        text = f"{_effect(entry, rounding)}, {_share(entry)}"
+        yield Step(label, text, start, start + effect, "whole" if whole else "variant", *ends)
         place = start + effect
     if not whole:
         yield Step("Not explained", signed(gap - place, rounding), place, gap, "rest")
@@ -135,17 +135,17 @@ def _steps(item: ItemResult, found: Sequence[Entry]) -> Iterator[Step]:
 
 def _sheet(item: ItemResult, rows: Sequence[Entry]) -> Sheet:
     shown = _chosen(item, rows)
-    known, columns = _known_columns(item, shown), _variant_columns(item)
+    cell_columns, columns = _known_columns(item, shown), _variant_columns(item)
     left_out = len({_cell(entry) for entry in rows}) - len({_cell(entry) for entry in shown})
     note = f"Further cells of the item in adjudication.csv: {left_out}." if left_out else ""
     # A column that says the same in every line is said once, in the title.
-    one = "" if "Column" in known or not shown else f", {_column_names(item)[_cell(shown[0])[1:]]}"
+    one = "" if "Column" in cell_columns or not shown else f", {_column_names(item)[_cell(shown[0])[1:]]}"
     title = f"{item.item}: {item.title}{one} · {item.standing}"
-    sheet = Sheet.of(title, shown, known | columns, note)
+    sheet = Sheet.of(title, shown, cell_columns | columns, note)
     # What is known of a cell is said in the first of its lines.
     first = [place == 0 or _cell(shown[place - 1]) != _cell(entry) for place, entry in enumerate(shown)]
     lines = zip(sheet.rows, first, strict=True)
-    blank = ("",) * len(known)
+    blank = ("",) * len(cell_columns)
     return replace(sheet, rows=tuple(row if new else blank + row[len(blank) :] for row, new in lines))
 
 

@@ -43,13 +43,13 @@ def audit_text(rows: Sequence[Mapping[str, str]], width: int = WIDTH) -> str:
     """Return the findings as paragraphs under the key of their paper."""
     lines = []
     for paper, part in groupby(rows, key=lambda row: row["paper"]):
-        own = list(part)
-        certain = sum(row["certainty"] == "certain" for row in own)
-        count = sum(row["rule"] != "not audited" for row in own)
+        findings = list(part)
+        certain = sum(row["certainty"] == "certain" for row in findings)
+        count = sum(row["rule"] != "not audited" for row in findings)
         lines += [f"{paper}: {count} finding{'s' * (count != 1)}, {certain} certain", ""]
-        for row in own:
+        for row in findings:
             lines.append(f"  {row['place']} ({row['rule']})")
-            told = ((f"    {name}", row[name]) for name in SHOWN if row[name])
-            lines += columns(told, width=width)
+            details = ((f"    {name}", row[name]) for name in SHOWN if row[name])
+            lines += columns(details, width=width)
             lines.append("")
     return "\n".join(lines).rstrip() or "nothing found"

@@ -21,7 +21,7 @@ def findings(
     study: Mapping[str, Any], items: Sequence[ItemResult], claims: Rows, audit: Rows, explained: Rows
 ) -> list[Finding]:
     """Return what the first screen says; what there is nothing of is left out."""
-    found = [
+    lines = [
         ("Incomplete", study.get("incomplete", ""), "incomplete"),
         ("Cells", _counted(verdict_counts(items)), "counts"),
         ("Coverage", _coverage(study, items), "papers"),
@@ -34,7 +34,7 @@ def findings(
         ("Gaps", ". ".join(_gaps(explained, items)), "adjudication"),
         ("Audit", _audit(audit), "audit"),
     ]
-    return [Finding(*each) for each in found if each[1]]
+    return [Finding(*each) for each in lines if each[1]]
 
 
 def _several(count: int, what: str) -> str:
@@ -43,26 +43,26 @@ def _several(count: int, what: str) -> str:
 
 def _counted(counts: Mapping[str, int]) -> str:
     total = sum(counts.values())
-    told = [
+    parts = [
         f"{count:,} {name}" for name, count in sorted(counts.items(), key=lambda entry: -entry[1]) if count
     ]
-    return f"{_several(total, 'cell')}: {', '.join(told)}" if total else ""
+    return f"{_several(total, 'cell')}: {', '.join(parts)}" if total else ""
 
 
 def _coverage(study: Mapping[str, Any], items: Sequence[ItemResult]) -> str:
-    own = {key: [item for item in items if item.paper == key] for key in study["papers"]}
-    counts = ", ".join(f"{key} {printed_of(each)}" for key, each in own.items() if each)
-    told = [study["papers"][key].get("coverage", "") for key, each in own.items() if each]
-    return " ".join(filter(None, [f"cells with a printed number: {counts}.", *told]))
+    by_paper = {key: [item for item in items if item.paper == key] for key in study["papers"]}
+    counts = ", ".join(f"{key} {printed_of(each)}" for key, each in by_paper.items() if each)
+    notes = [study["papers"][key].get("coverage", "") for key, each in by_paper.items() if each]
+    return " ".join(filter(None, [f"cells with a printed number: {counts}.", *notes]))
 
 
 def _claims(rows: Rows, scale: str) -> str:
     counts = Counter(row["ours"] for row in rows)
-    told = [f"{counts[answer]} {answer}" for answer in ANSWERS if counts[answer]]
+    parts = [f"{counts[answer]} {answer}" for answer in ANSWERS if counts[answer]]
     smaller = f" at {scale}" if counts["for"] or counts["against"] else ""
     return (
-        f"{_several(len(rows), 'sentence')} of the papers, by our runs{smaller}: {', '.join(told)}"
-        if told
+        f"{_several(len(rows), 'sentence')} of the papers, by our runs{smaller}: {', '.join(parts)}"
+        if parts
         else ""
     )
 
@@ -74,17 +74,17 @@ def _orders(items: Sequence[ItemResult]) -> str:
     if not every:
         return ""
     tau = f"{median(shape.rank.tau for shape in every):+.2f}".replace("-", MINUS)
-    told = [f"median Kendall's τ {tau} over {_several(len(every), 'column')}"]
-    told += [f"best row kept in {sum(best)} of {len(best)}"] if best else []
-    told += [f"signs as in print {sum(signs)} of {len(signs)}"] if signs else []
-    return ", ".join(told)
+    parts = [f"median Kendall's τ {tau} over {_several(len(every), 'column')}"]
+    parts += [f"best row kept in {sum(best)} of {len(best)}"] if best else []
+    parts += [f"signs as in print {sum(signs)} of {len(signs)}"] if signs else []
+    return ", ".join(parts)
 
 
 def _gaps(rows: Rows, items: Sequence[ItemResult]) -> Iterator[str]:
     counts = Counter(row["outcome"] for row in rows if row["outcome"])
-    told = [f"{counts[outcome]} {name}" for outcome, name in EXPLAINED.items() if counts[outcome]]
-    if told:
-        yield f"{_several(counts.total(), 'variant')} of cells: {', '.join(told)}"
+    parts = [f"{counts[outcome]} {name}" for outcome, name in EXPLAINED.items() if counts[outcome]]
+    if parts:
+        yield f"{_several(counts.total(), 'variant')} of cells: {', '.join(parts)}"
     if said := headline(rows, {item.item: item for item in items}):
         yield said
 
