@@ -35,8 +35,8 @@ def eda(
     def synonyms(word: str) -> tuple[str, ...]:
         if word in FUNCTION_WORDS:
             return ()
-        found = {name.replace("_", " ").replace("-", " ").lower() for name in thesaurus.predict(word)}
-        return tuple(sorted(found - {word}))
+        names = {name.replace("_", " ").replace("-", " ").lower() for name in thesaurus.predict(word)}
+        return tuple(sorted(names - {word}))
 
     def change(words: Words, random: Random) -> Words:
         operation = random.choice(OPERATIONS)
@@ -61,15 +61,15 @@ def _many(words: Words, alpha: float) -> int:
 def _synonyms_of(marked: str, synonyms: Synonyms) -> tuple[str, ...]:
     """Return the synonyms of a word that may carry punctuation, in its own letter case and with its marks."""
     before, word, after = MARKED.fullmatch(marked).groups()
-    found = synonyms(word.lower())
+    names = synonyms(word.lower())
     if word[:1].isupper():
-        found = tuple(name[:1].upper() + name[1:] for name in found)
-    return tuple(before + name + after for name in found)
+        names = tuple(name[:1].upper() + name[1:] for name in names)
+    return tuple(before + name + after for name in names)
 
 
 def replace_synonyms(words: Words, alpha: float, random: Random, synonyms: Synonyms) -> Words:
     """Return the words with up to `alpha` of them replaced by synonyms."""
-    options = {i: found for i, word in enumerate(words) if (found := _synonyms_of(word, synonyms))}
+    options = {i: names for i, word in enumerate(words) if (names := _synonyms_of(word, synonyms))}
     chosen = random.sample(sorted(options), min(len(options), _many(words, alpha)))
     return [random.choice(options[i]) if i in chosen else word for i, word in enumerate(words)]
 
@@ -77,7 +77,7 @@ def replace_synonyms(words: Words, alpha: float, random: Random, synonyms: Synon
 def insert_synonyms(words: Words, alpha: float, random: Random, synonyms: Synonyms) -> Words:
     """Return the words with synonyms of `alpha` of them, each at a random place."""
     cores = [MARKED.fullmatch(word).group(2).lower() for word in words]
-    options = [found for core in cores if (found := synonyms(core))]
+    options = [names for core in cores if (names := synonyms(core))]
     longer = list(words)
     for _ in range(_many(words, alpha) if options else 0):
         longer.insert(random.randint(0, len(longer)), random.choice(random.choice(options)))

@@ -63,8 +63,8 @@ class Proposer:
                 unwanted = torch.from_numpy(np.concatenate([avoid[row] for row in some]))
                 logits[torch.arange(len(logits)), unwanted] = -torch.inf
             ends = np.cumsum([len(places[row]) for row in some])
-            for row, found in zip(some, np.split(logits.argmax(dim=1).numpy(), ends[:-1]), strict=True):
-                result[row][places[row]] = found
+            for row, pieces in zip(some, np.split(logits.argmax(dim=1).numpy(), ends[:-1]), strict=True):
+                result[row][places[row]] = pieces
         return result
 
 

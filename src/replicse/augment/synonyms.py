@@ -159,8 +159,8 @@ def _ppdb(file: Path) -> tuple[Callable, Callable]:
     entries = read_ppdb(file)
 
     def predict(word: str, pos: str | None = None) -> list[str]:
-        found = entries.get(word, {})
-        return found.get(pos, []) if pos else [name for names in found.values() for name in names]
+        by_pos = entries.get(word, {})
+        return by_pos.get(pos, []) if pos else [name for names in by_pos.values() for name in names]
 
     return predict, lambda word: {pos: len(names) for pos, names in entries.get(word, {}).items()}
 

@@ -138,10 +138,10 @@ def nli(root: Path, corpus: registry.Nli) -> Iterator[Row]:
 
 def by_premise(rows: Iterable[tuple[str, str, str]], labels: Sequence[str]) -> Iterator[Row]:
     """Yield each premise with its first hypothesis of every label; `rows` are premise, hypothesis, label."""
-    found: dict[str, dict[str, str]] = {}
+    premises: dict[str, dict[str, str]] = {}
     for premise, hypothesis, label in rows:
-        found.setdefault(premise, {}).setdefault(label, hypothesis)
-    for premise, hypotheses in found.items():
+        premises.setdefault(premise, {}).setdefault(label, hypothesis)
+    for premise, hypotheses in premises.items():
         if all(label in hypotheses for label in labels):
             yield (premise, *(hypotheses[label] for label in labels))
 

@@ -68,7 +68,7 @@ def _resume(source: Download, part: Path) -> None:
 
 def _check(source: Download, part: Path) -> None:
     """Raise MissingData where a file has another sha256, and remove it."""
-    if source.sha256 and (found := sha256_of(part)) != source.sha256:
+    if source.sha256 and (digest := sha256_of(part)) != source.sha256:
         part.unlink()
-        wrong = f"its sha256 is {found[:12]}, expected {source.sha256[:12]}"
+        wrong = f"its sha256 is {digest[:12]}, expected {source.sha256[:12]}"
         raise MissingData(f"{source.address}: {wrong}; it was removed, fetch it again")

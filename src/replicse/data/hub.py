@@ -114,17 +114,17 @@ def download_encoder(repository: str, revision: str | None, folder: Path) -> Pat
     """
     folder = Path(folder)
     cached, commit = cached_encoder(repository, revision, folder)
-    given = {path.name: path for path in cached}
-    for name in given.keys() & set(ENCODER):
-        copy_file(given[name], folder / name)
-    if "pytorch_model.bin" in given:
-        _convert_weights(given["pytorch_model.bin"], folder / WEIGHTS)
-    if "merges.txt" in given:
-        _save(tokenizer_from_merges(given["vocab.json"], given["merges.txt"]), folder / TOKENIZER)
-    elif "vocab.txt" in given:
+    paths = {path.name: path for path in cached}
+    for name in paths.keys() & set(ENCODER):
+        copy_file(paths[name], folder / name)
+    if "pytorch_model.bin" in paths:
+        _convert_weights(paths["pytorch_model.bin"], folder / WEIGHTS)
+    if "merges.txt" in paths:
+        _save(tokenizer_from_merges(paths["vocab.json"], paths["merges.txt"]), folder / TOKENIZER)
+    elif "vocab.txt" in paths:
         # BERT is uncased where nothing else is said.
-        uncased = TokenizerSettings.read(given["vocab.txt"].parent).do_lower_case
-        _save(tokenizer_from_vocabulary(given["vocab.txt"], uncased), folder / TOKENIZER)
+        uncased = TokenizerSettings.read(paths["vocab.txt"].parent).do_lower_case
+        _save(tokenizer_from_vocabulary(paths["vocab.txt"], uncased), folder / TOKENIZER)
     files = {name: sha256_of(folder / name) for name in ENCODER}
     write_json(folder / RECORD, {"repository": repository, "revision": commit, "sha256": files})
     return folder
@@ -203,14 +203,14 @@ def _check_content(cached: Path) -> None:
     if blob == cached or not CHECKSUM.fullmatch(blob.name):
         return
     if len(blob.name) == 64:
-        found = sha256_of(blob)
+        checksum = sha256_of(blob)
     else:
         content = blob.read_bytes()
-        found = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
-    if found != blob.name:
+        checksum = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+    if checksum != blob.name:
         blob.unlink()
         cached.unlink()
-        sums = f"its checksum is {found[:12]}, but the hub says {blob.name[:12]}"
+        sums = f"its checksum is {checksum[:12]}, but the hub says {blob.name[:12]}"
         raise MissingData(f"{cached.name}: {sums}; it was removed, fetch it again")
 
 
@@ -243,12 +243,12 @@ def _unpack(archive: Path, target: Path) -> None:
                 tar.extractall(aside, filter="data")
         except tarfile.TarError as error:
             raise BadInput(f"{archive}: cannot be unpacked ({error}); delete it to fetch it again") from None
-        found = min(aside.glob("**/STS"), key=lambda path: len(path.parts), default=None)
-        if found is None:
+        sts = min(aside.glob("**/STS"), key=lambda path: len(path.parts), default=None)
+        if sts is None:
             raise BadInput(f"{archive}: no STS folder in it; expected an archive of SentEval's data")
         if target.exists():
             shutil.rmtree(target)
-        found.parent.rename(target)
+        sts.parent.rename(target)
 
 
 def _rows(path: Path) -> int | None:
@@ -261,9 +261,9 @@ def _rows(path: Path) -> int | None:
 
 
 def _remember(path: Path, records: list[dict[str, Any]]) -> None:
-    known = {record["name"]: record for record in read_json(path)} if path.is_file() else {}
-    known |= {record["name"]: record for record in records}
-    write_json(path, [known[name] for name in sorted(known)])
+    by_name = {record["name"]: record for record in read_json(path)} if path.is_file() else {}
+    by_name |= {record["name"]: record for record in records}
+    write_json(path, [by_name[name] for name in sorted(by_name)])
 
 
 def _convert_weights(source: Path, target: Path) -> None:

@@ -44,31 +44,31 @@ def part_files(part: HubPart) -> list[Path]:
 
     The split's files are those that the card of the data set names, or `files`. Raises BadInput where there are none.
     """
-    patterns = [part.files] if part.files else _told_by_card(part)
+    patterns = [part.files] if part.files else _card_patterns(part)
     folder = cached_folder(part.path, part.revision, patterns)
-    found = sorted(
+    files = sorted(
         path
         for path in folder.rglob("*")
         if path.is_file() and any(fnmatchcase(path.relative_to(folder).as_posix(), each) for each in patterns)
     )
-    if not found:
+    if not files:
         raise MissingData(
             f"{part.path} at {part.revision}: no file {' or '.join(patterns)}; mend files, name or split of the corpus"
         )
-    return found
+    return files
 
 
-def _told_by_card(part: HubPart) -> list[str]:
+def _card_patterns(part: HubPart) -> list[str]:
     """Return the patterns of a split's files, as the card of the data set gives them by configuration and split."""
     card = cached_folder(part.path, part.revision, [CARD]) / CARD
     configs = DatasetCard.load(card).data.to_dict().get("configs") or [] if card.is_file() else []
     where = f"{part.path} at {part.revision}"
-    known = {config["config_name"]: config.get("data_files") or [] for config in configs}
-    if not known:
+    by_name = {config["config_name"]: config.get("data_files") or [] for config in configs}
+    if not by_name:
         raise BadInput(f"{where}: its card names no files; give the corpus files, a pattern of them")
-    if part.name not in known and (part.name or len(known) > 1):
-        raise BadInput(f'{where}: no configuration "{part.name or ""}"{nearest(part.name, known)}')
-    files = known[part.name] if part.name in known else next(iter(known.values()))
+    if part.name not in by_name and (part.name or len(by_name) > 1):
+        raise BadInput(f'{where}: no configuration "{part.name or ""}"{nearest(part.name, by_name)}')
+    files = by_name[part.name] if part.name in by_name else next(iter(by_name.values()))
     splits = {entry["split"]: entry["path"] for entry in files if isinstance(entry, dict)}
     if part.split not in splits:
         raise BadInput(f'{where}: no split "{part.split}"{nearest(part.split, splits)}')
@@ -97,17 +97,17 @@ def open_part(part: HubPart) -> "Dataset":
 
 def _part_rows(part: HubPart, corpus: HubDataset) -> Iterator[tuple[Any, ...]]:
     """Yield the columns of a part that are read: single-spaced texts, lists of them, names of wanted labels."""
-    found = open_part(part)
-    missing = [name for name in corpus.read if name not in found.column_names]
+    dataset = open_part(part)
+    missing = [name for name in corpus.read if name not in dataset.column_names]
     if missing:
-        raise BadInput(f'{part.path}: no column "{missing[0]}"{nearest(missing[0], found.column_names)}')
-    values = [_values(part, corpus, found, name) for name in corpus.read]
-    for batch in found.select_columns(list(corpus.read)).iter(10_000):
+        raise BadInput(f'{part.path}: no column "{missing[0]}"{nearest(missing[0], dataset.column_names)}')
+    values = [_values(part, corpus, dataset, name) for name in corpus.read]
+    for batch in dataset.select_columns(list(corpus.read)).iter(10_000):
         columns = [map(value, batch[name]) for name, value in zip(corpus.read, values, strict=True)]
         yield from (row for row in zip(*columns, strict=True) if None not in row)
 
 
-def _values(part: HubPart, corpus: HubDataset, found: "Dataset", name: str) -> Callable[[Any], Any]:
+def _values(part: HubPart, corpus: HubDataset, dataset: "Dataset", name: str) -> Callable[[Any], Any]:
     """Return what makes our value of one of a hub column; None drops the row."""
     if corpus.read[name] != "label":
 
@@ -117,9 +117,11 @@ def _values(part: HubPart, corpus: HubDataset, found: "Dataset", name: str) -> C
             return one_spaced(value) if isinstance(value, str) else [one_spaced(text) for text in value]
 
         return spaced
-    own = getattr(found.features[name], "names", None)
-    if own and tuple(own) != corpus.labels:
-        raise BadInput(f"{part.path}: its labels are {', '.join(own)}; expected {', '.join(corpus.labels)}")
+    labels = getattr(dataset.features[name], "names", None)
+    if labels and tuple(labels) != corpus.labels:
+        raise BadInput(
+            f"{part.path}: its labels are {', '.join(labels)}; expected {', '.join(corpus.labels)}"
+        )
     wanted = corpus.keep or corpus.labels
     named = dict(enumerate(corpus.labels)) | {label: label for label in corpus.labels}
     return lambda value: label if (label := named.get(value)) in wanted else None

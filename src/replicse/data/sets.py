@@ -35,11 +35,11 @@ def evaluation_files(root: Path) -> dict[str, dict[str, list[Path]]]:
         for task in TRANSFER_TASKS
         for split, files in transfer_files(task).items()
     }
-    found = {
+    sets = {
         name: {part: [downstream / file for file in files] for part, files in parts.items()}
         for name, parts in (sts | transfer).items()
     }
-    return {name: parts for name, parts in found.items() if all(file.is_file() for file in _all(parts))}
+    return {name: parts for name, parts in sets.items() if all(file.is_file() for file in _all(parts))}
 
 
 def recorded_sets(root: Path, sizes: Sizes) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def recorded_sets(root: Path, sizes: Sizes) -> dict[str, Any]:
 
     Raises BadInput for a set that cannot be read and for another number of rows than `sizes` says.
     """
-    found = {}
+    sets = {}
     for name, parts in evaluation_files(root).items():
         rows = _rows(root, name)
         wanted = sizes.get(name, {})
@@ -61,8 +61,8 @@ def recorded_sets(root: Path, sizes: Sizes) -> dict[str, Any]:
                     " fetch the file again"
                 )
         hashes = {str(file.relative_to(root)): sha256_of(file) for file in _all(parts)}
-        found[name] = {"rows": rows, "sha256": hashes}
-    return found
+        sets[name] = {"rows": rows, "sha256": hashes}
+    return sets
 
 
 def check_sets(root: Path, recorded: Mapping[str, Any], record: Path) -> None:

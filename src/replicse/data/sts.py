@@ -68,13 +68,13 @@ def load_sts(root: Path, task: str, split: str = "test") -> tuple[StsSubset, ...
     """
     if task not in STS_TASKS:
         raise BadInput(f'"{task}" is no STS task{nearest(task, STS_TASKS)}')
-    known = STS_SPLITS.get(task, ("test",))
-    if split not in known:
-        raise BadInput(f'{task} has no split "{split}"{nearest(split, known)}')
+    splits = STS_SPLITS.get(task, ("test",))
+    if split not in splits:
+        raise BadInput(f'{task} has no split "{split}"{nearest(split, splits)}')
     downstream = senteval_root(root)
     read = {"STS-B": _stsb, "SICK-R": _sick}.get(task, _year_subset)
     files = sts_files(task, split).items()
-    return tuple(read(name, *(downstream / file for file in own)) for name, own in files)
+    return tuple(read(name, *(downstream / file for file in paths)) for name, paths in files)
 
 
 def sts_files(task: str, split: str) -> dict[str, tuple[str, ...]]:

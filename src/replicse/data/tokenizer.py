@@ -75,9 +75,9 @@ class TokenizerSettings(BaseModel):
         try:
             return cls.model_validate(read_json(file, LARGEST_SETTINGS) if file.exists() else {})
         except ValidationError as error:
-            found = error.errors(include_url=False)[0]
-            place = ".".join(map(str, found["loc"])) or "the document"
-            raise BadInput(f"{file}: {place} is {shown(found['input'])}; fetch the encoder again") from None
+            problem = error.errors(include_url=False)[0]
+            place = ".".join(map(str, problem["loc"])) or "the document"
+            raise BadInput(f"{file}: {place} is {shown(problem['input'])}; fetch the encoder again") from None
 
 
 def load_tokenizer(file: Path, max_length: int | None) -> Tokenizer:
@@ -157,10 +157,10 @@ def special_ids(tokenizer: Tokenizer) -> SpecialIds:
     """Return the ids of the special tokens of a BERT-style or RoBERTa-style tokenizer."""
     ids = {}
     for role, names in ROLES.items():
-        found = [token_id for token_id in map(tokenizer.token_to_id, names) if token_id is not None]
-        if not found:
+        token_ids = [token_id for token_id in map(tokenizer.token_to_id, names) if token_id is not None]
+        if not token_ids:
             raise BadInput(f"the tokenizer has neither {names[0]} nor {names[1]}; it needs one as {role}")
-        ids[role] = found[0]
+        ids[role] = token_ids[0]
     return SpecialIds(**ids)
 
 
@@ -183,8 +183,10 @@ def _trained_wordpiece(lines: Sequence[str], vocabulary_size: int, lowercase: bo
     tokenizer = _wordpiece({token: i for i, token in enumerate(WORDPIECE_SPECIAL)}, lowercase)
     # The trainer numbers continuation pieces in the order of a hash map, which decides ties between merges;
     # known to it beforehand, they have fixed numbers and two trainings agree.
-    known = [*WORDPIECE_SPECIAL, *(f"##{character}" for character in _continuations(tokenizer, lines))]
-    trainer = trainers.WordPieceTrainer(vocab_size=vocabulary_size, special_tokens=known, show_progress=False)
+    pieces = [*WORDPIECE_SPECIAL, *(f"##{character}" for character in _continuations(tokenizer, lines))]
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=vocabulary_size, special_tokens=pieces, show_progress=False
+    )
     tokenizer.train_from_iterator(lines, trainer)
     return _wordpiece(tokenizer.get_vocab(), lowercase)
 

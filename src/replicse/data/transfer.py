@@ -76,10 +76,10 @@ def transfer_files(task: str) -> dict[str, tuple[str, ...]]:
 
 def _filled(rows: Iterator[Row], path: Path) -> list[Row]:
     """Return the rows of a file; BadInput where it has none."""
-    found = list(rows)
-    if not found:
+    entries = list(rows)
+    if not entries:
         raise BadInput(f"{path}: no rows; fetch the file again")
-    return found
+    return entries
 
 
 def _split(rows: list[Row]) -> TransferSplit:

@@ -110,21 +110,21 @@ class TokenBatch:
 
     def _of_heads(self, what: str, parts: int, heads: int) -> Tensor:
         key = what, parts, heads
-        if key not in self._known:
+        if key not in self._head_indices:
             part, head = (torch.arange(count, device=self.tokens.device) for count in (parts, heads))
             if what == "places":
                 rows, within = (self.row_ids[:, None, None], self.positions[:, None, None])
-                found = ((part[:, None] * self.rows + rows) * heads + head) * self.longest + within
+                indices = ((part[:, None] * self.rows + rows) * heads + head) * self.longest + within
             else:
                 columns = torch.arange(self.longest, device=self.tokens.device)
                 ends = self._on_device(self.lengths)[:, None] - 1
                 tokens = self.first[:, None] + torch.minimum(columns, ends)
-                found = (tokens[:, None] * parts + part[:, None, None, None]) * heads + head[:, None]
-            self._known[key] = found.flatten()
-        return self._known[key]
+                indices = (tokens[:, None] * parts + part[:, None, None, None]) * heads + head[:, None]
+            self._head_indices[key] = indices.flatten()
+        return self._head_indices[key]
 
     @cached_property
-    def _known(self) -> dict[tuple[str, int, int], Tensor]:
+    def _head_indices(self) -> dict[tuple[str, int, int], Tensor]:
         return {}
 
     @property

@@ -34,15 +34,15 @@ def _recorded(file: Path) -> tuple[str | None, dict[str, str]]:
 def run_metrics(run: Path) -> Mapping[str, Any]:
     """Return the record of a run: its `seconds`, the names of its `checkpoints`; BadInput for another file."""
     file = run / METRICS
-    found = read_json(file)
-    kept = found.get("checkpoints", []) if isinstance(found, dict) else None
+    record = read_json(file)
+    kept = record.get("checkpoints", []) if isinstance(record, dict) else None
     if (
         not isinstance(kept, list)
         or not all(isinstance(name, str) and CHECKPOINT.fullmatch(name) for name in kept)
-        or not isinstance(found.get("seconds"), int | float)
+        or not isinstance(record.get("seconds"), int | float)
     ):
         raise BadInput(f"{file}: no record of a run; delete {run} to train it again")
-    return found
+    return record
 
 
 def check_folder(folder: Path, run: str | None = None) -> None:

@@ -74,15 +74,15 @@ class TransformersBackbone(Backbone):
         mask = batch.padded_mask if batch.attention_mask is None else batch.attention_mask
         every = any(state != self.layer_count for state in wanted)
         with self._first_replaced(first_vector):
-            found = self.model(input_ids=tokens, attention_mask=mask.long(), output_hidden_states=every)
-        states = found.hidden_states if every else [None] * (self.layer_count + 1)
+            output = self.model(input_ids=tokens, attention_mask=mask.long(), output_hidden_states=every)
+        states = output.hidden_states if every else [None] * (self.layer_count + 1)
         if len(states) != self.layer_count + 1:
             family = self.model.config.model_type
             raise BadInput(
                 f"{family}: {len(states)} hidden states for {self.layer_count} layers; pool the last"
             )
         # An encoder may treat its last state once more (a final LayerNorm) behind its list of hidden states.
-        states = [*states[:-1], found.last_hidden_state]
+        states = [*states[:-1], output.last_hidden_state]
         if need.tokens:
             return Hidden([batch.unpad(states[state]) for state in wanted], first_only=False)
         return Hidden([states[state][:, 0] for state in wanted], first_only=True)
@@ -206,7 +206,7 @@ def load_transformers(folder: Path) -> TransformersBackbone:
     before = logging.get_verbosity()
     logging.set_verbosity_error()  # it would report what is missing, which is looked at below
     try:
-        network, found = opened.from_pretrained(folder, dtype=torch.float32, output_loading_info=True)
+        network, loading_info = opened.from_pretrained(folder, dtype=torch.float32, output_loading_info=True)
     # What a broken config.json raises is of any class.
     except Exception as error:
         why = " ".join(str(error).split())[:200]
@@ -214,7 +214,7 @@ def load_transformers(folder: Path) -> TransformersBackbone:
     finally:
         logging.set_verbosity(before)
     base = f"{network.base_model_prefix}." if with_head else ""
-    absent = sorted(name for name in found["missing_keys"] if "pooler" not in name)
+    absent = sorted(name for name in loading_info["missing_keys"] if "pooler" not in name)
     inside = [name for name in absent if name.startswith(base)]
     if inside:
         raise BadInput(f'{folder}: no weight "{inside[0]}"; fetch the encoder again')

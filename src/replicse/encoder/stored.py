@@ -31,10 +31,10 @@ def read_config(folder: Path) -> dict[str, Any]:
     checked_size(
         file, "name a folder with a Hugging Face encoder, or delete the folder of the run to train it again"
     )
-    found = read_json(file, LARGEST_CONFIG)
-    if not isinstance(found, dict):
+    config = read_json(file, LARGEST_CONFIG)
+    if not isinstance(config, dict):
         raise BadInput(f"{file}: no mapping; fetch the encoder again")
-    return found
+    return config
 
 
 def read_weights(folder: Path) -> tuple[Path, dict[str, Tensor]]:
@@ -67,8 +67,8 @@ def read_tensors(file: Path) -> dict[str, Tensor]:
         raise BadInput(f"{file}: cannot be read ({why}); fetch the encoder again") from None
     if not isinstance(stored, Mapping):
         raise BadInput(f"{file}: a {type(stored).__name__}, not tensors by name; fetch the encoder again")
-    found = {name: value for name, value in stored.items() if torch.is_tensor(value)}
-    for name, value in found.items():
+    tensors = {name: value for name, value in stored.items() if torch.is_tensor(value)}
+    for name, value in tensors.items():
         if not isinstance(name, str):
             raise BadInput(f"{file}: the key {shown(name)} is no name of a weight; fetch the encoder again")
         # Counts, and the numbers of positions, are no weights.
@@ -76,16 +76,16 @@ def read_tensors(file: Path) -> dict[str, Tensor]:
         if value.layout != torch.strided or not (value.dtype in KINDS or is_other):
             kind = f"{value.dtype if value.layout == torch.strided else value.layout}".removeprefix("torch.")
             raise BadInput(f'{file}: "{name}" is {kind}; expected 16 to 64-bit floating point, not quantised')
-    return found
+    return tensors
 
 
-def check_layers(file: Path, stored: Iterable[str], known: Collection[str]) -> None:
+def check_layers(file: Path, stored: Iterable[str], names: Collection[str]) -> None:
     """Raise BadInput where a file holds layers beyond those that an encoder has by its config.json.
 
     Such a weight is named like a known one, but for the numbers in its name.
     """
-    shapes = {NUMBERS.sub("#", name) for name in known}
-    more = next((name for name in stored if name not in known and NUMBERS.sub("#", name) in shapes), None)
+    shapes = {NUMBERS.sub("#", name) for name in names}
+    more = next((name for name in stored if name not in names and NUMBERS.sub("#", name) in shapes), None)
     if more:
         raise BadInput(f'{file}: holds "{more}", a layer that config.json does not count; mend either')
 
@@ -115,9 +115,9 @@ def fill(module: nn.Module, names: Names, stored: Mapping[str, Tensor], file: Pa
             if name not in stored:
                 raise BadInput(f'{file}: no weight "{name}"; fetch the encoder again')
             if stored[name].shape != (rows // len(theirs), *rest):
-                found = tuple(stored[name].shape)
+                shape = tuple(stored[name].shape)
                 raise BadInput(
-                    f'{file}: "{name}" has shape {found}, which config.json contradicts; mend either'
+                    f'{file}: "{name}" has shape {shape}, which config.json contradicts; mend either'
                 )
         values[ours] = torch.cat([stored[name].float() for name in theirs])
     module.load_state_dict(values, assign=True)
@@ -125,11 +125,11 @@ def fill(module: nn.Module, names: Names, stored: Mapping[str, Tensor], file: Pa
 
 def named(module: nn.Module, names: Names) -> dict[str, Tensor]:
     """Return a module's weights under a checkpoint's names, each with its own memory."""
-    own = module.state_dict()
+    weights = module.state_dict()
     return {
         name: part.detach().float().cpu().clone()
         for ours, theirs in names.items()
-        for name, part in zip(theirs, own[ours].chunk(len(theirs)), strict=True)
+        for name, part in zip(theirs, weights[ours].chunk(len(theirs)), strict=True)
     }
 
 

@@ -25,7 +25,7 @@ def count(
     Paths are `data/` and one of the registry's COUNTED; what cannot be counted is None, with the sentence that says
     why under `failures`. BadInput for any other path.
     """
-    found: dict[str, Any] = {}
+    numbers: dict[str, Any] = {}
     failures: dict[str, str] = {}
 
     @functools.cache
@@ -38,14 +38,14 @@ def count(
         first, *parts = path.split("/")
         if first != "data" or not is_metric(path):
             raise BadInput(f'"{path}" is not counted{nearest(path, [f"data/{name}" for name in COUNTED])}')
-        node = found
+        node = numbers
         for part in parts[:-1]:
             node = node.setdefault(part, {})
         try:
             node[parts[-1]] = _counted(root, read, parts)
         except BadInput as error:
             node[parts[-1]], failures[path] = None, str(error)
-    return {"suites": {"data": found}, "failures": failures}
+    return {"suites": {"data": numbers}, "failures": failures}
 
 
 def _compared(first: Iterable[str], second: Iterable[str]) -> Iterator[tuple[str, ...]]:
@@ -65,9 +65,9 @@ def _counted(root: Path, read: Callable[[str], Columns], parts: list[str]) -> fl
             return len(next(iter(read(name).values())))
         case ["shared", name, task, split]:
             columns = read(name)
-            known = set(_compared(columns.get("first", []), columns.get("second", [])))
+            corpus_pairs = set(_compared(columns.get("first", []), columns.get("second", [])))
             pairs = (pair for one in load_sts(root, task, split) for pair in _compared(one.first, one.second))
-            return sum(pair in known or pair[::-1] in known for pair in pairs)
+            return sum(pair in corpus_pairs or pair[::-1] in corpus_pairs for pair in pairs)
         case [_, name]:
             sides = list(read(name).values())
             if len(sides) < 2:

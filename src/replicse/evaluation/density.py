@@ -35,12 +35,12 @@ def evaluate(
     similarities = np.concatenate([cosines(vectors(one.first), vectors(one.second)) for one in subsets])
     edges = np.linspace(-1, 1, bins + 1)
     groups = rating_groups(gold)
-    found: dict[str, Any] = {"edges": edges.tolist()}
+    result: dict[str, Any] = {"edges": edges.tolist()}
     failures: dict[str, str] = {}
     for number, name in enumerate(RATINGS):
-        found[name], reason = describe(similarities[groups == number], edges)
-        failures |= {f"{name}/{key}": reason for key in found[name] if reason and key != "n"}
-    return {**found, "failures": failures} if failures else found
+        result[name], reason = describe(similarities[groups == number], edges)
+        failures |= {f"{name}/{key}": reason for key in result[name] if reason and key != "n"}
+    return {**result, "failures": failures} if failures else result
 
 
 def rating_groups(gold: np.ndarray) -> np.ndarray:

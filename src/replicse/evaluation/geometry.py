@@ -36,7 +36,7 @@ def evaluate(root: Path, vectors: Vectors, splits: Sequence[str] = SPLITS) -> di
         np.concatenate([vectors(getattr(subset, side)) for subset in subsets]) for side in ("first", "second")
     )
     positive = gold > POSITIVE_ABOVE
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "alignment": None,
         "uniformity": None,
         "n_positive": int(positive.sum()),
@@ -45,11 +45,11 @@ def evaluate(root: Path, vectors: Vectors, splits: Sequence[str] = SPLITS) -> di
     norms = np.linalg.norm(np.concatenate([first, second]), axis=1)
     if not (np.isfinite(norms).all() and norms.all()):
         reason = "a sentence vector is zero or not finite"
-        return {**found, "failures": {"alignment": reason, "uniformity": reason}}
+        return {**result, "failures": {"alignment": reason, "uniformity": reason}}
     first, second = normalised(first), normalised(second)
-    found["alignment"] = alignment(first[positive], second[positive])
-    found["uniformity"] = uniformity(np.concatenate([first, second]))
-    return found
+    result["alignment"] = alignment(first[positive], second[positive])
+    result["uniformity"] = uniformity(np.concatenate([first, second]))
+    return result
 
 
 def normalised(vectors: np.ndarray) -> np.ndarray:

@@ -54,7 +54,7 @@ def evaluate(root: Path, vectors: Vectors, tasks: Mapping[str, Labelled], folder
 
     A task of pairs that no head was trained for is rated by the cosine as it would be in training; any other fails.
     """
-    found: dict[str, Any] = {}
+    scores: dict[str, Any] = {}
     failures: dict[str, str] = {}
     heads: dict[str, nn.Module] | None = None
     for task, corpus in tasks.items():
@@ -67,12 +67,12 @@ def evaluate(root: Path, vectors: Vectors, tasks: Mapping[str, Labelled], folder
             failures |= dict.fromkeys(
                 (f"{task}/accuracy",), f"no head of task {task} was trained with this encoder"
             )
-            found[task] = {"accuracy": None, "pearson": None, "n": len(labelled.labels)}
+            scores[task] = {"accuracy": None, "pearson": None, "n": len(labelled.labels)}
             continue
-        found[task] = predicted_scores(labelled, vectors, head)
-        if found[task].get("pearson", 0) is None and "heat" in found[task]:
+        scores[task] = predicted_scores(labelled, vectors, head)
+        if scores[task].get("pearson", 0) is None and "heat" in scores[task]:
             failures[f"{task}/pearson"] = "all predictions are equal, or one is not finite"
-    return {**found, "failures": failures} if failures else found
+    return {**scores, "failures": failures} if failures else scores
 
 
 def _is_rated(labelled: LabelledSet) -> bool:

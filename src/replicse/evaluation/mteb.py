@@ -60,10 +60,10 @@ class Encoder(AbsEncoder):
 
     def encode(self, inputs: Any, **_: Any) -> np.ndarray:
         """Return the vectors of all texts of a loader, float32 (n, d); instructions and prompts are not used."""
-        found = self.vectors([text for batch in inputs for text in batch["text"]])
+        embeddings = self.vectors([text for batch in inputs for text in batch["text"]])
         if self.forgets:
             self.vectors.clear()
-        return found
+        return embeddings
 
 
 def evaluate(
@@ -139,9 +139,9 @@ def _english() -> dict[str, AbsTask]:
 def _result(task: AbsTask, encoder: Encoder, store: mteb.ResultCache | None) -> mteb.TaskResult:
     """Return the result of a task as the library keeps it: the stored one of this encoder and data, or a new one."""
     meta = encoder.mteb_model_meta
-    found = store.load_task_result(task.metadata.name, meta) if store else None
-    if found and found.is_mergeable(task, ("dataset_revision", "mteb_version")):
-        return found
+    cached = store.load_task_result(task.metadata.name, meta) if store else None
+    if cached and cached.is_mergeable(task, ("dataset_revision", "mteb_version")):
+        return cached
     start = time.monotonic()
     if isinstance(task, AbsTaskAggregate):
         parts = [_result(part, encoder, store) for part in task.metadata.tasks]

@@ -75,12 +75,14 @@ def _questions(root: Path) -> Splits:
 
 def _sources(root: Path) -> Splits:
     """Return sentences of four data sets, to be told apart by where they come from."""
-    found = {
+    sources = {
         name: load_transfer(root, name).splits["all"].first[: ROWS // 4]
         for name in ("MR", "CR", "SUBJ", "MPQA")
     }
-    labels = [name for name, texts in found.items() for _ in texts]
-    return {"test": {"sentences": [[text for texts in found.values() for text in texts]], "labels": [labels]}}
+    labels = [name for name, texts in sources.items() for _ in texts]
+    return {
+        "test": {"sentences": [[text for texts in sources.values() for text in texts]], "labels": [labels]}
+    }
 
 
 def _paraphrases(root: Path) -> Splits:

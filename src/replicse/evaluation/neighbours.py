@@ -37,7 +37,7 @@ def neighbours(
         return []
     asked = unit_rows(vectors(queries))
     texts = list(dict.fromkeys(corpus))
-    found = np.zeros((len(queries), 0), dtype=np.int64)
+    indices = np.zeros((len(queries), 0), dtype=np.int64)
     best = np.zeros((len(queries), 0))
     for start in range(0, len(texts), CHUNK):
         block = texts[start : start + CHUNK]
@@ -45,10 +45,10 @@ def neighbours(
         for row, query in zip(cosines, queries, strict=True):
             row[[place for place, text in enumerate(block) if text == query]] = -np.inf
         places = np.broadcast_to(np.arange(start, start + len(block)), cosines.shape)
-        found, best = np.hstack([found, places]), np.hstack([best, cosines])
+        indices, best = np.hstack([indices, places]), np.hstack([best, cosines])
         order = np.argsort(-best, axis=1, kind="stable")[:, :count]
-        found, best = np.take_along_axis(found, order, 1), np.take_along_axis(best, order, 1)
+        indices, best = np.take_along_axis(indices, order, 1), np.take_along_axis(best, order, 1)
     return [
         [(texts[place], float(cosine)) for place, cosine in zip(*pair, strict=True) if cosine > -np.inf]
-        for pair in zip(found, best, strict=True)
+        for pair in zip(indices, best, strict=True)
     ]

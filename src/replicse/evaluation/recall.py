@@ -41,18 +41,18 @@ def evaluate(root: Path, vectors: Vectors) -> dict[str, Any]:
     pairs = np.stack([perfect, perfect + len(first)], axis=1)
     text_pairs = text_of[pairs]
     text_pairs = text_pairs[text_pairs[:, 0] != text_pairs[:, 1]]
-    found = {
+    recalls = {
         "all": _recalls(rows, text_of, pairs),
         "distinct": _recalls(rows, np.arange(len(distinct)), text_pairs),
     }
     failures = {
         f"{corpus}/{direction}/{cutoff}": "a sentence vector is not finite" if numbers["n"] else "no queries"
-        for corpus, directions in found.items()
+        for corpus, directions in recalls.items()
         for direction, numbers in directions.items()
         for cutoff in CUTOFFS
         if numbers[cutoff] is None
     }
-    return {**found, "failures": failures} if failures else found
+    return {**recalls, "failures": failures} if failures else recalls
 
 
 def _test_pairs(root: Path) -> tuple[tuple[str, ...], tuple[str, ...], np.ndarray]:

@@ -28,11 +28,11 @@ def evaluate(
 
     `corpus` has a column `text`: captions of Flickr30k for SimCSE, the STS-B test set for DiffCSE.
     """
-    found = neighbours(vectors, list(queries.values()), read_corpus(root, corpus)["text"], count)
+    rankings = neighbours(vectors, list(queries.values()), read_corpus(root, corpus)["text"], count)
     return {
         "neighbours": {
             name: {"query": query}
             | {str(rank): {"sentence": text, "cosine": cosine} for rank, (text, cosine) in enumerate(some, 1)}
-            for (name, query), some in zip(queries.items(), found, strict=True)
+            for (name, query), some in zip(queries.items(), rankings, strict=True)
         }
     }

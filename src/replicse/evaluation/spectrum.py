@@ -23,13 +23,13 @@ def evaluate(root: Path, vectors: Vectors, splits: Sequence[str] = SPLITS) -> di
     and repeated sentences count, as for uniformity.
     """
     rows = unit_rows(vectors(list(sentences(root, splits))))
-    found = {"n_sentences": rows.shape[0], "dimensions": rows.shape[1]}
+    sizes = {"n_sentences": rows.shape[0], "dimensions": rows.shape[1]}
     reason = _reason(rows)
     if reason:
         failures = {"singular_values": reason, "effective_rank": reason}
-        return {**found, "singular_values": None, "effective_rank": None, "failures": failures}
+        return {**sizes, "singular_values": None, "effective_rank": None, "failures": failures}
     values = singular_values(rows)
-    return {**found, "singular_values": values.tolist(), "effective_rank": effective_rank(values)}
+    return {**sizes, "singular_values": values.tolist(), "effective_rank": effective_rank(values)}
 
 
 def singular_values(rows: np.ndarray) -> np.ndarray:

@@ -38,9 +38,9 @@ def evaluate(
     pairs: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     for task in tasks or TASKS[split]:
         # "Target" post-processing is fitted on the task's own sentences, of all its splits (methods 2.5).
-        own = focused(vectors, _all_splits(root, task))
+        task_vectors = focused(vectors, _all_splits(root, task))
         subsets = load_sts(root, task, split)
-        predicted = predict(subsets, own)
+        predicted = predict(subsets, task_vectors)
         scores[task], reason = score_task(subsets, predicted)
         pairs[task] = np.concatenate(predicted), np.concatenate([subset.gold for subset in subsets])
         scores[task] |= _bounds(*pairs[task])
@@ -68,8 +68,11 @@ def predict(subsets: Sequence[StsSubset], vectors: Vectors) -> list[np.ndarray]:
 
 def _bounds(predicted: np.ndarray, gold: np.ndarray) -> dict[str, float | None]:
     """Return low and high of `all`: what another draw of test pairs would give; None where it is undefined."""
-    found = spearman_interval(predicted, gold) if np.isfinite(predicted).all() else None
-    return {"low": 100 * found.low if found else None, "high": 100 * found.high if found else None}
+    interval = spearman_interval(predicted, gold) if np.isfinite(predicted).all() else None
+    return {
+        "low": 100 * interval.low if interval else None,
+        "high": 100 * interval.high if interval else None,
+    }
 
 
 def score_task(subsets: Sequence[StsSubset], predicted: Sequence[np.ndarray]) -> tuple[dict[str, Any], str]:
@@ -82,12 +85,12 @@ def score_task(subsets: Sequence[StsSubset], predicted: Sequence[np.ndarray]) ->
     sizes = [len(side) for side in gold]
     each = [spearman(left, right) for left, right in zip(predicted, gold, strict=True)]
     together = spearman(np.concatenate(predicted), np.concatenate(gold))
-    known = [score for score in each if score is not None]
-    undefined = len(known) < len(each)
+    correlations = [score for score in each if score is not None]
+    undefined = len(correlations) < len(each)
     scores = {
         "all": None if together is None else 100 * together,
-        "mean": None if undefined else 100 * float(np.mean(known)),
-        "wmean": None if undefined else 100 * float(np.average(known, weights=sizes)),
+        "mean": None if undefined else 100 * float(np.mean(correlations)),
+        "wmean": None if undefined else 100 * float(np.average(correlations, weights=sizes)),
         "n": sum(sizes),
     }
     worst = each.index(None) if undefined else 0

@@ -30,20 +30,20 @@ class Vectors(Protocol):
 
 
 def suite(
-    name: str, options: Mapping[str, Any] | None = None, told: Mapping[str, str] | None = None
+    name: str, options: Mapping[str, Any] | None = None, context: Mapping[str, str] | None = None
 ) -> tuple[ModuleType, dict[str, Any]]:
     """Return a suite's module and what it is called with; BadInput for an unknown suite and for bad options.
 
-    `told` is what the job tells those suites that ask for it.
+    `context` is what the job tells those suites that ask for it.
     """
     if name not in SUITES:
         raise BadInput(f'suite "{name}" is unknown{nearest(name, SUITES)}')
     entry = SUITES[name]
-    own = {key: told[key] for key in entry.told} if told else {}
-    given = entry.options.of({**(options or {}), **own}, f"suite {name}")
+    extras = {key: context[key] for key in entry.told} if context else {}
+    parameters = entry.options.of({**(options or {}), **extras}, f"suite {name}")
     return resolve_name(entry.module), {
         **entry.fixed,
-        **{key: getattr(given, key) for key in given.model_fields_set},
+        **{key: getattr(parameters, key) for key in parameters.model_fields_set},
     }
 
 
@@ -52,29 +52,29 @@ def run_suites(
     vectors: Vectors,
     names: Sequence[str],
     options: Mapping[str, Mapping[str, Any]] | None = None,
-    told: Mapping[str, str] | None = None,
+    context: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Return `{"suites": {name: numbers}, "failures": {metric path: reason}}`; every sentence is encoded once.
 
     `pairs` holds the (cosines, gold scores) of `suite/task`, where a suite rates pairs. `options` holds further
-    keyword arguments by suite, such as the queries of a retrieval, and `told` those that the job gives.
+    keyword arguments by suite, such as the queries of a retrieval, and `context` those that the job gives.
     """
-    chosen = {name: suite(name, (options or {}).get(name), told) for name in names}
+    chosen = {name: suite(name, (options or {}).get(name), context) for name in names}
     asked = {
-        name: list(module.sentences(root, **given)) if hasattr(module, "sentences") else []
-        for name, (module, given) in chosen.items()
+        name: list(module.sentences(root, **keywords)) if hasattr(module, "sentences") else []
+        for name, (module, keywords) in chosen.items()
     }
     prepare_all(vectors, asked.values())
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     failures: dict[str, str] = {}
     pairs: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-    for name, (module, given) in chosen.items():
-        numbers = module.evaluate(root, focused(vectors, asked[name]), **given)
+    for name, (module, keywords) in chosen.items():
+        numbers = module.evaluate(root, focused(vectors, asked[name]), **keywords)
         for path, reason in numbers.pop("failures", {}).items():
             failures[f"{name}/{path}"] = reason
         pairs |= {f"{name}/{task}": sides for task, sides in numbers.pop("pairs", {}).items()}
-        found[name] = numbers
-    return {"suites": found, "failures": failures, "pairs": pairs}
+        results[name] = numbers
+    return {"suites": results, "failures": failures, "pairs": pairs}
 
 
 def average(scores: Sequence[float | None]) -> float | None:
@@ -82,8 +82,8 @@ def average(scores: Sequence[float | None]) -> float | None:
 
     None where a score is missing.
     """
-    known = [round(score, 2) for score in scores if score is not None]
-    return float(np.mean(known)) if len(known) == len(scores) else None
+    values = [round(score, 2) for score in scores if score is not None]
+    return float(np.mean(values)) if len(values) == len(scores) else None
 
 
 def focused(vectors: Vectors, sentences: Iterable[str]) -> Vectors:

@@ -19,8 +19,8 @@ def evaluate(root: Path, vectors: Vectors, folder: str = "") -> dict[str, Any]:
         reason = "the encoder is not a checkpoint of a run of this study"
         return {**dict.fromkeys(keys), "failures": dict.fromkeys(keys, reason)}
     metrics = run_metrics(record.parent)
-    found = {"hours": metrics["seconds"] / 3600, **{key: metrics.get(key) for key in keys[1:]}}
+    result = {"hours": metrics["seconds"] / 3600, **{key: metrics.get(key) for key in keys[1:]}}
     if "parameters" not in metrics:
         reason = f"{record} counts no parameters; delete its folder to train the run again"
-        found["failures"] = {"parameters": reason}
-    return found
+        result["failures"] = {"parameters": reason}
+    return result

@@ -60,9 +60,9 @@ def evaluate(
     scores: dict[str, Any] = {}
     failures: dict[str, str] = {}
     for name in tasks or TRANSFER_TASKS:
-        found = run_task(load_transfer(root, name), vectors, SETTINGS[setting])
-        scores[name] = dict.fromkeys(METRICS) if found is None else dict(zip(METRICS, found, strict=True))
-        if found is None:
+        values = run_task(load_transfer(root, name), vectors, SETTINGS[setting])
+        scores[name] = dict.fromkeys(METRICS) if values is None else dict(zip(METRICS, values, strict=True))
+        if values is None:
             failures |= {f"{name}/{metric}": "a sentence vector is not finite" for metric in METRICS}
     for mean, metric in (("avg", "accuracy"), ("dev_avg", "dev_accuracy")):
         scores[mean] = average([scores.get(name, {}).get(metric) for name in TRANSFER_TASKS])

@@ -21,15 +21,15 @@ class Edited:
 
 
 def replace(
-    batch: TokenBatch, given: Rewriting, generator: Generator, backbone: Backbone, random: torch.Generator
+    batch: TokenBatch, rewriting: Rewriting, generator: Generator, backbone: Backbone, random: torch.Generator
 ) -> Edited:
     """Mask a share of the tokens and let the generator rewrite them; label 1 where another token stands then.
 
     With places "all" every token is rewritten, masked or not, as the released code does; so unmasked tokens,
     and even [SEP], can be replaced. Position 0 is always the original's (methods 4.1).
     """
-    masked = masked_copy(batch, backbone, given.ratio, random)
-    if given.places == "all":
+    masked = masked_copy(batch, backbone, rewriting.ratio, random)
+    if rewriting.places == "all":
         tokens = generator(masked.batch, None, random)
     else:
         written = generator(masked.batch, masked.positions, random)

@@ -22,11 +22,11 @@ class Generator:
     here: neither the optimiser nor the resume state should know it.
     """
 
-    def __init__(self, given: Rewriting, trained: Backbone) -> None:
-        folder = given.generator
+    def __init__(self, rewriting: Rewriting, trained: Backbone) -> None:
+        folder = rewriting.generator
         if not isinstance(folder, str):
-            raise BadInput(f"{given.term}.generator is {folder!r}; the plan puts a folder in its place")
-        self.backbone, self.choice = open_backbone(Path(folder)), given.choice
+            raise BadInput(f"{rewriting.term}.generator is {folder!r}; the plan puts a folder in its place")
+        self.backbone, self.choice = open_backbone(Path(folder)), rewriting.choice
         if not self.backbone.predicts_tokens:
             raise BadInput(f"{folder}: holds no masked-LM head; a generator needs one")
         if self.backbone.vocabulary != trained.vocabulary:

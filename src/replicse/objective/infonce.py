@@ -20,18 +20,18 @@ class InfoNCE(Term[parameters.InfoNCEParameters]):
 
     def forward(self, step: Step) -> Tensor:
         """Return the mean loss over the batch's anchors."""
-        given, weight = self.params, self.params.hard_negative_weight
-        compared = step.vectors_of(given.vector_views(len(step.vectors)))
+        params, weight = self.params, self.params.hard_negative_weight
+        compared = step.vectors_of(params.vector_views(len(step.vectors)))
         anchors, positives, *negatives = (self._scaled(vectors) for vectors in compared)
         blocks = [anchors @ positives.T]
         for block in negatives:
             logits = anchors @ block.T
             if weight != 1:
                 # alpha multiplies exp(logit) of the instance's own hard negative only: alpha^[i=j] (methods 1.3).
-                own = torch.eye(len(logits), device=logits.device)
-                logits = logits + math.log(weight) * given.temperature * own
+                diagonal = torch.eye(len(logits), device=logits.device)
+                logits = logits + math.log(weight) * params.temperature * diagonal
             blocks.append(logits)
-        logits = torch.cat(blocks, dim=1) / given.temperature
+        logits = torch.cat(blocks, dim=1) / params.temperature
         return F.cross_entropy(logits, torch.arange(len(anchors), device=logits.device))
 
     def _scaled(self, vectors: Tensor) -> Tensor:

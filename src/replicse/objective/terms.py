@@ -50,15 +50,15 @@ class Step:
 
     def vectors_of(self, views: Iterable[int]) -> list[Tensor]:
         """Return the vectors of some views; BadInput where one is not encoded, as no term said that it reads it."""
-        found = []
+        result = []
         for view in views:
             vectors = self.vectors[view]
             if vectors is None:
                 raise BadInput(
                     f"a loss term reads view {view}, which is not encoded; name it in vector_views"
                 )
-            found.append(vectors)
-        return found
+            result.append(vectors)
+        return result
 
 
 class Term(nn.Module, Generic[Parameters]):

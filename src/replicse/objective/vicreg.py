@@ -19,15 +19,17 @@ class VICReg(Term[parameters.VICRegParameters]):
 
     def forward(self, step: Step) -> Tensor:
         """Return the weighted sum, in the precision of the vectors."""
-        given, (first, second) = self.params, step.vectors_of((0, 1))
-        as_printed = given.convention == "paper"
+        params, (first, second) = self.params, step.vectors_of((0, 1))
+        as_printed = params.convention == "paper"
         # The sums run over millions of products: never in half precision (methods 3.2).
         with torch.autocast(first.device.type, enabled=False):
             invariance = F.mse_loss(first, second) * (first.shape[1] if as_printed else 1)
             spreads = self._spread(first), self._spread(second)
             variance, covariance = (torch.stack(parts).sum() for parts in zip(*spreads, strict=True))
             variance = variance if as_printed else variance / 2
-            return given.invariance * invariance + given.variance * variance + given.covariance * covariance
+            return (
+                params.invariance * invariance + params.variance * variance + params.covariance * covariance
+            )
 
     def _spread(self, vectors: Tensor) -> tuple[Tensor, Tensor]:
         """Return the variance term and the covariance term of one view."""

@@ -256,11 +256,11 @@ class HubDataset(CorpusFormat):
 
     @model_validator(mode="after")
     def _fits_its_map(self) -> Self:
-        given = sorted(self.read.values())
-        wanted = sorted(MAP_READS.get(self.map, set(given)))
-        if given != wanted:
+        roles = sorted(self.read.values())
+        wanted = sorted(MAP_READS.get(self.map, set(roles)))
+        if roles != wanted:
             raise ValueError(f"columns that are {', '.join(wanted)}, each once")
-        if bool(self.labels) != ("label" in given):
+        if bool(self.labels) != ("label" in roles):
             raise ValueError("labels beside a column that is the label, and only there")
         classes = self.classes.values() if self.map == "by-premise" else ()
         unknown = [label for label in (*self.keep, *classes) if label not in self.labels]

@@ -120,10 +120,10 @@ class SelectionRule(Checked):
 
     @model_validator(mode="after")
     def _is_selectable(self) -> Self:
-        known = selectable()
-        if self.metric not in known and not any(fnmatchcase(self.metric, path) for path in known):
+        metrics = selectable()
+        if self.metric not in metrics and not any(fnmatchcase(self.metric, path) for path in metrics):
             raise UserMessage(
-                f'metric is "{self.metric}", none on development data{nearest(self.metric, known)}'
+                f'metric is "{self.metric}", none on development data{nearest(self.metric, metrics)}'
             )
         return self
 
@@ -290,10 +290,10 @@ class Run(Checked):
     @cached_property
     def sources(self) -> tuple[Source, ...]:
         """Return what the run trains on, its own corpus first."""
-        own = Source.model_construct(
+        main = Source.model_construct(
             corpus=self.corpus, views=self.views or (), objective=self.objective or ()
         )
-        return (own, *self.beside)
+        return (main, *self.beside)
 
     @cached_property
     def terms(self) -> tuple[Term, ...]:
@@ -335,8 +335,8 @@ def of_symbols(run: Run, beside: Collection[str] = ()) -> Run:
 
     `beside` are the keys of a plan that it may give nevertheless.
     """
-    if own := next((key for key in ("seed", "trajectory") if key in run.model_fields_set - set(beside)), ""):
-        raise UserMessage(f'unknown key "{own}"')
+    if name := next((key for key in ("seed", "trajectory") if key in run.model_fields_set - set(beside)), ""):
+        raise UserMessage(f'unknown key "{name}"')
     main = Source.model_construct(corpus=run.corpus, views=run.views or (), objective=run.objective or ())
     for source in (main, *run.beside):
         if problem := _resolved_in(source):
@@ -362,9 +362,9 @@ def _resolved_in(source: Source) -> str:
 
 def _resolved_start(init: Init) -> str:
     """Return what of a run's start is no symbol; blank where all is."""
-    given = [key for key in ("hub", "revision", "folder") if getattr(init, key)] + ["run"] * bool(init.before)
-    if given:
-        return f'unknown key "{given[0]}" in init; expected backbone, fresh or use'
+    keys = [key for key in ("hub", "revision", "folder") if getattr(init, key)] + ["run"] * bool(init.before)
+    if keys:
+        return f'unknown key "{keys[0]}" in init; expected backbone, fresh or use'
     if init.fresh and not isinstance(init.fresh.tokenizer, str):
         return "init.fresh.tokenizer is a mapping; expected the name of a tokenizer"
     return ""

@@ -306,10 +306,10 @@ OTHERS = {"data": COUNTED, "trajectory": {f"*/{metric}": limits for metric, limi
 
 def groups() -> dict[str, list[Suite]]:
     """Return the suites by the evaluation file that they share."""
-    found: dict[str, list[Suite]] = {}
+    by_group: dict[str, list[Suite]] = {}
     for suite in SUITES.values():
-        found.setdefault(suite.group, []).append(suite)
-    return found
+        by_group.setdefault(suite.group, []).append(suite)
+    return by_group
 
 
 def metrics_of(name: str) -> Metrics:
@@ -325,10 +325,10 @@ def known_paths() -> Iterator[str]:
 def _metric(path: str) -> str | None:
     """Return which of the metrics of its suite a path is, as it stands or by a `*`; None for none."""
     name, _, rest = path.partition("/")
-    known = metrics_of(name)
-    if rest in known:
+    metrics = metrics_of(name)
+    if rest in metrics:
         return rest
-    patterns = (each for each in known if "*" in each and each.count("/") == rest.count("/"))
+    patterns = (each for each in metrics if "*" in each and each.count("/") == rest.count("/"))
     return next((each for each in patterns if fnmatchcase(rest, each)), None)
 
 

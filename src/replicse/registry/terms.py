@@ -145,8 +145,8 @@ class ConditionalParameters(TermParameters):
         """Return the conditioning view of each edited view; its own unless another is named."""
         if self.condition is None:
             return self.views
-        given = (self.condition,) if isinstance(self.condition, int) else self.condition
-        return given * len(self.views) if len(given) == 1 else given
+        condition = (self.condition,) if isinstance(self.condition, int) else self.condition
+        return condition * len(self.views) if len(condition) == 1 else condition
 
     def vector_views(self, count: int) -> Sequence[int]:
         """Return the views whose vectors the discriminator is given."""

@@ -65,16 +65,19 @@ class TrainJob:
     @classmethod
     def read(cls, job: Mapping[str, Any]) -> "TrainJob":
         """Return the job of a spec file's content; BadInput says what is wrong with it."""
-        found = _JobDocument.of(job, "job")
-        if problem := found.run.incomplete():
+        document = _JobDocument.of(job, "job")
+        if problem := document.run.incomplete():
             raise BadInput(f"job: run: expected {problem}")
-        views = sum(len(source.views) for source in found.run.sources)
-        if views != len(found.stores):
+        views = sum(len(source.views) for source in document.run.sources)
+        if views != len(document.stores):
             raise BadInput(
-                f"job: {len(found.stores)} stores for {views} views; name one for each, in their order"
+                f"job: {len(document.stores)} stores for {views} views; name one for each, in their order"
             )
-        init, stores = Path(found.init) if found.init else None, [Path(store) for store in found.stores]
-        return cls(found.run, found.run_id, init, Path(found.tokenizer), stores)
+        init, stores = (
+            Path(document.init) if document.init else None,
+            [Path(store) for store in document.stores],
+        )
+        return cls(document.run, document.run_id, init, Path(document.tokenizer), stores)
 
 
 @dataclass
@@ -146,17 +149,19 @@ class Trainer:
         for spec in self.job.spec.sources:
             objective = Objective(spec.objective)
             objective.prepare(self.model)
-            own = list(itertools.islice(stores, len(spec.views)))
-            data = TrainingData(own, options.batch_size, self.job.spec.seed)
-            known = self.model.backbone.vocabulary
-            for store, column in zip(own, data.columns, strict=True):
-                if column.tokens.max() >= known or column.tokens.min() < 0:
+            source_stores = list(itertools.islice(stores, len(spec.views)))
+            data = TrainingData(source_stores, options.batch_size, self.job.spec.seed)
+            vocabulary = self.model.backbone.vocabulary
+            for store, column in zip(source_stores, data.columns, strict=True):
+                if column.tokens.max() >= vocabulary or column.tokens.min() < 0:
                     raise BadInput(
                         f"{store}: token ids from {column.tokens.min()} to {column.tokens.max()}, but the encoder"
-                        f" knows {known}; prepare the store with the encoder's own tokenizer"
+                        f" knows {vocabulary}; prepare the store with the encoder's own tokenizer"
                     )
             if data.labels is None and any(term.reads_labels() for term in spec.objective):
-                raise BadInput(f"{own[0]}: the store has no labels; delete the folder and prepare it again")
+                raise BadInput(
+                    f"{source_stores[0]}: the store has no labels; delete the folder and prepare it again"
+                )
             repeated = len(spec.views) > 1 and spec.views[0] == spec.views[1]
             yield Source(data, objective, objective.vector_views(len(spec.views)), repeated)
 
@@ -165,9 +170,9 @@ class Trainer:
         backbone, seed = self.model.backbone, self.job.spec.seed
         special, table = set(astuple(backbone.special)), backbone.input_embeddings
         rows, width = table.shape
-        found = torch.from_numpy(ppmi_embeddings(open_store(self.job.stores[0]), rows, width, special, seed))
+        ppmi = torch.from_numpy(ppmi_embeddings(open_store(self.job.stores[0]), rows, width, special, seed))
         with torch.no_grad():
-            table.copy_(torch.where(found.isnan(), table, found))
+            table.copy_(torch.where(ppmi.isnan(), table, ppmi))
 
     def run(self) -> None:
         """Train to the end and write best, last, metrics and trajectory below `out`."""
@@ -175,7 +180,7 @@ class Trainer:
         with StopSignal() as stop:
             step = self._resume()
             self.parts.processes.agree(step)
-            first, told, saved = step, time.monotonic(), time.monotonic()
+            first, last_report, saved = step, time.monotonic(), time.monotonic()
             pause = self.save_every_seconds
             if step == 0:
                 self._visit(0, loss=None)
@@ -197,8 +202,8 @@ class Trainer:
                 if stop.asked:
                     self.parts.processes.any(True)  # no one leaves before the first has saved
                     stop.leave_if_asked(step, self.steps)
-                if step == self.steps or now - told > TELL_EVERY_SECONDS.get(self.device.type, 10.0):
-                    told = now
+                if step == self.steps or now - last_report > TELL_EVERY_SECONDS.get(self.device.type, 10.0):
+                    last_report = now
                     self._tell(step, loss, (step - first) / max(now - start, 1e-9))
         if self.first:
             self._finish(step, time.monotonic() - start, step - first)
@@ -273,14 +278,14 @@ class Trainer:
         return self.selection(self.vectors)
 
     def _resume(self) -> int:
-        found = self.state.load()
-        if found is None:
+        progress = self.state.load()
+        if progress is None:
             return 0
-        self.history, self.best = found["history"], found["best"]
-        before = found.get("machines", [])
+        self.history, self.best = progress["history"], progress["best"]
+        before = progress.get("machines", [])
         self.machines = before if self.machine in before else [*before, self.machine]
-        log.info("resumed step=%d of=%d", found["step"], self.steps)
-        return found["step"]
+        log.info("resumed step=%d of=%d", progress["step"], self.steps)
+        return progress["step"]
 
     def _tell(self, step: int, loss: Tensor, per_second: float) -> None:
         self.guard.check(step, loss)

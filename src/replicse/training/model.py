@@ -78,16 +78,16 @@ class SentenceModel(nn.Module):
         once = repeated and same_masks and {0, 1} <= set(views)
         encoded = [view for view in views if not (once and view == 1)]
         if self.second is None:
-            found = self._encode(self.backbone, self.head, columns, encoded, pooling)
+            by_view = self._encode(self.backbone, self.head, columns, encoded, pooling)
         else:
-            found = self._encode(self.backbone, self.head, columns, [v for v in encoded if v == 0], pooling)
+            by_view = self._encode(self.backbone, self.head, columns, [v for v in encoded if v == 0], pooling)
             backbone, head = self.second
-            found |= self._encode(backbone, head, columns, [v for v in encoded if v > 0], pooling)
+            by_view |= self._encode(backbone, head, columns, [v for v in encoded if v > 0], pooling)
         if self.pooled_rate and self.training:
-            found = {view: F.dropout(vectors, self.pooled_rate) for view, vectors in found.items()}
+            by_view = {view: F.dropout(vectors, self.pooled_rate) for view, vectors in by_view.items()}
         if once:
-            found[1] = found[0]
-        return [found.get(view) for view in range(len(columns))]
+            by_view[1] = by_view[0]
+        return [by_view.get(view) for view in range(len(columns))]
 
     def _encode(
         self,

@@ -30,15 +30,14 @@ class Parts:
         """Return whether batches are not split at all."""
         return self.processes.count == 1 and self.chunk is None
 
-    def own(self, rows: int) -> range:
+    def local_rows(self, rows: int) -> range:
         """Return the rows of a batch that are this process's; none where there are fewer than processes."""
         rank, count = self.processes.rank, self.processes.count
         return range(rank * rows // count, (rank + 1) * rows // count)
 
     def record(self) -> dict[str, int]:
         """Return what provenance says of it: other parts sum in another order, and draw other masks on a GPU."""
-        found = {"processes": self.processes.count, "chunk": self.chunk or 0}
-        return {} if self.whole else found
+        return {} if self.whole else {"processes": self.processes.count, "chunk": self.chunk or 0}
 
 
 def encode_in_parts(
@@ -53,11 +52,11 @@ def encode_in_parts(
     returns those of a whole batch; where it has none, each part draws its own from a seed that all processes know.
     """
     whole, rows = TokenBatch.concatenate(columns), columns[0].rows
-    own = parts.own(rows)
+    local = parts.local_rows(rows)
     # A process without rows encodes one and counts it as nothing: all have gradients at the same parameters.
-    share, own = (parts.processes.count, own) if own else (0, range(1))
-    size = parts.chunk or len(own)
-    starts = [torch.arange(start, min(start + size, own.stop)) for start in own[::size]]
+    share, local = (parts.processes.count, local) if local else (0, range(1))
+    size = parts.chunk or len(local)
+    starts = [torch.arange(start, min(start + size, local.stop)) for start in local[::size]]
     drawn = masks(whole)
     seed = 0 if drawn else int(torch.randint(2**62, ()))
     device = whole.tokens.device
@@ -76,10 +75,10 @@ def encode_in_parts(
 
     kept = len(starts) == 1
     with torch.set_grad_enabled(kept):
-        found = [encoded(part) for part in starts]
-    vectors = found[0].new_zeros(whole.rows, found[0].shape[1])
+        encodings = [encoded(part) for part in starts]
+    vectors = encodings[0].new_zeros(whole.rows, encodings[0].shape[1])
     places = [_places(part, len(columns), rows).to(device) for part in starts]
-    for place, values in zip(places, found, strict=True):
+    for place, values in zip(places, encodings, strict=True):
         vectors[place] = values.detach() if share else 0
     parts.processes.sum(vectors)
 
@@ -87,7 +86,7 @@ def encode_in_parts(
     def backward(gradient: Tensor) -> None:
         # Of gradients the mean over processes is taken, and only this one has those of its part.
         for part, place in zip(starts, places, strict=True):
-            (found[0] if kept else encoded(part)).backward(gradient[place] * share)
+            (encodings[0] if kept else encoded(part)).backward(gradient[place] * share)
 
     vectors.requires_grad_().register_hook(backward)
     return vectors

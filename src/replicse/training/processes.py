@@ -88,10 +88,10 @@ def started(count: int, words: Sequence[str]) -> Iterator[Processes]:
                     yield processes
                 except RuntimeError as error:
                     # What is asked of a process that has ended fails; why it has stands in its log.
-                    told = _end_of_one(others, logs)
-                    if not told:
+                    reason = _end_of_one(others, logs)
+                    if not reason:
                         raise
-                    raise Failed(f"another process of the run has ended: {told}") from error
+                    raise Failed(f"another process of the run has ended: {reason}") from error
         finally:
             for other in others:
                 other.kill()
@@ -110,12 +110,12 @@ def _end_of_one(others: Sequence[subprocess.Popen], logs: Sequence[Path]) -> str
 
 def _other(words: Sequence[str], rank: int, count: int, port: int, log: Path) -> subprocess.Popen:
     """Start another process of the run; it ends when the pipe to it does."""
-    own = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count, STORE: port}
+    variables = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count, STORE: port}
     environment = {name: value for name, value in os.environ.items() if name != ADDRESS}
     with log.open("wb") as stream:
         return subprocess.Popen(
             [sys.executable, "-m", "replicse", *words],
-            env=environment | {name: str(value) for name, value in own.items()},
+            env=environment | {name: str(value) for name, value in variables.items()},
             stdin=subprocess.PIPE,
             stdout=stream,
             stderr=stream,

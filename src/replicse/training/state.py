@@ -86,10 +86,10 @@ class RunState:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _best(self, step: int) -> dict[str, Any]:
-        found = next((self._read(path) for other, path in self._files("best") if other == step), None)
-        if found is None:
+        weights = next((self._read(path) for other, path in self._files("best") if other == step), None)
+        if weights is None:
             raise BrokenState(f"{self.folder}: the best weights, of step {step}, are absent or broken")
-        return found
+        return weights
 
     def _files(self, kind: str) -> list[tuple[int, Path]]:
         """Return step and path of the files of a kind, the latest first."""

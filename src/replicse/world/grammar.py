@@ -186,10 +186,10 @@ def reword(event: Event, wording: Wording, random: Random, change: float) -> Wor
     """Return words for `event` that differ from `wording` with probability `change` where they can."""
     new = {}
     for concept in event.concepts():
-        known = wording.get(concept)
-        others = [synonym for synonym in concept if synonym != known]
-        switch = known is None or (others and random.random() < change)
-        new[concept] = random.choice(others) if switch else known
+        current = wording.get(concept)
+        others = [synonym for synonym in concept if synonym != current]
+        switch = current is None or (others and random.random() < change)
+        new[concept] = random.choice(others) if switch else current
     return new
 
 

@@ -184,8 +184,8 @@ def _pair(random: Random, style: str = "story") -> tuple[Event, Event, Lines, Li
     wording = word(first, random)
     changed = reword(second, wording, random, kind.change)
     one, other = random.choices(("active", "passive", "fronted"), (5, 3, 3), k=2)
-    told = tell(first, wording, random, style, one)
-    return first, second, told, tell(second, changed, random, style, one if kind.same_order else other)
+    lines = tell(first, wording, random, style, one)
+    return first, second, lines, tell(second, changed, random, style, one if kind.same_order else other)
 
 
 def sts(random: Random, count: Count) -> Files:
@@ -470,9 +470,9 @@ def course(random: Random, count: Count) -> Files:
 
 
 def _in_turn(labels: Sequence[int], rows: int, random: Random) -> list[int]:
-    found = [labels[row % len(labels)] for row in range(rows)]
-    random.shuffle(found)
-    return found
+    sequence = [labels[row % len(labels)] for row in range(rows)]
+    random.shuffle(sequence)
+    return sequence
 
 
 def _sentiment(random: Random, degree: int) -> str:

@@ -139,7 +139,7 @@ def test_a_part_draws_other_masks_where_an_engine_cannot_draw_those_of_all(runs,
 def test_rows_of_a_process_are_those_that_no_other_has():
     for rows in (1, 7, 16):
         for count in (1, 2, 5):
-            own = [Parts(Processes(rank, count)).own(rows) for rank in range(count)]
+            own = [Parts(Processes(rank, count)).local_rows(rows) for rank in range(count)]
             assert [row for each in own for row in each] == list(range(rows))
 
 

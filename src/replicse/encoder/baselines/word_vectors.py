@@ -35,7 +35,7 @@ class AverageWordVectors:
         """Return float32 vectors (n, d) in the order of the sentences."""
         vectors = np.zeros((len(sentences), self.matrix.shape[1]), dtype=np.float32)
         for vector, sentence in zip(vectors, sentences, strict=True):
-            places = self._known(sentence)
+            places = self._word_places(sentence)
             if places:
                 vector[:] = self.matrix[places].mean(axis=0, dtype=np.float64)
         return vectors
@@ -46,10 +46,10 @@ class AverageWordVectors:
     def clear(self) -> None:
         """Do nothing: nothing is kept."""
 
-    def _known(self, sentence: str) -> list[int]:
+    def _word_places(self, sentence: str) -> list[int]:
         """Return the places of the words that count, repeated ones repeatedly."""
-        found = (self._place(word) for word in sentence.split())
-        return [place for place in found if place is not None]
+        places = (self._place(word) for word in sentence.split())
+        return [place for place in places if place is not None]
 
     def _place(self, word: str) -> int | None:
         for spelling in self._spellings(word):

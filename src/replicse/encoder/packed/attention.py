@@ -100,8 +100,8 @@ class PackedAttention(torch.autograd.Function):
 
 def _picked(values: Tensor, places: Tensor, rows: int, width: int) -> Tensor:
     """Return the values at some places as (rows, width), 0 behind their end."""
-    found = values.new_empty(rows, width)
+    result = values.new_empty(rows, width)
     used = len(places) * values.shape[1] // width
-    torch.index_select(values, 0, places, out=found[:used].view(-1, values.shape[1]))
-    found[used:] = 0
-    return found
+    torch.index_select(values, 0, places, out=result[:used].view(-1, values.shape[1]))
+    result[used:] = 0
+    return result

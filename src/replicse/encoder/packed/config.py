@@ -82,8 +82,8 @@ class EncoderConfig:
                 raise BadInput(f"{name} is {value!r}; expected a number from 0 to 1")
         # Compared with each name: what a broken file holds may have no hash.
         if self.activation not in list(ACTIVATIONS):
-            known = nearest(str(self.activation), ACTIVATIONS)
-            raise BadInput(f'activation "{self.activation}" is not supported{known}')
+            hint = nearest(str(self.activation), ACTIVATIONS)
+            raise BadInput(f'activation "{self.activation}" is not supported{hint}')
         if self.pad_id >= self.vocabulary:
             raise BadInput(
                 f"pad_id is {self.pad_id}; expected a token of the {self.vocabulary} that the encoder knows"
@@ -122,8 +122,8 @@ class EncoderConfig:
         if not config.get("tie_word_embeddings", True):
             raise BadInput("tie_word_embeddings is false, but only tied masked-LM heads are supported")
         keys = CONFIG_KEYS[family]
-        known = {ours: config[theirs] for ours, theirs in keys.items() if config.get(theirs) is not None}
-        values = {"initializer_range": 0.02, "activation": "gelu", **_DEFAULTS[family], **known}
+        entries = {ours: config[theirs] for ours, theirs in keys.items() if config.get(theirs) is not None}
+        values = {"initializer_range": 0.02, "activation": "gelu", **_DEFAULTS[family], **entries}
         missing = [theirs for ours, theirs in keys.items() if ours not in values]
         if missing:
             raise BadInput(f'the encoder\'s config.json lacks "{missing[0]}"')

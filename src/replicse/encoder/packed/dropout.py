@@ -28,10 +28,10 @@ def scaled_mask(values: Tensor, probability: float) -> Tensor:
 
 def _kept(shape: Sequence[int], dropped: int, dtype: torch.dtype) -> Tensor:
     """Draw 1 for each value that is kept and 0 for each that is not."""
-    found = torch.empty(shape, dtype=dtype)
-    words = torch.empty((found.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
-    bits = words.view(torch.int16)[: found.numel()].view(shape)
-    return torch.ge(bits, dropped - 2**15, out=found)
+    mask = torch.empty(shape, dtype=dtype)
+    words = torch.empty((mask.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
+    bits = words.view(torch.int16)[: mask.numel()].view(shape)
+    return torch.ge(bits, dropped - 2**15, out=mask)
 
 
 class Dropout(nn.Module):
