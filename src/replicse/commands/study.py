@@ -262,7 +262,7 @@ def validate_verb(parser: ArgumentParser) -> Action:
         papers = load_papers(workflow)
         spoken_numbers(papers, load_datasets(workflow))
         known = load_scales(workflow)
-        scales = [load_scale(file, known) for file in known.values()]
+        scales = [load_scale(file, known).beside(papers) for file in known.values()]
         check_configs(arguments, papers)
         claims = study_claims(papers, papers)
         for scale in scales:
