@@ -40,13 +40,30 @@ def test_the_wheel_is_whole(tmp_path):
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        return done.stdout + done.stderr
 
     replicse("init")
     replicse("new", "paper", "mine")
+    folder = workspace / "papers" / "mine"
+    table = folder / "own.csv"
+    table.write_text(
+        "sentence\n" + "".join(f"The {word} of line {n}.\n" for n in range(99) for word in ("end", "cat"))
+    )
+    (folder / "corpora.yaml").write_text(
+        "corpora:\n  own: {format: table, file: papers/mine/own.csv, text: sentence}\n"
+    )
+    with (folder / "recipes.yaml").open("a") as recipes:
+        recipes.write("\nown: {like: unsup, corpus: own}\n")
+    with (folder / "tables" / "table1.yaml").open("a") as rows:
+        rows.write("  - {id: own, label: My sentences, encoder: {use: own}}\n")
     replicse("validate")
     assert "reports/micro/mine/table1.html" in replicse("run", "mine", "--cores", "2")
     assert "76.25 → " in replicse("show", "mine/table1")
     assert "printed     76.25" in replicse("why", "mine/table1/unsup/avg")
     assert "not comparable" in replicse("claims")
     replicse("show", "simcse/table3", "--study", "compact")
+
+    assert "Nothing to be done" in replicse("run", "mine", "--dry-run")
+    table.write_text(table.read_text() + "One line more.\n")
+    # What reads the table, and nothing else.
+    assert "5 jobs: prepare 1, train 1, evaluate 1" in replicse("run", "mine", "--dry-run")

@@ -26,7 +26,7 @@ from replicse.registry.suites import Suite, groups
 from replicse.runtime.forking import ADDRESS
 from replicse.runtime.locks import note_holder
 from replicse.provenance.source import Source, contents_digest
-from replicse.study.paper.layers import mappings, named_files
+from replicse.study.paper.layers import mappings, named_files, workspace_files
 from replicse.study.plan.graph import DRAWINGS, graph_of, log_of, outputs_of
 from replicse.study.plan.planner import load_plan
 
@@ -205,7 +205,7 @@ def local_files(wildcards):
 
 
 def data_digest(*named):
-    """Return the digest of the files below the data root that plain data names: a change of one runs its readers again.
+    """Return the digest of the files that plain data names: a change of one runs its readers again.
 
     Files that the data rule writes itself are left out; it is asked before they are there.
     """
@@ -218,6 +218,7 @@ def data_digest(*named):
         except (BadInput, KeyError, TypeError):
             made = ()
     wanted = [root / name for name in named_files(mappings(named)) if name not in made]
+    wanted += map(Path, workspace_files(mappings(named)))
     present = [file for file in wanted if file.is_file()]
     kept = Path(".snakemake") / "replicse-data.json"
     return contents_digest(root, present, kept)[:16] if present else ""

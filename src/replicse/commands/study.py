@@ -262,7 +262,7 @@ def validate_verb(parser: ArgumentParser) -> Action:
         papers = load_papers(workflow)
         spoken_numbers(papers, load_datasets(workflow))
         scale_files = load_scales(workflow)
-        scales = [load_scale(file, scale_files) for file in scale_files.values()]
+        scales = [load_scale(file, scale_files).beside(papers) for file in scale_files.values()]
         check_configs(arguments, papers)
         claims = study_claims(papers, papers)
         for scale in scales:

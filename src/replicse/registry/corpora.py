@@ -15,6 +15,7 @@ SIMCSE_DATA = "princeton-nlp/datasets-for-simcse"  # where the data source `hub`
 STS_TASKS: tuple[str, ...] = get_args(StsName)
 STS_DEV_TASKS = ("STS-B", "SICK-R")  # the others have a test split only
 NliLabel = Literal["entailment", "neutral", "contradiction"]
+TABLE_KINDS = (".csv", ".tsv", ".jsonl", ".parquet")
 NLI_LABELS: tuple[str, ...] = get_args(NliLabel)
 
 
@@ -39,12 +40,14 @@ class CorpusFormat(Entry):
     """What every corpus may have: its symbolic name, the rows that are kept, and how many are expected.
 
     `about` says that `rows` is known roughly: a tenth more or less will do.
-    Its reader is the function of its name in `home`; `has_labels` says that it yields a label last.
+    Its reader is the function of its name in `home`; `has_labels` says that it yields a label last, `in_workspace`
+    that its file lies in the working directory and not below the data root.
     """
 
     key: ClassVar[str] = "format"
     home: ClassVar[str] = "replicse.data.corpora"
     has_labels: ClassVar[bool] = False
+    in_workspace: ClassVar[bool] = False
     format: str
     name: Id | None = None
     limit: Count | None = None
@@ -209,6 +212,41 @@ class LabelledLines(OneColumn, Labelled):
     has_labels: ClassVar[bool] = False
     # What tells formats apart: no reader of the other one is given it.
     format: Literal["labelled-lines"]  # type: ignore[assignment]
+
+
+class Table(CorpusFormat):
+    """A table of one's own with a header: sentences, or pairs and triplets by the headings of their roles."""
+
+    in_workspace: ClassVar[bool] = True
+    format: Literal["table"]
+    file: DataFile
+    text: Text | None = None
+    anchor: Text | None = None
+    positive: Text | None = None
+    negative: Text | None = None
+
+    @model_validator(mode="after")
+    def _has_its_headings(self) -> Self:
+        if PurePosixPath(self.file).suffix not in TABLE_KINDS:
+            raise UserMessage(f'"{self.file}" is no table; name a file that ends in {", ".join(TABLE_KINDS)}')
+        sentences = self.text and not (self.anchor or self.positive or self.negative)
+        if not sentences and not (self.anchor and self.positive and not self.text):
+            raise ValueError("the heading of text, or those of anchor, positive and perhaps negative")
+        return self
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return `text`, or the roles that have a heading."""
+        return tuple(role for role in ("text", "anchor", "positive", "negative") if getattr(self, role))
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """Return the heading of each column in the file."""
+        return tuple(getattr(self, role) for role in self.columns)
+
+    def origin(self, root: Path) -> tuple[str, str]:
+        """Return the file, which is one's own."""
+        return self.file, "mend the file, or the rows that are expected"
 
 
 class HubPart(Checked):

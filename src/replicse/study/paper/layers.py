@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from replicse.checked import Checked
+from replicse.registry.corpora import CorpusFormat
 
 Layer = TypeVar("Layer", bound=Checked | dict[str, Any])
 # What is one choice: a layer replaces it whole.
@@ -40,5 +41,15 @@ def mappings(value: Any) -> Iterator[Mapping[str, Any]]:
 
 def named_files(values: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the files below the data root that mappings name, sorted; a part of a hub data set names its own."""
-    named = (one.get(key) for one in values if "path" not in one for key in ("file", "files", "vocabulary"))
+    below = (one for one in values if "path" not in one and not _in_workspace(one))
+    named = (one.get(key) for one in below for key in ("file", "files", "vocabulary"))
     return sorted({file for each in named if each for file in ([each] if isinstance(each, str) else each)})
+
+
+def workspace_files(values: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the files of the working directory that corpora among some mappings are read from, sorted."""
+    return sorted({one["file"] for one in values if _in_workspace(one)})
+
+
+def _in_workspace(one: Mapping[str, Any]) -> bool:
+    return getattr(CorpusFormat.known.get(str(one.get("format"))), "in_workspace", False)

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from replicse.checked import Checked, Id, Text, Whole, checked_yaml, read_text, read_yaml
 from replicse.errors import BadInput, check_names, nearest
+from replicse.registry.corpora import Corpus
 from replicse.registry.encoders import Precision
 from replicse.registry.runs import Run
 from replicse.study.paper.claims import Claim, load_claims
@@ -53,6 +54,12 @@ class About(Checked):
         return f"{who} ({self.year})"
 
 
+class Corpora(Checked):
+    """The corpora that a paper brings along; those of a scale come before them."""
+
+    corpora: dict[Id, Corpus]
+
+
 @dataclass(frozen=True)
 class Paper:
     """A folder of data about one paper."""
@@ -65,6 +72,7 @@ class Paper:
     protocols: tuple[Protocol, ...]
     claims: tuple[Claim, ...]
     reported: Mapping[tuple[str, str, str, str], Reported]
+    corpora: Mapping[str, Corpus]
 
     @cached_property
     def deviations(self) -> dict[str, str]:
@@ -110,6 +118,7 @@ def load_paper(folder: Path) -> Paper:
         protocols=load_protocols(folder / "protocols.yaml", ordered, recipes),
         claims=claims,
         reported=reported,
+        corpora=_corpora(folder / "corpora.yaml"),
     )
     _ = paper.deviations  # read, so that a file that is no text is told of here
     problem = next(itertools.chain(_reserved(paper), _misplaced(paper)), None)
@@ -134,6 +143,11 @@ def _recipes(file: Path) -> dict[str, Recipe]:
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", name):
             raise BadInput(f'{file}: recipe "{name}"; use letters, digits, dots and dashes')
     return {name: Recipe.of(entry, f"{file}: {name}") for name, entry in document.items()}
+
+
+def _corpora(file: Path) -> dict[str, Corpus]:
+    """Return the corpora that a paper brings along, by the names that its recipes have for them."""
+    return dict(checked_yaml(file, Corpora).corpora) if file.exists() else {}
 
 
 def _reserved(paper: Paper) -> Iterator[str]:

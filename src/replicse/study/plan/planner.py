@@ -47,7 +47,7 @@ def plan_of(
     Raises BadInput for an item that cannot be planned; `as_far_as_possible` leaves it out and notes why.
     """
     lock = load_lock(workflow)
-    scale = chosen_scale(config, workflow, file).pinned(lock)
+    scale = chosen_scale(config, workflow, file).beside(papers).pinned(lock)
     plan = Plan(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
     planner = Planner(plan, lock)
     items = list(chosen_items(config, papers, file))

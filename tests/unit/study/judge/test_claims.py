@@ -29,12 +29,12 @@ from replicse.study.judge.claims import (
     claim_rows,
     judge_claim,
     judged_in_print,
-    resolved,
     study_claims,
 )
 from replicse.study.judge.readings import OurCells, Reading, printed_reading
 from replicse.study.judge.study import results_of
 from replicse.study.paper.cell_names import CellNames
+from replicse.study.paper.claim_cells import resolved
 from replicse.study.paper.claims import Claim, Relation, load_claims
 from replicse.study.paper.expression import Expression
 from replicse.study.plan.planner import load_plan

@@ -1,0 +1,124 @@
+"""Corpora of one's own: tables by their headings, what is refused with its line, and where they are named."""
+
+import json
+
+import pyarrow
+import pytest
+from places import ROOT
+from pyarrow import parquet
+
+from replicse.cli import main
+from replicse.data.corpora import read_corpus
+from replicse.errors import BadInput
+from replicse.registry.corpora import corpus_of
+from replicse.study.paper.layers import mappings, named_files, workspace_files
+from replicse.study.plan.graph import graph_of
+from replicse.study.plan.planner import load_plan
+
+ROWS = [("A first sentence.", "one", "An  other,\ttext"), ("Ünïcode ”quoted”", "two", "It's text")]
+HEADINGS = ("sentence", "label", "second")
+
+
+def written(folder, kind):
+    """Write the rows as a table of a kind; return its name."""
+    file = folder / f"mine.{kind}"
+    records = [dict(zip(HEADINGS, row, strict=True)) for row in ROWS]
+    if kind == "parquet":
+        parquet.write_table(pyarrow.Table.from_pylist(records), file)
+    elif kind == "jsonl":
+        file.write_text("".join(f"{json.dumps(record)}\n\n" for record in records))
+    else:
+        mark = {"csv": ",", "tsv": "\t"}[kind]
+        rows = [HEADINGS, *(tuple(cell.replace("\t", " ") for cell in row) for row in ROWS)]
+        quoted = [[f'"{cell}"' if kind == "csv" else cell for cell in row] for row in rows]
+        file.write_text("".join(f"{mark.join(row)}\n" for row in quoted))
+    return file.name
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet"])
+def test_sentences_and_pairs_are_read_by_their_headings(tmp_path, monkeypatch, kind):
+    monkeypatch.chdir(tmp_path)
+    table = {"format": "table", "file": written(tmp_path, kind)}
+    root = tmp_path / "elsewhere"
+    first, second = [row[0] for row in ROWS], ["An other, text", "It's text"]
+    assert read_corpus(root, {**table, "text": "sentence"}) == {"text": first}
+    pairs = {**table, "anchor": "sentence", "positive": "second"}
+    assert read_corpus(root, pairs) == {"anchor": first, "positive": second}
+    triplets = {**pairs, "negative": "label"}
+    assert read_corpus(root, triplets)["negative"] == ["one", "two"]
+    assert read_corpus(root, {**table, "text": "second", "limit": 1}) == {"text": second[:1]}
+    with pytest.raises(BadInput, match=rf"mine\.{kind}:\d+:.*"):
+        read_corpus(root, {**table, "text": "sentense"})
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("a.csv", b"sentence,label\nOne.,1\n ,2\n", r'a\.csv:3: "sentence" is empty; fill the cell'),
+        ("a.csv", b"sentence,label\nOne.\n", r"a\.csv:2: 1 columns, but the header has 2"),
+        ("a.csv", b"sentence,label\nOne \xff.,1\n", r"a\.csv:2: .*UTF-8"),
+        ("a.csv", b"", r'a\.csv:1: no column "sentence"'),
+        ("a.tsv", b"sentences\tlabel\nOne.\t1\n", r'sentence.*did you mean "sentences"'),
+        ("a.jsonl", b'{"sentence": "One."}\n{"sentence": 3}\n', r"a\.jsonl:2: expected JSON with the texts sentence"),
+        ("a.jsonl", b'{"sentence": ""}\n', r'a\.jsonl:1: "sentence" is empty'),
+        ("a.parquet", b"no table", r"a\.parquet: not Parquet"),
+    ],
+)  # fmt: skip
+def test_a_broken_table_is_refused_with_its_line(tmp_path, monkeypatch, name, content, problem):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(BadInput, match=problem):
+        read_corpus(tmp_path, {"format": "table", "file": name, "text": "sentence"})
+
+
+@pytest.mark.parametrize(
+    ("keys", "problem"),
+    [
+        ({"file": "a.txt", "text": "t"}, r'"a\.txt" is no table; name a file that ends in \.csv'),
+        ({"file": "a.csv"}, "expected the heading of text, or those of anchor, positive"),
+        ({"file": "a.csv", "text": "t", "positive": "p"}, "expected the heading of text"),
+        ({"file": "a.csv", "anchor": "a"}, "expected the heading of text"),
+        ({"file": "../a.csv", "text": "t"}, r"no absolute path, no \.\."),
+        ({"file": "a.csv", "txt": "t"}, 'unknown key "txt".*did you mean "text"'),
+    ],
+)
+def test_a_table_says_what_its_columns_are(keys, problem):
+    with pytest.raises(BadInput, match=problem):
+        corpus_of({"format": "table", **keys})
+
+
+def test_a_table_that_is_not_there_is_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInput, match=r"mine\.csv: no such file; put it there"):
+        read_corpus(tmp_path, {"format": "table", "file": "mine.csv", "text": "t"})
+
+
+@pytest.fixture
+def paper(tmp_path, monkeypatch):
+    """A workspace with a paper that trains on a table of its own."""
+    monkeypatch.delenv("REPLICSE_WORKFLOW", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert main(["init"]) == 0 and main(["new", "paper", "mine"]) == 0
+    folder = tmp_path / "papers" / "mine"
+    (folder / "mine.csv").write_text("sentence\n" + "A line of words.\n" * 64)
+    (folder / "corpora.yaml").write_text(
+        "corpora:\n  own: {format: table, file: papers/mine/mine.csv, text: sentence}\n"
+    )
+    recipes = folder / "recipes.yaml"
+    recipes.write_text(
+        recipes.read_text().replace("  like: simcse/unsup\n", "  like: simcse/unsup\n  corpus: own\n")
+    )
+    return folder
+
+
+def test_a_papers_own_corpus_is_read_by_its_runs_alone(paper, capsys):
+    assert main(["validate"]) == 0
+    plan = load_plan({"scale": "micro", "papers": {"mine": "all"}, "seeds": [0]}, ROOT / "workflow")
+    jobs = [job for (stage, *_), job in graph_of(plan).items() if stage == "store"]
+    own = [job for job in jobs if workspace_files(mappings([job.files]))]
+    assert [workspace_files(mappings([job.files])) for job in own] == [["papers/mine/mine.csv"]]
+    assert all("papers/mine/mine.csv" not in named_files(mappings([job.files])) for job in jobs)
+    assert len(jobs) > len(own) == 1, "the encoder is still pre-trained on the scale's corpus"
+    (paper / "corpora.yaml").write_text("corpora:\n  own: {format: table, file: a.csv, txt: sentence}\n")
+    assert main(["validate"]) == 2
+    assert 'papers/mine/corpora.yaml: unknown key "txt"' in capsys.readouterr().err
