@@ -324,7 +324,10 @@ def shortened(line: str, width: int) -> str:
 
 
 def schemas_verb(parser: ArgumentParser) -> Action:
-    """Write a JSON Schema of every kind of file, for editors: they are made from the models that check the files."""
+    """Write a JSON Schema of every kind of file, for editors: they are made from the models that check the files.
+
+    They know nothing of `extends` and `for_each`, which stand for parts of other files and for rows.
+    """
     parser.epilog = "example:\n  replicse schemas .schemas"
     parser.add_argument("out", type=Path, help="the folder to write to")
 
@@ -334,13 +337,13 @@ def schemas_verb(parser: ArgumentParser) -> Action:
         from replicse.study.paper.claims import Claim
         from replicse.study.paper.datasets import Datasets
         from replicse.study.paper.models import Recipe
-        from replicse.study.paper.papers import About
+        from replicse.study.paper.papers import About, Corpora
         from replicse.study.paper.protocols import Protocol
         from replicse.study.paper.scales import Scale
 
         kinds: dict[str, Any] = {
             "config": Config, "paper": About, "table": Item, "recipes": dict[str, Recipe], "protocols": list[Protocol],
-            "claims": list[Claim], "scale": Scale, "datasets": Datasets,
+            "claims": list[Claim], "corpora": Corpora, "scale": Scale, "datasets": Datasets,
         }  # fmt: skip
         for name, kind in kinds.items():
             write_json(arguments.out / f"{name}.schema.json", TypeAdapter(kind).json_schema())

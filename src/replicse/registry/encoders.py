@@ -75,7 +75,10 @@ def _spelt_out(value: Any) -> Any:
     return {"kind": value} if isinstance(value, str) else value
 
 
-Head = Annotated[Annotated[MlpHead | ProjectorHead, Field(discriminator="kind")], BeforeValidator(_spelt_out)]
+Head = Annotated[
+    Annotated[MlpHead | ProjectorHead, Field(discriminator="kind")],
+    BeforeValidator(_spelt_out, json_schema_input_type=MlpHead | ProjectorHead | Literal["mlp", "projector"]),
+]
 
 
 def can_keep(wanted: MlpHead | ProjectorHead, stored: MlpHead | ProjectorHead) -> bool:

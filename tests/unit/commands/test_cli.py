@@ -6,6 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
+from jsonschema import Draft202012Validator
 from made_up import write_scores
 from places import ROOT
 
@@ -401,3 +403,27 @@ def test_bad_input_is_one_sentence_and_exit_code_2(words, text, capsys, tmp_path
     error = capsys.readouterr().err
     assert text in error
     assert error.count("\n") == 1, error
+
+
+SCHEMAS = {
+    "config": "config*.yaml", "paper": "workflow/papers/*/paper.yaml", "table": "workflow/papers/*/tables/*.yaml",
+    "recipes": "workflow/papers/*/recipes.yaml", "protocols": "workflow/papers/*/protocols.yaml",
+    "claims": "workflow/papers/*/claims.yaml", "corpora": "workflow/papers/*/corpora.yaml",
+    "scale": "workflow/scales/*.yaml", "datasets": "workflow/datasets.yaml",
+}  # fmt: skip
+
+
+def test_the_schemas_for_editors_take_every_shipped_file(tmp_path):
+    """An editor once marked every column of every table."""
+    assert main(["schemas", str(tmp_path)]) == 0
+    assert {file.name for file in tmp_path.iterdir()} == {f"{kind}.schema.json" for kind in SCHEMAS}
+    for kind, pattern in SCHEMAS.items():
+        schema = Draft202012Validator(json.loads((tmp_path / f"{kind}.schema.json").read_text()))
+        for file in ROOT.glob(pattern):
+            text = file.read_text(encoding="utf-8")
+            if "extends:" not in text and "for_each:" not in text:
+                problems = [f"{file}: {error.message}" for error in schema.iter_errors(yaml.safe_load(text))]
+                assert problems == []
+    claims = Draft202012Validator(json.loads((tmp_path / "claims.schema.json").read_text()))
+    relation = {"left": {"mean": ["a", "b"]}, "op": ">", "right": 3}
+    assert not claims.is_valid([{"id": "c", "text": "t", "place": "p", "relations": [relation]}])

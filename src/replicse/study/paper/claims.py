@@ -31,7 +31,11 @@ def _expression(entry: str | float) -> Expression:
     return Expression(str(entry))
 
 
-Side = Annotated[tuple[InstanceOf[Expression], ...], BeforeValidator(_side)]
+Written = Number | Text
+Side = Annotated[
+    tuple[InstanceOf[Expression], ...],
+    BeforeValidator(_side, json_schema_input_type=Written | tuple[Written, ...]),
+]
 
 
 class Relation(Checked):

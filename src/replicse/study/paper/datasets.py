@@ -49,7 +49,11 @@ def _several(value: object) -> object:
 class Average(Checked):
     """The paths that an average is the mean of, by one pattern or several, and how many they are."""
 
-    patterns: Annotated[tuple[PathPattern, ...], BeforeValidator(_several), Field(alias="of", min_length=1)]
+    patterns: Annotated[
+        tuple[PathPattern, ...],
+        BeforeValidator(_several, json_schema_input_type=PathPattern | tuple[PathPattern, ...]),
+        Field(alias="of", min_length=1),
+    ]
     parts: Count
 
     @cached_property

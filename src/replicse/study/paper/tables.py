@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from replicse.checked import Checked, Count, Id, Number, Text, UserMessage, Whole, read_yaml
 from replicse.errors import BadInput, nearest
@@ -62,11 +62,14 @@ def _reducer(value: object) -> object:
     return value
 
 
+SHORT = BeforeValidator(_reducer, json_schema_input_type=Text | dict[Text, Any])
+
+
 class Over(Checked):
     """What is taken over the jobs of a search, then over seeds; a search without a choice is refused."""
 
-    jobs: Annotated[Reducer, BeforeValidator(_reducer)] | None = None
-    seeds: Annotated[Reducer, BeforeValidator(_reducer)] = Reducer()
+    jobs: Annotated[Reducer, SHORT] | None = None
+    seeds: Annotated[Reducer, SHORT] = Reducer()
 
     @field_validator("seeds")
     @classmethod
@@ -95,8 +98,14 @@ class _Column(Checked):
     encoder: EncoderRequest = EncoderRequest()
 
 
+def _kind_may_be_left_out(schema: dict[str, Any]) -> None:
+    schema["required"].remove("kind")
+
+
 class Score(_Column):
     """A number that is read from an evaluation; rows may give the path where the column does not."""
+
+    model_config = ConfigDict(json_schema_extra=_kind_may_be_left_out)
 
     kind: Literal["score"]
     metric_path: MetricPath = ""
