@@ -19,7 +19,7 @@ MADE_BY = ("src", "workflow", "Snakefile")
 # All that the package imports, but for what only turns numbers into documents, and what MTEB classifies with.
 PACKAGES = (
     "torch", "numpy", "scipy", "tokenizers", "transformers", "safetensors", "huggingface_hub", "datasets", "mteb",
-    "nltk", "nlpaug", "scikit-learn", "zuko", "pandas", "pydantic", "pyyaml", "snakemake",
+    "nltk", "nlpaug", "scikit-learn", "zuko", "pandas", "pyarrow", "pydantic", "pyyaml", "snakemake",
 )  # fmt: skip
 
 
