@@ -254,10 +254,13 @@ def at_a_place(kind: str, name: str, document: Any, path: tuple, value: Any) -> 
         content = partial(renamed, document, path, wrong)
         yield Mistake(f"{name}: key {shown} misspelt as {wrong}", {name: content}, (*told, wrong))
     if isinstance(value, str) and not any(part in FREE for part in path):
-        wrong = misspelt(value)
+        # Of an expression the first cell that is named in it.
+        cell = re.search(r"(?<=\{)[^{}]+/[^{}]+(?=\})", value)
+        name_in = cell[0] if cell else value
+        wrong = value.replace(name_in, misspelt(name_in), 1)
         content = partial(changed, document, path, wrong)
         # A block of rows and `over` of a claim fill in what stands in braces.
-        told_name = wrong.partition("{")[0]
+        told_name = misspelt(name_in).partition("{")[0]
         yield Mistake(f"{name}: name {shown} misspelt as {wrong}", {name: content}, (*told, told_name))
     keys = [part for part in path if isinstance(part, str) and part not in SHORT[kind]]
     for what, other in wrong_types(keys[-1] if keys else "", value).items():
