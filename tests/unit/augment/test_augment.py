@@ -299,7 +299,7 @@ def test_files_of_one_name_in_two_folders_are_told_apart(root, tmp_path):
 
 
 @given(line=st.text(alphabet="ab soup,.'-\té", max_size=30), seed=SEED)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_put_back_pieces_restore_any_text(line, seed):
     from nlpaug.util.text.tokenizer import Tokenizer
 

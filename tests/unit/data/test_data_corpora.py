@@ -99,7 +99,7 @@ def test_cells_of_triples_are_one_line_and_never_empty(tmp_path):
 cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=12)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.tuples(cells, cells, cells), max_size=6))
 def test_triples_agree_with_any_written_csv(tmp_path, rows):
     path = tmp_path / "rows.csv"

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from replicse.encoder.batch import TokenBatch
 
-relaxed = settings(deadline=None, max_examples=50)
+relaxed = settings(max_examples=50)
 LENGTHS = st.lists(st.integers(1, 9), min_size=1, max_size=8)
 
 

@@ -27,7 +27,7 @@ def curved(rows, seed=0):
     return np.stack([x, x**2 + 0.2 * noise[0], 5 + 0.1 * noise[1], x], axis=1).astype(np.float32)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(2, 12), st.integers(0, 99))
 def test_whitened_vectors_have_mean_zero_and_covariance_one(dimensions, seed):
     vectors = correlated(200, dimensions, seed)

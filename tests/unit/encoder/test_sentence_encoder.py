@@ -110,7 +110,7 @@ def test_long_sentences_are_cut_at_the_length_asked_for_and_at_the_encoders(fold
         assert seen == [[cut]]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.integers(1, 24), min_size=1, max_size=60), st.integers(1, 80))
 def test_batches_hold_all_rows_and_stay_within_the_budget(lengths, budget):
     encoder = SimpleNamespace(batch_tokens=budget)

@@ -203,7 +203,7 @@ def test_too_few_sentences_for_the_folds_are_named(monkeypatch):
         transfer.evaluate(Path(), RandomVectors(2), tasks=("MR",))
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.integers(20, 30))
 def test_twice_as_many_rows_as_folds_suffice(rows):
     vectors, labels = problem(rows, 2, 2)

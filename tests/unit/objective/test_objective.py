@@ -60,7 +60,7 @@ def slow_infonce(views, temperature, alpha, cosine):
     return sum(losses) / len(losses)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     rows=st.integers(1, 7),
     views=st.integers(2, 4),

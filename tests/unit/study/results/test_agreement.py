@@ -142,7 +142,7 @@ def test_rows_of_one_side_only_take_no_part():
     assert agreement.n_rows == 3
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 500), st.floats(0.1, 50), st.floats(-100, 100))
 def test_order_of_rows_and_units_change_no_tau(seed, scale, shift):
     ours = seeded(spread=10, seed=seed)

@@ -270,7 +270,7 @@ def test_wrong_input_is_refused():
         bootstrap.spearman_interval([1.0, math.nan], [1.0, 2.0])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 1000))
 def test_monotone_maps_of_the_scores_change_nothing(seed):
     first, _, gold = pairs(15, seed=seed)
@@ -287,7 +287,7 @@ def test_the_same_seed_gives_the_same_interval_and_another_does_not():
     assert one != other
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.permutations(range(40)))
 def test_the_order_of_pairs_changes_no_correlation_and_hardly_its_interval(order):
     first, second, gold = pairs(40, seed=11)
