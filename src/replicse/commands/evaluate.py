@@ -20,7 +20,9 @@ log = logging.getLogger(__name__)
 def add_encoder_arguments(parser: ArgumentParser) -> None:
     """Add the arguments that name an encoder and how it is read."""
     parser.add_argument("--encoder", default="", help="a Hugging Face encoder folder, or a hub id")
-    parser.add_argument("--pooling", choices=POOLINGS, default="cls")
+    parser.add_argument(
+        "--pooling", choices=POOLINGS, default="cls", metavar="POOLING", help=f"{', '.join(POOLINGS)}"
+    )
     parser.add_argument(
         "--engine", choices=ENGINES, default="auto", help="default: packed for BERT, RoBERTa, DistilBERT"
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from huggingface_hub import constants
 
 from replicse.commands import Action, print_json
-from replicse.commands.study import add_items_argument, add_study_arguments, chosen_plan, notes
+from replicse.commands.study import add_items_argument, add_study_arguments, chosen_plan, notes, wrapped
 from replicse.data.download import download
 from replicse.data.hub import cached_artefacts, cached_encoder
 from replicse.errors import BadInput, Failed, MissingData
@@ -32,9 +32,10 @@ def fetch_verb(parser: ArgumentParser) -> Action:
         ways = [(need, way(need, plan)) for need in needs(plan)]
         if arguments.json:
             keys = ("kind", "name", "bytes", "licence")
-            print_json([{key: getattr(need, key) for key in keys} for need, _ in ways])
+            listing = [{key: getattr(need, key) for key in keys} for need, _ in ways]
+            print_json({"scale": plan.scale.name, "needs": listing}, bytes="bytes")
         else:
-            print("\n".join(listed(plan, ways)))
+            print("\n".join(wrapped(listed(plan, ways))))
         if not arguments.dry_run:
             check_room([need for need, _ in ways])
             fetch_all(ways)

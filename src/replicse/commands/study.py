@@ -1,5 +1,6 @@
 """Verbs on the study as a whole: plan, validate, tabulate, schemas. None of them imports torch."""
 
+import textwrap
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -31,8 +32,6 @@ from replicse.study.results.values import Evaluations
 from replicse.workspace import workflow_folder
 
 SHIPPED = Path("config.yaml")
-# No line of a file or a pipe is shortened.
-UNCUT = 10_000
 
 
 def add_study_arguments(parser: ArgumentParser, example: str) -> None:
@@ -162,17 +161,17 @@ def plan_verb(parser: ArgumentParser) -> Action:
             "notes": list(notes(plan)),
         }
         if arguments.json:
-            print_json(document)
+            print_json(document, hours="hours", download_bytes="bytes", disk_bytes="bytes")
         else:
-            print("\n".join(plan_lines(plan, document, wanted, room(UNCUT))))
+            print("\n".join(wrapped(plan_lines(plan, document, wanted, room()))))
 
     return action
 
 
 def plan_lines(
-    plan: Plan, document: Mapping[str, Any], wanted: list[Need], room: int = UNCUT
+    plan: Plan, document: Mapping[str, Any], wanted: list[Need], width: int
 ) -> Iterator[str]:
-    """Yield what a plan says: its items in the order of their cost, cut to the room, and what all of it takes."""
+    """Yield what a plan says: its items in the order of their cost, and what all of it takes."""
     yield f"scale {plan.scale.name}: {plan.scale.title}; seeds {', '.join(map(str, plan.seeds))}"
     items = sorted(document["items"], key=lambda row: row["hours"] or 0)
     parts = (
@@ -180,13 +179,13 @@ def plan_lines(
         ("trained", [row for row in items if row["runs"] and not row["searched"]]),
         ("searches over hyper-parameters", [row for row in items if row["searched"]]),
     )
-    table = []
+    table: list[str | tuple[str, ...]] = [("item", "cells", "runs", "hours", "eval", "title")]
     for heading, rows in parts:
-        table += [(heading, "cells", "runs", "hours", "eval", "title")] if rows else []
+        table += [f"{heading}:"] if rows else []
         for row in rows:
             numbers = (row["cells"], row["runs"], hours_text(row["hours"]), row["evaluations"])
             table.append((f"  {row['item']}", *map(str, numbers), row["title"]))
-    yield from (shortened(line, room) for line in columns(table, numbers=(1, 2, 3, 4)))
+    yield from columns(table, numbers=(1, 2, 3, 4), width=width)
     if plan.left_out:
         yield f"left out: {', '.join(plan.left_out)}: {plan.left_out_text}"
     asked = sum(row["runs"] for row in document["items"])
@@ -287,7 +286,7 @@ def validate_verb(parser: ArgumentParser) -> Action:
             print_json({"scale": plan.scale.name, **counts})
         else:
             totals = ", ".join(f"{count} {what}" for what, count in counts.items())
-            print("\n".join([f"ok: {totals}", *notes(plan)]))
+            print("\n".join(wrapped([f"ok: {totals}", *notes(plan)])))
 
     return action
 
@@ -318,6 +317,15 @@ def unchanged_variants(plan: Plan) -> Iterator[str]:
                     yield f"{file}: {protocol.id} changes nothing in {where}; mend its change or its cells"
 
 
+def wrapped(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines that fit the terminal, the rest of each indented below it."""
+    for line in lines:
+        indent = line[: len(line) - len(line.lstrip())] + "    "
+        yield from textwrap.wrap(
+            line, room(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        ) if len(line) > room() else [line]
+
+
 def shortened(line: str, width: int) -> str:
     """Return a line that fits a terminal."""
     return line if len(line) <= width else f"{line[: width - 3]}..."
@@ -332,24 +340,30 @@ def schemas_verb(parser: ArgumentParser) -> Action:
     parser.add_argument("out", type=Path, help="the folder to write to")
 
     def action(arguments: Namespace) -> None:
-        from pydantic import TypeAdapter
-
-        from replicse.study.paper.claims import Claim
-        from replicse.study.paper.datasets import Datasets
-        from replicse.study.paper.models import Recipe
-        from replicse.study.paper.papers import About, Corpora
-        from replicse.study.paper.protocols import Protocol
-        from replicse.study.paper.scales import Scale
-
-        kinds: dict[str, Any] = {
-            "config": Config, "paper": About, "table": Item, "recipes": dict[str, Recipe], "protocols": list[Protocol],
-            "claims": list[Claim], "corpora": Corpora, "scale": Scale, "datasets": Datasets,
-        }  # fmt: skip
-        for name, kind in kinds.items():
-            write_json(arguments.out / f"{name}.schema.json", TypeAdapter(kind).json_schema())
-        print(f"wrote {len(kinds)} schemas to {arguments.out}")
+        schemas = file_schemas()
+        for name, schema in schemas.items():
+            write_json(arguments.out / f"{name}.schema.json", schema)
+        print(f"wrote {len(schemas)} schemas to {arguments.out}")
 
     return action
+
+
+def file_schemas() -> dict[str, dict[str, Any]]:
+    """Return the JSON Schema of every kind of file, made from the models that check the files."""
+    from pydantic import TypeAdapter
+
+    from replicse.study.paper.claims import Claim
+    from replicse.study.paper.datasets import Datasets
+    from replicse.study.paper.models import Recipe
+    from replicse.study.paper.papers import About, Corpora
+    from replicse.study.paper.protocols import Protocol
+    from replicse.study.paper.scales import Scale
+
+    kinds: dict[str, Any] = {
+        "config": Config, "paper": About, "table": Item, "recipes": dict[str, Recipe], "protocols": list[Protocol],
+        "claims": list[Claim], "corpora": Corpora, "scale": Scale, "datasets": Datasets,
+    }  # fmt: skip
+    return {name: TypeAdapter(kind).json_schema() for name, kind in kinds.items()}
 
 
 def tabulate_verb(parser: ArgumentParser) -> Action:

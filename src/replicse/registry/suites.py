@@ -342,6 +342,14 @@ def is_percentage(path: str) -> bool:
     return range_of(path) in (CORRELATION, PERCENTAGE)
 
 
+def unit_of(path: str) -> str:
+    """Return the unit of a metric path: `points` (x 100), `count`, `1` for a number without a unit; blank for no metric."""
+    limits = range_of(path)
+    if limits is None:
+        return ""
+    return "points" if is_percentage(path) else "count" if limits.whole else "1"
+
+
 def range_of(path: str) -> Range | None:
     """Return where the number at a metric path lies; None where a sentence is, or nothing that a suite yields."""
     metric = _metric(path)

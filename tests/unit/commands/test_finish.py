@@ -109,8 +109,9 @@ def test_what_nobody_tried_is_not_run_and_an_old_log_is_no_failure(study, capsys
     assert "memory or time" in capsys.readouterr().out
 
 
-def test_status_knows_what_runs_on_any_machine_that_shares_the_folder(study, capsys):
+def test_status_knows_what_runs_on_any_machine_that_shares_the_folder(study, capsys, monkeypatch):
     """It once knew of this machine's processes alone, and took all that had begun for running while there was one."""
+    monkeypatch.setenv("COLUMNS", "200")
     plan, files = study
     jobs = {file: job for job in Jobs(plan).all for file in job.outputs}
     run = next(need for need in jobs[files[0]].needs if "/runs/" in need).split("/runs/")[1].split("/")[0]

@@ -1,5 +1,6 @@
 """The audit of the printed numbers, as a page of the report and as text for a terminal."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -25,7 +26,6 @@ COLUMNS: Columns = {
     "Note": itemgetter("note"),
 }
 SHOWN = ("printed", "follows", "certainty", "note")
-WIDTH = 100
 
 
 def audit_page(rows: Sequence[Mapping[str, str]]) -> Page:
@@ -39,7 +39,7 @@ def audit_sheet(rows: Sequence[Mapping[str, str]], title: str = TITLE) -> Sheet:
     return Sheet.of(title, rows, COLUMNS)
 
 
-def audit_text(rows: Sequence[Mapping[str, str]], width: int = WIDTH) -> str:
+def audit_text(rows: Sequence[Mapping[str, str]], width: int = 80) -> str:
     """Return the findings as paragraphs under the key of their paper."""
     lines = []
     for paper, part in groupby(rows, key=lambda row: row["paper"]):
@@ -48,7 +48,8 @@ def audit_text(rows: Sequence[Mapping[str, str]], width: int = WIDTH) -> str:
         count = sum(row["rule"] != "not audited" for row in findings)
         lines += [f"{paper}: {count} finding{'s' * (count != 1)}, {certain} certain", ""]
         for row in findings:
-            lines.append(f"  {row['place']} ({row['rule']})")
+            place = f"{row['place']} ({row['rule']})"
+            lines += textwrap.wrap(place, width, initial_indent="  ", subsequent_indent="    ")
             details = ((f"    {name}", row[name]) for name in SHOWN if row[name])
             lines += columns(details, width=width)
             lines.append("")
