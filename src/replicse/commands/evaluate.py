@@ -12,6 +12,7 @@ from replicse.errors import BadInput, Failed, MissingData
 from replicse.files import write_json
 from replicse.registry.artefacts import METRICS
 from replicse.registry.encoders import ENGINES, MAX_LENGTH, POOLINGS, WordVectors, postprocessing_of
+from replicse.registry.plugins import use_plugins
 from replicse.study.results.pairs import packed_pairs
 
 log = logging.getLogger(__name__)
@@ -31,6 +32,7 @@ def add_encoder_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, help="the JSON to write")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: all)")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
+    parser.add_argument("--plugin", action="append", default=[], help="a plug-in that is used; repeatable")
 
 
 def set_threads(arguments: Namespace) -> None:
@@ -138,6 +140,7 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
         from replicse.evaluation.suites import run_suites, suite
 
         start, root = time.monotonic(), data_folder(arguments.data)
+        use_plugins(arguments.plugin)
         facts = {
             "folder": arguments.encoder,
             "results": str(arguments.out.with_suffix("")),
@@ -180,6 +183,7 @@ def geometry_verb(parser: ArgumentParser) -> Action:
         from replicse.evaluation.suites import run_suites
 
         start, root = time.monotonic(), data_folder(arguments.data)
+        use_plugins(arguments.plugin)
         set_threads(arguments)
         result = {"encoder": arguments.encoder, "pooling": arguments.pooling}
         if arguments.trajectory:

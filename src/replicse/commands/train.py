@@ -14,6 +14,7 @@ from replicse.commands import Action, json_mapping
 from replicse.errors import BadInput, Failed, MissingData
 from replicse.files import read_json, write_json
 from replicse.registry.artefacts import PROVENANCE, STORE
+from replicse.registry.plugins import use_plugins
 from replicse.runtime.locks import HOLDER
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def train_verb(parser: ArgumentParser) -> Action:
     def action(arguments: Namespace) -> None:
         from replicse.training.processes import started
 
+        use_plugins(arguments.job.get("plugin", ()))
         if arguments.processes < 0 or arguments.chunk < 0:
             raise BadInput(
                 f"--processes {arguments.processes} --chunk {arguments.chunk}: expected no less than 0"

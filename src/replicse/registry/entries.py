@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from functools import cache
+from pkgutil import resolve_name
 from typing import Annotated, Any, ClassVar, Union, get_args
 
 from pydantic import Field, TypeAdapter, create_model
 from pydantic_core.core_schema import no_info_plain_validator_function
 
-from replicse.checked import Checked
+from replicse.checked import Checked, UserMessage
+from replicse.errors import BadInput
 
 
 class Entry(Checked):
@@ -28,15 +30,16 @@ class Entry(Checked):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        """Register an entry; ValueError where another one has its name."""
+        """Register an entry; UserMessage where another one has its name."""
         if "key" in vars(cls):
             cls.known = {}
             cls.registries.append(cls.known)
         elif cls.key in cls.__annotations__:
             (name,) = get_args(cls.model_fields[cls.key].annotation)
             if name in cls.known:
-                raise ValueError(
-                    f'{cls.__qualname__}: the {cls.key} "{name}" is that of {cls.known[name].__qualname__}'
+                raise UserMessage(
+                    f'{cls.__qualname__}: the {cls.key} "{name}" is that of {cls.known[name].__qualname__};'
+                    " choose another name"
                 )
             cls.known[name] = cls
             if "implementation" not in vars(cls):
@@ -64,6 +67,18 @@ class Entry(Checked):
     @classmethod
     def _one_of(cls) -> TypeAdapter[Any]:
         return _told_apart(cls.key, tuple(cls.known.values()))
+
+    def made_by(self) -> Any:
+        """Return the function or class that the parameters are for; BadInput where that of a plug-in fails."""
+        try:
+            return resolve_name(self.implementation)
+        except Exception as error:
+            if self.__module__.startswith("replicse."):
+                raise
+            problem = " ".join(f"{type(error).__name__}: {error}".split())
+            raise BadInput(
+                f"{self.implementation} cannot be imported ({problem}); mend the plug-in"
+            ) from error
 
     @classmethod
     def reader(cls, part: str, where: str) -> Callable[..., Any]:
