@@ -12,6 +12,7 @@ from replicse.errors import BadInput, MissingData
 from replicse.files import write_json
 from replicse.registry.artefacts import METRICS
 from replicse.registry.encoders import ENGINES, MAX_LENGTH, POOLINGS, WordVectors, postprocessing_of
+from replicse.registry.plugins import use_plugins
 from replicse.study.results.pairs import packed_pairs
 
 log = logging.getLogger(__name__)
@@ -35,6 +36,7 @@ def add_encoder_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, help="the JSON to write")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: all)")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
+    parser.add_argument("--plugin", action="append", default=[], help="a plug-in that is used; repeatable")
 
 
 def set_threads(arguments: Namespace) -> None:
@@ -149,6 +151,7 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
         from replicse.library.evaluation import outcome_of
 
         start, root = time.monotonic(), data_folder(arguments.data)
+        use_plugins(arguments.plugin)
         for name in (*arguments.suite, *arguments.options):
             suite(name, arguments.options.get(name))
         check_places(arguments)
@@ -189,6 +192,7 @@ def geometry_verb(parser: ArgumentParser) -> Action:
         from replicse.evaluation.suites import run_suites
 
         start, root = time.monotonic(), data_folder(arguments.data)
+        use_plugins(arguments.plugin)
         set_threads(arguments)
         result: dict[str, Any] = {"encoder": arguments.encoder, "pooling": arguments.pooling}
         if arguments.trajectory:

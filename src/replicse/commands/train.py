@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from replicse.commands import Action, json_mapping
 from replicse.errors import BadInput, Failed, MissingData
 from replicse.files import read_json, write_json
+from replicse.registry.plugins import use_plugins
 from replicse.runtime.locks import HOLDER
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def train_verb(parser: ArgumentParser) -> Action:
     def action(arguments: Namespace) -> None:
         from replicse.training.processes import started
 
+        use_plugins(arguments.job.get("plugin", ()))
         if arguments.processes < 0 or arguments.chunk < 0:
             raise BadInput(
                 f"--processes {arguments.processes} --chunk {arguments.chunk}: expected no less than 0"
