@@ -17,7 +17,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 import replicse
-from replicse.cli import GROUPS, VERBS, verb_parser
+from replicse.cli import GROUPS, verb_parser
 from replicse.commands.study import file_schemas
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -77,7 +77,11 @@ def in_site(link: re.Match[str], origin: str, here: str) -> str:
         return link[0]
     place = PAGES.get(target, target.removeprefix("docs/"))
     published = target in PAGES or target.startswith("docs/") or target in assets()
-    return f"{mark}[{text}]({posixpath.relpath(place, posixpath.dirname(here) or '.')}{anchor})" if published else text
+    return (
+        f"{mark}[{text}]({posixpath.relpath(place, posixpath.dirname(here) or '.')}{anchor})"
+        if published
+        else text
+    )
 
 
 def commands() -> str:

@@ -29,7 +29,9 @@ TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|<[^>]*>", re.DOTALL)
 def words(root: Path) -> dict[re.Pattern[str], str]:
     """Return the patterns of the style guide, each with what to write instead."""
     rows = ROW.findall((root / "docs/style.md").read_text(encoding="utf-8"))
-    return {re.compile(rf"\b(?:{each})\b".replace(r"\|", "|"), re.IGNORECASE): instead for each, instead in rows}
+    return {
+        re.compile(rf"\b(?:{each})\b".replace(r"\|", "|"), re.IGNORECASE): instead for each, instead in rows
+    }
 
 
 def texts(root: Path) -> Iterator[tuple[Path, int, str]]:

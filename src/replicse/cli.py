@@ -90,7 +90,9 @@ def without_verb(words: Sequence[str]) -> int:
     return 0
 
 
-def verb_parser(verb: str, parser: argparse.ArgumentParser | None = None) -> tuple[argparse.ArgumentParser, Action]:
+def verb_parser(
+    verb: str, parser: argparse.ArgumentParser | None = None
+) -> tuple[argparse.ArgumentParser, Action]:
     """Return the parser of a verb, with its arguments, and its action."""
     parser = parser or argparse.ArgumentParser(prog=f"replicse {verb}")
     about = VERBS[verb][1]

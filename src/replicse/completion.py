@@ -9,7 +9,14 @@ from typing import Any
 from replicse.cli import VERBS, verb_parser
 
 # What completes the values of an argument, by the argument's name.
-NAMES = {"item": "items", "items": "items", "name": "items", "cell": "cells", "scale": "scales", "study": "studies"}
+NAMES = {
+    "item": "items",
+    "items": "items",
+    "name": "items",
+    "cell": "cells",
+    "scale": "scales",
+    "study": "studies",
+}
 
 
 def complete() -> None:

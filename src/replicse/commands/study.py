@@ -12,7 +12,7 @@ from replicse.files import write_json
 from replicse.printable import columns
 from replicse.registry.artefacts import CONFIG
 from replicse.study.judge.claims import study_claims
-from replicse.study.paper.config import Config, by_paper, checked_config, read_config
+from replicse.study.paper.config import SHIPPED, Config, by_paper, checked_config, read_config
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.papers import Paper, load_papers
 from replicse.study.paper.protocols import AS_DESCRIBED
@@ -30,8 +30,6 @@ from replicse.study.results.folder import study_folder
 from replicse.study.results.tabulate import item_result, table_rows
 from replicse.study.results.values import Evaluations
 from replicse.workspace import workflow_folder
-
-SHIPPED = Path("config.yaml")
 
 
 def add_study_arguments(parser: ArgumentParser, example: str) -> None:
@@ -168,9 +166,7 @@ def plan_verb(parser: ArgumentParser) -> Action:
     return action
 
 
-def plan_lines(
-    plan: Plan, document: Mapping[str, Any], wanted: list[Need], width: int
-) -> Iterator[str]:
+def plan_lines(plan: Plan, document: Mapping[str, Any], wanted: list[Need], width: int) -> Iterator[str]:
     """Yield what a plan says: its items in the order of their cost, and what all of it takes."""
     yield f"scale {plan.scale.name}: {plan.scale.title}; seeds {', '.join(map(str, plan.seeds))}"
     items = sorted(document["items"], key=lambda row: row["hours"] or 0)
@@ -258,7 +254,7 @@ def validate_verb(parser: ArgumentParser) -> Action:
 
     def action(arguments: Namespace) -> None:
         workflow = arguments.workflow
-        papers = load_papers(workflow)
+        papers = load_papers(workflow, checked_config(*chosen_config(arguments)).plugins)
         spoken_numbers(papers, load_datasets(workflow))
         scale_files = load_scales(workflow)
         scales = [load_scale(file, scale_files).beside(papers) for file in scale_files.values()]
@@ -321,9 +317,13 @@ def wrapped(lines: Iterable[str]) -> Iterator[str]:
     """Yield lines that fit the terminal, the rest of each indented below it."""
     for line in lines:
         indent = line[: len(line) - len(line.lstrip())] + "    "
-        yield from textwrap.wrap(
-            line, room(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-        ) if len(line) > room() else [line]
+        yield from (
+            textwrap.wrap(
+                line, room(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+            )
+            if len(line) > room()
+            else [line]
+        )
 
 
 def shortened(line: str, width: int) -> str:
