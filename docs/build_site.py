@@ -1,7 +1,8 @@
 """Hooks of mkdocs: what the site takes from outside docs/, and the reference pages that are generated.
 
-Every page links as it does in the repository (`../reports/studies/compact/README.md`), so that links also work where the repository is
-read; `on_page_markdown` turns such a link into one of the site. A page of PAGES is a Markdown file elsewhere, a file of ASSETS is copied.
+Every page links as it does in the repository (`../reports/studies/compact/README.md`), so that links also
+work where the repository is read; `on_page_markdown` turns such a link into one of the site. A page of
+PAGES is a Markdown file elsewhere, a file of ASSETS is copied.
 """
 
 import os

@@ -1,7 +1,7 @@
-"""Look for the words that docs/style.md replaces, in every text for users: `python docs/check_words.py`, part of make lint.
+"""Look in every text for users for the words that docs/style.md replaces; part of make lint.
 
-Texts for users are the documentation, the skeletons and templates, and each string of two or more words in the package: docstrings, help,
-sentences of errors, texts of reports.
+Texts for users are the documentation, the skeletons and templates, and each string of two or more words in
+the package: docstrings, help, sentences of errors, texts of reports.
 """
 
 import ast
@@ -35,7 +35,7 @@ def words(root: Path) -> dict[re.Pattern[str], str]:
 
 
 def texts(root: Path) -> Iterator[tuple[Path, int, str]]:
-    """Yield every text for users, with its file and line; line breaks and code are kept, so that lines can be counted."""
+    """Yield every text for users, with its file and the line where it begins."""
     for file in files(root, MARKDOWN):
         text = file.read_text(encoding="utf-8")
         yield file, 1, blanked(CODE, text if file.name != "style.md" else text.partition("## Words")[0])

@@ -343,7 +343,7 @@ def is_percentage(path: str) -> bool:
 
 
 def unit_of(path: str) -> str:
-    """Return the unit of a metric path: `points` (x 100), `count`, `1` for a number without a unit; blank for no metric."""
+    """Return the unit of a metric path: `points` (x 100), `count`, `1` for none; blank where there is no number."""
     limits = range_of(path)
     if limits is None:
         return ""
