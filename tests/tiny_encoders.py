@@ -7,7 +7,9 @@ from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import make_head
 from replicse.encoder.packed.config import EncoderConfig
 from replicse.encoder.packed.transformer import PackedBackbone
+from replicse.encoder.pooling import SentencePooling
 from replicse.registry.encoders import MlpHead
+from replicse.registry.poolings import pooling_of
 
 FAMILIES = ("bert", "roberta", "distilbert")
 LENGTHS = (5, 1, 9, 3, 9)
@@ -46,6 +48,11 @@ def tiny(family="bert", layers=3, token_head=False, **sizes):
 def mlp(hidden, generator=None):
     """Return a freshly drawn dense head."""
     return make_head(MlpHead(kind="mlp"), hidden, generator)
+
+
+def pooled_by(pooling, backbone):
+    """Return a pooling of an encoder by its spelling in a file."""
+    return SentencePooling(pooling_of(pooling), backbone)
 
 
 def batch_of(lengths=LENGTHS, seed=0):

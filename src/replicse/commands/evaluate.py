@@ -11,16 +11,26 @@ from replicse.commands import Action, json_mapping
 from replicse.errors import BadInput, Failed, MissingData
 from replicse.files import write_json
 from replicse.registry.artefacts import METRICS
-from replicse.registry.encoders import ENGINES, MAX_LENGTH, POOLINGS, WordVectors, postprocessing_of
+from replicse.registry.encoders import ENGINES, MAX_LENGTH, WordVectors, postprocessing_of
+from replicse.registry.poolings import PoolingParameters, pooling_of
 from replicse.study.results.pairs import packed_pairs
 
 log = logging.getLogger(__name__)
 
 
+def _pooling(text: str) -> PoolingParameters:
+    return pooling_of(json_mapping(text) if text.startswith("{") else text, "--pooling")
+
+
 def add_encoder_arguments(parser: ArgumentParser) -> None:
     """Add the arguments that name an encoder and how it is read."""
     parser.add_argument("--encoder", default="", help="a Hugging Face encoder folder, or a hub id")
-    parser.add_argument("--pooling", choices=POOLINGS, default="cls")
+    parser.add_argument(
+        "--pooling",
+        type=_pooling,
+        default=_pooling("cls"),
+        help=f"{', '.join(PoolingParameters.known)}, or JSON with parameters (default: cls)",
+    )
     parser.add_argument(
         "--engine", choices=ENGINES, default="auto", help="default: packed for BERT, RoBERTa, DistilBERT"
     )
@@ -68,7 +78,7 @@ def check_places(arguments: Namespace) -> None:
 def model_name(arguments: Namespace) -> str:
     """Return a name of the encoder for others' files: the end of its path or hub id, and the pooling."""
     named = Path(arguments.vectors["file"] if arguments.vectors else arguments.encoder)
-    return "-".join([*named.parts[-2:], arguments.pooling])
+    return "-".join([*named.parts[-2:], arguments.pooling.pooling])
 
 
 def word_vectors(arguments: Namespace, root: Path) -> Any:
@@ -156,7 +166,7 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
         result = {
             "encoder": arguments.encoder,
             "vectors": arguments.vectors,
-            "pooling": arguments.pooling,
+            "pooling": arguments.pooling.spelling,
             "max_length": arguments.max_length,
             "postprocess": arguments.postprocess,
         }
@@ -181,7 +191,7 @@ def geometry_verb(parser: ArgumentParser) -> Action:
 
         start, root = time.monotonic(), data_folder(arguments.data)
         set_threads(arguments)
-        result = {"encoder": arguments.encoder, "pooling": arguments.pooling}
+        result = {"encoder": arguments.encoder, "pooling": arguments.pooling.spelling}
         if arguments.trajectory:
             suites: dict[str, Any] = {}
             failures: dict[str, str] = {}

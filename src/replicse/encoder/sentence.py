@@ -2,8 +2,9 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,12 +16,13 @@ from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead, random_head, stored_head
 from replicse.encoder.opening import open_backbone
-from replicse.encoder.pooling import need_of, pool
+from replicse.encoder.pooling import SentencePooling
 from replicse.encoder.stored import LARGEST_CONFIG, read_config
 from replicse.errors import BadInput, MissingData
 from replicse.files import below, read_json
 from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.encoders import Engine
+from replicse.registry.poolings import PoolingParameters, pooling_of
 from replicse.runtime.devices import device_for
 
 # Padded tokens of one batch: a CPU wants its working set in the cache, a GPU wants to be full.
@@ -46,16 +48,16 @@ class SentenceEncoder:
         backbone: Backbone,
         head: SentenceHead | None,
         tokenizer: Path | Tokenizer,
-        pooling: str,
+        pooling: PoolingParameters,
         max_length: int = 512,
         batch_tokens: int | None = None,
     ) -> None:
-        self.backbone, self.head, self.pooling = backbone, head, pooling
-        self.need = need_of(pooling)
-        length = min(max_length, backbone.max_length)
-        self.tokenizer = tokenizer if isinstance(tokenizer, Tokenizer) else load_tokenizer(tokenizer, length)
+        self.backbone, self.head = backbone, head if pooling.head else None
+        self.tokenizer = tokenizer if isinstance(tokenizer, Tokenizer) else load_tokenizer(tokenizer, None)
         self.tokenizer.no_padding()
-        self.tokenizer.enable_truncation(length)
+        self.tokenizer.no_truncation()
+        self.pooling = SentencePooling(pooling, backbone, self.tokenizer)
+        self.tokenizer.enable_truncation(self.pooling.sentence_tokens(min(max_length, backbone.max_length)))
         # Ids may have gaps: the number of tokens says less than the largest of them.
         largest = max(self.tokenizer.get_vocab().values(), default=0)
         if largest >= backbone.vocabulary:
@@ -72,7 +74,7 @@ class SentenceEncoder:
     def open(
         cls,
         folder_or_hub_id: str | Path,
-        pooling: str,
+        pooling: str | Mapping[str, Any] | PoolingParameters,
         max_length: int = 512,
         device: str | None = None,
         batch_tokens: int | None = None,
@@ -83,13 +85,13 @@ class SentenceEncoder:
         Of a sentence-transformers folder only the transformer is read: `pooling` decides. The device is the
         first GPU where there is one. Raises BadInput where the pooling needs a head that was not stored.
         """
-        need_of(pooling)
+        params = pooling if isinstance(pooling, PoolingParameters) else pooling_of(pooling)
         folder = _transformer_folder(_local_folder(str(folder_or_hub_id)))
         backbone = open_backbone(folder, engine)
-        head, chosen = _head_for(pooling, folder, backbone.hidden), device_for(device)
+        head, chosen = _head_for(params, folder, backbone.hidden), device_for(device)
         if head is not None:
             head.to(chosen)
-        return cls(backbone.to(chosen), head, _open_tokenizer(folder), pooling, max_length, batch_tokens)
+        return cls(backbone.to(chosen), head, _open_tokenizer(folder), params, max_length, batch_tokens)
 
     def reload(self, folder: Path, head_seed: int = 0) -> None:
         """Take the weights of another checkpoint of the same run; tokens are kept.
@@ -97,10 +99,8 @@ class SentenceEncoder:
         A random head is none of the checkpoint's: it is drawn anew from `head_seed`.
         """
         self.backbone.load_state_dict(open_backbone(folder, self.backbone.engine).state_dict())
-        if self.pooling == "cls-head":
-            self.head.load_state_dict(_head_for(self.pooling, folder, self.backbone.hidden).state_dict())
-        elif self.pooling == "random-head":
-            self.head = random_head(self.backbone.hidden, head_seed).to(self.device)
+        head = _head_for(self.pooling.params, folder, self.backbone.hidden, head_seed)
+        self.head = head and head.to(self.device)
         self.forget()
 
     def __call__(self, sentences: Sequence[str]) -> np.ndarray:
@@ -140,7 +140,8 @@ class SentenceEncoder:
     def _tokenise(self, sentences: list[str]) -> None:
         for start in range(0, len(sentences), _TOKENISED_AT_ONCE):
             some = sentences[start : start + _TOKENISED_AT_ONCE]
-            for sentence, encoding in zip(some, self.tokenizer.encode_batch_fast(some), strict=True):
+            texts = [self.pooling.params.text(sentence) for sentence in some]
+            for sentence, encoding in zip(some, self.tokenizer.encode_batch_fast(texts), strict=True):
                 self._tokens[sentence] = np.asarray(encoding.ids, dtype=np.int32).tobytes()
 
     @torch.inference_mode()
@@ -174,7 +175,8 @@ class SentenceEncoder:
 
     def _encode_batch(self, rows: list[np.ndarray]) -> Tensor:
         batch = TokenBatch.from_rows(rows).to(self.device)
-        return pool(self.backbone(batch, self.need), batch, self.pooling, self.head).float()
+        vectors = self.pooling(self.backbone, batch)
+        return (vectors if self.head is None else self.head(vectors)).float()
 
 
 def _local_folder(name: str) -> Path:
@@ -204,15 +206,17 @@ def _transformer_folder(folder: Path) -> Path:
     return below(folder, path, f"the path of a module below the folder in {file}") if path else folder
 
 
-def _head_for(pooling: str, folder: Path, hidden: int) -> SentenceHead | None:
+def _head_for(pooling: PoolingParameters, folder: Path, hidden: int, seed: int = 0) -> SentenceHead | None:
     """Return the head that a pooling applies; BadInput where it is not stored."""
-    if pooling == "random-head":
-        return random_head(hidden)
-    if pooling != "cls-head":
+    if pooling.head == "random":
+        return random_head(hidden, seed)
+    if not pooling.head:
         return None
     head = stored_head(folder)
     if head is None:
-        raise BadInput(f"{folder}: no head (pooler.dense) is stored there; choose pooling cls")
+        raise BadInput(
+            f"{folder}: no head (pooler.dense) is stored there; choose a pooling without, such as cls"
+        )
     if head.inputs != hidden:
         raise BadInput(
             f"{folder}: the head takes {head.inputs} numbers, the encoder gives {hidden}; fetch it again"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from tiny_encoders import FAMILIES, batch_of, huggingface, other_family
+from tiny_encoders import FAMILIES, batch_of, huggingface, other_family, pooled_by
 
 from replicse.data.tokenizer import load_tokenizer
 from replicse.encoder.backbone import ALL_TOKENS, FIRST_TOKEN, Need
@@ -55,7 +55,7 @@ def after_one_step(folder, engine, home, terms):
     objective = Objective(terms)
     objective.prepare(model)
     columns = [batch_of((7, 3, 9, 5), seed) for seed in (1, 2)]
-    vectors = model.vectors(columns, "cls-head", False)
+    vectors = model.vectors(columns, [pooled_by("cls-head", backbone)] * 2, False)
     loss = objective(Step(vectors, columns, model, torch.Generator().manual_seed(4)))
     loss.backward()
     with torch.no_grad():
