@@ -11,6 +11,7 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
+from replicse.checked import shown
 from replicse.data.tokenizer import TokenizerSettings, load_tokenizer, tokenizer_from_vocabulary
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
@@ -88,10 +89,10 @@ class SentenceEncoder:
         params = pooling if isinstance(pooling, PoolingParameters) else pooling_of(pooling)
         folder = _transformer_folder(_local_folder(str(folder_or_hub_id)))
         backbone = open_backbone(folder, engine)
-        head, chosen = _head_for(params, folder, backbone.hidden), device_for(device)
-        if head is not None:
-            head.to(chosen)
-        return cls(backbone.to(chosen), head, _open_tokenizer(folder), params, max_length, batch_tokens)
+        backbone.to(device_for(device))
+        encoder = cls(backbone, None, _open_tokenizer(folder), params, max_length, batch_tokens)
+        encoder._open_head(folder)
+        return encoder
 
     def reload(self, folder: Path, head_seed: int = 0) -> None:
         """Take the weights of another checkpoint of the same run; tokens are kept.
@@ -99,9 +100,25 @@ class SentenceEncoder:
         A random head is none of the checkpoint's: it is drawn anew from `head_seed`.
         """
         self.backbone.load_state_dict(open_backbone(folder, self.backbone.engine).state_dict())
-        head = _head_for(self.pooling.params, folder, self.backbone.hidden, head_seed)
-        self.head = head and head.to(self.device)
+        self._open_head(folder, head_seed)
         self.forget()
+
+    def _open_head(self, folder: Path, seed: int = 0) -> None:
+        """Take the head that the pooling applies from a folder, or draw it; BadInput where it is not stored."""
+        hidden, wanted = self.backbone.hidden, self.pooling.params.head
+        if wanted == "random":
+            self.head = random_head(hidden, seed).to(self.device)
+        elif wanted:
+            head = stored_head(folder)
+            if head is None:
+                raise BadInput(
+                    f"{folder}: no head (pooler.dense) is stored there; choose a pooling without, such as cls"
+                )
+            if head.inputs != hidden:
+                raise BadInput(
+                    f"{folder}: the head takes {head.inputs} numbers, the encoder gives {hidden}; fetch it again"
+                )
+            self.head = head.to(self.device)
 
     def __call__(self, sentences: Sequence[str]) -> np.ndarray:
         """Return float32 vectors (n, hidden) in the order of the sentences."""
@@ -142,6 +159,10 @@ class SentenceEncoder:
             some = sentences[start : start + _TOKENISED_AT_ONCE]
             texts = [self.pooling.params.text(sentence) for sentence in some]
             for sentence, encoding in zip(some, self.tokenizer.encode_batch_fast(texts), strict=True):
+                if not encoding.ids:
+                    raise BadInput(
+                        f"the text {shown(sentence)} has no token for this tokenizer; leave it out"
+                    )
                 self._tokens[sentence] = np.asarray(encoding.ids, dtype=np.int32).tobytes()
 
     @torch.inference_mode()
@@ -204,24 +225,6 @@ def _transformer_folder(folder: Path) -> Path:
         raise BadInput(f"{file}: no list of modules that each name a path; fetch the encoder again")
     # The transformer often lies in the folder itself.
     return below(folder, path, f"the path of a module below the folder in {file}") if path else folder
-
-
-def _head_for(pooling: PoolingParameters, folder: Path, hidden: int, seed: int = 0) -> SentenceHead | None:
-    """Return the head that a pooling applies; BadInput where it is not stored."""
-    if pooling.head == "random":
-        return random_head(hidden, seed)
-    if not pooling.head:
-        return None
-    head = stored_head(folder)
-    if head is None:
-        raise BadInput(
-            f"{folder}: no head (pooler.dense) is stored there; choose a pooling without, such as cls"
-        )
-    if head.inputs != hidden:
-        raise BadInput(
-            f"{folder}: the head takes {head.inputs} numbers, the encoder gives {hidden}; fetch it again"
-        )
-    return head
 
 
 def _open_tokenizer(folder: Path) -> Tokenizer:
