@@ -18,7 +18,8 @@ from replicse.study.results.pairs import packed_pairs
 log = logging.getLogger(__name__)
 
 
-def _pooling(text: str) -> PoolingParameters:
+def pooling(text: str) -> PoolingParameters:
+    """Return the pooling of an argument: a name, or JSON with its parameters."""
     return pooling_of(json_mapping(text) if text.startswith("{") else text, "--pooling")
 
 
@@ -27,8 +28,8 @@ def add_encoder_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--encoder", default="", help="a Hugging Face encoder folder, or a hub id")
     parser.add_argument(
         "--pooling",
-        type=_pooling,
-        default=_pooling("cls"),
+        type=pooling,
+        default=pooling("cls"),
         help=f"{', '.join(PoolingParameters.known)}, or JSON with parameters (default: cls)",
     )
     parser.add_argument(

@@ -44,13 +44,8 @@ class SentencePooling:
 
     def sentence_tokens(self, longest: int) -> int:
         """Return how many tokens of a sentence, its special ones included, make no more than `longest` in all."""
-        if not self.template:
-            return longest
-        if longest <= self.template.length:
-            raise BadInput(
-                f"the template has {self.template.length} tokens and leaves no room for a sentence in {longest}"
-            )
-        return longest - self.template.length + self.template.start + self.template.end
+        template = self.template
+        return template.room(longest) + template.start + template.end if template else longest
 
     def filled(self, batch: TokenBatch) -> TokenBatch:
         """Return the tokenised texts as the encoder is given them: in the template, where there is one."""

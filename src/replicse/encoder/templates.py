@@ -27,19 +27,22 @@ class Template:
         self.before = special.ids[: self.start] + parts[0]
         self.after = parts[1] + special.ids[len(added) - self.end :]
         self.length = len(self.before) + len(self.after)
-        self.room = backbone.max_length - self.length
-        if self.room < 1:
-            raise BadInput(
-                f"the template has {self.length} tokens, and no sentence fits beside it into the"
-                f" {backbone.max_length} of the encoder; shorten it"
-            )
+        self.most = self.room(backbone.max_length)
         # From the start of a row where the mask comes before the sentence, else from its end, below 0.
         masks = [(*self.before, *self.after).index(tokenizer.token_to_id(mask))] if mask else []
         self.mask = next((place if place < len(self.before) else place - self.length for place in masks), 0)
 
+    def room(self, longest: int) -> int:
+        """Return how many tokens of a sentence fit into a row of so many; BadInput where none does."""
+        if longest <= self.length:
+            raise BadInput(
+                f"the template has {self.length} tokens, and no sentence fits beside it into {longest}; shorten it"
+            )
+        return longest - self.length
+
     def filled(self, batch: TokenBatch) -> TokenBatch:
         """Return tokenised sentences in the template."""
-        lengths = (batch.lengths - self.start - self.end).clamp(max=self.room)
+        lengths = (batch.lengths - self.start - self.end).clamp(max=self.most)
         sizes = lengths + self.length
         offsets = offsets_of(sizes)
         within = torch.arange(int(offsets[-1])) - offsets[:-1].repeat_interleave(sizes)

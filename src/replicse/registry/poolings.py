@@ -69,6 +69,11 @@ class PoolingParameters(Entry):
         own = [] if isinstance(given, str) else [f"{key} {value}" for key, value in given.items()][1:]
         return f"{self.pooling} ({', '.join(own)})" if own else self.pooling
 
+    @property
+    def added(self) -> int:
+        """Return about how many tokens the template adds to a sentence: its words and marks."""
+        return len(re.findall(r"\w+|[^\w\s]", PLACES.sub("", self.template or "")))
+
     def text(self, sentence: str) -> str:
         """Return a sentence as it is tokenised at test time."""
         return f"{sentence}." if self.full_stop and sentence and sentence[-1] not in ENDS else sentence

@@ -167,7 +167,7 @@ def test_a_template_that_leaves_no_room_is_refused(encoder):
     folder, engine, _ = encoder
     backbone = open_backbone(folder, engine)
     long = " ".join(["kon"] * backbone.max_length)
-    with pytest.raises(BadInput, match="no sentence fits beside it into the"):
+    with pytest.raises(BadInput, match="no sentence fits beside it into"):
         pooled_by({**MASK, "template": f"{long} {{text}} {{mask}}"}, backbone)
 
 
