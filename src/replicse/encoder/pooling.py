@@ -3,7 +3,6 @@
 A function returns (rows, hidden) from the states that its entry in the registry names.
 """
 
-import pkgutil
 from collections.abc import Callable
 
 import torch
@@ -40,7 +39,7 @@ class SentencePooling:
         if params.template:
             tokenizer = tokenizer or load_tokenizer(backbone.tokenizer_file, None)
             self.template = Template(params.template, tokenizer, backbone)
-        self._read: Read = pkgutil.resolve_name(params.implementation)
+        self._read: Read = params.made_by()
 
     def sentence_tokens(self, longest: int) -> int:
         """Return how many tokens of a sentence, its special ones included, make no more than `longest` in all."""

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 from torch import Tensor
+from torch.nn.functional import normalize
 
 from replicse.checked import shown
 from replicse.data.tokenizer import TokenizerSettings, load_tokenizer, tokenizer_from_vocabulary
@@ -18,11 +19,11 @@ from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead, random_head, stored_head
 from replicse.encoder.opening import open_backbone
 from replicse.encoder.pooling import SentencePooling
-from replicse.encoder.stored import LARGEST_CONFIG, read_config
+from replicse.encoder.sentence_transformers import read_modules
+from replicse.encoder.stored import read_config
 from replicse.errors import BadInput, MissingData
-from replicse.files import below, read_json
 from replicse.registry.artefacts import TOKENIZER
-from replicse.registry.encoders import Engine
+from replicse.registry.encoders import MAX_LENGTH, Engine
 from replicse.registry.poolings import PoolingParameters, pooling_of
 from replicse.runtime.devices import device_for
 
@@ -50,15 +51,17 @@ class SentenceEncoder:
         head: SentenceHead | None,
         tokenizer: Path | Tokenizer,
         pooling: PoolingParameters,
-        max_length: int = 512,
+        max_length: int = MAX_LENGTH,
         batch_tokens: int | None = None,
+        normalised: bool = False,
     ) -> None:
-        self.backbone, self.head = backbone, head if pooling.head else None
+        self.backbone, self.head, self.normalised = backbone, head if pooling.head else None, normalised
+        self.pooling, self.max_length = pooling, max_length
         self.tokenizer = tokenizer if isinstance(tokenizer, Tokenizer) else load_tokenizer(tokenizer, None)
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
-        self.pooling = SentencePooling(pooling, backbone, self.tokenizer)
-        self.tokenizer.enable_truncation(self.pooling.sentence_tokens(min(max_length, backbone.max_length)))
+        self.read = SentencePooling(pooling, backbone, self.tokenizer)
+        self.tokenizer.enable_truncation(self.read.sentence_tokens(min(max_length, backbone.max_length)))
         # Ids may have gaps: the number of tokens says less than the largest of them.
         largest = max(self.tokenizer.get_vocab().values(), default=0)
         if largest >= backbone.vocabulary:
@@ -75,23 +78,27 @@ class SentenceEncoder:
     def open(
         cls,
         folder_or_hub_id: str | Path,
-        pooling: str | Mapping[str, Any] | PoolingParameters,
-        max_length: int = 512,
+        pooling: str | Mapping[str, Any] | PoolingParameters | None = None,
+        max_length: int | None = None,
         device: str | None = None,
         batch_tokens: int | None = None,
         engine: Engine = "auto",
     ) -> "SentenceEncoder":
         """Open a Hugging Face or sentence-transformers folder, or a hub id (`name/model[@revision]`).
 
-        Of a sentence-transformers folder only the transformer is read: `pooling` decides. The device is the
-        first GPU where there is one. Raises BadInput where the pooling needs a head that was not stored.
+        Where `pooling` is given, only the transformer of a sentence-transformers folder is read. Where it is not, such
+        a folder's own pooling, normalisation and longest row hold; of any other folder it is `cls`. `max_length` counts
+        tokens (512). The device is the first GPU where there is one.
+        Raises BadInput where the pooling needs a head that was not stored, or a folder has modules that are not
+        computed here.
         """
-        params = pooling if isinstance(pooling, PoolingParameters) else pooling_of(pooling)
-        folder = _transformer_folder(_local_folder(str(folder_or_hub_id)))
-        backbone = open_backbone(folder, engine)
+        modules = read_modules(encoder_folder(folder_or_hub_id), only_transformer=pooling is not None)
+        params = pooling_of(pooling or modules.pooling or "cls")
+        backbone, tokenizer = open_backbone(modules.transformer, engine), open_tokenizer(modules.transformer)
         backbone.to(device_for(device))
-        encoder = cls(backbone, None, _open_tokenizer(folder), params, max_length, batch_tokens)
-        encoder._open_head(folder)
+        length = max_length or modules.max_length or MAX_LENGTH
+        encoder = cls(backbone, None, tokenizer, params, length, batch_tokens, modules.normalised)
+        encoder._open_head(modules.transformer)
         return encoder
 
     def reload(self, folder: Path, head_seed: int = 0) -> None:
@@ -105,7 +112,7 @@ class SentenceEncoder:
 
     def _open_head(self, folder: Path, seed: int = 0) -> None:
         """Take the head that the pooling applies from a folder, or draw it; BadInput where it is not stored."""
-        hidden, wanted = self.backbone.hidden, self.pooling.params.head
+        hidden, wanted = self.backbone.hidden, self.pooling.head
         if wanted == "random":
             self.head = random_head(hidden, seed).to(self.device)
         elif wanted:
@@ -120,8 +127,12 @@ class SentenceEncoder:
                 )
             self.head = head.to(self.device)
 
+    def encode(self, sentences: Sequence[str]) -> np.ndarray:
+        """Return float32 vectors (n, width) in the order of the sentences; of one text, a vector (width,)."""
+        return self([sentences])[0] if isinstance(sentences, str) else self(sentences)
+
     def __call__(self, sentences: Sequence[str]) -> np.ndarray:
-        """Return float32 vectors (n, hidden) in the order of the sentences."""
+        """Return float32 vectors (n, width) in the order of the sentences."""
         self.prepare(sentences)
         return np.stack([self._vectors[self._tokens[sentence]] for sentence in sentences])
 
@@ -157,7 +168,7 @@ class SentenceEncoder:
     def _tokenise(self, sentences: list[str]) -> None:
         for start in range(0, len(sentences), _TOKENISED_AT_ONCE):
             some = sentences[start : start + _TOKENISED_AT_ONCE]
-            texts = [self.pooling.params.text(sentence) for sentence in some]
+            texts = [self.pooling.text(sentence) for sentence in some]
             for sentence, encoding in zip(some, self.tokenizer.encode_batch_fast(texts), strict=True):
                 if not encoding.ids:
                     raise BadInput(
@@ -196,11 +207,14 @@ class SentenceEncoder:
 
     def _encode_batch(self, rows: list[np.ndarray]) -> Tensor:
         batch = TokenBatch.from_rows(rows).to(self.device)
-        vectors = self.pooling(self.backbone, batch)
-        return (vectors if self.head is None else self.head(vectors)).float()
+        vectors = self.read(self.backbone, batch)
+        vectors = (vectors if self.head is None else self.head(vectors)).float()
+        return normalize(vectors) if self.normalised else vectors
 
 
-def _local_folder(name: str) -> Path:
+def encoder_folder(folder_or_hub_id: str | Path) -> Path:
+    """Return the folder of an encoder, downloaded where it is a hub id; MissingData where it is neither."""
+    name = str(folder_or_hub_id)
     if Path(name).is_dir():
         return Path(name)
     hub_id = _HUB_ID.fullmatch(name)
@@ -213,21 +227,8 @@ def _local_folder(name: str) -> Path:
     return download_encoder(hub_id["repo"], hub_id["revision"], folder)
 
 
-def _transformer_folder(folder: Path) -> Path:
-    """Return the folder of the transformer in a sentence-transformers folder; any other folder as it is."""
-    file = folder / "modules.json"
-    if not file.exists():
-        return folder
-    modules = read_json(file, LARGEST_CONFIG)
-    first = modules[0] if isinstance(modules, list) and modules else None
-    path = first.get("path") if isinstance(first, dict) else None
-    if not isinstance(path, str):
-        raise BadInput(f"{file}: no list of modules that each name a path; fetch the encoder again")
-    # The transformer often lies in the folder itself.
-    return below(folder, path, f"the path of a module below the folder in {file}") if path else folder
-
-
-def _open_tokenizer(folder: Path) -> Tokenizer:
+def open_tokenizer(folder: Path) -> Tokenizer:
+    """Return the tokenizer of an encoder's folder: its tokenizer.json, or what its other files give."""
     file, vocabulary = folder / TOKENIZER, folder / "vocab.txt"
     if file.is_file():
         return load_tokenizer(file, None)

@@ -1,7 +1,7 @@
 """Heads, engines, architectures and post-processings: what turns a sentence into a vector."""
 
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BeforeValidator, Field
 
@@ -141,10 +141,7 @@ class FlowParameters(PostprocessingParameters):
     width: Count = 32
 
 
-if TYPE_CHECKING:
-    Postprocessing = PostprocessingParameters
-else:
-    Postprocessing = PostprocessingParameters.one_of()
+Postprocessing = PostprocessingParameters
 postprocessing_of = PostprocessingParameters.reader("postprocess", "encoder")
 
 

@@ -1,15 +1,10 @@
 """Poolings: how one vector of a sentence is read from an encoder's hidden states, in training and at test time."""
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import AfterValidator, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic_core.core_schema import no_info_before_validator_function
 
 from replicse.checked import Text, UserMessage
 from replicse.errors import nearest
@@ -17,6 +12,15 @@ from replicse.registry.entries import Entry
 
 ENDS = ".?\"'"  # of a sentence, as PromptBERT's evaluation has them
 PLACES = re.compile(r"\{(\w*)\}")  # what a template has filled in
+
+
+def _spelt_out(value: object) -> object:
+    """Return the parameters that a name stands for; UserMessage where no pooling has it."""
+    if not isinstance(value, str):
+        return value
+    if value not in PoolingParameters.known:
+        raise UserMessage(f'no pooling is named "{value}"{nearest(value, PoolingParameters.known)}')
+    return {PoolingParameters.key: value}
 
 
 class PoolingParameters(Entry):
@@ -85,20 +89,16 @@ class PoolingParameters(Entry):
         return "no full_stop: a training reads tokens, not text" if self.full_stop else ""
 
     @classmethod
-    def one_of(cls) -> Any:
-        """Return the type of all entries; a name stands for an entry without parameters."""
-        known, entries = cls.known, super().one_of()
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Return the schema of a class; that of the base takes a name for an entry without parameters."""
+        schema = super().__get_pydantic_core_schema__(source, handler)
+        return no_info_before_validator_function(_spelt_out, schema) if "key" in vars(cls) else schema
 
-        def spelt_out(value: object) -> object:
-            if not isinstance(value, str):
-                return value
-            if value not in known:
-                raise UserMessage(f'no pooling is named "{value}"{nearest(value, known)}')
-            return {cls.key: value}
-
-        return Annotated[
-            entries, BeforeValidator(spelt_out, json_schema_input_type=entries | Literal[tuple(known)])
-        ]
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> Any:
+        """Return the JSON schema of a class, for the base that of all entries and their names."""
+        written = super().__get_pydantic_json_schema__(schema, handler)
+        return {"anyOf": [{"enum": [*cls.known]}, written]} if "key" in vars(cls) else written
 
 
 class FirstToken(PoolingParameters):
@@ -190,10 +190,7 @@ class Mask(PoolingParameters):
         return self
 
 
-if TYPE_CHECKING:
-    Pooling = PoolingParameters
-else:
-    Pooling = PoolingParameters.one_of()
+Pooling = PoolingParameters
 
 
 def _trainable(pooling: PoolingParameters) -> PoolingParameters:

@@ -54,7 +54,7 @@ def test_vectors_come_in_order_and_agree_with_encoding_one_by_one(folder, poolin
     for sentence, vector in zip(SENTENCES, found, strict=True):
         batch = TokenBatch.from_rows([np.array(encoder.tokenizer.encode(sentence).ids)])
         with torch.no_grad():
-            alone = encoder.pooling(encoder.backbone.eval(), batch)
+            alone = encoder.read(encoder.backbone.eval(), batch)
             alone = alone if encoder.head is None else encoder.head(alone)
         np.testing.assert_allclose(vector, alone[0].numpy(), rtol=1e-4, atol=1e-5)
 

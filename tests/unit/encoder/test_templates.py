@@ -133,7 +133,7 @@ def test_a_long_sentence_leaves_the_template_whole(encoder):
         seen = []
         opened.backbone.register_forward_pre_hook(lambda _, inputs, seen=seen: seen.append(inputs[0]))
         opened([" ".join(["kon"] * 60)])
-        row, template = seen[0].tokens.tolist(), opened.pooling.template
+        row, template = seen[0].tokens.tolist(), opened.read.template
         assert len(row) == longest
         assert (
             row[: len(template.before)] == template.before and row[-len(template.after) :] == template.after
