@@ -11,18 +11,26 @@ from replicse.commands import Action, json_mapping
 from replicse.errors import BadInput, MissingData
 from replicse.files import write_json
 from replicse.registry.artefacts import METRICS
-from replicse.registry.encoders import ENGINES, MAX_LENGTH, POOLINGS, WordVectors, postprocessing_of
+from replicse.registry.encoders import ENGINES, MAX_LENGTH, WordVectors, postprocessing_of
 from replicse.registry.plugins import use_plugins
+from replicse.registry.poolings import pooling_of
 from replicse.study.results.pairs import packed_pairs
 
 log = logging.getLogger(__name__)
+
+
+def spelling(text: str) -> str | dict[str, Any]:
+    """Return what an argument says of a pooling: a name, or a mapping with parameters."""
+    return json_mapping(text) if text.startswith("{") else text
 
 
 def add_encoder_arguments(parser: ArgumentParser) -> None:
     """Add the arguments that name an encoder and how it is read."""
     parser.add_argument("--encoder", default="", help="a Hugging Face encoder folder, or a hub id")
     parser.add_argument(
-        "--pooling", choices=POOLINGS, help="default: a sentence-transformers folder's own, else cls"
+        "--pooling",
+        type=spelling,
+        help="a name, or JSON with parameters; default: a sentence-transformers folder's own, else cls",
     )
     parser.add_argument(
         "--engine", choices=ENGINES, default="auto", help="default: packed for BERT, RoBERTa, DistilBERT"
@@ -55,7 +63,7 @@ def opened(arguments: Namespace, folder: str) -> Any:
         raise BadInput("--encoder is empty; name an encoder folder or a hub id")
     return SentenceEncoder.open(
         folder,
-        arguments.pooling,
+        pooling_of(arguments.pooling, "--pooling") if arguments.pooling else None,
         max_length=arguments.max_length,
         device=arguments.device,
         engine=arguments.engine,
@@ -64,8 +72,11 @@ def opened(arguments: Namespace, folder: str) -> Any:
 
 def reading(source: Any, arguments: Namespace) -> dict[str, Any]:
     """Return how sentences were read: what the encoder has, where it says so, else what was asked for."""
-    names = ("pooling", "max_length")
-    return {name: getattr(source, name, getattr(arguments, name)) for name in names}
+    pooling = getattr(source, "pooling", None)
+    return {
+        "pooling": pooling.spelling if pooling else arguments.pooling,
+        "max_length": getattr(source, "max_length", arguments.max_length),
+    }
 
 
 def check_places(arguments: Namespace) -> None:
@@ -80,7 +91,8 @@ def check_places(arguments: Namespace) -> None:
 def model_name(arguments: Namespace, source: Any) -> str:
     """Return a name of the encoder for others' files: the end of its path or hub id, and the pooling."""
     named = Path(arguments.vectors["file"] if arguments.vectors else arguments.encoder)
-    return "-".join([*named.parts[-2:], getattr(source, "pooling", arguments.pooling or "mean")])
+    pooling = getattr(source, "pooling", None)
+    return "-".join([*named.parts[-2:], pooling.pooling if pooling else "mean"])
 
 
 def word_vectors(arguments: Namespace, root: Path) -> Any:
