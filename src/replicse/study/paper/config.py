@@ -10,7 +10,9 @@ from pydantic import BeforeValidator, Field
 
 from replicse.checked import Checked, Id, Text, Whole, read_text, read_yaml
 from replicse.errors import BadInput
+from replicse.registry.corpora import Corpus
 from replicse.registry.encoders import Precision
+from replicse.registry.sets import EvaluationSet
 from replicse.study.paper.layers import merged
 
 Names = Literal["all"] | tuple[Text, ...]
@@ -60,7 +62,7 @@ class Config(Checked):
     """What to reproduce: `adjudicate` names items whose protocols are all run, `rows` the rows of others.
 
     `crossed` names rows of items that are run under every seed on the backbone of every seed as well; `precision` is
-    that of all training, instead of the scale's.
+    that of all training, instead of the scale's. `corpora` and `sets` are of one's own, beside those of papers.
     """
 
     scale: Id
@@ -71,6 +73,8 @@ class Config(Checked):
     precision: Precision | None = None
     rows: dict[Text, tuple[Text, ...]] | None = None
     crossed: dict[Text, tuple[Text, ...]] | None = None
+    corpora: dict[Id, Corpus] | None = None
+    sets: dict[Id, EvaluationSet] | None = None
 
     def whole(self) -> dict[str, Any]:
         """Return plain data with every key, so that nothing of config.yaml is left where it is laid over that."""
