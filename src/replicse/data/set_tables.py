@@ -14,6 +14,14 @@ from replicse.registry.sets import SET_SPLITS, EvaluationSet
 ALL = "all"
 
 
+def check_set(name: str, wanted: EvaluationSet) -> None:
+    """Read a set, for what it refuses."""
+    if wanted.has_pairs:
+        load_pairs(wanted)
+    else:
+        load_labelled(name, wanted)
+
+
 def load_pairs(wanted: EvaluationSet) -> tuple[StsSubset, ...]:
     """Return the scored pairs of a set by subset, one named "all" where it has none, in the order of the file.
 
