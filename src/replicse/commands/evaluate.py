@@ -30,7 +30,10 @@ def add_encoder_arguments(parser: ArgumentParser) -> None:
         "--max-length", type=int, default=MAX_LENGTH, help=f"default: {MAX_LENGTH} word pieces"
     )
     parser.add_argument(
-        "--data", type=Path, default=Path(), help="data root, SentEval folder or data record; default: this folder"
+        "--data",
+        type=Path,
+        default=Path(),
+        help="data root, SentEval folder or data record; default: this folder",
     )
     parser.add_argument("--out", type=Path, required=True, help="the JSON to write")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: all)")

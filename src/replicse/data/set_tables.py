@@ -27,7 +27,6 @@ def load_pairs(wanted: EvaluationSet) -> tuple[StsSubset, ...]:
 
     BadInput names the line of a score outside the range, and scores that are all the same; else as `table_rows`.
     """
-    assert wanted.first and wanted.second and wanted.score, "a set of pairs has these headings"
     headings = [wanted.first, wanted.second, wanted.score, *filter(None, [wanted.subset])]
     subsets: dict[str, list[tuple[str, str, float]]] = {}
     for number, (first, second, score, *rest) in table_rows(wanted.file, headings, {*headings[2:]}):
@@ -41,7 +40,7 @@ def load_pairs(wanted: EvaluationSet) -> tuple[StsSubset, ...]:
 
 def _score(wanted: EvaluationSet, text: str, number: int) -> float:
     value = score_of(text, Path(wanted.file), number)
-    low, high = wanted.range or (value, value)
+    low, high = wanted.range
     if not low <= value <= high:
         problem = f"score is {text}; expected {low:g} to {high:g}"
         raise BadInput(f"{wanted.file}:{number}: {problem}, the range of the set")
@@ -59,7 +58,6 @@ def load_labelled(name: str, wanted: EvaluationSet) -> TransferTask:
     It has the one split `all`, or those that a column names. BadInput for a single label, for a label that no sentence
     to learn from has, and for splits other than `train` and `test`, with or without `dev`; else as `table_rows`.
     """
-    assert wanted.text and wanted.label, "a set of labelled sentences has these headings"
     headings = [wanted.text, wanted.label, *filter(None, [wanted.split])]
     splits: dict[str, list[tuple[str, str]]] = {}
     for number, (text, label, *rest) in table_rows(wanted.file, headings, {wanted.label}):

@@ -75,8 +75,9 @@ def evaluate(
 ) -> dict[str, Any]:
     """Return the main score of each task (x 100), and the means of the 56 by category and over all of them.
 
-    A task that is none of the 56 is the library's whole: its main score over all its languages. With `data` "miniature" the tasks of a category share the score of the one that stands in for them. A task that
-    cannot be run is None with its reason under `failures`, and so is an average with a missing part.
+    Any other task is that of the library, over all its languages. With `data` "miniature" the tasks of a category share
+    the score of the one that stands in for them. A task that cannot be run is None with its reason under `failures`,
+    and so is an average with a missing part.
     """
     encoder = Encoder(vectors, model, forgets=data == "hub")
     store = mteb.ResultCache(results) if results else None

@@ -54,7 +54,9 @@ def sts_columns(*subsets: StsSubset) -> Columns:
 def miniature(category: str, root: Path) -> AbsTask:
     """Return the miniature of a category; MissingData where there is none, or a file that it is made of is absent."""
     if category not in TASKS:
-        raise MissingData(f"no miniature stands in for {category}; run it at a scale with the data of the hub")
+        raise MissingData(
+            f"no miniature stands in for {category}; run it at a scale with the data of the hub"
+        )
     task = TASKS[category]()
     path = "replicse/miniature"
     if category in ("Reranking", "Retrieval"):

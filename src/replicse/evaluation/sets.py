@@ -11,7 +11,8 @@ import numpy as np
 
 from replicse.data.set_tables import load_labelled, load_pairs
 from replicse.data.sts import StsSubset
-from replicse.evaluation.correlation import pearson
+from replicse.data.transfer import TransferTask
+from replicse.evaluation.correlation import pearson, spearman
 from replicse.evaluation.sts import bounds, predict, score_task
 from replicse.evaluation.suites import Vectors, focused
 from replicse.evaluation.transfer import METRICS, SETTINGS, run_task
@@ -26,11 +27,7 @@ Pairs = tuple[np.ndarray, np.ndarray]  # cosines and scores
 def sentences(root: Path, sets: Sets) -> Iterator[str]:
     """Yield every sentence of the sets."""
     for name, one in sets.items():
-        if one.has_pairs:
-            yield from _sentences(load_pairs(one))
-        else:
-            for split in load_labelled(name, one).splits.values():
-                yield from split.first
+        yield from _of_pairs(load_pairs(one)) if one.has_pairs else _of_task(load_labelled(name, one))
 
 
 def evaluate(root: Path, vectors: Vectors, sets: Sets) -> dict[str, Any]:
@@ -38,42 +35,49 @@ def evaluate(root: Path, vectors: Vectors, sets: Sets) -> dict[str, Any]:
 
     Of pairs these are `spearman` and `pearson`, each with all, mean and wmean as the similarity tasks have them, of
     labelled sentences `accuracy` and `dev_accuracy` of the probe of the transfer tasks. An undefined score is None,
-    with its reason under `failures`; `pairs` holds (cosines, scores) by set.
+    with its reason under `failures`; `pairs` holds (cosines, scores) by set. Post-processing that is fitted on its
+    target is so on each set by itself.
     """
     scores: dict[str, Any] = {}
     failures: dict[str, str] = {}
     pairs: dict[str, Pairs] = {}
     for name, one in sets.items():
         if one.has_pairs:
-            subsets = load_pairs(one)
-            predicted = predict(subsets, focused(vectors, _sentences(subsets)))
-            pairs[f"{name}/spearman"] = np.concatenate(predicted), np.concatenate([each.gold for each in subsets])
-            scores[name], reasons = _correlations(subsets, predicted)
+            scores[name], reasons, pairs[f"{name}/spearman"] = _similarity(load_pairs(one), vectors)
         else:
-            scores[name], reasons = _probe(name, one, vectors)
+            scores[name], reasons = _probe(load_labelled(name, one), vectors)
         scores[name] |= {"file": one.file, "sha256": sha256_of(Path(one.file))}
         failures |= {f"{name}/{path}": reason for path, reason in reasons.items()}
     return {**scores, "failures": failures, "pairs": pairs}
 
 
-def _sentences(subsets: Sequence[StsSubset]) -> Iterator[str]:
+def _similarity(
+    subsets: Sequence[StsSubset], vectors: Vectors
+) -> tuple[dict[str, Any], dict[str, str], Pairs]:
+    """Return the correlations of scored pairs, why some are None, and the cosines and scores that they are of."""
+    predicted = predict(subsets, focused(vectors, _of_pairs(subsets)))
+    both = np.concatenate(predicted), np.concatenate([subset.gold for subset in subsets])
+    scores: dict[str, Any] = {"n": len(both[1])}
+    failures: dict[str, str] = {}
+    for kind, correlation in (("spearman", spearman), ("pearson", pearson)):
+        found, reason = score_task(subsets, predicted, correlation)
+        scores[kind] = {key: found[key] for key in AGGREGATIONS}
+        failures |= {f"{kind}/{key}": reason for key in AGGREGATIONS if found[key] is None}
+    scores["spearman"] |= bounds(*both)
+    return scores, failures, both
+
+
+def _probe(task: TransferTask, vectors: Vectors) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the accuracies of a probe on labelled sentences, and why they are None."""
+    values = run_task(task, focused(vectors, _of_task(task)), SETTINGS["test"])
+    scores: dict[str, Any] = dict(zip(METRICS, values or (None, None), strict=True))
+    scores["n"] = sum(len(split.labels) for split in task.splits.values())
+    return scores, {} if values else dict.fromkeys(METRICS, "a sentence vector is not finite")
+
+
+def _of_pairs(subsets: Sequence[StsSubset]) -> Iterator[str]:
     return (sentence for subset in subsets for sentence in subset.sentences)
 
 
-def _correlations(
-    subsets: Sequence[StsSubset], predicted: Sequence[np.ndarray]
-) -> tuple[dict[str, Any], dict[str, str]]:
-    ranks, reason = score_task(subsets, predicted)
-    lines, _ = score_task(subsets, predicted, pearson)
-    ranks |= bounds(np.concatenate(predicted), np.concatenate([each.gold for each in subsets]))
-    scores = {"n": ranks.pop("n"), "spearman": ranks, "pearson": {key: lines[key] for key in AGGREGATIONS}}
-    undefined = [f"{kind}/{key}" for kind in ("spearman", "pearson") for key in AGGREGATIONS if scores[kind][key] is None]
-    return scores, dict.fromkeys(undefined, reason)
-
-
-def _probe(name: str, one: EvaluationSet, vectors: Vectors) -> tuple[dict[str, Any], dict[str, str]]:
-    task = load_labelled(name, one)
-    values = run_task(task, vectors, SETTINGS["test"]) or (None, None)
-    scores: dict[str, Any] = dict(zip(METRICS, values, strict=True))
-    scores["n"] = sum(len(split.labels) for split in task.splits.values())
-    return scores, {metric: "a sentence vector is not finite" for metric in METRICS if scores[metric] is None}
+def _of_task(task: TransferTask) -> Iterator[str]:
+    return (sentence for split in task.splits.values() for sentence in split.first)

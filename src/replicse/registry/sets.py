@@ -34,7 +34,9 @@ class EvaluationSet(Checked):
     def _is_of_one_kind(self) -> Self:
         keys = self.plain().keys() - {"file"}
         if not any(keys - {beside} == set(wanted) for wanted, beside in KINDS.items()):
-            raise ValueError("first, second, score and range, perhaps subset; or text and label, perhaps split")
+            raise ValueError(
+                "first, second, score and range, perhaps subset; or text and label, perhaps split"
+            )
         if self.range and self.range[0] >= self.range[1]:
             raise UserMessage(f"range is {list(self.range)}; expected the lowest score, then the highest")
         return self
@@ -47,7 +49,11 @@ class EvaluationSet(Checked):
     @property
     def metrics(self) -> str:
         """Return in words what an evaluation on it yields."""
-        return "spearman and pearson, each all, mean and wmean" if self.has_pairs else "accuracy and dev_accuracy"
+        return (
+            "spearman and pearson, each all, mean and wmean"
+            if self.has_pairs
+            else "accuracy and dev_accuracy"
+        )
 
     def yields(self, metric: str) -> bool:
         """Return whether an evaluation on it yields what some evaluation set has at a path."""

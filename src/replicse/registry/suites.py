@@ -77,7 +77,7 @@ def _of_mteb(name: str) -> str:
 
 
 class MtebOptions(SuiteOptions):
-    """The tasks of MTEB to run, the 56 English ones of Muennighoff et al. where none are named, and where their data are.
+    """The tasks of MTEB to run, the 56 of Muennighoff et al. where none are named, and where their data are.
 
     `hub`: each at the commit that the library pins; `local`: those that stand in the SentEval layout of the data root;
     `miniature`: each is stood in for by the miniature of its category, made of the data root. `results` is the folder
@@ -238,7 +238,7 @@ _transfer = partial(
 
 
 def _only_tasks(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
-    """Return the options of MTEB with the tasks that are read, by themselves or in an average; all 56 go without saying."""
+    """Return the options of MTEB with the tasks that are read, alone or in an average; without them for all 56."""
     tasks = {task for path in read for task in _MTEB_AVERAGES.get(path, (path,))}
     unsaid = "tasks" in options or tasks == set(MTEB_NAMES)
     return {**options, **({} if unsaid else {"tasks": sorted(tasks)})}
@@ -246,7 +246,9 @@ def _only_tasks(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, An
 
 def _only_sets(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
     """Return the sets that are read."""
-    return {"sets": {name: options["sets"][name] for name in sorted({path.partition("/")[0] for path in read})}}
+    return {
+        "sets": {name: options["sets"][name] for name in sorted({path.partition("/")[0] for path in read})}
+    }
 
 
 def _correlations(tasks: tuple[str, ...]) -> Metrics:

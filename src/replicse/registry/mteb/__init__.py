@@ -1,7 +1,7 @@
 """The tasks of MTEB by category: the 56 English ones of Muennighoff et al. (2023), and all of the library on texts.
 
-The `mteb` library calls the 56 "MTEB(eng, v1)" and holds the commit of each task; its version is pinned in turn. To import
-it takes seconds and torch, so that the names of all lie in tasks.txt; a test compares them with the library's.
+The `mteb` library calls the 56 "MTEB(eng, v1)" and holds the commit of each task; its version is pinned in turn. To
+import it takes seconds, and torch; so the names of all its tasks lie in tasks.txt, which a test compares with it.
 """
 
 from functools import cache

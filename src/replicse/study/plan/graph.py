@@ -237,7 +237,7 @@ class _Jobs:
         weights = () if encoder.source.vectors else (f"{self.plan.encoder_folder(encoder)}/{ENCODER[0]}",)
         for group, suites in self.plan.groups(name).items():
             payload = self._encoder(encoder) | self._suites(name, suites)
-            read = {key: payload[key] for key in ("options", "postprocess") if key in payload}
+            read: dict[str, Any] = {key: payload[key] for key in ("options", "postprocess") if key in payload}
             modules = self._modules(encoder) | self._suite_modules(suites)
             specs = (*map(self.scale.suite_options, suites), *self._specs(encoder))
             yield self._job("evaluate", (name, group), payload, modules, specs, weights, read)

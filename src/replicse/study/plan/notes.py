@@ -22,7 +22,8 @@ def notes(plan: Plan) -> Iterator[str]:
     if plan.without_pooler:
         names = ", ".join(sorted(plan.without_pooler))
         yield f"runs that keep the pooler of {names} draw one: this scale pre-trains the encoder without it"
-    sets = sorted({path.partition("/")[0] for (_, suite), read in plan.read.items() if suite == "sets" for path in read})
+    read = [path for (_, suite), paths in plan.read.items() if suite == "sets" for path in paths]
+    sets = sorted({path.partition("/")[0] for path in read})
     if sets and not plan.scale.comparable:
         yield f"sets of one's own are used whole at this scale, and get no verdict: {', '.join(sets)}"
 

@@ -164,7 +164,9 @@ class Planner:
         suite, _, rest = path.partition("/")
         entry = SUITES.get(suite)
         if entry and entry.named_by:
-            self._check_name(f"{item.file}: column {column.id}", suite, entry.name_in(path), rest.partition("/")[2])
+            self._check_name(
+                f"{item.file}: column {column.id}", suite, entry.name_in(path), rest.partition("/")[2]
+            )
         for encoder in encoders:
             self.plan.suites.setdefault(encoder, set()).add(suite)
             if suite == "trajectory":
@@ -178,7 +180,9 @@ class Planner:
         names = self.plan.scale.options.get(suite, {}).get(entry.named_by, {})
         home = "papers and config" if suite == "sets" else self.plan.scale.file
         if name not in names:
-            raise BadInput(f'{where}: no "{name}" is among the {entry.named_by} of {home}{nearest(name, names)}')
+            raise BadInput(
+                f'{where}: no "{name}" is among the {entry.named_by} of {home}{nearest(name, names)}'
+            )
         if suite == "sets" and not (wanted := EvaluationSet.of(names[name], where)).yields(metric):
             raise BadInput(f'{where}: set "{name}" yields {wanted.metrics}, no {metric}; read one of these')
 
