@@ -1,6 +1,6 @@
 """Evaluation sets of one's own, read from their tables: scored pairs by subset, labelled sentences by split."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -67,16 +67,18 @@ def load_labelled(name: str, wanted: EvaluationSet) -> TransferTask:
     for split in ("train", "test") if wanted.split else ():
         if split not in splits:
             raise BadInput(f"{wanted.file}: no row has the split {split}; name train and test, perhaps dev")
-    learned = sorted({label for _, label in splits.get("train", splits.get(ALL, ()))})
-    if len(learned) == 1:
-        raise BadInput(f'{wanted.file}: every label is "{learned[0]}"; a classifier needs two')
+    learned = {label for _, label in splits["train" if wanted.split else ALL]}
+    numbers = {label: number for number, label in enumerate(sorted(learned))}
+    if len(numbers) == 1:
+        raise BadInput(f'{wanted.file}: every label to learn is "{learned.pop()}"; a classifier needs two')
     for split, rows in splits.items():
-        for label in {label for _, label in rows}.difference(learned):
-            raise BadInput(f'{wanted.file}: label "{label}" of split {split} is on no row of split train')
+        for label in sorted({label for _, label in rows} - learned):
+            problem = f'no row of split train has the label "{label}" of split {split}'
+            raise BadInput(f"{wanted.file}: {problem}; add one, or take these rows out")
     ordered = [split for split in (ALL, *SET_SPLITS) if split in splits]
-    return TransferTask(name, {split: _split(splits[split], learned) for split in ordered})
+    return TransferTask(name, {split: _split(splits[split], numbers) for split in ordered})
 
 
-def _split(rows: Sequence[tuple[str, str]], labels: Sequence[str]) -> TransferSplit:
-    texts, named = zip(*rows, strict=True)
-    return TransferSplit(texts, None, np.array([labels.index(label) for label in named], dtype=np.int64))
+def _split(rows: Sequence[tuple[str, str]], numbers: Mapping[str, int]) -> TransferSplit:
+    texts, labels = zip(*rows, strict=True)
+    return TransferSplit(texts, None, np.array([numbers[label] for label in labels], dtype=np.int64))

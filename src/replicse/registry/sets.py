@@ -1,15 +1,25 @@
 """Evaluation sets of one's own: a table of scored pairs or of labelled sentences, by the headings of its columns."""
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import model_validator
+from pydantic import AfterValidator, model_validator
 
-from replicse.checked import Checked, Number, Text, UserMessage
+from replicse.checked import Checked, Id, Number, Text, UserMessage
 from replicse.registry.corpora import TableFile
 
 SET_SPLITS = ("train", "dev", "test")
 # What a set of each kind must say, and what it may say beside it.
 KINDS = {("first", "second", "score", "range"): "subset", ("text", "label"): "split"}
+
+
+def _name(name: str) -> str:
+    """Return a name of a set; beside the numbers of sets, a suite gives these two."""
+    if name in ("failures", "pairs"):
+        raise UserMessage(f'no set can be named "{name}"; choose another name')
+    return name
+
+
+SetName = Annotated[Id, AfterValidator(_name)]
 
 
 class EvaluationSet(Checked):

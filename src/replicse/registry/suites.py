@@ -14,7 +14,7 @@ from replicse.checked import Checked, Id, Text, UserMessage
 from replicse.errors import nearest
 from replicse.registry.corpora import STS_DEV_TASKS, STS_TASKS, Corpus, Labelled, StsName
 from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS, categories
-from replicse.registry.sets import EvaluationSet
+from replicse.registry.sets import EvaluationSet, SetName
 
 # What SentEval cross-validates has one split; TREC and MRPC have no development set.
 TRANSFER_SPLITS = {
@@ -97,7 +97,7 @@ class MtebOptions(SuiteOptions):
 class SetsOptions(SuiteOptions):
     """Evaluation sets of one's own by name."""
 
-    sets: Annotated[dict[Id, EvaluationSet], Field(min_length=1)]
+    sets: Annotated[dict[SetName, EvaluationSet], Field(min_length=1)]
 
 
 class TrainingOptions(SuiteOptions):

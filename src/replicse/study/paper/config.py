@@ -12,7 +12,7 @@ from replicse.checked import Checked, Id, Text, Whole, read_text, read_yaml
 from replicse.errors import BadInput
 from replicse.registry.corpora import Corpus
 from replicse.registry.encoders import Precision
-from replicse.registry.sets import EvaluationSet
+from replicse.registry.sets import EvaluationSet, SetName
 from replicse.study.paper.layers import merged
 
 Names = Literal["all"] | tuple[Text, ...]
@@ -74,7 +74,7 @@ class Config(Checked):
     rows: dict[Text, tuple[Text, ...]] | None = None
     crossed: dict[Text, tuple[Text, ...]] | None = None
     corpora: dict[Id, Corpus] | None = None
-    sets: dict[Id, EvaluationSet] | None = None
+    sets: dict[SetName, EvaluationSet] | None = None
 
     def whole(self) -> dict[str, Any]:
         """Return plain data with every key, so that nothing of config.yaml is left where it is laid over that."""

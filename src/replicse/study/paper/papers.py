@@ -15,7 +15,7 @@ from replicse.errors import BadInput, check_names, nearest
 from replicse.registry.corpora import Corpus
 from replicse.registry.encoders import Precision
 from replicse.registry.runs import Run
-from replicse.registry.sets import EvaluationSet
+from replicse.registry.sets import EvaluationSet, SetName
 from replicse.study.paper.claims import Claim, load_claims
 from replicse.study.paper.layers import merged
 from replicse.study.paper.models import Recipe
@@ -64,7 +64,7 @@ class Corpora(Checked):
 class Sets(Checked):
     """The evaluation sets that a paper brings along."""
 
-    sets: dict[Id, EvaluationSet]
+    sets: dict[SetName, EvaluationSet]
 
 
 @dataclass(frozen=True)
