@@ -1,7 +1,7 @@
 """Evaluation suites: what each yields, where its numbers lie, and what a study has to know to run it."""
 
 import math
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
@@ -178,7 +178,7 @@ class Suite:
     options: type[SuiteOptions] = SuiteOptions
     told: tuple[str, ...] = ()
     named_by: str = ""
-    listed: Callable[[], Container[str]] | None = None
+    listed: Callable[[], Collection[str]] | None = None
     narrowed: Callable[[Mapping[str, Any], Iterable[str]], dict[str, Any]] | None = None
     selects: tuple[str, ...] = ()
     split: str = ""
@@ -362,6 +362,11 @@ def metrics_of(name: str) -> Metrics:
 def known_paths() -> Iterator[str]:
     """Yield every metric path there is; a `*` stands for a step, a query, a corpus, a set or a task."""
     return (f"{name}/{path}" for name in (*SUITES, *OTHERS) for path in metrics_of(name))
+
+
+def listed_paths() -> Iterator[str]:
+    """Yield the metric paths that a `*` stands for where a list says it: the tasks of MTEB."""
+    return (f"{name}/{each}" for name, suite in SUITES.items() if suite.listed for each in suite.listed())
 
 
 def _metric(path: str) -> str | None:
