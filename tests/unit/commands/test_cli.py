@@ -369,7 +369,10 @@ def test_a_broken_evaluation_is_not_done_and_is_named(capsys, tmp_path, monkeypa
             '"stss"',
         ),
         (["evaluate", "--encoder", "e", "--out", "x"], "no --suite and no --set is given"),
-        (["evaluate", "--encoder", "e", "--out", "x", "--set", "a.csv", "text=t"], "--set a.csv: expected first,"),
+        (
+            ["evaluate", "--encoder", "e", "--out", "x", "--set", "a.csv", "text=t"],
+            "--set a.csv: expected first,",
+        ),
         (["job", "data", '{"source": "local", "root": "nowhere"}', "--out", "x.json"], "REPLICSE_DATA"),
         (
             ["evaluate", "--encoder", "an/encoder", "--suite", "sts", "--data", "gone", "--out", "x"],

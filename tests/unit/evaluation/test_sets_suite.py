@@ -34,7 +34,9 @@ class Angles:
 
 def written(file, rows):
     """Write pairs of "one" and a cosine, with their scores and subsets; return the set."""
-    file.write_text("".join(["a,b,c,d\n", *(f"{ONE},{cosine},{score},{part}\n" for cosine, score, part in rows)]))
+    file.write_text(
+        "".join(["a,b,c,d\n", *(f"{ONE},{cosine},{score},{part}\n" for cosine, score, part in rows)])
+    )
     keys = {"first": "a", "second": "b", "score": "c", "range": [0, 5], "subset": "d"}
     return EvaluationSet.of({"file": file.name, **keys}, "sets").replace(file=str(file))
 
@@ -100,7 +102,9 @@ def labelled(file, rows, split=None):
 
 @pytest.mark.parametrize("splits", [None, ("train", "test"), ("train", "dev", "test")])
 def test_labels_are_probed_as_those_of_a_transfer_task(tmp_path, splits):
-    rows = [(f"sentence {i}", "ab"[i // 3 % 2], (splits or ["all"])[i % len(splits or "1")]) for i in range(66)]
+    rows = [
+        (f"sentence {i}", "ab"[i // 3 % 2], (splits or ["all"])[i % len(splits or "1")]) for i in range(66)
+    ]
     wanted = labelled(tmp_path / "mine.csv", rows, splits)
     vectors = RandomVectors(4)
     scores = evaluated(vectors, mine=wanted)["suites"]["sets"]["mine"]

@@ -139,7 +139,9 @@ def yielded(world, tmp_path_factory):
         "training": {"folder": str(run / "best")},
         "heads-dev": {"tasks": {"sst": SENTIMENT, "sts": RATED}, "folder": str(run / "best")},
         "mteb": {"data": "miniature"},
-        "sets": {"sets": {name: one.replace(file=str(OWN / Path(one.file).name)) for name, one in sets.items()}},
+        "sets": {
+            "sets": {name: one.replace(file=str(OWN / Path(one.file).name)) for name, one in sets.items()}
+        },
     }
     heads = torch.nn.ModuleDict({"sst": make_task_head(ClassifierHead(kind="classifier", classes=5), 3)})
     save_task_heads(run / "best", heads)

@@ -330,9 +330,8 @@ def load_item(path: Path, paper: str) -> Item:
         raise BadInput(f'{path}: id is "{item.id}"; expected "{paper}/{path.stem}"')
     for path_, where in _paths(item):
         if path_ and not is_metric(path_):
-            raise BadInput(
-                f'{path}: {where} is "{path_}", which no suite yields{nearest(path_, [*known_paths(), *listed_paths()])}'
-            )
+            near = nearest(path_, [*known_paths(), *listed_paths()])
+            raise BadInput(f'{path}: {where} is "{path_}", which no suite yields{near}')
         if path_.startswith("trajectory/"):
             raise BadInput(
                 f'{path}: {where} is "{path_}"; steps stand in figures with a trajectory, without columns'
