@@ -14,7 +14,7 @@ from replicse.registry.corpora import Table
 from replicse.registry.sets import EvaluationSet
 from replicse.study.judge.claims import study_claims
 from replicse.study.paper.brought import beside
-from replicse.study.paper.config import Config, by_paper, checked_config, read_config
+from replicse.study.paper.config import SHIPPED, Config, by_paper, checked_config, read_config
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.papers import Paper, load_papers
 from replicse.study.paper.protocols import AS_DESCRIBED
@@ -33,7 +33,6 @@ from replicse.study.results.tabulate import item_result, table_rows
 from replicse.study.results.values import Evaluations
 from replicse.workspace import workflow_folder
 
-SHIPPED = Path("config.yaml")
 # No line of a file or a pipe is shortened.
 UNCUT = 10_000
 
@@ -262,12 +261,12 @@ def validate_verb(parser: ArgumentParser) -> Action:
 
     def action(arguments: Namespace) -> None:
         workflow = arguments.workflow
-        papers = load_papers(workflow)
+        values, file = chosen_config(arguments)
+        config = checked_config(values, file)
+        papers = load_papers(workflow, config.plugins)
         spoken_numbers(papers, load_datasets(workflow))
         scale_files = load_scales(workflow)
         check_configs(arguments, papers)
-        values, file = chosen_config(arguments)
-        config = checked_config(values, file)
         scales = [
             beside(load_scale(path, scale_files), papers, config, file, scale_files)
             for path in scale_files.values()

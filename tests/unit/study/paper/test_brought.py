@@ -175,3 +175,31 @@ def test_validate_reads_the_tables_that_are_there(tmp_path, monkeypatch, capsys)
 def test_a_scale_without_verdicts_says_so_of_sets(plan):
     said = "sets of one's own are used whole at this scale, and get no verdict: rated, topics"
     assert said in notes(plan(**own())) and said not in notes(plan(scale="paper", **own()))
+
+
+PLUGIN = '''"""A corpus format."""
+
+from typing import Literal
+
+from replicse.registry.corpora import OneColumn, OneFile
+
+
+class Shouted(OneColumn, OneFile):
+    """Lines in capitals."""
+
+    format: Literal["shouted"]
+
+
+def shouted(root, corpus):
+    """Yield one line a row."""
+    return ((line.upper(),) for line in (root / corpus.file).read_text().splitlines())
+'''
+
+
+def test_a_corpus_of_a_config_may_be_of_a_format_that_its_plug_in_brings(plan, tmp_path):
+    (tmp_path / "shouted.py").write_text(PLUGIN)
+    corpora = {"mine": {"format": "shouted", "file": "mine.txt"}}
+    made = plan(**own(corpora=corpora, plugins=["shouted.py"]))
+    assert made.scale.corpora["mine"].plain() == corpora["mine"]
+    with pytest.raises(BadInput, match=r'corpora\.mine\.format is "shouted"'):
+        plan(**own(corpora=corpora))
