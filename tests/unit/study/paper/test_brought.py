@@ -5,6 +5,7 @@ import yaml
 from made_up import RECIPE, write_paper
 
 from replicse.cli import main
+from replicse.commands.doctor import data_findings
 from replicse.errors import BadInput
 from replicse.registry.mteb import MTEB_TASKS
 from replicse.study.paper.layers import mappings, workspace_files
@@ -170,6 +171,13 @@ def test_validate_reads_the_tables_that_are_there(tmp_path, monkeypatch, capsys)
         assert main(["validate"]) == 2
         assert problem in capsys.readouterr().err
         (tmp_path / name).unlink()
+
+
+def test_the_doctor_says_which_tables_are_there(plan, tmp_path):
+    (tmp_path / "pairs.csv").write_text("a,b,c\n")
+    found = {one.found: one.state for one in data_findings(plan(**own()))}
+    assert found["pairs.csv 0.0 MB"] == "ok"
+    assert found["labels.csv"] == found["mine.csv"] == "missing"
 
 
 def test_a_scale_without_verdicts_says_so_of_sets(plan):
