@@ -87,8 +87,8 @@ def test_a_loss_is_a_function_or_a_class():
 
     folder = TERM.replace("    term:", '    implementation: ClassVar[str] = "nearby.loss:Near"\n    term:')
     written("nearby/__init__.py", folder.replace("import Literal", "import ClassVar, Literal"))
-    loss = "from replicse.objective import Term\n\nclass Near(Term):\n    def forward(self, step):\n        return 3.0\n"
-    written("nearby/loss.py", loss)
+    loss = "class Near(Term):\n    def forward(self, step):\n        return 3.0\n"
+    written("nearby/loss.py", f"from replicse.objective import Term\n\n{loss}")
     step = Step([torch.ones(2, 3)], [], None, torch.Generator())
     for name, value in ((written("nearness.py", TERM), 3.0), ("nearby", 3.0)):
         use_plugins([name])
@@ -155,7 +155,7 @@ def reverse(lines, *, seed):
         (TERM.replace("    term:", '    implementation = "replicse.objective.vicreg:Near"\n    term:'), "is not there"),
         (SUITE.replace("letters", "sts"), 'mine.py: there is a suite "sts" already; choose another name'),
         (SUITE.replace("def evaluate", "def evaluated"), 'suite "letters" names the code "mine:evaluate"'),
-        ("from replicse.registry.suites import SUITES\n", "mine.py: it imports SUITES; give it a table SUITES of its own"),
+        ("from replicse.registry.suites import SUITES\n", "mine.py: it imports SUITES; give it a table"),
         ("x = 1\ny = x / 0\n", "mine.py:2: ZeroDivisionError: division by zero; mend it, or take it out of plugins"),
         ("def near(\n", "mine.py:1: SyntaxError"),
         ("import nosuchmodule\n", "mine.py:1: ModuleNotFoundError: No module named 'nosuchmodule'"),
