@@ -1,5 +1,6 @@
 """The wheel in an environment without the checkout: a workspace of its own runs a paper of its own."""
 
+import json
 import os
 import subprocess
 import sys
@@ -30,21 +31,55 @@ def test_the_wheel_is_whole(tmp_path):
     kept = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "REPLICSE_WORKFLOW")}
     workspace.mkdir()
 
-    def replicse(*words):
+    def replicse(*words, code=0, module="replicse"):
         done = subprocess.run(
-            [python, "-m", "replicse", *words],
+            [python, "-m", module, *words],
             cwd=workspace,
             env=kept,
             capture_output=True,
             text=True,
             check=False,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
+
+    def would_run():
+        (line,) = (line for line in replicse("run", "mine", "--dry-run").splitlines() if " jobs: " in line)
+        return line
 
     replicse("init")
     replicse("new", "paper", "mine")
-    folder = workspace / "papers" / "mine"
+    for kind, name in (("term", "far-apart"), ("augmentation", "say-twice"), ("suite", "anisotropy")):
+        assert f"tests/test_{name.replace('-', '_')}.py" in replicse("new", kind, name)
+    assert "3 passed" in replicse("-q", "-p", "no:cacheprovider", "tests", module="pytest")
+    table = write_paper(workspace / "papers" / "mine")
+    replicse("validate")
+    everything = replicse("run", "--dry-run")
+    assert "report: " in everything or "report 1" in everything
+    assert "reports/micro/mine/table1.html" in replicse("run", "mine", "--cores", "2")
+    assert_reported(workspace, replicse)
+
+    assert "Nothing to be done" in replicse("run", "mine", "--dry-run")
+    kept_table, kept_loss = table.read_text(), (workspace / "plugins" / "far_apart.py").read_text()
+    table.write_text(kept_table + "One line more.\n")
+    # What reads the table, and nothing else; each of the two groups of suites is a job.
+    assert "prepare 1, train 1, evaluate 2" in would_run()
+    table.write_text(kept_table)
+    loss = workspace / "plugins" / "far_apart.py"
+    loss.write_text(f"# A comment is no change.\n{kept_loss}")
+    assert "Nothing to be done" in replicse("run", "mine", "--dry-run")
+    loss.write_text(kept_loss.replace("Positive = 0.2", "Positive = 0.3"))
+    assert "jobs: train 1, evaluate 2," in would_run()
+    loss.unlink()
+    (told,) = replicse("run", "mine", code=2).splitlines()
+    assert told == (
+        'replicse run: plug-in "plugins/far_apart.py": no such file or folder; put it back, or take it out of plugins'
+        " in config.yaml and what uses it out of the papers"
+    )
+
+
+def write_paper(folder):
+    """Make of the skeleton's table one with what the workspace brings along; return its corpus."""
     table = folder / "own.csv"
     table.write_text(
         "sentence\n" + "".join(f"The {word} of line {n}.\n" for n in range(99) for word in ("end", "cat"))
@@ -53,17 +88,35 @@ def test_the_wheel_is_whole(tmp_path):
         "corpora:\n  own: {format: table, file: papers/mine/own.csv, text: sentence}\n"
     )
     with (folder / "recipes.yaml").open("a") as recipes:
-        recipes.write("\nown: {like: unsup, corpus: own}\n")
-    with (folder / "tables" / "table1.yaml").open("a") as rows:
-        rows.write("  - {id: own, label: My sentences, encoder: {use: own}}\n")
-    replicse("validate")
-    assert "reports/micro/mine/table1.html" in replicse("run", "mine", "--cores", "2")
-    assert "76.25 → " in replicse("show", "mine/table1")
-    assert "printed     76.25" in replicse("why", "mine/table1/unsup/avg")
-    assert "not comparable" in replicse("claims")
-    replicse("show", "simcse/table3", "--study", "compact")
+        recipes.write(
+            "\nown: {like: unsup, corpus: own}\n"
+            "far: {like: unsup, objective: [{term: infonce}, {term: far-apart, weight: 0.5}]}\n"
+            "twice: {like: unsup, views: [{column: text}, {column: text, augment: {name: say-twice}}]}\n"
+        )
+    file = folder / "tables" / "table1.yaml"
+    column = "  - {id: spread, label: Mean cosine, metric: cosine, metric_path: anisotropy/mean_cosine}\n"
+    rows = "".join(f"  - {{id: {name}, label: With {name}, encoder: {{use: {name}}}}}\n"
+                   for name in ("own", "far", "twice"))  # fmt: skip
+    file.write_text(file.read_text().replace("# What is evaluated", f"{column}# What is evaluated") + rows)
+    return table
 
-    assert "Nothing to be done" in replicse("run", "mine", "--dry-run")
-    table.write_text(table.read_text() + "One line more.\n")
-    # What reads the table, and nothing else.
-    assert "5 jobs: prepare 1, train 1, evaluate 1" in replicse("run", "mine", "--dry-run")
+
+def assert_reported(workspace, replicse):
+    """Hold the item, its story, the claims and the provenance to what was asked for."""
+    assert "76.25 → " in replicse("show", "mine/table1")
+    cells = json.loads(replicse("show", "mine/table1", "--json"))["item"]["cells"]
+    (spread,) = (cell for cell in cells if (cell["row"], cell["column"]) == ("unsup", "avg"))
+    assert spread["published_sd"] > 0  # of the recipe it is like, which another paper prints
+    assert len([cell for cell in cells if cell["column"] == "spread" and -1 <= cell["reproduced"] <= 1]) == 6
+    assert "printed     76.25" in replicse("why", "mine/table1/unsup/avg")
+    assert "Mean cosine" in (workspace / "reports/micro/mine/table1.html").read_text()
+    claims = replicse("claims")
+    assert "not comparable" in claims and "dropout-helps" in claims
+    replicse("show", "simcse/table3", "--study", "compact")
+    used = {}
+    for file in sorted((workspace / "results/micro/runs").glob("*/provenance.json")):
+        record = json.loads(file.read_text())
+        used[record["job"]["run"]["objective"][-1]["term"]] = [
+            each["name"] for each in record.get("plugins", ())
+        ]
+    assert used["far-apart"] == ["plugins/far_apart.py"] and used["mlm"] == []

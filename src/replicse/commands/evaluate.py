@@ -13,6 +13,8 @@ from replicse.files import write_json
 from replicse.registry.artefacts import METRICS
 from replicse.registry.encoders import ENGINES, MAX_LENGTH, POOLINGS, WordVectors, postprocessing_of
 from replicse.registry.plugins import use_plugins
+from replicse.registry.suites import SUITES
+from replicse.study.paper.config import use_workspace_plugins
 from replicse.study.results.pairs import packed_pairs
 
 log = logging.getLogger(__name__)
@@ -36,7 +38,12 @@ def add_encoder_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, help="the JSON to write")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: all)")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
-    parser.add_argument("--plugin", action="append", default=[], help="a plug-in that is used; repeatable")
+    parser.add_argument(
+        "--plugin",
+        action="append",
+        default=[],
+        help="a plug-in to use; repeatable (default: for an unknown suite those of config.yaml)",
+    )
 
 
 def set_threads(arguments: Namespace) -> None:
@@ -152,6 +159,8 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
 
         start, root = time.monotonic(), data_folder(arguments.data)
         use_plugins(arguments.plugin)
+        if set(arguments.suite) - SUITES.keys():  # a person's words, where a job names what it uses
+            use_workspace_plugins(arguments.plugin)
         for name in (*arguments.suite, *arguments.options):
             suite(name, arguments.options.get(name))
         check_places(arguments)

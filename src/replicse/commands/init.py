@@ -20,7 +20,7 @@ EXTENSIONS = {
     "suite": "in a column, metric_path: ",
 }
 EXTENSION_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-# Kept without the dot, as tools read the dotted ones; code is kept as .txt, for it is none before its words are replaced.
+# Kept without the dot, as tools read the dotted ones. Code is kept as .txt: it is none before its words are replaced.
 HIDDEN = {"gitignore": ".gitignore", "github": ".github"}
 
 

@@ -11,7 +11,14 @@ from replicse.files import write_json
 from replicse.printable import columns
 from replicse.registry.artefacts import CONFIG
 from replicse.study.judge.claims import study_claims
-from replicse.study.paper.config import SHIPPED, Config, by_paper, checked_config, read_config
+from replicse.study.paper.config import (
+    SHIPPED,
+    Config,
+    by_paper,
+    checked_config,
+    read_config,
+    use_workspace_plugins,
+)
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.papers import Paper, load_papers
 from replicse.study.paper.protocols import AS_DESCRIBED
@@ -340,6 +347,7 @@ def schemas_verb(parser: ArgumentParser) -> Action:
         from replicse.study.paper.protocols import Protocol
         from replicse.study.paper.scales import Scale
 
+        use_workspace_plugins()
         kinds: dict[str, Any] = {
             "config": Config, "paper": About, "table": Item, "recipes": dict[str, Recipe], "protocols": list[Protocol],
             "claims": list[Claim], "corpora": Corpora, "scale": Scale, "datasets": Datasets,

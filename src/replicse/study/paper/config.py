@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field
 from replicse.checked import Checked, Id, Text, Whole, read_text, read_yaml
 from replicse.errors import BadInput
 from replicse.registry.encoders import Precision
+from replicse.registry.plugins import installed_plugins, use_plugins
 from replicse.study.paper.layers import merged
 
 SHIPPED = Path("config.yaml")
@@ -153,7 +154,8 @@ def read_config(
     return {**config, **{key: entry for key, entry in above.items() if entry is not None}}
 
 
-def workspace_plugins() -> tuple[str, ...]:
-    """Return the plug-ins that the config.yaml of this folder names; none where there is none."""
+def use_workspace_plugins(further: Iterable[str] = ()) -> None:
+    """Have in use the plug-ins of installed packages, of the config.yaml of this folder, and further ones."""
     values = read_config([SHIPPED]) if SHIPPED.is_file() else {}
-    return Plugins.of({key: values[key] for key in ("plugins",) if key in values}, str(SHIPPED)).plugins
+    named = Plugins.of({key: values[key] for key in ("plugins",) if key in values}, str(SHIPPED)).plugins
+    use_plugins([*installed_plugins(), *named, *further])
