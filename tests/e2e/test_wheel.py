@@ -11,6 +11,15 @@ import zipfile
 from places import ROOT
 
 LARGEST = 3_000_000  # bytes
+SPREAD = """
+from replicse.study.plan.planner import load_plan
+from replicse.study.results.tabulate import borrowed_spread
+from replicse.workspace import workflow_folder
+
+plan = load_plan({"scale": "paper", "papers": {"mine": "all"}, "seeds": [0]}, workflow_folder())
+cells = {(cell.row.id, cell.column.id): cell for cell in plan.cells["mine/table1"]}
+print(borrowed_spread(plan, cells["unsup", "avg"]))
+"""
 
 
 def test_the_wheel_is_whole(tmp_path):
@@ -31,9 +40,9 @@ def test_the_wheel_is_whole(tmp_path):
     kept = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "REPLICSE_WORKFLOW")}
     workspace.mkdir()
 
-    def replicse(*words, code=0, module="replicse"):
+    def replicse(*words, code=0, start=("-m", "replicse")):
         done = subprocess.run(
-            [python, "-m", module, *words],
+            [python, *start, *words],
             cwd=workspace,
             env=kept,
             capture_output=True,
@@ -44,22 +53,24 @@ def test_the_wheel_is_whole(tmp_path):
         return done.stdout + done.stderr
 
     def would_run():
-        (line,) = (line for line in replicse("run", "mine", "--dry-run").splitlines() if " jobs: " in line)
+        (line,) = (line for line in replicse("run", "--dry-run").splitlines() if " jobs: " in line)
         return line
 
+    assert replicse("--version").split() == ["replicse", wheel.name.split("-")[1]]
     replicse("init")
     replicse("new", "paper", "mine")
     for kind, name in (("term", "far-apart"), ("augmentation", "say-twice"), ("suite", "anisotropy")):
         assert f"tests/test_{name.replace('-', '_')}.py" in replicse("new", kind, name)
-    assert "3 passed" in replicse("-q", "-p", "no:cacheprovider", "tests", module="pytest")
+    assert "3 passed" in replicse("-q", "-p", "no:cacheprovider", "tests", start=("-m", "pytest"))
     table = write_paper(workspace / "papers" / "mine")
     replicse("validate")
-    everything = replicse("run", "--dry-run")
-    assert "report: " in everything or "report 1" in everything
-    assert "reports/micro/mine/table1.html" in replicse("run", "mine", "--cores", "2")
+    assert "report 2" in replicse("run", "--dry-run")  # all papers of the package
+    config = workspace / "config.yaml"
+    config.write_text(config.read_text().replace("papers: all", "papers: [mine]"))
+    assert "reports/micro/report.html" in replicse("run", "--cores", "2")
     assert_reported(workspace, replicse)
 
-    assert "Nothing to be done" in replicse("run", "mine", "--dry-run")
+    assert "Nothing to be done" in replicse("run", "--dry-run")
     kept_table, kept_loss = table.read_text(), (workspace / "plugins" / "far_apart.py").read_text()
     table.write_text(kept_table + "One line more.\n")
     # What reads the table, and nothing else; each of the two groups of suites is a job.
@@ -67,11 +78,11 @@ def test_the_wheel_is_whole(tmp_path):
     table.write_text(kept_table)
     loss = workspace / "plugins" / "far_apart.py"
     loss.write_text(f"# A comment is no change.\n{kept_loss}")
-    assert "Nothing to be done" in replicse("run", "mine", "--dry-run")
+    assert "Nothing to be done" in replicse("run", "--dry-run")
     loss.write_text(kept_loss.replace("Positive = 0.2", "Positive = 0.3"))
     assert "jobs: train 1, evaluate 2," in would_run()
     loss.unlink()
-    (told,) = replicse("run", "mine", code=2).splitlines()
+    (told,) = replicse("run", code=2).splitlines()
     assert told == (
         'replicse run: plug-in "plugins/far_apart.py": no such file or folder; put it back, or take it out of plugins'
         " in config.yaml and what uses it out of the papers"
@@ -105,11 +116,12 @@ def assert_reported(workspace, replicse):
     """Hold the item, its story, the claims and the provenance to what was asked for."""
     assert "76.25 → " in replicse("show", "mine/table1")
     cells = json.loads(replicse("show", "mine/table1", "--json"))["item"]["cells"]
-    (spread,) = (cell for cell in cells if (cell["row"], cell["column"]) == ("unsup", "avg"))
-    assert spread["published_sd"] > 0  # of the recipe it is like, which another paper prints
+    # At the papers' scale the recipe that it is like lends it the spread that another paper prints.
+    assert float(replicse(start=("-c", SPREAD))) > 0
     assert len([cell for cell in cells if cell["column"] == "spread" and -1 <= cell["reproduced"] <= 1]) == 6
     assert "printed     76.25" in replicse("why", "mine/table1/unsup/avg")
-    assert "Mean cosine" in (workspace / "reports/micro/mine/table1.html").read_text()
+    report = (workspace / "reports/micro/report.html").read_text()
+    assert "Mean cosine" in report and "Dropout as augmentation is better than none." in report
     claims = replicse("claims")
     assert "not comparable" in claims and "dropout-helps" in claims
     replicse("show", "simcse/table3", "--study", "compact")

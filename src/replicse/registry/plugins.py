@@ -176,7 +176,7 @@ def _import(plugin: Plugin) -> None:
     if other and (not other.origin or Path(other.origin).resolve() != file.resolve()):
         raise UserMessage(f"Python has a module {plugin.module} already; rename the plug-in")
     if plugin.module not in sys.modules:  # where its tests have imported it, it is there
-        module = module_from_spec(spec_from_file_location(plugin.module, file))
+        module = module_from_spec(spec_from_file_location(plugin.module, file.resolve()))
         sys.modules[plugin.module] = module
         # What Python keeps compiled of a file is told from a changed one by size and second alone.
         exec(compile(file.read_bytes(), str(file), "exec"), vars(module))
@@ -247,7 +247,6 @@ def _line_of(error: BaseException, plugin: Plugin) -> str:
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)
-    lines = [
-        f"{frame.filename}:{frame.lineno}" for frame in frames if frame.filename.startswith(str(plugin.place))
-    ]
-    return lines[-1] if lines else str(plugin.place)
+    home = plugin.place.resolve()
+    own = [frame for frame in frames if Path(frame.filename).resolve().is_relative_to(home)]
+    return f"{own[-1].filename}:{own[-1].lineno}" if own else str(plugin.place)
