@@ -16,6 +16,8 @@ from replicse.registry.encoders import ENGINES, MAX_LENGTH, WordVectors, postpro
 from replicse.registry.plugins import use_plugins
 from replicse.registry.poolings import pooling_of
 from replicse.registry.sets import EvaluationSet
+from replicse.registry.suites import SUITES
+from replicse.study.paper.config import use_workspace_plugins
 from replicse.study.results.pairs import packed_pairs
 
 log = logging.getLogger(__name__)
@@ -51,7 +53,12 @@ def add_encoder_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, help="the JSON to write")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: all)")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
-    parser.add_argument("--plugin", action="append", default=[], help="a plug-in that is used; repeatable")
+    parser.add_argument(
+        "--plugin",
+        action="append",
+        default=[],
+        help="a plug-in to use; repeatable (default: for an unknown suite those of config.yaml)",
+    )
 
 
 def set_threads(arguments: Namespace) -> None:
@@ -181,6 +188,8 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
 
         start, root = time.monotonic(), data_folder(arguments.data)
         use_plugins(arguments.plugin)
+        if set(arguments.suite) - SUITES.keys():  # a person's words, where a job names what it uses
+            use_workspace_plugins(arguments.plugin)
         if sets := sets_of(arguments.set):
             arguments.suite = [*arguments.suite, "sets"]
             arguments.options = {**arguments.options, "sets": {"sets": sets}}
