@@ -30,10 +30,10 @@ GROUPS = {
         "claims": ("judge", "test what the papers state, on their numbers and on ours"),
         "audit": ("judge", "check the papers' own arithmetic; nothing is run"),
         "adjudicate": ("judge", "say which difference of protocol explains a gap"),
-        "compare": ("compare", "hold two results folders of the same runs against each other"),
+        "compare": ("compare", "compare two results folders of the same runs"),
     },
     "run": {
-        "run": ("run", "run items with all that they need, or the whole study"),
+        "run": ("run", "run items with all that they need, or the complete study"),
         "fetch": ("fetch", "download all that items need from outside, for a study without network"),
         "benchmark": (
             "benchmark",
@@ -51,7 +51,7 @@ GROUPS = {
         "schemas": ("study", "write JSON schemas of all kinds of files, for editors"),
     },
     "workflow internals": {
-        "job": ("job", "prepare what runs stand on: data, tokenizer, backbone, store, counts"),
+        "job": ("job", "prepare what runs depend on: data, tokenizer, backbone, store, counts"),
         "train": ("train", "train one run"),
         "tabulate": ("study", "turn evaluations into the result of one item"),
         "judge": ("judge", "judge claims, adjudication and audit of a study, and collect its values"),
@@ -62,7 +62,7 @@ GROUPS = {
 }
 VERBS = {verb: entry for group in GROUPS.values() for verb, entry in group.items()}
 EVERYDAY = ("plan", "run", "status", "show", "why", "doctor")
-ABOUT = "Re-run sentence-embedding papers; each number beside the reported one."
+ABOUT = "Re-run sentence-embedding papers; each number next to the reported one."
 CODES = "Exit codes: 0 ok, 1 failed, 2 bad input. `replicse VERB --help` shows an example of each verb."
 
 

@@ -1,4 +1,4 @@
-"""Text as it may be shown: columns that stand below one another, and nothing of others that steers a terminal."""
+"""Text as it may be shown: aligned columns, without characters that control a terminal."""
 
 import re
 import textwrap
@@ -29,7 +29,7 @@ def columns(
     width: int | None = None,
     hang: int = 0,
 ) -> Iterator[str]:
-    """Yield rows as lines whose columns are as wide as their widest text; those at `numbers` stand at the right.
+    """Yield rows as lines whose columns are as wide as their widest text; those at `numbers` are aligned at the right.
 
     A text instead of a row is a line of its own. With a `width` the last column wraps below itself, `hang` deeper.
     """

@@ -1,7 +1,7 @@
 """Text augmentations: each turns the lines of a corpus into the lines of one more view.
 
 An augmentation is a function `(lines, *, seed, <parameters>) -> list[str]` that returns one line per line, or one of
-tokens `(ids, special, random, *, <parameters>) -> list[int]`; its parameters, their ranges and its place stand in
+tokens `(ids, special, random, *, <parameters>) -> list[int]`; its parameters, their ranges and its place are in
 `replicse.registry.augmentations`.
 """
 

@@ -1,4 +1,4 @@
-"""The verb that holds two results folders against each other."""
+"""The verb that compares two results folders."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence

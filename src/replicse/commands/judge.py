@@ -1,4 +1,4 @@
-"""The verbs that judge: claims, adjudication and audit of a whole study or of a part, and the story of one cell."""
+"""The verbs that judge: claims, adjudication and audit of a complete study or of a part, and the story of one cell."""
 
 import json
 import logging
@@ -258,7 +258,7 @@ def told_of(shown: Shown, cell: Cell) -> tuple[dict[str, list[str]], dict[str, A
 
 
 def story_lines(story: Mapping[str, Sequence[str]], width: int) -> Iterator[str]:
-    """Yield the lines of a story behind their headings, wrapped and indented below them."""
+    """Yield the lines of a story next to their headings, wrapped and indented below them."""
     rows = (
         ("" if place else heading, line)
         for heading, lines in story.items()

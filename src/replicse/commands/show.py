@@ -45,7 +45,7 @@ def status_verb(parser: ArgumentParser) -> Action:
 
 
 def own_status(plan: Plan) -> tuple[dict[str, Any], dict[Job, dict[str, Any] | None]]:
-    """Return how much of one's own study is there as plain data, and its jobs that run (by heartbeat) or failed."""
+    """Return how much of your own study is there as plain data, and its jobs that run (by heartbeat) or failed."""
     files = {item.id: plan.evaluation_files(item) for item in plan.items.values()}
     every = dict.fromkeys(file for evaluations in files.values() for file in evaluations)
     broken = {file: problem for file in every if (problem := broken_evaluation(plan, file))}
@@ -73,7 +73,7 @@ def own_status(plan: Plan) -> tuple[dict[str, Any], dict[Job, dict[str, Any] | N
 
 
 def committed_status(shown: Shown) -> dict[str, Any]:
-    """Return what is there of a committed study: of its evaluations no more than its cells is committed."""
+    """Return the available results of a committed study: of its evaluations no more than its cells is committed."""
     results = read_results(shown.plan, shown.evaluations.paths)
     items: list[dict[str, Any]] = []
     every: dict[str, str] = {}

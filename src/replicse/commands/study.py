@@ -47,7 +47,7 @@ def add_study_arguments(parser: ArgumentParser, example: str) -> None:
     parser.epilog = f"example:\n  {example}"
     parser.add_argument(
         "--config", "--configfile", action="append", default=[], metavar="FILE or KEY=VALUE",
-        help="a file that is laid over config.yaml, or one key's value above all files; repeatable",
+        help="a file that is merged over config.yaml, or one key's value above all files; repeatable",
     )  # fmt: skip
     add_study_argument(parser)
     parser.add_argument("--scale", help="use this scale instead of the config's")
@@ -72,7 +72,7 @@ def study_file(name: str) -> Path:
 
 
 def add_workflow_argument(parser: ArgumentParser) -> None:
-    """Add the argument that names the folder of papers and scales; a job is told it by the workflow."""
+    """Add the argument that names the folder of papers and scales; a job is given it by the workflow."""
     parser.add_argument(
         "--workflow",
         type=Path,
@@ -89,7 +89,7 @@ def add_items_argument(parser: ArgumentParser) -> None:
 
 
 def chosen_config(arguments: Namespace) -> tuple[dict[str, Any], str]:
-    """Return the chosen config and the file that a mistake in it stands in."""
+    """Return the chosen config and the file that contains a mistake in it."""
     files, settings = config_layers(arguments)
     config = read_config(files, arguments.scale, arguments.seeds, settings)
     if getattr(arguments, "items", None):
@@ -98,7 +98,7 @@ def chosen_config(arguments: Namespace) -> tuple[dict[str, Any], str]:
 
 
 def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
-    """Return the files of the chosen config, each laid over the one before, and what stands above them by key."""
+    """Return the files of the chosen config, each merged over the one before, and what is above them by key."""
     if arguments.seeds is not None and arguments.seeds < 1:
         raise BadInput(f"--seeds is {arguments.seeds}; expected at least 1")
     settings = dict(word.split("=", 1) for word in arguments.config if "=" in word)
@@ -311,7 +311,7 @@ def validate_verb(parser: ArgumentParser) -> Action:
 
 
 def check_configs(arguments: Namespace, papers: dict[str, Paper]) -> None:
-    """Check the config as each of its files leaves it, so that a mistake is told of the file it stands in."""
+    """Check the config as each of its files leaves it, so that a mistake names the file it is in."""
     files, settings = config_layers(arguments)
     for count, file in enumerate(files, 1):
         config = checked_config(
@@ -322,7 +322,7 @@ def check_configs(arguments: Namespace, papers: dict[str, Paper]) -> None:
 
 
 def check_tables(scale: Scale) -> None:
-    """Read the corpora and evaluation sets of one's own that are there, so that no job is the first to refuse them."""
+    """Read the corpora and evaluation sets of your own that are there, so that no job is the first to refuse them."""
     from replicse.data.corpora import read_corpus
     from replicse.data.set_tables import check_set
 
@@ -346,7 +346,7 @@ def unchanged_variants(plan: Plan) -> Iterator[str]:
                 if all(same):
                     file = paper.folder / "protocols.yaml"
                     where = f"row {row} of {item} at scale {plan.scale.name}"
-                    yield f"{file}: {protocol.id} changes nothing in {where}; mend its change or its cells"
+                    yield f"{file}: {protocol.id} changes nothing in {where}; fix its change or its cells"
 
 
 def wrapped(lines: Iterable[str]) -> Iterator[str]:

@@ -31,7 +31,7 @@ MEANINGS = {
     "undetermined": "Fewer than three seeds and no published spread to judge it by.",
     "not comparable": "The scale or the setting differs from the paper's, so no verdict is given.",
     "not run": "Planned, but at least one run is missing.",
-    "failed": "A run behind the cell failed, so no number is shown.",
+    "failed": "A run of the cell failed, so no number is shown.",
     QUOTED: "The paper took the number from elsewhere: shown, neither reproduced nor judged.",
 }
 # What happened to a run is no verdict on a paper, so it is said at every scale.
@@ -91,7 +91,7 @@ class Shown:
 
     @property
     def words(self) -> str:
-        """Return the text with the verdict spelt out behind its symbol."""
+        """Return the text with the verdict spelt out after its symbol."""
         return _joined(self.text, self.verdict)
 
 

@@ -11,7 +11,7 @@ from replicse.study.results.table import ItemResult
 
 TITLE = "RepliCSE report"
 INTRODUCTION = (
-    "Tables and figures of the papers below, run again by one workflow. Each number stands beside the one the paper"
+    "Tables and figures of the papers below, run again by one workflow. Each number is next to the one the paper"
     " prints, where it is known, with its uncertainty, a verdict, and the way back to the run it came from."
 )
 ANATOMY = "reported → reproduced ±half-width or {seeds} (difference) verdict"
@@ -23,7 +23,7 @@ READING = (
     " several. An asterisk marks an interval that rests on a published spread, since there are fewer than five seeds."
     " Two seeds give no interval: *{a, b}* are the two themselves.",
     "At a scale that is not the papers' the difference carries its name, as in (−7.1 micro), and every table and figure"
-    " says that it is not comparable. In tables with many columns the difference and ± stand below."
+    " says that it is not comparable. In tables with many columns the difference and ± are below."
     " A column marked ↓ is better"
     " when lower. What is missing is blank, and so is an average of which a part is missing.",
 )
@@ -81,7 +81,7 @@ class Waterfall:
 
 @dataclass(frozen=True)
 class Page:
-    """What stands behind the papers: a title, a few sentences, and tables of text such as the claims.
+    """What follows the papers: a title, a few sentences, and tables of text such as the claims.
 
     `headline` is what the page found, in a sentence; `waterfalls` are drawn above the tables where a format can.
     """
@@ -131,8 +131,8 @@ def make_report(
 ) -> Report:
     """Return the contents of a report from the study record, with what `study_facts` adds to it.
 
-    Papers stand in the order of the record, items in the order given. `pages` hold what is drawn from all of
-    them (claims, adjudication) and stand before the papers; `findings` are what they say in a line each.
+    Papers are in the order of the record, items in the order given. `pages` hold what is drawn from all of
+    them (claims, adjudication) and are before the papers; `findings` are what they say in a line each.
     """
     sections = [
         _section(key, about, [item for item in items if item.paper == key])

@@ -16,7 +16,7 @@ TEXT = (
     " the running text and sentences against tables, values against the search that they come from, single runs against"
     " published seeds. Nothing was trained for it. *Certain* is what no rounding explains; else the column says what"
     " would. A number marked as quoted is the paper's quotation of somebody else, and so may be the mistake. A paper's"
-    " own findings stand before those on quotations, certain ones before others.",
+    " own findings are before those on quotations, certain ones before others.",
 )
 COLUMNS: Columns = {
     "Where": itemgetter("place"),

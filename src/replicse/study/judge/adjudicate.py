@@ -107,7 +107,7 @@ def explained(
     counterpart: CellKey | None,
     printed: Reported | None,
 ) -> Explained:
-    """Return what one variant does to one cell; `printed` is what stands in its counterpart."""
+    """Return what one variant does to one cell; `printed` is what is in its counterpart."""
     base, changed = numbers(cell), numbers(variant)
     ours = _mean(base)
     gap = _gap(cell.reported, printed, ours if result.comparable else None)

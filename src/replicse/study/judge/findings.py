@@ -14,10 +14,10 @@ UNROUNDED = "unless computed before rounding"
 
 @dataclass(frozen=True)
 class Finding:
-    """One mistake in print: what stands where, and what follows instead.
+    """One mistake in print: what is printed where, and what follows instead.
 
     `place` is in a reader's words. `cells` are names `paper/item/row/column/metric`, the one in question first; a
-    claim's `paper/id` stands first. `certainty` is "certain" where no rounding explains it, else it says what would.
+    claim's `paper/id` is first. `certainty` is "certain" where no rounding explains it, else it says what would.
     """
 
     paper: str
@@ -72,7 +72,7 @@ def finding(
     note: str = "",
     further: tuple[str, ...] = (),
 ) -> Finding:
-    """Return a finding on printed cells: it stands where the first one does, and is about its number."""
+    """Return a finding on printed cells: it is at the place of the first one, and is about its number."""
     first = cells[0]
     return Finding(
         paper=first.item.paper,
@@ -87,5 +87,5 @@ def finding(
 
 
 def source_of(cell: Cell) -> str:
-    """Return where a printed number stands in its paper."""
+    """Return where a printed number is in its paper."""
     return cell.reported.source.partition(";")[0]

@@ -53,7 +53,7 @@ class Start(NamedTuple):
 
 
 class Resolver:
-    """Adds encoders to a plan, with the runs, backbones, tokenizers and stores that they stand on."""
+    """Adds encoders to a plan, with the runs, backbones, tokenizers and stores that they depend on."""
 
     def __init__(self, plan: Plan, lock: Lock) -> None:
         self.plan, self.lock = plan, lock
@@ -65,7 +65,7 @@ class Resolver:
         self._corpora: dict[str, dict[str, Any]] = {}
 
     def encoders(self, paper: str, request: PlannedRequest, seeds: Sequence[Seeds], where: str) -> list[str]:
-        """Add the encoder of each seed (a lone one where no seed changes it), with all it stands on; return the ids."""
+        """Add the encoder of each seed (one where no seed changes it), with all that it depends on; return the ids."""
         scale = self.plan.scale
         if request.released:
             released = scale.named("released", request.released, where)
@@ -160,7 +160,7 @@ class Resolver:
     ) -> list[str]:
         """Add a run under each seed to the plan, and return their ids.
 
-        The encoders that its views and terms stand on are of the same chain as the weights it starts from.
+        The encoders that its views and terms depend on are of the same chain as the weights it starts from.
         """
         for part in PARTS:
             if part not in run.model_fields_set:
@@ -205,7 +205,7 @@ class Resolver:
         if task:
             raise BadInput(
                 f"{where}: init.keep_head is true, but the run of {init.use or init.backbone} has another"
-                f" head of task {task}; take it away or mend that run"
+                f" head of task {task}; take it away or fix that run"
             )
         if not run.trains_head:
             return
@@ -221,7 +221,7 @@ class Resolver:
             else "trains none (pooling.train cls-head does)"
         )
         raise BadInput(
-            f"{where}: init.keep_head is true, but the run of {init.use} {problem}; take it away or mend"
+            f"{where}: init.keep_head is true, but the run of {init.use} {problem}; take it away or fix"
             " that run"
         )
 
