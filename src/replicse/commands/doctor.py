@@ -170,7 +170,7 @@ def _slurm() -> Finding:
 
 
 def data_findings(plan: Plan) -> Iterator[Finding]:
-    """Yield what a study reads from outside: which files exist, which have to be downloaded manually, how much is fetched."""
+    """Yield what a study reads from outside: files that exist, that have to be downloaded, or that are fetched."""
     if plan.source == "embedded":
         yield Finding("data", "ok", "generated, nothing to place")
     if plan.source == "local":

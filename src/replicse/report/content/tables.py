@@ -184,7 +184,7 @@ def remarks(item: ItemResult) -> tuple[str, ...]:
 
 
 def panels(grid: Grid, most: int) -> list[Grid]:
-    """Return the grid cut into runs of at most `most` columns apart from the labels, as even as can be; no row is cut."""
+    """Return the grid cut into runs of at most `most` columns apart from the labels, as evenly as possible."""
     results = grid.results
     labels = [column for column in grid.columns if column.kind == "label"]
     count = max(1, math.ceil(len(results) / max(1, most)))
