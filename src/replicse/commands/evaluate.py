@@ -12,19 +12,29 @@ from replicse.commands import Action, json_mapping
 from replicse.errors import BadInput, MissingData
 from replicse.files import write_json
 from replicse.registry.artefacts import METRICS
-from replicse.registry.encoders import ENGINES, MAX_LENGTH, POOLINGS, WordVectors, postprocessing_of
+from replicse.registry.encoders import ENGINES, MAX_LENGTH, WordVectors, postprocessing_of
 from replicse.registry.plugins import use_plugins
+from replicse.registry.poolings import pooling_of
 from replicse.registry.sets import EvaluationSet
+from replicse.registry.suites import SUITES
+from replicse.study.paper.config import use_workspace_plugins
 from replicse.study.results.pairs import packed_pairs
 
 log = logging.getLogger(__name__)
+
+
+def spelling(text: str) -> str | dict[str, Any]:
+    """Return what an argument says of a pooling: a name, or a mapping with parameters."""
+    return json_mapping(text) if text.startswith("{") else text
 
 
 def add_encoder_arguments(parser: ArgumentParser) -> None:
     """Add the arguments that name an encoder and how it is read."""
     parser.add_argument("--encoder", default="", help="a Hugging Face encoder folder, or a hub id")
     parser.add_argument(
-        "--pooling", choices=POOLINGS, help="default: a sentence-transformers folder's own, else cls"
+        "--pooling",
+        type=spelling,
+        help="a name, or JSON with parameters; default: a sentence-transformers folder's own, else cls",
     )
     parser.add_argument(
         "--engine", choices=ENGINES, default="auto", help="default: packed for BERT, RoBERTa, DistilBERT"
@@ -43,7 +53,12 @@ def add_encoder_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, help="the JSON to write")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: all)")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
-    parser.add_argument("--plugin", action="append", default=[], help="a plug-in that is used; repeatable")
+    parser.add_argument(
+        "--plugin",
+        action="append",
+        default=[],
+        help="a plug-in to use; repeatable (default: for an unknown suite those of config.yaml)",
+    )
 
 
 def set_threads(arguments: Namespace) -> None:
@@ -62,7 +77,7 @@ def opened(arguments: Namespace, folder: str) -> Any:
         raise BadInput("--encoder is empty; name an encoder folder or a hub id")
     return SentenceEncoder.open(
         folder,
-        arguments.pooling,
+        pooling_of(arguments.pooling, "--pooling") if arguments.pooling else None,
         max_length=arguments.max_length,
         device=arguments.device,
         engine=arguments.engine,
@@ -71,8 +86,11 @@ def opened(arguments: Namespace, folder: str) -> Any:
 
 def reading(source: Any, arguments: Namespace) -> dict[str, Any]:
     """Return how sentences were read: what the encoder has, where it says so, else what was asked for."""
-    names = ("pooling", "max_length")
-    return {name: getattr(source, name, getattr(arguments, name)) for name in names}
+    pooling = getattr(source, "pooling", None)
+    return {
+        "pooling": pooling.spelling if pooling else arguments.pooling,
+        "max_length": getattr(source, "max_length", arguments.max_length),
+    }
 
 
 def check_places(arguments: Namespace) -> None:
@@ -87,7 +105,8 @@ def check_places(arguments: Namespace) -> None:
 def model_name(arguments: Namespace, source: Any) -> str:
     """Return a name of the encoder for others' files: the end of its path or hub id, and the pooling."""
     named = Path(arguments.vectors["file"] if arguments.vectors else arguments.encoder)
-    return "-".join([*named.parts[-2:], getattr(source, "pooling", arguments.pooling or "mean")])
+    pooling = getattr(source, "pooling", None)
+    return "-".join([*named.parts[-2:], pooling.pooling if pooling else "mean"])
 
 
 def word_vectors(arguments: Namespace, root: Path) -> Any:
@@ -169,6 +188,8 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
 
         start, root = time.monotonic(), data_folder(arguments.data)
         use_plugins(arguments.plugin)
+        if set(arguments.suite) - SUITES.keys():  # a person's words, where a job names what it uses
+            use_workspace_plugins(arguments.plugin)
         if sets := sets_of(arguments.set):
             arguments.suite = [*arguments.suite, "sets"]
             arguments.options = {**arguments.options, "sets": {"sets": sets}}

@@ -14,7 +14,14 @@ from replicse.registry.corpora import Table
 from replicse.registry.sets import EvaluationSet
 from replicse.study.judge.claims import study_claims
 from replicse.study.paper.brought import beside
-from replicse.study.paper.config import SHIPPED, Config, by_paper, checked_config, read_config
+from replicse.study.paper.config import (
+    SHIPPED,
+    Config,
+    by_paper,
+    checked_config,
+    read_config,
+    use_workspace_plugins,
+)
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.papers import Paper, load_papers
 from replicse.study.paper.protocols import AS_DESCRIBED
@@ -368,6 +375,7 @@ def schemas_verb(parser: ArgumentParser) -> Action:
         from replicse.study.paper.papers import About, Corpora, Sets
         from replicse.study.paper.protocols import Protocol
 
+        use_workspace_plugins()
         kinds: dict[str, Any] = {
             "config": Config, "paper": About, "table": Item, "recipes": dict[str, Recipe], "protocols": list[Protocol],
             "claims": list[Claim], "corpora": Corpora, "sets": Sets, "scale": Scale, "datasets": Datasets,

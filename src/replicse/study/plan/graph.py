@@ -251,16 +251,25 @@ class _Jobs:
             yield self._job("evaluate", (name, group), payload, modules, specs, weights, read)
         if "trajectory" in self.plan.suites[name]:
             run = encoder.source.run or ""
-            payload = {"encoder": self.paths.run(run), "pooling": encoder.pooling, "engine": encoder.engine}
+            payload = {
+                "encoder": self.paths.run(run),
+                "pooling": encoder.pooling.spelling,
+                "engine": encoder.engine,
+            }
             modules = {"replicse.encoder.sentence", *self._suite_modules(["geometry"])}
             kept = (outputs_of(self.paths, "train", run)["metrics"],)
             yield self._job(
-                "geometry", (name,), payload, modules, (self.scale.suite_options("geometry"),), kept
+                "geometry",
+                (name,),
+                payload,
+                modules,
+                (self.scale.suite_options("geometry"), encoder.pooling),
+                kept,
             )
 
     def _encoder(self, encoder: Encoder) -> dict[str, Any]:
         """Return what an evaluation is told of its encoder."""
-        options: dict[str, Any] = {"pooling": encoder.pooling}
+        options: dict[str, Any] = {"pooling": encoder.pooling.spelling}
         if encoder.source.words:
             options["vectors"] = encoder.source.words.plain()
         else:
@@ -286,9 +295,10 @@ class _Jobs:
 
     @staticmethod
     def _specs(encoder: Encoder) -> tuple[object, ...]:
-        """Return the checked data of what stands behind an encoder: post-processing, and the corpus it is fitted on."""
+        """Return the checked data of how an encoder is read: pooling, post-processing, the corpus that is fitted on."""
         after = encoder.postprocess
-        return (after, *([corpus_of(resolved(after.fit))] if after.fit != "target" else [])) if after else ()
+        fitted = (corpus_of(resolved(after.fit)),) if after and after.fit != "target" else ()
+        return (encoder.pooling, *([after] if after else []), *fitted)
 
     @staticmethod
     def _modules(encoder: Encoder) -> set[str]:
