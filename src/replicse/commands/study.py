@@ -21,7 +21,7 @@ from replicse.study.paper.config import (
     by_paper,
     checked_config,
     read_config,
-    use_workspace_plugins,
+    use_all_plugins,
 )
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.papers import Paper, load_papers
@@ -376,7 +376,7 @@ def schemas_verb(parser: ArgumentParser) -> Action:
     parser.add_argument("out", type=Path, help="the folder to write to")
 
     def action(arguments: Namespace) -> None:
-        use_workspace_plugins()
+        use_all_plugins()
         schemas = file_schemas()
         for name, schema in schemas.items():
             write_json(arguments.out / f"{name}.schema.json", schema)
