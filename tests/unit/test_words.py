@@ -19,7 +19,10 @@ PLANTED = {
     "skeleton": ("src/replicse/skeletons/paper/claims.yaml", "# what is held against print\n"),
     "template": ("src/replicse/report/formats/templates/a.html.j2", "<p>{{ x }} stands here</p>\n"),
     "module's docstring": ("src/replicse/a.py", '"""What lies behind it."""\n'),
-    "function's docstring": ("src/replicse/a.py", 'def f():\n    """Return it.\n\n    Begun anew.\n    """\n'),
+    "function's docstring": (
+        "src/replicse/a.py",
+        'def f():\n    """Return it.\n\n    Begun anew.\n    """\n',
+    ),
     "help": ("src/replicse/a.py", 'parser.add_argument("--x", help="the whole study")\n'),
     "epilog": ("src/replicse/a.py", 'parser.epilog = "goes on where it was"\n'),
     "error": ("src/replicse/a.py", 'raise BadInput(f"{file}: {line}; mend the line")\n'),

@@ -286,7 +286,9 @@ def test_what_fails_is_told_and_the_rest_is_fetched(study, hub, tmp_path, capsys
 def test_what_must_be_brought_by_hand_is_told(study, hub, capsys):
     assert fetch("simcse/table3", "--dry-run") == 0
     lines = [
-        line for line in capsys.readouterr().out.splitlines() if line.startswith("to download manually: pairs/paranmt")
+        line
+        for line in capsys.readouterr().out.splitlines()
+        if line.startswith("to download manually: pairs/paranmt")
     ]
     assert len(lines) <= 1
 

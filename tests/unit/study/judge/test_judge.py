@@ -62,7 +62,9 @@ def test_four_files_hold_what_the_verbs_print(tabulated, plan, capsys):
     variants = json.loads(capsys.readouterr().out)["variants"]
     effects = ["" if row["effect"] is None else str(row["effect"]) for row in variants]
     assert effects == [row["effect"] for row in written["adjudication"]] and any(effects)
-    assert {type(row["reported"]) for row in variants} == {float} and {row["unit"] for row in variants} == {"points"}
+    assert {type(row["reported"]) for row in variants} == {float} and {row["unit"] for row in variants} == {
+        "points"
+    }
     assert [len(row["by_seed"]) for row in variants] == [
         len(row["by_seed"].split("; ")) if row["by_seed"] else 0 for row in written["adjudication"]
     ]
