@@ -244,10 +244,11 @@ class _Jobs:
         """Yield a job for each group of suites of an encoder, and one for the checkpoints of its run."""
         weights = () if encoder.source.vectors else (f"{self.plan.encoder_folder(encoder)}/{ENCODER[0]}",)
         for group, suites in self.plan.groups(name).items():
-            payload = self._encoder(encoder) | self._suites(suites)
+            payload = self._encoder(encoder) | self._suites(name, suites)
+            read: dict[str, Any] = {key: payload[key] for key in ("options", "postprocess") if key in payload}
             modules = self._modules(encoder) | self._suite_modules(suites)
             specs = (*map(self.scale.suite_options, suites), *self._specs(encoder))
-            yield self._job("evaluate", (name, group), payload, modules, specs, weights)
+            yield self._job("evaluate", (name, group), payload, modules, specs, weights, read)
         if "trajectory" in self.plan.suites[name]:
             run = encoder.source.run or ""
             payload = {
@@ -281,8 +282,8 @@ class _Jobs:
                 options["postprocess"]["fit"] = self.scale.expected(options["postprocess"]["fit"])
         return options
 
-    def _suites(self, suites: list[str]) -> dict[str, Any]:
-        options = {suite: self.scale.options[suite] for suite in suites if suite in self.scale.options}
+    def _suites(self, name: str, suites: list[str]) -> dict[str, Any]:
+        options = {suite: given for suite in suites if (given := self.plan.options(suite, [name]))}
         return {"suite": suites, **({"options": options} if options else {})}
 
     @staticmethod
