@@ -59,9 +59,14 @@ def test_the_wheel_is_whole(tmp_path):
     assert replicse("--version").split() == ["replicse", wheel.name.split("-")[1]]
     replicse("init")
     replicse("new", "paper", "mine")
-    for kind, name in (("term", "far-apart"), ("augmentation", "say-twice"), ("suite", "anisotropy")):
+    for kind, name in (
+        ("term", "far-apart"),
+        ("augmentation", "say-twice"),
+        ("pooling", "late-mean"),
+        ("suite", "anisotropy"),
+    ):
         assert f"tests/test_{name.replace('-', '_')}.py" in replicse("new", kind, name)
-    assert "3 passed" in replicse("-q", "-p", "no:cacheprovider", "tests", start=("-m", "pytest"))
+    assert "4 passed" in replicse("-q", "-p", "no:cacheprovider", "tests", start=("-m", "pytest"))
     table = write_paper(workspace / "papers" / "mine")
     replicse("validate")
     assert "report 2" in replicse("run", "--dry-run")  # all papers of the package
