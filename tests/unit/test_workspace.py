@@ -1,6 +1,5 @@
 """A folder of one's own: what init and new write, and that its papers, scales and pins come before the package's."""
 
-import runpy
 import shutil
 
 import pytest
@@ -8,8 +7,6 @@ import yaml
 from places import ROOT
 
 from replicse.cli import main
-from replicse.registry.plugins import use_plugins
-from replicse.registry.poolings import pooling_of
 from replicse.study.paper.lock import load_lock
 from replicse.study.paper.papers import load_papers
 from replicse.study.plan.choose import load_scales
@@ -51,15 +48,6 @@ def test_a_paper_that_was_begun_plans_and_borrows_from_the_packaged_ones(workspa
     assert set(plan.runs) & set(simcse.runs), "use: of a packaged recipe is the same run"
     assert main(["why", "mine/table1/unsup/avg"]) == 0
     assert "76.25" in capsys.readouterr().out
-
-
-def test_a_pooling_that_was_begun_holds_its_own_test(workspace):
-    assert main(["new", "pooling", "late-mean"]) == 0
-    try:
-        runpy.run_path("tests/test_late_mean.py")["test_by_hand"]()
-        assert pooling_of({"pooling": "late-mean", "power": 2}).power == 2
-    finally:
-        use_plugins([])
 
 
 def test_papers_scales_and_pins_of_the_workspace_come_first(workspace):

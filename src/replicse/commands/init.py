@@ -17,11 +17,7 @@ SKELETONS = PACKAGE / "skeletons"
 EXTENSIONS = {
     "term": "in a recipe, objective: - term: ",
     "augmentation": "in a view, augment: name: ",
-<<<<<<< HEAD
-    "pooling": "in a recipe or a row, pooling: test: ",
-=======
     "pooling": "in a recipe, pooling: train: ",
->>>>>>> main
     "suite": "in a column, metric_path: ",
 }
 EXTENSION_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
