@@ -127,7 +127,7 @@ class Trainer:
             self._set_embeddings()
         self.model.to(self.device)
         self.model.parts, self.first = self.parts, self.parts.processes.rank == 0
-        self.poolings: dict[PoolingParameters, SentencePooling] = {}
+        self.poolings: list[SentencePooling] = []
         self.sources = list(self._sources())
         self.objectives = nn.ModuleList(source.objective for source in self.sources)
         self.objectives.to(self.device)
@@ -173,9 +173,11 @@ class Trainer:
 
     def _pooling(self, params: PoolingParameters) -> SentencePooling:
         """Return a pooling of the model's encoder, the same one for equal parameters."""
-        if params not in self.poolings:
-            self.poolings[params] = SentencePooling(params, self.model.backbone)
-        return self.poolings[params]
+        made = next((pooling for pooling in self.poolings if pooling.params == params), None)
+        if made is None:
+            made = SentencePooling(params, self.model.backbone)
+            self.poolings.append(made)
+        return made
 
     def _set_embeddings(self) -> None:
         """Start token embeddings from co-occurrence counts of the first view, where a token occurs in it."""
