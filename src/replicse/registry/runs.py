@@ -39,6 +39,7 @@ from replicse.registry.encoders import (
     TaskHead,
     TrainingPooling,
 )
+from replicse.registry.frozen import BY_NAME, frozen_models
 from replicse.registry.suites import SUITES
 from replicse.registry.terms import LabelledParameters, Term
 
@@ -353,8 +354,8 @@ def _resolved_in(source: Source) -> str:
     if isinstance(source.corpus, Mapping):
         return "corpus is a mapping; expected the name of a corpus"
     for term in source.objective:
-        if isinstance(getattr(term, "generator", None), str):
-            return f"expected the generator of {term.term} by name: {{backbone: NAME}}"
+        if folder := next((model.folder for model in frozen_models(term) if model.folder), ""):
+            return f'{term.term} names the folder "{folder}"; expected {BY_NAME}'
     if any(getattr(view.augment, "encoder", None) for view in source.views):
         return "expected the masked-LM of an augmentation by name: backbone: NAME"
     return ""

@@ -82,8 +82,6 @@ class Vary(Checked):
 
 def _term_problem(name: str, parameters: dict[str, Any]) -> str:
     """Return what is wrong with some parameters of a term; blank where nothing is."""
-    if isinstance(parameters.get("generator"), str):
-        return f'generator is "{parameters["generator"]}"; name it as {{backbone: NAME}}'
     return TERMS[name].problem({"term": name, **parameters}, partly=True)
 
 

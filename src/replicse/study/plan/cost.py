@@ -13,8 +13,8 @@ from replicse.checked import Checked, Positive, Text
 from replicse.errors import BadInput
 from replicse.files import read_json
 from replicse.registry.encoders import size_of
+from replicse.registry.frozen import frozen_models
 from replicse.registry.runs import FILLED, Init, Run, resolved
-from replicse.registry.terms import Rewriting
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.plan.plan import Plan
 
@@ -27,7 +27,7 @@ PUBLISHED, MEASURED = 2.0, 1.7
 # A selection encodes both sentences of the 1,500 pairs of STS-B's development set (methods 2.2).
 DEV_SENTENCES = 3000
 MAX_LENGTH = 32
-# Run id or folder of a generator -> what it was made from: hub id, fresh encoder, or another run.
+# Run id or folder of weights -> what it was made from: hub id, fresh encoder, or another run.
 Sources = Mapping[str, Init]
 
 
@@ -73,7 +73,7 @@ def passes(run: Run, sources: Sources) -> float | None:
     """Return the passes of one row through the encoder in training; a pass without gradients counts a third.
 
     Several sources take turns, so that a row costs their mean. Each term says what it costs: the views it reads as
-    vectors, further passes, and passes of its frozen generator. None where the size of an encoder is not known.
+    vectors, further passes, and passes of its frozen models. None where the size of an encoder is not known.
     """
     size = sizes_of(run.init, sources)
     if size is None:
@@ -83,12 +83,14 @@ def passes(run: Run, sources: Sources) -> float | None:
         count = len(source.views)
         encoded = {view for term in source.objective for view in term.vector_views(count)}
         total += len(encoded) + sum(term.passes(count) for term in source.objective)
-    for term in run.terms:
-        if isinstance(term, Rewriting) and isinstance(term.generator, str):
-            generator = sizes_of(sources[term.generator], sources)
-            if generator is None:
-                return None
-            total += FROZEN * layer_parameters(*generator) / layer_parameters(*size) * term.generator_passes()
+        for term in source.objective:
+            for model in frozen_models(term):
+                other = sizes_of(sources[model.folder or ""], sources)
+                if other is None:
+                    return None
+                total += (
+                    FROZEN * layer_parameters(*other) / layer_parameters(*size) * term.frozen_passes(count)
+                )
     return total / len(run.sources)
 
 
