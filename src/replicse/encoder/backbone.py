@@ -101,6 +101,18 @@ class Backbone(nn.Module, ABC):
         return None
 
     @abstractmethod
+    def initialise(self) -> None:
+        """Draw fresh weights."""
+
+    @abstractmethod
+    def embedding_parameters(self) -> list[nn.Parameter]:
+        """Return the parameters of the embedding layer, its normalisation among them."""
+
+    @abstractmethod
+    def layer_parameters(self, number: int) -> list[nn.Parameter]:
+        """Return the parameters of a layer, counted from 0; BadInput where the layers share them."""
+
+    @abstractmethod
     def token_logits(self, states: Tensor, shortlist: Tensor | None = None) -> Tensor:
         """Return masked-LM logits (n, vocabulary) of (n, hidden) states, or only those of a shortlist of token ids."""
 

@@ -133,6 +133,27 @@ class TransformersBackbone(Backbone):
         for key, mark in marks.items():
             setattr(config, key, rates[mark])
 
+    def initialise(self) -> None:
+        """Draw fresh weights as the family does."""
+        self.network.load_state_dict(type(self.network)(self.network.config).state_dict())
+
+    def embedding_parameters(self) -> list[nn.Parameter]:
+        """Return the parameters of the embedding layer, with a projection of narrow embeddings where there is one."""
+        table, projection = self.model.get_input_embeddings(), getattr(self.model, "embeddings_project", None)
+        parts = [part for part in self.model.children() if table in set(part.modules()) or part is projection]
+        return [parameter for part in parts for parameter in part.parameters()]
+
+    def layer_parameters(self, number: int) -> list[nn.Parameter]:
+        """Return the parameters of a layer, counted from 0; BadInput where the layers share them."""
+        lists = (part for part in self.model.modules() if isinstance(part, nn.ModuleList))
+        layers = next((part for part in lists if len(part) == self.layer_count), None)
+        if layers is None:
+            family = self.model.config.model_type
+            raise BadInput(
+                f"{family}: its {self.layer_count} layers share their weights; freeze none of them"
+            )
+        return list(layers[number].parameters())
+
     def token_logits(self, states: Tensor, shortlist: Tensor | None = None) -> Tensor:
         """Return masked-LM logits (n, vocabulary) of (n, hidden) states, or only those of a shortlist of token ids."""
         from transformers.modeling_outputs import BaseModelOutput

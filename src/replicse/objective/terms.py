@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
+from replicse.encoder.heads import SentenceHead
 from replicse.errors import BadInput
 from replicse.registry.terms import TermParameters
 
@@ -17,10 +18,24 @@ Parameters = TypeVar("Parameters", bound=TermParameters)
 
 
 class Model(Protocol):
-    """What a term may ask of the model in training."""
+    """What a term may ask of the model in training.
+
+    Sentence vectors are those of `backbone`, read by `pooling`, behind `head` where that is "cls-head": `width` numbers
+    each. A batch has `batch_size` rows, the last one of an epoch perhaps fewer.
+    """
 
     backbone: Backbone
+    head: SentenceHead
     task_heads: nn.ModuleDict
+    pooling: str
+    batch_size: int
+
+    @property
+    def width(self) -> int:
+        """Return the numbers of a sentence vector."""
+
+    def momentum_vectors(self, batch: TokenBatch) -> Tensor:
+        """Return what the momentum encoder makes of a batch, (rows, width), without gradients."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +75,19 @@ class Step:
             result.append(vectors)
         return result
 
+    def momentum_vectors(self, view: int) -> Tensor:
+        """Return the vectors of a view by the run's momentum encoder, (rows, width), float32, without gradients.
+
+        Raises BadInput where the run has none: a term that reads it says so in `momentum_views`.
+        """
+        return self.model.momentum_vectors(self.columns[view])
+
 
 class Term(nn.Module, Generic[Parameters]):
     """A loss term, made from its checked parameters: returns a scalar for a step.
 
-    It may hold weights of its own: they are trained with the encoder and forgotten with the run.
+    It may hold weights of its own: they are trained with the encoder and forgotten with the run. Its buffers are saved
+    and resumed, but keep their shape: one that fills up is made at its full size in `prepare`.
     """
 
     def __init__(self, parameters: Parameters) -> None:

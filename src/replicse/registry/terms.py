@@ -35,6 +35,10 @@ class TermParameters(Entry):
         """Return the views that the parameters name, which the run must have."""
         return ()
 
+    def momentum_views(self, count: int) -> Sequence[int]:
+        """Return which of `count` views the term reads as vectors of the run's momentum encoder; most read none."""
+        return ()
+
     def passes(self, count: int) -> float:
         """Return the passes of one row through an encoder of the run's size, beyond those of its vectors."""
         return 0

@@ -17,7 +17,8 @@ from replicse.encoder.pooling import need_of, pool
 from replicse.encoder.task_heads import stored_task_heads, task_heads
 from replicse.errors import BadInput
 from replicse.registry.encoders import Architecture, can_keep
-from replicse.registry.runs import DropoutRates, Run
+from replicse.registry.runs import DropoutRates, Freeze, Run
+from replicse.training.momentum import MomentumEncoder
 from replicse.training.parts import Parts, encode_in_parts
 
 
@@ -28,9 +29,19 @@ class SentenceModel(nn.Module):
     time the first encodes all sentences (methods 8.5).
     """
 
-    def __init__(self, backbone: Backbone, head: SentenceHead, two: bool, dropout: DropoutRates) -> None:
+    def __init__(
+        self,
+        backbone: Backbone,
+        head: SentenceHead,
+        two: bool,
+        dropout: DropoutRates,
+        pooling: str = "cls-head",
+        batch_size: int = 0,
+    ) -> None:
         super().__init__()
         self.backbone, self.head, self.dropout = backbone, head, dropout
+        self.pooling, self.batch_size = pooling, batch_size
+        self.momentum: MomentumEncoder | None = None
         self.task_heads = nn.ModuleDict()
         # A list of modules: a backbone and a head.
         self.second: Any = None
@@ -49,13 +60,41 @@ class SentenceModel(nn.Module):
         for backbone in (self.backbone, *([self.second[0]] if self.second else [])):
             backbone.set_dropout(rates.hidden * factor, rates.attention * factor)
 
+    @property
+    def width(self) -> int:
+        """Return the numbers of a sentence vector in training."""
+        return self.head.width if self.pooling == "cls-head" else self.backbone.hidden
+
+    def freeze(self, freeze: Freeze) -> None:
+        """Take the gradients from embeddings and layers; BadInput where the encoder has no such layers."""
+        for backbone in (self.backbone, *([self.second[0]] if self.second else [])):
+            frozen = backbone.embedding_parameters() if freeze.embeddings else []
+            for number in freeze.numbers(backbone.layer_count):
+                frozen += backbone.layer_parameters(number)
+            for parameter in frozen:
+                parameter.requires_grad_(False)
+
+    def follow(self) -> None:
+        """Let the momentum encoder, if there is one, follow the trained one."""
+        if self.momentum is not None:
+            self.momentum.follow(self.backbone, self.head)
+
+    def momentum_vectors(self, batch: TokenBatch) -> Tensor:
+        """Return what the momentum encoder makes of a batch, (rows, width); BadInput where the run has none."""
+        if self.momentum is None:
+            raise BadInput(
+                "a term reads the momentum encoder, but the run has none; name it in momentum_views"
+            )
+        return self.momentum.vectors(batch, self.pooling, self.head)
+
     def trained(self) -> list[nn.Parameter]:
-        """Return all parameters, in the order in which the norms of their gradients are summed."""
+        """Return the parameters that have gradients, in the order in which the norms of these are summed."""
         token_head = self.backbone.token_head_parameters()
         apart = {id(parameter) for parameter in token_head}
         encoder = [parameter for parameter in self.backbone.parameters() if id(parameter) not in apart]
         second = [] if self.second is None else self.second.parameters()
-        return [*encoder, *self.head.parameters(), *token_head, *second, *self.task_heads.parameters()]
+        every = [*encoder, *self.head.parameters(), *token_head, *second, *self.task_heads.parameters()]
+        return [parameter for parameter in every if parameter.requires_grad]
 
     def vectors(
         self,
@@ -141,10 +180,12 @@ def open_model(spec: Run, init: Path | None, tokenizer: Path) -> SentenceModel:
         )
     else:
         head = make_head(spec.head, backbone.hidden)
-    model = SentenceModel(backbone, head, spec.encoders == "two", spec.dropout)
-    width = head.width if spec.pooling.train == "cls-head" else backbone.hidden
-    kept = stored_task_heads(init, width) if init and spec.init.keep_head else nn.ModuleDict()
-    model.task_heads = task_heads(spec.terms, width, kept)
+    two, batch_size = spec.encoders == "two", spec.optimisation.batch_size
+    model = SentenceModel(backbone, head, two, spec.dropout, spec.pooling.train, batch_size)
+    kept = stored_task_heads(init, model.width) if init and spec.init.keep_head else nn.ModuleDict()
+    model.task_heads = task_heads(spec.terms, model.width, kept)
+    if spec.momentum:
+        model.momentum = MomentumEncoder(spec.momentum, backbone, head)
     return model
 
 

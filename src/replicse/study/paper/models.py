@@ -17,6 +17,8 @@ from replicse.registry.digests import digest
 from replicse.registry.encoders import Checkpoint, Engine, Pooling, Postprocessing, WordVectors
 from replicse.registry.runs import (
     DropoutRates,
+    Freeze,
+    Momentum,
     Optimisation,
     PoolingChoice,
     Run,
@@ -90,6 +92,8 @@ SECTIONS: dict[str, type[Checked]] = {
     "pooling": PoolingChoice,
     "optimisation": Optimisation,
     "selection": SelectionRule,
+    "freeze": Freeze,
+    "momentum": Momentum,
 }
 
 

@@ -14,7 +14,7 @@ from replicse.errors import BadInput
 from replicse.files import read_json
 from replicse.registry.encoders import size_of
 from replicse.registry.frozen import frozen_models
-from replicse.registry.runs import FILLED, Init, Run, resolved
+from replicse.registry.runs import FILLED, Freeze, Init, Run, resolved
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.plan.plan import Plan
 
@@ -64,6 +64,18 @@ def sizes_of(source: Init, sources: Sources) -> tuple[int, int] | None:
     return size_of(source.hub or "")
 
 
+def check_frozen_layers(run: Run, runs: Mapping[str, Run], where: str) -> None:
+    """Refuse a run that freezes layers which its encoder, where its size is known, does not have."""
+    size = (
+        sizes_of(run.init, {name: other.init for name, other in runs.items()}) if run.freeze.layers else None
+    )
+    if size:
+        try:
+            run.freeze.numbers(size[0])
+        except BadInput as error:
+            raise BadInput(f"{where}: {error}") from None
+
+
 def layer_parameters(layers: int, hidden: int) -> int:
     """Return the parameters of an encoder's layers, 12 width^2 each."""
     return 12 * layers * hidden**2
@@ -78,11 +90,12 @@ def passes(run: Run, sources: Sources) -> float | None:
     size = sizes_of(run.init, sources)
     if size is None:
         return None
-    total = 0.0
+    total, share = 0.0, trained_share(run.freeze, size[0])
     for source in run.sources:
         count = len(source.views)
         encoded = {view for term in source.objective for view in term.vector_views(count)}
-        total += len(encoded) + sum(term.passes(count) for term in source.objective)
+        total += share * len(encoded) + sum(term.passes(count) for term in source.objective)
+        total += FROZEN * sum(len(term.momentum_views(count)) for term in source.objective)
         for term in source.objective:
             for model in frozen_models(term):
                 other = sizes_of(sources[model.folder or ""], sources)
@@ -92,6 +105,16 @@ def passes(run: Run, sources: Sources) -> float | None:
                     FROZEN * layer_parameters(*other) / layer_parameters(*size) * term.frozen_passes(count)
                 )
     return total / len(run.sources)
+
+
+def trained_share(freeze: Freeze, layers: int) -> float:
+    """Return the share of a pass's operations that is left where some of so many layers are frozen.
+
+    They have no gradients of their weights, and no backward pass at all where nothing below them is trained.
+    """
+    frozen = freeze.numbers(layers)
+    spared = 2 if freeze.embeddings and 0 in frozen else 1
+    return 1 - spared * FROZEN * len(frozen) / layers
 
 
 def row_operations(run: Run, sources: Sources) -> float | None:

@@ -19,6 +19,7 @@ from replicse.study.paper.models import Encoder, EncoderRequest, EncoderSource, 
 from replicse.study.paper.papers import Paper, recipe_of, recipes_in_order
 from replicse.study.paper.protocols import varied
 from replicse.study.paper.scales import Scale
+from replicse.study.plan.cost import check_frozen_layers
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan, backbone_id, tokenizer_id
 
@@ -202,6 +203,7 @@ class Resolver:
             if spec.run_id not in self.plan.runs:
                 self.plan.runs[spec.run_id] = spec
                 self._check_head(spec, asked, where)
+                check_frozen_layers(spec, self.plan.runs, where)
                 self.plan.run_stores[spec.run_id] = self._run_stores(spec)
             run_ids.append(spec.run_id)
         return run_ids
@@ -310,7 +312,7 @@ class Resolver:
         """Return a frozen model as its folder, and how it is read where that is not left to the term."""
         if model.folder:
             raise BadInput(f'{where}: a term names the folder "{model.folder}"; expected {BY_NAME}')
-        request = PlannedRequest.model_construct(**model.entries(), stages=stages)
+        request = PlannedRequest.model_construct(**model.entries(), stages=dict(stages))
         with self._not_from_itself(model, where):
             (encoder,) = self._encoders(paper, request, [seed], where)
         pooling = encoder.pooling if model.pooling or not model.backbone else None
