@@ -38,7 +38,7 @@ class TransformersBackbone(Backbone):
         self.rates = {key: value for key, value in config.to_dict().items() if _is_rate(key, value)}
         self.hidden, self.layer_count = config.hidden_size, config.num_hidden_layers
         self.vocabulary = len(self.input_embeddings)
-        self.max_length = int(min(longest, _positions(self.model)))
+        self.max_length = int(min(longest, positions_of(self.model)))
 
     @property
     def model(self) -> Any:
@@ -252,7 +252,7 @@ def _is_rate(key: str, value: Any) -> bool:
     return ("dropout" in key or key.endswith("pdrop")) and type(value) in (float, int)
 
 
-def _positions(model: Any) -> int:
+def positions_of(model: Any) -> int:
     """Return how many tokens a row may have; RoBERTa's kin begin to count behind the padding id."""
     limit = getattr(model.config, "max_position_embeddings", 512)
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)

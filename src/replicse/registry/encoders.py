@@ -1,11 +1,14 @@
 """Poolings, heads, engines, architectures and post-processings: what turns a sentence into a vector."""
 
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
-from replicse.checked import Checked, Count, Id, Number, Positive, Text, Whole
+from replicse.checked import Checked, Count, Id, Number, Positive, Text, UserMessage, Whole
+from replicse.errors import nearest
 from replicse.registry.corpora import DataFile
 from replicse.registry.entries import Entry
 
@@ -109,10 +112,28 @@ class SimilarityHead(Checked):
 TaskHead = Annotated[ClassifierHead | SimilarityHead, Field(discriminator="kind")]
 
 
-class Architecture(Checked):
-    """The sizes of an encoder that is trained from random weights."""
+@cache
+def _families() -> tuple[str, ...]:
+    """Return the families of `transformers` by its folders: to import it takes longer than to plan a study."""
+    package = find_spec("transformers")
+    homes = (package and package.submodule_search_locations) or ()
+    return tuple(each.parent.name for home in homes for each in Path(home, "models").glob("*/__init__.py"))
 
-    family: Literal["bert", "roberta", "distilbert"] = "bert"
+
+def _family(value: str) -> str:
+    folder = value.replace("-", "_")
+    if folder not in (families := _families()):
+        raise UserMessage(f'transformers has no family "{value}"{nearest(folder, families)}')
+    return value
+
+
+class Architecture(Checked):
+    """The sizes of an encoder that is trained from random weights, of any family that transformers has.
+
+    `config` holds further keys of the family's own configuration, as {relative_attention: true} for deberta-v2.
+    """
+
+    family: Literal["bert", "roberta", "distilbert"] | Annotated[Id, AfterValidator(_family)] = "bert"
     layers: Count
     hidden: Count
     heads: Count
@@ -120,6 +141,7 @@ class Architecture(Checked):
     positions: Count
     layer_norm_epsilon: Positive | None = None
     activation: Literal["gelu", "gelu_new", "relu"] | None = None
+    config: dict[str, Any] = {}
 
 
 class PostprocessingParameters(Entry):

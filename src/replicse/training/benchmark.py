@@ -12,13 +12,13 @@ import torch
 
 from replicse.data.store import write_store
 from replicse.data.tokenizer import WORDPIECE_SPECIAL, tokenizer_from_vocabulary
+from replicse.encoder.fresh import fresh_backbone
 from replicse.errors import BadInput
 from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.encoders import Architecture
 from replicse.registry.frozen import FrozenModel, with_frozen
 from replicse.registry.runs import FILLED, Init, Run, SelectionRule, Trajectory, View
 from replicse.training.loop import Trainer, TrainJob
-from replicse.training.model import fresh_backbone
 
 VOCABULARY, WARM_UP = 30_522, 3
 # Bytes that a CPU keeps of each token, layer and unit of width for the backward pass, about; and the share of the

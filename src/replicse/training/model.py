@@ -8,15 +8,15 @@ from typing import Any
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from replicse.data.tokenizer import load_tokenizer, special_ids
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
+from replicse.encoder.fresh import fresh_backbone
 from replicse.encoder.heads import SentenceHead, make_head, stored_head
 from replicse.encoder.opening import open_backbone
 from replicse.encoder.pooling import need_of, pool
 from replicse.encoder.task_heads import stored_task_heads, task_heads
 from replicse.errors import BadInput
-from replicse.registry.encoders import Architecture, can_keep
+from replicse.registry.encoders import can_keep
 from replicse.registry.runs import DropoutRates, Freeze, Run
 from replicse.training.momentum import MomentumEncoder
 from replicse.training.parts import Parts, encode_in_parts
@@ -164,7 +164,7 @@ def open_model(spec: Run, init: Path | None, tokenizer: Path) -> SentenceModel:
     """
     head = None
     if init is None:
-        backbone = fresh_backbone(spec.init.fresh.architecture, tokenizer)
+        backbone = fresh_backbone(spec.init.fresh.architecture, tokenizer, spec.engine)
     else:
         backbone = open_backbone(init, spec.engine, tokenizer)
         head = stored_head(init) if spec.init.keep_head else None
@@ -187,16 +187,3 @@ def open_model(spec: Run, init: Path | None, tokenizer: Path) -> SentenceModel:
     if spec.momentum:
         model.momentum = MomentumEncoder(spec.momentum, backbone, head)
     return model
-
-
-def fresh_backbone(architecture: Architecture, tokenizer: Path) -> Backbone:
-    """Return an encoder with random weights of the given architecture, masked-LM head included."""
-    from replicse.encoder.packed.config import EncoderConfig
-    from replicse.encoder.packed.transformer import PackedBackbone
-
-    loaded = load_tokenizer(tokenizer, None)
-    config = EncoderConfig.fresh(architecture, loaded.get_vocab_size(), special_ids(loaded).pad)
-    backbone = PackedBackbone(config)
-    backbone.new_token_head()
-    backbone.tokenizer_file = tokenizer
-    return backbone
