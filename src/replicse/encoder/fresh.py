@@ -97,7 +97,7 @@ def _values(
         "num_key_value_heads": architecture.heads,
         "head_dim": hidden // architecture.heads,
         "embedding_size": min(getattr(usual, "embedding_size", hidden), hidden),
-        **{f"{role}_token_id": getattr(special, role) for role in ("pad", "cls", "sep")},
+        **{f"{role}_token_id": getattr(special, role) for role in ("pad", "cls", "sep", "mask")},
         "bos_token_id": special.cls,
         "eos_token_id": special.sep,
     }

@@ -244,7 +244,8 @@ def load_transformers(folder: Path) -> TransformersBackbone:
         check_layers(file, stored, {name.removeprefix(base) for name in network.state_dict()})
     backbone = TransformersBackbone(network.base_model if absent else network, longest)
     if hasattr(backbone.model, "pooler"):
-        backbone.model.pooler = None  # a stored head is read apart, and nothing else reads a pooler
+        # A stored head is read apart, and nothing else reads a pooler; SqueezeBERT calls one all the same.
+        backbone.model.pooler = nn.Identity()
     return backbone.train()
 
 

@@ -52,7 +52,8 @@ class FrozenModel(Checked):
     @model_serializer(mode="wrap")
     def _as_text(self, handler: SerializerFunctionWrapHandler) -> Any:
         values = handler(self)
-        return values["folder"] if set(values) == {"folder"} else values
+        alone = set(values) == {"folder"} and "/" in values["folder"]  # other text would be read as a name
+        return values["folder"] if alone else values
 
     @property
     def name(self) -> str:
