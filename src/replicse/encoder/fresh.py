@@ -8,9 +8,8 @@ import torch
 
 from replicse.data.tokenizer import SpecialIds, load_tokenizer, special_ids
 from replicse.encoder.backbone import Backbone
-from replicse.encoder.opening import PACKED
 from replicse.errors import BadInput, nearest
-from replicse.registry.encoders import Architecture, Engine
+from replicse.registry.encoders import PACKED, Architecture, Engine
 
 # Our name of each size -> its keys in the configurations of `transformers`, which know some by other names themselves.
 SIZES = {
@@ -86,6 +85,8 @@ def _values(
 ) -> Iterator[tuple[str, Any]]:
     """Yield keys and values of a family's configuration; `usual` is the one that it has without any."""
     family, hidden = architecture.family, architecture.hidden
+    if hidden % architecture.heads:
+        raise BadInput(f"hidden size {hidden} cannot be split over {architecture.heads} attention heads")
     for ours, theirs in SIZES.items():
         value, key = getattr(architecture, ours), next((key for key in theirs if hasattr(usual, key)), None)
         if value is not None and key is None:

@@ -33,6 +33,8 @@ else:
 MAX_LENGTH = 512  # SentEval does not truncate (methods 2.1); 512 is where the position embeddings of BERT end
 Engine = Literal["auto", "packed", "transformers"]
 ENGINES: tuple[str, ...] = get_args(Engine)
+# Families of the packed engine; all others go through `transformers`.
+PACKED = ("bert", "roberta", "distilbert")
 Precision = Literal["fp32", "bf16", "fp16"]
 Checkpoint = Literal["best", "last"]
 CHECKPOINTS: tuple[str, ...] = get_args(Checkpoint)
@@ -122,8 +124,9 @@ def _families() -> tuple[str, ...]:
 
 def _family(value: str) -> str:
     folder = value.replace("-", "_")
-    if folder not in (families := _families()):
-        raise UserMessage(f'transformers has no family "{value}"{nearest(folder, families)}')
+    if value not in PACKED and folder not in (families := _families()):
+        near = nearest(folder, families).replace("_", "-")
+        raise UserMessage(f'transformers has no family "{value}"{near}')
     return value
 
 
@@ -133,7 +136,7 @@ class Architecture(Checked):
     `config` holds further keys of the family's own configuration, as {relative_attention: true} for deberta-v2.
     """
 
-    family: Literal["bert", "roberta", "distilbert"] | Annotated[Id, AfterValidator(_family)] = "bert"
+    family: Annotated[Id, AfterValidator(_family)] = "bert"
     layers: Count
     hidden: Count
     heads: Count

@@ -2,9 +2,9 @@
 
 import torch
 import torch.nn.functional as F
-from momentum_queue import MomentumQueueParameters
 from torch import Tensor
 
+from momentum_queue import MomentumQueueParameters
 from replicse.objective.terms import Model, Step, Term
 
 

@@ -2,9 +2,9 @@
 
 import torch
 import torch.nn.functional as F
-from distillation import DistillationParameters
 from torch import Tensor
 
+from distillation import DistillationParameters
 from replicse.objective.frozen import FrozenEncoder
 from replicse.objective.terms import Model, Step, Term
 
