@@ -51,33 +51,37 @@ def fresh_backbone(architecture: Architecture, tokenizer: Path, engine: Engine =
 def _of_transformers(architecture: Architecture, vocabulary: int, special: SpecialIds) -> Backbone:
     """Return a random encoder of a family of `transformers`, with its masked-LM head where it has one."""
     from transformers import CONFIG_MAPPING, AutoConfig, AutoModel, AutoModelForMaskedLM
-    from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+        MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    )
 
-    from replicse.encoder.huggingface import TransformersBackbone, positions_of
+    from replicse.encoder.huggingface import TransformersBackbone, first_position
 
     family = architecture.family
     if family not in CONFIG_MAPPING:
         raise BadInput(f'transformers has no family "{family}"{nearest(family, list(CONFIG_MAPPING))}')
     values = dict(_values(architecture, AutoConfig.for_model(family), vocabulary, special))
-    opened = AutoModelForMaskedLM if family in MODEL_FOR_MASKED_LM_MAPPING_NAMES else AutoModel
+    with_head = family in MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    opened = AutoModelForMaskedLM if with_head else AutoModel
     try:
         with torch.device("meta"):
             model = opened.from_config(AutoConfig.for_model(family, **values)).base_model
         # RoBERTa's kin begin to count positions after the padding id.
-        values["max_position_embeddings"] += architecture.positions - positions_of(model)
+        first = first_position(model)
+        values["max_position_embeddings"] += first
         network = opened.from_config(AutoConfig.for_model(family, **values))
     # Each family refuses what it cannot be by an exception of its own.
     except Exception as error:
         why = " ".join(str(error).split())[:200]
         raise BadInput(f"transformers cannot make such an encoder of family {family} ({why})") from None
-    table = getattr(getattr(network.base_model, "embeddings", None), "position_embeddings", None)
-    padding = getattr(table, "padding_idx", None)
-    if padding not in (None, special.pad):
+    if first not in (0, special.pad + 1):
         raise BadInput(
-            f"{family} counts positions after the padding id {padding}, but the tokenizer pads with {special.pad};"
+            f"{family} counts positions after the padding id {first - 1}, but the tokenizer pads with {special.pad};"
             " name a tokenizer of kind byte-bpe"
         )
-    return TransformersBackbone(network, architecture.positions)
+    causal = not with_head and family in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+    return TransformersBackbone(network, architecture.positions, causal)
 
 
 def _values(

@@ -2,8 +2,9 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,17 +12,19 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from replicse.checked import shown
 from replicse.data.tokenizer import TokenizerSettings, load_tokenizer, tokenizer_from_vocabulary
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead, random_head, stored_head
 from replicse.encoder.opening import open_backbone
-from replicse.encoder.pooling import need_of, pool
+from replicse.encoder.pooling import SentencePooling
 from replicse.encoder.sentence_transformers import read_modules
 from replicse.encoder.stored import read_config
 from replicse.errors import BadInput, MissingData
 from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.encoders import MAX_LENGTH, Engine
+from replicse.registry.poolings import PoolingParameters, pooling_of
 from replicse.runtime.devices import device_for
 
 # Padded tokens of one batch: a CPU wants its working set in the cache, a GPU wants to be full.
@@ -47,17 +50,18 @@ class SentenceEncoder:
         backbone: Backbone,
         head: SentenceHead | None,
         tokenizer: Path | Tokenizer,
-        pooling: str,
+        pooling: PoolingParameters,
         max_length: int = MAX_LENGTH,
         batch_tokens: int | None = None,
         normalised: bool = False,
     ) -> None:
-        self.backbone, self.head, self.pooling, self.normalised = backbone, head, pooling, normalised
-        self.need = need_of(pooling)
-        self.max_length, length = max_length, min(max_length, backbone.max_length)
-        self.tokenizer = tokenizer if isinstance(tokenizer, Tokenizer) else load_tokenizer(tokenizer, length)
+        self.backbone, self.head, self.normalised = backbone, head if pooling.head else None, normalised
+        self.pooling, self.max_length = pooling, max_length
+        self.tokenizer = tokenizer if isinstance(tokenizer, Tokenizer) else load_tokenizer(tokenizer, None)
         self.tokenizer.no_padding()
-        self.tokenizer.enable_truncation(length)
+        self.tokenizer.no_truncation()
+        self.read = SentencePooling(pooling, backbone, self.tokenizer)
+        self.tokenizer.enable_truncation(self.read.sentence_tokens(min(max_length, backbone.max_length)))
         # Ids may have gaps: the number of tokens says less than the largest of them.
         largest = max(self.tokenizer.get_vocab().values(), default=0)
         if largest >= backbone.vocabulary:
@@ -74,7 +78,7 @@ class SentenceEncoder:
     def open(
         cls,
         folder_or_hub_id: str | Path,
-        pooling: str | None = None,
+        pooling: str | Mapping[str, Any] | PoolingParameters | None = None,
         max_length: int | None = None,
         device: str | None = None,
         batch_tokens: int | None = None,
@@ -89,18 +93,13 @@ class SentenceEncoder:
         computed here.
         """
         modules = read_modules(encoder_folder(folder_or_hub_id), only_transformer=pooling is not None)
-        pooling = pooling or modules.pooling or "cls"
-        max_length = max_length or modules.max_length or MAX_LENGTH
-        need_of(pooling)
-        folder = modules.transformer
-        backbone = open_backbone(folder, engine)
-        head, chosen = _head_for(pooling, folder, backbone.hidden), device_for(device)
-        if head is not None:
-            head.to(chosen)
-        tokenizer = open_tokenizer(folder)
-        return cls(
-            backbone.to(chosen), head, tokenizer, pooling, max_length, batch_tokens, modules.normalised
-        )
+        params = pooling_of(pooling or modules.pooling or "cls")
+        backbone, tokenizer = open_backbone(modules.transformer, engine), open_tokenizer(modules.transformer)
+        backbone.to(device_for(device))
+        length = max_length or modules.max_length or MAX_LENGTH
+        encoder = cls(backbone, None, tokenizer, params, length, batch_tokens, modules.normalised)
+        encoder._open_head(modules.transformer)
+        return encoder
 
     def reload(self, folder: Path, head_seed: int = 0) -> None:
         """Take the weights of another checkpoint of the same run; tokens are kept.
@@ -108,11 +107,25 @@ class SentenceEncoder:
         A random head is none of the checkpoint's: it is drawn anew from `head_seed`.
         """
         self.backbone.load_state_dict(open_backbone(folder, self.backbone.engine).state_dict())
-        if self.pooling == "cls-head":
-            self.head.load_state_dict(_head_for(self.pooling, folder, self.backbone.hidden).state_dict())
-        elif self.pooling == "random-head":
-            self.head = random_head(self.backbone.hidden, head_seed).to(self.device)
+        self._open_head(folder, head_seed)
         self.forget()
+
+    def _open_head(self, folder: Path, seed: int = 0) -> None:
+        """Take the head that the pooling applies from a folder, or draw it; BadInput where it is not stored."""
+        hidden, wanted = self.backbone.hidden, self.pooling.head
+        if wanted == "random":
+            self.head = random_head(hidden, seed).to(self.device)
+        elif wanted:
+            head = stored_head(folder)
+            if head is None:
+                raise BadInput(
+                    f"{folder}: no head (pooler.dense) is stored there; choose a pooling without, such as cls"
+                )
+            if head.inputs != hidden:
+                raise BadInput(
+                    f"{folder}: the head takes {head.inputs} numbers, the encoder gives {hidden}; fetch it again"
+                )
+            self.head = head.to(self.device)
 
     def encode(self, sentences: Sequence[str]) -> np.ndarray:
         """Return float32 vectors (n, width) in the order of the sentences; of one text, a vector (width,)."""
@@ -155,7 +168,12 @@ class SentenceEncoder:
     def _tokenise(self, sentences: list[str]) -> None:
         for start in range(0, len(sentences), _TOKENISED_AT_ONCE):
             some = sentences[start : start + _TOKENISED_AT_ONCE]
-            for sentence, encoding in zip(some, self.tokenizer.encode_batch_fast(some), strict=True):
+            texts = [self.pooling.text(sentence) for sentence in some]
+            for sentence, encoding in zip(some, self.tokenizer.encode_batch_fast(texts), strict=True):
+                if not encoding.ids:
+                    raise BadInput(
+                        f"the text {shown(sentence)} has no token for this tokenizer; leave it out"
+                    )
                 self._tokens[sentence] = np.asarray(encoding.ids, dtype=np.int32).tobytes()
 
     @torch.inference_mode()
@@ -189,7 +207,8 @@ class SentenceEncoder:
 
     def _encode_batch(self, rows: list[np.ndarray]) -> Tensor:
         batch = TokenBatch.from_rows(rows).to(self.device)
-        vectors = pool(self.backbone(batch, self.need), batch, self.pooling, self.head).float()
+        vectors = self.read(self.backbone, batch)
+        vectors = (vectors if self.head is None else self.head(vectors)).float()
         return normalize(vectors) if self.normalised else vectors
 
 
@@ -206,22 +225,6 @@ def encoder_folder(folder_or_hub_id: str | Path) -> Path:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = cache / "replicse" / "encoders" / name.replace("/", "--")
     return download_encoder(hub_id["repo"], hub_id["revision"], folder)
-
-
-def _head_for(pooling: str, folder: Path, hidden: int) -> SentenceHead | None:
-    """Return the head that a pooling applies; BadInput where it is not stored."""
-    if pooling == "random-head":
-        return random_head(hidden)
-    if pooling != "cls-head":
-        return None
-    head = stored_head(folder)
-    if head is None:
-        raise BadInput(f"{folder}: no head (pooler.dense) is stored there; choose pooling cls")
-    if head.inputs != hidden:
-        raise BadInput(
-            f"{folder}: the head takes {head.inputs} numbers, the encoder gives {hidden}; fetch it again"
-        )
-    return head
 
 
 def open_tokenizer(folder: Path) -> Tokenizer:

@@ -50,7 +50,7 @@ def evaluate(
     suites: str | Sequence[str],
     data: str | Path,
     *,
-    pooling: str | None = None,
+    pooling: str | Mapping[str, Any] | None = None,
     max_length: int | None = None,
     options: Mapping[str, Mapping[str, Any]] | None = None,
     device: str | None = None,
@@ -62,8 +62,9 @@ def evaluate(
             `Encoder`, a `SentenceTransformer`, or any function from a list of sentences to an array (n, width).
         suites: names such as `sts`, `sts-dev`, `transfer`, `geometry`, `spectrum`, `recall`, `mteb`.
         data: the data root or SentEval folder, or the data record of a study.
-        pooling: how a folder or hub encoder is read (`cls`, `mean`, ...). By default a sentence-transformers folder's
-            own pooling, normalisation and longest row, `cls` for any other folder.
+        pooling: how a folder or hub encoder is read: a name (`cls`, `mean`, ...), or a mapping with parameters such as
+            a template. By default a sentence-transformers folder's own pooling, normalisation and longest row, `cls`
+            for any other folder.
         max_length: tokens that a row is cut at; by default the folder's own, else 512.
         options: further options by suite, such as `{"sts": {"tasks": ["STS-B"]}}`.
         device: cpu, cuda, ...; the first GPU where there is one.
@@ -84,7 +85,12 @@ def evaluate(
     return {name: outcome[name] for name in ("suites", "failures")}
 
 
-def opened(encoder: AnyEncoder, pooling: str | None, max_length: int | None, device: str | None) -> Vectors:
+def opened(
+    encoder: AnyEncoder,
+    pooling: str | Mapping[str, Any] | None,
+    max_length: int | None,
+    device: str | None,
+) -> Vectors:
     """Return the vectors of an encoder of any kind; BadInput where pooling or length is given for one that is open."""
     if isinstance(encoder, str | Path):
         return SentenceEncoder.open(encoder, pooling, max_length, device)

@@ -10,9 +10,10 @@ from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import stored_head
 from replicse.encoder.opening import open_backbone
-from replicse.encoder.pooling import need_of, pool
+from replicse.encoder.pooling import SentencePooling
 from replicse.errors import BadInput
 from replicse.registry.frozen import FrozenModel
+from replicse.registry.poolings import Cls
 
 
 def open_frozen(model: FrozenModel, trained: Backbone) -> Backbone:
@@ -44,10 +45,12 @@ class FrozenEncoder:
     """
 
     def __init__(self, model: FrozenModel, trained: Backbone) -> None:
-        self.backbone, self.pooling = open_frozen(model, trained).eval(), model.pooling or "cls"
-        self.head = stored_head(Path(str(model.folder))) if self.pooling == "cls-head" else None
-        if self.pooling.endswith("-head") and self.head is None:
-            raise BadInput(f"{model.folder}: no head for pooling {self.pooling} is stored there; choose cls")
+        params = model.pooling or Cls(pooling="cls")
+        self.backbone = open_frozen(model, trained).eval()
+        self.pooling = SentencePooling(params, self.backbone)
+        self.head = stored_head(Path(str(model.folder))) if params.head else None
+        if params.head and self.head is None:
+            raise BadInput(f"{model.folder}: no head for pooling {params} is stored there; choose cls")
         if self.head is not None:
             self.head.to(trained.input_embeddings.device).requires_grad_(False).eval()
         self.width = self.backbone.hidden if self.head is None else self.head.width
@@ -55,4 +58,5 @@ class FrozenEncoder:
     @torch.no_grad()
     def vectors(self, batch: TokenBatch) -> Tensor:
         """Return the sentence vectors of a batch, (rows, width), float32."""
-        return pool(self.backbone(batch, need_of(self.pooling)), batch, self.pooling, self.head).float()
+        vectors = self.pooling(self.backbone, batch)
+        return (vectors if self.head is None else self.head(vectors)).float()

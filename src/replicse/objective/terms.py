@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead
+from replicse.encoder.pooling import SentencePooling
 from replicse.errors import BadInput
 from replicse.registry.terms import TermParameters
 
@@ -19,21 +20,17 @@ Parameters = TypeVar("Parameters", bound=TermParameters)
 class Model(Protocol):
     """What a term may ask of the model in training.
 
-    Sentence vectors are those of `backbone`, read by `pooling`, behind `head` where that is "cls-head": `width` numbers
-    each. A batch has `batch_size` rows, the last one of an epoch perhaps fewer.
+    `head` is what sentence vectors of `backbone` pass through where their pooling has one; they are of `width` numbers.
+    A batch has `batch_size` rows, the last one of an epoch perhaps fewer.
     """
 
     backbone: Backbone
     head: SentenceHead
     task_heads: nn.ModuleDict
-    pooling: str
     batch_size: int
+    width: int
 
-    @property
-    def width(self) -> int:
-        """Return the numbers of a sentence vector."""
-
-    def momentum_vectors(self, batch: TokenBatch) -> Tensor:
+    def momentum_vectors(self, batch: TokenBatch, pooling: SentencePooling) -> Tensor:
         """Return what the momentum encoder makes of a batch, (rows, width), without gradients."""
 
 
@@ -43,7 +40,7 @@ class Step:
 
     `vectors` holds one (rows, hidden) tensor per view, float32, or None where no term reads it; `columns` the
     packed tokens of the views; `generator` draws every random choice a term makes; `given_labels` the (rows,) labels
-    of the batch, None where the corpus has none.
+    of the batch, None where the corpus has none; `poolings` how each view is read.
     """
 
     vectors: Sequence[Tensor | None]
@@ -51,6 +48,7 @@ class Step:
     model: Model
     generator: torch.Generator
     given_labels: Tensor | None = None
+    poolings: Sequence[SentencePooling] = ()
 
     @property
     def labels(self) -> Tensor:
@@ -79,7 +77,7 @@ class Step:
 
         Raises BadInput where the run has none: a term that reads it says so in `momentum_views`.
         """
-        return self.model.momentum_vectors(self.columns[view])
+        return self.model.momentum_vectors(self.columns[view], self.poolings[view])
 
 
 class Term(nn.Module, Generic[Parameters]):

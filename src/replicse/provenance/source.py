@@ -20,7 +20,7 @@ WITHOUT_NUMBERS = {
 }  # fmt: skip
 # In the registry a job depends on the definitions that it names alone: of these tables on the entries that it takes.
 REGISTRY = "replicse.registry."
-TABLES = {"Augmentation", "Corpus", "Head", "Postprocessing", "SUITES", "TaskHead", "Term"}
+TABLES = {"Augmentation", "Corpus", "Head", "Pooling", "Postprocessing", "SUITES", "TaskHead", "Term"}
 NAMED = re.compile(r"replicse(\.\w+)+(:\w+)?")
 # Digest and imports (`module:name`) of each part of a module.
 Nodes = dict[str, tuple[str, list[str]]]

@@ -11,7 +11,8 @@ from pydantic import (
 )
 
 from replicse.checked import Checked, Id, Text
-from replicse.registry.encoders import Checkpoint, Engine, Pooling
+from replicse.registry.encoders import Checkpoint, Engine
+from replicse.registry.poolings import TrainingPooling
 
 SYMBOLS = ("backbone", "released", "use")
 BY_NAME = "{backbone: NAME}, {released: NAME} or {use: RECIPE}"
@@ -30,7 +31,7 @@ class FrozenModel(Checked):
     use: Text | None = None
     folder: Text | None = None
     checkpoint: Checkpoint | None = None
-    pooling: Pooling | None = None
+    pooling: TrainingPooling | None = None
     engine: Engine = "auto"
 
     @model_validator(mode="wrap")

@@ -10,7 +10,7 @@ from torch.optim.swa_utils import get_ema_multi_avg_fn
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead
-from replicse.encoder.pooling import need_of, pool
+from replicse.encoder.pooling import SentencePooling
 from replicse.registry.runs import Momentum
 
 
@@ -44,11 +44,10 @@ class MomentumEncoder(nn.Module):
                 buffer.copy_(current)
 
     @torch.no_grad()
-    def vectors(self, batch: TokenBatch, pooling: str, head: SentenceHead) -> Tensor:
+    def vectors(self, batch: TokenBatch, pooling: SentencePooling, head: SentenceHead) -> Tensor:
         """Return the sentence vectors of a batch, (rows, width), float32; `head` is the one that is trained."""
-        headless = "cls" if pooling == "cls-head" else pooling
-        vectors = pool(self.backbone(batch, need_of(headless)), batch, headless)
-        if pooling == "cls-head":
+        vectors = pooling(self.backbone, batch)
+        if pooling.params.head:
             head, training = head if self.head is None else self.head, head.training
             head.eval()
             vectors = head(vectors)

@@ -40,7 +40,7 @@ def saved(plain, folder, mode, normalised, length=12):
 def test_vectors_are_those_of_the_library(plain, tmp_path, mode, normalised):
     model = saved(plain, tmp_path, mode, normalised)
     encoder = SentenceEncoder.open(tmp_path)
-    assert (encoder.pooling, encoder.max_length, encoder.normalised) == (mode, 12, normalised)
+    assert (encoder.pooling.pooling, encoder.max_length, encoder.normalised) == (mode, 12, normalised)
     vectors = encoder.encode(SENTENCES)
     np.testing.assert_allclose(vectors, model.encode(SENTENCES), rtol=1e-4, atol=1e-5)
     np.testing.assert_array_equal(encoder.encode(SENTENCES[0]), vectors[0])
@@ -56,7 +56,7 @@ def test_a_pooling_that_is_named_reads_the_transformer_alone(plain, tmp_path):
 
 def test_a_folder_without_modules_is_read_by_its_first_token(plain):
     encoder = SentenceEncoder.open(plain)
-    assert (encoder.pooling, encoder.max_length, encoder.normalised) == ("cls", 512, False)
+    assert (encoder.pooling.pooling, encoder.max_length, encoder.normalised) == ("cls", 512, False)
 
 
 def changed(folder, name, **values):

@@ -94,7 +94,9 @@ def passes(run: Run, sources: Sources) -> float | None:
     for source in run.sources:
         count = len(source.views)
         encoded = {view for term in source.objective for view in term.vector_views(count)}
-        total += share * len(encoded) + sum(term.passes(count) for term in source.objective)
+        around = sum(run.poolings(source)[view].added for view in encoded)
+        total += share * (len(encoded) + around / (run.optimisation.max_length * FILLED))
+        total += sum(term.passes(count) for term in source.objective)
         total += FROZEN * sum(len(term.momentum_views(count)) for term in source.objective)
         for term in source.objective:
             for model in frozen_models(term):

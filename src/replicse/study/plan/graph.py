@@ -245,22 +245,32 @@ class _Jobs:
         """Yield a job for each group of suites of an encoder, and one for the checkpoints of its run."""
         weights = () if encoder.source.vectors else (f"{self.plan.encoder_folder(encoder)}/{ENCODER[0]}",)
         for group, suites in self.plan.groups(name).items():
-            payload = self._encoder(encoder) | self._suites(suites)
+            payload = self._encoder(encoder) | self._suites(name, suites)
+            read: dict[str, Any] = {key: payload[key] for key in ("options", "postprocess") if key in payload}
             modules = self._modules(encoder) | self._suite_modules(suites)
             specs = (*map(self.scale.suite_options, suites), *self._specs(encoder))
-            yield self._job("evaluate", (name, group), payload, modules, specs, weights)
+            yield self._job("evaluate", (name, group), payload, modules, specs, weights, read)
         if "trajectory" in self.plan.suites[name]:
             run = encoder.source.run or ""
-            payload = {"encoder": self.paths.run(run), "pooling": encoder.pooling, "engine": encoder.engine}
+            payload = {
+                "encoder": self.paths.run(run),
+                "pooling": encoder.pooling.spelling,
+                "engine": encoder.engine,
+            }
             modules = {"replicse.encoder.sentence", *self._suite_modules(["geometry"])}
             kept = (outputs_of(self.paths, "train", run)["metrics"],)
             yield self._job(
-                "geometry", (name,), payload, modules, (self.scale.suite_options("geometry"),), kept
+                "geometry",
+                (name,),
+                payload,
+                modules,
+                (self.scale.suite_options("geometry"), encoder.pooling),
+                kept,
             )
 
     def _encoder(self, encoder: Encoder) -> dict[str, Any]:
         """Return what an evaluation is told of its encoder."""
-        options: dict[str, Any] = {"pooling": encoder.pooling}
+        options: dict[str, Any] = {"pooling": encoder.pooling.spelling}
         if encoder.source.words:
             options["vectors"] = encoder.source.words.plain()
         else:
@@ -273,8 +283,8 @@ class _Jobs:
                 options["postprocess"]["fit"] = self.scale.expected(options["postprocess"]["fit"])
         return options
 
-    def _suites(self, suites: list[str]) -> dict[str, Any]:
-        options = {suite: self.scale.options[suite] for suite in suites if suite in self.scale.options}
+    def _suites(self, name: str, suites: list[str]) -> dict[str, Any]:
+        options = {suite: given for suite in suites if (given := self.plan.options(suite, [name]))}
         return {"suite": suites, **({"options": options} if options else {})}
 
     @staticmethod
@@ -286,9 +296,10 @@ class _Jobs:
 
     @staticmethod
     def _specs(encoder: Encoder) -> tuple[object, ...]:
-        """Return the checked data of what stands behind an encoder: post-processing, and the corpus it is fitted on."""
+        """Return the checked data of how an encoder is read: pooling, post-processing, the corpus that is fitted on."""
         after = encoder.postprocess
-        return (after, *([corpus_of(resolved(after.fit))] if after.fit != "target" else [])) if after else ()
+        fitted = (corpus_of(resolved(after.fit)),) if after and after.fit != "target" else ()
+        return (encoder.pooling, *([after] if after else []), *fitted)
 
     @staticmethod
     def _modules(encoder: Encoder) -> set[str]:

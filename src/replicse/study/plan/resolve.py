@@ -223,9 +223,9 @@ class Resolver:
                 f"{where}: init.keep_head is true, but the run of {init.use or init.backbone} has another"
                 f" head of task {task}; take it away or mend that run"
             )
-        if run.pooling.train != "cls-head":
+        if not run.trains_head:
             return
-        trains = before.pooling.train == "cls-head"
+        trains = before.trains_head
         if trains and can_keep(run.head, before.head):
             return
         if init.backbone:
@@ -316,7 +316,8 @@ class Resolver:
         with self._not_from_itself(model, where):
             (encoder,) = self._encoders(paper, request, [seed], where)
         pooling = encoder.pooling if model.pooling or not model.backbone else None
-        return FrozenModel(folder=self.plan.encoder_folder(encoder), pooling=pooling, engine=encoder.engine)
+        read = {"pooling": pooling, "engine": encoder.engine}
+        return FrozenModel.of({"folder": self.plan.encoder_folder(encoder), **read}, f"{where}: {model.name}")
 
     def _backbone_folder(self, name: str, seed: Seeds, where: str) -> str:
         start = self.backbone(name, seed.backbone, where)
@@ -329,11 +330,11 @@ class Resolver:
         for source in run.sources:
             corpus = resolved(source.corpus)
             for view in source.views:
-                key = corpus["name"], view, tokenizer, length
+                key = corpus["name"], view.text, tokenizer, length
                 if key not in self._stores:
                     spec = {
                         "corpus": corpus,
-                        "view": view.plain(),
+                        "view": view.text.plain(),
                         "tokenizer": tokenizer,
                         "max_length": length,
                     }
