@@ -11,6 +11,23 @@ import zipfile
 from places import ROOT
 
 LARGEST = 3_000_000  # bytes
+EXTENSIONS = {
+    "term": "far-apart",
+    "augmentation": "say-twice",
+    "pooling": "by-position",
+    "suite": "anisotropy",
+}
+OWN = ("own", "far", "twice", "position")
+RECIPES = """
+own: {like: unsup, corpus: own}
+far: {like: unsup, objective: [{term: infonce}, {term: far-apart, weight: 0.5}]}
+twice: {like: unsup, views: [{column: text}, {column: text, augment: {name: say-twice}}]}
+position: {like: unsup, pooling: {train: by-position, test: {pooling: by-position, power: 2}}}
+"""
+COLUMNS = """\
+  - {id: direction, label: Mean cosine, metric: cosine, metric_path: anisotropy/mean_cosine}
+  - {id: rated, label: Rated pairs, metric_path: sets/rated/spearman/all}
+"""
 SPREAD = """
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.tabulate import borrowed_spread
@@ -59,9 +76,11 @@ def test_the_wheel_is_whole(tmp_path):
     assert replicse("--version").split() == ["replicse", wheel.name.split("-")[1]]
     replicse("init")
     replicse("new", "paper", "mine")
-    for kind, name in (("term", "far-apart"), ("augmentation", "say-twice"), ("suite", "anisotropy")):
+    for kind, name in EXTENSIONS.items():
         assert f"tests/test_{name.replace('-', '_')}.py" in replicse("new", kind, name)
-    assert "3 passed" in replicse("-q", "-p", "no:cacheprovider", "tests", start=("-m", "pytest"))
+    assert f"{len(EXTENSIONS)} passed" in replicse(
+        "-q", "-p", "no:cacheprovider", "tests", start=("-m", "pytest")
+    )
     table = write_paper(workspace / "papers" / "mine")
     replicse("validate")
     assert "report 2" in replicse("run", "--dry-run")  # all papers of the package
@@ -73,14 +92,14 @@ def test_the_wheel_is_whole(tmp_path):
     assert "Nothing to be done" in replicse("run", "--dry-run")
     kept_table, kept_loss = table.read_text(), (workspace / "plugins" / "far_apart.py").read_text()
     table.write_text(kept_table + "One line more.\n")
-    # What reads the table, and nothing else; each of the two groups of suites is a job.
-    assert "prepare 1, train 1, evaluate 2" in would_run()
+    # What reads the table, and nothing else; each of the three groups of suites is a job.
+    assert "prepare 1, train 1, evaluate 3" in would_run()
     table.write_text(kept_table)
     loss = workspace / "plugins" / "far_apart.py"
     loss.write_text(f"# A comment is no change.\n{kept_loss}")
     assert "Nothing to be done" in replicse("run", "--dry-run")
     loss.write_text(kept_loss.replace("Positive = 0.2", "Positive = 0.3"))
-    assert "jobs: train 1, evaluate 2," in would_run()
+    assert "jobs: train 1, evaluate 3," in would_run()
     loss.unlink()
     (told,) = replicse("run", code=2).splitlines()
     assert told == (
@@ -98,17 +117,17 @@ def write_paper(folder):
     (folder / "corpora.yaml").write_text(
         "corpora:\n  own: {format: table, file: papers/mine/own.csv, text: sentence}\n"
     )
+    rated = "".join(f"The cat of line {n}.,The dog of line {n * n % 7}.,{n % 6}\n" for n in range(40))
+    (folder / "rated.csv").write_text(f"left,right,rating\n{rated}")
+    (folder / "sets.yaml").write_text(
+        "sets:\n  rated: {file: papers/mine/rated.csv, first: left, second: right, score: rating, range: [0, 5]}\n"
+    )
     with (folder / "recipes.yaml").open("a") as recipes:
-        recipes.write(
-            "\nown: {like: unsup, corpus: own}\n"
-            "far: {like: unsup, objective: [{term: infonce}, {term: far-apart, weight: 0.5}]}\n"
-            "twice: {like: unsup, views: [{column: text}, {column: text, augment: {name: say-twice}}]}\n"
-        )
+        recipes.write(RECIPES)
     file = folder / "tables" / "table1.yaml"
-    column = "  - {id: spread, label: Mean cosine, metric: cosine, metric_path: anisotropy/mean_cosine}\n"
-    rows = "".join(f"  - {{id: {name}, label: With {name}, encoder: {{use: {name}}}}}\n"
-                   for name in ("own", "far", "twice"))  # fmt: skip
-    file.write_text(file.read_text().replace("# What is evaluated", f"{column}# What is evaluated") + rows)
+    rows = "".join(f"  - {{id: {name}, label: With {name}, encoder: {{use: {name}}}}}\n" for name in OWN)
+    text = file.read_text().replace("  - {id: cold, label: Temperature 0.01, encoder: {use: cold}}\n", "")
+    file.write_text(text.replace("# What is evaluated", f"{COLUMNS}# What is evaluated") + rows)
     return table
 
 
@@ -118,10 +137,12 @@ def assert_reported(workspace, replicse):
     cells = json.loads(replicse("show", "mine/table1", "--json"))["item"]["cells"]
     # At the papers' scale the recipe that it is like lends it the spread that another paper prints.
     assert float(replicse(start=("-c", SPREAD))) > 0
-    assert len([cell for cell in cells if cell["column"] == "spread" and -1 <= cell["reproduced"] <= 1]) == 6
+    for column in ("direction", "rated"):
+        values = [cell["reproduced"] for cell in cells if cell["column"] == column]
+        assert len(values) == 6 and all(-100 <= value <= 100 for value in values)
     assert "printed     76.25" in replicse("why", "mine/table1/unsup/avg")
-    report = (workspace / "reports/micro/report.html").read_text()
-    assert "Mean cosine" in report and "Dropout as augmentation is better than none." in report
+    pages = "".join(file.read_text() for file in (workspace / "reports/micro").rglob("*.html"))
+    assert "Mean cosine" in pages and "Dropout as augmentation is better than none." in pages
     claims = replicse("claims")
     assert "not comparable" in claims and "dropout-helps" in claims
     replicse("show", "simcse/table3", "--study", "compact")

@@ -17,7 +17,7 @@ from replicse.registry.plugins import use_plugins
 from replicse.registry.poolings import pooling_of
 from replicse.registry.sets import EvaluationSet
 from replicse.registry.suites import SUITES
-from replicse.study.paper.config import use_workspace_plugins
+from replicse.study.paper.config import use_all_plugins
 from replicse.study.results.pairs import packed_pairs
 
 log = logging.getLogger(__name__)
@@ -189,7 +189,7 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
         start, root = time.monotonic(), data_folder(arguments.data)
         use_plugins(arguments.plugin)
         if set(arguments.suite) - SUITES.keys():  # a person's words, where a job names what it uses
-            use_workspace_plugins(arguments.plugin)
+            use_all_plugins(arguments.plugin)
         if sets := sets_of(arguments.set):
             arguments.suite = [*arguments.suite, "sets"]
             arguments.options = {**arguments.options, "sets": {"sets": sets}}

@@ -17,6 +17,7 @@ SKELETONS = PACKAGE / "skeletons"
 EXTENSIONS = {
     "term": "in a recipe, objective: - term: ",
     "augmentation": "in a view, augment: name: ",
+    "pooling": "in a recipe, pooling: train: ",
     "suite": "in a column, metric_path: ",
 }
 EXTENSION_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -65,9 +66,9 @@ def new_verb(parser: ArgumentParser) -> Action:
 def named_in_config(plugin: str) -> str:
     """Name a plug-in in config.yaml, or return the words that ask for it where that is more than a line."""
     text = SHIPPED.read_text(encoding="utf-8") if SHIPPED.is_file() else ""
-    line = re.search(r"^plugins: \[(.*?)\]", text, re.MULTILINE)
+    line = re.search(r"^plugins: \[(.*?)\]( +(?=#))?", text, re.MULTILINE)
     if line:
-        listed = f"plugins: [{', '.join(filter(None, [line[1], plugin]))}]"
+        listed = f"plugins: [{', '.join(filter(None, [line[1], plugin]))}]{'  ' if line[2] else ''}"
         write_text(SHIPPED, text[: line.start()] + listed + text[line.end() :])
         return ""
     return f"{plugin} among plugins of config.yaml; "

@@ -20,7 +20,7 @@ from replicse.study.paper.config import (
     by_paper,
     checked_config,
     read_config,
-    use_workspace_plugins,
+    use_all_plugins,
 )
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.papers import Paper, load_papers
@@ -375,7 +375,7 @@ def schemas_verb(parser: ArgumentParser) -> Action:
         from replicse.study.paper.papers import About, Corpora, Sets
         from replicse.study.paper.protocols import Protocol
 
-        use_workspace_plugins()
+        use_all_plugins()
         kinds: dict[str, Any] = {
             "config": Config, "paper": About, "table": Item, "recipes": dict[str, Recipe], "protocols": list[Protocol],
             "claims": list[Claim], "corpora": Corpora, "sets": Sets, "scale": Scale, "datasets": Datasets,

@@ -121,7 +121,7 @@ def checked_config(values: object, file: str) -> Config:
     """Return the config of plain data; BadInput names file, key and value of a mistake."""
     if isinstance(values, Mapping) and values.get("corpora"):
         # Before they are checked: their format may be one that a plug-in brings.
-        use_workspace_plugins(_plugins(values, file))
+        use_all_plugins(_plugins(values, file))
     config = Config.of(values, file)
     if len(set(config.seeds)) < len(config.seeds):
         raise BadInput(f"{file}: seeds is {list(config.seeds)}; expected each seed once")
@@ -167,7 +167,7 @@ def _plugins(values: object, file: str) -> tuple[str, ...]:
     return Plugins.of(named, file).plugins
 
 
-def use_workspace_plugins(further: Iterable[str] = ()) -> None:
-    """Have in use the plug-ins of installed packages, of the config.yaml of this folder, and further ones."""
+def use_all_plugins(plugins: Iterable[str] = ()) -> None:
+    """Have in use the plug-ins of installed packages, of the config.yaml of this folder, and those that are given."""
     workspace = _plugins(read_config([SHIPPED]), str(SHIPPED)) if SHIPPED.is_file() else ()
-    use_plugins([*installed_plugins(), *workspace, *further])
+    use_plugins([*installed_plugins(), *workspace, *plugins])

@@ -18,7 +18,7 @@ from replicse.registry.frozen import with_frozen
 from replicse.registry.runs import Run
 from replicse.registry.sets import EvaluationSet, SetName
 from replicse.study.paper.claims import Claim, load_claims
-from replicse.study.paper.config import use_workspace_plugins
+from replicse.study.paper.config import use_all_plugins
 from replicse.study.paper.layers import merged
 from replicse.study.paper.models import Recipe
 from replicse.study.paper.printed import Reported, read_reported
@@ -144,7 +144,7 @@ def load_papers(workflow: Path, plugins: Iterable[str] = ()) -> dict[str, Paper]
 
     In use are then the plug-ins that are given, and those of the workspace, whose papers are read with any study.
     """
-    use_workspace_plugins(plugins)
+    use_all_plugins(plugins)
     folders = {file.parent.name: file.parent for file in looked_up(workflow, "papers/*/paper.yaml")}
     return {key: load_paper(folders[key]) for key in sorted(folders)}
 
