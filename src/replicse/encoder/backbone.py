@@ -74,6 +74,11 @@ class Backbone(nn.Module, ABC):
         """Return the ids of its tokenizer's special tokens."""
         return special_ids(load_tokenizer(self.tokenizer_file, None))
 
+    def has_tokens_of(self, other: "Backbone") -> bool:
+        """Return whether a token has the same id for another encoder."""
+        one, two = (load_tokenizer(each.tokenizer_file, None).get_vocab() for each in (self, other))
+        return one == two
+
     @property
     @abstractmethod
     def input_embeddings(self) -> nn.Parameter:

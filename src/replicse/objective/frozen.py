@@ -5,7 +5,6 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from replicse.data.tokenizer import load_tokenizer
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import stored_head
@@ -24,17 +23,13 @@ def open_frozen(model: FrozenModel, trained: Backbone) -> Backbone:
     problem = ""
     if backbone.vocabulary != trained.vocabulary:
         problem = f"{backbone.vocabulary} tokens, but the encoder {trained.vocabulary}"
-    elif _vocabulary(backbone) != _vocabulary(trained):
+    elif not backbone.has_tokens_of(trained):
         problem = "a vocabulary of other tokens than the encoder's"
     if problem:
         raise BadInput(
             f"{model.folder}: the frozen model has {problem}; choose one with the encoder's tokenizer"
         )
     return backbone.to(trained.input_embeddings.device).requires_grad_(False)
-
-
-def _vocabulary(backbone: Backbone) -> dict[str, int]:
-    return load_tokenizer(backbone.tokenizer_file, None).get_vocab()
 
 
 class FrozenEncoder:
