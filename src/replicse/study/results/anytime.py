@@ -20,7 +20,7 @@ from replicse.study.results.statistics import ORDERED, mean_and_spread
 Settled = Literal["", "within seed spread", "higher", "lower"]
 # Of the error that a verdict may have, the part that is spent on looking; the rest is that of one more draw.
 LOOKING = 0.2
-# Standard deviation of the prior over gaps, in units of the seeds' own; gaps beyond the grid are at its end.
+# Scale of the prior over gaps, in standard deviations of the seeds: Cauchy's, since gaps of ten and more do occur.
 PRIOR, FARTHEST, STEPS = 2.0, 40.0, 800
 FIRST_LOOK = 2
 
@@ -43,7 +43,7 @@ def gap_sequence(
         return None
     else:
         logs = _log_likelihood(np.array(values) - target, gaps)
-    prior = np.exp(-((gaps / PRIOR) ** 2) / 2)
+    prior = 1 / (1 + (gaps / PRIOR) ** 2)
     average = _log_mean(logs, prior)
     (kept,) = np.nonzero(logs >= average + math.log(error))
     # A step further on both sides: the bounds are between points of the grid.

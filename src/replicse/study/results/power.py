@@ -6,6 +6,7 @@ statistic it is integrated over our mean and standard deviation.
 """
 
 import math
+from collections.abc import Callable
 from functools import cache
 
 from replicse.registry.levels import FEWEST_SEEDS, LEVEL
@@ -93,7 +94,7 @@ def seeds_for(
     return _fewest(told, 1 if known else FEWEST_SEEDS)
 
 
-def _fewest(enough, least: int) -> int | None:  # type: ignore[no-untyped-def]
+def _fewest(enough: Callable[[int], bool], least: int) -> int | None:
     """Return the least number from which on something holds, by halving; None where it does not below a thousand."""
     if not enough(MOST_SEEDS):
         return None
