@@ -50,7 +50,9 @@ def unpack_crate(file: Path, folder: Path) -> list[str]:
         if hashlib.sha256(texts[name]).hexdigest() != listed[name]:
             raise BadInput(f"{file}: {name} has another sha256 than {METADATA} lists; ask for it again")
     if absent := sorted(listed.keys() - entries.keys()):
-        raise BadInput(f"{file}: {METADATA} lists {absent[0][:LONGEST]}, which is not in it; ask for it again")
+        raise BadInput(
+            f"{file}: {METADATA} lists {absent[0][:LONGEST]}, which is not in it; ask for it again"
+        )
     for name, text in texts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(text)
@@ -71,7 +73,11 @@ def _checked(file: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]
         if not info.is_dir():
             entries[info.filename] = info
     # A file in the place of a folder that another file needs.
-    above = {"/".join(name.split("/")[:count]).lower() for name in entries for count in range(1, name.count("/") + 1)}
+    above = {
+        "/".join(name.split("/")[:count]).lower()
+        for name in entries
+        for count in range(1, name.count("/") + 1)
+    }
     if clash := next((name for name in entries if name.lower() in above), ""):
         raise BadInput(f"{file}: entry {clash!r} is a file and a folder; nothing of it is read")
     total = sum(info.file_size for info in entries.values())
@@ -112,7 +118,9 @@ def _read(file: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
 def _listed(file: Path, archive: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo]) -> dict[str, str]:
     """Return the sha256 of each file that the metadata lists."""
     if entries[METADATA].file_size > MOST_METADATA:
-        raise BadInput(f"{file}: {METADATA} has {entries[METADATA].file_size:,} bytes; at most {MOST_METADATA:,} are read")
+        raise BadInput(
+            f"{file}: {METADATA} has {entries[METADATA].file_size:,} bytes; at most {MOST_METADATA:,} are read"
+        )
     try:
         document = json.loads(_read(file, archive, entries[METADATA]))
     except (ValueError, RecursionError) as error:

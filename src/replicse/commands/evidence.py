@@ -13,7 +13,13 @@ import yaml
 
 from replicse.commands import Action, print_json, room
 from replicse.commands.shown import shown_study
-from replicse.commands.study import add_items_argument, add_study_arguments, chosen_config, chosen_plan, hours_text
+from replicse.commands.study import (
+    add_items_argument,
+    add_study_arguments,
+    chosen_config,
+    chosen_plan,
+    hours_text,
+)
 from replicse.errors import BadInput
 from replicse.files import write_text
 from replicse.printable import columns
@@ -39,7 +45,9 @@ def power_verb(parser: ArgumentParser) -> Action:
     """Say which gap to print so many seeds can tell, and how many seeds the gap that there is asks for."""
     add_study_arguments(parser, "replicse power simcse/table3 --scale compact --seeds 5")
     parser.add_argument("item", help="paper/item")
-    parser.add_argument("--power", type=float, default=POWER, help=f"how probably it is told (default: {POWER})")
+    parser.add_argument(
+        "--power", type=float, default=POWER, help=f"how probably it is told (default: {POWER})"
+    )
 
     def action(arguments: Namespace) -> None:
         if not 0 < arguments.power < 1:
@@ -53,10 +61,16 @@ def power_verb(parser: ArgumentParser) -> Action:
         results = results_of(plan, [item], shown.evaluations)
         rows = [
             *cell_needs(plan, item, results[0], seeds, arguments.power),
-            *(needed_of_claim(each, seeds, arguments.power) for each in slacks_of(plan, claims, results) if each.ours),
+            *(
+                needed_of_claim(each, seeds, arguments.power)
+                for each in slacks_of(plan, claims, results)
+                if each.ours
+            ),
         ]
         if arguments.json:
-            print_json({"item": item, "seeds": seeds, "power": arguments.power, "needs": list(map(asdict, rows))})
+            print_json(
+                {"item": item, "seeds": seeds, "power": arguments.power, "needs": list(map(asdict, rows))}
+            )
         else:
             print("\n".join(power_lines(plan, item, seeds, arguments.power, rows)))
 
@@ -193,7 +207,9 @@ def until_decided(arguments: Namespace, run: Callable[[Namespace], int]) -> int:
         plan = load_plan(values, arguments.workflow, file)
         items = [plan.item(name).id for name in arguments.item]
         claims = [
-            claim for claim in study_claims(plan.papers, plan.studied) if any(_reads(claim, item) for item in items)
+            claim
+            for claim in study_claims(plan.papers, plan.studied)
+            if any(_reads(claim, item) for item in items)
         ]
         results = results_of(plan, items, Evaluations(plan))
         rows = open_rows(plan, items, results, claims)
@@ -207,7 +223,9 @@ def until_decided(arguments: Namespace, run: Callable[[Namespace], int]) -> int:
         for (item, row), seed in further.items():
             more.setdefault(item, {})[row] = (*more.get(item, {}).get(row, ()), seed)
         plain = {item: {row: list(seeds) for row, seeds in by_row.items()} for item, by_row in more.items()}
-        write_text(layer, f"# Written by replicse run --until-decided.\n{yaml.safe_dump({'more_seeds': plain})}")
+        write_text(
+            layer, f"# Written by replicse run --until-decided.\n{yaml.safe_dump({'more_seeds': plain})}"
+        )
         if str(layer) not in arguments.config:
             arguments.config = [*arguments.config, str(layer)]
 
@@ -235,4 +253,3 @@ def look_lines(
         seed = further.get((item, row))
         after = f"seed {seed} next" if seed is not None else f"left open at {most} seeds"
         yield f"{item}/{row}: {len(plan.config.seeds_of(item, row))} seeds, open: {_some(names, SETTLED_SHOWN)}; {after}"
-

@@ -46,7 +46,9 @@ def run_verb(parser: ArgumentParser) -> Action:
         "--until-decided", action="store_true",
         help="add seeds to the rows of ITEM in which a verdict is open, until none is",
     )  # fmt: skip
-    parser.add_argument("--most-seeds", type=int, default=20, help="seeds that a row has at most (default: 20)")
+    parser.add_argument(
+        "--most-seeds", type=int, default=20, help="seeds that a row has at most (default: 20)"
+    )
     parser.add_argument("--dry-run", "-n", action="store_true", help="say what would run")
 
     def action(arguments: Namespace) -> int:

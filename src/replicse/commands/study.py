@@ -55,14 +55,15 @@ def add_study_argument(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--study",
         metavar="STUDY",
-        help="a committed study by its name, or the config.json of one that was started",
+        help="a committed study by its name, the crate of one, or the config.json of one that was started",
     )
 
 
 def study_file(name: str) -> Path:
     """Return the config of a study that was started or committed: a file, its folder, or a committed study's name."""
     file = Path(name)
-    return file if file.suffix and not file.is_dir() else study_folder(name) / CONFIG
+    named = file.suffix not in ("", ".zip") and not file.is_dir()
+    return file if named else study_folder(name) / CONFIG
 
 
 def add_workflow_argument(parser: ArgumentParser) -> None:

@@ -37,7 +37,11 @@ class Brought:
 
 
 def _stack(machine: Machine) -> str:
-    part = machine.device if not machine.processor else f"{machine.processor} ({machine.flags})".removesuffix(" ()")
+    part = (
+        machine.device
+        if not machine.processor
+        else f"{machine.processor} ({machine.flags})".removesuffix(" ()")
+    )
     return ", ".join(filter(None, [part, machine.torch]))
 
 
@@ -69,8 +73,13 @@ def merged(labs: Sequence[Brought]) -> list[ItemResult]:
 def _same_data(first: Brought, other: Brought) -> None:
     scales = [next(iter(lab.items.values())).scale for lab in (first, other)]
     if len(set(scales)) > 1:
-        raise BadInput(f"{other.name} is of scale {scales[1]}, {first.name} of {scales[0]}; merge studies of one scale")
-    sums = [{file["name"]: file.get("sha256", "") for file in lab.record.get("data") or ()} for lab in (first, other)]
+        raise BadInput(
+            f"{other.name} is of scale {scales[1]}, {first.name} of {scales[0]}; merge studies of one scale"
+        )
+    sums = [
+        {file["name"]: file.get("sha256", "") for file in lab.record.get("data") or ()}
+        for lab in (first, other)
+    ]
     for name in sums[0].keys() & sums[1].keys():
         if sums[0][name] and sums[1][name] and sums[0][name] != sums[1][name]:
             raise BadInput(
@@ -93,13 +102,20 @@ def _merged_item(result: ItemResult, labs: Sequence[Brought]) -> ItemResult:
 
 def _twin(item: ItemResult, cell: CellResult) -> CellResult | None:
     return next(
-        (each for each in item.cells if (each.key, each.protocol) == (cell.key, cell.protocol) and each.encoders), None
+        (
+            each
+            for each in item.cells
+            if (each.key, each.protocol) == (cell.key, cell.protocol) and each.encoders
+        ),
+        None,
     )
 
 
 def _named(cell: CellResult, lab: Brought) -> CellResult:
     """Return a cell of one lab, its values with the name of it."""
-    values = tuple(each.model_copy(update={"lab": each.lab or lab.lab(cell)}) for each in cell.values if cell.encoders)
+    values = tuple(
+        each.model_copy(update={"lab": each.lab or lab.lab(cell)}) for each in cell.values if cell.encoders
+    )
     return cell.model_copy(update={"values": values or cell.values})
 
 
@@ -116,7 +132,9 @@ def _merged_cell(
                 values.append(each)
     machines = tuple(dict.fromkeys(machine for _, twin in same for machine in twin.machines))
     numbers = [each.value for each in values if not isinstance(each.value, str)]
-    column = next(column for column in item.columns if (column.id, column.metric) == (cell.column, cell.metric))
+    column = next(
+        column for column in item.columns if (column.id, column.metric) == (cell.column, cell.metric)
+    )
     update: dict[str, Any] = {"values": tuple(values), "machines": machines}
     if column.statistic == "mean" and not cell.seedless and len(numbers) == len(values):
         failures = [twin.failure for _, twin in same if twin.failure]
@@ -143,7 +161,9 @@ def lab_spread(values: Sequence[SeedValue]) -> LabSpread | None:
         if isinstance(each.value, float):
             by_lab.setdefault(each.lab, []).append(each.value)
     pool = pooled(by_lab)
-    return pool and LabSpread(text=str(pool), mean=pool.mean, half=pool.half, seeds=pool.seeds, labs=pool.labs)
+    return pool and LabSpread(
+        text=str(pool), mean=pool.mean, half=pool.half, seeds=pool.seeds, labs=pool.labs
+    )
 
 
 def _same_cell(where: str, one: tuple[Brought, CellResult], two: tuple[Brought, CellResult]) -> None:
@@ -152,7 +172,9 @@ def _same_cell(where: str, one: tuple[Brought, CellResult], two: tuple[Brought, 
     for what in ("metric_path", "reported", "subtracted"):
         ours, theirs = getattr(cell, what), getattr(twin, what)
         if ours != theirs:
-            raise BadInput(f"{second.name}: {where}: {what} is {_shown(theirs)}, in {first.name} {_shown(ours)}")
+            raise BadInput(
+                f"{second.name}: {where}: {what} is {_shown(theirs)}, in {first.name} {_shown(ours)}"
+            )
     by_seed = {each.seed: each for each in cell.values}
     for each in twin.values:
         mate = by_seed.get(each.seed)
@@ -212,7 +234,9 @@ def first_difference(one: Any, two: Any, path: str = "spec") -> tuple[str, Any, 
         return None
     if isinstance(one, list) and isinstance(two, list) and len(one) == len(two):
         pairs = enumerate(zip(one, two, strict=True))
-        return next((each for place, pair in pairs if (each := first_difference(*pair, f"{path}[{place}]"))), None)
+        return next(
+            (each for place, pair in pairs if (each := first_difference(*pair, f"{path}[{place}]"))), None
+        )
     return None if one == two else (path, one, two)
 
 

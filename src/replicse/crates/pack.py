@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from replicse.archives import METADATA
 from replicse.errors import BadInput
 from replicse.files import atomic_write, sha256_of, write_json
 from replicse.registry.artefacts import CONFIG, METRICS, PROVENANCE, STUDY
@@ -58,7 +57,9 @@ def pack(name: str, paths: Paths, plan: Plan, record: Mapping[str, Any], out: Pa
             write_json(Path(scratch, file_name), document)
             staged[f"reports/studies/{name}/{file_name}"] = Path(scratch, file_name)
         if not any("/items/" in place for place in staged):
-            raise BadInput(f"{paths.results}: no item was tabulated; run the study to its report, then pack it")
+            raise BadInput(
+                f"{paths.results}: no item was tabulated; run the study to its report, then pack it"
+            )
         write_crate(name, staged, record, out)
     return len(staged) + 2
 
@@ -74,12 +75,20 @@ def write_crate(name: str, staged: Mapping[str, Path], record: Mapping[str, Any]
     crate.license = "https://spdx.org/licenses/MIT"
     snakefile = packaged("Snakefile")
     workflow = crate.add_workflow(
-        snakefile, "Snakefile", main=True, lang="snakemake", properties=_facts(snakefile) | {"name": "RepliCSE"}
+        snakefile,
+        "Snakefile",
+        main=True,
+        lang="snakemake",
+        properties=_facts(snakefile) | {"name": "RepliCSE"},
     )
-    files = {place: crate.add_file(file, place, properties=_facts(file)) for place, file in sorted(staged.items())}
+    files = {
+        place: crate.add_file(file, place, properties=_facts(file)) for place, file in sorted(staged.items())
+    }
     # The profile asks for identifiers that can be followed to what they name.
     for profile in PROFILES:
-        crate.add_jsonld({"@id": profile, "@type": "CreativeWork", "name": profile, "version": profile.rpartition("/")[2]})
+        crate.add_jsonld(
+            {"@id": profile, "@type": "CreativeWork", "name": profile, "version": profile.rpartition("/")[2]}
+        )
     crate.root_dataset["conformsTo"] = [{"@id": profile} for profile in PROFILES]
     ended = str(record.get("generated") or "")
     action = crate.add_jsonld({"@id": "#run", "@type": "CreateAction", "name": f"The run of {name}"})
@@ -100,6 +109,3 @@ def _facts(file: Path) -> dict[str, Any]:
     """Return what the crate says of a file: its size, its sha256 and its media type."""
     kind = mimetypes.guess_type(file.name)[0] or "text/plain"
     return {"sha256": sha256_of(file), "contentSize": str(file.stat().st_size), "encodingFormat": kind}
-
-
-__all__ = ["METADATA", "SPECS", "pack", "packed_files", "write_crate"]

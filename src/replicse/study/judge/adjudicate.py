@@ -109,7 +109,10 @@ def explained(
 ) -> Explained:
     """Return what one variant does to one cell; `printed` is what stands in its counterpart."""
     both = on_shared_draws(
-        {name: Reading(numbers(each), draws=draws_of(each)) for name, each in (("", cell), ("variant", variant))}
+        {
+            name: Reading(numbers(each), draws=draws_of(each))
+            for name, each in (("", cell), ("variant", variant))
+        }
     )
     base, changed = both[""].values, both["variant"].values
     ours = _mean(base)

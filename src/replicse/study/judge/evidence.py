@@ -73,7 +73,9 @@ def needed_of_cell(
     unit = smallest_gap(seeds, of=of, share=share, known=known, power_wanted=power)
     smallest = None if unit is None else unit * spread
     gap = _gap(result, reported, other) if not why_not else None
-    fewest = None if gap is None else seeds_for(gap / spread, of=of, share=share, known=known, power_wanted=power)
+    fewest = (
+        None if gap is None else seeds_for(gap / spread, of=of, share=share, known=known, power_wanted=power)
+    )
     note = why_not or ("" if gap is None or fewest else "no number of seeds tells this gap")
     return Needed(name, spread, source, smallest, gap, fewest, note)
 
@@ -137,7 +139,8 @@ def _our_slacks(part: Relation, numbers: OurNumbers) -> tuple[float, ...]:
         return ()
     (count,) = counts
     columns = [
-        reading.values * count if len(reading.values) == 1 else reading.values for reading in readings.values()
+        reading.values * count if len(reading.values) == 1 else reading.values
+        for reading in readings.values()
     ]
     slacks = []
     for row in zip(*columns, strict=True):

@@ -44,7 +44,12 @@ def open_things(plan: Plan, results: Sequence[ItemResult], claims: Sequence[Clai
 
     What asks for more seeds than the plan has is left out, and so is what has all of its runs.
     """
-    there = {(result.item, *cell.key): cell for result in results for cell in result.cells if cell.protocol == AS_DESCRIBED}
+    there = {
+        (result.item, *cell.key): cell
+        for result in results
+        for cell in result.cells
+        if cell.protocol == AS_DESCRIBED
+    }
     for item in plan.items:
         for cell in judged_cells(plan, item):
             result = there.get(cell.key)
@@ -80,9 +85,7 @@ def _missing(plan: Plan, name: str, cells: Iterable[Cell], seeds: int) -> Iterat
                 return
             encoders += [encoder for group in operand.jobs[:seeds] for encoder in group]
     runs = {run for encoder in encoders if (run := plan.encoders[encoder].source.run)}
-    missing = frozenset(
-        run for run in plan.chain(runs) if plan.paths.missing(plan.paths.run(run, METRICS))
-    )
+    missing = frozenset(run for run in plan.chain(runs) if plan.paths.missing(plan.paths.run(run, METRICS)))
     if missing:
         yield Open(name, missing)
 

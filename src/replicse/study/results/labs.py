@@ -39,9 +39,7 @@ class Pooled:
 def pooled(by_lab: Mapping[str, Sequence[float]]) -> Pooled | None:
     """Return the pooled values of labs; None below two labs, or where no lab has two seeds that differ."""
     groups = {lab: tuple(values) for lab, values in by_lab.items() if values}
-    within = sum(
-        (value - mean_and_spread(values)[0]) ** 2 for values in groups.values() for value in values
-    )
+    within = sum((value - mean_and_spread(values)[0]) ** 2 for values in groups.values() for value in values)
     if len(groups) < 2 or within <= 0:
         return None
     ratio = _best_ratio(list(groups.values()))
@@ -69,9 +67,16 @@ def restricted_log_likelihood(groups: Sequence[Sequence[float]], ratio: float) -
     _, variance = _fitted(groups, ratio)
     weights = math.fsum(len(group) / (1 + ratio * len(group)) for group in groups)
     determinant = math.fsum(math.log1p(ratio * len(group)) for group in groups)
-    return -(
-        (count - 1) * (math.log(2 * math.pi * variance) + 1) + determinant + math.log(weights) - math.log(count)
-    ) / 2 - math.log(count) / 2
+    return (
+        -(
+            (count - 1) * (math.log(2 * math.pi * variance) + 1)
+            + determinant
+            + math.log(weights)
+            - math.log(count)
+        )
+        / 2
+        - math.log(count) / 2
+    )
 
 
 def _best_ratio(groups: Sequence[Sequence[float]]) -> float:

@@ -20,7 +20,13 @@ FARTHEST = 36.0
 
 @cache
 def power(
-    gap: float, seeds: int, *, of: int = 1, share: float | None = None, known: bool = False, level: float = LEVEL
+    gap: float,
+    seeds: int,
+    *,
+    of: int = 1,
+    share: float | None = None,
+    known: bool = False,
+    level: float = LEVEL,
 ) -> float | None:
     """Return how probably a gap, in standard deviations, is told from print by so many seeds.
 
@@ -33,7 +39,9 @@ def power(
 
     if share is not None:
         # Only how far apart the seeds are counts: three at -1, 0 and 1 have a standard deviation of 1.
-        bounds = order_statistic_interval([0.0] * seeds, of, share, level=level, spread=1.0) if known else None
+        bounds = (
+            order_statistic_interval([0.0] * seeds, of, share, level=level, spread=1.0) if known else None
+        )
         low, high = bounds or _unit_interval(seeds, of, share, level)
         inside = [order_statistic_below(bound, seeds, of, share, known, gap) for bound in (low, high)]
         return 1 - (inside[1] - inside[0])
@@ -57,9 +65,7 @@ def _beyond(edge: float, degrees: int, shift: float) -> float:
 def _unit_interval(seeds: int, of: int, share: float, level: float) -> tuple[float, float]:
     """Return the interval of an order statistic from seeds with mean 0 and standard deviation 1."""
     edge = math.sqrt((seeds - 1) / 2)
-    return order_statistic_interval(
-        [-edge, edge, *[0.0] * (seeds - 2)], of, share, level=level
-    )  # type: ignore[return-value]
+    return order_statistic_interval([-edge, edge, *[0.0] * (seeds - 2)], of, share, level=level)  # type: ignore[return-value]
 
 
 @cache

@@ -8,7 +8,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 from replicse.study.results.shape import column_values, differences, shape_columns
 from replicse.study.results.statistics import mean_and_spread
@@ -65,10 +64,10 @@ class Assessment:
     claims: int = 0
     claims_upheld: float | None = None
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, str]:
         """Return the row of qra.csv as text."""
         texts = {name: getattr(self, name) for name in FIELDS}
-        return {name: "" if text is None else repr(text) if isinstance(text, float) else text for name, text in texts.items()}
+        return {name: "" if text is None else str(text) for name, text in texts.items()}
 
 
 @dataclass
@@ -154,4 +153,6 @@ def _conclusions(result: ItemResult, column: ColumnHead) -> Iterator[bool]:
     merged = {row.id for row in result.rows if row.merged}
     for one, other in combinations([row for row in reported if row in means and row not in merged], 2):
         if reported[one] != reported[other]:
-            yield (reported[one] > reported[other]) == (means[one] > means[other]) and means[one] != means[other]
+            yield (reported[one] > reported[other]) == (means[one] > means[other]) and means[one] != means[
+                other
+            ]

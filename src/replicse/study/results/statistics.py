@@ -92,9 +92,7 @@ def _order_quantile(p: float, size: int, count: int, share: float, spread_known:
     """Return the p-quantile of a quantile of `count` normal draws, counted from the mean of `size` others in their sd."""
     from scipy.optimize import brentq
 
-    return float(
-        brentq(lambda x: order_statistic_below(x, size, count, share, spread_known) - p, -1e4, 1e4)
-    )
+    return float(brentq(lambda x: order_statistic_below(x, size, count, share, spread_known) - p, -1e4, 1e4))
 
 
 def order_statistic_below(
