@@ -15,15 +15,16 @@ from replicse.errors import BadInput, MissingData
 from replicse.files import LARGEST, checked_size
 
 METADATA = "ro-crate-metadata.json"
-MOST_ENTRIES, MOST_BYTES, MOST_METADATA, LONGEST, DEEPEST = 20_000, 1 << 30, 64 << 20, 240, 12
+MOST_ENTRIES, MOST_BYTES, MOST_METADATA = 20_000, 1 << 30, 64 << 20
+LONGEST, DEEPEST = 240, 12
 # No entry of a study expands so far; the first bytes of any may.
 MOST_RATIO, SMALL = 400, 1 << 20
 PART = r"[A-Za-z0-9_][A-Za-z0-9._@+=-]*"
 NAME = re.compile(rf"{PART}(/{PART})*")
 READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 BROKEN = (
-    zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError, OverflowError,
-    IndexError,
+    zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError,
+    OverflowError, IndexError,
 )  # fmt: skip
 
 
@@ -134,6 +135,7 @@ def _files(document: Any) -> Iterator[tuple[str, str]]:
     for entity in graph if isinstance(graph, list) else ():
         if isinstance(entity, Mapping):
             name, kind, digest = (entity.get(key) for key in ("@id", "@type", "sha256"))
-            if isinstance(name, str) and "File" in (kind if isinstance(kind, list) else [kind]):
-                if "://" not in name:
-                    yield name, digest if isinstance(digest, str) else ""
+            if not isinstance(name, str) or "://" in name:
+                continue
+            if "File" in (kind if isinstance(kind, list) else [kind]):
+                yield name, digest if isinstance(digest, str) else ""

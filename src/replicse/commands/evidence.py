@@ -23,10 +23,10 @@ from replicse.commands.study import (
 from replicse.errors import BadInput
 from replicse.files import write_text
 from replicse.printable import columns
-from replicse.study.judge.claims import study_claims
+from replicse.study.judge.claims import cells_read, study_claims
 from replicse.study.judge.evidence import Needed, needed_of_cell, needed_of_claim, open_rows, slacks_of
 from replicse.study.judge.next_runs import Step, next_steps, open_things
-from replicse.study.judge.study import results_of
+from replicse.study.judge.study import plan_further, results_of
 from replicse.study.paper.claims import Claim
 from replicse.study.paper.counterparts import counterparts, printed_in
 from replicse.study.plan.cost import Cost
@@ -58,7 +58,9 @@ def power_verb(parser: ArgumentParser) -> Action:
         plan, item = shown.plan, shown.plan.item(arguments.item).id
         seeds = seeds or len(plan.seeds)
         claims = [claim for claim in study_claims(plan.papers, plan.papers) if _reads(claim, item)]
-        results = results_of(plan, [item], shown.evaluations)
+        others = {key[0] for key in cells_read(claims, plan.papers)} - {item}
+        plan_further(plan, others)
+        results = results_of(plan, [item, *others], shown.evaluations)
         rows = [
             *cell_needs(plan, item, results[0], seeds, arguments.power),
             *(
@@ -94,12 +96,14 @@ def power_lines(plan: Plan, item: str, seeds: int, power: float, rows: Sequence[
     """Yield a line per cell and part of a claim that has a spread, and how many have none."""
     told = [row for row in rows if row.spread is not None]
     yield f"{item} at scale {plan.scale.name}, {seeds} seeds; two-sided at 95% (claims one-sided), power {power:.0%}"
-    lines = [("cell or claim", "spread", "of", "smallest gap", "gap", "seeds", "")]
+    lines = [("spread", "of", "tells", "gap", "seeds", "cell or claim")]
     for row in told:
         numbers = (_number(row.spread), row.source, _number(row.smallest), _number(row.gap, "+"))
-        lines.append((row.name.removeprefix(f"{item}/"), *numbers, str(row.seeds or ""), row.note))
+        name = row.name.removeprefix(f"{item}/").replace(f"{item}/", "")
+        lines.append((*numbers, str(row.seeds or ""), f"{name} ({row.note})" if row.note else name))
     if told:
-        yield from columns(lines, numbers=(1, 3, 4, 5), width=room())
+        yield from columns(lines, numbers=(0, 2, 3, 4), width=room(), hang=2)
+        yield "tells: the smallest gap to print that so many seeds tell; seeds: the fewest that tell the gap"
     for note, count in Counter(row.note for row in rows if row.spread is None).items():
         yield f"{count} without: {note}"
 
@@ -109,7 +113,7 @@ def _number(value: float | None, sign: str = "") -> str:
 
 
 def gap_told(plan: Plan, item: str, results: Sequence[ItemResult]) -> float | None:
-    """Return the median, over an item's cells, of the smallest gap to print that the plan's seeds tell; None for none."""
+    """Return the median smallest gap to print that the plan's seeds tell of an item's cells; None for none."""
     result = next((each for each in results if each.item == item), None)
     there = result.described if result else {}
     gaps = [
@@ -211,7 +215,8 @@ def until_decided(arguments: Namespace, run: Callable[[Namespace], int]) -> int:
             for claim in study_claims(plan.papers, plan.studied)
             if any(_reads(claim, item) for item in items)
         ]
-        results = results_of(plan, items, Evaluations(plan))
+        read = {key[0] for key in cells_read(claims, plan.papers)}
+        results = results_of(plan, dict.fromkeys([*items, *read]), Evaluations(plan))
         rows = open_rows(plan, items, results, claims)
         further = {
             row: seeds for row in rows if (seeds := further_seed(plan, row, arguments.most_seeds)) is not None
@@ -252,4 +257,5 @@ def look_lines(
     for (item, row), names in rows.items():
         seed = further.get((item, row))
         after = f"seed {seed} next" if seed is not None else f"left open at {most} seeds"
-        yield f"{item}/{row}: {len(plan.config.seeds_of(item, row))} seeds, open: {_some(names, SETTLED_SHOWN)}; {after}"
+        count = len(plan.config.seeds_of(item, row))
+        yield f"{item}/{row}: {count} seeds, open: {_some(names, SETTLED_SHOWN)}; {after}"

@@ -210,7 +210,7 @@ def _same_spec(
 
 
 def expanded(specs: Mapping[str, Any], run: str, with_seed: bool, depth: int = 8) -> dict[str, Any] | None:
-    """Return the spec of a run with those of the runs it starts from in place of their ids; None where one is absent."""
+    """Return the spec of a run, those it starts from in place of their ids; None where one is absent."""
     spec = specs.get(run)
     if not isinstance(spec, Mapping) or depth == 0:
         return None

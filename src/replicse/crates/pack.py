@@ -30,7 +30,7 @@ TERMS = {"sha256": "https://w3id.org/ro/terms/workflow-run#sha256"}
 
 
 def packed_files(paths: Paths) -> Iterator[tuple[Path, str]]:
-    """Yield the files of a study that go into its crate, each with its path in the results folder of a committed one."""
+    """Yield the files of a study that go into its crate, each with its path below a committed one's."""
     for folder, patterns, place in (
         (Path(paths.results), PATTERNS, "reports"),
         (Path(paths.reports), ("report.md", "report.tex", "report.pdf"), "reports"),

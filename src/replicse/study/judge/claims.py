@@ -310,6 +310,7 @@ class OurNumbers:
         self._plan, self._names, self._cells = plan, names, cells
 
     def __call__(self, name: str) -> Reading:
+        """Return what is read of a cell: ours, or print where it is only ever printed."""
         key = self._names.key(name)
         quoted = not self._is_run(key) and self._quoted(key)
         return printed_reading(self._names.reported(name)) if quoted else self._cells.reading(key)

@@ -17,7 +17,8 @@ from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import AS_DESCRIBED
 from replicse.study.plan.plan import Cell, Plan
 from replicse.study.results.anytime import settled, settled_sign
-from replicse.study.results.power import seeds_for, seeds_for_effect, smallest_effect, smallest_gap
+from replicse.study.results.log import logged
+from replicse.study.results.power import POWER, seeds_for, seeds_for_effect, smallest_effect, smallest_gap
 from replicse.study.results.statistics import ORDERED, contradicts, mean_and_spread, spread_of
 from replicse.study.results.table import CellResult, ItemResult
 from replicse.study.results.tabulate import borrowed_spread, why_not_comparable
@@ -220,3 +221,44 @@ def _rows_of(plan: Plan, names: Sequence[str], items: Sequence[str]) -> Iterator
         for cell in plan.described(item):
             if cell.key in keys and plan.trained_runs([cell]) and cell.seeds != (None,):
                 yield item, cell.row.id
+
+
+def power_lines(plan: Plan, cell: Cell, result: CellResult) -> list[str]:
+    """Return what the seeds of a cell tell of print, and whether more of them may turn its verdict."""
+    count = len(finite([each.value for each in result.values]))
+    need = needed_of_cell(plan, cell, result, count, POWER)
+    if need.smallest is None:
+        return [need.note] if need.note and need.spread is not None else []
+    spread = f"standard deviation {need.spread:.2f}, {need.source}"
+    lines = [f"{count} seeds tell a gap of {need.smallest:.2f} from print with power {POWER:.0%} ({spread})"]
+    if need.gap is not None:
+        asks = f"asks for {need.seeds} seeds" if need.seeds else "is told by no number of seeds"
+        verdict = cell_verdict(plan, cell, result)
+        end = f"settled at all looks: {verdict}" if verdict else "more seeds may turn the verdict"
+        lines.append(f"the gap of {need.gap:+.2f} {asks}; {end}")
+    return lines
+
+
+def lab_lines(result: CellResult) -> list[str]:
+    """Return the values of several labs as one, then those of each lab."""
+    if result.labs is None:
+        return []
+    lines = [result.labs.text]
+    for lab in dict.fromkeys(each.lab for each in result.values):
+        own = [each for each in result.values if each.lab == lab and isinstance(each.value, float)]
+        lines.append(f"{lab}: {', '.join(f'seed {each.seed} {each.value:.2f}' for each in own)}")
+    return lines
+
+
+def log_lines(cell: Cell) -> list[str]:
+    """Return who ran a cell before, by the rows of the reproduction log that hold a number of it."""
+    name = "/".join(cell.key[1:])
+    lines = []
+    for row in logged([cell.item.id]):
+        numbers = dict(part.rpartition("=")[::2] for part in row["numbers"].split("; "))
+        if name in numbers:
+            lines.append(
+                f"{row['date']}: {numbers[name]} at scale {row['scale']}, seeds {row['seeds'] or 'none'}, study"
+                f" {row['study']}, commit {row['commit'][:12]}"
+            )
+    return lines

@@ -30,10 +30,11 @@ class Pooled:
     by_lab: Mapping[str, tuple[float, ...]]
 
     def __str__(self) -> str:
-        """Return labs, seeds, mean and the two deviations as text: `5 labs, 23 seeds: 75.1 ±0.4, seeds 0.84, labs 0.5`."""
+        """Return labs, seeds, mean and deviations: `5 labs, 23 seeds: 75.13 ±0.42, seeds 0.84, labs 0.50`."""
         count = sum(map(len, self.by_lab.values()))
         half = "" if self.half is None else f" ±{self.half:.2f}"
-        return f"{len(self.by_lab)} labs, {count} seeds: {self.mean:.2f}{half}, seeds {self.seeds:.2f}, labs {self.labs:.2f}"
+        spreads = f"seeds {self.seeds:.2f}, labs {self.labs:.2f}"
+        return f"{len(self.by_lab)} labs, {count} seeds: {self.mean:.2f}{half}, {spreads}"
 
 
 def pooled(by_lab: Mapping[str, Sequence[float]]) -> Pooled | None:
@@ -51,7 +52,7 @@ def pooled(by_lab: Mapping[str, Sequence[float]]) -> Pooled | None:
 
 
 def _fitted(groups: Sequence[Sequence[float]], ratio: float) -> tuple[float, float]:
-    """Return the mean by generalised least squares and the variance of seeds, for a ratio of labs' to seeds' variance."""
+    """Return the mean by generalised least squares and the variance of seeds, at a ratio of labs' to seeds'."""
     weights = [len(group) / (1 + ratio * len(group)) for group in groups]
     means = [mean_and_spread(group)[0] for group in groups]
     mean = math.fsum(weight * each for weight, each in zip(weights, means, strict=True)) / math.fsum(weights)

@@ -89,7 +89,7 @@ def order_statistic_interval(
 
 @cache
 def _order_quantile(p: float, size: int, count: int, share: float, spread_known: bool) -> float:
-    """Return the p-quantile of a quantile of `count` normal draws, counted from the mean of `size` others in their sd."""
+    """Return the p-quantile of a quantile of `count` normal draws, from the mean of `size` others in their sd."""
     from scipy.optimize import brentq
 
     return float(brentq(lambda x: order_statistic_below(x, size, count, share, spread_known) - p, -1e4, 1e4))
