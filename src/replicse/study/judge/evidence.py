@@ -150,13 +150,17 @@ def _our_slacks(part: Relation, numbers: OurNumbers) -> tuple[float, ...]:
     return tuple(slacks) if all(map(math.isfinite, slacks)) else ()
 
 
-def needed_of_claim(slacks: Slacks, seeds: int, power: float) -> Needed:
-    """Return what so many paired seeds tell of a part of a claim; the gap is its slack in print, else ours."""
+def needed_of_claim(slacks: Slacks, seeds: int, power: float, comparable: bool) -> Needed:
+    """Return what so many paired seeds tell of a part of a claim.
+
+    The gap is its slack in print, where our spread is of the paper's setting, else ours.
+    """
     name, spread = f"{slacks.claim}: {slacks.part}", spread_of(slacks.ours)
     if not spread:
-        return Needed(name, None, "", None, slacks.printed, None, "no spread of paired seeds")
+        return Needed(name, None, "", None, None, None, "no spread of paired seeds")
     unit = smallest_effect(seeds, power)
-    gap = slacks.printed if slacks.printed is not None else mean_and_spread(slacks.ours)[0]
+    in_print = comparable and slacks.printed is not None
+    gap = slacks.printed if in_print else mean_and_spread(slacks.ours)[0]
     fewest = seeds_for_effect(gap / spread, power)
     note = "" if fewest else "does not hold" if gap <= 0 else "more than a thousand seeds"
     return Needed(name, spread, f"ours, {len(slacks.ours)} seeds", unit and unit * spread, gap, fewest, note)

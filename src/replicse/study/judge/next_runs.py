@@ -65,7 +65,7 @@ def open_things(plan: Plan, results: Sequence[ItemResult], claims: Sequence[Clai
     for slacks in slacks_of(plan, claims, results):
         cells = [by_key[key] for name in slacks.cells if (key := names.key(name)) in by_key]
         settled.setdefault(slacks.claim, []).append(claim_sign(slacks))
-        need = needed_of_claim(slacks, len(plan.seeds), POWER)
+        need = needed_of_claim(slacks, len(plan.seeds), POWER, plan.scale.comparable)
         parts.setdefault(slacks.claim, []).append((cells, max(need.seeds or FEWEST_SEEDS, FEWEST_SEEDS)))
     for claim, needs in parts.items():
         if all(settled[claim]) or -1 in settled[claim]:
