@@ -95,7 +95,9 @@ def changed(old: tuple[Mapping[str, str], Mapping[str, Values]], new: tuple[Mapp
     """Return the names of what differs or is gone; what is new was no expectation before."""
     texts = [name for name, text in old[0].items() if new[0].get(name) != text]
     gone = [name for name in old[1] if name not in new[1]]
-    moved = [name for name, values in old[1].items() if name in new[1] and beyond_spread(values, new[1][name])]
+    moved = [
+        name for name, values in old[1].items() if name in new[1] and beyond_spread(values, new[1][name])
+    ]
     return sorted([*texts, *gone, *moved])
 
 

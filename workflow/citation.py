@@ -11,9 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def names(authors: list[dict[str, str]]) -> list[str]:
     """Return authors as text, family names first."""
-    return [
-        author.get("name") or f"{author['family-names']}, {author['given-names']}" for author in authors
-    ]
+    return [author.get("name") or f"{author['family-names']}, {author['given-names']}" for author in authors]
 
 
 def codemeta(facts: dict[str, Any]) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def power_verb(parser: ArgumentParser) -> Action:
         rows = [
             *cell_needs(plan, item, results[0], seeds, arguments.power),
             *(
-                needed_of_claim(each, seeds, arguments.power)
+                needed_of_claim(each, seeds, arguments.power, plan.scale.comparable)
                 for each in slacks_of(plan, claims, results)
                 if each.ours
             ),

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 from torch import Tensor
+from torch.nn.functional import normalize
 
 from replicse.data.tokenizer import TokenizerSettings, load_tokenizer, tokenizer_from_vocabulary
 from replicse.encoder.backbone import Backbone
@@ -16,11 +17,11 @@ from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead, random_head, stored_head
 from replicse.encoder.opening import open_backbone
 from replicse.encoder.pooling import need_of, pool
-from replicse.encoder.stored import LARGEST_CONFIG, read_config
+from replicse.encoder.sentence_transformers import read_modules
+from replicse.encoder.stored import read_config
 from replicse.errors import BadInput, MissingData
-from replicse.files import below, read_json
 from replicse.registry.artefacts import TOKENIZER
-from replicse.registry.encoders import Engine
+from replicse.registry.encoders import MAX_LENGTH, Engine
 from replicse.runtime.devices import device_for
 
 # Padded tokens of one batch: a CPU wants its working set in the cache, a GPU wants to be full.
@@ -47,12 +48,13 @@ class SentenceEncoder:
         head: SentenceHead | None,
         tokenizer: Path | Tokenizer,
         pooling: str,
-        max_length: int = 512,
+        max_length: int = MAX_LENGTH,
         batch_tokens: int | None = None,
+        normalised: bool = False,
     ) -> None:
-        self.backbone, self.head, self.pooling = backbone, head, pooling
+        self.backbone, self.head, self.pooling, self.normalised = backbone, head, pooling, normalised
         self.need = need_of(pooling)
-        length = min(max_length, backbone.max_length)
+        self.max_length, length = max_length, min(max_length, backbone.max_length)
         self.tokenizer = tokenizer if isinstance(tokenizer, Tokenizer) else load_tokenizer(tokenizer, length)
         self.tokenizer.no_padding()
         self.tokenizer.enable_truncation(length)
@@ -72,24 +74,33 @@ class SentenceEncoder:
     def open(
         cls,
         folder_or_hub_id: str | Path,
-        pooling: str,
-        max_length: int = 512,
+        pooling: str | None = None,
+        max_length: int | None = None,
         device: str | None = None,
         batch_tokens: int | None = None,
         engine: Engine = "auto",
     ) -> "SentenceEncoder":
         """Open a Hugging Face or sentence-transformers folder, or a hub id (`name/model[@revision]`).
 
-        Of a sentence-transformers folder only the transformer is read: `pooling` decides. The device is the
-        first GPU where there is one. Raises BadInput where the pooling needs a head that was not stored.
+        Where `pooling` is given, only the transformer of a sentence-transformers folder is read. Where it is not, such
+        a folder's own pooling, normalisation and longest row hold; of any other folder it is `cls`. `max_length` counts
+        tokens (512). The device is the first GPU where there is one.
+        Raises BadInput where the pooling needs a head that was not stored, or a folder has modules that are not
+        computed here.
         """
+        modules = read_modules(encoder_folder(folder_or_hub_id), only_transformer=pooling is not None)
+        pooling = pooling or modules.pooling or "cls"
+        max_length = max_length or modules.max_length or MAX_LENGTH
         need_of(pooling)
-        folder = _transformer_folder(_local_folder(str(folder_or_hub_id)))
+        folder = modules.transformer
         backbone = open_backbone(folder, engine)
         head, chosen = _head_for(pooling, folder, backbone.hidden), device_for(device)
         if head is not None:
             head.to(chosen)
-        return cls(backbone.to(chosen), head, _open_tokenizer(folder), pooling, max_length, batch_tokens)
+        tokenizer = open_tokenizer(folder)
+        return cls(
+            backbone.to(chosen), head, tokenizer, pooling, max_length, batch_tokens, modules.normalised
+        )
 
     def reload(self, folder: Path, head_seed: int = 0) -> None:
         """Take the weights of another checkpoint of the same run; tokens are kept.
@@ -103,8 +114,12 @@ class SentenceEncoder:
             self.head = random_head(self.backbone.hidden, head_seed).to(self.device)
         self.forget()
 
+    def encode(self, sentences: Sequence[str]) -> np.ndarray:
+        """Return float32 vectors (n, width) in the order of the sentences; of one text, a vector (width,)."""
+        return self([sentences])[0] if isinstance(sentences, str) else self(sentences)
+
     def __call__(self, sentences: Sequence[str]) -> np.ndarray:
-        """Return float32 vectors (n, hidden) in the order of the sentences."""
+        """Return float32 vectors (n, width) in the order of the sentences."""
         self.prepare(sentences)
         return np.stack([self._vectors[self._tokens[sentence]] for sentence in sentences])
 
@@ -174,10 +189,13 @@ class SentenceEncoder:
 
     def _encode_batch(self, rows: list[np.ndarray]) -> Tensor:
         batch = TokenBatch.from_rows(rows).to(self.device)
-        return pool(self.backbone(batch, self.need), batch, self.pooling, self.head).float()
+        vectors = pool(self.backbone(batch, self.need), batch, self.pooling, self.head).float()
+        return normalize(vectors) if self.normalised else vectors
 
 
-def _local_folder(name: str) -> Path:
+def encoder_folder(folder_or_hub_id: str | Path) -> Path:
+    """Return the folder of an encoder, downloaded where it is a hub id; MissingData where it is neither."""
+    name = str(folder_or_hub_id)
     if Path(name).is_dir():
         return Path(name)
     hub_id = _HUB_ID.fullmatch(name)
@@ -188,20 +206,6 @@ def _local_folder(name: str) -> Path:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = cache / "replicse" / "encoders" / name.replace("/", "--")
     return download_encoder(hub_id["repo"], hub_id["revision"], folder)
-
-
-def _transformer_folder(folder: Path) -> Path:
-    """Return the folder of the transformer in a sentence-transformers folder; any other folder as it is."""
-    file = folder / "modules.json"
-    if not file.exists():
-        return folder
-    modules = read_json(file, LARGEST_CONFIG)
-    first = modules[0] if isinstance(modules, list) and modules else None
-    path = first.get("path") if isinstance(first, dict) else None
-    if not isinstance(path, str):
-        raise BadInput(f"{file}: no list of modules that each name a path; fetch the encoder again")
-    # The transformer often lies in the folder itself.
-    return below(folder, path, f"the path of a module below the folder in {file}") if path else folder
 
 
 def _head_for(pooling: str, folder: Path, hidden: int) -> SentenceHead | None:
@@ -220,7 +224,8 @@ def _head_for(pooling: str, folder: Path, hidden: int) -> SentenceHead | None:
     return head
 
 
-def _open_tokenizer(folder: Path) -> Tokenizer:
+def open_tokenizer(folder: Path) -> Tokenizer:
+    """Return the tokenizer of an encoder's folder: its tokenizer.json, or what its other files give."""
     file, vocabulary = folder / TOKENIZER, folder / "vocab.txt"
     if file.is_file():
         return load_tokenizer(file, None)

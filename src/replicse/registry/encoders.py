@@ -159,10 +159,7 @@ class FlowParameters(PostprocessingParameters):
     width: Count = 32
 
 
-if TYPE_CHECKING:
-    Postprocessing = PostprocessingParameters
-else:
-    Postprocessing = PostprocessingParameters.one_of()
+Postprocessing = PostprocessingParameters
 postprocessing_of = PostprocessingParameters.reader("postprocess", "encoder")
 
 

@@ -7,7 +7,7 @@ that two spellings of one run share it and a field that is added later with a de
 import math
 from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -138,12 +138,12 @@ class SelectionRule(Checked):
         return self.metric.split("/")[1] if SUITES[self.suite].named_by else ""
 
 
-@cache
 def selectable() -> tuple[str, ...]:
     """Return the patterns of the metrics on development data."""
     return tuple(
         f"{name}/{path}"
         for name, suite in SUITES.items()
+        if suite.selects
         for path in suite.metrics
         if path.rpartition("/")[2] in suite.selects
     )

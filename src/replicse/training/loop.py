@@ -50,6 +50,7 @@ class _JobDocument(Checked):
     init: str
     tokenizer: Text
     stores: tuple[Text, ...]
+    plugin: tuple[Text, ...] = ()
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,9 @@ from replicse.printable import visible
 from replicse.provenance.source import named_in
 from replicse.registry.artefacts import ENCODER, METRICS, OFFSETS, PROVENANCE, STORE, TOKENS, WEIGHTS
 from replicse.registry.augmentations import augmentation_of
-from replicse.registry.corpora import SIMCSE_DATA, corpus_of
+from replicse.registry.corpora import SIMCSE_DATA, CorpusFormat, corpus_of
 from replicse.registry.encoders import CHECKPOINTS
+from replicse.registry.plugins import IN_USE, plugins_of, suite_code, unit_of
 from replicse.registry.runs import resolved
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.lock import load_lock
@@ -57,8 +58,8 @@ class Job:
 
     @cached_property
     def code(self) -> frozenset[str]:
-        """Return the modules, or names in them, that its numbers come from."""
-        return self.modules | named_in(self.specs)
+        """Return the modules, or names in them, that its numbers come from; of a plug-in all of it."""
+        return frozenset(map(unit_of, self.modules | named_in(self.specs)))
 
     @property
     def done(self) -> bool:
@@ -182,7 +183,9 @@ class _Jobs:
     ) -> Job:  # fmt: skip
         reads = () if stage == "data" else (self.paths.data, *needs)
         made, log = outputs_of(self.paths, stage, *parts), log_of(self.paths, stage, *parts)
-        return Job(stage, parts, reads, made, log, payload, frozenset(modules), specs, files or {})
+        job = Job(stage, parts, reads, made, log, payload, frozenset(modules), specs, files or {})
+        plugins = plugins_of(job.code) if IN_USE else []
+        return replace(job, payload={**payload, "plugin": plugins}) if plugins else job
 
     def _data(self) -> dict[str, Any]:
         """Return the options of the data verb; the root of a local source comes from the config or the environment."""
@@ -230,7 +233,12 @@ class _Jobs:
             "tokenizer": tokenizer,
             "stores": [self.paths.store(store) for store in stores],
         }
-        return self._job("train", (name,), payload, {"replicse.training.loop"}, (run,), needs)
+        # The reader of a corpus is of its store, but a run asks its format for labels.
+        formats = (CorpusFormat.known[resolved(source.corpus)["format"]] for source in run.sources)
+        modules = {"replicse.training.loop", *(f"{kind.__module__}:{kind.__qualname__}" for kind in formats)}
+        if IN_USE:
+            modules.add(suite_code(run.selection.suite))
+        return self._job("train", (name,), payload, modules, (run,), needs)
 
     def _evaluations(self, name: str, encoder: Encoder) -> Iterator[Job]:
         """Yield a job for each group of suites of an encoder, and one for the checkpoints of its run."""
@@ -272,7 +280,7 @@ class _Jobs:
     def _suite_modules(suites: list[str]) -> set[str]:
         return {
             "replicse.evaluation.suites",
-            *(f"replicse.registry.suites:SUITES[{suite}]" for suite in suites),
+            *map(suite_code, suites),
         }
 
     @staticmethod
