@@ -25,6 +25,7 @@ RULES = ("src/replicse/study/results/verdict.py", "src/replicse/registry/levels.
 ROUNDING = 0.005
 Read = Callable[[str], str]
 Values = list[float]
+Expectations = tuple[Mapping[str, str], Mapping[str, Values]]
 
 
 def expectations(names: list[str], read: Read) -> tuple[dict[str, str], dict[str, Values]]:
@@ -91,7 +92,7 @@ def beyond_spread(old: Values, new: Values) -> bool:
     return abs(statistics.fmean(old) - statistics.fmean(new)) > max(spread, 1e-9)
 
 
-def changed(old: tuple[Mapping[str, str], Mapping[str, Values]], new: tuple[Mapping[str, str], Mapping[str, Values]]) -> list[str]:  # fmt: skip
+def changed(old: Expectations, new: Expectations) -> list[str]:
     """Return the names of what differs or is gone; what is new was no expectation before."""
     texts = [name for name, text in old[0].items() if new[0].get(name) != text]
     gone = [name for name in old[1] if name not in new[1]]

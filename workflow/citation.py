@@ -1,4 +1,4 @@
-"""Write codemeta.json and .zenodo.json from CITATION.cff: `python workflow/citation.py`; the facts stand there alone."""
+"""Write codemeta.json and .zenodo.json from CITATION.cff, where the facts are: `python workflow/citation.py`."""
 
 import json
 from pathlib import Path

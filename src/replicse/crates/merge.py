@@ -161,9 +161,9 @@ def lab_spread(values: Sequence[SeedValue]) -> LabSpread | None:
         if isinstance(each.value, float):
             by_lab.setdefault(each.lab, []).append(each.value)
     pool = pooled(by_lab)
-    return pool and LabSpread(
-        text=str(pool), mean=pool.mean, half=pool.half, seeds=pool.seeds, labs=pool.labs
-    )
+    if pool is None:
+        return None
+    return LabSpread(text=str(pool), mean=pool.mean, half=pool.half, seeds=pool.seeds, labs=pool.labs)
 
 
 def _same_cell(where: str, one: tuple[Brought, CellResult], two: tuple[Brought, CellResult]) -> None:
@@ -200,7 +200,7 @@ def _same_spec(
             f"{lab.name}: {where}: no spec of run {value.run or value.group or 'of several encoders'} in it, so seeds"
             f" {mate.seed} and {each.seed} cannot be compared; pack the study again, or merge the same seeds"
         )
-    difference = first_difference(*sides)
+    difference = first_difference(sides[0], sides[1])
     if difference:
         path, ours, theirs = difference
         raise BadInput(
@@ -221,7 +221,7 @@ def expanded(specs: Mapping[str, Any], run: str, with_seed: bool, depth: int = 8
         inner = expanded(specs, before, with_seed, depth - 1)
         if inner is None:
             return None
-        document["init"] = {**init, "before": inner}  # type: ignore[dict-item]
+        document["init"] = {**init, "before": inner}
     return document
 
 

@@ -85,7 +85,7 @@ def _best_ratio(groups: Sequence[Sequence[float]]) -> float:
     import numpy as np
     from scipy.optimize import minimize_scalar
 
-    grid = np.linspace(*map(math.log, RATIOS), 65)
+    grid = np.linspace(math.log(RATIOS[0]), math.log(RATIOS[1]), 65)
     logs = [restricted_log_likelihood(groups, math.exp(place)) for place in grid]
     best = max(range(len(grid)), key=logs.__getitem__)
     low, high = grid[max(0, best - 1)], grid[min(len(grid) - 1, best + 1)]

@@ -65,7 +65,7 @@ def _beyond(edge: float, degrees: int, shift: float) -> float:
 def _unit_interval(seeds: int, of: int, share: float, level: float) -> tuple[float, float]:
     """Return the interval of an order statistic from seeds with mean 0 and standard deviation 1."""
     edge = math.sqrt((seeds - 1) / 2)
-    return order_statistic_interval([-edge, edge, *[0.0] * (seeds - 2)], of, share, level=level)  # type: ignore[return-value]
+    return order_statistic_interval([-edge, edge, *[0.0] * (seeds - 2)], of, share, level=level)
 
 
 @cache

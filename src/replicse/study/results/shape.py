@@ -85,9 +85,9 @@ def column_values(
     several = {row: draws[row] for row, values in ours.items() if len(values) == len(draws[row]) > 1}
     if len(set(several.values())) > 1:
         every = dict.fromkeys(draw for each in several.values() for draw in each)
-        for row, each in several.items():
-            by_draw = dict(zip(each, ours[row], strict=True))
-            ours[row] = [by_draw.get(draw) for draw in every]
+        for name, own in several.items():
+            by_draw = dict(zip(own, ours[name], strict=True))
+            ours[name] = [by_draw.get(draw) for draw in every]
     return reported, ours
 
 
