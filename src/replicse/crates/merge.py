@@ -132,11 +132,13 @@ def _merged_cell(
                 values.append(each)
     machines = tuple(dict.fromkeys(machine for _, twin in same for machine in twin.machines))
     numbers = [each.value for each in values if not isinstance(each.value, str)]
-    column = next(
-        column for column in item.columns if (column.id, column.metric) == (cell.column, cell.metric)
-    )
+    heads = {(column.id, column.metric): column.statistic for column in item.columns}
     update: dict[str, Any] = {"values": tuple(values), "machines": machines}
-    if column.statistic == "mean" and not cell.seedless and len(numbers) == len(values):
+    if (
+        heads.get((cell.column, cell.metric), "mean") == "mean"
+        and not cell.seedless
+        and len(numbers) == len(values)
+    ):
         failures = [twin.failure for _, twin in same if twin.failure]
         why_not = cell.reason.partition("; made on")[0] if cell.verdict == "not comparable" else ""
         judgement = judge(

@@ -46,7 +46,7 @@ def forest(item: ItemResult, cell: CellResult, file: Path) -> None:
         axes.margins(y=0.25)
         axes.set_xlabel(next((one.label for one in item.columns if one.id == cell.column), cell.column))
         caveat = f" · {item.caveat}" if item.caveat else ""
-        title = f"{item.item} · {item.row_names[cell.row]}{caveat}\n{pool}"
+        title = f"{item.item} · {item.row_names.get(cell.row, cell.row)}{caveat}\n{pool}"
         axes.set_title(title, loc="left", fontsize=8, color=INK)
         with atomic_write(file) as temporary:
             figure.savefig(temporary, format="svg", metadata=METADATA["svg"])
