@@ -24,7 +24,7 @@ NAME = re.compile(rf"{PART}(/{PART})*")
 READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 BROKEN = (
     zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError,
-    OverflowError, IndexError,
+    OverflowError, IndexError, OSError,
 )  # fmt: skip
 
 

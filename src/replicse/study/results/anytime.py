@@ -21,7 +21,7 @@ Settled = Literal["", "within seed spread", "higher", "lower"]
 # Of the error that a verdict may have, the part that is spent on looking; the rest is that of one more draw.
 LOOKING = 0.2
 # Scale of the prior over gaps, in standard deviations of the seeds: Cauchy's, since gaps of ten and more do occur.
-PRIOR, FARTHEST, STEPS = 2.0, 40.0, 800
+PRIOR, FARTHEST, STEPS = 1.0, 40.0, 400
 FIRST_LOOK = 2
 
 
