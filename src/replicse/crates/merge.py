@@ -11,7 +11,7 @@ from replicse.files import read_json
 from replicse.registry.artefacts import STUDY
 from replicse.study.results.folder import held
 from replicse.study.results.labs import pooled
-from replicse.study.results.machines import Machine, mixture
+from replicse.study.results.machines import Machine
 from replicse.study.results.table import CellResult, ItemResult, LabSpread, SeedValue
 from replicse.study.results.verdict import judge
 
@@ -140,7 +140,7 @@ def _merged_cell(
         and len(numbers) == len(values)
     ):
         failures = [twin.failure for _, twin in same if twin.failure]
-        why_not = cell.reason.partition("; made on")[0] if cell.verdict == "not comparable" else ""
+        why_not = cell.reason.partition("; made ")[0] if cell.verdict == "not comparable" else ""
         judgement = judge(
             numbers,
             cell.reported,
@@ -151,7 +151,9 @@ def _merged_cell(
             failures=failures,
         )
         update |= vars(judgement) | {"labs": lab_spread(values), "failure": "; ".join(failures)}
-        update["reason"] = "; ".join(filter(None, [judgement.reason, mixture(machines)]))
+        # `labs` and the machines of the cell say which.
+        count = len({each.lab for each in values})
+        update["reason"] = "; ".join(filter(None, [judgement.reason, f"made by {count} labs" * (count > 1)]))
     packages = sorted({package for _, twin in same for package in twin.packages})
     return cell.model_copy(update={**update, "packages": tuple(packages)})
 
