@@ -1,7 +1,9 @@
 """The verb that adds a row to the reproduction log."""
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from replicse.commands import Action
 from replicse.commands.crates import paths_of
@@ -9,10 +11,12 @@ from replicse.commands.render import study_facts
 from replicse.commands.study import add_workflow_argument
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json, sha256_of, write_rows
+from replicse.study.plan.paths import Paths
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.folder import held
 from replicse.study.results.log import FIELDS, LOG, log_problems, log_row, logged
 from replicse.study.results.record import StudyRecord
+from replicse.study.results.values import Evaluations
 
 
 def contribute_verb(parser: ArgumentParser) -> Action:
@@ -32,15 +36,10 @@ def contribute_verb(parser: ArgumentParser) -> Action:
         for name in arguments.items:
             if name not in results:
                 raise BadInput(f'no item "{name}" in {paths.results}{nearest(name, results)}')
-        if paths.kept:
-            record = read_json(paths.study)
-            StudyRecord.of(record, paths.study)
-        else:
-            plan = load_plan(read_json(paths.config), arguments.workflow, paths.config)
-            record = study_facts(plan.record, read_json(paths.data))
         name = paths.kept or paths.scale
+        record_of = kept_record(paths) if paths.kept else own_record(paths, arguments.workflow)
         added = [
-            log_row(results[item], record, name, sha256_of(paths.item(item)))
+            log_row(results[item], record_of(item), name, sha256_of(paths.item(item)))
             for item in arguments.items or results
         ]
         rows = [*logged(), *added]
@@ -51,6 +50,29 @@ def contribute_verb(parser: ArgumentParser) -> Action:
         print(pull_request(added))
 
     return action
+
+
+def kept_record(paths: Paths) -> Callable[[str], Mapping[str, Any]]:
+    """Return the record of a committed study for each of its items."""
+    record = read_json(paths.study)
+    StudyRecord.of(record, paths.study)
+    return lambda item: record
+
+
+def own_record(paths: Paths, workflow: Path) -> Callable[[str], Mapping[str, Any]]:
+    """Return the record of one's own study by item: its commit is that of the item's runs, marked where several are."""
+    plan = load_plan(read_json(paths.config), workflow, paths.config)
+    facts, evaluations = study_facts(plan.record, read_json(paths.data)), Evaluations(plan)
+
+    def record(item: str) -> Mapping[str, Any]:
+        made = [evaluations.training_record(run) for run in sorted(plan.runs_of(plan.item(item)))]
+        commits = [str(each["commit"]) for each in made if each.get("commit")]
+        if not commits:
+            return facts
+        mixed = len(set(commits)) > 1 or any(each.get("dirty") for each in made)
+        return {**facts, "commit": commits[0], "dirty": mixed}
+
+    return record
 
 
 def pull_request(rows: list[dict[str, str]]) -> str:
