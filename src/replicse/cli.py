@@ -27,6 +27,7 @@ GROUPS = {
         "claims": ("judge", "test what the papers state, on their numbers and on ours"),
         "audit": ("judge", "check the papers' own arithmetic; nothing is run"),
         "adjudicate": ("judge", "say which difference of protocol explains a gap"),
+        "diagnose": ("diagnose", "say what explains a number that is not the printed one"),
         "compare": ("compare", "hold two results folders of the same runs against each other"),
     },
     "run": {
