@@ -84,7 +84,7 @@ class SentenceEncoder:
         first GPU where there is one. Raises BadInput where the pooling needs a head that was not stored.
         """
         need_of(pooling)
-        folder = _transformer_folder(_local_folder(str(folder_or_hub_id)))
+        folder = transformer_folder(_local_folder(str(folder_or_hub_id)))
         backbone = open_backbone(folder, engine)
         head, chosen = _head_for(pooling, folder, backbone.hidden), device_for(device)
         if head is not None:
@@ -114,6 +114,12 @@ class SentenceEncoder:
         self._tokenise([sentence for sentence in distinct if sentence not in self._tokens])
         wanted = {self._tokens[sentence] for sentence in distinct} - self._vectors.keys()
         self._encode(sorted(wanted, key=lambda tokens: (len(tokens), tokens)))
+
+    def rows(self, sentences: Iterable[str]) -> list[np.ndarray]:
+        """Return the token ids of each sentence, special ones included, cut at the encoder's length."""
+        wanted = list(sentences)
+        self._tokenise([sentence for sentence in dict.fromkeys(wanted) if sentence not in self._tokens])
+        return [np.frombuffer(self._tokens[sentence], dtype=np.int32) for sentence in wanted]
 
     def forget(self) -> None:
         """Drop all vectors, because the encoder's weights have changed; tokens are kept."""
@@ -153,12 +159,12 @@ class SentenceEncoder:
             part.eval()
         rows = [np.frombuffer(key, dtype=np.int32) for key in keys]
         # Copied from the device once at the end, so that a GPU never waits for the packing of the next batch.
-        vectors = torch.cat([self._encode_batch(some) for some in self._batches(rows)]).cpu().numpy()
+        vectors = torch.cat([self._encode_batch(some) for some in self.batches(rows)]).cpu().numpy()
         for part, before in zip(parts, training, strict=True):
             part.train(before)
         self._vectors.update(zip(keys, vectors, strict=True))
 
-    def _batches(self, rows: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
+    def batches(self, rows: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
         """Yield runs of length-sorted rows whose padded size stays within `batch_tokens`.
 
         A run that is half full ends where longer rows begin: rows of one length need no padding and no mask.
@@ -190,7 +196,7 @@ def _local_folder(name: str) -> Path:
     return download_encoder(hub_id["repo"], hub_id["revision"], folder)
 
 
-def _transformer_folder(folder: Path) -> Path:
+def transformer_folder(folder: Path) -> Path:
     """Return the folder of the transformer in a sentence-transformers folder; any other folder as it is."""
     file = folder / "modules.json"
     if not file.exists():
