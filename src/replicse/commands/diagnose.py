@@ -2,7 +2,6 @@
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from replicse.commands import Action, print_json, room
@@ -216,8 +215,8 @@ def text_lines(found: Diagnosis, width: int) -> Iterator[str]:
 
 
 READING = (
-    "share = threads that name the cause x fit of the difference to its effect x what you said (10 where a setting is not"
-    " the paper's, 0.25 where it is), over all causes. No report: an effect of -2 ±4 is assumed."
+    "share = threads that name the cause x fit of the difference to its effect x what you said (10 where a setting is"
+    " not the paper's, 0.25 where it is), over all causes. No report: an effect of -2 ±4 is assumed."
 )
 
 

@@ -1,8 +1,8 @@
 """One encoder under many evaluations: the same test sets, read and scored as others read and score them.
 
 Each distinct sentence goes through the encoder once for all poolings, aggregations, splits and precisions of scores;
-once more for each precision of the weights, for padding that counts and for padding that leaks. Of a shorter length only
-the sentences are encoded again that it cuts.
+once more for each precision of the weights, for padding that counts and for padding that leaks. Of a shorter length
+only the sentences are encoded again that it cuts.
 """
 
 import copy
@@ -97,7 +97,10 @@ class Study:
         self.splits: dict[str, Sets] = {
             split: {task: load_sts(root, task, split) for task in STS_DEV_TASKS} for split in ("train", "dev")
         }
-        every = [*self.test.values(), *(subsets for sets in self.splits.values() for subsets in sets.values())]
+        every = [
+            *self.test.values(),
+            *(subsets for sets in self.splits.values() for subsets in sets.values()),
+        ]
         distinct = dict.fromkeys(
             sentence for subsets in every for subset in subsets for sentence in subset.sentences
         )
@@ -131,7 +134,10 @@ class Study:
                     parts[name].append(value)
         found = {rows[place].tobytes(): number for number, place in enumerate(distinct)}
         numbers = [found[row.tobytes()] for row in rows]
-        return {name: Table(torch.cat(values).cpu().numpy()[numbers], self.places) for name, values in parts.items()}
+        return {
+            name: Table(torch.cat(values).cpu().numpy()[numbers], self.places)
+            for name, values in parts.items()
+        }
 
     def _pooled(
         self, backbone: Backbone, fed: TokenBatch, batch: TokenBatch, poolings: Sequence[str]
@@ -160,7 +166,9 @@ class Study:
         # Special tokens stay: the last one of a row ends it at any length.
         rows = [np.append(self.rows[place][: length - 1], self.rows[place][-1:]) for place in long]
         values = table.values.copy()
-        values[long] = self._pass(self.encoder.backbone, rows, [self.encoder.pooling])[self.encoder.pooling].values
+        values[long] = self._pass(self.encoder.backbone, rows, [self.encoder.pooling])[
+            self.encoder.pooling
+        ].values
         return Table(values, self.places)
 
     def in_precision(self, kind: torch.dtype) -> Table:
@@ -176,12 +184,16 @@ class Study:
         return [tuple(self._padded_sides(variant, subset)) for subset in subsets]  # type: ignore[misc]
 
     def _padded_sides(self, variant: str, subset: StsSubset) -> Iterator[np.ndarray]:
-        words = [(len(one.split()), len(two.split())) for one, two in zip(subset.first, subset.second, strict=True)]
+        words = [
+            (len(one.split()), len(two.split())) for one, two in zip(subset.first, subset.second, strict=True)
+        ]
         order = sorted(range(len(words)), key=lambda place: (*words[place], subset.gold[place]))
         for side in (subset.first, subset.second):
             values = []
             for start in range(0, len(order), SENTEVAL_BATCH):
-                some = [self.rows[self.places[side[place]]] for place in order[start : start + SENTEVAL_BATCH]]
+                some = [
+                    self.rows[self.places[side[place]]] for place in order[start : start + SENTEVAL_BATCH]
+                ]
                 values.append(self._padded_batch(variant, some))
             together = np.concatenate(values)
             yield together[np.argsort(order)]
@@ -223,9 +235,7 @@ class Study:
             table = self.in_precision(WEIGHTS[name]) if name in WEIGHTS else self.vectors(as_read)
             return self.scores(table, partial(cosines_in, SCORES[name]) if name in SCORES else cosines)
         if name in PADDED:
-            return averaged(
-                {task: self._padded_score(name, subsets) for task, subsets in self.test.items()}
-            )
+            return averaged({task: self._padded_score(name, subsets) for task, subsets in self.test.items()})
         return getattr(self, f"_{name.replace('-', '_')}")(self.vectors(as_read))
 
     def scores(self, table: Table, similarity: Similarity = cosines, key: str = "all") -> Scores:
@@ -270,7 +280,9 @@ class Study:
         """Return STS-B by a ridge regression on |u - v| and u * v, whose penalty the development set chooses."""
         sets = {split: self.splits[split]["STS-B"][0] for split in ("train", "dev")}
         sets["test"] = self.test["STS-B"][0]
-        features = {split: _features(table(subset.first), table(subset.second)) for split, subset in sets.items()}
+        features = {
+            split: _features(table(subset.first), table(subset.second)) for split, subset in sets.items()
+        }
         centre, spread = features["train"].mean(0), features["train"].std(0) + 1e-9
         design = {split: (values - centre) / spread for split, values in features.items()}
         gram, target = design["train"].T @ design["train"], sets["train"].gold - sets["train"].gold.mean()

@@ -30,7 +30,7 @@ AGGREGATIONS = ("all", "mean", "wmean")
 AVERAGES = {"avg": "all", "avg-mean": "mean", "avg-wmean": "wmean"}  # of the seven tasks
 RATINGS = ("0-1", "1-2", "2-3", "3-4", "4-5")
 QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
-# How else an encoder may be evaluated than the papers do: pooling, padding, precision, length, and how scores are joined.
+# How else an encoder may be read and scored than its paper does.
 VARIANTS = {
     "cls": "[CLS] as it is",
     "cls-head": "[CLS] through the stored head or pooler",
@@ -127,7 +127,9 @@ def _of_variants(name: str) -> str:
 class VariantsOptions(SuiteOptions):
     """The variants of an evaluation to score, all where none are named, and the encoder's folder, which the job names."""
 
-    variants: Annotated[tuple[Annotated[str, AfterValidator(_of_variants)], ...], Field(min_length=1)] | None = None
+    variants: (
+        Annotated[tuple[Annotated[str, AfterValidator(_of_variants)], ...], Field(min_length=1)] | None
+    ) = None
     folder: str = ""
 
 
