@@ -1,17 +1,28 @@
 """The verb that answers "I got 74.84": is a number unusual, and what explains its difference to the printed one."""
 
+import os
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from replicse.commands import Action, print_json, room
+from replicse.commands.diagnosis import (
+    comparison_lines,
+    markdown_lines,
+    plain,
+    plain_comparison,
+    plain_variants,
+    text_lines,
+    variant_lines,
+)
 from replicse.commands.study import add_workflow_argument
-from replicse.errors import BadInput
-from replicse.printable import columns
+from replicse.errors import BadInput, nearest
 from replicse.registry.encoders import POOLINGS
 from replicse.registry.suites import AGGREGATIONS, is_metric, known_paths
 from replicse.study.judge.diagnosis import Diagnosis, check_number, diagnose
 from replicse.study.judge.known import Known, known_cell
+from replicse.study.judge.result_files import NUMERICS, compare_results, read_results
 from replicse.study.paper.causes import load_causes, load_measured
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.printed import Reported, printed_number
@@ -49,7 +60,18 @@ FACTS: dict[str, tuple[Any, str]] = {
     "prompt": (("yes", "no", "other"), "whether your test used the encoder's prompts"),
     "model": (str, "the encoder's name"),
 }
-SHOWN = 5
+TOKENIZERS = (
+    "tokenizer.json",
+    "vocab.txt",
+    "vocab.json",
+    "sentencepiece.bpe.model",
+    "spiece.model",
+    "tokenizer.model",
+)
+
+
+# The suites whose scores a variant of an evaluation changes.
+SIMILARITY = ("sts",)
 
 
 def diagnose_verb(parser: ArgumentParser) -> Action:
@@ -57,13 +79,24 @@ def diagnose_verb(parser: ArgumentParser) -> Action:
     parser.epilog = (
         "examples:\n  replicse diagnose 74.84 --item simcse/table5/unsup-simcse-bert-base/avg --devices 2"
         "\n  replicse diagnose 78.54 --printed 78.87 --encoder-is trained --against checkpoint"
+        "\n  replicse diagnose 74.84 --item simcse/table5/unsup-simcse-bert-base/avg --encoder FOLDER --data DIR"
+        "\n  replicse diagnose FOLDER --check pooler --data DIR\n  replicse diagnose A.json B.json"
     )
-    parser.add_argument("number", nargs="?", help="what you got, x 100")
+    parser.add_argument(
+        "words", nargs="*", help="what you got, x 100; or two results files; or a folder for --check"
+    )
     parser.add_argument("--item", default="", help="the cell that you compare with: paper/item/row/column")
     parser.add_argument("--printed", help="the printed number, where no paper here prints it")
     parser.add_argument(
         "--metric", default="", help="beside --printed: what it is, as sts/avg or mteb/SciFact"
     )
+    parser.add_argument(
+        "--results", type=Path, help="read the number from an mteb, SentEval or RepliCSE file"
+    )
+    parser.add_argument("--encoder", help="your encoder's folder: score it as others read and score theirs")
+    parser.add_argument("--check", help="one cause: score the folder under its variants alone")
+    parser.add_argument("--data", type=Path, help="with an encoder: the data root; default: REPLICSE_DATA")
+    parser.add_argument("--threads", type=int, default=0, help="with an encoder: CPU threads (default: all)")
     said = parser.add_argument_group(
         "what you can say of your run; a setting that is not the paper's is a clue"
     )
@@ -75,15 +108,99 @@ def diagnose_verb(parser: ArgumentParser) -> Action:
     add_workflow_argument(parser)
 
     def action(arguments: Namespace) -> None:
+        if len(arguments.words) == 2:
+            show_comparison(arguments)
+            return
+        if len(arguments.words) > 2:
+            raise BadInput(f"{len(arguments.words)} words; give one number, two results files, or one folder")
+        if arguments.check:
+            arguments.encoder = arguments.encoder or next(iter(arguments.words), None)
+            show_variants(arguments, None, checks_of(arguments))
+            return
         found = diagnosed(arguments)
+        checks = variants_of(arguments) if arguments.encoder else None
         if arguments.json:
-            print_json(plain(found))
-        elif arguments.markdown:
-            print("\n".join(markdown_lines(found)))
-        else:
-            print("\n".join(text_lines(found, room(100))))
+            print_json({**plain(found), **(plain_variants(*checks, found) if checks else {})})
+            return
+        lines = markdown_lines(found) if arguments.markdown else text_lines(found, room(100))
+        print("\n".join(lines))
+        if checks:
+            print("", *variant_lines(*checks, found, arguments.markdown), sep="\n")
 
     return action
+
+
+def show_comparison(arguments: Namespace) -> None:
+    """Print what differs between two results files, and whether their numbers do."""
+    first, second = map(Path, arguments.words)
+    measured = [
+        abs(each.effect) for each in load_measured(arguments.workflow) if each.cause == "precision-of-scores"
+    ]
+    found = compare_results(read_results(first), read_results(second), max([NUMERICS, *measured]))
+    if arguments.json:
+        print_json(plain_comparison(found))
+    else:
+        print("\n".join(comparison_lines(found, first, second, arguments.markdown)))
+
+
+def show_variants(arguments: Namespace, found: Diagnosis | None, checks: Sequence[str]) -> None:
+    """Print the scores of an encoder under some variants."""
+    scores, task = variants_of(arguments, checks)
+    if arguments.json:
+        print_json(plain_variants(scores, task, found))
+    else:
+        print("\n".join(variant_lines(scores, task, found, arguments.markdown)))
+
+
+def checks_of(arguments: Namespace) -> tuple[str, ...]:
+    """Return the variants of the cause that --check names, by the beginning of its name; BadInput names the nearest."""
+    causes = {cause.id: cause for cause in load_causes(arguments.workflow) if cause.checks}
+    found = [name for name in causes if name.startswith(arguments.check)]
+    if len(found) != 1:
+        raise BadInput(f'--check is "{arguments.check}"{nearest(arguments.check, causes)}')
+    return causes[found[0]].checks
+
+
+def variants_of(arguments: Namespace, checks: Sequence[str] = ()) -> tuple[Mapping[str, Any], str]:
+    """Return the scores of an encoder by variant, and the task that the number is of."""
+    from replicse.commands.evaluate import set_threads
+    from replicse.data.sets import data_folder
+    from replicse.encoder.sentence import SentenceEncoder
+    from replicse.evaluation.variants import evaluate
+
+    known = compared_with(arguments) if arguments.item or arguments.printed else None
+    task = task_of(known.metric_path) if known else "avg"
+    place = arguments.data or os.environ.get("REPLICSE_DATA")
+    if not arguments.encoder:
+        raise BadInput("--check needs an encoder; name its folder")
+    if not place:
+        raise BadInput("--encoder needs the test sets; add --data DIR, or set REPLICSE_DATA")
+    root = data_folder(Path(place))
+    check_tokenizer(Path(arguments.encoder))
+    set_threads(arguments)
+    pooling = arguments.pooling or (known.settings.get("pooling") if known else None) or "cls"
+    vectors = SentenceEncoder.open(arguments.encoder, pooling)
+    return evaluate(root, vectors, tuple(checks) or None, arguments.encoder), task
+
+
+def task_of(metric_path: str) -> str:
+    """Return the task of a similarity score, or its average; BadInput for another metric."""
+    suite, _, rest = metric_path.partition("/")
+    if metric_path and suite not in SIMILARITY:
+        raise BadInput(f"--encoder scores similarity test sets; {metric_path} is none of theirs (sts/...)")
+    return (
+        rest.partition("/")[0].partition("-mean")[0].partition("-wmean")[0]
+        if rest and rest[:3] != "avg"
+        else "avg"
+    )
+
+
+def check_tokenizer(folder: Path) -> None:
+    """Raise BadInput where an encoder's folder holds no tokenizer: another one would give wrong vectors in silence."""
+    if folder.is_dir() and not any(file.name in TOKENIZERS for file in folder.rglob("*")):
+        raise BadInput(
+            f"{folder}: no tokenizer is there; copy that of the backbone it was trained from into it"
+        )
 
 
 def diagnosed(arguments: Namespace) -> Diagnosis:
@@ -92,11 +209,28 @@ def diagnosed(arguments: Namespace) -> Diagnosis:
         name: value for name in FACTS if (value := getattr(arguments, name.replace("-", "_"))) is not None
     }
     known = compared_with(arguments)
-    number = as_number(arguments.number) if arguments.number is not None else None
+    number = number_of(arguments, known)
     if number is not None:
         check_number(number, known)
     causes, measured = load_causes(arguments.workflow), load_measured(arguments.workflow)
     return diagnose(number, known, facts, causes, measured)
+
+
+def number_of(arguments: Namespace, known: Known) -> float | None:
+    """Return the number that was given, or the one that a results file has for the cell; None for neither."""
+    given = next(iter(arguments.words), None)
+    if arguments.results is None:
+        return None if given is None else as_number(given)
+    if given is not None:
+        raise BadInput("--results holds the number; leave out the one on the command line")
+    results = read_results(arguments.results)
+    score = results.score(known.metric_path)
+    if score is None:
+        raise BadInput(
+            f"{arguments.results}: no score of {known.metric_path or 'the cell'}"
+            f"{nearest(known.metric_path, results.scores)}"
+        )
+    return score
 
 
 def as_number(text: str) -> float:
@@ -115,10 +249,8 @@ def compared_with(arguments: Namespace) -> Known:
         return known_cell(load_papers(arguments.workflow), arguments.item)
     path = arguments.metric
     if path and not is_metric(path):
-        from replicse.errors import nearest
-
         raise BadInput(f'--metric is "{path}", which no suite yields{nearest(path, known_paths())}')
-    if arguments.number is not None and arguments.printed is None:
+    if (arguments.words or arguments.results) and arguments.printed is None:
         raise BadInput("nothing to compare with; add --item paper/item/row/column, or --printed NUMBER")
     reported = Reported(value=arguments.printed, source="you") if arguments.printed else None
     printed_number(arguments.printed)
@@ -130,150 +262,3 @@ def compared_with(arguments: Namespace) -> Known:
         "versions": "same",
     }
     return Known("", "the printed number", path, reported, None, settings=settings)
-
-
-# What is printed
-
-
-def standing(found: Diagnosis) -> Iterator[str]:
-    """Yield sentences on where a number lies: beside the printed one, among seeds, among reruns."""
-    known, number = found.known, found.number
-    printed = known.reported.value if known.reported else "nothing"
-    if number is None:
-        yield f"Printed is {printed}: {known.words}. No number was given."
-        return
-    by = "" if found.difference is None else f", {found.difference:+.2f} points from it"
-    yield f"{number:g} beside {printed} in print ({known.words}){by}."
-    for spread in known.spreads:
-        share, low, high = spread.percentile(number)
-        printed_at = known.reported.number if known.reported else None
-        print_share = (
-            f"; of the printed number {spread.percentile(printed_at.value)[0]:.0%} are" if printed_at else ""
-        )
-        yield (
-            f"{spread.name}: mean {spread.mean:.2f}, sd {spread.sd:.2f}; {share:.0%} of such runs are below yours"
-            f" ({low:.0%} to {high:.0%}){print_share}."
-        )
-    if found.unusual is not None:
-        yield (
-            "That is unusual: fewer than 1 run in 20 lies so far out, so look for a cause."
-            if found.unusual
-            else "That is not unusual: a run like it needs no other cause than its seed or machine."
-        )
-
-
-def said(candidate: Any) -> str:
-    """Return which facts speak for or against a cause."""
-    words = {"differs": "for", "agrees": "against"}
-    return "; ".join(f"{words[bearing]}: {name}" for name, bearing in candidate.bearings.items())
-
-
-def effect_text(candidate: Any) -> str:
-    """Return the stated effect of a cause: mean, scale, and what it rests on."""
-    effect = candidate.effect
-    rests = [f"{effect.threads} reports"] * bool(effect.threads) + [f"{effect.measured} measured"] * bool(
-        effect.measured
-    )
-    return f"{effect.mean:+.1f} ±{effect.scale:.1f} ({', '.join(rests) or 'no report'})"
-
-
-def ranked_rows(found: Diagnosis) -> list[tuple[str, ...]]:
-    """Return a row per cause: share, cause, threads, effect, fit, what was said."""
-    header = ("share", "cause", "threads", "effect in points", "fit", "said")
-    rows = [
-        (
-            f"{each.share:.0%}",
-            each.cause.id,
-            str(len(each.cause.threads)),
-            effect_text(each),
-            "" if found.difference is None else f"{each.fit:.2f}",
-            said(each),
-        )
-        for each in found.candidates
-    ]
-    return [header, *rows]
-
-
-def text_lines(found: Diagnosis, width: int) -> Iterator[str]:
-    """Yield the diagnosis for a terminal."""
-    import textwrap
-
-    for sentence in standing(found):
-        yield from textwrap.wrap(sentence, width)
-    yield ""
-    yield from columns(ranked_rows(found)[: SHOWN + 1], numbers=(0, 2, 4))
-    yield from textwrap.wrap(READING, width)
-    for place, each in enumerate(found.candidates[:3], 1):
-        yield ""
-        yield f"{place}. {each.cause.title}"
-        for label, text in (
-            ("", each.cause.sentence),
-            ("test: ", each.cause.test),
-            ("mend: ", each.cause.mend),
-        ):
-            yield from textwrap.wrap(label + text, width, initial_indent="   ", subsequent_indent="   ")
-
-
-READING = (
-    "share = threads that name the cause x fit of the difference to its effect x what you said (10 where a setting is"
-    " not the paper's, 0.25 where it is), over all causes. No report: an effect of -2 ±4 is assumed."
-)
-
-
-def markdown_lines(found: Diagnosis) -> Iterator[str]:
-    """Yield the diagnosis as Markdown to paste into an issue."""
-    yield from standing(found)
-    yield ""
-    if found.facts:
-        yield f"Said of the run: {', '.join(f'{name} {value}' for name, value in found.facts.items())}."
-        yield ""
-    header, *rows = ranked_rows(found)
-    yield f"| {' | '.join(header)} |"
-    yield f"|{' --- |' * len(header)}"
-    for row in rows[:SHOWN]:
-        yield f"| {' | '.join(row)} |"
-    yield ""
-    for place, each in enumerate(found.candidates[:3], 1):
-        yield f"{place}. **{each.cause.title}.** {each.cause.sentence} Test: `{each.cause.test}`. {each.cause.mend}"
-    yield ""
-    yield READING
-
-
-def plain(found: Diagnosis) -> Mapping[str, Any]:
-    """Return the diagnosis as plain data."""
-    known = found.known
-    spreads = [
-        {"name": each.name, "mean": each.mean, "sd": each.sd, "n": each.n}
-        | (
-            {}
-            if found.number is None
-            else dict(zip(("below", "low", "high"), each.percentile(found.number), strict=True))
-        )
-        for each in known.spreads
-    ]
-    return {
-        "number": found.number,
-        "cell": known.name,
-        "printed": known.reported.value if known.reported else None,
-        "difference": found.difference,
-        "unusual": found.unusual,
-        "spreads": spreads,
-        "reruns": dict(known.reruns),
-        "facts": dict(found.facts),
-        "causes": [
-            {
-                "cause": each.cause.id,
-                "share": each.share,
-                "prior": each.prior,
-                "fit": each.fit,
-                "said": each.said,
-                "bearings": dict(each.bearings),
-                "effect": vars(each.effect),
-                "test": each.cause.test,
-                "mend": each.cause.mend,
-                "threads": list(each.cause.threads),
-            }
-            for each in found.candidates
-        ],
-        "excluded": dict(found.excluded),
-    }

@@ -217,9 +217,9 @@ class Study:
         return pool(kept, batch, pooling, self.head).float().cpu().numpy()
 
     def _padding(self) -> int:
-        config = getattr(self.encoder.backbone, "config", None)
-        if config is None:
-            config = self.encoder.backbone.model.config
+        """Return the id of the padding token: of the packed engine's config, or of that of `transformers`."""
+        backbone: Any = self.encoder.backbone
+        config = getattr(backbone, "config", None) or backbone.model.config
         return int(getattr(config, "pad_id", getattr(config, "pad_token_id", 0)) or 0)
 
     # Scoring

@@ -125,7 +125,7 @@ def _of_variants(name: str) -> str:
 
 
 class VariantsOptions(SuiteOptions):
-    """The variants of an evaluation to score, all where none are named, and the encoder's folder, which the job names."""
+    """The variants to score, all where none are named, and the encoder's folder, which the job names."""
 
     variants: (
         Annotated[tuple[Annotated[str, AfterValidator(_of_variants)], ...], Field(min_length=1)] | None

@@ -34,8 +34,7 @@ class Effect:
     mean: float
     scale: float
     degrees: float
-    threads: int = 0
-    measured: int = 0
+    rests: str
 
     def density(self, difference: float, noise: float) -> float:
         """Return how likely a difference is under the cause, with the noise of seeds on top."""
@@ -167,10 +166,8 @@ def _effect(cause: Cause, known: Known, measured: Sequence[Measured]) -> Effect:
     if _is_spread(cause, known) and printed:
         widest: Spread = max(known.spreads, key=lambda spread: spread.n)
         sd = max(spread.sd for spread in known.spreads)
-        threads = sum(len(spread.values) for spread in known.spreads)
-        return Effect(
-            widest.mean - printed.value, sd * math.sqrt(1 + 1 / widest.n), widest.n - 1, threads, widest.n
-        )
+        rests = " and ".join(spread.name for spread in known.spreads)
+        return Effect(widest.mean - printed.value, sd * math.sqrt(1 + 1 / widest.n), widest.n - 1, rests)
     by_variant: dict[str, list[float]] = {}
     for each in measured:
         if each.cause == cause.id:

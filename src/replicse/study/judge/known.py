@@ -1,11 +1,11 @@
 """What is known of a cell beside its printed number: how its paper sets it up, its published seeds, others' reruns."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from replicse.errors import BadInput
+from replicse.errors import BadInput, nearest
 from replicse.registry.levels import FEWEST_SEEDS, LEVEL
 from replicse.registry.suites import SUITES
 from replicse.study.paper.causes import Kind
@@ -99,8 +99,6 @@ def known_cell(papers: Mapping[str, Paper], name: str) -> Known:
 
 
 def _no_cell(papers: Mapping[str, Paper], paper: str) -> str:
-    from replicse.errors import nearest
-
     if paper not in papers:
         return f'no paper is "{paper}"{nearest(paper, papers)}'
     return f"a cell is paper/item/row/column; {paper} has {', '.join(papers[paper].items)}"
@@ -133,44 +131,39 @@ def others(papers: Mapping[str, Paper], key: CellKey) -> tuple[tuple[Spread, ...
     A paper that prints the single runs is read by them; its summary of the same runs is left out.
     """
     item, row, column = _place(papers, key)
-    wanted, path = asked(item, row, column), _path(row, column)
+    home = key[0].partition("/")[0]
     spreads: list[tuple[str, Spread]] = []
-    reruns: list[tuple[str, str, float]] = []
-    for other, printed in _prints(papers, wanted, path):
-        if other[0].partition("/")[0] == key[0].partition("/")[0] or printed.number is None:
+    reruns: dict[tuple[str, str, float], str] = {}
+    for paper, printed in _prints(papers, asked(item, row, column), _path(row, column)):
+        number, count = printed.number, printed.seeds or 0
+        if paper == home or number is None:
             continue
-        paper = other[0].partition("/")[0]
-        if printed.statistic == "mean" and printed.sd and (printed.seeds or 0) >= FEWEST_SEEDS:
-            name = f"{printed.seeds} runs of {papers[paper].about.cited}"
-            spreads.append((paper, Spread(name, printed.number.value, printed.sd, printed.seeds or 0)))
+        cited = papers[paper].about.cited
+        if printed.statistic == "mean" and printed.sd and count >= FEWEST_SEEDS:
+            spreads.append((paper, Spread(f"{count} runs of {cited}", number.value, printed.sd, count)))
         elif printed.statistic == "single":
-            once = next((source for key, source, value in reruns
-                         if "/issues/" not in source and (key, value) == (paper, printed.number.value)), "")  # fmt: skip
-            reruns.append((paper, once or printed.source, printed.number.value))
+            place = printed.source.partition(";")[0]
+            is_thread = "/issues/" in place
+            # A paper prints one number in several tables: once is enough. Threads are apart.
+            once = (paper, place if is_thread else "", number.value)
+            reruns.setdefault(once, place if is_thread else f"{cited}, {place}")
     single = {paper for paper, *_ in reruns}
-    kept = tuple(spread for paper, spread in spreads if paper not in single)
     named: dict[str, float] = {}
-    # A paper prints one number in several places: once is enough.
-    for paper, source, value in dict.fromkeys(reruns):
-        place = source.partition(";")[0]
-        place = f"{papers[paper].about.cited}, {place}" if place.startswith("Table") else place
+    for (_, _, value), place in reruns.items():
         named[place if place not in named else f"{place} ({len(named) + 1})"] = value
-    return kept, named
+    return tuple(spread for paper, spread in spreads if paper not in single), named
 
 
-def _prints(
-    papers: Mapping[str, Paper], wanted: PlannedRequest, path: str
-) -> Iterator[tuple[CellKey, Reported]]:
+def _prints(papers: Mapping[str, Paper], wanted: PlannedRequest, path: str) -> Iterator[tuple[str, Reported]]:
+    """Yield paper and number of every cell that is printed of a recipe and a metric."""
     if not (wanted.use or wanted.backbone or wanted.vectors):
         return
-    for paper in papers.values():
-        for item in paper.items.values():
-            for row in (row for row in item.rows if not row.quoted):
-                for column in (each for each in item.columns if each.kind == "score"):
-                    key = (item.id, row.id, column.id, column.metric or "")
-                    if _path(row, column) == path and (printed := printed_in(papers, key)):
-                        if asked(item, row, column) == wanted:
-                            yield key, printed
+    rows = ((item, row) for paper in papers.values() for item in paper.items.values() for row in item.rows)
+    for item, row in rows:
+        for column in (each for each in item.columns if each.kind == "score" and not row.quoted):
+            printed = printed_in(papers, (item.id, row.id, column.id, column.metric or ""))
+            if printed and _path(row, column) == path and asked(item, row, column) == wanted:
+                yield item.paper, printed
 
 
 def _setting(
@@ -228,8 +221,3 @@ def rank_bounds(below: int, count: int, level: float = LEVEL) -> tuple[float, fl
     low = 0.0 if below == 0 else float(betaincinv(below, count - below + 1, tail))
     high = 1.0 if below == count else float(betaincinv(below + 1, count - below, 1 - tail))
     return low, high
-
-
-def in_points(values: Sequence[float]) -> str:
-    """Return values as a sentence lists them."""
-    return ", ".join(f"{value:.2f}" for value in sorted(values))
