@@ -60,9 +60,10 @@ def effect_of(groups: Iterable[Sequence[float]], measured: Sequence[float] = ())
     degrees = PRIOR_DEGREES + count
     squares = PRIOR_DEGREES * PRIOR_SD**2 * PRIOR_COUNT / (PRIOR_COUNT + 1)
     squares += within + PRIOR_COUNT * count * (mean - PRIOR_MEAN) ** 2 / total
-    return Effect(
-        centre, math.sqrt(squares / degrees * (total + 1) / total), degrees, len(threads), len(measured)
-    )
+    counted = {"report": len(threads), "measurement": len(measured)}
+    rests = ", ".join(f"{number} {what}{'s' * (number > 1)}" for what, number in counted.items() if number)
+    scale = math.sqrt(squares / degrees * (total + 1) / total)
+    return Effect(centre, scale, degrees, rests or "no report")
 
 
 @dataclass(frozen=True)
