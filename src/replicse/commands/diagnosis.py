@@ -173,7 +173,7 @@ def variant_rows(scores: Mapping[str, Any], task: str, found: Diagnosis | None) 
     for name in (AS_READ, *VARIANTS):
         if name not in scores:
             continue
-        value = scores[name][task]
+        value = scores[name].get(task)
         reason = scores.get("failures", {}).get(f"{name}/{task}", "")
         text = VARIANTS.get(name, "the encoder as it was opened")
         given = gives(value, found)
@@ -201,7 +201,7 @@ def variant_lines(
         return
     given = [row[0] for row in rows if "gives" in row[3]]
     number = found.number
-    numbers = {name: scores[name][task] for name, *_ in rows if scores[name][task] is not None}
+    numbers = {name: value for name, *_ in rows if (value := scores[name].get(task)) is not None}
     if not given and number is not None and numbers:
         nearest = min(numbers, key=lambda name: abs(numbers[name] - number))
         yield f"No variant gives {number:g}; the nearest is {nearest} with {numbers[nearest]:.2f}."
@@ -214,8 +214,8 @@ def plain_variants(scores: Mapping[str, Any], task: str, found: Diagnosis | None
         "task": task,
         "variants": {
             name: {
-                "score": scores[name][task],
-                "gives": gives(scores[name][task], found),
+                "score": scores[name].get(task),
+                "gives": gives(scores[name].get(task), found),
                 "tasks": scores[name],
                 "reason": scores.get("failures", {}).get(f"{name}/{task}", ""),
             }

@@ -27,7 +27,7 @@ from replicse.evaluation.correlation import cosines, pearson, spearman
 from replicse.evaluation.sts import score_task
 from replicse.evaluation.suites import Vectors, average
 from replicse.registry.encoders import POOLINGS
-from replicse.registry.suites import AS_READ, STS_DEV_TASKS, STS_TASKS, VARIANTS
+from replicse.registry.suites import AS_READ, DEVELOPMENT, STS_DEV_TASKS, STS_TASKS, VARIANTS
 
 # Batches of SentEval: pairs sorted by the words of their sentences, 128 at a time, each side by itself.
 SENTEVAL_BATCH = 128
@@ -51,7 +51,7 @@ def evaluate(
     """
     wanted = tuple(variants or VARIANTS)
     if not isinstance(vectors, SentenceEncoder):
-        return _refused(wanted, "the encoder is no transformer, whose variants these are")
+        return _refused((AS_READ, *wanted), "the encoder is no transformer, whose variants these are")
     study = Study(root, vectors, stored_head(transformer_folder(Path(folder))) if folder else vectors.head)
     scores = {AS_READ: study.scores(study.vectors(vectors.pooling))}
     refused: dict[str, str] = {}
@@ -66,9 +66,10 @@ def evaluate(
 
 
 def _refused(variants: Sequence[str], reason: str) -> dict[str, Any]:
-    paths = [f"{variant}/{part}" for variant in variants for part in (*STS_TASKS, "avg")]
+    parts = {name: (*(STS_DEV_TASKS if name == DEVELOPMENT else STS_TASKS), "avg") for name in variants}
+    paths = [f"{name}/{part}" for name in variants for part in parts[name]]
     return {
-        **{variant: dict.fromkeys((*STS_TASKS, "avg")) for variant in variants},
+        **{name: dict.fromkeys(parts[name]) for name in variants},
         "failures": dict.fromkeys(paths, reason),
     }
 
@@ -269,7 +270,7 @@ class Study:
             task: score_task(subsets, _predicted(subsets, table, cosines))[0]["all"]
             for task, subsets in self.splits["dev"].items()
         }
-        return {**dict.fromkeys(STS_TASKS), **scores, "avg": average(list(scores.values()))}
+        return {**scores, "avg": average(list(scores.values()))}
 
     def _sick_r_all_splits(self, table: Table) -> Scores:
         subsets = [*self.splits["train"]["SICK-R"], *self.splits["dev"]["SICK-R"], *self.test["SICK-R"]]
