@@ -250,6 +250,8 @@ def _alternatives(kind: Any) -> Iterator[Any]:
     elif typing.get_origin(kind) in (typing.Union, types.UnionType):
         for each in typing.get_args(kind):
             yield from _alternatives(each)
+    elif "key" in vars(kind) if isinstance(kind, type) else False:
+        yield from kind.known.values()
     else:
         yield kind
 

@@ -18,7 +18,7 @@ from replicse.commands.diagnosis import (
 )
 from replicse.commands.study import add_workflow_argument
 from replicse.errors import BadInput, nearest
-from replicse.registry.encoders import POOLINGS
+from replicse.registry.poolings import PoolingParameters
 from replicse.registry.suites import AGGREGATIONS, is_metric, known_paths
 from replicse.study.judge.diagnosis import Diagnosis, check_number, diagnose
 from replicse.study.judge.known import Known, known_cell
@@ -41,7 +41,7 @@ FACTS: dict[str, tuple[Any, str]] = {
     "corpus": (str, "what you trained on, by its name in the recipe: wiki, nli, ..."),
     "precision": (("fp32", "bf16", "fp16"), "of your training and test"),
     "pooling": (
-        tuple(POOLINGS),
+        tuple(PoolingParameters.known),
         "how your test reads a sentence vector (cls-head: [CLS] through the pooler)",
     ),
     "steps": (("best", "last"), "which checkpoint you tested"),

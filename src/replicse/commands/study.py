@@ -11,7 +11,7 @@ from replicse.files import write_json
 from replicse.printable import columns
 from replicse.registry.artefacts import CONFIG
 from replicse.study.judge.claims import study_claims
-from replicse.study.paper.config import Config, by_paper, checked_config, read_config
+from replicse.study.paper.config import SHIPPED, Config, by_paper, checked_config, read_config
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.papers import Paper, load_papers
 from replicse.study.paper.protocols import AS_DESCRIBED
@@ -30,7 +30,6 @@ from replicse.study.results.tabulate import item_result, table_rows
 from replicse.study.results.values import Evaluations
 from replicse.workspace import workflow_folder
 
-SHIPPED = Path("config.yaml")
 # No line of a file or a pipe is shortened.
 UNCUT = 10_000
 
@@ -259,7 +258,7 @@ def validate_verb(parser: ArgumentParser) -> Action:
 
     def action(arguments: Namespace) -> None:
         workflow = arguments.workflow
-        papers = load_papers(workflow)
+        papers = load_papers(workflow, checked_config(*chosen_config(arguments)).plugins)
         spoken_numbers(papers, load_datasets(workflow))
         scale_files = load_scales(workflow)
         scales = [load_scale(file, scale_files).beside(papers) for file in scale_files.values()]

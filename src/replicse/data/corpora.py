@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, islice
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -33,7 +32,7 @@ def read_corpus(root: Path, corpus: registry.Corpus | Mapping[str, Any]) -> dict
     refuses, for malformed lines and for other `rows` than the recipe expects, MissingData for an absent file.
     """
     kind = registry.corpus_of(corpus)
-    rows = list(_selected(resolve_name(kind.implementation)(Path(root), kind), kind))
+    rows = list(_selected(kind.made_by()(Path(root), kind), kind))
     _check_rows(len(rows), Path(root), kind)
     # A file of triples may leave the last column out.
     names = (*kind.columns, *["label"] * kind.has_labels)

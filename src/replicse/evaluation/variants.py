@@ -21,17 +21,21 @@ from replicse.data.sts import StsSubset, load_sts
 from replicse.encoder.backbone import Backbone, Hidden, Need
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead, stored_head
-from replicse.encoder.pooling import pool
-from replicse.encoder.sentence import SentenceEncoder, transformer_folder
+from replicse.encoder.pooling import SentencePooling
+from replicse.encoder.sentence import SentenceEncoder, encoder_folder
+from replicse.encoder.sentence_transformers import read_modules
+from replicse.errors import BadInput
 from replicse.evaluation.correlation import cosines, pearson, spearman
 from replicse.evaluation.sts import score_task
 from replicse.evaluation.suites import Vectors, average
-from replicse.registry.encoders import POOLINGS
+from replicse.registry.poolings import PoolingParameters, pooling_of
 from replicse.registry.suites import AS_READ, DEVELOPMENT, STS_DEV_TASKS, STS_TASKS, VARIANTS
 
 # Batches of SentEval: pairs sorted by the words of their sentences, 128 at a time, each side by itself.
 SENTEVAL_BATCH = 128
 READ = ("cls", "cls-head", "mean", "last2", "first-last", "first-last-0")
+# The template that PromptBERT takes for BERT (Jiang et al. 2022, section 4.1).
+TEMPLATE = {"pooling": "mask", "template": 'This sentence of "{text}" means {mask}.'}
 LENGTHS = {"length-32": 32, "length-128": 128}
 WEIGHTS = {"weights-in-bf16": torch.bfloat16, "weights-in-fp16": torch.float16, "all-in-bf16": torch.bfloat16}
 SCORES = {"scores-in-bf16": torch.bfloat16, "scores-in-fp16": torch.float16, "all-in-bf16": torch.bfloat16}
@@ -52,20 +56,26 @@ def evaluate(
     wanted = tuple(variants or VARIANTS)
     if not isinstance(vectors, SentenceEncoder):
         return _refused((AS_READ, *wanted), "the encoder is no transformer, whose variants these are")
-    study = Study(root, vectors, stored_head(transformer_folder(Path(folder))) if folder else vectors.head)
+    study = Study(root, vectors, _head_in(folder))
     scores = {AS_READ: study.scores(study.vectors(vectors.pooling))}
     refused: dict[str, str] = {}
     for variant in wanted:
-        pooling = variant if variant in READ else vectors.pooling
-        if pooling == "cls-head" and study.head is None:
-            refused[variant] = "no head (pooler.dense) is stored with the encoder"
-            continue
-        scores[variant] = study.variant(variant)
-    result = _refused(tuple(refused), next(iter(refused.values()), ""))
-    return {**result, **scores, "failures": result["failures"]}
+        if reason := study.unreadable(variant):
+            refused[variant] = reason
+        else:
+            scores[variant] = study.variant(variant)
+    blank = _refused(tuple(refused))
+    reasons = {path: refused[path.partition("/")[0]] for path in blank["failures"]}
+    return {**blank, **scores, "failures": reasons}
 
 
-def _refused(variants: Sequence[str], reason: str) -> dict[str, Any]:
+def _head_in(folder: str) -> SentenceHead | None:
+    if not folder:
+        return None
+    return stored_head(read_modules(encoder_folder(folder), only_transformer=True).transformer)
+
+
+def _refused(variants: Sequence[str], reason: str = "") -> dict[str, Any]:
     parts = {name: (*(STS_DEV_TASKS if name == DEVELOPMENT else STS_TASKS), "avg") for name in variants}
     paths = [f"{name}/{part}" for name in variants for part in parts[name]]
     return {
@@ -91,7 +101,7 @@ class Study:
 
     def __init__(self, root: Path, encoder: SentenceEncoder, head: SentenceHead | None) -> None:
         self.encoder = encoder
-        self.head = encoder.head if encoder.head is not None else head
+        self.head = head if encoder.head is None else encoder.head
         if self.head is not None:
             self.head.to(encoder.device).eval()
         self.test: Sets = {task: load_sts(root, task) for task in STS_TASKS}
@@ -112,26 +122,44 @@ class Study:
 
     # Reading
 
-    def vectors(self, pooling: str) -> Table:
-        """Return the vectors of a pooling in fp32; all poolings are read in one pass."""
-        if pooling not in self._read:
-            poolings = tuple(dict.fromkeys((pooling, *READ)))
-            poolings = tuple(name for name in poolings if name != "cls-head" or self.head is not None)
-            self._read |= self._pass(self.encoder.backbone, self.rows, poolings)
-        return self._read[pooling]
+    def unreadable(self, variant: str) -> str:
+        """Return why the encoder has no such variant; blank where it has."""
+        if variant == "cls-head" and self.head is None:
+            return "no head (pooler.dense) is stored with the encoder"
+        if variant in PADDED and self.encoder.pooling.template:
+            return "the encoder reads sentences in a template"
+        if variant in READ or variant == "in-a-template":
+            try:
+                self._pooling(pooling_of(TEMPLATE if variant == "in-a-template" else variant))
+            except BadInput as error:
+                return str(error)
+        return ""
+
+    def _pooling(self, params: PoolingParameters) -> SentencePooling:
+        return SentencePooling(params, self.encoder.backbone, self.encoder.tokenizer)
+
+    def vectors(self, params: PoolingParameters) -> Table:
+        """Return the vectors of a pooling in fp32; all that read the same tokens are read in one pass."""
+        if str(params) not in self._read:
+            names = [name for name in READ if not self.unreadable(name)]
+            together = [] if params.template else [pooling_of(name) for name in names]
+            every = {str(each): each for each in (params, *together)}
+            self._read |= self._pass(self.encoder.backbone, self.rows, [*every.values()])
+        return self._read[str(params)]
 
     def _pass(
-        self, backbone: Backbone, rows: Sequence[np.ndarray], poolings: Sequence[str]
+        self, backbone: Backbone, rows: Sequence[np.ndarray], poolings: Sequence[PoolingParameters]
     ) -> dict[str, Table]:
         order = sorted(range(len(rows)), key=lambda place: (len(rows[place]), rows[place].tobytes()))
         # Sentences that are the same tokens are encoded once.
         first = {rows[place].tobytes(): place for place in reversed(order)}
         distinct = sorted(first.values(), key=lambda place: len(rows[place]))
-        parts: dict[str, list[Tensor]] = {name: [] for name in poolings}
+        made = [self._pooling(params) for params in poolings]
+        parts: dict[str, list[Tensor]] = {str(params): [] for params in poolings}
         with torch.inference_mode():
             for some in self.encoder.batches([rows[place] for place in distinct]):
                 batch = TokenBatch.from_rows(some).to(self.encoder.device)
-                for name, value in self._pooled(backbone, batch, batch, poolings).items():
+                for name, value in self._pooled(backbone, made[0].filled(batch), made).items():
                     parts[name].append(value)
         found = {rows[place].tobytes(): number for number, place in enumerate(distinct)}
         numbers = [found[row.tobytes()] for row in rows]
@@ -141,43 +169,53 @@ class Study:
         }
 
     def _pooled(
-        self, backbone: Backbone, fed: TokenBatch, batch: TokenBatch, poolings: Sequence[str]
+        self, backbone: Backbone, fed: TokenBatch, poolings: Sequence[SentencePooling]
     ) -> dict[str, Tensor]:
-        """Return float32 vectors by pooling from one forward pass; `fed` may hold padding that `batch` does not."""
-        depth = backbone.layer_count
-        wanted = {name: [state % (depth + 1) for state in POOLINGS[name] or (-1,)] for name in poolings}
-        states = sorted({state for each in wanted.values() for state in each})
+        """Return float32 vectors by pooling from one forward pass."""
+        hidden = self._states(backbone, fed, poolings)
+        return {str(each.params): self._vectors(each, hidden, fed, backbone) for each in poolings}
+
+    def _states(
+        self, backbone: Backbone, fed: TokenBatch, poolings: Sequence[SentencePooling]
+    ) -> dict[int, Tensor]:
+        """Return the hidden states of all tokens that some poolings read, by their number, in float32."""
+        depth = backbone.layer_count + 1
+        wanted = sorted({state % depth for each in poolings for state in each.params.states})
         training = backbone.training
-        hidden = backbone.eval()(fed, Need(tuple(states)))
+        hidden = backbone.eval()(fed, Need(tuple(wanted)))
         backbone.train(training)
-        by_state = dict(zip(states, hidden.states, strict=True))
-        return {
-            name: pool(
-                Hidden([by_state[state].float() for state in each], first_only=False), batch, name, self.head
-            ).float()
-            for name, each in wanted.items()
-        }
+        return {state: values.float() for state, values in zip(wanted, hidden.states, strict=True)}
+
+    def _vectors(
+        self, pooling: SentencePooling, states: Mapping[int, Tensor], batch: TokenBatch, backbone: Backbone
+    ) -> Tensor:
+        """Return what a pooling makes of states that are computed already, behind its head."""
+        depth = backbone.layer_count + 1
+        hidden = Hidden([states[state % depth] for state in pooling.params.states], first_only=False)
+        computed: Any = lambda *_: hidden  # noqa: E731
+        vectors = pooling.denoised(pooling.read(computed, batch), backbone, batch).float()
+        return vectors if not pooling.params.head or self.head is None else self.head(vectors).float()
 
     def cut(self, length: int) -> Table:
         """Return the vectors at a shorter length: only sentences that it cuts are encoded again."""
-        table = self.vectors(self.encoder.pooling)
+        own = self.encoder.pooling
+        table = self.vectors(own)
         long = [place for place, row in enumerate(self.rows) if len(row) > length]
         if not long:
             return table
         # Special tokens stay: the last one of a row ends it at any length.
         rows = [np.append(self.rows[place][: length - 1], self.rows[place][-1:]) for place in long]
         values = table.values.copy()
-        values[long] = self._pass(self.encoder.backbone, rows, [self.encoder.pooling])[
-            self.encoder.pooling
-        ].values
+        values[long] = self._pass(self.encoder.backbone, rows, [own])[str(own)].values
         return Table(values, self.places)
 
     def in_precision(self, kind: torch.dtype) -> Table:
         """Return the vectors of an encoder whose weights and layers are in another precision."""
-        name = f"{self.encoder.pooling} {kind}"
+        own = self.encoder.pooling
+        name = f"{own} {kind}"
         if name not in self._read:
             backbone = copy.deepcopy(self.encoder.backbone).to(kind)
-            self._read[name] = self._pass(backbone, self.rows, [self.encoder.pooling])[self.encoder.pooling]
+            self._read[name] = self._pass(backbone, self.rows, [own])[str(own)]
         return self._read[name]
 
     def padded(self, variant: str, subsets: Sequence[StsSubset]) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -205,17 +243,14 @@ class Study:
         batch = TokenBatch.from_rows(rows).to(self.encoder.device)
         filled = batch.filled(self._padding())
         if variant == "mean-with-padding":
-            return self._pooled(backbone, filled, filled, ["mean"])["mean"].cpu().numpy()
+            mean = self._pooling(pooling_of("mean"))
+            return self._vectors(mean, self._states(backbone, filled, [mean]), filled, backbone).cpu().numpy()
         # All rows of one length without a mask: every token attends to the padding of its row.
         unmasked = TokenBatch(filled.tokens, filled.offsets)
-        training = backbone.training
-        pooling = self.encoder.pooling
-        states = tuple(POOLINGS[pooling] or (-1,))
-        hidden = backbone.eval()(unmasked, Need(states))
-        backbone.train(training)
-        real = batch.padded_places
-        kept = Hidden([state.index_select(0, real) for state in hidden.states], first_only=False)
-        return pool(kept, batch, pooling, self.head).float().cpu().numpy()
+        own = self._pooling(self.encoder.pooling)
+        states = self._states(backbone, unmasked, [own])
+        real = {state: values.index_select(0, batch.padded_places) for state, values in states.items()}
+        return self._vectors(own, real, batch, backbone).cpu().numpy()
 
     def _padding(self) -> int:
         """Return the id of the padding token: of the packed engine's config, or of that of `transformers`."""
@@ -228,8 +263,8 @@ class Study:
     def variant(self, name: str) -> Scores:
         """Return the scores of one variant by task, and their average."""
         as_read = self.encoder.pooling
-        if name in READ:
-            return self.scores(self.vectors(name))
+        if name in READ or name == "in-a-template":
+            return self.scores(self.vectors(pooling_of(TEMPLATE if name == "in-a-template" else name)))
         if name in LENGTHS:
             return self.scores(self.cut(LENGTHS[name]))
         if name in WEIGHTS or name in SCORES:

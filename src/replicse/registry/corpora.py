@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, get_args
+from typing import Annotated, ClassVar, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -330,10 +330,7 @@ class HubDataset(CorpusFormat):
         return " and ".join(dict.fromkeys(part.path for part in self.parts)), "look at its commit"
 
 
-if TYPE_CHECKING:
-    Corpus = CorpusFormat
-else:
-    Corpus = CorpusFormat.one_of()
+Corpus = CorpusFormat
 corpus_of = CorpusFormat.reader("corpus", "data")
 
 

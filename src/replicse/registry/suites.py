@@ -38,6 +38,7 @@ VARIANTS = {
     "last2": "mean of the last two layers",
     "first-last": "mean of the first and the last layer",
     "first-last-0": "mean of the embedding output and the last layer",
+    "in-a-template": "[MASK] of PromptBERT's template around the sentence",
     "mean-with-padding": "mean of the last layer over tokens and padding, in SentEval's batches of 128",
     "padding-attended": "no attention mask: padding is attended to, in SentEval's batches of 128",
     "length-32": "cut at 32 word pieces, as training does",

@@ -184,7 +184,7 @@ def _setting(
             last, last if last in suite.aggregations else "all"
         )
     if request.pooling:
-        settings["pooling"] = request.pooling
+        settings["pooling"] = request.pooling.pooling
     if not request.use:
         kinds: dict[str, Kind] = {"backbone": "untrained", "vectors": "untrained", "released": "released"}
         return next((kind for key, kind in kinds.items() if getattr(request, key)), None), settings
@@ -194,7 +194,7 @@ def _setting(
     every = run.selection.every
     return "trained", {
         **settings,
-        "pooling": request.pooling or run.pooling.test,
+        "pooling": (request.pooling or run.pooling.test).pooling,
         "steps": request.checkpoint or ("best" if every else "last"),
         "seed": DEFAULT_SEED,
         "devices": 1,

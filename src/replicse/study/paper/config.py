@@ -13,6 +13,7 @@ from replicse.errors import BadInput
 from replicse.registry.encoders import Precision
 from replicse.study.paper.layers import merged
 
+SHIPPED = Path("config.yaml")
 Names = Literal["all"] | tuple[Text, ...]
 
 
@@ -56,7 +57,13 @@ class DataChoice(Checked):
     root: Text | None = None
 
 
-class Config(Checked):
+class Plugins(Checked):
+    """Files or folders of the workspace that bring what papers name (`replicse.registry.plugins`)."""
+
+    plugins: tuple[Text, ...] = ()
+
+
+class Config(Plugins):
     """What to reproduce: `adjudicate` names items whose protocols are all run, `rows` the rows of others.
 
     `crossed` names rows of items that are run under every seed on the backbone of every seed as well; `precision` is
@@ -144,3 +151,9 @@ def read_config(
             raise BadInput(f"--config {key}={text}: no value of YAML, as in seeds=[0,1]") from None
     above = {"scale": scale, "seeds": None if seeds is None else list(range(seeds))}
     return {**config, **{key: entry for key, entry in above.items() if entry is not None}}
+
+
+def workspace_plugins() -> tuple[str, ...]:
+    """Return the plug-ins that the config.yaml of this folder names; none where there is none."""
+    values = read_config([SHIPPED]) if SHIPPED.is_file() else {}
+    return Plugins.of({key: values[key] for key in ("plugins",) if key in values}, str(SHIPPED)).plugins

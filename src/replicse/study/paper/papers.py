@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,8 +14,10 @@ from replicse.checked import Checked, Id, Text, Whole, checked_yaml, read_text, 
 from replicse.errors import BadInput, check_names, nearest
 from replicse.registry.corpora import Corpus
 from replicse.registry.encoders import Precision
+from replicse.registry.plugins import installed_plugins, use_plugins
 from replicse.registry.runs import Run
 from replicse.study.paper.claims import Claim, load_claims
+from replicse.study.paper.config import workspace_plugins
 from replicse.study.paper.layers import merged
 from replicse.study.paper.models import Recipe
 from replicse.study.paper.printed import Reported, read_reported
@@ -127,8 +129,13 @@ def load_paper(folder: Path) -> Paper:
     return paper
 
 
-def load_papers(workflow: Path) -> dict[str, Paper]:
-    """Return every paper by key; one of the workspace stands in the place of the workflow's."""
+def load_papers(workflow: Path, plugins: Iterable[str] = ()) -> dict[str, Paper]:
+    """Return every paper by key; one of the workspace stands in the place of the workflow's.
+
+    In use are then the plug-ins of installed packages, those of the workspace's config.yaml, whose papers are read with
+    any study, and those that are given.
+    """
+    use_plugins([*installed_plugins(), *workspace_plugins(), *plugins])
     folders = {file.parent.name: file.parent for file in looked_up(workflow, "papers/*/paper.yaml")}
     return {key: load_paper(folders[key]) for key in sorted(folders)}
 

@@ -11,7 +11,8 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 from replicse.checked import Checked, Count, Id, Positive, Text, UserMessage, Whole, read_yaml, shown
 from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import Corpus, DataFile, Download, HubDataset
-from replicse.registry.encoders import Engine, Pooling, Precision, WordVectors
+from replicse.registry.encoders import Engine, Precision, WordVectors
+from replicse.registry.poolings import Cls, Pooling
 from replicse.registry.runs import Run, of_symbols
 from replicse.registry.suites import SUITES, SuiteOptions
 from replicse.study.paper.layers import mappings, merged, named_files
@@ -62,7 +63,7 @@ class Released(Checked):
     """A released checkpoint with its pooling, or what stands in for it at a smaller scale."""
 
     hub: Text | None = None
-    pooling: Pooling = "cls"
+    pooling: Pooling = Cls(pooling="cls")
     stand_in: EncoderRequest | None = None
 
     @model_validator(mode="after")

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, field_vali
 
 from replicse.checked import Checked, Count, Id, Number, Text, UserMessage, Whole, read_yaml
 from replicse.errors import BadInput, nearest
-from replicse.registry.encoders import Pooling
+from replicse.registry.poolings import Pooling
 from replicse.registry.suites import is_metric, known_paths
 from replicse.study.paper.expression import Expression
 from replicse.study.paper.models import EncoderRequest, run_path_problem

@@ -240,13 +240,13 @@ class Plan:
         if encoder is None or encoder.source.data:
             return {}
         if what == "trajectory":
-            return {"encoder": self.paths.run(encoder.source.run), "pooling": encoder.pooling}
+            return {"encoder": self.paths.run(encoder.source.run), "pooling": encoder.pooling.spelling}
         folder = "" if encoder.source.vectors else self.encoder_folder(encoder)
         fitted = encoder.postprocess.plain() if encoder.postprocess else None
         return {
             "encoder": folder,
             "vectors": encoder.source.words.plain() if encoder.source.words else None,
-            "pooling": encoder.pooling,
+            "pooling": encoder.pooling.spelling,
             "max_length": MAX_LENGTH,
             "postprocess": fitted,
         }

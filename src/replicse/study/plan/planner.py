@@ -30,7 +30,8 @@ Jobs = tuple[tuple[str, ...], ...]
 
 def load_plan(values: Mapping[str, Any], workflow: Path, file: str = "config.yaml", only: str = "") -> Plan:
     """Return the plan of a config, or of one of its items; nothing is read but YAML and CSV, nothing is run."""
-    return plan_of(checked_config(values, file), load_papers(workflow), workflow, file, only)
+    config = checked_config(values, file)
+    return plan_of(config, load_papers(workflow, config.plugins), workflow, file, only)
 
 
 def plan_of(
