@@ -203,17 +203,20 @@ def check_tokenizer(folder: Path) -> None:
         )
 
 
+def facts_of(arguments: Namespace) -> dict[str, Any]:
+    """Return what was said of a run, by the name of the fact."""
+    every = {name: getattr(arguments, name.replace("-", "_")) for name in FACTS}
+    return {name: value for name, value in every.items() if value is not None}
+
+
 def diagnosed(arguments: Namespace) -> Diagnosis:
     """Return the diagnosis that is asked for; BadInput names what is wrong with it."""
-    facts = {
-        name: value for name in FACTS if (value := getattr(arguments, name.replace("-", "_"))) is not None
-    }
     known = compared_with(arguments)
     number = number_of(arguments, known)
     if number is not None:
         check_number(number, known)
     causes, measured = load_causes(arguments.workflow), load_measured(arguments.workflow)
-    return diagnose(number, known, facts, causes, measured)
+    return diagnose(number, known, facts_of(arguments), causes, measured)
 
 
 def number_of(arguments: Namespace, known: Known) -> float | None:

@@ -56,7 +56,7 @@ def effect_text(candidate: Candidate) -> str:
 
 def ranked_rows(found: Diagnosis) -> list[tuple[str, ...]]:
     """Return a row per cause: share, cause, threads, effect, fit, what was said."""
-    header = ("share", "cause", "threads", "effect in points", "fit", "said")
+    header = ("share", "cause", "threads", "effect", "fit", "said")
     rows = [
         (
             f"{each.share:.0%}",
@@ -76,7 +76,7 @@ def text_lines(found: Diagnosis, width: int) -> Iterator[str]:
     for sentence in standing(found):
         yield from textwrap.wrap(sentence, width)
     yield ""
-    yield from columns(ranked_rows(found)[: SHOWN + 1], numbers=(0, 2, 4))
+    yield from columns(ranked_rows(found)[: SHOWN + 1], numbers=(0, 2, 4), width=width)
     yield from textwrap.wrap(READING, width)
     for place, each in enumerate(found.candidates[:3], 1):
         yield ""

@@ -167,7 +167,10 @@ def _effect(cause: Cause, known: Known, measured: Sequence[Measured]) -> Effect:
     if _is_spread(cause, known) and printed:
         widest: Spread = max(known.spreads, key=lambda spread: spread.n)
         sd = max(spread.sd for spread in known.spreads)
-        rests = " and ".join(spread.name for spread in known.spreads)
+        counted = [f"{spread.n} seeds" for spread in known.seeds] + [f"{len(known.reruns)} reruns"] * bool(
+            known.labs
+        )
+        rests = ", ".join(counted)
         return Effect(widest.mean - printed.value, sd * math.sqrt(1 + 1 / widest.n), widest.n - 1, rests)
     by_variant: dict[str, list[float]] = {}
     for each in measured:

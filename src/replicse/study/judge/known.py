@@ -211,13 +211,3 @@ def _setting(
 
 def _normal(place: float) -> float:
     return (1 + math.erf(place / math.sqrt(2))) / 2
-
-
-def rank_bounds(below: int, count: int, level: float = LEVEL) -> tuple[float, float]:
-    """Return the bounds of the share that lies below, from how many of some values do (Clopper and Pearson)."""
-    from scipy.special import betaincinv
-
-    tail = (1 - level) / 2
-    low = 0.0 if below == 0 else float(betaincinv(below, count - below + 1, tail))
-    high = 1.0 if below == count else float(betaincinv(below + 1, count - below, 1 - tail))
-    return low, high
