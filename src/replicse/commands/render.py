@@ -23,6 +23,7 @@ from replicse.study.results.record import StudyRecord
 from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import FIELDS, table_rows
 from replicse.study.results.values import Evaluations
+from replicse.workspace import workflow_folder
 
 if TYPE_CHECKING:
     from replicse.report.content.contents import Finding, Page
@@ -206,6 +207,7 @@ def pages(
     """Return the pages that are drawn from all items (claims, audit, ...), and what they say in a line each."""
     from replicse.report.pages.adjudication import adjudication_page
     from replicse.report.pages.audit import audit_page
+    from replicse.report.pages.causes import causes_pages
     from replicse.report.pages.claims import claims_page
     from replicse.report.pages.findings import findings
     from replicse.report.pages.reproduces import reproduces_page
@@ -217,7 +219,8 @@ def pages(
         audit_page(audit),
         adjudication_page(explained, {item.item: item for item in items}, study["comparable"]),
     ]
-    return [page for page in candidates if page is not None], findings(study, items, claims, audit, explained)
+    shown = [page for page in candidates if page is not None] + causes_pages(items, workflow_folder())
+    return shown, findings(study, items, claims, audit, explained)
 
 
 def study_facts(study: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
