@@ -32,6 +32,7 @@ GROUPS = {
             "say which gap so many seeds tell from print, and the seeds that a gap asks for",
         ),
         "next": ("evidence", "say which runs settle most open cells and claims per hour"),
+        "diagnose": ("diagnose", "say what explains a number that is not the printed one"),
         "compare": ("compare", "hold two results folders of the same runs against each other"),
     },
     "run": {

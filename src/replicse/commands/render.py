@@ -25,6 +25,7 @@ from replicse.study.results.record import StudyRecord
 from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import FIELDS, table_rows
 from replicse.study.results.values import Evaluations
+from replicse.workspace import workflow_folder
 
 if TYPE_CHECKING:
     from replicse.report.content.contents import Finding, Page
@@ -208,6 +209,7 @@ def pages(
     """Return the pages that are drawn from all items (claims, audit, ...), and what they say in a line each."""
     from replicse.report.pages.adjudication import adjudication_page
     from replicse.report.pages.audit import audit_page
+    from replicse.report.pages.causes import causes_pages
     from replicse.report.pages.claims import claims_page
     from replicse.report.pages.findings import findings
     from replicse.report.pages.labs import labs_page, log_page, measures_page
@@ -223,7 +225,8 @@ def pages(
         labs_page(items),
         log_page(logged(study["items"])),
     ]
-    return [page for page in candidates if page is not None], findings(study, items, claims, audit, explained)
+    shown = [page for page in candidates if page is not None] + causes_pages(items, workflow_folder())
+    return shown, findings(study, items, claims, audit, explained)
 
 
 def study_facts(study: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
