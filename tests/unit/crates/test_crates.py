@@ -87,6 +87,7 @@ def crate(file, name, tidy, of=None, run_specs=None):
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     (tmp_path / "here").mkdir()
+    monkeypatch.setattr("replicse.study.results.folder._OPENED", {})
     monkeypatch.chdir(tmp_path / "here")
     return tmp_path
 
