@@ -14,6 +14,7 @@ from replicse.checked import Checked, Id, Text, Whole, checked_yaml, read_text, 
 from replicse.errors import BadInput, check_names, nearest
 from replicse.registry.corpora import Corpus
 from replicse.registry.encoders import Precision
+from replicse.registry.frozen import with_frozen
 from replicse.registry.runs import Run
 from replicse.registry.sets import EvaluationSet, SetName
 from replicse.study.paper.claims import Claim, load_claims
@@ -225,6 +226,7 @@ def recipe_of(
     if start and start.use and "/" not in start.use:
         # A name without its paper is of the paper that says it, not of the one that asks for the recipe.
         recipe = recipe.replace(init=start.replace(use=f"{home.key}/{start.use}"))
+    recipe = with_frozen(recipe, lambda model: model.of_paper(home.key))
     where = f"{home.folder / 'recipes.yaml'}: {short}.like"
     parent = recipe_of(papers, home.key, recipe.like, where, (*below, full)) if recipe.like else Run()
     return merged(parent, recipe.without("like"))

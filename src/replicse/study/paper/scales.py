@@ -302,6 +302,8 @@ class Scale(Checked):
         """Return a run at this scale: factors, bounds, fixed values of `adjust` in order; BadInput for a mistake."""
         for rule in self.adjust:
             section, _, key = rule.path.partition(".")
+            if getattr(run, section) is None:
+                continue  # a run without momentum gets none
             part = getattr(run, section) if section in run.model_fields_set else None
             old = part.entries().get(key) if part else None
             if rule.path in HEAD_WIDTHS and old is None:

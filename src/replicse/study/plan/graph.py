@@ -13,6 +13,7 @@ from replicse.registry.artefacts import ENCODER, METRICS, OFFSETS, PROVENANCE, S
 from replicse.registry.augmentations import augmentation_of
 from replicse.registry.corpora import SIMCSE_DATA, CorpusFormat, corpus_of
 from replicse.registry.encoders import CHECKPOINTS
+from replicse.registry.frozen import frozen_models
 from replicse.registry.plugins import IN_USE, plugins_of, suite_code, unit_of
 from replicse.registry.runs import resolved
 from replicse.study.paper.datasets import load_datasets
@@ -22,7 +23,7 @@ from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 
 Outputs = dict[str, Any]
-JUDGED = ("claims", "adjudication", "audit")
+JUDGED = ("claims", "adjudication", "audit", "qra")
 DRAWINGS = ("svg", "png", "pdf")
 CORPORA = "replicse.data.corpora"
 TAIL, LONGEST = 4, 400
@@ -219,7 +220,7 @@ class _Jobs:
     def _train(self, name: str) -> Job:
         plan, run = self.plan, self.plan.runs[name]
         initial, stores = plan.init_folder(run), plan.run_stores[name]
-        folders = [initial, *(getattr(term, "generator", None) for term in run.terms)]
+        folders = [initial, *(model.folder for model in frozen_models(run.terms))]
         tokenizer = plan.tokenizer_file(run.init)
         needs = (
             *(outputs_of(self.paths, "store", store)["store"] for store in dict.fromkeys(stores)),

@@ -10,6 +10,7 @@ from replicse.errors import BadInput, nearest
 from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.digests import digest
 from replicse.registry.encoders import CHECKPOINTS, MAX_LENGTH, Checkpoint, Precision
+from replicse.registry.frozen import frozen_models
 from replicse.registry.runs import Init, Run, resolved
 from replicse.registry.suites import SUITES, file_of
 from replicse.study.paper.config import Config
@@ -178,14 +179,14 @@ class Plan:
         return chain
 
     def needed_folders(self, run_id: str) -> list[str]:
-        """Return the folders of weights a run depends on: initial weights, generators, a view's masked-LM."""
+        """Return the folders of weights a run depends on: initial weights, frozen models, a view's masked-LM."""
         if run_id not in self._needed:
             run = self.runs[run_id]
-            generators = (getattr(term, "generator", None) for term in run.terms)
+            frozen = (model.folder for model in frozen_models(run.terms))
             proposers = (
                 getattr(view.augment, "encoder", None) for source in run.sources for view in source.views
             )
-            folders = (self.init_folder(run), *generators, *proposers)
+            folders = (self.init_folder(run), *frozen, *proposers)
             self._needed[run_id] = [str(folder) for folder in folders if folder]
         return self._needed[run_id]
 
