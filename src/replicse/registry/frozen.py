@@ -47,7 +47,7 @@ class FrozenModel(Checked):
         if sum(each is not None for each in sources) != 1:
             raise ValueError(f"exactly one of {', '.join(SYMBOLS)}")
         if self.checkpoint and not self.use:
-            raise ValueError("checkpoint next to use only")
+            raise ValueError("checkpoint only with use")
         return self
 
     @model_serializer(mode="wrap")
