@@ -122,7 +122,7 @@ def diagnose_verb(parser: ArgumentParser) -> Action:
         if arguments.json:
             print_json({**plain(found), **(plain_variants(*checks, found) if checks else {})})
             return
-        lines = markdown_lines(found) if arguments.markdown else text_lines(found, room(100))
+        lines = markdown_lines(found) if arguments.markdown else text_lines(found, room())
         print("\n".join(lines))
         if checks:
             print("", *variant_lines(*checks, found, arguments.markdown), sep="\n")
