@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import re
 import shutil
 from argparse import ArgumentParser, Namespace
@@ -27,6 +28,8 @@ from replicse.study.results.values import Evaluations
 if TYPE_CHECKING:
     from replicse.report.content.contents import Finding, Page
 
+# A link that leaves the folder of a committed study.
+LEAVING = re.compile(r"\[([^\]]+)\]\(\.\./[^)]*\)")
 log = logging.getLogger(__name__)
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -86,13 +89,69 @@ def report_verb(parser: ArgumentParser) -> Action:
     return action
 
 
-def write_all(paths: Paths, study: Mapping[str, Any], items: Sequence[ItemResult], folder: Path) -> None:
+def write_all(paths: Paths, study: dict[str, Any], items: Sequence[ItemResult], folder: Path) -> None:
     """Write the report of a study into a folder, from its items, its judged files and its figures."""
     from replicse.report.document import write_report
 
     drawings = {item.item: Path(paths.figure(item.item)).with_suffix("") for item in items if item.figure}
+    study = study | surroundings(study, items, paths, folder)
     shown, findings = pages(study, items, paths)
     write_report(folder, study, items, shown, drawings, findings)
+
+
+def surroundings(
+    study: Mapping[str, Any], items: Sequence[ItemResult], paths: Paths, folder: Path
+) -> dict[str, Any]:
+    """Return what a report links to or says from the files around it.
+
+    `about` is what people wrote of a committed study, `root` leads from the report to logs and records, and where the
+    scale shows the machine only, `seconds` is the time that the parts of the study took and `committed` where studies
+    on real data are.
+    """
+    from replicse.report.pages.costs import seconds_picture
+
+    readme, made_in = folder / "README.md", Paths(study["scale"])
+    facts: dict[str, Any] = {}
+    if paths.kept:
+        text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
+        facts["about"] = LEAVING.sub(r"\1", text)
+    elif Path(made_in.run("")).is_dir():
+        facts["root"] = Path(os.path.relpath(".", folder)).as_posix()
+    if not paths.kept and not study["comparable"] and not study["judges_orders"]:
+        facts["seconds"] = seconds_picture(*seconds_of(items, made_in))
+        facts["committed"] = [
+            (
+                page.parent.name,
+                _title(page.with_name("README.md")),
+                Path(os.path.relpath(page, folder)).as_posix(),
+            )
+            for page in sorted(Path("reports/studies").glob("*/report.html"))
+        ]
+    return facts
+
+
+def _title(readme: Path) -> str:
+    lines = readme.read_text(encoding="utf-8").splitlines() if readme.is_file() else []
+    return lines[0].lstrip("# ") if lines else ""
+
+
+def seconds_of(items: Sequence[ItemResult], paths: Paths) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the seconds of each run that the items stand on, and of each evaluation, where they are recorded."""
+    training: dict[str, float] = {}
+    waiting = [entry.run for item in items for cell in item.cells for entry in cell.values if entry.run]
+    while waiting:
+        run = waiting.pop()
+        file = Path(paths.run(run, PROVENANCE))
+        if run not in training and file.is_file():
+            record = read_json(file)
+            training[run] = record.get("cost", {}).get("seconds", 0.0)
+            start = record.get("job", {}).get("run", {}).get("init", {}).get("run")
+            waiting += [start] if start else []
+    encoders = {encoder for item in items for cell in item.cells for encoder in cell.encoders}
+    files = (
+        file for encoder in encoders for file in Path(paths.evaluation(encoder, "")).parent.glob("*.json")
+    )
+    return training, {str(file): read_json(file).get("provenance", {}).get("seconds", 0.0) for file in files}
 
 
 def page_verb(parser: ArgumentParser) -> Action:
@@ -203,7 +262,7 @@ def read_item(path: Path) -> ItemResult:
 def pages(
     study: Mapping[str, Any], items: Sequence[ItemResult], paths: Paths
 ) -> "tuple[list[Page], list[Finding]]":
-    """Return the pages that are drawn from all items (claims, audit, ...), and what they say in a line each."""
+    """Return the pages that are drawn from all items (claims, audit, ...), and the findings that a report begins with."""
     from replicse.report.pages.adjudication import adjudication_page
     from replicse.report.pages.audit import audit_page
     from replicse.report.pages.claims import claims_page
@@ -214,8 +273,8 @@ def pages(
     candidates = [
         reproduces_page(items, study["comparable"], study["judges_orders"]),
         claims_page(claims, study["judges_orders"], study["scale"]),
-        audit_page(audit),
         adjudication_page(explained, {item.item: item for item in items}, study["comparable"]),
+        audit_page(audit, {item.paper for item in items}),
     ]
     return [page for page in candidates if page is not None], findings(study, items, claims, audit, explained)
 

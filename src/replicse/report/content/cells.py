@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from replicse.registry.mteb import NOT_LOCAL
 from replicse.study.paper.printed import PRINTED, UNITS
@@ -43,6 +43,9 @@ MEANINGS = {
 FACTS = ("failed", "not run", ABSENT)
 
 
+Part = Literal["reported", "reproduced"]
+
+
 class Rounding(NamedTuple):
     """How a printed number is rounded: decimals after `unit` (k, M, B) is taken out, or in powers of ten."""
 
@@ -67,7 +70,7 @@ class Shown:
     delta: str = ""
     verdict: str = ""
     scale: str = ""
-    best: tuple[str, ...] = ()
+    best: tuple[Part, ...] = ()
 
     @property
     def word(self) -> str:
@@ -149,7 +152,7 @@ def plus_minus(value: float) -> str:
 
 
 def effect_text(effect: Paired) -> str:
-    """Return `−12.86 [−18.78, −6.94]`, the seeds in braces where they are too few for an interval, or the mean alone."""
+    """Return `−12.86 [−18.78, −6.94]`, or the seeds in braces where they are too few for an interval."""
     if effect.low is not None and effect.high is not None:
         return f"{plus_minus(effect.mean)} [{plus_minus(effect.low)}, {plus_minus(effect.high)}]"
     seeds = in_braces(map(plus_minus, effect.by_seed)) if effect.n > 1 else ""

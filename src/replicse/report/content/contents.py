@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
+from replicse.registry.artefacts import PROVENANCE
 from replicse.report.content.tables import (
     Columns,
     Grid,
@@ -17,7 +18,6 @@ from replicse.report.content.tables import (
     remarks,
 )
 from replicse.study.plan.paths import Paths
-from replicse.registry.artefacts import PROVENANCE
 from replicse.study.results.machines import distinct, mixture
 from replicse.study.results.table import ItemResult
 
@@ -115,6 +115,7 @@ class Page:
 
     `headline` is what the page found, in a sentence; `waterfalls` are drawn above the tables where a format can. A page
     with a `file` is an HTML page of its own, which also holds the `further` sheets: those of papers outside the study.
+    The search finds the single `lines` of some pages.
     """
 
     title: str
@@ -124,6 +125,7 @@ class Page:
     waterfalls: tuple[Waterfall, ...] = ()
     file: str = ""
     further: tuple[Sheet, ...] = ()
+    lines: bool = False
 
 
 @dataclass(frozen=True)
@@ -205,7 +207,7 @@ def make_report(
         caveat=items[0].caveat if items else "",
         made_from=_made_from(study, items),
         title=f"{TITLE}: {kept or study['scale']}" + (", incomplete" if study.get("incomplete") else ""),
-        picture=study.get("seconds", "") or picture,
+        picture=study.get("seconds") or picture,
         about=study.get("about", ""),
         studies=tuple(study.get("committed", ())),
         log=f"{made_in.logs}/train/RUN.log",

@@ -13,18 +13,19 @@ from replicse.registry.suites import is_percentage
 from replicse.report.content.cells import (
     MEANINGS,
     MINUS,
-    NOT_COMPARABLE,
     QUOTED,
     SYMBOLS,
+    Part,
     Shown,
     effect_text,
     show,
 )
+from replicse.report.content.effects import effects_of
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import AS_DESCRIBED
 from replicse.study.plan.paths import Paths
 from replicse.study.results.machines import mixture
-from replicse.study.results.shape import differences, is_score
+from replicse.study.results.shape import is_score
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult, RowHead
 
 # Beyond this many columns a cell is stacked on two lines instead of written out with its verdict in words.
@@ -206,9 +207,12 @@ def folded(grid: Grid) -> tuple[Grid, Grid | None]:
 def folded_note(rest: Grid) -> str:
     """Return what is said of the columns that are folded away."""
     names = ", ".join(column.heading for column in rest.results)
-    why = Counter(cell.shown.verdict for column in rest.results for cell in column.cells if cell.shown.verdict)
-    reasons = ", ".join(f"{count} cells {reason}" for reason, count in why.items() if reason != QUOTED)
-    return f"Columns without a number of ours: {names}{reasons and f' ({reasons})'}. Their printed numbers are in the CSV."
+    why = Counter(
+        cell.shown.verdict for column in rest.results for cell in column.cells if cell.shown.verdict
+    )
+    reasons = ", ".join(f"{count} cells: {reason}" for reason, count in why.items() if reason != QUOTED)
+    said = f" ({reasons})" if reasons else ""
+    return f"Columns without a number of ours: {names}{said}. Their printed numbers are in the CSV."
 
 
 def remarks(item: ItemResult) -> tuple[str, ...]:
@@ -328,7 +332,7 @@ def _cell(
     row: RowHead,
     column: ColumnHead,
     cell: CellResult | None,
-    best: Mapping[str, float],
+    best: Mapping[Part, float],
     effects: Mapping[tuple[str, str, str], tuple[str, str]],
 ) -> GridCell:
     shown = show(cell, scale="" if item.comparable else item.scale, quoted=row.quoted)
@@ -340,18 +344,18 @@ def _cell(
     return GridCell(shown, _facts(item, column, shown, cell, effect), cell_address(cell_name(item, cell)))
 
 
-def _numbers(cell: CellResult) -> dict[str, float | None]:
+def _numbers(cell: CellResult) -> dict[Part, float | None]:
     printed = cell.reported.number if cell.reported else None
     return {"reported": printed.value if printed else None, "reproduced": cell.reproduced}
 
 
-def _best(item: ItemResult, head: ColumnHead, cells: Iterable[CellResult]) -> dict[str, float]:
+def _best(item: ItemResult, head: ColumnHead, cells: Iterable[CellResult]) -> dict[Part, float]:
     """Return the best printed and the best reproduced number of a column; none of what is no score, or all alike."""
     scored = is_percentage(head.metric_path) or head.metric_path.rpartition("/")[2] in PLANE
     if item.kind != "table" or not is_score(head) or head.chosen or not scored:
         return {}
     extreme = max if head.better == "higher" else min
-    sides: dict[str, list[float]] = {"reported": [], "reproduced": []}
+    sides: dict[Part, list[float]] = {"reported": [], "reproduced": []}
     for cell in cells:
         for part, number in _numbers(cell).items():
             sides[part] += [] if number is None else [number]
@@ -359,14 +363,14 @@ def _best(item: ItemResult, head: ColumnHead, cells: Iterable[CellResult]) -> di
 
 
 def _effects(item: ItemResult) -> dict[tuple[str, str, str], tuple[str, str]]:
-    """Return what a row adds to the baseline row, by cell: as (name, value) of a fact; nothing of a single seed."""
+    """Return what a row changes against the baseline row, by cell: (name, value) of a fact; none of a single seed."""
     return {
-        (sign.row, column.id, column.metric): (
-            f"less {item.row_names[item.baseline]}",
-            f"{effect_text(sign.ours)}, paired by seed; in print {sign.reported:+g}".replace("-", MINUS),
+        effect.cell.key: (
+            f"less {effect.base}",
+            f"{effect_text(effect.ours)}, paired by seed; in print {effect.printed:+g}".replace("-", MINUS),
         )
-        for column, sign in differences(item)
-        if sign.ours.n > 1
+        for effect in effects_of(item)
+        if effect.ours.n > 1
     }
 
 

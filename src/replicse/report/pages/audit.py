@@ -38,13 +38,14 @@ def audit_page(rows: Rows, papers: Collection[str]) -> Page:
     sheets = {paper: audit_sheet(part, _title(paper, part)) for paper, part in audit_parts(rows).items()}
     own = tuple(sheet for paper, sheet in sheets.items() if paper in papers)
     further = tuple(sheet for paper, sheet in sheets.items() if paper not in papers)
-    return Page(TITLE, text, own, file=FILE, further=further)
+    return Page(TITLE, text, own, file=FILE, further=further, lines=True)
 
 
 def audit_parts(rows: Rows) -> dict[str, list[Mapping[str, str]]]:
     """Return the findings by paper, certain ones first."""
     ordered = sorted(rows, key=lambda row: not is_certain(row))
-    return {paper: [row for row in ordered if row["paper"] == paper] for paper in dict.fromkeys(row["paper"] for row in rows)}
+    papers = dict.fromkeys(row["paper"] for row in rows)
+    return {paper: [row for row in ordered if row["paper"] == paper] for paper in papers}
 
 
 def is_certain(row: Mapping[str, str]) -> bool:

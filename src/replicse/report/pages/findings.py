@@ -2,21 +2,18 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from replicse.registry.suites import is_percentage
 from replicse.report.content.cells import MINUS, effect_text
 from replicse.report.content.contents import Finding
+from replicse.report.content.effects import Effect, effects_of
 from replicse.report.content.tables import cell_name, verdict_counts
 from replicse.report.pages.adjudication import NOISE, headline
 from replicse.report.pages.audit import audit_parts, is_certain
 from replicse.report.pages.claims import probability_text
-from replicse.study.results.crossed import Crossed, crossed_designs, crossed_difference
-from replicse.study.results.shape import differences, shapes
-from replicse.study.results.statistics import Paired
-from replicse.study.results.table import CellResult, ColumnHead, ItemResult
+from replicse.study.results.shape import shapes
+from replicse.study.results.table import ItemResult
 
 Rows = Sequence[Mapping[str, str]]
 TESTED = ("supported", "contradicted", "for", "against", "undetermined")
@@ -27,7 +24,9 @@ def findings(
     study: Mapping[str, Any], items: Sequence[ItemResult], claims: Rows, audit: Rows, explained: Rows
 ) -> list[Finding]:
     """Return what a report begins with, the most important first; what there is nothing of is left out."""
-    lines = [Finding(f"Incomplete: {study['incomplete']}", "", "incomplete")] if study.get("incomplete") else []
+    lines = (
+        [Finding(f"Incomplete: {study['incomplete']}", "", "incomplete")] if study.get("incomplete") else []
+    )
     scale = study["scale"]
     if study["comparable"] or study["judges_orders"]:
         lines += _verdicts(items) if study["comparable"] else []
@@ -49,42 +48,9 @@ def several(count: int, what: str) -> str:
     return f"{count:,} {what}{'s' * (count != 1)}"
 
 
-@dataclass(frozen=True)
-class _Effect:
-    """What a row changes against the baseline row of its table; `crossed` on every pair of backbone and seed."""
-
-    item: ItemResult
-    column: ColumnHead
-    cell: CellResult
-    row: str
-    base: str
-    printed: float
-    ours: Paired
-    crossed: Crossed | None
-
-    @property
-    def agrees(self) -> bool:
-        """Return whether it has the sign of print."""
-        return self.printed * self.ours.mean > 0
-
-    @property
-    def decided(self) -> bool:
-        """Return whether the interval excludes zero, or where seeds are too few for one, all have one sign."""
-        signs = {value > 0 for value in self.ours.by_seed}
-        return self.ours.resolved if self.ours.low is not None else self.ours.n > 1 and len(signs) == 1
-
-    @property
-    def strength(self) -> tuple[bool, bool, float]:
-        """Return by what effects are ordered: crossed ones, percentages, then the mean over half the interval."""
-        ours = self.ours
-        half = (ours.high - ours.low) / 2 if ours.low is not None and ours.high is not None else 0.0
-        weakest = min(map(abs, ours.by_seed))
-        return bool(self.crossed), is_percentage(self.cell.metric_path), abs(ours.mean) / half if half else weakest
-
-
 def _effects(items: Sequence[ItemResult], scale: str) -> Iterator[Finding]:
     """Yield the strongest effect that has the sign of print, and the strongest one that has the other sign."""
-    decided = [effect for item in items for effect in _effects_of(item) if effect.decided and effect.printed]
+    decided = [effect for item in items for effect in effects_of(item) if effect.decided and effect.printed]
     decided.sort(key=lambda effect: effect.strength, reverse=True)
     for agrees in (True, False):
         chosen = next((effect for effect in decided if effect.agrees == agrees), None)
@@ -92,36 +58,16 @@ def _effects(items: Sequence[ItemResult], scale: str) -> Iterator[Finding]:
             yield _effect_finding(chosen, decided, scale)
 
 
-def _effects_of(item: ItemResult) -> Iterator[_Effect]:
-    designs = crossed_designs(item)
-    for column, sign in differences(item):
-        key = (sign.row, column.id, column.metric)
-        yield _Effect(
-            item=item,
-            column=column,
-            cell=item.described[key],
-            row=item.row_names[sign.row],
-            base=item.row_names[item.baseline],
-            printed=sign.reported,
-            ours=sign.ours,
-            crossed=crossed_difference(designs, item.baseline, key),
-        )
-
-
-def _effect_finding(effect: _Effect, others: Sequence[_Effect], scale: str) -> Finding:
+def _effect_finding(effect: Effect, others: Sequence[Effect], scale: str) -> Finding:
     # Tables that share runs name them differently: "p = 0.0" and "No dropout". The name with more words is shown.
-    same = [
-        other
-        for other in others
-        if (other.cell.encoders, other.cell.metric_path) == (effect.cell.encoders, effect.cell.metric_path)
-    ]
+    same = [other for other in others if other.measured == effect.measured]
     row, base = (max((getattr(one, name) for one in same), key=_letters) for name in ("row", "base"))
     mean = effect.ours.mean
     where = "in both seeds" if effect.ours.n == 2 else f"over {effect.ours.n} seeds"
     if effect.crossed:
         values = [value for line in effect.crossed for value in line]
         mean, where = sum(values) / len(values), f"over {len(values)} pairs of backbone and seed"
-    if is_percentage(effect.cell.metric_path):
+    if effect.points:
         amount = f"{'costs' if mean < 0 else 'adds'} {abs(mean):.1f} points on {effect.column.label}"
     else:
         amount = f"{'lowers' if mean < 0 else 'raises'} {effect.column.label} by {abs(mean):.2f}"
@@ -162,7 +108,9 @@ def _claims(rows: Rows, scale: str) -> Iterator[Finding]:
     if against and against[0]["probability"]:
         first = against[0]
         holds = probability_text(first["probability"])
-        detail = f"Most clearly against: “{first['text']}” ({first['place']}; it holds with probability {holds})"
+        detail = (
+            f"Most clearly against: “{first['text']}” ({first['place']}; it holds with probability {holds})"
+        )
     elif against:
         detail = f"Against, without a probability: “{against[0]['text']}” ({against[0]['place']})"
     yield Finding(
@@ -182,9 +130,8 @@ def _orders(items: Sequence[ItemResult], scale: str) -> Iterator[Finding]:
     parts = [f"{sum(signs)} of {several(len(signs), 'effect')} have the sign of print"] if signs else []
     parts += [f"the best row is the same in {sum(best)} of {several(len(best), 'column')}"] if best else []
     sentence = ", ".join(parts) or f"The order of the rows agrees with print at Kendall's τ {tau}"
-    yield Finding(
-        f"{sentence}.", f"Median Kendall's τ {tau} over {several(len(every), 'column')}; scale {scale}", "what-reproduces"
-    )
+    detail = f"Median Kendall's τ {tau} over {several(len(every), 'column')}; scale {scale}"
+    yield Finding(f"{sentence}.", detail, "what-reproduces")
 
 
 def _gaps(rows: Rows, items: Sequence[ItemResult]) -> Iterator[Finding]:
@@ -199,7 +146,11 @@ def _counted(items: Sequence[ItemResult]) -> Iterator[Finding]:
         cells = [cell for cell in item.cells if cell.metric_path.startswith("data/") and not cell.reported]
         if cells and len(cells) == len(item.cells):
             labels = {column.id: column.label for column in item.columns}
-            parts = [f"{cell.reproduced:,.0f} ({labels[cell.column]})" for cell in cells if cell.reproduced is not None]
+            parts = [
+                f"{cell.reproduced:,.0f} ({labels[cell.column]})"
+                for cell in cells
+                if cell.reproduced is not None
+            ]
             yield Finding(
                 f"{item.title}: {', '.join(parts)}.", f"Counted on the data; {item.item}", item.item
             )
@@ -210,9 +161,11 @@ def _machine(study: Mapping[str, Any], items: Sequence[ItemResult]) -> Iterator[
     counts = verdict_counts(items)
     lost = counts["failed"] + counts["not run"]
     numbers = sum(cell.reproduced is not None or bool(cell.text) for item in items for cell in item.cells)
-    works = "The workflow runs from end to end" if not lost else f"{several(lost, 'cell')} failed or were not run"
+    works = (
+        "The workflow runs from end to end" if not lost else f"{several(lost, 'cell')} failed or were not run"
+    )
     yield Finding(
-        f"{works}: {several(numbers, 'number')} in {several(len(items), 'table or figure').replace('table or figures', 'tables and figures')}.",
+        f"{works}: {several(numbers, 'number')} in {several(len(items), 'item')}.",
         f"Scale {study['scale']} shows the machine only; its numbers say nothing about the papers",
         "papers",
     )
@@ -222,7 +175,7 @@ def _machine(study: Mapping[str, Any], items: Sequence[ItemResult]) -> Iterator[
     committed = study.get("committed", ())
     if committed:
         yield Finding(
-            f"What the papers' methods do on real data is in the committed studies: {', '.join(name for name, *_ in committed)}.",
+            f"Results on real data are in the committed studies: {', '.join(name for name, *_ in committed)}.",
             "Each has a report with findings, intervals and tables",
             "studies",
         )
@@ -239,7 +192,8 @@ def _audit(rows: Rows, items: Sequence[ItemResult]) -> list[Finding]:
         for paper, part in audit_parts(rows).items()
         if paper in own
     )
-    sentence = (
-        f"{several(count, 'certain contradiction')} of arithmetic in print, in the numbers of {several(papers, 'paper')}."
-    )
-    return [Finding(sentence, f"Of them {here or 'none in the papers of this study'}; no run was needed", "audit")]
+    contradictions = several(count, "certain contradiction")
+    sentence = f"{contradictions} of arithmetic in print, in the numbers of {several(papers, 'paper')}."
+    return [
+        Finding(sentence, f"Of them {here or 'none in the papers of this study'}; no run was needed", "audit")
+    ]

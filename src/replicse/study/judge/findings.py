@@ -97,8 +97,9 @@ def finding(
 
 def _places(plan: Plan, names: Sequence[str], home: str) -> str:
     """Return the places of some cells in a reader's words, a few of many."""
-    keys = [(f"{paper}/{item}", *rest) for paper, item, *rest in (name.split("/", 4) for name in names)]
-    places = list(dict.fromkeys(words(plan.papers, (item, *rest), home) for item, *rest in keys))
+    parts = (name.split("/", 4) for name in names)
+    keys = ((f"{paper}/{item}", row, column, metric) for paper, item, row, column, metric in parts)
+    places = list(dict.fromkeys(words(plan.papers, key, home) for key in keys))
     more = len(places) - FEW_PLACES
     return "; ".join(places[:FEW_PLACES]) + (f" and {more} more" if more > 0 else "")
 

@@ -34,7 +34,8 @@ Table = tuple[Sequence[str], list[dict[str, Any]]]
 def judge_study(plan: Plan, results: Sequence[ItemResult]) -> dict[str, Table]:
     """Return claims, adjudication, audit and the tidy cells as fields and rows by name.
 
-    Nothing but the items' results is read; the cells of an item without a result are missing. The audit is of all papers.
+    Nothing but the items' results is read; the cells of an item without a result are missing. The audit is of all
+    papers.
     """
     explained = (asdict(row) for result in results for row in adjudicate(plan.papers, result))
     findings = audit(audit_plan(plan.papers, plan.workflow))

@@ -33,8 +33,8 @@ def crossed_difference(
 
     Nothing is returned for the baseline row itself.
     """
-    row, *column = key
-    design, base = designs.get(key), designs.get((baseline, *column))
+    row, column, metric = key
+    design, base = designs.get(key), designs.get((baseline, column, metric))
     if row == baseline or design is None or base is None:
         return None
     return [
