@@ -57,7 +57,7 @@ def draw_item(item: ItemResult, out: Path) -> None:
     from replicse.report.figures import draw
 
     title = f"{item.item} · {item.standing}"
-    files = draw(item.figure, records_of(item), out.with_suffix(""), title, item.caveat)
+    files = draw(item.figure, records_of(item), out.with_suffix(""), title)
     log.info("wrote=%s", ",".join(map(str, files)))
 
 
@@ -262,7 +262,7 @@ def read_item(path: Path) -> ItemResult:
 def pages(
     study: Mapping[str, Any], items: Sequence[ItemResult], paths: Paths
 ) -> "tuple[list[Page], list[Finding]]":
-    """Return the pages that are drawn from all items (claims, audit, ...), and the findings that a report begins with."""
+    """Return the pages that are drawn from all items (claims, audit, ...), and the findings of a report."""
     from replicse.report.pages.adjudication import adjudication_page
     from replicse.report.pages.audit import audit_page
     from replicse.report.pages.claims import claims_page

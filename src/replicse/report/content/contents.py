@@ -159,6 +159,7 @@ class Report:
     pages: tuple[Page, ...]
     provenance: tuple[Sheet, ...]
     title: str = TITLE
+    subtitle: str = ""
     introduction: str = INTRODUCTION
     caveat: str = ""
     made_from: str = ""
@@ -207,6 +208,7 @@ def make_report(
         caveat=items[0].caveat if items else "",
         made_from=_made_from(study, items),
         title=f"{TITLE}: {kept or study['scale']}" + (", incomplete" if study.get("incomplete") else ""),
+        subtitle=study.get("title", ""),
         picture=study.get("seconds") or picture,
         about=study.get("about", ""),
         studies=tuple(study.get("committed", ())),

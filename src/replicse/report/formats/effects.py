@@ -12,7 +12,7 @@ from replicse.study.results.statistics import mean_and_spread
 from replicse.study.results.table import ColumnHead, ItemResult
 
 WIDTH, EDGE = 460, 14
-EFFECT, AXIS, KEY = 34, 34, 20  # heights: of an effect with its label, of the axis, of the key
+EFFECT, AXIS, KEY = 30, 32, 20  # heights: of an effect with its label, of the axis, of the key
 LEFT, RIGHT, LINE, TOP = 180, 280, 19, 40  # the two sides of a slope chart, its lines and its head
 STEPS = (1, 2, 5, 10, 20, 50)
 MOST_SLOPES = 2
@@ -29,6 +29,7 @@ def effects_svg(report: Report) -> str:
     ]
     if not effects:
         return ""
+    effects.sort(key=lambda each: each[1].strength, reverse=True)
     ends = [end for _, effect in effects for end in (0.0, effect.printed, *_ends(effect))]
     low, span = min(ends), (max(ends) - min(ends)) or 1.0
 
@@ -70,7 +71,7 @@ def _key() -> Iterator[str]:
 
 def _effect(effect: Effect, page: str, top: float, place: Callable[[float], float]) -> Iterator[str]:
     """Yield one effect: its name above, and below it the printed square and our point on the axis."""
-    y, ours = top + 24, effect.ours
+    y, ours = top + 22, effect.ours
     name = f"{effect.row} less {effect.base}, {effect.column.label}"
     title = f"{name}: {effect_text(ours)}; in print {plus_minus(effect.printed)}"
     yield f'<a href="{page}#{escape(cell_address(cell_name(effect.item, effect.cell)))}"><title>{escape(title)}</title>'

@@ -1,5 +1,6 @@
 """The audit of the printed numbers, as a page of the report and as text for a terminal."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -22,11 +23,14 @@ TEXT = (
 NOT_AUDITED = "not audited"  # a rule that names what the others could not read
 COLUMNS: Columns = {
     "In print": lambda row: f"{row['place']}: {row['printed'] or row['rule']}",
-    "Against": lambda row: row.get("against", ""),
+    "Against": lambda row: against(row),
     "Arithmetic": itemgetter("follows"),
     "How certain": itemgetter("certainty"),
     "Note": itemgetter("note"),
 }
+# A place in brackets, as in [Table 4, Word deletion 10%, STS-B dev], or in parentheses at the end.
+BRACKETED = re.compile(r"(?<=\[)[^\]]*(?=\])|(?<=\()[^()]*(?:\([^()]*\)[^()]*)*(?=\)$)")
+FEW_PLACES = 2
 Rows = Sequence[Mapping[str, str]]
 SHOWN = ("printed", "against", "follows", "certainty", "note")
 WIDTH = 100
@@ -56,6 +60,14 @@ def is_certain(row: Mapping[str, str]) -> bool:
 def audit_sheet(rows: Rows, title: str = TITLE) -> Sheet:
     """Return one line per finding, and one for what is not audited."""
     return Sheet.of(title, rows, COLUMNS)
+
+
+def against(row: Mapping[str, str]) -> str:
+    """Return the places of the numbers that contradict a finding's own, which most rules name within the arithmetic."""
+    places = list(dict.fromkeys(BRACKETED.findall(row["follows"])))
+    more = len(places) - FEW_PLACES
+    named = "; ".join(places[:FEW_PLACES]) + (f" and {more} more" if more > 0 else "")
+    return row.get("against") or named or ("the data" if "counted on the data" in row["follows"] else "")
 
 
 def _title(paper: str, rows: Rows) -> str:

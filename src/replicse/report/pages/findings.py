@@ -17,7 +17,7 @@ from replicse.study.results.table import ItemResult
 
 Rows = Sequence[Mapping[str, str]]
 TESTED = ("supported", "contradicted", "for", "against", "undetermined")
-MOST = 6
+MOST, MOST_TURNED = 6, 2
 
 
 def findings(
@@ -74,10 +74,12 @@ def _effect_finding(effect: Effect, others: Sequence[Effect], scale: str) -> Fin
     against = "" if effect.agrees else ", against print"
     sentence = f"{row} {amount} {where}{against}."
     printed = f"{effect.printed:+g}".replace("-", MINUS)
-    interval = "95% interval" if effect.ours.low is not None else "the seeds"
+    over = (
+        f"95% interval over {effect.ours.n} seeds" if effect.ours.low is not None else "the seeds themselves"
+    )
     detail = (
-        f"{effect_text(effect.ours)} ({interval}, paired by seed) against {base}; in print {printed};"
-        f" {effect.item.item} at scale {scale}"
+        f"Paired by seed {effect_text(effect.ours)} against {base} ({over}); in print {printed};"
+        f" {effect.item.item}, scale {scale}"
     )
     return Finding(sentence, detail, cell_name(effect.item, effect.cell))
 
@@ -114,7 +116,7 @@ def _claims(rows: Rows, scale: str) -> Iterator[Finding]:
     elif against:
         detail = f"Against, without a probability: “{against[0]['text']}” ({against[0]['place']})"
     yield Finding(
-        f"Of {several(len(rows), 'claim')} of the papers the runs test {tested}: {', '.join(parts)}.",
+        f"The runs test {tested} of {several(len(rows), 'claim')} of the papers: {', '.join(parts)}.",
         f"{detail}; scale {scale}" if detail else f"Scale {scale}",
         "claims",
     )
@@ -129,9 +131,13 @@ def _orders(items: Sequence[ItemResult], scale: str) -> Iterator[Finding]:
     tau = f"{median(shape.rank.tau for shape in every):+.2f}".replace("-", MINUS)
     parts = [f"{sum(signs)} of {several(len(signs), 'effect')} have the sign of print"] if signs else []
     parts += [f"the best row is the same in {sum(best)} of {several(len(best), 'column')}"] if best else []
-    sentence = ", ".join(parts) or f"The order of the rows agrees with print at Kendall's τ {tau}"
+    sentence = "; ".join(parts) or f"The order of the rows agrees with print at Kendall's τ {tau}"
     detail = f"Median Kendall's τ {tau} over {several(len(every), 'column')}; scale {scale}"
-    yield Finding(f"{sentence}.", detail, "what-reproduces")
+    turned = [shape for shape in every if shape.best is not None and not shape.best.kept]
+    for shape in turned[:MOST_TURNED]:
+        print_best, here = (", ".join(rows) for rows in (shape.best.reported, shape.best.ours))
+        detail += f"; {shape.label}: best in print {print_best}, here {here}"
+    yield Finding(f"{sentence[0].upper()}{sentence[1:]}.", detail, "what-reproduces")
 
 
 def _gaps(rows: Rows, items: Sequence[ItemResult]) -> Iterator[Finding]:
@@ -187,13 +193,14 @@ def _audit(rows: Rows, items: Sequence[ItemResult]) -> list[Finding]:
         return []
     papers = len({row["paper"] for row in rows})
     own = {item.paper for item in items}
-    here = ", ".join(
-        f"{sum(map(is_certain, part))} in {paper}"
-        for paper, part in audit_parts(rows).items()
-        if paper in own
-    )
+    counts = {paper: sum(map(is_certain, part)) for paper, part in audit_parts(rows).items()}
+    here = ", ".join(f"{each} in {paper}" for paper, each in counts.items() if paper in own and each)
     contradictions = several(count, "certain contradiction")
     sentence = f"{contradictions} of arithmetic in print, in the numbers of {several(papers, 'paper')}."
     return [
-        Finding(sentence, f"Of them {here or 'none in the papers of this study'}; no run was needed", "audit")
+        Finding(
+            sentence,
+            f"{f'Of them {here}' if here else 'None of them in the papers of this study'}; no run was needed",
+            "audit",
+        )
     ]
