@@ -1,7 +1,7 @@
 """What a report says, before any format: findings, sections in the papers' order, appendices, provenance."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
 
@@ -11,6 +11,7 @@ from replicse.report.content.tables import (
     Grid,
     Sheet,
     counts_sheet,
+    cut,
     folded,
     folded_note,
     grid_of,
@@ -40,8 +41,8 @@ READING = (
     " second line. A column marked ↓ is better when lower. What is missing is blank, and so is an average of which a"
     " part is missing.",
 )
-# Cells on one HTML page of a paper; a paper of more has a page for each of its items.
-MOST_CELLS = 1000
+# Cells on one HTML page, of about 700 bytes each: a paper of more has a page for each item, an item of more several.
+MOST_CELLS = 1200
 HASH = 16
 
 
@@ -49,7 +50,8 @@ HASH = 16
 class Entry:
     """One item with its grid; `name` is as the paper prints it (`Table 3`), `facts` its page and setting.
 
-    `rest` holds the columns without a number of ours; `page` is the HTML file that the item is on.
+    `rest` holds the columns without a number of ours; `page` is the HTML file that the item is on, `pages` are all of
+    them where it takes several.
     """
 
     item: ItemResult
@@ -59,11 +61,31 @@ class Entry:
     notes: tuple[str, ...]
     rest: Grid | None = None
     page: str = ""
+    pages: tuple[str, ...] = ()
+
+    @property
+    def continued(self) -> bool:
+        """Return whether the item begins on another page."""
+        return bool(self.pages) and self.page != self.pages[0]
 
     @property
     def anchor(self) -> str:
         """Return the item's id as a link target."""
         return self.item.item.replace("/", "-")
+
+    @property
+    def parts(self) -> "list[Entry]":
+        """Return the entry, or where it has too many cells for one page, its rows in several with a page each."""
+        first, *more = cut(self.grid, MOST_CELLS)
+        if not more:
+            return [self]
+        stem = self.page.removesuffix(".html")
+        pages = (self.page, *(f"{stem}-{number}.html" for number in range(2, len(more) + 2)))
+        further = (
+            replace(self, grid=grid, rest=None, page=page, pages=pages)
+            for grid, page in zip(more, pages[1:], strict=True)
+        )
+        return [replace(self, grid=first, pages=pages), *further]
 
 
 @dataclass(frozen=True)

@@ -74,8 +74,9 @@ def papers(report: Report, section: Section, pictures: Mapping[str, str]) -> dic
     `pictures` holds a data address for each item id.
     """
     files = {section.page: paper(report, section, pictures, () if section.parted else section.entries)}
-    parts = section.entries if section.parted else ()
-    return files | {entry.page: paper(report, section, pictures, [entry]) for entry in parts}
+    for part in (part for entry in section.entries for part in entry.parts if section.parted):
+        files[part.page] = paper(report, section, pictures, [part])
+    return files
 
 
 def paper(
@@ -107,12 +108,12 @@ def addresses(report: Report) -> dict[str, str]:
     links = {}
     for section in report.sections:
         for entry in section.entries:
-            here = f"{entry.page}#{entry.anchor}"
-            shown = {cell.address for cell in _cells(entry)}
-            links[entry.item.item] = here
+            links[entry.item.item] = f"{entry.page}#{entry.anchor}"
+            shown = {cell.address: part.page for part in entry.parts for cell in _cells(part)}
             for name in (cell_name(entry.item, cell) for cell in entry.item.cells):
                 address = cell_address(name)
-                links[name] = f"{entry.page}#{address}" if address in shown else here
+                page = shown.get(address)
+                links[name] = f"{page}#{address}" if page else links[entry.item.item]
     return links
 
 
@@ -129,10 +130,11 @@ def search_index(report: Report) -> list[tuple[str, str]]:
         for entry in section.entries:
             where = f"{section.key} {entry.name}"
             index.append((f"{where}: {entry.item.title}", f"{entry.page}#{entry.anchor}"))
-            first = {line: cells for line, cells in entry.grid.rows if isinstance(line, Line)}
-            for line, cells in first.items():
-                address = next((cell.address for _, cell in cells if cell.address), entry.anchor)
-                index.append((f"{where}: {line.label}", f"{entry.page}#{address}"))
+            for part in entry.parts:
+                for line, cells in part.grid.rows:
+                    if isinstance(line, Line):
+                        address = next((cell.address for _, cell in cells if cell.address), part.anchor)
+                        index.append((f"{where}: {line.label}", f"{part.page}#{address}"))
     for page in report.pages:
         place = page.file or f"#{_slug(page.title)}"
         for sheet in (*page.sheets, *page.further) if page.lines else ():
