@@ -38,7 +38,7 @@ class Effect:
         """Return whether the interval excludes zero, or where seeds are too few for one, all have one sign."""
         if self.ours.low is not None:
             return self.ours.resolved
-        return self.ours.n > 1 and len({value > 0 for value in self.ours.by_seed}) == 1
+        return self.ours.n > 1 and abs(sum(map(_sign, self.ours.by_seed))) == self.ours.n
 
     @property
     def strength(self) -> tuple[bool, bool, float]:
@@ -52,6 +52,10 @@ class Effect:
     def measured(self) -> tuple[tuple[str, ...], str]:
         """Return the encoders and the metric of the row: tables that share them show one effect."""
         return self.cell.encoders, self.cell.metric_path
+
+
+def _sign(value: float) -> int:
+    return (value > 0) - (value < 0)
 
 
 def effects_of(item: ItemResult) -> Iterator[Effect]:

@@ -359,8 +359,9 @@ def _cell(
     shown = show(cell, scale="" if item.comparable else item.scale, quoted=row.quoted)
     if not cell or not shown.text:
         return GridCell(shown)
-    numbers = _numbers(cell)
-    shown = replace(shown, best=tuple(part for part, number in best.items() if numbers[part] == number))
+    if best:
+        numbers = _numbers(cell)
+        shown = replace(shown, best=tuple(part for part, number in best.items() if numbers[part] == number))
     effect = effects.get(cell.key) if cell.protocol == AS_DESCRIBED else None
     return GridCell(shown, _facts(item, column, shown, cell, effect), cell_address(cell_name(item, cell)))
 

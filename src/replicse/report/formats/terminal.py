@@ -189,5 +189,8 @@ def _cell(column: Column, cell: GridCell, stacked: bool) -> Text:
             lines = [f"{numbers} {shown.symbol or ' '}", *(wide or [f"{delta}   {spread}  "])]
         text = Text("\n".join(line for line in lines if line.strip()))
     text.highlight_words([shown.symbol] if shown.symbol else [], STYLES.get(shown.word, ""))
-    text.highlight_words([getattr(shown, part) for part in shown.best], "bold")
+    if shown.best:
+        spans = {"reported": (0, len(reported)), "reproduced": (len(reported) + 3, len(numbers))}
+        for part in shown.best:
+            text.stylize("bold", *spans[part])
     return text

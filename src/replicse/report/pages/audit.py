@@ -28,8 +28,9 @@ COLUMNS: Columns = {
     "How certain": itemgetter("certainty"),
     "Note": itemgetter("note"),
 }
-# A place in brackets, as in [Table 4, Word deletion 10%, STS-B dev], or in parentheses at the end.
-BRACKETED = re.compile(r"(?<=\[)[^\]]*(?=\])|(?<=\()[^()]*(?:\([^()]*\)[^()]*)*(?=\)$)")
+# Where a contradicting number is printed: [Table 4, Word deletion 10%, STS-B dev], or parentheses at the end.
+BRACKETED = re.compile(r"\[([^\]]*)\]")
+LAST = re.compile(r"\(([^()]*(?:\([^()]*\)[^()]*)*)\)$")
 FEW_PLACES = 2
 Rows = Sequence[Mapping[str, str]]
 SHOWN = ("printed", "against", "follows", "certainty", "note")
@@ -64,7 +65,7 @@ def audit_sheet(rows: Rows, title: str = TITLE) -> Sheet:
 
 def against(row: Mapping[str, str]) -> str:
     """Return the places of the numbers that contradict a finding's own, which most rules name within the arithmetic."""
-    places = list(dict.fromkeys(BRACKETED.findall(row["follows"])))
+    places = list(dict.fromkeys(BRACKETED.findall(row["follows"]) or LAST.findall(row["follows"])))
     more = len(places) - FEW_PLACES
     named = "; ".join(places[:FEW_PLACES]) + (f" and {more} more" if more > 0 else "")
     return row.get("against") or named or ("the data" if "counted on the data" in row["follows"] else "")

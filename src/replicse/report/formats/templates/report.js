@@ -130,9 +130,9 @@
   });
 
   // A click on a head sorts ascending, then descending, then in the paper's order; rows stay below their heading.
-  function value(cell, number) {
-    var own = cell.querySelector(".reproduced"), printed = cell.querySelector(".reported");
-    var text = own && own.textContent || printed && printed.textContent || (own ? "" : cell.textContent);
+  // By our numbers, where a column has some.
+  function value(cell, number, part) {
+    var shown = part && cell.querySelector(part), text = part ? (shown ? shown.textContent : "") : cell.textContent;
     if (!number) return text;
     var read = parseFloat(text.replace(/\u2212/g, "-").replace(/,/g, ""));
     return isNaN(read) ? Infinity : read;
@@ -158,7 +158,10 @@
         all("th", table).forEach(function (other) { other.removeAttribute("aria-sort"); });
         if (next) head.setAttribute("aria-sort", next);
         if (!next) order.forEach(function (row) { body.appendChild(row); });
-        else parts.forEach(function (part) {
+        var numbers = table.matches(".grid") && number && [".reproduced", ".reported"].filter(function (kind) {
+          return order.some(function (row) { return row.cells[place] && value(row.cells[place], false, kind); });
+        })[0];
+        if (next) parts.forEach(function (part) {
           var groups = [], above = [];
           part.forEach(function (row) {
             if (row.matches(".heading")) above.push(row);
@@ -166,9 +169,9 @@
             else groups.push([row]);
           });
           groups.sort(function (a, b) {
-            var x = value(a[0].cells[place], number), y = value(b[0].cells[place], number);
+            var x = value(a[0].cells[place], number, numbers), y = value(b[0].cells[place], number, numbers);
             var before = number ? x - y || 0 : x.localeCompare(y);
-            return next === "descending" && isFinite(before) ? -before : before;
+            return next === "descending" && x !== Infinity && y !== Infinity ? -before : before;
           });
           above.concat.apply(above, groups).forEach(function (row) { body.appendChild(row); });
         });
