@@ -189,9 +189,8 @@ def test_the_picture_of_a_smaller_scale_is_of_effects_or_orders_never_of_absolut
     assert "compact: not comparable" in orders
     judged = html.document(make_report(example.STUDY, [example.percentages(example.dropout_table())]))
     assert '<svg class="deltas"' in judged and "logarithmic beyond" in judged
-    machine = html.document(
-        make_report(study | {"scale": "micro", "judges_orders": False}, [example.percentages(item)])
-    )
+    micro = study | {"scale": "micro", "judges_orders": False}
+    machine = html.document(make_report(micro, [example.percentages(item)]))
     assert not any(f'<svg class="{kind}"' in machine for kind in ("effects", "slopes", "deltas"))
 
 
