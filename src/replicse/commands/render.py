@@ -141,9 +141,8 @@ def seconds_of(items: Sequence[ItemResult], paths: Paths) -> tuple[dict[str, flo
     waiting = [entry.run for item in items for cell in item.cells for entry in cell.values if entry.run]
     while waiting:
         run = waiting.pop()
-        file = Path(paths.run(run, PROVENANCE))
-        if run not in training and file.is_file():
-            record = read_json(file)
+        record = {} if run in training else _record(Path(paths.run(run, PROVENANCE)))
+        if record:
             training[run] = record.get("cost", {}).get("seconds", 0.0)
             start = record.get("job", {}).get("run", {}).get("init", {}).get("run")
             waiting += [start] if start else []
@@ -151,7 +150,15 @@ def seconds_of(items: Sequence[ItemResult], paths: Paths) -> tuple[dict[str, flo
     files = (
         file for encoder in encoders for file in Path(paths.evaluation(encoder, "")).parent.glob("*.json")
     )
-    return training, {str(file): read_json(file).get("provenance", {}).get("seconds", 0.0) for file in files}
+    return training, {str(file): _record(file).get("provenance", {}).get("seconds", 0.0) for file in files}
+
+
+def _record(file: Path) -> dict[str, Any]:
+    """Return a record, or nothing of one that is absent or broken: what stopped a study does not stop its report."""
+    try:
+        return read_json(file)
+    except BadInput:
+        return {}
 
 
 def page_verb(parser: ArgumentParser) -> Action:
