@@ -7,7 +7,9 @@ from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import make_head
 from replicse.encoder.packed.config import EncoderConfig
 from replicse.encoder.packed.transformer import PackedBackbone
+from replicse.encoder.pooling import SentencePooling
 from replicse.registry.encoders import MlpHead
+from replicse.registry.poolings import pooling_of
 
 FAMILIES = ("bert", "roberta", "distilbert")
 LENGTHS = (5, 1, 9, 3, 9)
@@ -48,18 +50,23 @@ def mlp(hidden, generator=None):
     return make_head(MlpHead(kind="mlp"), hidden, generator)
 
 
+def pooled_by(pooling, backbone):
+    """Return a pooling of an encoder by its spelling in a file."""
+    return SentencePooling(pooling_of(pooling), backbone)
+
+
 def batch_of(lengths=LENGTHS, seed=0):
     generator = np.random.default_rng(seed)
     return TokenBatch.from_rows([generator.integers(5, 97, length) for length in lengths])
 
 
-def huggingface(family, activation="gelu"):
+def huggingface(family, activation="gelu", vocabulary=97):
     """Return a small random model of `transformers` with a masked-LM head."""
     import transformers
 
     if family == "distilbert":
         config = transformers.DistilBertConfig(
-            vocab_size=97,
+            vocab_size=vocabulary,
             dim=32,
             n_layers=3,
             n_heads=4,
@@ -71,7 +78,7 @@ def huggingface(family, activation="gelu"):
         return transformers.DistilBertForMaskedLM(config).eval()
     name = {"bert": "Bert", "roberta": "Roberta"}[family]
     config = getattr(transformers, f"{name}Config")(
-        vocab_size=97,
+        vocab_size=vocabulary,
         hidden_size=32,
         num_hidden_layers=3,
         num_attention_heads=4,
@@ -119,3 +126,47 @@ def other_family(name, vocabulary, **changes):
         **{**own, **changes},
     )
     return getattr(transformers, f"{name}ForMaskedLM")(config).eval()
+
+
+def decoder_tokenizer(lines, begins=False):
+    """Return a small byte-level BPE tokenizer as decoders have one: no mask, at most a token that begins a text."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    special = ["<|begin|>", "<|endoftext|>"]
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=320, special_tokens=special, initial_alphabet=alphabet)
+    tokenizer.train_from_iterator(lines, trainer)
+    if begins:
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single="<|begin|> $A", pair="<|begin|> $A $B", special_tokens=[("<|begin|>", 0)]
+        )
+    return tokenizer
+
+
+def decoder(family, vocabulary):
+    """Return a small random decoder of `transformers` without its language-model head: Qwen2 or Llama."""
+    import transformers
+
+    config = getattr(transformers, f"{family}Config")(
+        vocab_size=vocabulary,
+        hidden_size=16,
+        intermediate_size=24,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        max_position_embeddings=64,
+        initializer_range=0.3,
+    )
+    return getattr(transformers, f"{family}Model")(config).eval()
+
+
+def write_decoder(folder, family, lines):
+    """Write a small random decoder as an encoder's folder; Llama's tokenizer begins texts by a token of its own."""
+    tokenizer = decoder_tokenizer(lines, begins=family == "Llama")
+    model = decoder(family, tokenizer.get_vocab_size())
+    model.save_pretrained(folder)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return model

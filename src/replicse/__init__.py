@@ -1,23 +1,59 @@
-"""RepliCSE: re-run sentence-embedding papers and print each number beside the reported one."""
+"""RepliCSE: re-run sentence-embedding papers and print each number beside the reported one.
 
+What is named here is the public interface; everything else may change.
+"""
+
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from replicse.study.results.loading import load
+    from replicse.encoder.sentence import SentenceEncoder as Encoder
+    from replicse.errors import BadInput, Failed
+    from replicse.evaluation.geometry import alignment, uniformity
+    from replicse.library.evaluation import evaluate
+    from replicse.library.training import train
+    from replicse.study.results.loading import Study, load
+    from replicse.study.results.verdict import Judgement, verdict
 
     __version__: str
 
-__all__ = ["__version__", "load"]
+# Where each name is defined: torch and pandas would triple the start-up of every job, so they wait until asked for.
+_HOMES = {
+    "Encoder": "encoder.sentence:SentenceEncoder",
+    "BadInput": "errors:BadInput",
+    "Failed": "errors:Failed",
+    "Judgement": "study.results.verdict:Judgement",
+    "Study": "study.results.loading:Study",
+    "alignment": "evaluation.geometry:alignment",
+    "evaluate": "library.evaluation:evaluate",
+    "load": "study.results.loading:load",
+    "train": "library.training:train",
+    "uniformity": "evaluation.geometry:uniformity",
+    "verdict": "study.results.verdict:verdict",
+}
+__all__ = [
+    "BadInput",
+    "Encoder",
+    "Failed",
+    "Judgement",
+    "Study",
+    "__version__",
+    "alignment",
+    "evaluate",
+    "load",
+    "train",
+    "uniformity",
+    "verdict",
+]
 
 
 def __getattr__(name: str) -> Any:
-    """Return `load` or the version, imported when they are asked for: pandas would triple the start-up of every job."""
-    if name == "load":  # The module has another name: importing it would put it in the place of the function.
-        from replicse.study.results.loading import load
-
-        return load
+    """Return a public name, imported when it is asked for."""
     if name == "__version__":
         from importlib.metadata import version
 
         return version("replicse")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, attribute = _HOMES[name].partition(":")
+    return getattr(import_module(f"replicse.{module}"), attribute)

@@ -204,6 +204,8 @@ def _expected(error: ErrorDetails) -> str:
         return "letters, digits, dot, dash or underscore, a letter or digit first"
     if kind.startswith("too_short"):
         return f"at least {context['min_length']} of them"
+    if kind.startswith("too_long"):
+        return f"at most {context['max_length']} of them"
     return str(error["msg"]).removeprefix("Input should be ").lower()
 
 
@@ -250,6 +252,8 @@ def _alternatives(kind: Any) -> Iterator[Any]:
     elif typing.get_origin(kind) in (typing.Union, types.UnionType):
         for each in typing.get_args(kind):
             yield from _alternatives(each)
+    elif "key" in vars(kind) if isinstance(kind, type) else False:
+        yield from kind.known.values()
     else:
         yield kind
 

@@ -22,6 +22,7 @@ from replicse.runtime.devices import SLOTS
 from replicse.encoder.folders import restore_run
 from replicse.errors import BadInput, Failed
 from replicse.files import read_json, sha256_of
+from replicse.registry.plugins import plugin_places
 from replicse.registry.suites import Suite, groups
 from replicse.runtime.forking import ADDRESS
 from replicse.runtime.locks import note_holder
@@ -81,6 +82,7 @@ wildcard_constraints:
 SOURCE = Source(
     LIBRARY / "replicse",
     cache=Path(".snakemake") / "replicse-code.json",
+    plugins=plugin_places(),
 )
 
 

@@ -7,7 +7,6 @@ tokens `(ids, special, random, *, <parameters>) -> list[int]`; its parameters, t
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any
 
 from replicse.augment.lines import line_random
@@ -29,7 +28,7 @@ def augment(
     values = _values(augmentation)
     if values.get("file"):
         values["file"] = Path(root) / values["file"]
-    return resolve_name(augmentation.implementation)(lines, **values)
+    return augmentation.made_by()(lines, **values)
 
 
 def token_change(spec: Augmentation | Mapping[str, Any]) -> TokenChange | None:
@@ -38,7 +37,7 @@ def token_change(spec: Augmentation | Mapping[str, Any]) -> TokenChange | None:
     if not augmentation.of_tokens:
         return None
     values = _values(augmentation)
-    seed, change = values.pop("seed"), resolve_name(augmentation.implementation)
+    seed, change = values.pop("seed"), augmentation.made_by()
     return lambda row, ids, special: change(ids, special, line_random(seed, row), **values)
 
 

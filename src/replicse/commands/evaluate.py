@@ -3,34 +3,62 @@
 import logging
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from replicse.commands import Action, json_mapping
-from replicse.errors import BadInput, Failed, MissingData
+from replicse.errors import BadInput, MissingData
 from replicse.files import write_json
 from replicse.registry.artefacts import METRICS
-from replicse.registry.encoders import ENGINES, MAX_LENGTH, POOLINGS, WordVectors, postprocessing_of
+from replicse.registry.encoders import ENGINES, MAX_LENGTH, WordVectors, postprocessing_of
+from replicse.registry.plugins import use_plugins
+from replicse.registry.poolings import pooling_of
+from replicse.registry.sets import EvaluationSet
+from replicse.registry.suites import SUITES
+from replicse.study.paper.config import use_all_plugins
 from replicse.study.results.pairs import packed_pairs
 
 log = logging.getLogger(__name__)
 
 
+def spelling(text: str) -> str | dict[str, Any]:
+    """Return what an argument says of a pooling: a name, or a mapping with parameters."""
+    return json_mapping(text) if text.startswith("{") else text
+
+
 def add_encoder_arguments(parser: ArgumentParser) -> None:
     """Add the arguments that name an encoder and how it is read."""
     parser.add_argument("--encoder", default="", help="a Hugging Face encoder folder, or a hub id")
-    parser.add_argument("--pooling", choices=POOLINGS, default="cls")
+    parser.add_argument(
+        "--pooling",
+        type=spelling,
+        help="a name, or JSON with parameters; default: a sentence-transformers folder's own, else cls",
+    )
     parser.add_argument(
         "--engine", choices=ENGINES, default="auto", help="default: packed for BERT, RoBERTa, DistilBERT"
     )
     parser.add_argument(
-        "--max-length", type=int, default=MAX_LENGTH, help=f"default: {MAX_LENGTH} word pieces"
+        "--max-length",
+        type=int,
+        help=f"tokens; default: with the folder's own pooling its own, else {MAX_LENGTH}",
     )
-    parser.add_argument("--data", type=Path, required=True, help="data root, SentEval folder or data record")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=Path(),
+        help="data root, SentEval folder or data record; default: this folder",
+    )
     parser.add_argument("--out", type=Path, required=True, help="the JSON to write")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: all)")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
+    parser.add_argument(
+        "--plugin",
+        action="append",
+        default=[],
+        help="a plug-in to use; repeatable (default: for an unknown suite those of config.yaml)",
+    )
 
 
 def set_threads(arguments: Namespace) -> None:
@@ -49,11 +77,20 @@ def opened(arguments: Namespace, folder: str) -> Any:
         raise BadInput("--encoder is empty; name an encoder folder or a hub id")
     return SentenceEncoder.open(
         folder,
-        arguments.pooling,
+        pooling_of(arguments.pooling, "--pooling") if arguments.pooling else None,
         max_length=arguments.max_length,
         device=arguments.device,
         engine=arguments.engine,
     )
+
+
+def reading(source: Any, arguments: Namespace) -> dict[str, Any]:
+    """Return how sentences were read: what the encoder has, where it says so, else what was asked for."""
+    pooling = getattr(source, "pooling", None)
+    return {
+        "pooling": pooling.spelling if pooling else arguments.pooling,
+        "max_length": getattr(source, "max_length", arguments.max_length),
+    }
 
 
 def check_places(arguments: Namespace) -> None:
@@ -65,10 +102,11 @@ def check_places(arguments: Namespace) -> None:
             raise MissingData(f"{option} {place}: no such file or folder; name one that is there")
 
 
-def model_name(arguments: Namespace) -> str:
+def model_name(arguments: Namespace, source: Any) -> str:
     """Return a name of the encoder for others' files: the end of its path or hub id, and the pooling."""
     named = Path(arguments.vectors["file"] if arguments.vectors else arguments.encoder)
-    return "-".join([*named.parts[-2:], arguments.pooling])
+    pooling = getattr(source, "pooling", None)
+    return "-".join([*named.parts[-2:], pooling.pooling if pooling else "mean"])
 
 
 def word_vectors(arguments: Namespace, root: Path) -> Any:
@@ -110,11 +148,21 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
     """Evaluate an encoder on one or more suites; every distinct sentence is encoded once."""
     parser.epilog = (
         "example:\n  replicse evaluate --encoder sentence-transformers/all-MiniLM-L6-v2 --pooling mean"
-        " --suite sts --data SentEval --out scores.json"
+        " --suite sts --data SentEval --out scores.json\n"
+        "  replicse evaluate --encoder DIR --set mine.csv first=a second=b score=rating range=0,5 --out scores.json"
     )
     add_encoder_arguments(parser)
     parser.add_argument(
-        "--suite", action="append", required=True, help="sts, sts-dev, geometry, ...; repeatable"
+        "--suite", action="append", default=[], help="sts, sts-dev, geometry, ...; repeatable"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        nargs="+",
+        default=[],
+        metavar=("FILE", "KEY=HEADING"),
+        help="a table of your own: first, second, score, range=0,5 and perhaps subset; or text, label and perhaps"
+        " split; repeatable",
     )
     parser.add_argument(
         "--options",
@@ -135,34 +183,56 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
 
     def action(arguments: Namespace) -> None:
         from replicse.data.sets import data_folder
-        from replicse.evaluation.suites import run_suites, suite
+        from replicse.evaluation.suites import suite
+        from replicse.library.evaluation import outcome_of
 
         start, root = time.monotonic(), data_folder(arguments.data)
-        facts = {
-            "folder": arguments.encoder,
-            "results": str(arguments.out.with_suffix("")),
-            "model": model_name(arguments),
-        }
+        use_plugins(arguments.plugin)
+        if set(arguments.suite) - SUITES.keys():  # a person's words, where a job names what it uses
+            use_all_plugins(arguments.plugin)
+        if sets := sets_of(arguments.set):
+            arguments.suite = [*arguments.suite, "sets"]
+            arguments.options = {**arguments.options, "sets": {"sets": sets}}
+        if not arguments.suite:
+            raise BadInput("no --suite and no --set is given; name what the encoder is evaluated on")
         for name in (*arguments.suite, *arguments.options):
             suite(name, arguments.options.get(name))
         check_places(arguments)
         set_threads(arguments)
         source = word_vectors(arguments, root) if arguments.vectors else opened(arguments, arguments.encoder)
         vectors = postprocessed(source, arguments.postprocess, root) if arguments.postprocess else source
-        outcome = run_suites(root, vectors, arguments.suite, arguments.options, facts)
-        if reason := getattr(source, "collapsed", str)():
-            raise Failed(f"{arguments.encoder}: {reason}; no score of it would be more than rounding")
+        facts = {
+            "folder": arguments.encoder,
+            "results": str(arguments.out.with_suffix("")),
+            "model": model_name(arguments, source),
+        }
+        options = arguments.options
+        outcome = outcome_of(source, arguments.suite, root, options, facts, vectors, arguments.encoder)
         outcome["pairs"] = {task: packed_pairs(*sides) for task, sides in outcome["pairs"].items()}
         result = {
             "encoder": arguments.encoder,
             "vectors": arguments.vectors,
-            "pooling": arguments.pooling,
-            "max_length": arguments.max_length,
+            **reading(source, arguments),
             "postprocess": arguments.postprocess,
         }
         written(arguments, {**result, **outcome}, source, start)
 
     return action
+
+
+def sets_of(asked: Sequence[Sequence[str]]) -> dict[str, EvaluationSet]:
+    """Return evaluation sets by the name of their file, each of `FILE KEY=HEADING ...`; the file may lie anywhere."""
+    sets: dict[str, EvaluationSet] = {}
+    for file, *words in asked:
+        path, where = Path(file), f"--set {file}"
+        keys: dict[str, Any] = {key: value for key, _, value in (word.partition("=") for word in words)}
+        if "range" in keys:
+            with suppress(ValueError):
+                keys["range"] = [float(bound) for bound in keys["range"].split(",")]
+        if path.stem in sets:
+            raise BadInput(f'{where}: another file gives a set "{path.stem}"; rename one')
+        sets[path.stem] = EvaluationSet.of({"file": path.name, **keys}, where).replace(file=file)
+    return sets
 
 
 def geometry_verb(parser: ArgumentParser) -> Action:
@@ -180,8 +250,9 @@ def geometry_verb(parser: ArgumentParser) -> Action:
         from replicse.evaluation.suites import run_suites
 
         start, root = time.monotonic(), data_folder(arguments.data)
+        use_plugins(arguments.plugin)
         set_threads(arguments)
-        result = {"encoder": arguments.encoder, "pooling": arguments.pooling}
+        result: dict[str, Any] = {"encoder": arguments.encoder, "pooling": arguments.pooling}
         if arguments.trajectory:
             suites: dict[str, Any] = {}
             failures: dict[str, str] = {}
@@ -200,6 +271,7 @@ def geometry_verb(parser: ArgumentParser) -> Action:
         else:
             vectors = opened(arguments, arguments.encoder)
             result |= run_suites(root, vectors, ["geometry"])
+        result["pooling"] = vectors.pooling
         written(arguments, result, vectors, start)
 
     return action

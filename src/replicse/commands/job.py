@@ -16,13 +16,20 @@ from replicse.errors import BadInput, MissingData
 from replicse.files import atomic_write, below, copy_file, sha256_of, write_json
 from replicse.registry.artefacts import ENCODER
 from replicse.registry.corpora import SIMCSE_DATA
+from replicse.registry.plugins import use_plugins
 from replicse.study.paper.lock import LOCK
 
 log = logging.getLogger(__name__)
 WHAT = "a file below the data root"
 
 
-class DataJob(Checked):
+class Payload(Checked):
+    """What a job is told; `plugin` names the plug-ins that it uses."""
+
+    plugin: tuple[Text, ...] = ()
+
+
+class DataJob(Payload):
     """Where data comes from, the files of the root to record, and the rows that each evaluation set must have."""
 
     source: Literal["embedded", "local", "hub"]
@@ -32,7 +39,7 @@ class DataJob(Checked):
     sizes: dict[str, Any] = {}
 
 
-class TokenizerJob(Checked):
+class TokenizerJob(Payload):
     """A tokenizer that is trained on a corpus, or made of a vocabulary file."""
 
     name: str = ""
@@ -49,7 +56,7 @@ class TokenizerJob(Checked):
         return self
 
 
-class BackboneJob(Checked):
+class BackboneJob(Payload):
     """A released encoder on the hub, or in a folder of the data root."""
 
     hub: Text | None = None
@@ -63,7 +70,7 @@ class BackboneJob(Checked):
         return self
 
 
-class StoreJob(Checked):
+class StoreJob(Payload):
     """One column of a corpus, augmented and tokenised."""
 
     corpus: dict[str, Any]
@@ -72,7 +79,7 @@ class StoreJob(Checked):
     max_length: Count
 
 
-class CountJob(Checked):
+class CountJob(Payload):
     """What is counted from the data, by metric path, and the corpora among it."""
 
     read: tuple[Text, ...] = ()
@@ -82,7 +89,7 @@ class CountJob(Checked):
 class Stage(NamedTuple):
     """What a job of a stage is told, and what it does with that, the data, and the place of what it makes."""
 
-    payload: type[Checked]
+    payload: type[Payload]
     run: Callable[[Any, Path, Path], None]
 
 
@@ -98,6 +105,7 @@ def job_verb(parser: ArgumentParser) -> Action:
 
     def action(arguments: Namespace) -> None:
         stage = STAGES[arguments.stage]
+        use_plugins(arguments.payload.get("plugin", ()))
         payload = stage.payload.of(arguments.payload, arguments.stage)
         stage.run(payload, arguments.data, arguments.out)
         log.info("wrote=%s", arguments.out)

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from replicse.commands import Action
-from replicse.commands.study import SHIPPED, add_study_arguments, chosen_config, config_layers
+from replicse.commands.study import add_study_arguments, chosen_config, config_layers
 from replicse.errors import BadInput, nearest
 from replicse.runtime.locks import free, hold
-from replicse.study.paper.config import by_paper, checked_config
+from replicse.study.paper.config import SHIPPED, by_paper, checked_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.tables import Item
 from replicse.study.plan.choose import chosen_items, chosen_scale, too_large
@@ -49,7 +49,7 @@ def run_verb(parser: ArgumentParser) -> Action:
             raise BadInput("--study is of a study that was started; name its config with --config")
         config, file = chosen_config(arguments)
         checked = checked_config(config, file)
-        study_items = list(chosen_items(checked, load_papers(arguments.workflow), file))
+        study_items = list(chosen_items(checked, load_papers(arguments.workflow, checked.plugins), file))
         if arguments.profile:
             arguments.profile = profile_named(arguments.profile, arguments.workflow)
         large = too_large(study_items, checked, chosen_scale(checked, arguments.workflow, file))

@@ -165,8 +165,9 @@ def show_verb(parser: ArgumentParser) -> Action:
 def print_items(arguments: Namespace, paper: str) -> None:
     """Print the items of a paper that the chosen study holds; BadInput names the nearest paper or item."""
     config, file = chosen_config(arguments)
-    papers = load_papers(arguments.workflow)
-    items = list(chosen_items(checked_config(config, file), papers, file))
+    checked = checked_config(config, file)
+    papers = load_papers(arguments.workflow, checked.plugins)
+    items = list(chosen_items(checked, papers, file))
     of_paper = [item for item in items if item.paper == paper]
     if not of_paper:
         names = [*dict.fromkeys(item.paper for item in items), *(item.id for item in items)]

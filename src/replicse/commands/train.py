@@ -2,8 +2,6 @@
 
 import json
 import logging
-import resource
-import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +11,7 @@ from typing import TYPE_CHECKING
 from replicse.commands import Action, json_mapping
 from replicse.errors import BadInput, Failed, MissingData
 from replicse.files import read_json, write_json
-from replicse.registry.artefacts import PROVENANCE, STORE
+from replicse.registry.plugins import use_plugins
 from replicse.runtime.locks import HOLDER
 
 if TYPE_CHECKING:
@@ -57,6 +55,7 @@ def train_verb(parser: ArgumentParser) -> Action:
     def action(arguments: Namespace) -> None:
         from replicse.training.processes import started
 
+        use_plugins(arguments.job.get("plugin", ()))
         if arguments.processes < 0 or arguments.chunk < 0:
             raise BadInput(
                 f"--processes {arguments.processes} --chunk {arguments.chunk}: expected no less than 0"
@@ -103,38 +102,18 @@ def _train(arguments: Namespace, processes: "Processes") -> None:
     import torch
 
     from replicse.data.sets import data_folder
-    from replicse.provenance.record import computed, provenance
-    from replicse.runtime.devices import device_for
-    from replicse.training.loop import TrainJob, train
+    from replicse.library.training import train_job
     from replicse.training.parts import Parts
 
-    start = time.monotonic()
     torch.set_num_threads(arguments.threads)
-    job, parts = TrainJob.read(arguments.job), Parts(processes, arguments.chunk or None)
-    device = device_for(arguments.device)
-    machine = computed(device, job.spec.precision) | parts.record()
-    root = data_folder(arguments.data)
-    trainer = train(
-        job, root, arguments.out, arguments.state, device, machine, parts=parts, code=arguments.code
+    seconds = train_job(
+        arguments.job,
+        data_folder(arguments.data),
+        arguments.out,
+        arguments.state,
+        device=arguments.device,
+        parts=Parts(processes, arguments.chunk or None),
+        code=arguments.code,
     )
-    if processes.rank:
-        return
-    facts = {**machine, "resumed_from": [other for other in trainer.machines if other != machine]}
-    stores = {store.name: read_json(store / STORE)["sha256"] for store in job.stores}
-    cost = _cost(time.monotonic() - start)
-    made = {"run_id": job.run_id, "job": arguments.job, "stores": stores, "cost": cost, **facts}
-    write_json(arguments.out / PROVENANCE, provenance(**made))
-    log.info("wrote=%s seconds=%.1f", arguments.out, cost["seconds"])
-
-
-def _cost(seconds: float) -> dict[str, float]:
-    """Return what this process has cost: seconds, processor seconds, and its largest memory in MiB.
-
-    Snakemake's own record would be that of a job's client where a server runs it.
-    """
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return {
-        "seconds": seconds,
-        "cpu_seconds": used.ru_utime + used.ru_stime,
-        "peak_mib": used.ru_maxrss / 1024,
-    }
+    if seconds is not None:
+        log.info("wrote=%s seconds=%.1f", arguments.out, seconds)

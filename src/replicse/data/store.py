@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
+from replicse.checked import shown
 from replicse.data.tokenizer import load_tokenizer
 from replicse.errors import BadInput, MissingData
 from replicse.files import atomic_write, read_json, sha256_of, write_json
@@ -138,5 +139,9 @@ def _tokenised(
         ):
             ids = change(row, encoding.ids, encoding.special_tokens_mask) if change else encoding.ids
             tokens.extend(ids)
+            if not ids:
+                raise BadInput(
+                    f"row {row + 1}, {shown(texts[row])}, has no token for this tokenizer; leave it out"
+                )
             lengths[row] = len(ids)
     return np.frombuffer(tokens, dtype=np.int32), lengths

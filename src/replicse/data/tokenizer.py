@@ -153,15 +153,32 @@ def tokenizer_from_merges(vocabulary_file: Path, merges_file: Path) -> Tokenizer
     return _with_roberta_tokens(tokenizer)
 
 
+def special_tokens(tokenizer: Tokenizer) -> dict[str, str]:
+    """Return the special tokens that a tokenizer has, by their roles."""
+    each = {
+        role: [name for name in names if tokenizer.token_to_id(name) is not None]
+        for role, names in ROLES.items()
+    }
+    return {role: names[0] for role, names in each.items() if names}
+
+
 def special_ids(tokenizer: Tokenizer) -> SpecialIds:
     """Return the ids of the special tokens of a BERT-style or RoBERTa-style tokenizer."""
-    ids = {}
+    tokens = special_tokens(tokenizer)
     for role, names in ROLES.items():
-        token_ids = [token_id for token_id in map(tokenizer.token_to_id, names) if token_id is not None]
-        if not token_ids:
+        if role not in tokens:
             raise BadInput(f"the tokenizer has neither {names[0]} nor {names[1]}; it needs one as {role}")
-        ids[role] = token_ids[0]
-    return SpecialIds(**ids)
+    return SpecialIds(**{role: tokenizer.token_to_id(name) for role, name in tokens.items()})
+
+
+def mask_token(tokenizer: Tokenizer, folder: Path) -> str:
+    """Return the mask of a tokenizer, by name in the settings of its folder where they have one; BadInput for none."""
+    name = TokenizerSettings.read(folder).mask_token or special_tokens(tokenizer).get("mask")
+    if name is None or tokenizer.token_to_id(name) is None:
+        raise BadInput(
+            f"{folder}: its tokenizer has no mask, which the template names; choose a template without"
+        )
+    return name
 
 
 def _wordpiece(vocabulary: dict[str, int], lowercase: bool) -> Tokenizer:

@@ -56,11 +56,13 @@ class Masks(Protocol):
 class Backbone(nn.Module, ABC):
     """An encoder, with the masked-LM head that was stored with it, if any.
 
-    `engine` reads it. `hidden` is the width of its states, `vocabulary` the number of token ids it knows,
-    `max_length` the tokens of the longest row it takes, `tokenizer_file` the tokenizer.json it works with.
+    `engine` reads it; where it is `causal`, a token sees none after it. `hidden` is the width of its states,
+    `vocabulary` the number of token ids it knows, `max_length` the tokens of the longest row it takes,
+    `tokenizer_file` the tokenizer.json it works with.
     """
 
     engine: ClassVar[Engine]
+    causal: bool = False
     hidden: int
     vocabulary: int
     max_length: int

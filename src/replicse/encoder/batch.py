@@ -35,11 +35,11 @@ class TokenBatch:
     def concatenate(batches: Sequence["TokenBatch"]) -> "TokenBatch":
         """Put the rows of several batches one after the other."""
         lengths = torch.cat([batch.lengths for batch in batches])
-        return TokenBatch(torch.cat([batch.tokens for batch in batches]), _offsets_of(lengths))
+        return TokenBatch(torch.cat([batch.tokens for batch in batches]), offsets_of(lengths))
 
     def repeat(self, times: int) -> "TokenBatch":
         """Return all rows `times` times over: rows of the first copy, rows of the second, and so on."""
-        return TokenBatch(self.tokens.repeat(times), _offsets_of(self.lengths.repeat(times)))
+        return TokenBatch(self.tokens.repeat(times), offsets_of(self.lengths.repeat(times)))
 
     def slice(self, start: int, stop: int) -> "TokenBatch":
         """Return the rows from `start` up to `stop` (not included)."""
@@ -76,6 +76,11 @@ class TokenBatch:
         return self._on_device(self.offsets[:-1])
 
     @cached_property
+    def last(self) -> Tensor:
+        """Return the place of the last token of each row among the tokens, (rows,)."""
+        return self._on_device(self.offsets[1:] - 1)
+
+    @cached_property
     def row_ids(self) -> Tensor:
         """Return the row of each token, (total,)."""
         rows = torch.arange(self.rows)
@@ -85,6 +90,11 @@ class TokenBatch:
     def positions(self) -> Tensor:
         """Return the position of each token within its row, from 0, (total,)."""
         return torch.arange(len(self.tokens), device=self.tokens.device) - self.first[self.row_ids]
+
+    @property
+    def given_positions(self) -> Tensor | None:
+        """Return the positions that the encoder is to see, (total,); None for those within the rows."""
+        return None
 
     @cached_property
     def padded_places(self) -> Tensor:
@@ -172,5 +182,18 @@ class FilledBatch(TokenBatch):
         return self.real
 
 
-def _offsets_of(lengths: Tensor) -> Tensor:
+@dataclass(frozen=True)
+class PlacedBatch(TokenBatch):
+    """Rows whose tokens the encoder sees at other positions than their own: `places`, (total,)."""
+
+    places: Tensor
+
+    @property
+    def given_positions(self) -> Tensor:
+        """Return the positions that the encoder is to see, (total,)."""
+        return self.places
+
+
+def offsets_of(lengths: Tensor) -> Tensor:
+    """Return where rows of these lengths begin and end when they are packed, (rows + 1,)."""
     return torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])

@@ -1,5 +1,6 @@
 """The engine for every other family (ELECTRA, MPNet, DeBERTa, ModernBERT, ...): `transformers`, imported only then."""
 
+import inspect
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,14 +32,16 @@ class TransformersBackbone(Backbone):
     engine = "transformers"
     network: Any
 
-    def __init__(self, network: Any, longest: float) -> None:
+    def __init__(self, network: Any, longest: float, causal: bool = False) -> None:
         super().__init__()
-        self.network = network
+        self.network, self.causal = network, causal
         config = network.config
         self.rates = {key: value for key, value in config.to_dict().items() if _is_rate(key, value)}
         self.hidden, self.layer_count = config.hidden_size, config.num_hidden_layers
         self.vocabulary = len(self.input_embeddings)
-        self.max_length = int(min(longest, _positions(self.model)))
+        self.first_position = _first_position(self.model)
+        limit = getattr(self.model.config, "max_position_embeddings", 512)
+        self.max_length = int(min(longest, limit - self.first_position))
 
     @property
     def model(self) -> Any:
@@ -73,8 +76,11 @@ class TransformersBackbone(Backbone):
         tokens = tokens.index_copy(0, batch.padded_places, batch.tokens).view(batch.rows, -1)
         mask = batch.padded_mask if batch.attention_mask is None else batch.attention_mask
         every = any(state != self.layer_count for state in wanted)
+        options = self._positions(batch) | ({"use_cache": False} if self.causal else {})
         with self._first_replaced(first_vector):
-            output = self.model(input_ids=tokens, attention_mask=mask.long(), output_hidden_states=every)
+            output = self.model(
+                input_ids=tokens, attention_mask=mask.long(), output_hidden_states=every, **options
+            )
         states = output.hidden_states if every else [None] * (self.layer_count + 1)
         if len(states) != self.layer_count + 1:
             family = self.model.config.model_type
@@ -86,6 +92,24 @@ class TransformersBackbone(Backbone):
         if need.tokens:
             return Hidden([batch.unpad(states[state]) for state in wanted], first_only=False)
         return Hidden([states[state][:, 0] for state in wanted], first_only=True)
+
+    def _positions(self, batch: TokenBatch) -> dict[str, Tensor]:
+        """Return the positions that a batch gives, padded; nothing where they are those within the rows.
+
+        Raises BadInput for a family that counts positions by itself.
+        """
+        given = batch.given_positions
+        if given is None:
+            return {}
+        config = self.model.config.to_dict()
+        takes = "position_ids" in inspect.signature(self.model.forward).parameters
+        if not takes or any(value for key, value in config.items() if key.startswith("relative_attention")):
+            family = self.model.config.model_type
+            raise BadInput(
+                f"{family} counts positions within a row by itself, so that no template can keep its own; leave out"
+                " denoise"
+            )
+        return {"position_ids": batch.pad(given[:, None] + self.first_position).squeeze(-1)}
 
     @contextmanager
     def _first_replaced(self, vectors: Tensor | None) -> Iterator[None]:
@@ -194,13 +218,8 @@ def load_transformers(folder: Path) -> TransformersBackbone:
 
     config, longest = read_config(folder), TokenizerSettings.read(folder).model_max_length
     family = config.get("model_type")
-    masked = family in MODEL_FOR_MASKED_LM_MAPPING_NAMES and not config.get("is_decoder")
-    if not masked and family in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
-        raise BadInput(
-            f"{folder}: {family} is a causal language model, whose tokens see none after them, and no pooling"
-            " for such models is there yet; name an encoder such as BERT"
-        )
-    with_head = family in MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    with_head = family in MODEL_FOR_MASKED_LM_MAPPING_NAMES and not config.get("is_decoder")
+    causal = not with_head and family in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
     opened = AutoModelForMaskedLM if with_head else AutoModel
     logging.disable_progress_bar()
     before = logging.get_verbosity()
@@ -221,7 +240,7 @@ def load_transformers(folder: Path) -> TransformersBackbone:
     for file in (file for name in READABLE for file in sorted(folder.glob(name.replace(".", "*.")))):
         stored = (name.removeprefix(base) for name in read_tensors(file))
         check_layers(file, stored, {name.removeprefix(base) for name in network.state_dict()})
-    backbone = TransformersBackbone(network.base_model if absent else network, longest)
+    backbone = TransformersBackbone(network.base_model if absent else network, longest, causal)
     if hasattr(backbone.model, "pooler"):
         backbone.model.pooler = None  # a stored head is read apart, and nothing else reads a pooler
     return backbone.train()
@@ -231,12 +250,11 @@ def _is_rate(key: str, value: Any) -> bool:
     return ("dropout" in key or key.endswith("pdrop")) and type(value) in (float, int)
 
 
-def _positions(model: Any) -> int:
-    """Return how many tokens a row may have; RoBERTa's kin begin to count behind the padding id."""
-    limit = getattr(model.config, "max_position_embeddings", 512)
+def _first_position(model: Any) -> int:
+    """Return the position of a row's first token; RoBERTa's kin begin to count after the padding id."""
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
     padding = getattr(table, "padding_idx", None)
-    return limit if padding is None else limit - padding - 1
+    return 0 if padding is None else padding + 1
 
 
 def backend_tokenizer(folder: Path) -> Tokenizer:

@@ -1,36 +1,88 @@
-"""Poolings from hidden states to one vector a sentence."""
+"""Poolings from hidden states to one vector a sentence; each is a function of them, the tokens and the pooling.
+
+A function returns (rows, hidden) from the states that its entry in the registry names.
+"""
 
 from collections.abc import Callable
 
 import torch
+from tokenizers import Tokenizer
 from torch import Tensor
 
-from replicse.encoder.backbone import FIRST_TOKEN, Hidden, Need
+from replicse.data.tokenizer import load_tokenizer
+from replicse.encoder.backbone import Backbone, Hidden, Need
 from replicse.encoder.batch import TokenBatch
-from replicse.errors import BadInput, nearest
-from replicse.registry.encoders import POOLINGS
+from replicse.encoder.templates import Template
+from replicse.errors import BadInput
+from replicse.registry.poolings import PoolingParameters
+
+# Reads vectors from hidden states of a batch.
+Read = Callable[[Hidden, TokenBatch, "SentencePooling"], Tensor]
 
 
-def need_of(pooling: str) -> Need:
-    """Return what a pooling reads from the encoder; raise BadInput for an unknown one."""
-    if pooling not in POOLINGS:
-        raise BadInput(f'pooling "{pooling}" is unknown{nearest(pooling, POOLINGS)}')
-    return Need(POOLINGS[pooling]) if POOLINGS[pooling] else FIRST_TOKEN
+class SentencePooling:
+    """A pooling of one kind of encoder, made from its parameters: `need` is what it reads of the hidden states.
 
-
-def pool(
-    hidden: Hidden, batch: TokenBatch, pooling: str, head: Callable[[Tensor], Tensor] | None = None
-) -> Tensor:
-    """Return one vector a row, (rows, hidden), from the states that `need_of(pooling)` names.
-
-    Means are over all tokens of a row, special ones included. Where `hidden` holds all tokens, "cls" reads
-    position 0 of its last state. "cls-head" and "random-head" without a head raise ValueError.
+    Raises BadInput where the encoder, or its tokenizer, has nothing of that kind.
     """
-    if need_of(pooling) == FIRST_TOKEN:
-        first = hidden.last if hidden.first_only else hidden.last.index_select(0, batch.first)
-        if pooling == "cls":
-            return first
-        if head is None:
-            raise ValueError(f'pooling "{pooling}" needs a head')
-        return head(first)
+
+    def __init__(
+        self, params: PoolingParameters, backbone: Backbone, tokenizer: Tokenizer | None = None
+    ) -> None:
+        if backbone.causal and not params.tokens:
+            raise BadInput(
+                f"pooling {params.pooling} reads the first token, which sees no other one in this encoder, a causal"
+                " language model; choose last-token or mean"
+            )
+        self.params, self.need = params, Need(params.states, params.tokens)
+        self.template: Template | None = None
+        if params.template:
+            tokenizer = tokenizer or load_tokenizer(backbone.tokenizer_file, None)
+            self.template = Template(params.template, tokenizer, backbone)
+        self._read: Read = params.made_by()
+
+    def sentence_tokens(self, longest: int) -> int:
+        """Return how many tokens of a sentence, its special ones included, make no more than `longest` in all."""
+        template = self.template
+        return template.room(longest) + template.start + template.end if template else longest
+
+    def filled(self, batch: TokenBatch) -> TokenBatch:
+        """Return the tokenised texts as the encoder is given them: in the template, where there is one."""
+        return self.template.filled(batch) if self.template else batch
+
+    def read(self, backbone: Backbone, filled: TokenBatch) -> Tensor:
+        """Return a vector of each row as the encoder has it, (rows, hidden)."""
+        return self._read(backbone(filled, self.need), filled, self)
+
+    def denoised(self, vectors: Tensor, backbone: Backbone, filled: TokenBatch) -> Tensor:
+        """Return vectors of filled rows without that of the template alone, where the pooling subtracts it."""
+        if not self.params.denoise or not self.template:
+            return vectors
+        empty, of_rows = self.template.empty(filled)
+        return vectors - self.read(backbone, empty)[of_rows]
+
+    def __call__(self, backbone: Backbone, batch: TokenBatch) -> Tensor:
+        """Return a vector of each tokenised text, (rows, hidden), before any head."""
+        filled = self.filled(batch)
+        return self.denoised(self.read(backbone, filled), backbone, filled)
+
+
+def first_token(hidden: Hidden, batch: TokenBatch, pooling: SentencePooling) -> Tensor:
+    """Return the state of the first token."""
+    return hidden.last if hidden.first_only else hidden.last.index_select(0, batch.first)
+
+
+def last_token(hidden: Hidden, batch: TokenBatch, pooling: SentencePooling) -> Tensor:
+    """Return the state of the last token, a special one where the tokenizer ends texts with it."""
+    return hidden.last.index_select(0, batch.last)
+
+
+def mean(hidden: Hidden, batch: TokenBatch, pooling: SentencePooling) -> Tensor:
+    """Return the mean over all tokens of the mean of the states."""
     return batch.mean(torch.stack(hidden.states).mean(0) if len(hidden.states) > 1 else hidden.last)
+
+
+def mask(hidden: Hidden, batch: TokenBatch, pooling: SentencePooling) -> Tensor:
+    """Return the state of the template's mask."""
+    assert pooling.template is not None
+    return hidden.last.index_select(0, pooling.template.masks(batch))

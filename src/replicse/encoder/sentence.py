@@ -2,25 +2,29 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from tokenizers import Tokenizer
 from torch import Tensor
+from torch.nn.functional import normalize
 
+from replicse.checked import shown
 from replicse.data.tokenizer import TokenizerSettings, load_tokenizer, tokenizer_from_vocabulary
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead, random_head, stored_head
 from replicse.encoder.opening import open_backbone
-from replicse.encoder.pooling import need_of, pool
-from replicse.encoder.stored import LARGEST_CONFIG, read_config
+from replicse.encoder.pooling import SentencePooling
+from replicse.encoder.sentence_transformers import read_modules
+from replicse.encoder.stored import read_config
 from replicse.errors import BadInput, MissingData
-from replicse.files import below, read_json
 from replicse.registry.artefacts import TOKENIZER
-from replicse.registry.encoders import Engine
+from replicse.registry.encoders import MAX_LENGTH, Engine
+from replicse.registry.poolings import PoolingParameters, pooling_of
 from replicse.runtime.devices import device_for
 
 # Padded tokens of one batch: a CPU wants its working set in the cache, a GPU wants to be full.
@@ -46,16 +50,18 @@ class SentenceEncoder:
         backbone: Backbone,
         head: SentenceHead | None,
         tokenizer: Path | Tokenizer,
-        pooling: str,
-        max_length: int = 512,
+        pooling: PoolingParameters,
+        max_length: int = MAX_LENGTH,
         batch_tokens: int | None = None,
+        normalised: bool = False,
     ) -> None:
-        self.backbone, self.head, self.pooling = backbone, head, pooling
-        self.need = need_of(pooling)
-        length = min(max_length, backbone.max_length)
-        self.tokenizer = tokenizer if isinstance(tokenizer, Tokenizer) else load_tokenizer(tokenizer, length)
+        self.backbone, self.head, self.normalised = backbone, head if pooling.head else None, normalised
+        self.pooling, self.max_length = pooling, max_length
+        self.tokenizer = tokenizer if isinstance(tokenizer, Tokenizer) else load_tokenizer(tokenizer, None)
         self.tokenizer.no_padding()
-        self.tokenizer.enable_truncation(length)
+        self.tokenizer.no_truncation()
+        self.read = SentencePooling(pooling, backbone, self.tokenizer)
+        self.tokenizer.enable_truncation(self.read.sentence_tokens(min(max_length, backbone.max_length)))
         # Ids may have gaps: the number of tokens says less than the largest of them.
         largest = max(self.tokenizer.get_vocab().values(), default=0)
         if largest >= backbone.vocabulary:
@@ -72,24 +78,28 @@ class SentenceEncoder:
     def open(
         cls,
         folder_or_hub_id: str | Path,
-        pooling: str,
-        max_length: int = 512,
+        pooling: str | Mapping[str, Any] | PoolingParameters | None = None,
+        max_length: int | None = None,
         device: str | None = None,
         batch_tokens: int | None = None,
         engine: Engine = "auto",
     ) -> "SentenceEncoder":
         """Open a Hugging Face or sentence-transformers folder, or a hub id (`name/model[@revision]`).
 
-        Of a sentence-transformers folder only the transformer is read: `pooling` decides. The device is the
-        first GPU where there is one. Raises BadInput where the pooling needs a head that was not stored.
+        Where `pooling` is given, only the transformer of a sentence-transformers folder is read. Where it is not, such
+        a folder's own pooling, normalisation and longest row hold; of any other folder it is `cls`. `max_length` counts
+        tokens (512). The device is the first GPU where there is one.
+        Raises BadInput where the pooling needs a head that was not stored, or a folder has modules that are not
+        computed here.
         """
-        need_of(pooling)
-        folder = _transformer_folder(_local_folder(str(folder_or_hub_id)))
-        backbone = open_backbone(folder, engine)
-        head, chosen = _head_for(pooling, folder, backbone.hidden), device_for(device)
-        if head is not None:
-            head.to(chosen)
-        return cls(backbone.to(chosen), head, _open_tokenizer(folder), pooling, max_length, batch_tokens)
+        modules = read_modules(encoder_folder(folder_or_hub_id), only_transformer=pooling is not None)
+        params = pooling_of(pooling or modules.pooling or "cls")
+        backbone, tokenizer = open_backbone(modules.transformer, engine), open_tokenizer(modules.transformer)
+        backbone.to(device_for(device))
+        length = max_length or modules.max_length or MAX_LENGTH
+        encoder = cls(backbone, None, tokenizer, params, length, batch_tokens, modules.normalised)
+        encoder._open_head(modules.transformer)
+        return encoder
 
     def reload(self, folder: Path, head_seed: int = 0) -> None:
         """Take the weights of another checkpoint of the same run; tokens are kept.
@@ -97,14 +107,32 @@ class SentenceEncoder:
         A random head is none of the checkpoint's: it is drawn anew from `head_seed`.
         """
         self.backbone.load_state_dict(open_backbone(folder, self.backbone.engine).state_dict())
-        if self.pooling == "cls-head":
-            self.head.load_state_dict(_head_for(self.pooling, folder, self.backbone.hidden).state_dict())
-        elif self.pooling == "random-head":
-            self.head = random_head(self.backbone.hidden, head_seed).to(self.device)
+        self._open_head(folder, head_seed)
         self.forget()
 
+    def _open_head(self, folder: Path, seed: int = 0) -> None:
+        """Take the head that the pooling applies from a folder, or draw it; BadInput where it is not stored."""
+        hidden, wanted = self.backbone.hidden, self.pooling.head
+        if wanted == "random":
+            self.head = random_head(hidden, seed).to(self.device)
+        elif wanted:
+            head = stored_head(folder)
+            if head is None:
+                raise BadInput(
+                    f"{folder}: no head (pooler.dense) is stored there; choose a pooling without, such as cls"
+                )
+            if head.inputs != hidden:
+                raise BadInput(
+                    f"{folder}: the head takes {head.inputs} numbers, the encoder gives {hidden}; fetch it again"
+                )
+            self.head = head.to(self.device)
+
+    def encode(self, sentences: Sequence[str]) -> np.ndarray:
+        """Return float32 vectors (n, width) in the order of the sentences; of one text, a vector (width,)."""
+        return self([sentences])[0] if isinstance(sentences, str) else self(sentences)
+
     def __call__(self, sentences: Sequence[str]) -> np.ndarray:
-        """Return float32 vectors (n, hidden) in the order of the sentences."""
+        """Return float32 vectors (n, width) in the order of the sentences."""
         self.prepare(sentences)
         return np.stack([self._vectors[self._tokens[sentence]] for sentence in sentences])
 
@@ -140,7 +168,12 @@ class SentenceEncoder:
     def _tokenise(self, sentences: list[str]) -> None:
         for start in range(0, len(sentences), _TOKENISED_AT_ONCE):
             some = sentences[start : start + _TOKENISED_AT_ONCE]
-            for sentence, encoding in zip(some, self.tokenizer.encode_batch_fast(some), strict=True):
+            texts = [self.pooling.text(sentence) for sentence in some]
+            for sentence, encoding in zip(some, self.tokenizer.encode_batch_fast(texts), strict=True):
+                if not encoding.ids:
+                    raise BadInput(
+                        f"the text {shown(sentence)} has no token for this tokenizer; leave it out"
+                    )
                 self._tokens[sentence] = np.asarray(encoding.ids, dtype=np.int32).tobytes()
 
     @torch.inference_mode()
@@ -174,10 +207,14 @@ class SentenceEncoder:
 
     def _encode_batch(self, rows: list[np.ndarray]) -> Tensor:
         batch = TokenBatch.from_rows(rows).to(self.device)
-        return pool(self.backbone(batch, self.need), batch, self.pooling, self.head).float()
+        vectors = self.read(self.backbone, batch)
+        vectors = (vectors if self.head is None else self.head(vectors)).float()
+        return normalize(vectors) if self.normalised else vectors
 
 
-def _local_folder(name: str) -> Path:
+def encoder_folder(folder_or_hub_id: str | Path) -> Path:
+    """Return the folder of an encoder, downloaded where it is a hub id; MissingData where it is neither."""
+    name = str(folder_or_hub_id)
     if Path(name).is_dir():
         return Path(name)
     hub_id = _HUB_ID.fullmatch(name)
@@ -190,37 +227,8 @@ def _local_folder(name: str) -> Path:
     return download_encoder(hub_id["repo"], hub_id["revision"], folder)
 
 
-def _transformer_folder(folder: Path) -> Path:
-    """Return the folder of the transformer in a sentence-transformers folder; any other folder as it is."""
-    file = folder / "modules.json"
-    if not file.exists():
-        return folder
-    modules = read_json(file, LARGEST_CONFIG)
-    first = modules[0] if isinstance(modules, list) and modules else None
-    path = first.get("path") if isinstance(first, dict) else None
-    if not isinstance(path, str):
-        raise BadInput(f"{file}: no list of modules that each name a path; fetch the encoder again")
-    # The transformer often lies in the folder itself.
-    return below(folder, path, f"the path of a module below the folder in {file}") if path else folder
-
-
-def _head_for(pooling: str, folder: Path, hidden: int) -> SentenceHead | None:
-    """Return the head that a pooling applies; BadInput where it is not stored."""
-    if pooling == "random-head":
-        return random_head(hidden)
-    if pooling != "cls-head":
-        return None
-    head = stored_head(folder)
-    if head is None:
-        raise BadInput(f"{folder}: no head (pooler.dense) is stored there; choose pooling cls")
-    if head.inputs != hidden:
-        raise BadInput(
-            f"{folder}: the head takes {head.inputs} numbers, the encoder gives {hidden}; fetch it again"
-        )
-    return head
-
-
-def _open_tokenizer(folder: Path) -> Tokenizer:
+def open_tokenizer(folder: Path) -> Tokenizer:
+    """Return the tokenizer of an encoder's folder: its tokenizer.json, or what its other files give."""
     file, vocabulary = folder / TOKENIZER, folder / "vocab.txt"
     if file.is_file():
         return load_tokenizer(file, None)

@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from replicse.checked import shown
-from replicse.data.tokenizer import load_tokenizer, special_ids
+from replicse.data.tokenizer import load_tokenizer, special_tokens
 from replicse.errors import BadInput, MissingData
 from replicse.files import atomic_write, check_fetched, checked_size, not_written, read_json, write_json
 from replicse.registry.artefacts import CONFIG, TOKENIZER, TOKENIZER_CONFIG, WEIGHTS
@@ -163,7 +163,6 @@ def write_folder(
 
 
 def _tokenizer_settings(tokenizer_file: Path, max_length: int) -> dict[str, Any]:
-    tokenizer = load_tokenizer(tokenizer_file, None)
-    ids = special_ids(tokenizer)
-    names = {f"{role}_token": tokenizer.id_to_token(place) for role, place in vars(ids).items()}
+    tokens = special_tokens(load_tokenizer(tokenizer_file, None))
+    names = {f"{role}_token": name for role, name in tokens.items()}
     return {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": max_length, **names}

@@ -1,7 +1,6 @@
 """What every loss term sees and how an objective is composed of them."""
 
-import pkgutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, cast
 
@@ -115,6 +114,21 @@ class Objective(nn.Module):
         return sum(float(term.params.weight) * term(step) for term in self.terms)
 
 
+class Loss(Term[TermParameters]):
+    """A term that is a function of step and parameters, without weights of its own."""
+
+    def __init__(
+        self, parameters: TermParameters, function: Callable[[Step, TermParameters], Tensor]
+    ) -> None:
+        super().__init__(parameters)
+        self.function = function
+
+    def forward(self, step: Step) -> Tensor:
+        """Return what the function returns."""
+        return self.function(step, self.params)
+
+
 def make_term(parameters: TermParameters) -> Term[Any]:
-    """Return the loss that parameters describe."""
-    return pkgutil.resolve_name(parameters.implementation)(parameters)
+    """Return the loss that parameters describe: a class of their own, or a function of step and parameters."""
+    made = parameters.made_by()
+    return made(parameters) if isinstance(made, type) else Loss(parameters, made)

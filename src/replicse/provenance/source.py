@@ -20,7 +20,7 @@ WITHOUT_NUMBERS = {
 }  # fmt: skip
 # In the registry a job depends on the definitions that it names alone: of these tables on the entries that it takes.
 REGISTRY = "replicse.registry."
-TABLES = {"Augmentation", "Corpus", "Head", "Postprocessing", "SUITES", "TaskHead", "Term"}
+TABLES = {"Augmentation", "Corpus", "Head", "Pooling", "Postprocessing", "SUITES", "TaskHead", "Term"}
 NAMED = re.compile(r"replicse(\.\w+)+(:\w+)?")
 # Digest and imports (`module:name`) of each part of a module.
 Nodes = dict[str, tuple[str, list[str]]]
@@ -51,10 +51,13 @@ class Source:
     In the registry each definition is a node by itself, with those that it names, so that a new entry changes nothing
     else. A text that names a module, as `implementation` does, counts as an import of it. Modules are read once;
     `cache`, a JSON file, keeps what unchanged ones gave: to parse all takes 0.7 s, half as long as to plan a study.
+    `plugins` holds file or folder of further top-level modules.
     """
 
-    def __init__(self, root: Path = PACKAGE, cache: Path | None = None) -> None:
-        self.root, self.cache = root, cache
+    def __init__(
+        self, root: Path = PACKAGE, cache: Path | None = None, plugins: Mapping[str, Path] | None = None
+    ) -> None:
+        self.root, self.cache, self.plugins = root, cache, plugins or {}
         self._known = _forms(cache)
         self._modules: dict[str, Nodes] = {}
         # Looked up in the folders again for each of a plan's digests, imports would take 0.07 s of each.
@@ -93,7 +96,8 @@ class Source:
         if part and part in self._nodes(module):
             return [(module, part)]
         files = file.parent.rglob("*.py") if file.name == "__init__.py" else [file]
-        modules = [".".join(path.relative_to(self.root.parent).with_suffix("").parts) for path in files]
+        home = self._home(module)
+        modules = [".".join(path.relative_to(home).with_suffix("").parts) for path in files]
         modules = [each.removesuffix(".__init__") for each in modules]
         return [(each, one) for each in modules for one in self._nodes(each)]
 
@@ -106,8 +110,12 @@ class Source:
             return None
         return module, part if part in self._nodes(module) else ""
 
+    def _home(self, module: str) -> Path:
+        """Return the folder that the top-level package of a module is in."""
+        return self.plugins.get(module.partition(".")[0], self.root).parent
+
     def _file(self, module: str) -> Path | None:
-        path = self.root.parent.joinpath(*module.split("."))
+        path = self._home(module).joinpath(*module.split("."))
         files = (path.with_suffix(".py"), path / "__init__.py")
         return next((file for file in files if file.is_file()), None)
 
@@ -125,11 +133,12 @@ class Source:
     def _data(self) -> list[tuple[str, str, str]]:
         """Return package, name and sha256 of each data file."""
         entries = []
-        for file in _files(self.root):
-            if file.suffix != ".py":
-                home = next(folder for folder in file.parents if (folder / "__init__.py").is_file())
-                package = ".".join(home.relative_to(self.root.parent).parts)
-                entries.append((package, file.relative_to(self.root).as_posix(), sha256_of(file)))
+        for root in (self.root, *filter(Path.is_dir, self.plugins.values())):
+            for file in _files(root):
+                if file.suffix != ".py":
+                    home = next(folder for folder in file.parents if (folder / "__init__.py").is_file())
+                    package = ".".join(home.relative_to(root.parent).parts)
+                    entries.append((package, file.relative_to(root).as_posix(), sha256_of(file)))
         return entries
 
 
@@ -140,6 +149,9 @@ def _nodes_of(module: str, tree: ast.Module) -> Nodes:
             for alias in statement.names:
                 target = f"{statement.module}:{alias.name}"
                 names.setdefault(alias.asname or alias.name, set()).add(target)
+        elif isinstance(statement, ast.Import):
+            for alias in statement.names:
+                names.setdefault(alias.asname or alias.name, set()).add(alias.name)
     if REGISTRY not in module:
         return {"": (_digest(tree.body), sorted({*_uses(tree, names)}.union(*names.values())))}
     nodes: Nodes = {name: (name, sorted(targets)) for name, targets in names.items()}

@@ -1,7 +1,7 @@
 """Text augmentations and their parameters; each turns the lines of a corpus into the lines of one more view."""
 
 import math
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -149,8 +149,5 @@ class Insertion(Proposing):
     name: Literal["insertion"]
 
 
-if TYPE_CHECKING:
-    Augmentation = AugmentationParameters
-else:
-    Augmentation = AugmentationParameters.one_of()
+Augmentation = AugmentationParameters
 augmentation_of = AugmentationParameters.reader("augmentation", "view")

@@ -1,7 +1,7 @@
-"""Poolings, heads, engines, architectures and post-processings: what turns a sentence into a vector."""
+"""Heads, engines, architectures and post-processings: what turns a sentence into a vector."""
 
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BeforeValidator, Field
 
@@ -9,24 +9,6 @@ from replicse.checked import Checked, Count, Id, Number, Positive, Text, Whole
 from replicse.registry.corpora import DataFile
 from replicse.registry.entries import Entry
 
-# Of which hidden states, 0 being the embeddings, a pooling takes the mean over all tokens; of none: it reads the first
-# token of the last one, as it is or behind a head.
-POOLINGS: dict[str, tuple[int, ...]] = {
-    "cls": (),
-    "cls-head": (),
-    "random-head": (),
-    "mean": (-1,),
-    "first-last": (1, -1),
-    "first-last-0": (0, -1),
-    "last2": (-2, -1),
-}
-# A head that is drawn at random is no start of a training.
-if TYPE_CHECKING:
-    Pooling = str
-    TrainingPooling = str
-else:
-    Pooling = Literal[tuple(POOLINGS)]
-    TrainingPooling = Literal[tuple(name for name in POOLINGS if name != "random-head")]
 MAX_LENGTH = 512  # SentEval does not truncate (methods 2.1); 512 is where the position embeddings of BERT end
 Engine = Literal["auto", "packed", "transformers"]
 ENGINES: tuple[str, ...] = get_args(Engine)
@@ -159,10 +141,7 @@ class FlowParameters(PostprocessingParameters):
     width: Count = 32
 
 
-if TYPE_CHECKING:
-    Postprocessing = PostprocessingParameters
-else:
-    Postprocessing = PostprocessingParameters.one_of()
+Postprocessing = PostprocessingParameters
 postprocessing_of = PostprocessingParameters.reader("postprocess", "encoder")
 
 

@@ -1,54 +1,98 @@
 """What every registry of parameters shares: a class below its base is an entry, by the one name that it says."""
 
 from collections.abc import Callable
+from functools import cache
+from pkgutil import resolve_name
 from typing import Annotated, Any, ClassVar, Union, get_args
 
-from pydantic import Field, create_model
+from pydantic import Field, TypeAdapter, create_model
+from pydantic_core.core_schema import no_info_plain_validator_function
 
-from replicse.checked import Checked
+from replicse.checked import Checked, UserMessage
+from replicse.errors import BadInput
 
 
 class Entry(Checked):
     """Parameters that a file names by the value of `key`.
 
-    A class that gives `key` itself is the base of a registry. A class below it that annotates that field with the
-    Literal of one name is an entry of `known` by this name; others hold what entries share. `implementation` names
-    module and function or class of what the parameters are for; where it is not given, the function of the entry's name
-    in the module `home`.
+    A class that gives `key` itself is the base of a registry, and as a type any of the entries that there are when a
+    value is read: one that a plug-in brings is read as those of the package are. A class below it that annotates that
+    field with the Literal of one name is an entry of `known` by this name; others hold what entries share.
+    `implementation` names module and function or class of what the parameters are for; where it is not given, the
+    function of the entry's name in the module `home`, for an entry of a plug-in in the plug-in's own module.
     """
 
     key: ClassVar[str]
     known: ClassVar[dict[str, Any]]
+    registries: ClassVar[list[dict[str, Any]]] = []
     implementation: ClassVar[str]
     home: ClassVar[str]
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        """Register an entry; ValueError where another one has its name."""
+        """Register an entry; UserMessage where another one has its name."""
         if "key" in vars(cls):
             cls.known = {}
+            cls.registries.append(cls.known)
         elif cls.key in cls.__annotations__:
             (name,) = get_args(cls.model_fields[cls.key].annotation)
             if name in cls.known:
-                raise ValueError(
-                    f'{cls.__qualname__}: the {cls.key} "{name}" is that of {cls.known[name].__qualname__}'
+                raise UserMessage(
+                    f'{cls.__qualname__}: the {cls.key} "{name}" is that of {cls.known[name].__qualname__};'
+                    " choose another name"
                 )
             cls.known[name] = cls
             if "implementation" not in vars(cls):
-                cls.implementation = f"{cls.home}:{name.replace('-', '_')}"
+                cls.implementation = f"{cls._home()}:{name.replace('-', '_')}"
 
     @classmethod
-    def one_of(cls) -> Any:
-        """Return the type of all entries, told apart by `key`; those that are defined later are none of it."""
-        return Annotated[Union[tuple(cls.known.values())], Field(discriminator=cls.key)]  # noqa: UP007
+    def _home(cls) -> str:
+        """Return the module of the code: that of `home` where the same package gives it, else the class's own."""
+        giver = next((each for each in cls.__mro__ if "home" in vars(each)), cls)
+        alike = giver.__module__.partition(".")[0] == cls.__module__.partition(".")[0]
+        return getattr(cls, "home", cls.__module__) if alike else cls.__module__
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Return the schema of a class, for a base that of the entries that there are when a value is read."""
+        if "key" not in vars(cls):
+            return handler(source)
+        return no_info_plain_validator_function(lambda value: cls._one_of().validate_python(value))
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> Any:
+        """Return the JSON schema of a class, for a base that of all entries."""
+        return handler(cls._one_of().core_schema if "key" in vars(cls) else schema)
+
+    @classmethod
+    def _one_of(cls) -> TypeAdapter[Any]:
+        return _told_apart(cls.key, tuple(cls.known.values()))
+
+    def made_by(self) -> Any:
+        """Return the function or class that the parameters are for; BadInput where that of a plug-in fails."""
+        try:
+            return resolve_name(self.implementation)
+        except Exception as error:
+            if self.__module__.startswith("replicse."):
+                raise
+            problem = " ".join(f"{type(error).__name__}: {error}".split())
+            raise BadInput(
+                f"{self.implementation} cannot be imported ({problem}); mend the plug-in"
+            ) from error
 
     @classmethod
     def reader(cls, part: str, where: str) -> Callable[..., Any]:
         """Return the function that gives the entry of plain data, or BadInput; both names are of its errors."""
-        fields: dict[str, Any] = {part: (cls.one_of(), ...)}
+        fields: dict[str, Any] = {part: (cls, ...)}
         document = create_model(part, __base__=Checked, **fields)
 
         def read(values: object, where: str = where) -> Any:
             return getattr(document.of({part: values}, where), part)
 
         return read
+
+
+@cache
+def _told_apart(key: str, entries: tuple[type[Entry], ...]) -> TypeAdapter[Any]:
+    kind: Any = Annotated[Union[entries], Field(discriminator=key)]  # noqa: UP007
+    return TypeAdapter(kind)

@@ -7,7 +7,7 @@ that two spellings of one run share it and a field that is added later with a de
 import math
 from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -34,11 +34,10 @@ from replicse.registry.encoders import (
     Engine,
     Head,
     MlpHead,
-    Pooling,
     Precision,
     TaskHead,
-    TrainingPooling,
 )
+from replicse.registry.poolings import Cls, ClsHead, Pooling, TrainingPooling
 from replicse.registry.suites import SUITES
 from replicse.registry.terms import LabelledParameters, Term
 
@@ -85,10 +84,14 @@ class DropoutRates(Checked):
 
 
 class PoolingChoice(Checked):
-    """How a sentence vector is read from the encoder in training and at test time."""
+    """How a sentence vector is read from the encoder in training and at test time.
 
-    train: TrainingPooling = "cls-head"
-    test: Pooling = "cls"
+    `selection` is how the checkpoint is selected by it, as at test time unless another way is given.
+    """
+
+    train: TrainingPooling = ClsHead(pooling="cls-head")
+    test: Pooling = Cls(pooling="cls")
+    selection: Pooling | None = None
 
 
 class Optimisation(Checked):
@@ -138,12 +141,12 @@ class SelectionRule(Checked):
         return self.metric.split("/")[1] if SUITES[self.suite].named_by else ""
 
 
-@cache
 def selectable() -> tuple[str, ...]:
     """Return the patterns of the metrics on development data."""
     return tuple(
         f"{name}/{path}"
         for name, suite in SUITES.items()
+        if suite.selects
         for path in suite.metrics
         if path.rpartition("/")[2] in suite.selects
     )
@@ -220,10 +223,16 @@ class Init(Checked):
 
 
 class View(Checked):
-    """One column of the corpus, augmented or as it is."""
+    """One column of the corpus, augmented or as it is; `pooling` reads its vectors in the place of the run's."""
 
     column: Id
     augment: Augmentation | None = None
+    pooling: TrainingPooling | None = None
+
+    @property
+    def text(self) -> Self:
+        """Return what of it is in its store: all but how it is read."""
+        return self.replace(pooling=None) if self.pooling else self
 
     def augmented(self, changes: Mapping[str, Any], where: str) -> Self:
         """Return the view with other parameters of its augmentation, if it has one; BadInput for a mistake in them."""
@@ -245,7 +254,7 @@ class Run(Checked):
 
     Two tables that ask for equal runs share one folder. `corpus` is the recipe of a scale's corpus with its symbolic
     name, or that name. `beside` holds further sources: each step reads a batch of one source, all in turn, and an
-    epoch has passed when the first was read once. `head` is what pooling "cls-head" applies.
+    epoch has passed when the first was read once. `head` is what a pooling with a head applies.
     The trajectory is not part of the name: keeping checkpoints changes no number.
     """
 
@@ -283,7 +292,7 @@ class Run(Checked):
         task, data = self.selection.task, self.selection.data
         if task and task not in self.heads and not (data and len(data.sentences) == 2):
             return f"a head of task {task} to select by; the terms train {sorted(self.heads)}"
-        if getattr(self.head, "standout", None) and self.pooling.train != "cls-head":
+        if getattr(self.head, "standout", None) and not self.trains_head:
             return "pooling.train cls-head for a head with standout"
         return ""
 
@@ -299,6 +308,15 @@ class Run(Checked):
     def terms(self) -> tuple[Term, ...]:
         """Return the terms of all sources."""
         return tuple(term for source in self.sources for term in source.objective)
+
+    def poolings(self, source: Source) -> tuple[Pooling, ...]:
+        """Return how the vectors of each view of a source are read in training."""
+        return tuple(view.pooling or self.pooling.train for view in source.views)
+
+    @property
+    def trains_head(self) -> bool:
+        """Return whether vectors of some view pass through the head in training."""
+        return any(pooling.head for source in self.sources for pooling in self.poolings(source))
 
     @property
     def heads(self) -> dict[str, TaskHead]:

@@ -1,7 +1,7 @@
 """Loss terms: their parameters, the views they read, and the passes through the encoder that they cost."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -267,7 +267,4 @@ class MeanSquaredErrorParameters(LabelledParameters):
         return SimilarityHead(kind="similarity", scaling=self.scaling)
 
 
-if TYPE_CHECKING:
-    Term = TermParameters
-else:
-    Term = TermParameters.one_of()
+Term = TermParameters

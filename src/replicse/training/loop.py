@@ -16,12 +16,14 @@ from replicse.checked import Checked, Text
 from replicse.data.store import open_store
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.folders import check_folder, record_folder
+from replicse.encoder.pooling import SentencePooling
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.encoder.task_heads import save_task_heads
 from replicse.errors import BadInput, Failed
 from replicse.files import write_json
 from replicse.objective import Objective, Step
 from replicse.registry.artefacts import METRICS
+from replicse.registry.poolings import PoolingParameters
 from replicse.registry.runs import Run
 from replicse.runtime.devices import device_for
 from replicse.runtime.progress import Progress
@@ -50,6 +52,7 @@ class _JobDocument(Checked):
     init: str
     tokenizer: Text
     stores: tuple[Text, ...]
+    plugin: tuple[Text, ...] = ()
 
 
 @dataclass
@@ -82,12 +85,13 @@ class TrainJob:
 
 @dataclass
 class Source:
-    """A source of batches: data, objective, the views that are encoded, and whether the first two are one text."""
+    """A source of batches: data, objective, the views that are encoded and how, whether the first two are one text."""
 
     data: TrainingData
     objective: Objective
     encoded: list[int]
     repeated: bool
+    poolings: list[SentencePooling]
 
 
 @dataclass
@@ -123,6 +127,7 @@ class Trainer:
             self._set_embeddings()
         self.model.to(self.device)
         self.model.parts, self.first = self.parts, self.parts.processes.rank == 0
+        self.poolings: dict[PoolingParameters, SentencePooling] = {}
         self.sources = list(self._sources())
         self.objectives = nn.ModuleList(source.objective for source in self.sources)
         self.objectives.to(self.device)
@@ -162,8 +167,15 @@ class Trainer:
                 raise BadInput(
                     f"{source_stores[0]}: the store has no labels; delete the folder and prepare it again"
                 )
-            repeated = len(spec.views) > 1 and spec.views[0] == spec.views[1]
-            yield Source(data, objective, objective.vector_views(len(spec.views)), repeated)
+            repeated = len(spec.views) > 1 and spec.views[0].text == spec.views[1].text
+            poolings = [self._pooling(pooling) for pooling in self.job.spec.poolings(spec)]
+            yield Source(data, objective, objective.vector_views(len(spec.views)), repeated, poolings)
+
+    def _pooling(self, params: PoolingParameters) -> SentencePooling:
+        """Return a pooling of the model's encoder, the same one for equal parameters."""
+        if params not in self.poolings:
+            self.poolings[params] = SentencePooling(params, self.model.backbone)
+        return self.poolings[params]
 
     def _set_embeddings(self) -> None:
         """Start token embeddings from co-occurrence counts of the first view, where a token occurs in it."""
@@ -221,8 +233,7 @@ class Trainer:
         edited = source.objective.edit(self._moved(columns), self.model, self.generator)
         precision = self.job.spec.precision
         with torch.autocast(self.device.type, DTYPES[precision], enabled=precision != "fp32"):
-            pooling = self.job.spec.pooling.train
-            vectors = self.model.vectors(edited, pooling, source.repeated, source.encoded)
+            vectors = self.model.vectors(edited, source.poolings, source.repeated, source.encoded)
             loss = source.objective(Step(vectors, edited, self.model, self.generator, labels))
         self.optimiser.zero_grad()
         self.scaler.scale(loss).backward()
@@ -264,7 +275,7 @@ class Trainer:
     def _save_encoder(self, name: str) -> None:
         # A head that no objective trained is noise: the next run of a chain must draw its own.
         encoded = any(source.encoded for source in self.sources)
-        trained = encoded and self.job.spec.pooling.train == "cls-head"
+        trained = encoded and self.job.spec.trains_head
         self.model.backbone.save(self.out / name, self.model.head if trained else None)
         save_task_heads(self.out / name, self.model.task_heads)
         record_folder(self.out / name, self.job.run_id)
@@ -274,7 +285,8 @@ class Trainer:
             spec = self.job.spec
             model = self.model
             self.selection = selection_of(self.data_root, spec.selection, dict(model.task_heads.items()))
-            self.vectors = SentenceEncoder(model.backbone, model.head, self.job.tokenizer, spec.pooling.test)
+            pooling = spec.pooling.selection or spec.pooling.test
+            self.vectors = SentenceEncoder(model.backbone, model.head, self.job.tokenizer, pooling)
         return self.selection(self.vectors)
 
     def _resume(self) -> int:

@@ -2,9 +2,11 @@
 
 import copy
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -13,7 +15,7 @@ from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead, make_head, stored_head
 from replicse.encoder.opening import open_backbone
-from replicse.encoder.pooling import need_of, pool
+from replicse.encoder.pooling import SentencePooling
 from replicse.encoder.task_heads import stored_task_heads, task_heads
 from replicse.errors import BadInput
 from replicse.registry.encoders import Architecture, can_keep
@@ -60,14 +62,15 @@ class SentenceModel(nn.Module):
     def vectors(
         self,
         columns: Sequence[TokenBatch],
-        pooling: str,
+        poolings: Sequence[SentencePooling],
         repeated: bool,
         views: Sequence[int] | None = None,
     ) -> list[Tensor | None]:
         """Return one (rows, width) tensor per view; None for a view that is not among `views` (default: all).
 
-        `repeated` says that the first two views hold the same text. Where the dropout masks of the two are the
-        same too (fixed masks, or no dropout at all), the second vector is the first: encoded once (methods 1.7).
+        `poolings` holds one for each view. `repeated` says that the first two views hold the same text. Where they are
+        read alike and their dropout masks are the same too (fixed masks, or no dropout at all), the second vector is
+        the first: encoded once (methods 1.7).
         """
         views = range(len(columns)) if views is None else views
         rates = self.dropout
@@ -75,14 +78,16 @@ class SentenceModel(nn.Module):
             rates.hidden or rates.attention or rates.pooled or getattr(self.head.settings, "standout", None)
         )
         same_masks = rates.masks == "fixed" or not drawn
-        once = repeated and same_masks and {0, 1} <= set(views)
+        once = repeated and same_masks and {0, 1} <= set(views) and poolings[0] is poolings[1]
         encoded = [view for view in views if not (once and view == 1)]
         if self.second is None:
-            by_view = self._encode(self.backbone, self.head, columns, encoded, pooling)
+            by_view = self._encode(self.backbone, self.head, columns, encoded, poolings)
         else:
-            by_view = self._encode(self.backbone, self.head, columns, [v for v in encoded if v == 0], pooling)
+            by_view = self._encode(
+                self.backbone, self.head, columns, [v for v in encoded if v == 0], poolings
+            )
             backbone, head = self.second
-            by_view |= self._encode(backbone, head, columns, [v for v in encoded if v > 0], pooling)
+            by_view |= self._encode(backbone, head, columns, [v for v in encoded if v > 0], poolings)
         if self.pooled_rate and self.training:
             by_view = {view: F.dropout(vectors, self.pooled_rate) for view, vectors in by_view.items()}
         if once:
@@ -95,25 +100,30 @@ class SentenceModel(nn.Module):
         head: SentenceHead,
         columns: Sequence[TokenBatch],
         views: Sequence[int],
-        pooling: str,
+        poolings: Sequence[SentencePooling],
     ) -> dict[int, Tensor]:
-        """Return the vectors of some views, all encoded in one batch, or in parts of it."""
-        if not views:
-            return {}
-        columns = [columns[view] for view in views]
-        rows = [column.rows for column in columns]
-        headless = "cls" if pooling == "cls-head" else pooling
+        """Return the vectors of some views; those that are read alike are encoded in one batch, or in parts of it."""
+        by_view: dict[int, Tensor] = {}
+        for pooling in dict.fromkeys(poolings[view] for view in views):
+            alike = [view for view in views if poolings[view] is pooling]
+            filled = [pooling.filled(columns[view]) for view in alike]
+            vectors = self._read(backbone, pooling, filled)
+            by_view |= zip(alike, vectors.split([column.rows for column in filled]), strict=True)
+        headed = [view for view in views if poolings[view].params.head]
+        if headed:
+            rows = [columns[view].rows for view in headed]
+            vectors = head.of_views(torch.cat([by_view[view] for view in headed]), rows)
+            by_view |= zip(headed, vectors.split(rows), strict=True)
+        return {view: vectors.float() for view, vectors in by_view.items()}
 
-        def pooled(batch: TokenBatch) -> Tensor:
-            return pool(backbone(batch, need_of(headless)), batch, headless)
-
+    def _read(self, backbone: Backbone, pooling: SentencePooling, filled: Sequence[TokenBatch]) -> Tensor:
+        """Return the vectors of views that are read alike, one view after the other, before any head."""
+        read, whole = partial(pooling.read, backbone), TokenBatch.concatenate(filled)
         if self.parts.whole or not self.training:
-            vectors = pooled(TokenBatch.concatenate(columns))
+            vectors = read(whole)
         else:
-            vectors = encode_in_parts(pooled, columns, self.parts, backbone.masks)
-        if pooling == "cls-head":
-            vectors = head.of_views(vectors, rows)
-        return dict(zip(views, vectors.float().split(rows), strict=True))
+            vectors = encode_in_parts(read, filled, self.parts, backbone.masks)
+        return pooling.denoised(vectors, backbone, whole)
 
 
 def open_model(spec: Run, init: Path | None, tokenizer: Path) -> SentenceModel:
@@ -131,18 +141,14 @@ def open_model(spec: Run, init: Path | None, tokenizer: Path) -> SentenceModel:
         head = stored_head(init) if spec.init.keep_head else None
     if head is not None and can_keep(spec.head, head.settings):
         head.settings = spec.head
-    elif (
-        spec.init.keep_head
-        and spec.pooling.train == "cls-head"
-        and (head is not None or not spec.init.before)
-    ):
+    elif spec.init.keep_head and spec.trains_head and (head is not None or not spec.init.before):
         raise BadInput(
             f"{init}: it has no {spec.head.kind} head to keep; take init.keep_head away from the run"
         )
     else:
         head = make_head(spec.head, backbone.hidden)
     model = SentenceModel(backbone, head, spec.encoders == "two", spec.dropout)
-    width = head.width if spec.pooling.train == "cls-head" else backbone.hidden
+    width = head.width if spec.trains_head else backbone.hidden
     kept = stored_task_heads(init, width) if init and spec.init.keep_head else nn.ModuleDict()
     model.task_heads = task_heads(spec.terms, width, kept)
     return model

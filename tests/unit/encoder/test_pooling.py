@@ -1,12 +1,20 @@
 import pytest
 import torch
-from tiny_encoders import batch_of, mlp, tiny
+from tiny_encoders import batch_of, mlp, pooled_by, tiny
 
 from replicse.encoder.backbone import ALL_TOKENS, FIRST_TOKEN, Need
 from replicse.encoder.heads import random_head
-from replicse.encoder.pooling import need_of, pool
 from replicse.errors import BadInput
-from replicse.registry.encoders import POOLINGS
+from replicse.registry.poolings import PoolingParameters, pooling_of
+
+POOLINGS = [name for name in PoolingParameters.known if name != "mask"]
+
+
+def pool(encoder, batch, name, head):
+    """Return the vectors of a batch, behind the head where the pooling has one."""
+    pooling = pooled_by(name, encoder)
+    vectors = pooling(encoder, batch)
+    return head(vectors) if pooling.params.head else vectors
 
 
 def slow_pool(encoder, batch, pooling, head):
@@ -23,6 +31,7 @@ def slow_pool(encoder, batch, pooling, head):
                 "first-last": ((states[1] + states[3]) / 2).mean(0),
                 "first-last-0": ((states[0] + states[3]) / 2).mean(0),
                 "last2": ((states[2] + states[3]) / 2).mean(0),
+                "last-token": states[3][-1],
             }[pooling]
         )
     return torch.stack(vectors)
@@ -33,34 +42,25 @@ def slow_pool(encoder, batch, pooling, head):
 def test_each_pooling_agrees_with_its_definition(pooling, lengths):
     encoder, head, batch = tiny().eval(), mlp(32), batch_of(lengths)
     torch.nn.init.normal_(head.dense.bias)
-    found = pool(encoder(batch, need_of(pooling)), batch, pooling, head)
+    found = pool(encoder, batch, pooling, head)
     torch.testing.assert_close(found, slow_pool(encoder, batch, pooling, head), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)
 def test_encoders_of_one_layer_can_be_pooled(pooling):
     encoder, batch = tiny(layers=1).eval(), batch_of()
-    assert pool(encoder(batch, need_of(pooling)), batch, pooling, mlp(32)).shape == (batch.rows, 32)
+    assert pool(encoder, batch, pooling, mlp(32)).shape == (batch.rows, 32)
 
 
 def test_only_position_0_is_needed_for_the_cls_poolings():
-    assert need_of("cls") == need_of("cls-head") == FIRST_TOKEN
-    assert need_of("mean") == ALL_TOKENS
+    needs = {name: pooled_by(name, tiny()).need for name in POOLINGS}
+    assert needs["cls"] == needs["cls-head"] == FIRST_TOKEN
+    assert needs["mean"] == needs["last-token"] == ALL_TOKENS
 
 
-@pytest.mark.parametrize("pooling", ["cls", "cls-head"])
-def test_cls_can_be_read_from_states_of_all_tokens(pooling):
-    encoder, head, batch = tiny().eval(), mlp(32), batch_of()
-    full = pool(encoder(batch, ALL_TOKENS), batch, pooling, head)
-    torch.testing.assert_close(full, pool(encoder(batch, FIRST_TOKEN), batch, pooling, head))
-
-
-def test_a_missing_head_and_an_unknown_pooling_are_refused():
-    encoder, batch = tiny(), batch_of()
-    with pytest.raises(ValueError, match="needs a head"):
-        pool(encoder(batch, FIRST_TOKEN), batch, "cls-head", None)
-    with pytest.raises(BadInput, match='did you mean "first-last"'):
-        need_of("first_last")
+def test_an_unknown_pooling_is_refused():
+    with pytest.raises(BadInput, match='no pooling is named "first_last"; did you mean "first-last"'):
+        pooling_of("first_last")
 
 
 def test_a_random_head_is_the_same_at_every_call_and_no_identity():

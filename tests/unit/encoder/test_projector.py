@@ -6,7 +6,7 @@ import micro
 import pytest
 import torch
 from safetensors.torch import load_file
-from tiny_encoders import batch_of, mlp, tiny
+from tiny_encoders import batch_of, mlp, pooled_by, tiny
 from torch import nn
 
 from replicse.data.tokenizer import train_tokenizer
@@ -67,8 +67,10 @@ def test_training_normalises_over_all_rows_of_all_views(tmp_path):
     columns, _ = next(trainer.sources[0].data.batches(0, 1))
     layers = reference(trainer.model.head, 16)
     with torch.no_grad():
-        found = trainer.model.train().vectors(columns, "cls-head", trainer.sources[0].repeated)
-        raw = trainer.model.vectors(columns, "cls", trainer.sources[0].repeated)
+        found, raw = (
+            trainer.model.train().vectors(columns, [pooled_by(name, trainer.model.backbone)] * 2, False)
+            for name in ("cls-head", "cls")
+        )
         assert torch.allclose(torch.cat(found), layers(torch.cat(raw)), atol=1e-4)
         assert not torch.allclose(found[0], layers(raw[0]), atol=1e-2)
 
@@ -91,8 +93,10 @@ def test_each_view_may_be_normalised_by_itself(tmp_path):
     assert all(layer.bias is None for layer in layers[::3])
     columns, _ = next(trainer.sources[0].data.batches(0, 1))
     with torch.no_grad():
-        found = trainer.model.train().vectors(columns, "cls-head", trainer.sources[0].repeated)
-        raw = trainer.model.vectors(columns, "cls", trainer.sources[0].repeated)
+        found, raw = (
+            trainer.model.train().vectors(columns, [pooled_by(name, trainer.model.backbone)] * 2, False)
+            for name in ("cls-head", "cls")
+        )
         for view, vectors in zip(found, raw, strict=True):
             hidden = vectors
             for linear in (layers[0], layers[3]):

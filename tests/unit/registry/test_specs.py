@@ -46,11 +46,20 @@ def test_spelling_inside_free_parts_does_not_change_the_run():
     assert run(objective=spelt).run_id == run().run_id
 
 
+MASK = {"pooling": "mask", "template": "a {text} is {mask}."}
+
 CHANGES = [
     {"seed": 1},
     {"dropout": {"hidden": 0.2}},
     {"dropout": {"masks": "fixed"}},
     {"pooling": {"test": "cls-head"}},
+    {"pooling": {"test": MASK}},
+    {"pooling": {"test": {**MASK, "full_stop": True}}},
+    {"pooling": {"test": {**MASK, "denoise": True}}},
+    {"pooling": {"train": MASK}},
+    {"pooling": {"train": {**MASK, "head": True}}},
+    {"pooling": {"selection": MASK}},
+    {"views": [{"column": "text", "pooling": MASK}, {"column": "text"}]},
     {"objective": [{"term": "infonce", "temperature": 0.1}]},
     {"views": [{"column": "text"}]},
     {"encoders": "two"},
@@ -86,6 +95,7 @@ def test_keeping_checkpoints_does_not_change_the_name():
     [
         {"dropout": {"hidden": 0.1, "attention": 0.10}, "encoders": "shared"},
         {"head": "mlp"},
+        {"pooling": {"train": {"pooling": "cls-head"}, "test": {"pooling": "cls", "denoise": False}}},
         {"head": {"kind": "mlp"}},
         {"precision": "fp32", "engine": "auto"},
         {"views": [{"column": "text", "augment": None}, {"column": "text"}]},
@@ -101,6 +111,9 @@ def test_a_default_written_out_does_not_change_the_name(change):
 def test_a_spec_survives_its_own_plain_data():
     spec = run(dropout={"hidden": 0.2}, trajectory={"every": 10, "until": 50})
     assert Run.of(spec.plain(), "run") == spec
+    spec = run(pooling={"train": {**MASK, "head": True}, "selection": "mean"}, views=[{"column": "text"}] * 2)
+    assert Run.of(spec.plain(), "run") == spec
+    assert spec.plain()["pooling"] == {"train": {**MASK, "head": True}, "selection": "mean"}
 
 
 @pytest.mark.parametrize(
@@ -114,7 +127,26 @@ def test_a_spec_survives_its_own_plain_data():
         ({"dropout": {"hidden": 1.5}}, ["1.5", "below 1"]),
         ({"optimisation": {"batch_size": 6.5}}, ["6.5", "whole number"]),
         ({"optimisation": {"batch_size": 0}}, ["batch_size is 0", "at least 1"]),
-        ({"pooling": {"test": "clss"}}, ['"clss"', 'did you mean "cls"']),
+        ({"pooling": {"test": "clss"}}, ['pooling.test: no pooling is named "clss"', 'did you mean "cls"']),
+        (
+            {"pooling": {"test": {"pooling": "clss"}}},
+            ['pooling.test.pooling is "clss"', 'did you mean "cls"'],
+        ),
+        ({"pooling": {"train": "random-head"}}, ['train is "random-head"', "a training can move"]),
+        ({"pooling": {"train": {**MASK, "full_stop": True}}}, ["pooling.train: expected no full_stop"]),
+        ({"views": [{"column": "a", "pooling": "random-head"}]}, ["views[0].pooling", "a training can move"]),
+        ({"pooling": {"test": "mask"}}, ['pooling.test lacks the key "template"']),
+        (
+            {"pooling": {"test": {"pooling": "mask", "template": "{text}"}}},
+            ['template is "{text}"', "a {mask}"],
+        ),
+        ({"pooling": {"test": {**MASK, "template": "{mask}"}}}, ["expected one {text} in it"]),
+        ({"pooling": {"test": {**MASK, "template": "{text} {mask} {end}"}}}, ["expected one {text} in it"]),
+        (
+            {"pooling": {"test": {"pooling": "mean", "denoise": True}}},
+            ["denoise is true, but there is no template"],
+        ),
+        ({"pooling": {"test": {"pooling": "cls", "head": True}}}, ["named cls-head or random-head"]),
         ({"init": {}}, ["init: expected exactly one of backbone, fresh, use"]),
         ({"init": {"hub": "a/b", "run": "c"}}, ["exactly one of hub, folder, run, fresh"]),
         ({"views": []}, ["views is []", "at least 1"]),

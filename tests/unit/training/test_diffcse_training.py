@@ -138,7 +138,7 @@ def test_the_next_sentence_is_edited_but_not_encoded(tmp_path, root, generator):
     assert trainer.sources[0].encoded == [0, 1]
     columns, _ = next(trainer.sources[0].data.batches(0, 1))
     vectors = trainer.model.train().vectors(
-        columns, "cls-head", trainer.sources[0].repeated, trainer.sources[0].encoded
+        columns, trainer.sources[0].poolings, trainer.sources[0].repeated, trainer.sources[0].encoded
     )
     assert vectors[2] is None
     step = Step(vectors, columns, trainer.model, trainer.generator)
@@ -180,7 +180,7 @@ def test_extra_positives_are_a_second_contrastive_term(tmp_path, root, generator
     trainer = trainer_of(job, root, tmp_path)
     assert trainer.sources[0].encoded == [0, 1, 2]
     columns, _ = next(trainer.sources[0].data.batches(0, 1))
-    vectors = trainer.model.vectors(columns, "cls-head", True, trainer.sources[0].encoded)
+    vectors = trainer.model.vectors(columns, trainer.sources[0].poolings, True, trainer.sources[0].encoded)
     found = trainer.sources[0].objective(Step(vectors, columns, trainer.model, trainer.generator))
     each = [
         Objective([InfoNCEParameters(term="infonce")])(Step([vectors[0], other], [], None, trainer.generator))
@@ -196,9 +196,9 @@ def test_a_view_left_out_changes_no_other_vector(tmp_path, root, encoders):
     trainer = trainer_of(job, root, tmp_path)
     columns, _ = next(trainer.sources[0].data.batches(0, 1))
     with torch.no_grad():
-        every = trainer.model.vectors(columns, "cls-head", False)
+        every = trainer.model.vectors(columns, trainer.sources[0].poolings, False)
         for views in ([0, 2], [1, 2], [0], [2], []):
-            some = trainer.model.vectors(columns, "cls-head", False, views)
+            some = trainer.model.vectors(columns, trainer.sources[0].poolings, False, views)
             assert [place for place, vectors in enumerate(some) if vectors is not None] == views
             assert all(torch.allclose(some[view], every[view], atol=1e-6) for view in views)
 

@@ -28,6 +28,10 @@ ROWS = 34  # so that the third batch of an epoch has 2 rows: fewer than three pr
 HEADED = {"pooling": {"train": "cls-head"}}
 
 
+def templated(template: str) -> dict:
+    return {**TEXT, "pooling": {"pooling": "mask", "template": template, "denoise": True, "head": True}}
+
+
 def generator_folder(folder: Path) -> str:
     torch.manual_seed(0)
     tokenizer = micro.tokenizer_file(folder)
@@ -48,6 +52,7 @@ def jobs_of(folder: Path) -> dict:
         "diffcse": {"objective": [{"term": "infonce"}, rtd], "head": "projector"},
         "two-encoders": {"encoders": "two", "views": [TEXT, OTHER]},
         "mlm": {"objective": [{"term": "infonce"}, {"term": "mlm", "weight": 0.1}]},
+        "templates": {"views": [templated("mi {text} : {mask} ."), templated("{mask} {text} ba")]},
         "pooled-dropout": {"dropout": {"pooled": 0.2}, "head": {"kind": "mlp", "standout": {}}},
     }
     return {

@@ -132,10 +132,14 @@ def test_fixed_masks_and_no_dropout_make_the_two_vectors_equal(tmp_path, root):
     for dropout in ({"masks": "fixed"}, {"hidden": 0, "attention": 0}):
         trainer = Trainer(micro.job(tmp_path, dropout=dropout), root, tmp_path / "o", tmp_path / "s")
         columns, _ = next(trainer.sources[0].data.batches(0, 1))
-        first, second = trainer.model.train().vectors(columns, "cls-head", trainer.sources[0].repeated)
+        first, second = trainer.model.train().vectors(
+            columns, trainer.sources[0].poolings, trainer.sources[0].repeated
+        )
         assert torch.equal(first, second)
     trainer = Trainer(micro.job(tmp_path), root, tmp_path / "o", tmp_path / "s")
-    first, second = trainer.model.train().vectors(columns, "cls-head", trainer.sources[0].repeated)
+    first, second = trainer.model.train().vectors(
+        columns, trainer.sources[0].poolings, trainer.sources[0].repeated
+    )
     assert not torch.allclose(first, second)
 
 
@@ -146,7 +150,7 @@ def test_without_dropout_encoding_once_gives_the_gradient_of_encoding_twice(tmp_
             micro.job(tmp_path, dropout={"hidden": 0, "attention": 0}), root, tmp_path / "o", tmp_path / "s"
         )
         columns, _ = next(trainer.sources[0].data.batches(0, 1))
-        vectors = trainer.model.train().vectors(columns, "cls-head", repeated)
+        vectors = trainer.model.train().vectors(columns, trainer.sources[0].poolings, repeated)
         trainer.sources[0].objective(loop.Step(vectors, columns, trainer.model, trainer.generator)).backward()
         gradients.append([parameter.grad for parameter in trainer.model.backbone.parameters()])
     for one, other in zip(*gradients, strict=True):

@@ -1,7 +1,6 @@
 """Sentence vectors behind a post-processing that is fitted on sentences: whitening and flow."""
 
 from collections.abc import Iterable, Sequence
-from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -39,6 +38,6 @@ class FittedVectors:
         if self.fitted is None:
             if not self.fit_on:
                 raise BadInput(f"{self.postprocess.name}: no sentences to fit on")
-            method = resolve_name(self.postprocess.implementation)
+            method = self.postprocess.made_by()
             self.fitted = method.fit(self.base(self.fit_on), **self.postprocess.parameters)
         return self.fitted.transform(self.base(sentences)).astype(np.float32)

@@ -190,7 +190,8 @@ class PackedBackbone(Backbone):
         positions = self.position_embeddings[self.config.position_offset :]
         if self.type_embeddings is not None:
             positions = positions + self.type_embeddings[0]
-        values = values + F.embedding(batch.positions, positions)
+        given = batch.given_positions
+        values = values + F.embedding(batch.positions if given is None else given, positions)
         return self.embedding_dropout(self.embedding_norm(values))
 
     @staticmethod

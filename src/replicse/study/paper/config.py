@@ -10,9 +10,13 @@ from pydantic import BeforeValidator, Field
 
 from replicse.checked import Checked, Id, Text, Whole, read_text, read_yaml
 from replicse.errors import BadInput
+from replicse.registry.corpora import Corpus
 from replicse.registry.encoders import Precision
+from replicse.registry.plugins import installed_plugins, use_plugins
+from replicse.registry.sets import EvaluationSet, SetName
 from replicse.study.paper.layers import merged
 
+SHIPPED = Path("config.yaml")
 Names = Literal["all"] | tuple[Text, ...]
 
 
@@ -56,11 +60,17 @@ class DataChoice(Checked):
     root: Text | None = None
 
 
-class Config(Checked):
+class Plugins(Checked):
+    """Files or folders of the workspace that bring what papers name (`replicse.registry.plugins`)."""
+
+    plugins: tuple[Text, ...] = ()
+
+
+class Config(Plugins):
     """What to reproduce: `adjudicate` names items whose protocols are all run, `rows` the rows of others.
 
     `crossed` names rows of items that are run under every seed on the backbone of every seed as well; `precision` is
-    that of all training, instead of the scale's.
+    that of all training, instead of the scale's. `corpora` and `sets` are of one's own, beside those of papers.
     """
 
     scale: Id
@@ -71,6 +81,8 @@ class Config(Checked):
     precision: Precision | None = None
     rows: dict[Text, tuple[Text, ...]] | None = None
     crossed: dict[Text, tuple[Text, ...]] | None = None
+    corpora: dict[Id, Corpus] | None = None
+    sets: dict[SetName, EvaluationSet] | None = None
 
     def whole(self) -> dict[str, Any]:
         """Return plain data with every key, so that nothing of config.yaml is left where it is laid over that."""
@@ -107,6 +119,9 @@ class Config(Checked):
 
 def checked_config(values: object, file: str) -> Config:
     """Return the config of plain data; BadInput names file, key and value of a mistake."""
+    if isinstance(values, Mapping) and values.get("corpora"):
+        # Before they are checked: their format may be one that a plug-in brings.
+        use_all_plugins(_plugins(values, file))
     config = Config.of(values, file)
     if len(set(config.seeds)) < len(config.seeds):
         raise BadInput(f"{file}: seeds is {list(config.seeds)}; expected each seed once")
@@ -144,3 +159,15 @@ def read_config(
             raise BadInput(f"--config {key}={text}: no value of YAML, as in seeds=[0,1]") from None
     above = {"scale": scale, "seeds": None if seeds is None else list(range(seeds))}
     return {**config, **{key: entry for key, entry in above.items() if entry is not None}}
+
+
+def _plugins(values: object, file: str) -> tuple[str, ...]:
+    """Return the plug-ins that a config names, whose other keys are not looked at."""
+    named = {"plugins": values["plugins"]} if isinstance(values, Mapping) and "plugins" in values else {}
+    return Plugins.of(named, file).plugins
+
+
+def use_all_plugins(plugins: Iterable[str] = ()) -> None:
+    """Have in use the plug-ins of installed packages, of the config.yaml of this folder, and those that are given."""
+    workspace = _plugins(read_config([SHIPPED]), str(SHIPPED)) if SHIPPED.is_file() else ()
+    use_plugins([*installed_plugins(), *workspace, *plugins])

@@ -5,10 +5,11 @@ from typing import Any, TypeVar
 
 from replicse.checked import Checked
 from replicse.registry.corpora import CorpusFormat
+from replicse.registry.entries import Entry
 
 Layer = TypeVar("Layer", bound=Checked | dict[str, Any])
-# What is one choice: a layer replaces it whole.
-WHOLE = ("init", "head", "postprocess")
+# What is one choice, as every entry of a registry is: a layer replaces it whole.
+WHOLE = ("init", "head")
 
 
 def merged(below: Layer, above: Any) -> Layer:
@@ -22,7 +23,7 @@ def merged(below: Layer, above: Any) -> Layer:
 def _over(key: str, old: Any, new: Any) -> Any:
     alike = isinstance(new, Mapping) and isinstance(old, Mapping)
     alike = alike or (isinstance(new, Checked) and isinstance(old, type(new)))
-    return merged(old, new) if alike and key not in WHOLE else new
+    return merged(old, new) if alike and key not in WHOLE and not isinstance(new, Entry) else new
 
 
 def _entries(layer: Any) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from replicse.checked import Checked, Count, Id, Number, Positive, Text, UserMes
 from replicse.errors import nearest
 from replicse.registry.augmentations import AugmentationParameters
 from replicse.registry.digests import digest
-from replicse.registry.encoders import Checkpoint, Engine, Pooling, Postprocessing, WordVectors
+from replicse.registry.encoders import Checkpoint, Engine, Postprocessing, WordVectors
+from replicse.registry.poolings import Cls, Pooling
 from replicse.registry.runs import (
     DropoutRates,
     Optimisation,
@@ -307,7 +308,7 @@ class Encoder(Checked):
     """
 
     source: EncoderSource
-    pooling: Pooling = "cls"
+    pooling: Pooling = Cls(pooling="cls")
     checkpoint: Checkpoint = "best"
     postprocess: Postprocessing | None = None
     engine: Engine = "auto"
@@ -322,4 +323,4 @@ class Encoder(Checked):
         if self.source.data:
             return "data"
         stem = re.sub(r"[^A-Za-z0-9]+", "-", self.source.name.rsplit("/", 1)[-1]).strip("-")
-        return f"{stem}-{self.pooling}-{digest(self.plain(), 8)}"
+        return f"{stem}-{self.pooling.pooling}-{digest(self.plain(), 8)}"

@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,9 @@ from replicse.errors import BadInput, check_names, nearest
 from replicse.registry.corpora import Corpus
 from replicse.registry.encoders import Precision
 from replicse.registry.runs import Run
+from replicse.registry.sets import EvaluationSet, SetName
 from replicse.study.paper.claims import Claim, load_claims
+from replicse.study.paper.config import use_all_plugins
 from replicse.study.paper.layers import merged
 from replicse.study.paper.models import Recipe
 from replicse.study.paper.printed import Reported, read_reported
@@ -60,6 +62,12 @@ class Corpora(Checked):
     corpora: dict[Id, Corpus]
 
 
+class Sets(Checked):
+    """The evaluation sets that a paper brings along."""
+
+    sets: dict[SetName, EvaluationSet]
+
+
 @dataclass(frozen=True)
 class Paper:
     """A folder of data about one paper."""
@@ -73,6 +81,7 @@ class Paper:
     claims: tuple[Claim, ...]
     reported: Mapping[tuple[str, str, str, str], Reported]
     corpora: Mapping[str, Corpus]
+    sets: Mapping[str, EvaluationSet]
 
     @cached_property
     def deviations(self) -> dict[str, str]:
@@ -109,6 +118,7 @@ def load_paper(folder: Path) -> Paper:
         if about.order.count(name) > 1:
             raise BadInput(f'{folder / "paper.yaml"}: order names "{name}" twice; keep one')
     ordered = {name: items[name] for name in dict.fromkeys([*about.order, *items])}
+    corpora, sets = folder / "corpora.yaml", folder / "sets.yaml"
     paper = Paper(
         key=folder.name,
         folder=folder,
@@ -118,7 +128,8 @@ def load_paper(folder: Path) -> Paper:
         protocols=load_protocols(folder / "protocols.yaml", ordered, recipes),
         claims=claims,
         reported=reported,
-        corpora=_corpora(folder / "corpora.yaml"),
+        corpora=checked_yaml(corpora, Corpora).corpora if corpora.exists() else {},
+        sets=checked_yaml(sets, Sets).sets if sets.exists() else {},
     )
     _ = paper.deviations  # read, so that a file that is no text is told of here
     problem = next(itertools.chain(_reserved(paper), _misplaced(paper)), None)
@@ -127,8 +138,12 @@ def load_paper(folder: Path) -> Paper:
     return paper
 
 
-def load_papers(workflow: Path) -> dict[str, Paper]:
-    """Return every paper by key; one of the workspace stands in the place of the workflow's."""
+def load_papers(workflow: Path, plugins: Iterable[str] = ()) -> dict[str, Paper]:
+    """Return every paper by key; one of the workspace stands in the place of the workflow's.
+
+    In use are then the plug-ins that are given, and those of the workspace, whose papers are read with any study.
+    """
+    use_all_plugins(plugins)
     folders = {file.parent.name: file.parent for file in looked_up(workflow, "papers/*/paper.yaml")}
     return {key: load_paper(folders[key]) for key in sorted(folders)}
 
@@ -143,11 +158,6 @@ def _recipes(file: Path) -> dict[str, Recipe]:
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", name):
             raise BadInput(f'{file}: recipe "{name}"; use letters, digits, dots and dashes')
     return {name: Recipe.of(entry, f"{file}: {name}") for name, entry in document.items()}
-
-
-def _corpora(file: Path) -> dict[str, Corpus]:
-    """Return the corpora that a paper brings along, by the names that its recipes have for them."""
-    return dict(checked_yaml(file, Corpora).corpora) if file.exists() else {}
 
 
 def _reserved(paper: Paper) -> Iterator[str]:

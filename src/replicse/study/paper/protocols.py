@@ -8,7 +8,8 @@ from pydantic import Field, model_validator
 
 from replicse.checked import Checked, Id, Text, read_yaml
 from replicse.errors import BadInput, check_names
-from replicse.registry.encoders import Checkpoint, Pooling
+from replicse.registry.encoders import Checkpoint
+from replicse.registry.poolings import Pooling
 from replicse.registry.runs import Run
 from replicse.study.paper.models import EncoderRequest, PlannedRequest, RunRequest, Vary, layered
 from replicse.study.paper.tables import Item

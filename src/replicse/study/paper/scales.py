@@ -11,7 +11,8 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 from replicse.checked import Checked, Count, Id, Positive, Text, UserMessage, Whole, read_yaml, shown
 from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import Corpus, DataFile, Download, HubDataset
-from replicse.registry.encoders import Engine, Pooling, Precision, WordVectors
+from replicse.registry.encoders import Engine, Precision, WordVectors
+from replicse.registry.poolings import Cls, Pooling
 from replicse.registry.runs import Run, of_symbols
 from replicse.registry.suites import SUITES, SuiteOptions
 from replicse.study.paper.layers import mappings, merged, named_files
@@ -24,7 +25,6 @@ from replicse.study.paper.models import (
     run_path_problem,
     run_value_problem,
 )
-from replicse.study.paper.papers import Paper
 
 
 class Pretraining(Run):
@@ -62,7 +62,7 @@ class Released(Checked):
     """A released checkpoint with its pooling, or what stands in for it at a smaller scale."""
 
     hub: Text | None = None
-    pooling: Pooling = "cls"
+    pooling: Pooling = Cls(pooling="cls")
     stand_in: EncoderRequest | None = None
 
     @model_validator(mode="after")
@@ -239,17 +239,6 @@ class Scale(Checked):
     def expected(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
         """Return the recipe of a corpus with the rows that a job is to find: they are part of no name."""
         return {**recipe, **self.corpora[recipe["name"]].plain()}
-
-    def beside(self, papers: Mapping[str, Paper]) -> Self:
-        """Return the scale with the corpora that papers bring along, where it has none of their names."""
-        brought: dict[str, Corpus] = {}
-        for paper in papers.values():
-            for name in paper.corpora.keys() & brought.keys():
-                raise BadInput(
-                    f'{paper.folder / "corpora.yaml"}: corpus "{name}" is another paper\'s too; rename it'
-                )
-            brought |= paper.corpora
-        return self.model_copy(update={"corpora": {**brought, **self.corpora}}) if brought else self
 
     def pinned(self, lock: Lock) -> Self:
         """Return the scale with the corpora of the hub at the commits of a lock."""

@@ -1,17 +1,18 @@
 """Whether a number is read in the setting that the paper prints it for."""
 
+from replicse.registry.poolings import Pooling
 from replicse.registry.suites import AVERAGES, SUITES, Suite
 from replicse.study.paper.tables import Setting
 
 
-def setting_difference(setting: Setting, metric_path: str, pooling: str = "") -> str:
+def setting_difference(setting: Setting, metric_path: str, pooling: Pooling | None = None) -> str:
     """Return in one clause how reading differs from the printed setting; nothing where it does not.
 
     Papers differ silently in aggregation, split and pooling, by many points (methods 6, pitfalls 4, 6 and 10).
     A setting that leaves one of them out says nothing about it.
     """
     suite = SUITES.get(metric_path.partition("/")[0])
-    reading = {"pooling": pooling}
+    reading: dict[str, object] = {"pooling": pooling}
     if suite:
         reading = {"split": suite.split, "aggregation": _aggregation(suite, metric_path), **reading}
     for name, value in reading.items():

@@ -82,7 +82,9 @@ def passes(run: Run, sources: Sources) -> float | None:
     for source in run.sources:
         count = len(source.views)
         encoded = {view for term in source.objective for view in term.vector_views(count)}
-        total += len(encoded) + sum(term.passes(count) for term in source.objective)
+        around = sum(run.poolings(source)[view].added for view in encoded)
+        total += len(encoded) + around / (run.optimisation.max_length * FILLED)
+        total += sum(term.passes(count) for term in source.objective)
     for term in run.terms:
         if isinstance(term, Rewriting) and isinstance(term.generator, str):
             generator = sizes_of(sources[term.generator], sources)

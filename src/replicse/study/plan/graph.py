@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,9 @@ from replicse.printable import visible
 from replicse.provenance.source import named_in
 from replicse.registry.artefacts import ENCODER, METRICS, OFFSETS, PROVENANCE, STORE, TOKENS, WEIGHTS
 from replicse.registry.augmentations import augmentation_of
-from replicse.registry.corpora import SIMCSE_DATA, corpus_of
+from replicse.registry.corpora import SIMCSE_DATA, CorpusFormat, corpus_of
 from replicse.registry.encoders import CHECKPOINTS
+from replicse.registry.plugins import IN_USE, plugins_of, suite_code, unit_of
 from replicse.registry.runs import resolved
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.lock import load_lock
@@ -57,8 +58,8 @@ class Job:
 
     @cached_property
     def code(self) -> frozenset[str]:
-        """Return the modules, or names in them, that its numbers come from."""
-        return self.modules | named_in(self.specs)
+        """Return the modules, or names in them, that its numbers come from; of a plug-in all of it."""
+        return frozenset(map(unit_of, self.modules | named_in(self.specs)))
 
     @property
     def done(self) -> bool:
@@ -183,7 +184,9 @@ class _Jobs:
     ) -> Job:  # fmt: skip
         reads = () if stage == "data" else (self.paths.data, *needs)
         made, log = outputs_of(self.paths, stage, *parts), log_of(self.paths, stage, *parts)
-        return Job(stage, parts, reads, made, log, payload, frozenset(modules), specs, files or {})
+        job = Job(stage, parts, reads, made, log, payload, frozenset(modules), specs, files or {})
+        plugins = plugins_of(job.code) if IN_USE else []
+        return replace(job, payload={**payload, "plugin": plugins}) if plugins else job
 
     def _data(self) -> dict[str, Any]:
         """Return the options of the data verb; the root of a local source comes from the config or the environment."""
@@ -231,28 +234,43 @@ class _Jobs:
             "tokenizer": tokenizer,
             "stores": [self.paths.store(store) for store in stores],
         }
-        return self._job("train", (name,), payload, {"replicse.training.loop"}, (run,), needs)
+        # The reader of a corpus is of its store, but a run asks its format for labels.
+        formats = (CorpusFormat.known[resolved(source.corpus)["format"]] for source in run.sources)
+        modules = {"replicse.training.loop", *(f"{kind.__module__}:{kind.__qualname__}" for kind in formats)}
+        if IN_USE:
+            modules.add(suite_code(run.selection.suite))
+        return self._job("train", (name,), payload, modules, (run,), needs)
 
     def _evaluations(self, name: str, encoder: Encoder) -> Iterator[Job]:
         """Yield a job for each group of suites of an encoder, and one for the checkpoints of its run."""
         weights = () if encoder.source.vectors else (f"{self.plan.encoder_folder(encoder)}/{ENCODER[0]}",)
         for group, suites in self.plan.groups(name).items():
-            payload = self._encoder(encoder) | self._suites(suites)
+            payload = self._encoder(encoder) | self._suites(name, suites)
+            read: dict[str, Any] = {key: payload[key] for key in ("options", "postprocess") if key in payload}
             modules = self._modules(encoder) | self._suite_modules(suites)
             specs = (*map(self.scale.suite_options, suites), *self._specs(encoder))
-            yield self._job("evaluate", (name, group), payload, modules, specs, weights)
+            yield self._job("evaluate", (name, group), payload, modules, specs, weights, read)
         if "trajectory" in self.plan.suites[name]:
             run = encoder.source.run or ""
-            payload = {"encoder": self.paths.run(run), "pooling": encoder.pooling, "engine": encoder.engine}
+            payload = {
+                "encoder": self.paths.run(run),
+                "pooling": encoder.pooling.spelling,
+                "engine": encoder.engine,
+            }
             modules = {"replicse.encoder.sentence", *self._suite_modules(["geometry"])}
             kept = (outputs_of(self.paths, "train", run)["metrics"],)
             yield self._job(
-                "geometry", (name,), payload, modules, (self.scale.suite_options("geometry"),), kept
+                "geometry",
+                (name,),
+                payload,
+                modules,
+                (self.scale.suite_options("geometry"), encoder.pooling),
+                kept,
             )
 
     def _encoder(self, encoder: Encoder) -> dict[str, Any]:
         """Return what an evaluation is told of its encoder."""
-        options: dict[str, Any] = {"pooling": encoder.pooling}
+        options: dict[str, Any] = {"pooling": encoder.pooling.spelling}
         if encoder.source.words:
             options["vectors"] = encoder.source.words.plain()
         else:
@@ -265,22 +283,23 @@ class _Jobs:
                 options["postprocess"]["fit"] = self.scale.expected(options["postprocess"]["fit"])
         return options
 
-    def _suites(self, suites: list[str]) -> dict[str, Any]:
-        options = {suite: self.scale.options[suite] for suite in suites if suite in self.scale.options}
+    def _suites(self, name: str, suites: list[str]) -> dict[str, Any]:
+        options = {suite: given for suite in suites if (given := self.plan.options(suite, [name]))}
         return {"suite": suites, **({"options": options} if options else {})}
 
     @staticmethod
     def _suite_modules(suites: list[str]) -> set[str]:
         return {
             "replicse.evaluation.suites",
-            *(f"replicse.registry.suites:SUITES[{suite}]" for suite in suites),
+            *map(suite_code, suites),
         }
 
     @staticmethod
     def _specs(encoder: Encoder) -> tuple[object, ...]:
-        """Return the checked data of what stands behind an encoder: post-processing, and the corpus it is fitted on."""
+        """Return the checked data of how an encoder is read: pooling, post-processing, the corpus that is fitted on."""
         after = encoder.postprocess
-        return (after, *([corpus_of(resolved(after.fit))] if after.fit != "target" else [])) if after else ()
+        fitted = (corpus_of(resolved(after.fit)),) if after and after.fit != "target" else ()
+        return (encoder.pooling, *([after] if after else []), *fitted)
 
     @staticmethod
     def _modules(encoder: Encoder) -> set[str]:

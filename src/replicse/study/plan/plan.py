@@ -11,7 +11,7 @@ from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.digests import digest
 from replicse.registry.encoders import CHECKPOINTS, MAX_LENGTH, Checkpoint, Precision
 from replicse.registry.runs import Init, Run, resolved
-from replicse.registry.suites import file_of
+from replicse.registry.suites import SUITES, file_of
 from replicse.study.paper.config import Config
 from replicse.study.paper.counterparts import CellKey
 from replicse.study.paper.models import Encoder, EncoderSource
@@ -69,6 +69,8 @@ class Plan:
     encoders: dict[str, Encoder] = field(default_factory=dict)
     # encoder -> what is evaluated of it: suites, and `trajectory`
     suites: dict[str, set[str]] = field(default_factory=dict)
+    # encoder, suite -> what is read below the suite, where a job runs no more than that
+    read: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     backbones: dict[str, dict[str, Any]] = field(default_factory=dict)
     tokenizers: dict[str, dict[str, Any]] = field(default_factory=dict)
     stores: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -225,6 +227,12 @@ class Plan:
             groups.setdefault(file_of(suite), []).append(suite)
         return groups
 
+    def options(self, suite: str, encoders: Iterable[str]) -> dict[str, Any]:
+        """Return the options of a suite as plain data for some encoders: what no cell of theirs reads is left out."""
+        options, narrowed = self.scale.options.get(suite, {}), SUITES[suite].narrowed
+        read = [path for encoder in encoders for path in self.read.get((encoder, suite), ())]
+        return narrowed(options, read) if narrowed else options
+
     def encoder_folder(self, encoder: Encoder) -> str:
         """Return the folder that holds an encoder's weights."""
         if encoder.source.run:
@@ -240,13 +248,13 @@ class Plan:
         if encoder is None or encoder.source.data:
             return {}
         if what == "trajectory":
-            return {"encoder": self.paths.run(encoder.source.run), "pooling": encoder.pooling}
+            return {"encoder": self.paths.run(encoder.source.run), "pooling": encoder.pooling.spelling}
         folder = "" if encoder.source.vectors else self.encoder_folder(encoder)
         fitted = encoder.postprocess.plain() if encoder.postprocess else None
         return {
             "encoder": folder,
             "vectors": encoder.source.words.plain() if encoder.source.words else None,
-            "pooling": encoder.pooling,
+            "pooling": encoder.pooling.spelling,
             "max_length": MAX_LENGTH,
             "postprocess": fitted,
         }

@@ -207,9 +207,9 @@ class Resolver:
                 f"{where}: init.keep_head is true, but the run of {init.use or init.backbone} has another"
                 f" head of task {task}; take it away or mend that run"
             )
-        if run.pooling.train != "cls-head":
+        if not run.trains_head:
             return
-        trains = before.pooling.train == "cls-head"
+        trains = before.trains_head
         if trains and can_keep(run.head, before.head):
             return
         if init.backbone:
@@ -307,11 +307,11 @@ class Resolver:
         for source in run.sources:
             corpus = resolved(source.corpus)
             for view in source.views:
-                key = corpus["name"], view, tokenizer, length
+                key = corpus["name"], view.text, tokenizer, length
                 if key not in self._stores:
                     spec = {
                         "corpus": corpus,
-                        "view": view.plain(),
+                        "view": view.text.plain(),
                         "tokenizer": tokenizer,
                         "max_length": length,
                     }

@@ -274,7 +274,7 @@ def why_not_comparable(plan: Plan, cell: Cell) -> str:
         return f"the {plan.scale.name} scale is not the paper's setting"
     poolings = {plan.encoders[name].pooling for name in cell.encoders if name != "data"}
     return setting_difference(
-        cell.item.setting, cell.metric_path, poolings.pop() if len(poolings) == 1 else ""
+        cell.item.setting, cell.metric_path, poolings.pop() if len(poolings) == 1 else None
     )
 
 

@@ -3,7 +3,9 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from replicse.errors import BadInput
 from replicse.registry.levels import FEWEST_SEEDS, LEVEL
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.tables import Reducer
@@ -98,6 +100,34 @@ def judge(
         basis += f"; the published spread of {prior_sd:.3g} is not used: {_REFUTED}" if refuted else ""
         reason = _reason(verdict, target.value, interval, basis)
     return Judgement(reproduced, delta, low, high, len(present), verdict, borrowed, reason)
+
+
+def verdict(
+    values: Sequence[float], reported: str | float, *, sd: float | None = None, mean_of: int = 1
+) -> Judgement:
+    """Judge numbers of several seeds against a printed one, by the rule of a study's cells.
+
+    Args:
+        values: one number a seed, in the unit of the printed one.
+        reported: the number as printed, such as "76.25": text keeps its decimals, and half of the last digit is its
+            rounding.
+        sd: a published standard deviation over seeds in the paper's own setting; used with fewer than five values that
+            do not contradict it.
+        mean_of: of how many runs the printed number is the mean.
+
+    Returns:
+        The judgement: `verdict` (within seed spread, higher, lower, undetermined), the interval `low` to `high` in
+        which the printed number is expected, `delta`, and `reason`, a sentence.
+
+    Raises:
+        BadInput: `reported` is no number, or `sd` or `mean_of` is not above 0.
+    """
+    printed: dict[str, Any] = {"value": str(reported), "source": "the caller"}
+    printed |= {"statistic": "mean", "seeds": mean_of} if mean_of != 1 else {}
+    cell = Reported.of(printed, "reported")
+    if cell.number is None or (sd is not None and not sd > 0):
+        raise BadInput(f'reported is "{reported}", sd {sd}; expected a printed number and a spread above 0')
+    return judge(values, cell, planned=len(values), comparable=True, prior_sd=sd)
 
 
 def expected(

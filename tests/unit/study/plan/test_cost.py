@@ -42,6 +42,12 @@ def test_steps_cap_the_rows_and_masked_lm_encodes_again():
     assert hours_of(both, 6400, 1e12) == pytest.approx(2 * capped)
 
 
+def test_a_template_adds_its_words_and_marks_to_each_view_that_is_read_through_it():
+    mask = {"pooling": "mask", "template": 'This sentence : "{text}" means {mask}.'}
+    views = [{"column": "text"}, {"column": "text", "pooling": mask}]
+    assert passes(spec(views=views), {}) == pytest.approx(2 + 7 / (32 * FILLED))
+
+
 def test_a_chain_is_followed_and_an_unknown_size_is_none():
     parent = {"first": spec().init}
     chained = spec(init={"run": "first"})

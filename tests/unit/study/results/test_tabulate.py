@@ -17,6 +17,7 @@ from made_up import NoProvenance, made_plan, write_evaluation, write_paper, writ
 from places import ROOT
 
 from replicse.errors import BadInput
+from replicse.evaluation.correlation import spearman
 from replicse.registry.corpora import STS_TASKS
 from replicse.registry.suites import file_of
 from replicse.study.plan.planner import load_plan
@@ -519,6 +520,22 @@ def test_a_number_that_its_own_file_contradicts_is_refused(study, suites, pairs,
     write_evaluation(kept(plan), suites, pairs=packed)
     with pytest.raises(BadInput, match=re.escape(problem)):
         item_result(plan, plan.item("made/table1"), Evaluations(plan))
+
+
+@pytest.mark.parametrize("spread", [1e-9, 1e-7, 0.0])
+def test_cosines_too_close_for_the_digits_that_are_kept_contradict_no_score(study, spread):
+    """As those of a template's mask in a small encoder: two in five differ from 1 by less than its rounding."""
+    random = np.random.default_rng(0)
+    gold = random.integers(0, 26, 200) / 5
+    cosine = 1 - np.where(random.random(200) < 0.4, spread, 0.2) * random.random(200)
+    plan, score = study.plan(seeds=1), 100 * spearman(cosine, gold)
+    for told, refused in ((score, False), (score + 25, True)):
+        write_evaluation(kept(plan), {PATH: told}, pairs={"sts/STS12": packed_pairs(cosine, gold)})
+        if refused:
+            with pytest.raises(BadInput, match="but its pairs have"):
+                item_result(plan, plan.item("made/table1"), Evaluations(plan))
+        else:
+            item_result(plan, plan.item("made/table1"), Evaluations(plan))
 
 
 @pytest.mark.parametrize(

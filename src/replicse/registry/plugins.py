@@ -1,0 +1,252 @@
+"""Plug-ins: files of a workspace and installed packages that bring terms, augmentations, corpus formats, suites, ...
+
+A plug-in is a Python file, a folder with `__init__.py`, or an entry point of the group `replicse.plugins`. What it
+defines below a registry's base is registered by being there, and so are the suites in its table `SUITES`. All of it is
+one unit: a change to it runs again what uses anything of it.
+"""
+
+import ast
+import hashlib
+import sys
+import traceback
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import entry_points
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+from replicse.checked import UserMessage
+from replicse.errors import BadInput, MissingData
+from replicse.files import below
+from replicse.registry.entries import Entry
+from replicse.registry.suites import OTHERS, SUITES, Suite
+from replicse.workspace import PACKAGE
+
+GROUP = "replicse.plugins"
+INSTALLED = f"{GROUP}:"  # before the name of an entry point
+REMEDY = "mend it, or take it out of plugins in config.yaml"
+GONE = "put it back, or take it out of plugins in config.yaml and what uses it out of the papers"
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A plug-in: as a config names it, its top-level module, its file or folder, and the sha256 of its bytes."""
+
+    name: str
+    module: str
+    place: Path
+    sha256: str
+    imported: str  # the module that is imported, which of a package may be one inside
+    version: str = ""
+
+    @property
+    def installed(self) -> bool:
+        """Return whether it belongs to a package of this Python, and not to a workspace."""
+        return bool(self.version)
+
+    def record(self) -> dict[str, str]:
+        """Return what a provenance says of it."""
+        return {"name": self.name, "sha256": self.sha256} | (
+            {"version": self.version} if self.version else {}
+        )
+
+
+# By module, those whose entries are registered now.
+IN_USE: dict[str, Plugin] = {}
+
+
+def use_plugins(names: Iterable[str]) -> None:
+    """Register what some plug-ins bring, and nothing of any other; a file that has changed is read again.
+
+    BadInput for one that is not there or cannot be imported, that registers a name which exists, or whose entries name
+    code that is not there.
+    """
+    wanted: dict[str, Plugin] = {}
+    for plugin in map(_plugin, dict.fromkeys(names)):
+        other = wanted.setdefault(plugin.module, plugin)
+        if other != plugin:
+            raise BadInput(
+                f'plug-ins "{other.name}" and "{plugin.name}" are both the module {plugin.module}; rename one'
+            )
+    for plugin in list(IN_USE.values()):
+        if wanted.get(plugin.module) != plugin and not plugin.installed:
+            _drop(plugin)
+    for plugin in wanted.values():
+        if plugin.module not in IN_USE:
+            _register(plugin)
+
+
+def installed_plugins() -> list[str]:
+    """Return the names of the plug-ins of installed packages."""
+    return sorted(f"{INSTALLED}{name}" for name in entry_points(group=GROUP).names)
+
+
+def plugins_of(code: Iterable[str]) -> list[str]:
+    """Return the names of the plug-ins that some code (`module` or `module:name`) is of."""
+    return sorted({IN_USE[module].name for module in map(_top, code) if module in IN_USE})
+
+
+def unit_of(code: str) -> str:
+    """Return what a digest takes for a piece of code: of a plug-in all of it."""
+    return _top(code) if _top(code) in IN_USE else code
+
+
+def suite_code(suite: str) -> str:
+    """Return the code that an entry of the suites is: of a plug-in all of it."""
+    homes = (module for module, plugin in IN_USE.items() if suite in _suites(plugin))
+    return next(homes, f"replicse.registry.suites:SUITES[{suite}]")
+
+
+def plugin_places() -> dict[str, Path]:
+    """Return file or folder of each plug-in in use by its module."""
+    return {module: plugin.place for module, plugin in IN_USE.items()}
+
+
+def _top(code: str) -> str:
+    return code.partition(":")[0].partition(".")[0]
+
+
+def _plugin(name: str) -> Plugin:
+    """Return the plug-in of a name; BadInput where there is none."""
+    if name.startswith(INSTALLED):
+        return _of_package(name)
+    place = below(Path(), name, "a plug-in's file or folder of the workspace")
+    if not place.exists():
+        raise MissingData(f'plug-in "{name}": no such file or folder; {GONE}')
+    if not (place.suffix == ".py" if place.is_file() else (place / "__init__.py").is_file()):
+        raise BadInput(f'plug-in "{name}": expected a file of Python, or a folder with __init__.py')
+    if not place.stem.isidentifier():
+        raise BadInput(f'plug-in "{name}": "{place.stem}" is no name of a module; use letters, digits and _')
+    return Plugin(name, place.stem, place, _sha256(place), place.stem)
+
+
+def _of_package(name: str) -> Plugin:
+    points = entry_points(group=GROUP, name=name.removeprefix(INSTALLED))
+    point = next(iter(points), None)
+    spec = find_spec(_top(point.module)) if point else None
+    if point is None or spec is None or not spec.origin:
+        raise MissingData(f'plug-in "{name}": no installed package has it; install the package again')
+    place = Path(spec.origin).parent if spec.submodule_search_locations else Path(spec.origin)
+    version = point.dist.version if point.dist else "unknown"
+    return Plugin(name, _top(point.module), place, _sha256(place), point.module, version)
+
+
+def _sha256(place: Path) -> str:
+    """Return the sha256 of a file, or over names and contents of a package's files."""
+    if place.is_file():
+        return hashlib.sha256(place.read_bytes()).hexdigest()
+    digest = hashlib.sha256()
+    for file in sorted(place.rglob("*")):
+        if file.is_file() and "__pycache__" not in file.parts:
+            digest.update(file.relative_to(place).as_posix().encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
+
+
+def _register(plugin: Plugin) -> None:
+    """Import a plug-in, so that its entries are registered, and take its suites into their table."""
+    IN_USE[plugin.module] = plugin
+    try:
+        _import(plugin)
+        if getattr(sys.modules[plugin.imported], "SUITES", None) is SUITES:
+            raise UserMessage("it imports SUITES; give it a table SUITES of its own")
+        for name, suite in _suites(plugin).items():
+            if name in (*SUITES, *OTHERS):
+                raise UserMessage(f'there is a suite "{name}" already; choose another name')
+            SUITES[name] = suite
+        for problem in _without_code(plugin):
+            raise UserMessage(problem)
+    except (Exception, SystemExit) as error:
+        place = _line_of(error, plugin)
+        _drop(plugin)
+        if isinstance(error, UserMessage):
+            raise BadInput(f"{place}: {error}") from None
+        problem = " ".join(f"{type(error).__name__}: {error}".split())
+        raise BadInput(f"{place}: {problem}; {REMEDY}") from None
+
+
+def _import(plugin: Plugin) -> None:
+    """Import a plug-in; UserMessage where Python has a module of its name already."""
+    if plugin.installed:
+        import_module(plugin.imported)
+        return
+    file = plugin.place if plugin.place.is_file() else plugin.place / "__init__.py"
+    other = find_spec(plugin.module)
+    if other and (not other.origin or Path(other.origin).resolve() != file.resolve()):
+        raise UserMessage(f"Python has a module {plugin.module} already; rename the plug-in")
+    if plugin.module not in sys.modules:  # where its tests have imported it, it is there
+        module = module_from_spec(spec_from_file_location(plugin.module, file.resolve()))
+        sys.modules[plugin.module] = module
+        # What Python keeps compiled of a file is told from a changed one by size and second alone.
+        exec(compile(file.read_bytes(), str(file), "exec"), vars(module))
+
+
+def _drop(plugin: Plugin) -> None:
+    """Take out of the registries what a plug-in has brought, and forget its modules."""
+    for known, name, _ in list(_entries(plugin)):
+        del known[name]
+    for name, suite in _suites(plugin).items():
+        if SUITES.get(name) is suite:
+            del SUITES[name]
+    for name in [name for name in sys.modules if _top(name) == plugin.module]:
+        del sys.modules[name]
+    del IN_USE[plugin.module]
+
+
+def _entries(plugin: Plugin) -> Iterator[tuple[dict[str, Any], str, type[Entry]]]:
+    """Yield registry, name and class of each entry that a plug-in has brought."""
+    for known in Entry.registries:
+        for name, entry in known.items():
+            if _top(entry.__module__) == plugin.module:
+                yield known, name, entry
+
+
+def _suites(plugin: Plugin) -> dict[str, Suite]:
+    """Return the suites that a plug-in brings."""
+    suites = getattr(sys.modules.get(plugin.imported), "SUITES", {})
+    return {} if suites is SUITES else suites
+
+
+def _without_code(plugin: Plugin) -> Iterator[str]:
+    """Yield a sentence for each entry of a plug-in whose code is not there; that code, torch with it, stays unread."""
+    named = {entry.__qualname__: entry.implementation for *_, entry in _entries(plugin)}
+    named |= {f'suite "{name}"': f"{suite.module}:evaluate" for name, suite in _suites(plugin).items()}
+    for what, code in named.items():
+        if not _is_there(code, plugin):
+            yield f'{what} names the code "{code}", which is not there; define it, or give implementation'
+
+
+def _is_there(code: str, plugin: Plugin) -> bool:
+    module, _, name = code.partition(":")
+    if module in sys.modules:
+        return hasattr(sys.modules[module], name)
+    places = {plugin.module: plugin.place, "replicse": PACKAGE}
+    if _top(code) not in places:
+        return True  # of another package: who uses it says so
+    path = places[_top(code)].parent.joinpath(*module.split("."))
+    file = next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
+    if file is None:
+        return False
+    tree = ast.parse(file.read_bytes(), str(file))
+    return any(name in _names(statement) for statement in tree.body)
+
+
+def _names(statement: ast.stmt) -> Iterator[str]:
+    """Yield the names that a statement at the top of a module defines."""
+    if isinstance(statement, ast.ClassDef | ast.FunctionDef):
+        yield statement.name
+    elif isinstance(statement, ast.ImportFrom | ast.Import):
+        yield from (alias.asname or alias.name for alias in statement.names)
+    elif isinstance(statement, ast.Assign):
+        yield from (target.id for target in statement.targets if isinstance(target, ast.Name))
+
+
+def _line_of(error: BaseException, plugin: Plugin) -> str:
+    """Return file and line of a plug-in that an error comes from; the plug-in alone where it has no such line."""
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}:{error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    home = plugin.place.resolve()
+    own = [frame for frame in frames if Path(frame.filename).resolve().is_relative_to(home)]
+    return f"{own[-1].filename}:{own[-1].lineno}" if own else str(plugin.place)

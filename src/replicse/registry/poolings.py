@@ -1,0 +1,203 @@
+"""Poolings: how one vector of a sentence is read from an encoder's hidden states, in training and at test time."""
+
+import re
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import AfterValidator, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic_core.core_schema import no_info_before_validator_function
+
+from replicse.checked import Text, UserMessage
+from replicse.errors import nearest
+from replicse.registry.entries import Entry
+
+ENDS = ".?\"'"  # of a sentence, as PromptBERT's evaluation has them
+PLACES = re.compile(r"\{(\w*)\}")  # what a template has filled in
+
+
+def _spelt_out(value: object) -> object:
+    """Return the parameters that a name stands for; UserMessage where no pooling has it."""
+    if not isinstance(value, str):
+        return value
+    if value not in PoolingParameters.known:
+        raise UserMessage(f'no pooling is named "{value}"{nearest(value, PoolingParameters.known)}')
+    return {PoolingParameters.key: value}
+
+
+class PoolingParameters(Entry):
+    """What every pooling has; a name alone stands for one without parameters.
+
+    `states` are the hidden states that it reads, 0 being the embeddings, and `tokens` whether all tokens of them or
+    position 0 alone. `implementation` names the function that makes vectors of them.
+
+    `head` applies a head to the vector: the run's own one, or one that is drawn at random. `template` is a text that
+    every sentence is put in, at "{text}"; "{mask}" is the tokenizer's mask. `denoise` subtracts the vector of the
+    template alone, its tokens at the positions that they have around the sentence (PromptBERT, Jiang et al. 2022).
+    `full_stop` ends a sentence without an end by a full stop, at test time.
+    """
+
+    key: ClassVar[str] = "pooling"
+    home: ClassVar[str] = "replicse.encoder.pooling"
+    states: ClassVar[tuple[int, ...]] = (-1,)
+    tokens: ClassVar[bool] = True
+    pooling: str
+    head: bool | Literal["random"] = False
+    template: Text | None = None
+    denoise: bool = False
+    full_stop: bool = False
+
+    @model_validator(mode="after")
+    def _fits_its_template(self) -> Self:
+        places = PLACES.findall(self.template or "{text}")
+        if places.count("text") != 1 or places.count("mask") > 1 or set(places) - {"text", "mask"}:
+            raise UserMessage(
+                f'template is "{self.template}"; expected one {{text}} in it, and one {{mask}} at most'
+            )
+        if self.denoise and not self.template:
+            raise UserMessage("denoise is true, but there is no template whose vector could be subtracted")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _spelt(self, serialise: SerializerFunctionWrapHandler) -> str | dict[str, Any]:
+        """Return the name alone where there are no parameters."""
+        plain = serialise(self)
+        return plain[self.key] if len(plain) == 1 else plain
+
+    @property
+    def spelling(self) -> str | dict[str, Any]:
+        """Return how a file writes it: its name, or a mapping with its parameters."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+    def __str__(self) -> str:
+        """Return the name, and the parameters that are not usual."""
+        given = self.spelling
+        own = [] if isinstance(given, str) else [f"{key} {value}" for key, value in given.items()][1:]
+        return f"{self.pooling} ({', '.join(own)})" if own else self.pooling
+
+    @property
+    def added(self) -> int:
+        """Return about how many tokens the template adds to a sentence: its words and marks."""
+        return len(re.findall(r"\w+|[^\w\s]", PLACES.sub("", self.template or "")))
+
+    def text(self, sentence: str) -> str:
+        """Return a sentence as it is tokenised at test time."""
+        return f"{sentence}." if self.full_stop and sentence and sentence[-1] not in ENDS else sentence
+
+    def untrainable(self) -> str:
+        """Return what a training would need instead; blank where one can read vectors through it."""
+        if self.head == "random":
+            return "a pooling whose head a training can move: one drawn at random is none"
+        return "no full_stop: a training reads tokens, not text" if self.full_stop else ""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Return the schema of a class; that of the base takes a name for an entry without parameters."""
+        schema = super().__get_pydantic_core_schema__(source, handler)
+        return no_info_before_validator_function(_spelt_out, schema) if "key" in vars(cls) else schema
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> Any:
+        """Return the JSON schema of a class, for the base that of all entries and their names."""
+        written = super().__get_pydantic_json_schema__(schema, handler)
+        return {"anyOf": [{"enum": [*cls.known]}, written]} if "key" in vars(cls) else written
+
+
+class FirstToken(PoolingParameters):
+    """What the poolings of position 0 share."""
+
+    implementation: ClassVar[str] = "replicse.encoder.pooling:first_token"
+    tokens: ClassVar[bool] = False
+
+
+class Cls(FirstToken):
+    """The last hidden state of the first token."""
+
+    implementation: ClassVar[str] = FirstToken.implementation
+    pooling: Literal["cls"]
+
+    @model_validator(mode="after")
+    def _has_one_name(self) -> Self:
+        if self.head:
+            raise UserMessage(
+                f"head is {self.head}; this pooling behind a head is named cls-head or random-head"
+            )
+        return self
+
+
+class ClsHead(FirstToken):
+    """The same behind the run's head (SimCSE, methods 1.2)."""
+
+    implementation: ClassVar[str] = FirstToken.implementation
+    pooling: Literal["cls-head"]
+    head: Literal[True] = True
+
+
+class RandomHead(FirstToken):
+    """The same behind a head that no training has seen (the reproducibility study, methods 1.8)."""
+
+    implementation: ClassVar[str] = FirstToken.implementation
+    pooling: Literal["random-head"]
+    head: Literal["random"] = "random"
+
+
+class Mean(PoolingParameters):
+    """The mean over all tokens, special ones included."""
+
+    pooling: Literal["mean"]
+
+
+class FirstLast(PoolingParameters):
+    """The mean over all tokens of the first layer's output and the last one's."""
+
+    implementation: ClassVar[str] = "replicse.encoder.pooling:mean"
+    states: ClassVar[tuple[int, ...]] = (1, -1)
+    pooling: Literal["first-last"]
+
+
+class FirstLast0(PoolingParameters):
+    """The mean over all tokens of the embeddings and the last layer's output, as SimCSE's code has it."""
+
+    implementation: ClassVar[str] = "replicse.encoder.pooling:mean"
+    states: ClassVar[tuple[int, ...]] = (0, -1)
+    pooling: Literal["first-last-0"]
+
+
+class LastTwo(PoolingParameters):
+    """The mean over all tokens of the last two layers' outputs."""
+
+    implementation: ClassVar[str] = "replicse.encoder.pooling:mean"
+    states: ClassVar[tuple[int, ...]] = (-2, -1)
+    pooling: Literal["last2"]
+
+
+class LastToken(PoolingParameters):
+    """The last hidden state of the last token, which is the one that has seen all of them in a causal model."""
+
+    pooling: Literal["last-token"]
+
+
+class Mask(PoolingParameters):
+    """The last hidden state of the template's mask (PromptBERT)."""
+
+    pooling: Literal["mask"]
+    template: Text
+
+    @model_validator(mode="after")
+    def _has_its_mask(self) -> Self:
+        if "{mask}" not in self.template:
+            raise UserMessage(
+                f'template is "{self.template}"; expected a {{mask}} in it, which the pooling reads'
+            )
+        return self
+
+
+Pooling = PoolingParameters
+
+
+def _trainable(pooling: PoolingParameters) -> PoolingParameters:
+    if problem := pooling.untrainable():
+        raise ValueError(problem)
+    return pooling
+
+
+TrainingPooling = Annotated[Pooling, AfterValidator(_trainable)]
+pooling_of = PoolingParameters.reader("pooling", "encoder")

@@ -1,0 +1,187 @@
+"""Sentences in templates, and poolings of them, against a padded forward of `transformers` that is given everything."""
+
+import micro
+import numpy as np
+import pytest
+import torch
+from tiny_encoders import FAMILIES, huggingface, other_family, pooled_by
+
+from replicse.data.tokenizer import load_tokenizer, special_ids, train_tokenizer
+from replicse.encoder.batch import PlacedBatch, TokenBatch
+from replicse.encoder.opening import open_backbone
+from replicse.encoder.sentence import SentenceEncoder
+from replicse.errors import BadInput
+
+PARTS = "mi ko : ", " tu {mask} ."
+TEMPLATE = "{text}".join(PARTS)
+BEFORE = "re {mask} : {text} tu ."  # the mask comes first
+MASK = {"pooling": "mask", "template": TEMPLATE}
+SENTENCES = [*micro.sentences(5, 9), "bal", " ".join(["kon"] * 60), ""]
+
+
+def tokenizer_in(folder):
+    """Write a tokenizer that knows some words and punctuation; return how many tokens it has."""
+    lines = [*micro.sentences(200), ": . ? ' \" !"]
+    tokenizer = train_tokenizer("wordpiece", lines, 130, True)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return tokenizer.get_vocab_size()
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    torch.manual_seed(0)
+
+
+@pytest.fixture(
+    params=[
+        *((family, "packed") for family in FAMILIES),
+        *((family, "transformers") for family in FAMILIES),
+        ("Electra", "transformers"),
+        ("ModernBert", "transformers"),
+    ],
+    ids="-".join,
+)
+def encoder(request, tmp_path):
+    """Return a folder with a small encoder, its engine, and its model in `transformers`."""
+    family, engine = request.param
+    size = tokenizer_in(tmp_path)
+    model = huggingface(family, vocabulary=size) if family in FAMILIES else other_family(family, size)
+    model.save_pretrained(tmp_path)
+    return tmp_path, engine, model.base_model.eval()
+
+
+def slow_states(model, rows, positions=None):
+    """Return the last hidden states of rows of ids, padded, with attention mask and position ids written out."""
+    longest = max(map(len, rows))
+    pad = model.config.pad_token_id or 0
+    first = pad + 1 if model.config.model_type == "roberta" else 0
+    positions = positions or [range(len(row)) for row in rows]
+    ids, mask, places = (
+        torch.tensor([[*each, *[fill] * (longest - len(each))] for each in values])
+        for values, fill in (
+            (rows, pad),
+            ([[1] * len(row) for row in rows], 0),
+            ([[first + place for place in each] for each in positions], first),
+        )
+    )
+    with torch.no_grad():
+        return model(input_ids=ids, attention_mask=mask, position_ids=places).last_hidden_state
+
+
+def by_hand(folder, template, longest):
+    """Return the ids of each sentence in the template, the length of its own, and the ids before it and after it."""
+    tokenizer = load_tokenizer(folder / "tokenizer.json", None)
+    special = special_ids(tokenizer)
+    before, after = (
+        tokenizer.encode(part.replace("{mask}", "[MASK]"), add_special_tokens=False).ids
+        for part in template.split("{text}")
+    )
+    before, after = [special.cls, *before], [*after, special.sep]
+    each = [tokenizer.encode(sentence, add_special_tokens=False).ids for sentence in SENTENCES]
+    each = [ids[: longest - len(before) - len(after)] for ids in each]
+    return [[*before, *ids, *after] for ids in each], [len(ids) for ids in each], before, after, special.mask
+
+
+@pytest.mark.parametrize("template", [TEMPLATE, BEFORE])
+def test_the_mask_of_a_template_is_pooled_and_denoised_at_its_positions(encoder, template):
+    folder, engine, model = encoder
+    longest = open_backbone(folder, engine).max_length
+    rows, lengths, before, after, mask = by_hand(folder, template, longest)
+    states = slow_states(model, rows)
+    plain = np.stack([state[row.index(mask)].numpy() for state, row in zip(states, rows, strict=True)])
+    found = SentenceEncoder.open(folder, {**MASK, "template": template}, device="cpu", engine=engine)(
+        SENTENCES
+    )
+    np.testing.assert_allclose(found, plain, rtol=1e-4, atol=2e-5)
+
+    own = [*before, *after]
+    places = [[place + length * (place >= len(before)) for place in range(len(own))] for length in lengths]
+    noise = slow_states(model, [own] * len(rows), places)[:, own.index(mask)].numpy()
+    assert np.abs(noise - noise[0]).max() > 1e-2, "the positions matter"
+    denoised = {**MASK, "template": template, "denoise": True}
+    found = SentenceEncoder.open(folder, denoised, device="cpu", engine=engine)(SENTENCES)
+    np.testing.assert_allclose(found, plain - noise, rtol=1e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", ["cls", "mean", "first-last", "last-token"])
+def test_any_pooling_may_have_a_template(encoder, name):
+    folder, engine, _ = encoder
+    template = TEMPLATE.replace(" {mask}", "")
+    rows, *_ = by_hand(folder, template, open_backbone(folder, engine).max_length)
+    found = SentenceEncoder.open(folder, {"pooling": name, "template": template}, device="cpu", engine=engine)
+    backbone = found.backbone.eval()
+    with torch.no_grad():
+        expected = pooled_by(name, backbone)(backbone, TokenBatch.from_rows(list(map(np.array, rows))))
+    np.testing.assert_allclose(found(SENTENCES), expected.numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_a_full_stop_ends_what_has_no_end(encoder):
+    folder, engine, _ = encoder
+    stopped = SentenceEncoder.open(folder, {**MASK, "full_stop": True}, device="cpu", engine=engine)
+    plain = SentenceEncoder.open(folder, MASK, device="cpu", engine=engine)
+    texts = ["bal kon", "bal kon.", "bal kon?", "bal 'kon'", 'bal "', "bal!", ""]
+    ended = ["bal kon.", "bal kon.", "bal kon?", "bal 'kon'", 'bal "', "bal!.", ""]
+    np.testing.assert_array_equal(stopped(texts), plain(ended))
+    assert not np.allclose(plain(texts[:1]), plain(ended[:1]), atol=1e-3)
+
+
+def test_a_long_sentence_leaves_the_template_whole(encoder):
+    folder, engine, _ = encoder
+    for asked in (512, 14):
+        opened = SentenceEncoder.open(folder, MASK, max_length=asked, device="cpu", engine=engine)
+        longest = min(asked, opened.backbone.max_length)
+        seen = []
+        opened.backbone.register_forward_pre_hook(lambda _, inputs, seen=seen: seen.append(inputs[0]))
+        opened([" ".join(["kon"] * 60)])
+        row, template = seen[0].tokens.tolist(), opened.read.template
+        assert len(row) == longest
+        assert (
+            row[: len(template.before)] == template.before and row[-len(template.after) :] == template.after
+        )
+    with pytest.raises(BadInput, match="tokens, and no sentence fits beside it into"):
+        SentenceEncoder.open(folder, MASK, max_length=template.length, device="cpu", engine=engine)
+
+
+def test_stored_sentences_of_any_length_are_put_in_a_template(encoder):
+    """As in training: the store has no template, and rows that do not fit are cut."""
+    folder, engine, _ = encoder
+    backbone = open_backbone(folder, engine)
+    rows, *_ = by_hand(folder, TEMPLATE, backbone.max_length)
+    tokenizer = load_tokenizer(folder / "tokenizer.json", None)
+    stored = [np.array(tokenizer.encode(sentence).ids) for sentence in SENTENCES]
+    filled = pooled_by(MASK, backbone).filled(TokenBatch.from_rows(stored))
+    each = filled.tokens.split(filled.lengths.tolist())
+    assert [ids.tolist() for ids in each] == rows
+
+
+@pytest.mark.parametrize("family", ["MPNet", "DebertaV2"])
+def test_a_family_that_counts_positions_by_itself_cannot_be_denoised(tmp_path, family):
+    other_family(family, tokenizer_in(tmp_path)).save_pretrained(tmp_path)
+    assert SentenceEncoder.open(tmp_path, MASK, device="cpu")(SENTENCES).shape == (len(SENTENCES), 16)
+    denoised = SentenceEncoder.open(tmp_path, {**MASK, "denoise": True}, device="cpu")
+    with pytest.raises(BadInput, match="counts positions within a row by itself"):
+        denoised(SENTENCES)
+
+
+def test_a_template_that_leaves_no_room_is_refused(encoder):
+    folder, engine, _ = encoder
+    backbone = open_backbone(folder, engine)
+    long = " ".join(["kon"] * backbone.max_length)
+    with pytest.raises(BadInput, match="no sentence fits beside it into"):
+        pooled_by({**MASK, "template": f"{long} {{text}} {{mask}}"}, backbone)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_both_engines_see_given_positions(tmp_path, family):
+    size = tokenizer_in(tmp_path)
+    huggingface(family, vocabulary=size).save_pretrained(tmp_path)
+    lengths = torch.tensor([3, 6, 1])
+    tokens, offsets = torch.arange(10) + 5, torch.cat([torch.zeros(1, dtype=torch.long), lengths.cumsum(0)])
+    places = torch.tensor([0, 4, 5, 0, 1, 2, 9, 10, 11, 7])
+    ours, theirs = (
+        open_backbone(tmp_path, engine).eval()(PlacedBatch(tokens, offsets, places)).last
+        for engine in ("packed", "transformers")
+    )
+    torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-5)
+    plain = open_backbone(tmp_path, "packed").eval()(TokenBatch(tokens, offsets)).last
+    assert not torch.allclose(ours, plain, atol=1e-2)

@@ -1,0 +1,87 @@
+"""`replicse.train`: a recipe on sentences in memory or in a file, without a study."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from micro import dev_root, sentences
+from tiny_encoders import tiny
+
+import replicse
+from replicse.data.tokenizer import train_tokenizer
+
+FEW = {"optimisation": {"batch_size": 8, "steps": 3}, "selection": {"every": 0}}
+SENTENCES = sentences(24)
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("start")
+    train_tokenizer("wordpiece", SENTENCES, 97, lowercase=True).save(str(folder / "tokenizer.json"))
+    torch.manual_seed(0)
+    tiny(token_head=True).save(folder, None, folder / "tokenizer.json")
+    return folder
+
+
+def test_sentences_in_memory_and_in_a_file_train_to_the_same_weights(start, tmp_path):
+    (tmp_path / "sentences.txt").write_text("\n".join(SENTENCES) + "\n")
+    one = replicse.train("simcse/unsup", SENTENCES, start, tmp_path / "one", changes=FEW)
+    other = replicse.train("simcse/unsup", tmp_path / "sentences.txt", start, tmp_path / "other", changes=FEW)
+    before = replicse.Encoder.open(start, "cls")(SENTENCES)
+    assert one.pooling.pooling == "cls" and np.abs(one(SENTENCES) - before).max() > 1e-5
+    np.testing.assert_array_equal(one(SENTENCES), other(SENTENCES))
+    record = json.loads((tmp_path / "one" / "provenance.json").read_text())
+    assert record["run_id"].startswith("infonce-s0-") and record["job"]["run"]["corpus"]["rows"] == 24
+
+
+def test_a_complete_run_is_opened_and_another_one_in_its_folder_refused(start, tmp_path):
+    replicse.train("simcse/unsup", SENTENCES, start, tmp_path, changes=FEW)
+    written = (tmp_path / "metrics.json").stat().st_mtime_ns
+    replicse.train("simcse/unsup", SENTENCES, start, tmp_path, changes=FEW)
+    assert (tmp_path / "metrics.json").stat().st_mtime_ns == written
+    for corpus, seed in ((SENTENCES, 1), (SENTENCES[:-1], 0)):
+        with pytest.raises(replicse.BadInput, match=r"it holds run .*; name another folder"):
+            replicse.train("simcse/unsup", corpus, start, tmp_path, changes=FEW, seed=seed)
+
+
+def test_a_recipe_of_ones_own_selects_on_a_development_set(start, tmp_path):
+    recipe = {
+        "like": "simcse/unsup",
+        "objective": [{"term": "infonce", "temperature": 0.1}],
+        "views": [{"column": "anchor"}, {"column": "positive", "augment": {"name": "crop", "keep": 0.8}}],
+        "optimisation": {"batch_size": 8},
+        "selection": {"every": 1},
+    }
+    pairs = [(sentence, sentence) for sentence in SENTENCES]
+    replicse.train(recipe, pairs, start, tmp_path / "run", data=dev_root(tmp_path))
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    assert [each["step"] for each in metrics["history"]] == [1, 2, 3]
+    assert {path.name for path in (tmp_path / "run" / "stores").iterdir()} == {"0-anchor", "1-crop"}
+
+
+@pytest.mark.parametrize(
+    ("recipe", "corpus", "words", "message"),
+    [
+        ("simcse/unsupp", SENTENCES, {}, 'recipe "simcse/unsupp" is unknown'),
+        ("simcse/sup", SENTENCES, {}, 'corpus: the recipe reads column "anchor"'),
+        ("simcse/unsup", [], {}, "corpus: rows of"),
+        ("simcse/unsup", ["a sentence", "  "], {}, "row 1 of column text is '  '"),
+        ("simcse/unsup", {"text": ["a"], "label": []}, {}, "expected equally many"),
+        ("simcse/unsup", SENTENCES, {"changes": {}}, "data is not given"),
+        ("simcse/unsup", SENTENCES, {"changes": {"optimisatoin": {}}}, 'changes: unknown key "optimisatoin"'),
+        ({"objective": [{"term": "infonce"}]}, SENTENCES, {}, "recipe: the run has no views"),
+        ("diffcse/diffcse", SENTENCES, {}, 'models: no "distilbert-base", which the recipe names'),
+        ("simcse/mlm-replacement", SENTENCES, {}, 'models: no "bert-base", which the recipe names'),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_nothing_is_written(start, tmp_path, recipe, corpus, words, message):
+    with pytest.raises(replicse.BadInput, match=message):
+        replicse.train(recipe, corpus, start, tmp_path / "run", **{"changes": FEW, **words})
+    assert not (tmp_path / "run").exists()
+
+
+def test_encoders_behind_names_of_backbones_are_used(start, tmp_path):
+    models = {"distilbert-base": start}
+    encoder = replicse.train("diffcse/diffcse", SENTENCES, start, tmp_path, changes=FEW, models=models)
+    assert encoder(SENTENCES).shape == (24, 32)
