@@ -31,8 +31,8 @@ def findings(
     if study["comparable"] or study["judges_orders"]:
         lines += _verdicts(items) if study["comparable"] else []
         lines += _effects(items, scale)
-        lines += _claims(claims, scale)
         lines += _counted(items)
+        lines += _claims(claims, scale)
         lines += _gaps(explained, items)
         lines += _orders(items, scale)
     else:
@@ -133,10 +133,12 @@ def _orders(items: Sequence[ItemResult], scale: str) -> Iterator[Finding]:
     parts += [f"the best row is the same in {sum(best)} of {several(len(best), 'column')}"] if best else []
     sentence = "; ".join(parts) or f"The order of the rows agrees with print at Kendall's τ {tau}"
     detail = f"Median Kendall's τ {tau} over {several(len(every), 'column')}; scale {scale}"
-    turned = [shape for shape in every if shape.best is not None and not shape.best.kept]
-    for shape in turned[:MOST_TURNED]:
-        print_best, here = (", ".join(rows) for rows in (shape.best.reported, shape.best.ours))
-        detail += f"; {shape.label}: best in print {print_best}, here {here}"
+    names = {item.item: item.row_names for item in items}
+    turned = [(shape, shape.best) for shape in every if shape.best is not None and not shape.best.kept]
+    for shape, sides in turned[:MOST_TURNED]:
+        labels = ([names[shape.item][row] for row in rows] for rows in (sides.reported, sides.ours))
+        in_print, here = map(", ".join, labels)
+        detail += f"; {shape.label}: best in print {in_print}, here {here}"
     yield Finding(f"{sentence[0].upper()}{sentence[1:]}.", detail, "what-reproduces")
 
 
