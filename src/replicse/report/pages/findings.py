@@ -136,7 +136,9 @@ def _orders(items: Sequence[ItemResult], scale: str) -> Iterator[Finding]:
     names = {item.item: item.row_names for item in items}
     turned = [(shape, shape.best) for shape in every if shape.best is not None and not shape.best.kept]
     for shape, sides in turned[:MOST_TURNED]:
-        labels = ([names[shape.item][row] for row in rows] for rows in (sides.reported, sides.ours))
+        labels = (
+            [names[shape.item][row].lstrip("* ") for row in rows] for rows in (sides.reported, sides.ours)
+        )
         in_print, here = map(", ".join, labels)
         detail += f"; {shape.label}: best in print {in_print}, here {here}"
     yield Finding(f"{sentence[0].upper()}{sentence[1:]}.", detail, "what-reproduces")
