@@ -60,9 +60,9 @@ def _similarity(
     scores: dict[str, Any] = {"n": len(both[1])}
     failures: dict[str, str] = {}
     for kind, correlation in (("spearman", spearman), ("pearson", pearson)):
-        found, reason = score_task(subsets, predicted, correlation)
-        scores[kind] = {key: found[key] for key in AGGREGATIONS}
-        failures |= {f"{kind}/{key}": reason for key in AGGREGATIONS if found[key] is None}
+        aggregated, reason = score_task(subsets, predicted, correlation)
+        scores[kind] = {key: aggregated[key] for key in AGGREGATIONS}
+        failures |= {f"{kind}/{key}": reason for key in AGGREGATIONS if aggregated[key] is None}
     scores["spearman"] |= bounds(*both)
     return scores, failures, both
 

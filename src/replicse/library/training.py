@@ -12,6 +12,7 @@ from replicse.augment import augment, token_change
 from replicse.data.corpora import labels_of, read_corpus
 from replicse.data.store import write_store
 from replicse.encoder.sentence import SentenceEncoder, encoder_folder, open_tokenizer
+from replicse.encoder.stored import READABLE
 from replicse.errors import BadInput, nearest
 from replicse.files import atomic_write, read_json, sha256_of, write_json
 from replicse.provenance.record import computed, provenance
@@ -29,7 +30,6 @@ from replicse.training.loop import train as run_training
 from replicse.training.parts import Parts
 from replicse.workspace import workflow_folder
 
-WEIGHT_FILES = ("model.safetensors", "pytorch_model.bin")
 ROLES = ("anchor", "positive", "negative")
 # Sentences, pairs or triplets; columns by name; a text file; or the keys of a corpus as in corpora.yaml.
 CorpusInput = str | Path | Sequence[str] | Sequence[Sequence[str]] | Mapping[str, Any]
@@ -171,7 +171,7 @@ def _run_of(recipe: str | Mapping[str, Any], changes: Mapping[str, Any]) -> Run:
 
 def _init(start: str | Path, folder: Path, keep_head: bool) -> Init:
     """Return where a run starts, named by the digest of its weights too: another file there makes another run."""
-    weights = next((file for name in WEIGHT_FILES if (file := folder / name).is_file()), None)
+    weights = next((file for name in READABLE if (file := folder / name).is_file()), None)
     entries = {"folder": str(start), "revision": sha256_of(weights) if weights else None}
     return Init.of({**entries, "keep_head": keep_head}, "start")
 

@@ -1,5 +1,7 @@
 """Corpora and evaluation sets of one's own in a config and in a paper's folder: names, sizes, what reads them."""
 
+import json
+
 import pytest
 import yaml
 from made_up import RECIPE, write_paper
@@ -8,11 +10,12 @@ from replicse.cli import main
 from replicse.commands.doctor import data_findings
 from replicse.errors import BadInput
 from replicse.registry.mteb import MTEB_TASKS
+from replicse.study.paper.config import Config
 from replicse.study.paper.layers import mappings, workspace_files
 from replicse.study.plan.graph import graph_of
 from replicse.study.plan.needs import tables
 from replicse.study.plan.notes import notes
-from replicse.study.plan.planner import load_plan
+from replicse.study.plan.planner import load_plan, plan_of
 
 CORPUS = {"file": "mine.csv", "format": "table", "text": "sentence"}
 PAIRS = {"file": "pairs.csv", "first": "a", "second": "b", "score": "c", "range": [0, 5]}
@@ -211,3 +214,12 @@ def test_a_corpus_of_a_config_may_be_of_a_format_that_its_plug_in_brings(plan, t
     assert made.scale.corpora["mine"].plain() == corpora["mine"]
     with pytest.raises(BadInput, match=r'corpora\.mine\.format is "shouted"'):
         plan(**own(corpora=corpora))
+
+
+def test_a_config_is_planned_alike_from_its_record(plan):
+    """The jobs of a study plan it again from config.json."""
+    sized = {**CORPUS, "limit": 500, "at": {"micro": {"sample": {"rows": 100, "seed": 1}}}}
+    made = plan(**own(corpora={"mine": sized}))
+    again = Config.of(json.loads(json.dumps(made.config.whole())), "config.json")
+    assert again == made.config and again.corpora["mine"].at["micro"].sample.rows == 100
+    assert plan_of(again, made.papers, made.workflow).runs == made.runs
