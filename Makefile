@@ -9,7 +9,8 @@ DEV := $(VENV)/installed-dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CORES ?= all
 OLDEST := .venv-oldest
-LONG := tests/e2e/test_rehearsal.py tests/e2e/test_public_encoder.py tests/e2e/test_wheel.py
+LONG := tests/e2e/test_rehearsal.py tests/e2e/test_public_encoder.py tests/e2e/test_wheel.py \
+	tests/e2e/test_papers_with_plugins.py
 
 .PHONY: study test fuzz rehearsal test-cluster test-faults test-oldest lint docs axe environment clean
 

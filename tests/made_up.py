@@ -146,11 +146,28 @@ def write_workflow(folder):
     """Write a copy of the shipped workflow with the papers of tests/papers, and their backbones at scale micro."""
     shutil.copytree(ROOT / "workflow", folder)
     for paper in (ROOT / "tests" / "papers").glob("*/"):
-        shutil.copytree(paper, Path(folder) / "papers" / paper.name)
+        if not plugins_of(paper):
+            shutil.copytree(paper, Path(folder) / "papers" / paper.name)
     file = Path(folder) / "scales" / "micro.yaml"
     scale = yaml.safe_load(file.read_text(encoding="utf-8"))
     more = yaml.safe_load((ROOT / "tests" / "papers" / "backbones.yaml").read_text(encoding="utf-8"))
     _write_yaml(file, {**scale, "backbones": {**scale["backbones"], **more}})
+
+
+def plugins_of(paper):
+    """Return the plug-ins that lie in the folder of a paper: Python files, and folders with `__init__.py`."""
+    return sorted([*paper.glob("*.py"), *(file.parent for file in paper.glob("*/__init__.py"))])
+
+
+def write_workspace(folder, key):
+    """Make of a folder a workspace for a paper of tests/papers with its plug-ins; return its config."""
+    paper = Path("papers") / key
+    shutil.copytree(ROOT / "tests" / "papers" / key, Path(folder) / paper)
+    plugins = [str(paper / each.name) for each in plugins_of(Path(folder) / paper)]
+    config = {"scale": "micro", "papers": {key: "all"}, "seeds": [0], "plugins": plugins}
+    (Path(folder) / "config.yaml").unlink(missing_ok=True)
+    _write_yaml(Path(folder) / "config.yaml", config)
+    return config
 
 
 def write_electra(folder, lines):

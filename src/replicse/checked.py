@@ -204,6 +204,8 @@ def _expected(error: ErrorDetails) -> str:
         return "letters, digits, dot, dash or underscore, a letter or digit first"
     if kind.startswith("too_short"):
         return f"at least {context['min_length']} of them"
+    if kind.startswith("too_long"):
+        return f"at most {context['max_length']} of them"
     return str(error["msg"]).removeprefix("Input should be ").lower()
 
 

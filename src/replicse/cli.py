@@ -38,7 +38,7 @@ GROUPS = {
             "measure how fast this machine trains and encodes; plan then says hours from it",
         ),
         "init": ("init", "write a workspace: config, Snakefile, README, a check for continuous integration"),
-        "new": ("init", "begin a paper of your own, each file commented"),
+        "new": ("init", "begin a paper, term, augmentation, pooling or suite of your own"),
         "doctor": ("doctor", "say what this machine has, and what a study would still need"),
         "validate": ("study", "check config, papers and scales; say what is wrong in one sentence"),
         "evaluate": ("evaluate", "evaluate any encoder folder or hub id on suites"),

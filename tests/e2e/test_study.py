@@ -13,20 +13,23 @@ import pytest
 import yaml
 from places import ROOT
 
+from replicse.files import sha256_of
+
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    """A finished study of two rows of SimCSE's Table 3, one seed; returns its folder."""
+    """A finished study of two rows of SimCSE's Table 3 and of a table of sets of one's own; returns its folder."""
     folder = tmp_path_factory.mktemp("study")
     for name in ("workflow", "src"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("Snakefile", "environment.yml"):
         shutil.copy(ROOT / name, folder)
+    shutil.copytree(ROOT / "tests" / "papers" / "sets", folder / "workflow" / "papers" / "sets")
     config = {
         "scale": "micro",
-        "papers": {"simcse": ["table3"]},
+        "papers": {"simcse": ["table3"], "sets": "all"},
         "rows": {"simcse/table3": ["p0.0", "p0.1"]},
         "seeds": [0],
     }
@@ -117,6 +120,28 @@ def test_a_change_of_code_trains_again_what_uses_it(study, file, trained):
     assert trained or "Nothing to be done" in planned
 
 
+def test_sets_of_ones_own_are_columns_of_a_table(study):
+    with (study / "results/micro/tables/sets/table1.csv").open() as stream:
+        cells = {cell["column"]: cell for cell in csv.DictReader(stream)}
+    assert all(-100 < float(cell["reproduced"]) < 100 for cell in cells.values())
+    assert cells["similarity"]["verdict"] == cells["topics"]["verdict"] == "not comparable"
+    assert "sets/topics-are-easier" in (study / "results/micro/claims.csv").read_text()
+    assert "SICK-BR" in (study / "reports/micro/sets.html").read_text(encoding="utf-8")
+    (record,) = (json.loads(file.read_text()) for file in study.glob("results/micro/encoders/*/sets.json"))
+    file = study / "workflow/papers/sets/similarity.csv"
+    assert record["suites"]["sets"]["similarity"]["sha256"] == sha256_of(file)
+
+
+def test_a_changed_set_evaluates_again_what_reads_it_and_nothing_else(study):
+    file = study / "workflow/papers/sets/similarity.csv"
+    before = file.read_text()
+    file.write_text(f"{before}A diver.,A sailor.,2,news\n")
+    planned = snakemake(study, "-n").stdout
+    file.write_text(before)
+    jobs = dict(re.findall(r"^(\w+) +(\d+)$", planned, re.MULTILINE))
+    assert jobs == {"evaluate": "1", "tabulate": "1", "judge": "1", "report": "1", "all": "1", "total": "5"}
+
+
 def test_what_lies_beside_the_weights_is_put_back_where_it_is_lost(study):
     folder = next(study.glob("results/micro/runs/*/best"))
     lost = {name: (folder / name).read_bytes() for name in ("config.json", "tokenizer.json")}
@@ -131,7 +156,7 @@ def test_a_trained_encoder_is_evaluated_outside_the_study(study, tmp_path):
     from replicse.cli import main
 
     record = json.loads(next((study / "results/micro/encoders").glob("*/fast.json")).read_text())
-    out = tmp_path / "again.json"
+    out, own = tmp_path / "again.json", study / "workflow/papers/sets/topics.jsonl"
     words = [
         "--encoder",
         str(study / record["encoder"]),
@@ -139,9 +164,12 @@ def test_a_trained_encoder_is_evaluated_outside_the_study(study, tmp_path):
         record["pooling"],
         "--suite",
         "sts-dev",
+        *("--set", str(own), "text=sentence", "label=topic", "split=part"),
     ]
     assert main(["evaluate", *words, "--data", str(study / "results/micro/data"), "--out", str(out)]) == 0
-    again = json.loads(out.read_text())["suites"]["sts-dev"]["STS-B"]["all"]
+    suites = json.loads(out.read_text())["suites"]
+    assert suites["sets"]["topics"]["n"] == 36 and suites["sets"]["topics"]["file"] == str(own)
+    again = suites["sts-dev"]["STS-B"]["all"]
     assert again == pytest.approx(record["suites"]["sts-dev"]["STS-B"]["all"], abs=1e-6)
 
 
@@ -154,7 +182,7 @@ def test_a_broken_checkpoint_leaves_a_report_of_the_rest_and_the_next_run_is_who
     evaluation.unlink()
     failed = snakemake(study, "--keep-going")
     assert failed.returncode != 0
-    assert "1 of 1 items incomplete" in failed.stdout
+    assert "1 of 2 items incomplete" in failed.stdout
     told = f"{weights.name}: another sha256 than checkpoint.json says; delete "
     assert told in failed.stdout
     partial = study / "reports/micro/partial"

@@ -1,5 +1,6 @@
 """The wheel in an environment without the checkout: a workspace of its own runs a paper of its own."""
 
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,32 @@ import zipfile
 from places import ROOT
 
 LARGEST = 3_000_000  # bytes
+EXTENSIONS = {
+    "term": "far-apart",
+    "augmentation": "say-twice",
+    "pooling": "by-position",
+    "suite": "anisotropy",
+}
+OWN = ("own", "far", "twice", "position")
+RECIPES = """
+own: {like: unsup, corpus: own}
+far: {like: unsup, objective: [{term: infonce}, {term: far-apart, weight: 0.5}]}
+twice: {like: unsup, views: [{column: text}, {column: text, augment: {name: say-twice}}]}
+position: {like: unsup, pooling: {train: by-position, test: {pooling: by-position, power: 2}}}
+"""
+COLUMNS = """\
+  - {id: direction, label: Mean cosine, metric: cosine, metric_path: anisotropy/mean_cosine}
+  - {id: rated, label: Rated pairs, metric_path: sets/rated/spearman/all}
+"""
+SPREAD = """
+from replicse.study.plan.planner import load_plan
+from replicse.study.results.tabulate import borrowed_spread
+from replicse.workspace import workflow_folder
+
+plan = load_plan({"scale": "paper", "papers": {"mine": "all"}, "seeds": [0]}, workflow_folder())
+cells = {(cell.row.id, cell.column.id): cell for cell in plan.cells["mine/table1"]}
+print(borrowed_spread(plan, cells["unsup", "avg"]))
+"""
 
 
 def test_the_wheel_is_whole(tmp_path):
@@ -30,21 +57,59 @@ def test_the_wheel_is_whole(tmp_path):
     kept = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "REPLICSE_WORKFLOW")}
     workspace.mkdir()
 
-    def replicse(*words):
+    def replicse(*words, code=0, start=("-m", "replicse")):
         done = subprocess.run(
-            [python, "-m", "replicse", *words],
+            [python, *start, *words],
             cwd=workspace,
             env=kept,
             capture_output=True,
             text=True,
             check=False,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
 
+    def would_run():
+        (line,) = (line for line in replicse("run", "--dry-run").splitlines() if " jobs: " in line)
+        return line
+
+    assert replicse("--version").split() == ["replicse", wheel.name.split("-")[1]]
     replicse("init")
     replicse("new", "paper", "mine")
-    folder = workspace / "papers" / "mine"
+    for kind, name in EXTENSIONS.items():
+        assert f"tests/test_{name.replace('-', '_')}.py" in replicse("new", kind, name)
+    assert f"{len(EXTENSIONS)} passed" in replicse(
+        "-q", "-p", "no:cacheprovider", "tests", start=("-m", "pytest")
+    )
+    table = write_paper(workspace / "papers" / "mine")
+    replicse("validate")
+    assert "report 2" in replicse("run", "--dry-run")  # all papers of the package
+    config = workspace / "config.yaml"
+    config.write_text(config.read_text().replace("papers: all", "papers: [mine]"))
+    assert "reports/micro/report.html" in replicse("run", "--cores", "2")
+    assert_reported(workspace, replicse)
+
+    assert "Nothing to be done" in replicse("run", "--dry-run")
+    kept_table, kept_loss = table.read_text(), (workspace / "plugins" / "far_apart.py").read_text()
+    table.write_text(kept_table + "One line more.\n")
+    # What reads the table, and nothing else; each of the three groups of suites is a job.
+    assert "prepare 1, train 1, evaluate 3" in would_run()
+    table.write_text(kept_table)
+    loss = workspace / "plugins" / "far_apart.py"
+    loss.write_text(f"# A comment is no change.\n{kept_loss}")
+    assert "Nothing to be done" in replicse("run", "--dry-run")
+    loss.write_text(kept_loss.replace("Positive = 0.2", "Positive = 0.3"))
+    assert "jobs: train 1, evaluate 3," in would_run()
+    loss.unlink()
+    (told,) = replicse("run", code=2).splitlines()
+    assert told == (
+        'replicse run: plug-in "plugins/far_apart.py": no such file or folder; put it back, or take it out of plugins'
+        " in config.yaml and what uses it out of the papers"
+    )
+
+
+def write_paper(folder):
+    """Make of the skeleton's table one with what the workspace brings along; return its corpus."""
     table = folder / "own.csv"
     table.write_text(
         "sentence\n" + "".join(f"The {word} of line {n}.\n" for n in range(99) for word in ("end", "cat"))
@@ -52,18 +117,39 @@ def test_the_wheel_is_whole(tmp_path):
     (folder / "corpora.yaml").write_text(
         "corpora:\n  own: {format: table, file: papers/mine/own.csv, text: sentence}\n"
     )
+    rated = "".join(f"The cat of line {n}.,The dog of line {n * n % 7}.,{n % 6}\n" for n in range(40))
+    (folder / "rated.csv").write_text(f"left,right,rating\n{rated}")
+    (folder / "sets.yaml").write_text(
+        "sets:\n  rated: {file: papers/mine/rated.csv, first: left, second: right, score: rating, range: [0, 5]}\n"
+    )
     with (folder / "recipes.yaml").open("a") as recipes:
-        recipes.write("\nown: {like: unsup, corpus: own}\n")
-    with (folder / "tables" / "table1.yaml").open("a") as rows:
-        rows.write("  - {id: own, label: My sentences, encoder: {use: own}}\n")
-    replicse("validate")
-    assert "reports/micro/mine/table1.html" in replicse("run", "mine", "--cores", "2")
-    assert "76.25 → " in replicse("show", "mine/table1")
-    assert "printed     76.25" in replicse("why", "mine/table1/unsup/avg")
-    assert "not comparable" in replicse("claims")
-    replicse("show", "simcse/table3", "--study", "compact")
+        recipes.write(RECIPES)
+    file = folder / "tables" / "table1.yaml"
+    rows = "".join(f"  - {{id: {name}, label: With {name}, encoder: {{use: {name}}}}}\n" for name in OWN)
+    text = file.read_text().replace("  - {id: cold, label: Temperature 0.01, encoder: {use: cold}}\n", "")
+    file.write_text(text.replace("# What is evaluated", f"{COLUMNS}# What is evaluated") + rows)
+    return table
 
-    assert "Nothing to be done" in replicse("run", "mine", "--dry-run")
-    table.write_text(table.read_text() + "One line more.\n")
-    # What reads the table, and nothing else.
-    assert "5 jobs: prepare 1, train 1, evaluate 1" in replicse("run", "mine", "--dry-run")
+
+def assert_reported(workspace, replicse):
+    """Hold the item, its story, the claims and the provenance to what was asked for."""
+    assert "76.25 → " in replicse("show", "mine/table1")
+    cells = json.loads(replicse("show", "mine/table1", "--json"))["item"]["cells"]
+    # At the papers' scale the recipe that it is like lends it the spread that another paper prints.
+    assert float(replicse(start=("-c", SPREAD))) > 0
+    for column in ("direction", "rated"):
+        values = [cell["reproduced"] for cell in cells if cell["column"] == column]
+        assert len(values) == 6 and all(-100 <= value <= 100 for value in values)
+    assert "printed     76.25" in replicse("why", "mine/table1/unsup/avg")
+    pages = "".join(file.read_text() for file in (workspace / "reports/micro").rglob("*.html"))
+    assert "Mean cosine" in pages and "Dropout as augmentation is better than none." in pages
+    claims = replicse("claims")
+    assert "not comparable" in claims and "dropout-helps" in claims
+    replicse("show", "simcse/table3", "--study", "compact")
+    used = {}
+    for file in sorted((workspace / "results/micro/runs").glob("*/provenance.json")):
+        record = json.loads(file.read_text())
+        used[record["job"]["run"]["objective"][-1]["term"]] = [
+            each["name"] for each in record.get("plugins", ())
+        ]
+    assert used["far-apart"] == ["plugins/far_apart.py"] and used["mlm"] == []

@@ -11,7 +11,7 @@ from replicse.study.plan.planner import load_plan
 from replicse.study.results.tabulate import item_result
 from replicse.study.results.values import Evaluations
 
-KEYS = ("search", "overall", "electra", "promptbert")
+KEYS = ("search", "overall", "electra", "promptbert", "sets")
 
 
 @pytest.fixture(scope="module")
@@ -106,14 +106,32 @@ def test_promptbert_is_read_through_templates_of_its_own(workflow, tmp_path, mon
         assert told == {"pooling": "mask", "template": first.template, "full_stop": True}
 
 
+SETS = {
+    "sets/similarity/spearman/wmean": 60.0,
+    "sets/similarity/pearson/all": 62.0,
+    "sets/topics/accuracy": 81.25,
+    "mteb/SICK-BR-STS": 70.0,
+}
+
+
+def test_a_table_of_sets_of_ones_own_and_a_task_of_mteb(result):
+    plan, found = result("sets", [SETS, SETS])
+    assert by_cell(found)["bert", "mean"] == pytest.approx((60 + 81.25 + 70) / 3)
+    assert {cell.verdict for cell in found.cells if cell.reported} == {"not comparable"}
+    evaluations = {key[2]: job.payload for key, job in graph_of(plan).items() if key[0] == "evaluate"}
+    assert evaluations["mteb"]["options"]["mteb"] == {"data": "miniature", "tasks": ["SICK-BR-STS"]}
+    assert evaluations["sets"]["options"]["sets"]["sets"].keys() == {"similarity", "topics"}
+
+
 PATHS = ("sts-dev/STS-B/all", "sts/STS-B/all", "sts/avg", "transfer/MR/accuracy", "transfer/CR/accuracy")
-SCORE = dict.fromkeys(PATHS, 81.25)
+SCORE = dict.fromkeys(PATHS, 81.25) | SETS
 SHOWN = {
     "search": "82.5",
-    "overall": "84.4",
+    "overall": "84.4",  # (81.25 + 81.25 + 90.625) / 3 = 84.375
     "electra": "70.1",
     "promptbert": "78.5",
-}  # (81.25 + 81.25 + 90.625) / 3 = 84.375
+    "sets": "61.2",  # what is printed is 61.20
+}
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -121,7 +139,8 @@ def test_they_render(result, key):
     from replicse.report.content.tables import grid_of
     from replicse.report.formats import markdown
 
-    _, found = result(key, [SCORE] * {"search": 32, "overall": 4, "electra": 3, "promptbert": 6}[key])
+    cells = {"search": 32, "overall": 4, "electra": 3, "promptbert": 6, "sets": 2}
+    _, found = result(key, [SCORE] * cells[key])
     text = markdown.grid(grid_of(found))
     for head in (*found.rows, *found.columns):
         assert head.label in text
@@ -136,4 +155,5 @@ def test_what_a_scale_does_not_have_is_told(workflow, key, scale):
         with pytest.raises(BadInput, match=rf'{scale}\.yaml hold no "electra-tiny"'):
             load_plan(config, workflow)
     else:
-        assert load_plan(config, workflow).runs
+        plan = load_plan(config, workflow)
+        assert plan.runs or (key == "sets" and plan.encoders)

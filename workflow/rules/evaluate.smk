@@ -18,6 +18,7 @@ rule evaluate:
         gpu=GPUS,
     params:
         code=code_for("evaluate"),
+        files=files_for("evaluate"),
         options=options("evaluate"),
     shell:
         "python -m replicse evaluate {params.options:q} --data {input.data}"

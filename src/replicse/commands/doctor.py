@@ -23,7 +23,7 @@ from replicse.errors import BadInput
 from replicse.printable import columns
 from replicse.report.document import ENGINES, find_engine
 from replicse.study.plan.cost import Cost
-from replicse.study.plan.needs import amounts_text, data_files, needs, size_text
+from replicse.study.plan.needs import amounts_text, data_files, needs, size_text, tables
 from replicse.study.plan.plan import Plan
 
 OLDEST = (3, 11, 4)
@@ -159,6 +159,10 @@ def data_findings(plan: Plan) -> Iterator[Finding]:
         yield Finding("data", "ok", "generated, nothing to place")
     if plan.source == "local":
         yield from _local(plan)
+    for path in map(Path, tables(plan)):
+        there = path.is_file()
+        size = f" {size_text(path.stat().st_size)}" if there else ""
+        yield judged("data", there, f"{path}{size}", "put the file there, below this folder", "missing")
     fetched = []
     for need in needs(plan):
         how = way(need, plan)

@@ -3,7 +3,8 @@
 import logging
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ from replicse.registry.artefacts import METRICS
 from replicse.registry.encoders import ENGINES, MAX_LENGTH, WordVectors, postprocessing_of
 from replicse.registry.plugins import use_plugins
 from replicse.registry.poolings import pooling_of
+from replicse.registry.sets import EvaluationSet
+from replicse.registry.suites import SUITES
+from replicse.study.paper.config import use_all_plugins
 from replicse.study.results.pairs import packed_pairs
 
 log = logging.getLogger(__name__)
@@ -40,11 +44,21 @@ def add_encoder_arguments(parser: ArgumentParser) -> None:
         type=int,
         help=f"tokens; default: with the folder's own pooling its own, else {MAX_LENGTH}",
     )
-    parser.add_argument("--data", type=Path, required=True, help="data root, SentEval folder or data record")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=Path(),
+        help="data root, SentEval folder or data record; default: this folder",
+    )
     parser.add_argument("--out", type=Path, required=True, help="the JSON to write")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: all)")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
-    parser.add_argument("--plugin", action="append", default=[], help="a plug-in that is used; repeatable")
+    parser.add_argument(
+        "--plugin",
+        action="append",
+        default=[],
+        help="a plug-in to use; repeatable (default: for an unknown suite those of config.yaml)",
+    )
 
 
 def set_threads(arguments: Namespace) -> None:
@@ -134,11 +148,21 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
     """Evaluate an encoder on one or more suites; every distinct sentence is encoded once."""
     parser.epilog = (
         "example:\n  replicse evaluate --encoder sentence-transformers/all-MiniLM-L6-v2 --pooling mean"
-        " --suite sts --data SentEval --out scores.json"
+        " --suite sts --data SentEval --out scores.json\n"
+        "  replicse evaluate --encoder DIR --set mine.csv first=a second=b score=rating range=0,5 --out scores.json"
     )
     add_encoder_arguments(parser)
     parser.add_argument(
-        "--suite", action="append", required=True, help="sts, sts-dev, geometry, ...; repeatable"
+        "--suite", action="append", default=[], help="sts, sts-dev, geometry, ...; repeatable"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        nargs="+",
+        default=[],
+        metavar=("FILE", "KEY=HEADING"),
+        help="a table of your own: first, second, score, range=0,5 and perhaps subset; or text, label and perhaps"
+        " split; repeatable",
     )
     parser.add_argument(
         "--options",
@@ -164,6 +188,13 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
 
         start, root = time.monotonic(), data_folder(arguments.data)
         use_plugins(arguments.plugin)
+        if set(arguments.suite) - SUITES.keys():  # a person's words, where a job names what it uses
+            use_all_plugins(arguments.plugin)
+        if sets := sets_of(arguments.set):
+            arguments.suite = [*arguments.suite, "sets"]
+            arguments.options = {**arguments.options, "sets": {"sets": sets}}
+        if not arguments.suite:
+            raise BadInput("no --suite and no --set is given; name what the encoder is evaluated on")
         for name in (*arguments.suite, *arguments.options):
             suite(name, arguments.options.get(name))
         check_places(arguments)
@@ -187,6 +218,21 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
         written(arguments, {**result, **outcome}, source, start)
 
     return action
+
+
+def sets_of(asked: Sequence[Sequence[str]]) -> dict[str, EvaluationSet]:
+    """Return evaluation sets by the name of their file, each of `FILE KEY=HEADING ...`; the file may lie anywhere."""
+    sets: dict[str, EvaluationSet] = {}
+    for file, *words in asked:
+        path, where = Path(file), f"--set {file}"
+        keys: dict[str, Any] = {key: value for key, _, value in (word.partition("=") for word in words)}
+        if "range" in keys:
+            with suppress(ValueError):
+                keys["range"] = [float(bound) for bound in keys["range"].split(",")]
+        if path.stem in sets:
+            raise BadInput(f'{where}: another file gives a set "{path.stem}"; rename one')
+        sets[path.stem] = EvaluationSet.of({"file": path.name, **keys}, where).replace(file=file)
+    return sets
 
 
 def geometry_verb(parser: ArgumentParser) -> Action:

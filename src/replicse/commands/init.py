@@ -1,5 +1,6 @@
-"""The verbs that begin something of one's own: a workspace, and in it a paper."""
+"""The verbs that begin something of one's own: a workspace, in it a paper, and what a paper may name."""
 
+import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,11 +8,21 @@ from pathlib import Path
 from replicse.commands import Action
 from replicse.errors import BadInput
 from replicse.files import write_text
+from replicse.study.paper.config import SHIPPED
 from replicse.study.paper.papers import PAPER_KEY
 from replicse.workspace import PACKAGE
 
 SKELETONS = PACKAGE / "skeletons"
-HIDDEN = {"gitignore": ".gitignore", "github": ".github"}  # kept without the dot: tools read the dotted ones
+# How each kind of plug-in is used, up to its name.
+EXTENSIONS = {
+    "term": "in a recipe, objective: - term: ",
+    "augmentation": "in a view, augment: name: ",
+    "pooling": "in a recipe, pooling: train: ",
+    "suite": "in a column, metric_path: ",
+}
+EXTENSION_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+# Kept without the dot, as tools read the dotted ones. Code is kept as .txt: it is none before its words are replaced.
+HIDDEN = {"gitignore": ".gitignore", "github": ".github"}
 
 
 def init_verb(parser: ArgumentParser) -> Action:
@@ -28,30 +39,56 @@ def init_verb(parser: ArgumentParser) -> Action:
 
 
 def new_verb(parser: ArgumentParser) -> Action:
-    """Write the skeleton of a paper of one's own into papers/KEY, each file commented; nothing is overwritten."""
-    parser.epilog = "example:\n  replicse new paper mine"
-    parser.add_argument("kind", choices=["paper"], help="what is begun")
-    parser.add_argument("name", help="its key: small letters and digits")
+    """Write the skeleton of a paper, or of a plug-in with its test; nothing is overwritten."""
+    parser.epilog = "example:\n  replicse new paper mine\n  replicse new term my-loss"
+    parser.add_argument("kind", choices=["paper", *EXTENSIONS], help="what is begun")
+    parser.add_argument("name", help="its name: small letters and digits, dashes but in a paper's")
 
     def action(arguments: Namespace) -> None:
-        if not PAPER_KEY.fullmatch(arguments.name):
-            raise BadInput(f'"{arguments.name}" is no key of a paper; use small letters and digits only')
-        for file in write_skeleton("paper", Path("papers", arguments.name), {"KEY": arguments.name}):
-            print(file)
-        print(f"next: replicse validate, then replicse run {arguments.name}")
+        name, kind = arguments.name, arguments.kind
+        if not (PAPER_KEY if kind == "paper" else EXTENSION_NAME).fullmatch(name):
+            also = "" if kind == "paper" else ", a letter first, and dashes"
+            raise BadInput(f'"{name}" is no name of a {kind}; use small letters and digits only{also}')
+        if kind == "paper":
+            print(*write_skeleton("paper", Path("papers", name), {"KEY": name}), sep="\n")
+            print(f"next: replicse validate, then replicse run {name}")
+            return
+        module, words = name.replace("-", "_"), [part.capitalize() for part in name.split("-")]
+        meant = {"MODULE": module, "FUNCTION": module, "CLASS": "".join(words), "NAME": name}
+        print(*write_skeleton(kind, Path(), meant), sep="\n")
+        print(
+            f"next: {named_in_config(f'plugins/{module}.py')}pytest tests/test_{module}.py; {EXTENSIONS[kind]}{name}"
+        )
 
     return action
 
 
+def named_in_config(plugin: str) -> str:
+    """Name a plug-in in config.yaml, or return the words that ask for it where that is more than a line."""
+    text = SHIPPED.read_text(encoding="utf-8") if SHIPPED.is_file() else ""
+    line = re.search(r"^plugins: \[(.*?)\]( +(?=#))?", text, re.MULTILINE)
+    if line:
+        listed = f"plugins: [{', '.join(filter(None, [line[1], plugin]))}]{'  ' if line[2] else ''}"
+        write_text(SHIPPED, text[: line.start()] + listed + text[line.end() :])
+        return ""
+    return f"{plugin} among plugins of config.yaml; "
+
+
 def write_skeleton(kind: str, folder: Path, words: Mapping[str, str] | None = None) -> list[Path]:
     """Write the files of a skeleton, words in capitals replaced, and return them; BadInput where one is there."""
+
+    def said(text: str) -> str:
+        for word, meant in (words or {}).items():
+            text = text.replace(word, meant)
+        return text
+
     texts = {}
     for file in sorted(filter(Path.is_file, (SKELETONS / kind).rglob("*"))):
         first, *rest = file.relative_to(SKELETONS / kind).parts
-        text = file.read_text(encoding="utf-8")
-        for word, meant in (words or {}).items():
-            text = text.replace(word, meant)
-        texts[folder.joinpath(HIDDEN.get(first, first), *rest)] = text
+        place = folder.joinpath(HIDDEN.get(first, first), *map(said, rest))
+        texts[place.with_suffix("") if place.suffix == ".txt" else place] = said(
+            file.read_text(encoding="utf-8")
+        )
     there = next((file for file in texts if file.exists()), None)
     if there:
         raise BadInput(f"{there}: is there already; choose another name, or move it away")

@@ -202,7 +202,7 @@ def _store(job: StoreJob, data: Path, out: Path) -> None:
     if "augment" in view:
         from replicse.augment import augment, token_change
 
-        change = token_change(view["augment"])
+        change = token_change(view["augment"], Path(job.tokenizer))
         lines = lines if change else augment(lines, view["augment"], root=root)
     write_store(out, lines, Path(job.tokenizer), job.max_length, job.plain(), change, labels_of(columns))
 

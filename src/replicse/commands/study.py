@@ -10,13 +10,23 @@ from replicse.errors import BadInput
 from replicse.files import write_json
 from replicse.printable import columns
 from replicse.registry.artefacts import CONFIG
+from replicse.registry.corpora import Table
+from replicse.registry.sets import EvaluationSet
 from replicse.study.judge.claims import study_claims
-from replicse.study.paper.config import SHIPPED, Config, by_paper, checked_config, read_config
+from replicse.study.paper.brought import beside
+from replicse.study.paper.config import (
+    SHIPPED,
+    Config,
+    by_paper,
+    checked_config,
+    read_config,
+    use_all_plugins,
+)
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.papers import Paper, load_papers
 from replicse.study.paper.protocols import AS_DESCRIBED
 from replicse.study.paper.running_text import spoken_numbers
-from replicse.study.paper.scales import load_scale
+from replicse.study.paper.scales import Scale, load_scale
 from replicse.study.paper.tables import Item
 from replicse.study.plan.choose import chosen_items, chosen_scale, load_scales
 from replicse.study.plan.cost import Cost, Interval
@@ -258,23 +268,36 @@ def validate_verb(parser: ArgumentParser) -> Action:
 
     def action(arguments: Namespace) -> None:
         workflow = arguments.workflow
-        papers = load_papers(workflow, checked_config(*chosen_config(arguments)).plugins)
+        values, file = chosen_config(arguments)
+        config = checked_config(values, file)
+        papers = load_papers(workflow, config.plugins)
         spoken_numbers(papers, load_datasets(workflow))
         scale_files = load_scales(workflow)
-        scales = [load_scale(file, scale_files).beside(papers) for file in scale_files.values()]
         check_configs(arguments, papers)
+        scales = [
+            beside(load_scale(path, scale_files), papers, config, file, scale_files)
+            for path in scale_files.values()
+        ]
         claims = study_claims(papers, papers)
         for scale in scales:
             check_parts(scale, papers, workflow)
         by_name = {key: tuple(paper.items) for key, paper in papers.items()}
         for scale in scales:
-            everything = Config(scale=scale.name, papers=by_name, seeds=(0,), adjudicate="all")
-            plan = plan_of(everything, papers, workflow)
+            everything = Config(
+                scale=scale.name,
+                papers=by_name,
+                seeds=(0,),
+                adjudicate="all",
+                corpora=config.corpora,
+                sets=config.sets,
+            )
+            plan = plan_of(everything, papers, workflow, file)
             if scale.comparable:
                 problem = next(unchanged_variants(plan), None)
                 if problem:
                     raise BadInput(problem)
         plan = chosen_plan(arguments)
+        check_tables(plan.scale)
         counts = {
             "papers": len(papers),
             "items": sum(len(paper.items) for paper in papers.values()),
@@ -300,6 +323,19 @@ def check_configs(arguments: Namespace, papers: dict[str, Paper]) -> None:
         )
         chosen_scale(config, arguments.workflow, str(file))
         list(chosen_items(config, papers, str(file)))
+
+
+def check_tables(scale: Scale) -> None:
+    """Read the corpora and evaluation sets of one's own that are there, so that no job is the first to refuse them."""
+    from replicse.data.corpora import read_corpus
+    from replicse.data.set_tables import check_set
+
+    for corpus in scale.corpora.values():
+        if isinstance(corpus, Table) and Path(corpus.file).exists():
+            read_corpus(Path(), corpus)
+    for name, one in scale.options.get("sets", {}).get("sets", {}).items():
+        if Path(one["file"]).exists():
+            check_set(name, EvaluationSet.of(one, name))
 
 
 def unchanged_variants(plan: Plan) -> Iterator[str]:
@@ -336,13 +372,13 @@ def schemas_verb(parser: ArgumentParser) -> Action:
         from replicse.study.paper.claims import Claim
         from replicse.study.paper.datasets import Datasets
         from replicse.study.paper.models import Recipe
-        from replicse.study.paper.papers import About, Corpora
+        from replicse.study.paper.papers import About, Corpora, Sets
         from replicse.study.paper.protocols import Protocol
-        from replicse.study.paper.scales import Scale
 
+        use_all_plugins()
         kinds: dict[str, Any] = {
             "config": Config, "paper": About, "table": Item, "recipes": dict[str, Recipe], "protocols": list[Protocol],
-            "claims": list[Claim], "corpora": Corpora, "scale": Scale, "datasets": Datasets,
+            "claims": list[Claim], "corpora": Corpora, "sets": Sets, "scale": Scale, "datasets": Datasets,
         }  # fmt: skip
         for name, kind in kinds.items():
             write_json(arguments.out / f"{name}.schema.json", TypeAdapter(kind).json_schema())

@@ -4,9 +4,8 @@ A format's keys and its reader's place stand in `replicse.registry.corpora`. A r
 corpus below a data root, in file order; white space in them becomes single spaces, so that a cell is one line.
 """
 
-import csv
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, islice
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from replicse.data.sts import filled_lines, load_sts, one_spaced, read_lines, read_table, score_of
-from replicse.errors import BadInput, MissingData, nearest
+from replicse.data.tables import csv_records, table_rows
+from replicse.errors import BadInput, nearest
 from replicse.registry import corpora as registry
 
 Row = tuple[str, ...]
-# Line and cells of each row of a table, for a path and the headings of the columns that are wanted.
-Cells = Callable[[Path, Sequence[str]], Iterator[tuple[int, list[str]]]]
 
 NO_LABEL = "-"  # SNLI's mark where the annotators did not agree
 
@@ -65,22 +63,6 @@ def _selected(rows: Iterator[Row], corpus: registry.Corpus) -> Iterable[Row]:
     return [every[i] for i in np.sort(chosen)]
 
 
-def csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of the first line and the cells of each record; blank lines are skipped."""
-    reader = csv.reader((text for _, text in read_lines(path, keep_ends=True)), strict=True)
-    while True:
-        number = reader.line_num + 1
-        try:
-            record = next(reader, None)
-        except csv.Error as error:
-            problem = f"not CSV ({error}); check the quotes from there on"
-            raise BadInput(f"{path}:{number}: {problem}") from None
-        if record is None:
-            return
-        if record:
-            yield number, record
-
-
 def lines(root: Path, corpus: registry.Lines) -> Iterator[Row]:
     """Yield one line a row; blank lines, and lines outside `min_words` to `max_words`, are dropped."""
     for _, line in read_lines(root / corpus.file):
@@ -110,75 +92,7 @@ def triples(root: Path, corpus: registry.Triples) -> Iterator[Row]:
 
 def table(root: Path, corpus: registry.Table) -> Iterator[Row]:
     """Yield the named columns of a table in the working directory; an empty cell is refused with its line."""
-    path = Path(corpus.file)
-    if not path.is_file():
-        raise MissingData(f"{path}: no such file; put it there, below the folder in which the study runs")
-    records: dict[str, Cells] = {
-        ".csv": _csv_cells,
-        ".tsv": read_table,
-        ".jsonl": _json_cells,
-        ".parquet": _parquet_cells,
-    }
-    for number, cells in records[path.suffix](path, corpus.headings):
-        texts = tuple(map(one_spaced, cells))
-        if "" in texts:
-            heading = corpus.headings[texts.index("")]
-            raise BadInput(f'{path}:{number}: "{heading}" is empty; fill the cell, or take the row out')
-        yield texts
-
-
-def _csv_cells(path: Path, headings: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    records = csv_records(path)
-    _, header = next(records, (0, []))
-    _check_headings(path, headings, header)
-    for number, record in records:
-        if len(record) != len(header):
-            problem = f"{len(record)} columns, but the header has {len(header)}"
-            raise BadInput(f"{path}:{number}: {problem}; quote cells that hold commas")
-        yield number, [record[header.index(heading)] for heading in headings]
-
-
-def _json_cells(path: Path, headings: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    for number, line in filled_lines(path):
-        try:
-            record = json.loads(line)
-            cells = [record[heading] for heading in headings]
-            if not all(isinstance(cell, str) for cell in cells):
-                raise TypeError
-        except (ValueError, KeyError, TypeError, RecursionError):
-            expected = f"expected JSON with the texts {', '.join(headings)}"
-            raise BadInput(f"{path}:{number}: {expected}; mend the line") from None
-        yield number, cells
-
-
-def _parquet_cells(path: Path, headings: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of each row, the first being 1, and its cells."""
-    from pyarrow import ArrowException, parquet
-
-    try:
-        file = parquet.ParquetFile(path)
-        _check_headings(path, headings, file.schema_arrow.names)
-        columns = file.read(columns=list(headings)).to_pydict()
-    except ArrowException as error:
-        raise BadInput(f"{path}: not Parquet ({str(error).splitlines()[0]}); write the file again") from None
-    for number, cells in enumerate(zip(*(columns[heading] for heading in headings), strict=True), start=1):
-        if not all(isinstance(cell, str) for cell in cells):
-            raise BadInput(f"{path}:{number}: no text in {' or '.join(headings)}; take the row out")
-        yield number, list(cells)
-
-
-CELLS: dict[str, Cells] = {
-    ".csv": _csv_cells,
-    ".tsv": read_table,
-    ".jsonl": _json_cells,
-    ".parquet": _parquet_cells,
-}
-
-
-def _check_headings(path: Path, headings: Sequence[str], known: Sequence[str]) -> None:
-    for heading in headings:
-        if heading not in known:
-            raise BadInput(f'{path}:1: no column "{heading}"{nearest(heading, known)}')
+    return (cells for _, cells in table_rows(corpus.file, corpus.headings))
 
 
 def _nli_rows(root: Path, files: Sequence[str]) -> Iterator[tuple[str, str, str]]:

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 from huggingface_hub import constants, errors, hf_hub_download, snapshot_download
 
-from replicse.data.corpora import csv_records
 from replicse.data.sts import read_lines
+from replicse.data.tables import csv_records
 from replicse.data.tokenizer import TokenizerSettings, tokenizer_from_merges, tokenizer_from_vocabulary
 from replicse.errors import BadInput, MissingData, nearest
 from replicse.files import atomic_write, copy_file, read_json, sha256_of, write_json

@@ -39,7 +39,7 @@ class TransformersBackbone(Backbone):
         self.rates = {key: value for key, value in config.to_dict().items() if _is_rate(key, value)}
         self.hidden, self.layer_count = config.hidden_size, config.num_hidden_layers
         self.vocabulary = len(self.input_embeddings)
-        self.first_position = _first_position(self.model)
+        self.first_position = first_position(self.model)
         limit = getattr(self.model.config, "max_position_embeddings", 512)
         self.max_length = int(min(longest, limit - self.first_position))
 
@@ -157,6 +157,27 @@ class TransformersBackbone(Backbone):
         for key, mark in marks.items():
             setattr(config, key, rates[mark])
 
+    def initialise(self) -> None:
+        """Draw fresh weights as the family does."""
+        self.network.load_state_dict(type(self.network)(self.network.config).state_dict())
+
+    def embedding_parameters(self) -> list[nn.Parameter]:
+        """Return the parameters of the embedding layer, with a projection of narrow embeddings where there is one."""
+        table, projection = self.model.get_input_embeddings(), getattr(self.model, "embeddings_project", None)
+        parts = [part for part in self.model.children() if table in set(part.modules()) or part is projection]
+        return [parameter for part in parts for parameter in part.parameters()]
+
+    def layer_parameters(self, number: int) -> list[nn.Parameter]:
+        """Return the parameters of a layer, counted from 0; BadInput where the layers share them."""
+        lists = (part for part in self.model.modules() if isinstance(part, nn.ModuleList))
+        layers = next((part for part in lists if len(part) == self.layer_count), None)
+        if layers is None:
+            family = self.model.config.model_type
+            raise BadInput(
+                f"{family}: its {self.layer_count} layers share their weights; freeze none of them"
+            )
+        return list(layers[number].parameters())
+
     def token_logits(self, states: Tensor, shortlist: Tensor | None = None) -> Tensor:
         """Return masked-LM logits (n, vocabulary) of (n, hidden) states, or only those of a shortlist of token ids."""
         from transformers.modeling_outputs import BaseModelOutput
@@ -242,7 +263,8 @@ def load_transformers(folder: Path) -> TransformersBackbone:
         check_layers(file, stored, {name.removeprefix(base) for name in network.state_dict()})
     backbone = TransformersBackbone(network.base_model if absent else network, longest, causal)
     if hasattr(backbone.model, "pooler"):
-        backbone.model.pooler = None  # a stored head is read apart, and nothing else reads a pooler
+        # A stored head is read apart, and nothing else reads a pooler; SqueezeBERT calls one all the same.
+        backbone.model.pooler = nn.Identity()
     return backbone.train()
 
 
@@ -250,7 +272,7 @@ def _is_rate(key: str, value: Any) -> bool:
     return ("dropout" in key or key.endswith("pdrop")) and type(value) in (float, int)
 
 
-def _first_position(model: Any) -> int:
+def first_position(model: Any) -> int:
     """Return the position of a row's first token; RoBERTa's kin begin to count after the padding id."""
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
     padding = getattr(table, "padding_idx", None)

@@ -69,7 +69,7 @@ class SentencePooling:
 
 def first_token(hidden: Hidden, batch: TokenBatch, pooling: SentencePooling) -> Tensor:
     """Return the state of the first token."""
-    return hidden.last if hidden.first_only else hidden.last.index_select(0, batch.first)
+    return hidden.last
 
 
 def last_token(hidden: Hidden, batch: TokenBatch, pooling: SentencePooling) -> Tensor:

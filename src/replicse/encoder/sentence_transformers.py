@@ -8,7 +8,7 @@ from typing import Any
 from replicse.encoder.stored import LARGEST_CONFIG
 from replicse.errors import BadInput
 from replicse.files import below, read_json
-from replicse.registry.artefacts import TOKENIZER_CONFIG
+from replicse.registry.artefacts import CONFIG, TOKENIZER_CONFIG
 
 MODULES = "modules.json"
 # What the library calls a pooling, in each of its two spellings, and what it is called here.
@@ -55,7 +55,7 @@ def read_modules(folder: Path, only_transformer: bool = False) -> Modules:
     pooling = None
     for kind, place in zip(kinds[1:], places[1:], strict=True):
         if kind == "Pooling":
-            pooling = _pooling(place / "config.json")
+            pooling = _pooling(place / CONFIG)
         elif kind != "Normalize":
             raise BadInput(
                 f"{file}: module {kind} is not computed here; expected a transformer, Pooling, Normalize"

@@ -26,6 +26,9 @@ def pearson(left: np.ndarray, right: np.ndarray) -> float | None:
     """Return Pearson's correlation in [-1, 1], or None where it is undefined: a side is constant or not finite."""
     if len(left) < 2 or not (np.isfinite(left).all() and np.isfinite(right).all()):
         return None
+    # Rounded, the mean of equal values need not be that value.
+    if np.ptp(left) == 0 or np.ptp(right) == 0:
+        return None
     centred = [side - side.mean() for side in (left, right)]
     norm = np.sqrt((centred[0] ** 2).sum() * (centred[1] ** 2).sum())
     if norm == 0:

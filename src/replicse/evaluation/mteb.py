@@ -26,11 +26,10 @@ from replicse.data.sts import STS_SPLITS, load_sts
 from replicse.errors import MissingData
 from replicse.evaluation.mteb_miniature import miniature, sts_columns, with_data
 from replicse.evaluation.suites import Vectors
-from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS
+from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS, categories
 
 log = logging.getLogger(__name__)
 BENCHMARK = "MTEB(eng, v1)"
-CATEGORY = {name: category for category, names in MTEB_TASKS.items() for name in names}
 LOCAL = {
     "STSBenchmark": "STS-B",
     **{name: name for name in ("STS12", "STS13", "STS14", "STS15", "STS16", "SICK-R")},
@@ -74,10 +73,11 @@ def evaluate(
     results: str = "",
     model: str = "",
 ) -> dict[str, Any]:
-    """Return the main score of each task (x 100), and their mean by category and over all 56 data sets.
+    """Return the main score of each task (x 100), and the means of the 56 by category and over all of them.
 
-    With `data` "miniature" the tasks of a category share the score of the one that stands in for them. A task that
-    cannot be run is None with its reason under `failures`, and so is an average with a missing part.
+    Any other task is that of the library, over all its languages. With `data` "miniature" the tasks of a category share
+    the score of the one that stands in for them. A task that cannot be run is None with its reason under `failures`,
+    and so is an average with a missing part.
     """
     encoder = Encoder(vectors, model, forgets=data == "hub")
     store = mteb.ResultCache(results) if results else None
@@ -85,7 +85,7 @@ def evaluate(
     scores: dict[str, float | None] = {}
     failures: dict[str, str] = {}
     for name in tasks or MTEB_NAMES:
-        run = CATEGORY[name] if data == "miniature" else name
+        run = categories()[name] if data == "miniature" else name
         if run not in outcomes:
             outcomes[run] = _outcome(root, run, data, encoder, store)
         scores[name], reason = outcomes[run]
@@ -116,9 +116,8 @@ def _outcome(
 def _task(root: Path, name: str, data: str) -> AbsTask:
     if data == "miniature":
         return miniature(name, root)
-    task = _english()[name]
     if data == "hub":
-        return task
+        return _english()[name] if name in MTEB_NAMES else mteb.get_task(name)
     if name not in LOCAL:
         raise MissingData(
             f"{name}: not among the data sets of a local data root; run it at a scale with hub data"
@@ -126,7 +125,7 @@ def _task(root: Path, name: str, data: str) -> AbsTask:
     # SICK-R of MTEB are the pairs of all three splits (methods, pitfall 31).
     splits = STS_SPLITS["SICK-R"] if name == "SICK-R" else ("test",)
     subsets = [subset for split in splits for subset in load_sts(root, LOCAL[name], split)]
-    return with_data(task, {"test": sts_columns(*subsets)}, f"SentEval/{LOCAL[name]}")
+    return with_data(_english()[name], {"test": sts_columns(*subsets)}, f"SentEval/{LOCAL[name]}")
 
 
 @cache

@@ -1,6 +1,6 @@
 """Semantic textual similarity: Spearman between cosines and gold scores (methods 2.1 and 2.2)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from replicse.evaluation.correlation import cosines, spearman
 from replicse.evaluation.suites import Vectors, average, focused
 from replicse.registry.suites import AGGREGATIONS, AVERAGES, STS_DEV_TASKS, STS_TASKS
 
+Correlation = Callable[[np.ndarray, np.ndarray], float | None]
 TASKS = {"test": STS_TASKS, "dev": STS_DEV_TASKS}
 
 
@@ -43,7 +44,7 @@ def evaluate(
         predicted = predict(subsets, task_vectors)
         scores[task], reason = score_task(subsets, predicted)
         pairs[task] = np.concatenate(predicted), np.concatenate([subset.gold for subset in subsets])
-        scores[task] |= _bounds(*pairs[task])
+        scores[task] |= bounds(*pairs[task])
         failures |= {f"{task}/{key}": reason for key in AGGREGATIONS if scores[task][key] is None}
     if split == "test":
         for name, key in AVERAGES.items():
@@ -66,7 +67,7 @@ def predict(subsets: Sequence[StsSubset], vectors: Vectors) -> list[np.ndarray]:
     return [cosines(vectors(subset.first), vectors(subset.second)) for subset in subsets]
 
 
-def _bounds(predicted: np.ndarray, gold: np.ndarray) -> dict[str, float | None]:
+def bounds(predicted: np.ndarray, gold: np.ndarray) -> dict[str, float | None]:
     """Return low and high of `all`: what another draw of test pairs would give; None where it is undefined."""
     interval = spearman_interval(predicted, gold) if np.isfinite(predicted).all() else None
     return {
@@ -75,7 +76,9 @@ def _bounds(predicted: np.ndarray, gold: np.ndarray) -> dict[str, float | None]:
     }
 
 
-def score_task(subsets: Sequence[StsSubset], predicted: Sequence[np.ndarray]) -> tuple[dict[str, Any], str]:
+def score_task(
+    subsets: Sequence[StsSubset], predicted: Sequence[np.ndarray], correlation: Correlation = spearman
+) -> tuple[dict[str, Any], str]:
     """Return the scores of one task from the cosines of its subsets, and the reason of those that are None.
 
     `all` is one correlation over the pairs of all subsets, `mean` the average of the subsets' correlations,
@@ -83,8 +86,8 @@ def score_task(subsets: Sequence[StsSubset], predicted: Sequence[np.ndarray]) ->
     """
     gold = [subset.gold for subset in subsets]
     sizes = [len(side) for side in gold]
-    each = [spearman(left, right) for left, right in zip(predicted, gold, strict=True)]
-    together = spearman(np.concatenate(predicted), np.concatenate(gold))
+    each = [correlation(left, right) for left, right in zip(predicted, gold, strict=True)]
+    together = correlation(np.concatenate(predicted), np.concatenate(gold))
     correlations = [score for score in each if score is not None]
     undefined = len(correlations) < len(each)
     scores = {

@@ -26,7 +26,16 @@ def _below(file: str) -> str:
     return file
 
 
+def _table(file: str) -> str:
+    """Return the path of a table of a kind that is read."""
+    if PurePosixPath(file).suffix not in TABLE_KINDS:
+        raise UserMessage(f'"{file}" is no table; name a file that ends in {", ".join(TABLE_KINDS)}')
+    return file
+
+
 DataFile = Annotated[Text, AfterValidator(_below)]
+# Below the folder in which a study runs.
+TableFile = Annotated[DataFile, AfterValidator(_table)]
 
 
 class Sample(Checked):
@@ -36,20 +45,9 @@ class Sample(Checked):
     seed: Annotated[Whole, Field(ge=0)]
 
 
-class CorpusFormat(Entry):
-    """What every corpus may have: its symbolic name, the rows that are kept, and how many are expected.
+class Kept(Checked):
+    """The rows of a corpus that are kept, and how many are expected; `about`, give or take a tenth."""
 
-    `about` says that `rows` is known roughly: a tenth more or less will do.
-    Its reader is the function of its name in `home`; `has_labels` says that it yields a label last, `in_workspace`
-    that its file lies in the working directory and not below the data root.
-    """
-
-    key: ClassVar[str] = "format"
-    home: ClassVar[str] = "replicse.data.corpora"
-    has_labels: ClassVar[bool] = False
-    in_workspace: ClassVar[bool] = False
-    format: str
-    name: Id | None = None
     limit: Count | None = None
     sample: Sample | None = None
     rows: Count | None = None
@@ -62,6 +60,21 @@ class CorpusFormat(Entry):
         if self.about and self.rows is None:
             raise ValueError("about beside rows")
         return self
+
+
+class CorpusFormat(Entry, Kept):
+    """What every corpus may have: its symbolic name, the rows that are kept, and how many are expected.
+
+    Its reader is the function of its name in `home`; `has_labels` says that it yields a label last, `in_workspace`
+    that its file lies in the working directory and not below the data root.
+    """
+
+    key: ClassVar[str] = "format"
+    home: ClassVar[str] = "replicse.data.corpora"
+    has_labels: ClassVar[bool] = False
+    in_workspace: ClassVar[bool] = False
+    format: str
+    name: Id | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -215,11 +228,15 @@ class LabelledLines(OneColumn, Labelled):
 
 
 class Table(CorpusFormat):
-    """A table of one's own with a header: sentences, or pairs and triplets by the headings of their roles."""
+    """A table of one's own with a header: sentences, or pairs and triplets by the headings of their roles.
+
+    `at` says by scale which rows are kept there, in the place of what is said beside it.
+    """
 
     in_workspace: ClassVar[bool] = True
     format: Literal["table"]
-    file: DataFile
+    file: TableFile
+    at: dict[Id, Kept] = {}
     text: Text | None = None
     anchor: Text | None = None
     positive: Text | None = None
@@ -227,8 +244,6 @@ class Table(CorpusFormat):
 
     @model_validator(mode="after")
     def _has_its_headings(self) -> Self:
-        if PurePosixPath(self.file).suffix not in TABLE_KINDS:
-            raise UserMessage(f'"{self.file}" is no table; name a file that ends in {", ".join(TABLE_KINDS)}')
         sentences = self.text and not (self.anchor or self.positive or self.negative)
         if not sentences and not (self.anchor and self.positive and not self.text):
             raise ValueError("the heading of text, or those of anchor, positive and perhaps negative")
@@ -243,6 +258,11 @@ class Table(CorpusFormat):
     def headings(self) -> tuple[str, ...]:
         """Return the heading of each column in the file."""
         return tuple(getattr(self, role) for role in self.columns)
+
+    def at_scale(self, scale: str) -> Self:
+        """Return the corpus with the rows that are kept at a scale."""
+        kept = self.at.get(scale)
+        return self.replace(at={}, **(dict(kept) if kept else {}))
 
     def origin(self, root: Path) -> tuple[str, str]:
         """Return the file, which is one's own."""

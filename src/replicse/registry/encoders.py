@@ -1,17 +1,22 @@
 """Heads, engines, architectures and post-processings: what turns a sentence into a vector."""
 
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
-from replicse.checked import Checked, Count, Id, Number, Positive, Text, Whole
+from replicse.checked import Checked, Count, Id, Number, Positive, Text, UserMessage, Whole
+from replicse.errors import nearest
 from replicse.registry.corpora import DataFile
 from replicse.registry.entries import Entry
 
 MAX_LENGTH = 512  # SentEval does not truncate (methods 2.1); 512 is where the position embeddings of BERT end
 Engine = Literal["auto", "packed", "transformers"]
 ENGINES: tuple[str, ...] = get_args(Engine)
+# Families of the packed engine; all others go through `transformers`.
+PACKED = ("bert", "roberta", "distilbert")
 Precision = Literal["fp32", "bf16", "fp16"]
 Checkpoint = Literal["best", "last"]
 CHECKPOINTS: tuple[str, ...] = get_args(Checkpoint)
@@ -91,10 +96,29 @@ class SimilarityHead(Checked):
 TaskHead = Annotated[ClassifierHead | SimilarityHead, Field(discriminator="kind")]
 
 
-class Architecture(Checked):
-    """The sizes of an encoder that is trained from random weights."""
+@cache
+def _families() -> tuple[str, ...]:
+    """Return the families of `transformers` by its folders: to import it takes longer than to plan a study."""
+    package = find_spec("transformers")
+    homes = (package and package.submodule_search_locations) or ()
+    return tuple(each.parent.name for home in homes for each in Path(home, "models").glob("*/__init__.py"))
 
-    family: Literal["bert", "roberta", "distilbert"] = "bert"
+
+def _family(value: str) -> str:
+    folder = value.replace("-", "_")
+    if value not in PACKED and folder not in (families := _families()):
+        near = nearest(folder, families).replace("_", "-")
+        raise UserMessage(f'transformers has no family "{value}"{near}')
+    return value
+
+
+class Architecture(Checked):
+    """The sizes of an encoder that is trained from random weights, of any family that transformers has.
+
+    `config` holds further keys of the family's own configuration, as {relative_attention: true} for deberta-v2.
+    """
+
+    family: Annotated[Id, AfterValidator(_family)] = "bert"
     layers: Count
     hidden: Count
     heads: Count
@@ -102,6 +126,7 @@ class Architecture(Checked):
     positions: Count
     layer_norm_epsilon: Positive | None = None
     activation: Literal["gelu", "gelu_new", "relu"] | None = None
+    config: dict[str, Any] = {}
 
 
 class PostprocessingParameters(Entry):

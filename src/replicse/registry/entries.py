@@ -94,4 +94,5 @@ class Entry(Checked):
 
 @cache
 def _told_apart(key: str, entries: tuple[type[Entry], ...]) -> TypeAdapter[Any]:
-    return TypeAdapter(Annotated[Union[entries], Field(discriminator=key)])  # noqa: UP007
+    kind: Any = Annotated[Union[entries], Field(discriminator=key)]  # noqa: UP007
+    return TypeAdapter(kind)

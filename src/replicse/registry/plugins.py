@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from replicse.registry.suites import OTHERS, SUITES, Suite
 from replicse.workspace import PACKAGE
 
 GROUP = "replicse.plugins"
+INSTALLED = f"{GROUP}:"  # before the name of an entry point
 REMEDY = "mend it, or take it out of plugins in config.yaml"
 GONE = "put it back, or take it out of plugins in config.yaml and what uses it out of the papers"
 
@@ -66,7 +67,9 @@ def use_plugins(names: Iterable[str]) -> None:
     for plugin in map(_plugin, dict.fromkeys(names)):
         other = wanted.setdefault(plugin.module, plugin)
         if other != plugin:
-            raise BadInput(f'plug-ins "{other.name}" and "{plugin.name}" have one module name; rename one')
+            raise BadInput(
+                f'plug-ins "{other.name}" and "{plugin.name}" are both the module {plugin.module}; rename one'
+            )
     for plugin in list(IN_USE.values()):
         if wanted.get(plugin.module) != plugin and not plugin.installed:
             _drop(plugin)
@@ -77,7 +80,7 @@ def use_plugins(names: Iterable[str]) -> None:
 
 def installed_plugins() -> list[str]:
     """Return the names of the plug-ins of installed packages."""
-    return sorted(entry_points(group=GROUP).names)
+    return sorted(f"{INSTALLED}{name}" for name in entry_points(group=GROUP).names)
 
 
 def plugins_of(code: Iterable[str]) -> list[str]:
@@ -106,27 +109,28 @@ def _top(code: str) -> str:
 
 
 def _plugin(name: str) -> Plugin:
+    """Return the plug-in of a name; BadInput where there is none."""
+    if name.startswith(INSTALLED):
+        return _of_package(name)
     place = below(Path(), name, "a plug-in's file or folder of the workspace")
-    if place.is_file() or place.is_dir():
-        if not (place.suffix == ".py" if place.is_file() else (place / "__init__.py").is_file()):
-            raise BadInput(f'plug-in "{name}": expected a file of Python, or a folder with __init__.py')
-        if not place.stem.isidentifier():
-            raise BadInput(f'plug-in "{name}": "{place.stem}" is no name of a module; use letters, digits, _')
-        return Plugin(name, place.stem, place, _sha256(place), place.stem)
-    points = entry_points(group=GROUP, name=name)
-    if not points:
-        raise MissingData(f'plug-in "{name}" is neither a file here nor of an installed package; {GONE}')
-    return _of_package(next(iter(points)))
+    if not place.exists():
+        raise MissingData(f'plug-in "{name}": no such file or folder; {GONE}')
+    if not (place.suffix == ".py" if place.is_file() else (place / "__init__.py").is_file()):
+        raise BadInput(f'plug-in "{name}": expected a file of Python, or a folder with __init__.py')
+    if not place.stem.isidentifier():
+        raise BadInput(f'plug-in "{name}": "{place.stem}" is no name of a module; use letters, digits and _')
+    return Plugin(name, place.stem, place, _sha256(place), place.stem)
 
 
-def _of_package(point: EntryPoint) -> Plugin:
-    module = _top(point.module)
-    spec = find_spec(module)
-    if spec is None or not spec.origin:
-        raise MissingData(f'plug-in "{point.name}": its package has no module {module}; install it again')
+def _of_package(name: str) -> Plugin:
+    points = entry_points(group=GROUP, name=name.removeprefix(INSTALLED))
+    point = next(iter(points), None)
+    spec = find_spec(_top(point.module)) if point else None
+    if point is None or spec is None or not spec.origin:
+        raise MissingData(f'plug-in "{name}": no installed package has it; install the package again')
     place = Path(spec.origin).parent if spec.submodule_search_locations else Path(spec.origin)
     version = point.dist.version if point.dist else "unknown"
-    return Plugin(point.name, module, place, _sha256(place), point.module, version)
+    return Plugin(name, _top(point.module), place, _sha256(place), point.module, version)
 
 
 def _sha256(place: Path) -> str:
@@ -145,6 +149,8 @@ def _register(plugin: Plugin) -> None:
     IN_USE[plugin.module] = plugin
     try:
         _import(plugin)
+        if getattr(sys.modules[plugin.imported], "SUITES", None) is SUITES:
+            raise UserMessage("it imports SUITES; give it a table SUITES of its own")
         for name, suite in _suites(plugin).items():
             if name in (*SUITES, *OTHERS):
                 raise UserMessage(f'there is a suite "{name}" already; choose another name')
@@ -170,7 +176,7 @@ def _import(plugin: Plugin) -> None:
     if other and (not other.origin or Path(other.origin).resolve() != file.resolve()):
         raise UserMessage(f"Python has a module {plugin.module} already; rename the plug-in")
     if plugin.module not in sys.modules:  # where its tests have imported it, it is there
-        module = module_from_spec(spec_from_file_location(plugin.module, file))
+        module = module_from_spec(spec_from_file_location(plugin.module, file.resolve()))
         sys.modules[plugin.module] = module
         # What Python keeps compiled of a file is told from a changed one by size and second alone.
         exec(compile(file.read_bytes(), str(file), "exec"), vars(module))
@@ -199,11 +205,7 @@ def _entries(plugin: Plugin) -> Iterator[tuple[dict[str, Any], str, type[Entry]]
 def _suites(plugin: Plugin) -> dict[str, Suite]:
     """Return the suites that a plug-in brings."""
     suites = getattr(sys.modules.get(plugin.imported), "SUITES", {})
-    if suites is SUITES:
-        raise UserMessage(
-            "SUITES is the package's own; give the plug-in a table of this name, without importing it"
-        )
-    return suites
+    return {} if suites is SUITES else suites
 
 
 def _without_code(plugin: Plugin) -> Iterator[str]:
@@ -226,9 +228,8 @@ def _is_there(code: str, plugin: Plugin) -> bool:
     file = next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
     if file is None:
         return False
-    defined = (name for each in compile(file.read_bytes(), str(file), "exec", ast.PyCF_ONLY_AST).body
-               for name in _names(each))  # fmt: skip
-    return name in defined
+    tree = ast.parse(file.read_bytes(), str(file))
+    return any(name in _names(statement) for statement in tree.body)
 
 
 def _names(statement: ast.stmt) -> Iterator[str]:
@@ -246,7 +247,6 @@ def _line_of(error: BaseException, plugin: Plugin) -> str:
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)
-    lines = [
-        f"{frame.filename}:{frame.lineno}" for frame in frames if frame.filename.startswith(str(plugin.place))
-    ]
-    return lines[-1] if lines else str(plugin.place)
+    home = plugin.place.resolve()
+    own = [frame for frame in frames if Path(frame.filename).resolve().is_relative_to(home)]
+    return f"{own[-1].filename}:{own[-1].lineno}" if own else str(plugin.place)

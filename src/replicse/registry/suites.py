@@ -1,7 +1,7 @@
 """Evaluation suites: what each yields, where its numbers lie, and what a study has to know to run it."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
@@ -13,7 +13,8 @@ from pydantic import AfterValidator, Field
 from replicse.checked import Checked, Id, Text, UserMessage
 from replicse.errors import nearest
 from replicse.registry.corpora import STS_DEV_TASKS, STS_TASKS, Corpus, Labelled, StsName
-from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS
+from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS, categories
+from replicse.registry.sets import EvaluationSet, SetName
 
 # What SentEval cross-validates has one split; TREC and MRPC have no development set.
 TRANSFER_SPLITS = {
@@ -96,13 +97,13 @@ class RetrievalOptions(QueryOptions):
 
 
 def _of_mteb(name: str) -> str:
-    if name not in MTEB_NAMES:
-        raise UserMessage(f'"{name}" is none of the 56 data sets of MTEB{nearest(name, MTEB_NAMES)}')
+    if name not in categories():
+        raise UserMessage(f'"{name}" is no task of MTEB on texts{nearest(name, categories())}')
     return name
 
 
 class MtebOptions(SuiteOptions):
-    """The data sets of MTEB to run, all 56 where none are named, and where their data are.
+    """The tasks of MTEB to run, the 56 of Muennighoff et al. where none are named, and where their data are.
 
     `hub`: each at the commit that the library pins; `local`: those that stand in the SentEval layout of the data root;
     `miniature`: each is stood in for by the miniature of its category, made of the data root. `results` is the folder
@@ -132,6 +133,12 @@ class VariantsOptions(SuiteOptions):
         Annotated[tuple[Annotated[str, AfterValidator(_of_variants)], ...], Field(min_length=1)] | None
     ) = None
     folder: str = ""
+
+
+class SetsOptions(SuiteOptions):
+    """Evaluation sets of one's own by name."""
+
+    sets: Annotated[dict[SetName, EvaluationSet], Field(min_length=1)]
 
 
 class TrainingOptions(SuiteOptions):
@@ -194,7 +201,9 @@ class Suite:
 
     Suites of one `group` share a job and a file, so that a suite more runs no other group again. `fixed` options are
     always given, `told` names those that the job gives: `folder`, that of the encoder; `results`, a folder beside what
-    is written; `model`, a name of the encoder. `named_by` is the option whose keys a `*` of the metrics stands for.
+    is written; `model`, a name of the encoder. `named_by` is the option whose keys a `*` of the metrics stands for;
+    `listed` gives what it stands for where no option does. `narrowed` gives, of options and of metric paths that are
+    read, the options of a job that runs no more than these ask for.
     A run may select its best checkpoint by the metrics whose last name is in `selects`.
 
     `split` is what a paper calls the data, `aggregations` are names of metrics that differ in how subsets are joined.
@@ -210,6 +219,8 @@ class Suite:
     options: type[SuiteOptions] = SuiteOptions
     told: tuple[str, ...] = ()
     named_by: str = ""
+    listed: Callable[[], Collection[str]] | None = None
+    narrowed: Callable[[Mapping[str, Any], Iterable[str]], dict[str, Any]] | None = None
     selects: tuple[str, ...] = ()
     split: str = ""
     aggregations: tuple[str, ...] = ()
@@ -265,6 +276,20 @@ _transfer = partial(
     averages=_TRANSFER_AVERAGES,
     encodes={"data/transfer/*": 1},
 )
+
+
+def _only_tasks(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
+    """Return the options of MTEB with the tasks that are read, alone or in an average; without them for all 56."""
+    tasks = {task for path in read for task in _MTEB_AVERAGES.get(path, (path,))}
+    unsaid = "tasks" in options or tasks == set(MTEB_NAMES)
+    return {**options, **({} if unsaid else {"tasks": sorted(tasks)})}
+
+
+def _only_sets(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
+    """Return the sets that are read."""
+    return {
+        "sets": {name: options["sets"][name] for name in sorted({path.partition("/")[0] for path in read})}
+    }
 
 
 def _correlations(tasks: tuple[str, ...]) -> Metrics:
@@ -330,12 +355,29 @@ SUITES: dict[str, Suite] = {
     "mteb": Suite(
         "replicse.evaluation.mteb",
         "mteb",
-        _in(CORRELATION, (*MTEB_NAMES, *_MTEB_AVERAGES)),
+        {**_in(CORRELATION, (*MTEB_NAMES, *_MTEB_AVERAGES)), "*": CORRELATION},
         options=MtebOptions,
         told=("results", "model"),
+        listed=categories,
+        narrowed=_only_tasks,
         averages=_MTEB_AVERAGES,
         memory=32000,
         hours=24,
+    ),
+    "sets": Suite(
+        "replicse.evaluation.sets",
+        "sets",
+        {
+            **_in(CORRELATION, ("*",), ("spearman", "pearson"), AGGREGATIONS),
+            **_in(CORRELATION, ("*/spearman",), _BOUNDS),
+            **_in(PERCENTAGE, ("*",), ("accuracy", "dev_accuracy")),
+            **{"*/n": COUNT, "*/file": None, "*/sha256": None},
+        },
+        options=SetsOptions,
+        named_by="sets",
+        narrowed=_only_sets,
+        aggregations=AGGREGATIONS,
+        rising=_BOUNDS,
     ),
     "heads-dev": Suite(
         "replicse.evaluation.heads",
@@ -373,8 +415,13 @@ def metrics_of(name: str) -> Metrics:
 
 
 def known_paths() -> Iterator[str]:
-    """Yield every metric path there is; a `*` stands for a step, a query or a corpus."""
+    """Yield every metric path there is; a `*` stands for a step, a query, a corpus, a set or a task."""
     return (f"{name}/{path}" for name in (*SUITES, *OTHERS) for path in metrics_of(name))
+
+
+def listed_paths() -> Iterator[str]:
+    """Yield the metric paths that a `*` stands for where a list says it: the tasks of MTEB."""
+    return (f"{name}/{each}" for name, suite in SUITES.items() if suite.listed for each in suite.listed())
 
 
 def _metric(path: str) -> str | None:
@@ -383,6 +430,9 @@ def _metric(path: str) -> str | None:
     metrics = metrics_of(name)
     if rest in metrics:
         return rest
+    listed = SUITES[name].listed if name in SUITES else None
+    if listed and rest not in listed():
+        return None
     patterns = (each for each in metrics if "*" in each and each.count("/") == rest.count("/"))
     return next((each for each in patterns if fnmatchcase(rest, each)), None)
 

@@ -127,10 +127,12 @@ class Trainer:
             self._set_embeddings()
         self.model.to(self.device)
         self.model.parts, self.first = self.parts, self.parts.processes.rank == 0
-        self.poolings: dict[PoolingParameters, SentencePooling] = {}
+        self.poolings: list[SentencePooling] = []
         self.sources = list(self._sources())
         self.objectives = nn.ModuleList(source.objective for source in self.sources)
         self.objectives.to(self.device)
+        # Networks that terms have copied from the encoder are trained whole.
+        self.model.freeze(spec.freeze)
         options, count = spec.optimisation, len(self.sources)
         self.steps = self.sources[0].data.steps(options.epochs, None) * count
         self.steps = min(self.steps, options.steps or self.steps)
@@ -173,9 +175,11 @@ class Trainer:
 
     def _pooling(self, params: PoolingParameters) -> SentencePooling:
         """Return a pooling of the model's encoder, the same one for equal parameters."""
-        if params not in self.poolings:
-            self.poolings[params] = SentencePooling(params, self.model.backbone)
-        return self.poolings[params]
+        made = next((pooling for pooling in self.poolings if pooling.params == params), None)
+        if made is None:
+            made = SentencePooling(params, self.model.backbone)
+            self.poolings.append(made)
+        return made
 
     def _set_embeddings(self) -> None:
         """Start token embeddings from co-occurrence counts of the first view, where a token occurs in it."""
@@ -229,12 +233,17 @@ class Trainer:
         self.model.train()
         if self.job.spec.dropout.schedule != "constant":
             self.model.set_progress(step / self.steps)
+        self.model.follow()
         labels = None if labels is None else labels.to(self.device)
         edited = source.objective.edit(self._moved(columns), self.model, self.generator)
         precision = self.job.spec.precision
         with torch.autocast(self.device.type, DTYPES[precision], enabled=precision != "fp32"):
             vectors = self.model.vectors(edited, source.poolings, source.repeated, source.encoded)
-            loss = source.objective(Step(vectors, edited, self.model, self.generator, labels))
+            loss = source.objective(
+                Step(vectors, edited, self.model, self.generator, labels, source.poolings)
+            )
+        if not loss.requires_grad:
+            raise BadInput(f"{self.job.run_id}: no weight is left to train; take something out of freeze")
         self.optimiser.zero_grad()
         self.scaler.scale(loss).backward()
         self.parts.processes.mean_gradients(self.optimiser.parameters)

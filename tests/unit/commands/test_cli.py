@@ -368,6 +368,11 @@ def test_a_broken_evaluation_is_not_done_and_is_named(capsys, tmp_path, monkeypa
             ["evaluate", "--encoder", "nowhere/at/all/", "--suite", "stss", "--data", ".", "--out", "x"],
             '"stss"',
         ),
+        (["evaluate", "--encoder", "e", "--out", "x"], "no --suite and no --set is given"),
+        (
+            ["evaluate", "--encoder", "e", "--out", "x", "--set", "a.csv", "text=t"],
+            "--set a.csv: expected first,",
+        ),
         (["job", "data", '{"source": "local", "root": "nowhere"}', "--out", "x.json"], "REPLICSE_DATA"),
         (
             ["evaluate", "--encoder", "an/encoder", "--suite", "sts", "--data", "gone", "--out", "x"],
@@ -409,7 +414,7 @@ SCHEMAS = {
     "config": "config*.yaml", "paper": "workflow/papers/*/paper.yaml", "table": "workflow/papers/*/tables/*.yaml",
     "recipes": "workflow/papers/*/recipes.yaml", "protocols": "workflow/papers/*/protocols.yaml",
     "claims": "workflow/papers/*/claims.yaml", "corpora": "workflow/papers/*/corpora.yaml",
-    "scale": "workflow/scales/*.yaml", "datasets": "workflow/datasets.yaml",
+    "sets": "tests/papers/*/sets.yaml", "scale": "workflow/scales/*.yaml", "datasets": "workflow/datasets.yaml",
 }  # fmt: skip
 
 

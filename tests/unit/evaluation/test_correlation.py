@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import rankdata, spearmanr
 
-from replicse.evaluation.correlation import average_ranks, cosines, spearman
+from replicse.evaluation.correlation import average_ranks, cosines, pearson, spearman
 
 relaxed = settings(max_examples=100)
 # Few distinct values, so that ties are common.
@@ -54,6 +54,12 @@ def test_spearman_depends_on_the_order_only():
 )
 def test_an_undefined_correlation_is_none_and_never_zero(left, right):
     assert spearman(np.array(left, float), np.array(right, float)) is None
+
+
+def test_equal_values_whose_mean_is_rounded_have_no_correlation():
+    """Less their mean, three times 0.1 is not quite 0."""
+    assert pearson(np.full(3, 0.1), np.array([0.0, 0.0, 1.0])) is None
+    assert pearson(np.array([0.0, 0.0, 1.0]), np.full(3, 0.1)) is None
 
 
 def test_sides_of_different_length_are_refused():

@@ -14,7 +14,7 @@ from replicse.cli import main
 from replicse.data.tokenizer import train_tokenizer
 from replicse.errors import BadInput
 from replicse.evaluation import suites
-from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS
+from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS, categories
 from replicse.registry.suites import MtebOptions
 from replicse.world.world import write_world
 
@@ -68,8 +68,25 @@ def test_the_list_is_the_librarys_own_with_pinned_data():
         assert {subset for part in parts for subset in part.hf_subsets} <= {"default", "en", "en-en", "eng"}
 
 
+def test_the_names_of_all_tasks_on_texts_are_the_librarys():
+    """Where its version changes: write `name category` of each, by category and name, to registry/mteb/tasks.txt."""
+    from mteb.get_tasks import _TASKS_REGISTRY
+
+    tasks = {name: task.metadata for name, task in _TASKS_REGISTRY.items()}
+    assert categories() == {name: data.type for name, data in tasks.items() if data.modalities == ["text"]}
+
+
+def test_a_task_of_another_language_is_the_librarys_whole(world, tmp_path):
+    vectors = BagOfWords()
+    assert suite._task(world, "SICK-BR-STS", "hub").metadata.eval_langs == ["por-Latn"]
+    outcome = suite.evaluate(world, vectors, ["SICK-BR-STS", "BornholmBitextMining"], "miniature")
+    assert outcome["SICK-BR-STS"] == suite.evaluate(world, vectors, ["STS12"], "miniature")["STS12"]
+    assert outcome["BornholmBitextMining"] is None
+    assert outcome["failures"]["BornholmBitextMining"].startswith("no miniature stands in for BitextMining")
+
+
 def test_unknown_names_are_refused_with_the_nearest():
-    with pytest.raises(BadInput, match='none of the 56 data sets of MTEB; did you mean "STSBenchmark"'):
+    with pytest.raises(BadInput, match='no task of MTEB on texts; did you mean "STSBenchmark"'):
         MtebOptions.of({"tasks": ["STSbenchmark"]}, "suite mteb")
 
 

@@ -3,19 +3,23 @@
 import json
 from dataclasses import replace
 from numbers import Number
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+from places import ROOT
 from small_stsb import RandomVectors
 
+from replicse.checked import checked_yaml
 from replicse.encoder.task_heads import make_task_head, save_task_heads
 from replicse.errors import BadInput
 from replicse.evaluation import suites
 from replicse.evaluation.counts import count
 from replicse.registry.encoders import ClassifierHead
 from replicse.registry.suites import ANY, COUNTED, SUITES, Suite, file_of, groups, is_metric, known_paths
+from replicse.study.paper.papers import Sets
 from replicse.world.world import write_world
 
 
@@ -114,6 +118,7 @@ def leaves(node, path=""):
 SENTIMENT = {
     "format": "labelled", "file": "minbert/ids-sst-dev.csv", "sentences": ["sentence"], "label": "sentiment",
 }  # fmt: skip
+OWN = ROOT / "tests" / "papers" / "sets"
 RATED = {
     "format": "labelled", "file": "minbert/sts-dev.csv", "sentences": ["sentence1", "sentence2"],
     "label": "similarity",
@@ -126,6 +131,7 @@ def yielded(world, tmp_path_factory):
     record = {"seconds": 3600.0, "steps": 5, "sentences_per_second": 64.0, "parameters": 7}
     (run / "metrics.json").write_text(json.dumps(record))
     captions = {"format": "caption-lines", "file": "pairs/flickr30k/captions.tsv.gz"}
+    sets = checked_yaml(OWN / "sets.yaml", Sets).sets
     queries = {"first": "the roof is being cleaned", "second": "an engineer"}
     options = {
         "retrieval": {"queries": queries, "corpus": captions},
@@ -133,6 +139,9 @@ def yielded(world, tmp_path_factory):
         "training": {"folder": str(run / "best")},
         "heads-dev": {"tasks": {"sst": SENTIMENT, "sts": RATED}, "folder": str(run / "best")},
         "mteb": {"data": "miniature"},
+        "sets": {
+            "sets": {name: one.replace(file=str(OWN / Path(one.file).name)) for name, one in sets.items()}
+        },
     }
     heads = torch.nn.ModuleDict({"sst": make_task_head(ClassifierHead(kind="classifier", classes=5), 3)})
     save_task_heads(run / "best", heads)

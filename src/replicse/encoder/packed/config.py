@@ -106,7 +106,7 @@ class EncoderConfig:
     @staticmethod
     def fresh(architecture: Architecture, vocabulary: int, pad_id: int) -> "EncoderConfig":
         """Return the configuration of an encoder that is to be drawn at random."""
-        sizes = architecture.model_dump(exclude_none=True)
+        sizes = architecture.model_dump(exclude_none=True, exclude={"config"})
         types = {"bert": 2, "roberta": 1, "distilbert": 0}[architecture.family]
         return EncoderConfig(vocabulary=vocabulary, pad_id=pad_id, token_types=types, **sizes)
 

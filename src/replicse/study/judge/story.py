@@ -59,7 +59,7 @@ def cell_story(
         "cell": [f"{cell.item.id} · {cell.row.label} · {cell.column.label}", *_protocol(plan, cell, result)],
         "scale": [result.standing],
         "printed": _printed(plan, cell),
-        "read": _read(cell),
+        "read": [*_read(cell), *_sets_read(cell, evaluations)],
         "seeds": _seeds(cell, ours),
         "reproduced": _reproduced(ours, result.caveat),
         "verdict": [f"{ours.verdict or 'none'}: {ours.reason}".removesuffix(": ")],
@@ -179,6 +179,17 @@ def _as_printed(reported: Reported, paper: str = "") -> str:
     if reported.sd is not None:
         said.append(f"standard deviation {reported.sd:g} over {reported.seeds} runs")
     return f"{reported.value}  ({', '.join(filter(None, said))})"
+
+
+def _sets_read(cell: Cell, evaluations: Evaluations) -> Iterator[str]:
+    """Yield the files of one's own that a cell's numbers were made on, as the evaluation found them."""
+    for each in cell.operands or (cell,):
+        suite, name, *_ = [*each.metric_path.split("/"), ""]
+        if suite == "sets" and each.encoders:
+            keys = (f"sets/{name}/{key}" for key in ("file", "n", "sha256"))
+            file, rows, digest = (evaluations.value(each.encoders[0], key)[0] for key in keys)
+            if file:
+                yield f"{name}: {file}, {rows} rows, sha256 {digest[:12]}"
 
 
 def _read(cell: Cell) -> list[str]:

@@ -10,7 +10,10 @@ from pydantic import BeforeValidator, Field
 
 from replicse.checked import Checked, Id, Text, Whole, read_text, read_yaml
 from replicse.errors import BadInput
+from replicse.registry.corpora import Corpus
 from replicse.registry.encoders import Precision
+from replicse.registry.plugins import installed_plugins, use_plugins
+from replicse.registry.sets import EvaluationSet, SetName
 from replicse.study.paper.layers import merged
 
 SHIPPED = Path("config.yaml")
@@ -67,7 +70,7 @@ class Config(Plugins):
     """What to reproduce: `adjudicate` names items whose protocols are all run, `rows` the rows of others.
 
     `crossed` names rows of items that are run under every seed on the backbone of every seed as well; `precision` is
-    that of all training, instead of the scale's.
+    that of all training, instead of the scale's. `corpora` and `sets` are of one's own, beside those of papers.
     """
 
     scale: Id
@@ -78,6 +81,8 @@ class Config(Plugins):
     precision: Precision | None = None
     rows: dict[Text, tuple[Text, ...]] | None = None
     crossed: dict[Text, tuple[Text, ...]] | None = None
+    corpora: dict[Id, Corpus] | None = None
+    sets: dict[SetName, EvaluationSet] | None = None
 
     def whole(self) -> dict[str, Any]:
         """Return plain data with every key, so that nothing of config.yaml is left where it is laid over that."""
@@ -114,6 +119,9 @@ class Config(Plugins):
 
 def checked_config(values: object, file: str) -> Config:
     """Return the config of plain data; BadInput names file, key and value of a mistake."""
+    if isinstance(values, Mapping) and values.get("corpora"):
+        # Before they are checked: their format may be one that a plug-in brings.
+        use_all_plugins(_plugins(values, file))
     config = Config.of(values, file)
     if len(set(config.seeds)) < len(config.seeds):
         raise BadInput(f"{file}: seeds is {list(config.seeds)}; expected each seed once")
@@ -153,7 +161,13 @@ def read_config(
     return {**config, **{key: entry for key, entry in above.items() if entry is not None}}
 
 
-def workspace_plugins() -> tuple[str, ...]:
-    """Return the plug-ins that the config.yaml of this folder names; none where there is none."""
-    values = read_config([SHIPPED]) if SHIPPED.is_file() else {}
-    return Plugins.of({key: values[key] for key in ("plugins",) if key in values}, str(SHIPPED)).plugins
+def _plugins(values: object, file: str) -> tuple[str, ...]:
+    """Return the plug-ins that a config names, whose other keys are not looked at."""
+    named = {"plugins": values["plugins"]} if isinstance(values, Mapping) and "plugins" in values else {}
+    return Plugins.of(named, file).plugins
+
+
+def use_all_plugins(plugins: Iterable[str] = ()) -> None:
+    """Have in use the plug-ins of installed packages, of the config.yaml of this folder, and those that are given."""
+    workspace = _plugins(read_config([SHIPPED]), str(SHIPPED)) if SHIPPED.is_file() else ()
+    use_plugins([*installed_plugins(), *workspace, *plugins])

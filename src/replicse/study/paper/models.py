@@ -18,6 +18,8 @@ from replicse.registry.encoders import Checkpoint, Engine, Postprocessing, WordV
 from replicse.registry.poolings import Cls, Pooling
 from replicse.registry.runs import (
     DropoutRates,
+    Freeze,
+    Momentum,
     Optimisation,
     PoolingChoice,
     Run,
@@ -83,8 +85,6 @@ class Vary(Checked):
 
 def _term_problem(name: str, parameters: dict[str, Any]) -> str:
     """Return what is wrong with some parameters of a term; blank where nothing is."""
-    if isinstance(parameters.get("generator"), str):
-        return f'generator is "{parameters["generator"]}"; name it as {{backbone: NAME}}'
     return TERMS[name].problem({"term": name, **parameters}, partly=True)
 
 
@@ -93,6 +93,8 @@ SECTIONS: dict[str, type[Checked]] = {
     "pooling": PoolingChoice,
     "optimisation": Optimisation,
     "selection": SelectionRule,
+    "freeze": Freeze,
+    "momentum": Momentum,
 }
 
 

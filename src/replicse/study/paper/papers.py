@@ -14,10 +14,11 @@ from replicse.checked import Checked, Id, Text, Whole, checked_yaml, read_text, 
 from replicse.errors import BadInput, check_names, nearest
 from replicse.registry.corpora import Corpus
 from replicse.registry.encoders import Precision
-from replicse.registry.plugins import installed_plugins, use_plugins
+from replicse.registry.frozen import with_frozen
 from replicse.registry.runs import Run
+from replicse.registry.sets import EvaluationSet, SetName
 from replicse.study.paper.claims import Claim, load_claims
-from replicse.study.paper.config import workspace_plugins
+from replicse.study.paper.config import use_all_plugins
 from replicse.study.paper.layers import merged
 from replicse.study.paper.models import Recipe
 from replicse.study.paper.printed import Reported, read_reported
@@ -62,6 +63,12 @@ class Corpora(Checked):
     corpora: dict[Id, Corpus]
 
 
+class Sets(Checked):
+    """The evaluation sets that a paper brings along."""
+
+    sets: dict[SetName, EvaluationSet]
+
+
 @dataclass(frozen=True)
 class Paper:
     """A folder of data about one paper."""
@@ -75,6 +82,7 @@ class Paper:
     claims: tuple[Claim, ...]
     reported: Mapping[tuple[str, str, str, str], Reported]
     corpora: Mapping[str, Corpus]
+    sets: Mapping[str, EvaluationSet]
 
     @cached_property
     def deviations(self) -> dict[str, str]:
@@ -111,6 +119,7 @@ def load_paper(folder: Path) -> Paper:
         if about.order.count(name) > 1:
             raise BadInput(f'{folder / "paper.yaml"}: order names "{name}" twice; keep one')
     ordered = {name: items[name] for name in dict.fromkeys([*about.order, *items])}
+    corpora, sets = folder / "corpora.yaml", folder / "sets.yaml"
     paper = Paper(
         key=folder.name,
         folder=folder,
@@ -120,7 +129,8 @@ def load_paper(folder: Path) -> Paper:
         protocols=load_protocols(folder / "protocols.yaml", ordered, recipes),
         claims=claims,
         reported=reported,
-        corpora=_corpora(folder / "corpora.yaml"),
+        corpora=checked_yaml(corpora, Corpora).corpora if corpora.exists() else {},
+        sets=checked_yaml(sets, Sets).sets if sets.exists() else {},
     )
     _ = paper.deviations  # read, so that a file that is no text is told of here
     problem = next(itertools.chain(_reserved(paper), _misplaced(paper)), None)
@@ -132,10 +142,9 @@ def load_paper(folder: Path) -> Paper:
 def load_papers(workflow: Path, plugins: Iterable[str] = ()) -> dict[str, Paper]:
     """Return every paper by key; one of the workspace stands in the place of the workflow's.
 
-    In use are then the plug-ins of installed packages, those of the workspace's config.yaml, whose papers are read with
-    any study, and those that are given.
+    In use are then the plug-ins that are given, and those of the workspace, whose papers are read with any study.
     """
-    use_plugins([*installed_plugins(), *workspace_plugins(), *plugins])
+    use_all_plugins(plugins)
     folders = {file.parent.name: file.parent for file in looked_up(workflow, "papers/*/paper.yaml")}
     return {key: load_paper(folders[key]) for key in sorted(folders)}
 
@@ -150,11 +159,6 @@ def _recipes(file: Path) -> dict[str, Recipe]:
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", name):
             raise BadInput(f'{file}: recipe "{name}"; use letters, digits, dots and dashes')
     return {name: Recipe.of(entry, f"{file}: {name}") for name, entry in document.items()}
-
-
-def _corpora(file: Path) -> dict[str, Corpus]:
-    """Return the corpora that a paper brings along, by the names that its recipes have for them."""
-    return dict(checked_yaml(file, Corpora).corpora) if file.exists() else {}
 
 
 def _reserved(paper: Paper) -> Iterator[str]:
@@ -222,6 +226,7 @@ def recipe_of(
     if start and start.use and "/" not in start.use:
         # A name without its paper is of the paper that says it, not of the one that asks for the recipe.
         recipe = recipe.replace(init=start.replace(use=f"{home.key}/{start.use}"))
+    recipe = with_frozen(recipe, lambda model: model.of_paper(home.key))
     where = f"{home.folder / 'recipes.yaml'}: {short}.like"
     parent = recipe_of(papers, home.key, recipe.like, where, (*below, full)) if recipe.like else Run()
     return merged(parent, recipe.without("like"))

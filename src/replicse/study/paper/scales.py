@@ -25,7 +25,6 @@ from replicse.study.paper.models import (
     run_path_problem,
     run_value_problem,
 )
-from replicse.study.paper.papers import Paper
 
 
 class Pretraining(Run):
@@ -241,17 +240,6 @@ class Scale(Checked):
         """Return the recipe of a corpus with the rows that a job is to find: they are part of no name."""
         return {**recipe, **self.corpora[recipe["name"]].plain()}
 
-    def beside(self, papers: Mapping[str, Paper]) -> Self:
-        """Return the scale with the corpora that papers bring along, where it has none of their names."""
-        brought: dict[str, Corpus] = {}
-        for paper in papers.values():
-            for name in paper.corpora.keys() & brought.keys():
-                raise BadInput(
-                    f'{paper.folder / "corpora.yaml"}: corpus "{name}" is another paper\'s too; rename it'
-                )
-            brought |= paper.corpora
-        return self.model_copy(update={"corpora": {**brought, **self.corpora}}) if brought else self
-
     def pinned(self, lock: Lock) -> Self:
         """Return the scale with the corpora of the hub at the commits of a lock."""
         return self.model_copy(
@@ -314,6 +302,8 @@ class Scale(Checked):
         """Return a run at this scale: factors, bounds, fixed values of `adjust` in order; BadInput for a mistake."""
         for rule in self.adjust:
             section, _, key = rule.path.partition(".")
+            if getattr(run, section) is None:
+                continue  # a run without momentum gets none
             part = getattr(run, section) if section in run.model_fields_set else None
             old = part.entries().get(key) if part else None
             if rule.path in HEAD_WIDTHS and old is None:

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, field_vali
 from replicse.checked import Checked, Count, Id, Number, Text, UserMessage, Whole, read_yaml
 from replicse.errors import BadInput, nearest
 from replicse.registry.poolings import Pooling
-from replicse.registry.suites import is_metric, known_paths
+from replicse.registry.suites import is_metric, known_paths, listed_paths
 from replicse.study.paper.expression import Expression
 from replicse.study.paper.models import EncoderRequest, run_path_problem
 
@@ -339,9 +339,8 @@ def load_item(path: Path, paper: str) -> Item:
         raise BadInput(f'{path}: id is "{item.id}"; expected "{paper}/{path.stem}"')
     for path_, where in _paths(item):
         if path_ and not is_metric(path_):
-            raise BadInput(
-                f'{path}: {where} is "{path_}", which no suite yields{nearest(path_, known_paths())}'
-            )
+            near = nearest(path_, [*known_paths(), *listed_paths()])
+            raise BadInput(f'{path}: {where} is "{path_}", which no suite yields{near}')
         if path_.startswith("trajectory/"):
             raise BadInput(
                 f'{path}: {where} is "{path_}"; steps stand in figures with a trajectory, without columns'

@@ -13,6 +13,7 @@ from replicse.registry.artefacts import ENCODER, METRICS, OFFSETS, PROVENANCE, S
 from replicse.registry.augmentations import augmentation_of
 from replicse.registry.corpora import SIMCSE_DATA, CorpusFormat, corpus_of
 from replicse.registry.encoders import CHECKPOINTS
+from replicse.registry.frozen import frozen_models
 from replicse.registry.plugins import IN_USE, plugins_of, suite_code, unit_of
 from replicse.registry.runs import resolved
 from replicse.study.paper.datasets import load_datasets
@@ -219,7 +220,7 @@ class _Jobs:
     def _train(self, name: str) -> Job:
         plan, run = self.plan, self.plan.runs[name]
         initial, stores = plan.init_folder(run), plan.run_stores[name]
-        folders = [initial, *(getattr(term, "generator", None) for term in run.terms)]
+        folders = [initial, *(model.folder for model in frozen_models(run.terms))]
         tokenizer = plan.tokenizer_file(run.init)
         needs = (
             *(outputs_of(self.paths, "store", store)["store"] for store in dict.fromkeys(stores)),
@@ -244,10 +245,11 @@ class _Jobs:
         """Yield a job for each group of suites of an encoder, and one for the checkpoints of its run."""
         weights = () if encoder.source.vectors else (f"{self.plan.encoder_folder(encoder)}/{ENCODER[0]}",)
         for group, suites in self.plan.groups(name).items():
-            payload = self._encoder(encoder) | self._suites(suites)
+            payload = self._encoder(encoder) | self._suites(name, suites)
+            read: dict[str, Any] = {key: payload[key] for key in ("options", "postprocess") if key in payload}
             modules = self._modules(encoder) | self._suite_modules(suites)
             specs = (*map(self.scale.suite_options, suites), *self._specs(encoder))
-            yield self._job("evaluate", (name, group), payload, modules, specs, weights)
+            yield self._job("evaluate", (name, group), payload, modules, specs, weights, read)
         if "trajectory" in self.plan.suites[name]:
             run = encoder.source.run or ""
             payload = {
@@ -281,8 +283,8 @@ class _Jobs:
                 options["postprocess"]["fit"] = self.scale.expected(options["postprocess"]["fit"])
         return options
 
-    def _suites(self, suites: list[str]) -> dict[str, Any]:
-        options = {suite: self.scale.options[suite] for suite in suites if suite in self.scale.options}
+    def _suites(self, name: str, suites: list[str]) -> dict[str, Any]:
+        options = {suite: given for suite in suites if (given := self.plan.options(suite, [name]))}
         return {"suite": suites, **({"options": options} if options else {})}
 
     @staticmethod

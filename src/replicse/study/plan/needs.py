@@ -7,7 +7,7 @@ from typing import Any, Literal
 from replicse.registry.corpora import HubDataset, HubPart
 from replicse.registry.encoders import weight_bytes
 from replicse.registry.suites import SUITES
-from replicse.study.paper.layers import mappings, named_files
+from replicse.study.paper.layers import mappings, named_files, workspace_files
 from replicse.study.plan.plan import Plan
 
 Kind = Literal["artefact", "part", "encoder", "file", "suite"]
@@ -98,6 +98,11 @@ def data_files(plan: Plan) -> list[str]:
     return named_files(_read(plan))
 
 
+def tables(plan: Plan) -> list[str]:
+    """Return the files of the working directory that some job reads: corpora and evaluation sets of one's own."""
+    return workspace_files(_read(plan))
+
+
 def _key(part: HubPart) -> tuple[str | None, ...]:
     return part.path, part.name, part.split, part.files, part.revision
 
@@ -110,7 +115,7 @@ def _read(plan: Plan) -> Iterator[Mapping[str, Any]]:
             list(plan.stores.values()),
             list(plan.tokenizers.values()),
             [part.plain() for encoder in plan.encoders.values() for part in encoder.corpora()],
-            [options for suite, options in plan.scale.options.items() if suite in suites],
+            [plan.options(suite, plan.suites) for suite in suites if suite in SUITES],
             plan.count_job(),
         ]
     )

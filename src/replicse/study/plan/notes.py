@@ -11,7 +11,10 @@ EQUAL_PAIRS = 0.1
 
 
 def notes(plan: Plan) -> Iterator[str]:
-    """Yield hub artefacts without a commit, augmentations that hardly change a view, and poolers that are not there."""
+    """Yield hub artefacts without a commit, augmentations that hardly change a view, and poolers that are not there.
+
+    Evaluation sets of one's own are named at a scale without verdicts.
+    """
     if plan.unpinned:
         names = ", ".join(sorted(plan.unpinned))
         yield f"no commit in hub.lock.yaml (replicse lock --write looks it up): {names}"
@@ -19,6 +22,10 @@ def notes(plan: Plan) -> Iterator[str]:
     if plan.without_pooler:
         names = ", ".join(sorted(plan.without_pooler))
         yield f"runs that keep the pooler of {names} draw one: this scale pre-trains the encoder without it"
+    read = [path for (_, suite), paths in plan.read.items() if suite == "sets" for path in paths]
+    sets = sorted({path.partition("/")[0] for path in read})
+    if sets and not plan.scale.comparable:
+        yield f"sets of one's own are used whole at this scale, and get no verdict: {', '.join(sets)}"
 
 
 def _equal_views(plan: Plan) -> Iterator[str]:

@@ -10,8 +10,9 @@ from replicse.errors import BadInput, nearest
 from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.digests import digest
 from replicse.registry.encoders import CHECKPOINTS, MAX_LENGTH, Checkpoint, Precision
+from replicse.registry.frozen import frozen_models
 from replicse.registry.runs import Init, Run, resolved
-from replicse.registry.suites import file_of
+from replicse.registry.suites import SUITES, file_of
 from replicse.study.paper.config import Config
 from replicse.study.paper.counterparts import CellKey
 from replicse.study.paper.models import Encoder, EncoderSource
@@ -69,6 +70,8 @@ class Plan:
     encoders: dict[str, Encoder] = field(default_factory=dict)
     # encoder -> what is evaluated of it: suites, and `trajectory`
     suites: dict[str, set[str]] = field(default_factory=dict)
+    # encoder, suite -> what is read below the suite, where a job runs no more than that
+    read: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     backbones: dict[str, dict[str, Any]] = field(default_factory=dict)
     tokenizers: dict[str, dict[str, Any]] = field(default_factory=dict)
     stores: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -176,14 +179,14 @@ class Plan:
         return chain
 
     def needed_folders(self, run_id: str) -> list[str]:
-        """Return the folders of weights a run stands on: initial weights, generators, a view's masked-LM."""
+        """Return the folders of weights a run stands on: initial weights, frozen models, a view's masked-LM."""
         if run_id not in self._needed:
             run = self.runs[run_id]
-            generators = (getattr(term, "generator", None) for term in run.terms)
+            frozen = (model.folder for model in frozen_models(run.terms))
             proposers = (
                 getattr(view.augment, "encoder", None) for source in run.sources for view in source.views
             )
-            folders = (self.init_folder(run), *generators, *proposers)
+            folders = (self.init_folder(run), *frozen, *proposers)
             self._needed[run_id] = [str(folder) for folder in folders if folder]
         return self._needed[run_id]
 
@@ -224,6 +227,12 @@ class Plan:
         for suite in sorted(self.suites.get(encoder, set()) - {"trajectory", "data"}):
             groups.setdefault(file_of(suite), []).append(suite)
         return groups
+
+    def options(self, suite: str, encoders: Iterable[str]) -> dict[str, Any]:
+        """Return the options of a suite as plain data for some encoders: what no cell of theirs reads is left out."""
+        options, narrowed = self.scale.options.get(suite, {}), SUITES[suite].narrowed
+        read = [path for encoder in encoders for path in self.read.get((encoder, suite), ())]
+        return narrowed(options, read) if narrowed else options
 
     def encoder_folder(self, encoder: Encoder) -> str:
         """Return the folder that holds an encoder's weights."""

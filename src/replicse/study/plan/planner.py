@@ -9,7 +9,9 @@ from replicse.checked import shown
 from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import SIMCSE_DATA
 from replicse.registry.runs import Trajectory
+from replicse.registry.sets import EvaluationSet
 from replicse.registry.suites import SUITES
+from replicse.study.paper.brought import beside
 from replicse.study.paper.config import Config, checked_config
 from replicse.study.paper.layers import merged
 from replicse.study.paper.lock import Lock, load_lock
@@ -17,7 +19,7 @@ from replicse.study.paper.models import EncoderRequest, EncoderSource, PlannedRe
 from replicse.study.paper.papers import Paper, load_papers, printed_of, subtracted_of
 from replicse.study.paper.protocols import ON_BACKBONE
 from replicse.study.paper.tables import AnyColumn, Derived, Item, Row
-from replicse.study.plan.choose import chosen_items, chosen_scale, too_large
+from replicse.study.plan.choose import chosen_items, chosen_scale, load_scales, too_large
 from replicse.study.plan.lines import Line, lines_of
 from replicse.study.plan.needs import hub_parts
 from replicse.study.plan.paths import Paths
@@ -48,7 +50,8 @@ def plan_of(
     Raises BadInput for an item that cannot be planned; `as_far_as_possible` leaves it out and notes why.
     """
     lock = load_lock(workflow)
-    scale = chosen_scale(config, workflow, file).beside(papers).pinned(lock)
+    scale = beside(chosen_scale(config, workflow, file), papers, config, file, load_scales(workflow))
+    scale = scale.pinned(lock)
     plan = Plan(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
     planner = Planner(plan, lock)
     items = list(chosen_items(config, papers, file))
@@ -159,19 +162,30 @@ class Planner:
 
     def _note(self, item: Item, column: AnyColumn, path: str, encoders: Iterable[str]) -> None:
         """Note what a cell needs of its encoders: the suite, checkpoints of a trajectory, or a count of the data."""
-        suite = path.partition("/")[0]
+        suite, _, rest = path.partition("/")
+        entry = SUITES.get(suite)
+        if entry and entry.named_by:
+            self._check_name(
+                f"{item.file}: column {column.id}", suite, entry.name_in(path), rest.partition("/")[2]
+            )
         for encoder in encoders:
             self.plan.suites.setdefault(encoder, set()).add(suite)
             if suite == "trajectory":
                 self._keep(encoder, item)
-            entry = SUITES.get(suite)
-            if entry and entry.named_by:
-                names = self.plan.scale.options.get(suite, {}).get(entry.named_by, {})
-                if (name := entry.name_in(path)) not in names:
-                    where = f"{item.file}: column {column.id}: {self.plan.scale.file}"
-                    raise BadInput(
-                        f'{where} has no "{name}" among the {entry.named_by} of {suite}{nearest(name, names)}'
-                    )
+            if entry and entry.narrowed:
+                self.plan.read.setdefault((encoder, suite), set()).add(rest)
+
+    def _check_name(self, where: str, suite: str, name: str, metric: str) -> None:
+        """Refuse a name that the options of a suite lack, and a metric of the other kind of evaluation set."""
+        entry = SUITES[suite]
+        names = self.plan.scale.options.get(suite, {}).get(entry.named_by, {})
+        home = "papers and config" if suite == "sets" else self.plan.scale.file
+        if name not in names:
+            raise BadInput(
+                f'{where}: no "{name}" is among the {entry.named_by} of {home}{nearest(name, names)}'
+            )
+        if suite == "sets" and not (wanted := EvaluationSet.of(names[name], where)).yields(metric):
+            raise BadInput(f'{where}: set "{name}" yields {wanted.metrics}, no {metric}; read one of these')
 
     def _check_corpus(self, item: Item, path: str) -> None:
         kind, name = path.split("/")[1:3]

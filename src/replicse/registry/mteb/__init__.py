@@ -1,7 +1,11 @@
-"""The 56 English data sets of MTEB (Muennighoff et al. 2023) by category.
+"""The tasks of MTEB by category: the 56 English ones of Muennighoff et al. (2023), and all of the library on texts.
 
-The `mteb` library calls them "MTEB(eng, v1)" and holds the commit of each; its version is pinned in turn.
+The `mteb` library calls the 56 "MTEB(eng, v1)" and holds the commit of each task; its version is pinned in turn. To
+import it takes seconds, and torch; so the names of all its tasks lie in tasks.txt, which a test compares with it.
 """
+
+from functools import cache
+from pathlib import Path
 
 MTEB_TASKS: dict[str, tuple[str, ...]] = {
     "Classification": (
@@ -65,3 +69,10 @@ MTEB_TASKS: dict[str, tuple[str, ...]] = {
     "Summarization": ("SummEval",),
 }
 MTEB_NAMES = tuple(name for names in MTEB_TASKS.values() for name in names)
+
+
+@cache
+def categories() -> dict[str, str]:
+    """Return the category of each task of the library on texts alone, by name."""
+    lines = (Path(__file__).parent / "tasks.txt").read_text(encoding="utf-8").splitlines()
+    return dict(line.split() for line in lines)

@@ -1,0 +1,84 @@
+"""Evaluation sets of one's own, read from their tables: scored pairs by subset, labelled sentences by split."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from replicse.data.sts import StsSubset, score_of
+from replicse.data.tables import table_rows
+from replicse.data.transfer import TransferSplit, TransferTask
+from replicse.errors import BadInput, nearest
+from replicse.registry.sets import SET_SPLITS, EvaluationSet
+
+ALL = "all"
+
+
+def check_set(name: str, wanted: EvaluationSet) -> None:
+    """Read a set, for what it refuses."""
+    if wanted.has_pairs:
+        load_pairs(wanted)
+    else:
+        load_labelled(name, wanted)
+
+
+def load_pairs(wanted: EvaluationSet) -> tuple[StsSubset, ...]:
+    """Return the scored pairs of a set by subset, one named "all" where it has none, in the order of the file.
+
+    BadInput names the line of a score outside the range, and scores that are all the same; else as `table_rows`.
+    """
+    headings = [wanted.first, wanted.second, wanted.score, *filter(None, [wanted.subset])]
+    subsets: dict[str, list[tuple[str, str, float]]] = {}
+    for number, (first, second, score, *rest) in table_rows(wanted.file, headings, {*headings[2:]}):
+        value = _score(wanted, score, number)
+        subsets.setdefault(rest[0] if rest else ALL, []).append((first, second, value))
+    scores = {score for pairs in subsets.values() for *_, score in pairs}
+    if len(scores) == 1:
+        raise BadInput(f"{wanted.file}: every score is {scores.pop():g}; a correlation needs two that differ")
+    return tuple(_subset(name, pairs) for name, pairs in subsets.items())
+
+
+def _score(wanted: EvaluationSet, text: str, number: int) -> float:
+    value = score_of(text, Path(wanted.file), number)
+    low, high = wanted.range
+    if not low <= value <= high:
+        problem = f"score is {text}; expected {low:g} to {high:g}"
+        raise BadInput(f"{wanted.file}:{number}: {problem}, the range of the set")
+    return value
+
+
+def _subset(name: str, pairs: Sequence[tuple[str, str, float]]) -> StsSubset:
+    first, second, scores = zip(*pairs, strict=True)
+    return StsSubset(name, first, second, np.array(scores, dtype=np.float64))
+
+
+def load_labelled(name: str, wanted: EvaluationSet) -> TransferTask:
+    """Return labelled sentences as a transfer set, their labels numbered in alphabetical order.
+
+    It has the one split `all`, or those that a column names. BadInput for a single label, for a label that no sentence
+    to learn from has, and for splits other than `train` and `test`, with or without `dev`; else as `table_rows`.
+    """
+    headings = [wanted.text, wanted.label, *filter(None, [wanted.split])]
+    splits: dict[str, list[tuple[str, str]]] = {}
+    for number, (text, label, *rest) in table_rows(wanted.file, headings, {wanted.label}):
+        if rest and rest[0] not in SET_SPLITS:
+            raise BadInput(f'{wanted.file}:{number}: split is "{rest[0]}"{nearest(rest[0], SET_SPLITS)}')
+        splits.setdefault(rest[0] if rest else ALL, []).append((text, label))
+    for split in ("train", "test") if wanted.split else ():
+        if split not in splits:
+            raise BadInput(f"{wanted.file}: no row has the split {split}; name train and test, perhaps dev")
+    learned = {label for _, label in splits["train" if wanted.split else ALL]}
+    numbers = {label: number for number, label in enumerate(sorted(learned))}
+    if len(numbers) == 1:
+        raise BadInput(f'{wanted.file}: every label to learn is "{learned.pop()}"; a classifier needs two')
+    for split, rows in splits.items():
+        for label in sorted({label for _, label in rows} - learned):
+            problem = f'no row of split train has the label "{label}" of split {split}'
+            raise BadInput(f"{wanted.file}: {problem}; add one, or take these rows out")
+    ordered = [split for split in (ALL, *SET_SPLITS) if split in splits]
+    return TransferTask(name, {split: _split(splits[split], numbers) for split in ordered})
+
+
+def _split(rows: Sequence[tuple[str, str]], numbers: Mapping[str, int]) -> TransferSplit:
+    texts, labels = zip(*rows, strict=True)
+    return TransferSplit(texts, None, np.array([numbers[label] for label in labels], dtype=np.int64))

@@ -1,0 +1,129 @@
+"""Tables of one's own in the working directory: CSV, TSV, JSON lines and Parquet, read by their headings."""
+
+import csv
+import json
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+
+from replicse.data.sts import filled_lines, one_spaced, read_lines
+from replicse.errors import BadInput, MissingData, nearest
+
+Record = tuple[int, list[str]]  # number of its first line, cells
+
+
+def table_rows(
+    file: str, headings: Sequence[str], values: Collection[str] = ()
+) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield line and cells, with single spaces, of each row of a table; of Parquet, which has no lines, the row.
+
+    A cell is text; below the headings of `values`, where the format tells them apart, also a number or yes and no.
+    Raises MissingData for an absent file; BadInput names the line of an empty cell, of another number of cells than
+    the header has, and of bytes that are no UTF-8.
+    """
+    path, count = Path(file), 0
+    if not path.is_file():
+        raise MissingData(f"{path}: no such file; put it there, below the folder in which the study runs")
+    for number, cells in READERS[path.suffix](path, headings, values):
+        count += 1
+        texts = tuple(map(one_spaced, cells))
+        if "" in texts:
+            heading = headings[texts.index("")]
+            raise BadInput(f'{path}:{number}: "{heading}" is empty; fill the cell, or take the row out')
+        yield number, texts
+    if not count:
+        raise BadInput(f"{path}: no rows; put some below its header")
+
+
+def csv_records(path: Path) -> Iterator[Record]:
+    """Yield the number of the first line and the cells of each record; blank lines are skipped."""
+    reader = csv.reader((text for _, text in read_lines(path, keep_ends=True)), strict=True)
+    while True:
+        number = reader.line_num + 1
+        try:
+            record = next(reader, None)
+        except csv.Error as error:
+            problem = f"not CSV ({error}); check the quotes from there on"
+            raise BadInput(f"{path}:{number}: {problem}") from None
+        if record is None:
+            return
+        if record:
+            yield number, record
+
+
+def _csv_rows(path: Path, headings: Sequence[str], _: Collection[str]) -> Iterator[Record]:
+    return _below_header(path, headings, csv_records(path), "quote cells that hold commas")
+
+
+def _tsv_rows(path: Path, headings: Sequence[str], _: Collection[str]) -> Iterator[Record]:
+    records = ((number, line.split("\t")) for number, line in filled_lines(path))
+    return _below_header(path, headings, records, "mend the line")
+
+
+def _below_header(
+    path: Path, headings: Sequence[str], records: Iterator[Record], remedy: str
+) -> Iterator[Record]:
+    _, header = next(records, (0, []))
+    _check_headings(path, headings, header)
+    for number, record in records:
+        if len(record) != len(header):
+            raise BadInput(
+                f"{path}:{number}: {len(record)} columns, but the header has {len(header)}; {remedy}"
+            )
+        yield number, [record[header.index(heading)] for heading in headings]
+
+
+def _json_rows(path: Path, headings: Sequence[str], values: Collection[str]) -> Iterator[Record]:
+    for number, line in filled_lines(path):
+        try:
+            record = json.loads(line)
+            cells = [_cell(record[heading], heading in values) for heading in headings]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            texts = ", ".join(heading for heading in headings if heading not in values)
+            beside = "".join(f" and the value {heading}" for heading in headings if heading in values)
+            raise BadInput(
+                f"{path}:{number}: expected JSON with the texts {texts}{beside}; mend the line"
+            ) from None
+        yield number, cells
+
+
+def _parquet_rows(path: Path, headings: Sequence[str], values: Collection[str]) -> Iterator[Record]:
+    """Yield the number of each row, the first being 1, and its cells."""
+    from pyarrow import ArrowException, parquet
+
+    try:
+        file = parquet.ParquetFile(path)
+        _check_headings(path, headings, file.schema_arrow.names)
+        columns = file.read(columns=list(headings)).to_pydict()
+    except ArrowException as error:
+        raise BadInput(f"{path}: not Parquet ({str(error).splitlines()[0]}); write the file again") from None
+    for number, cells in enumerate(zip(*(columns[heading] for heading in headings), strict=True), start=1):
+        try:
+            texts = [_cell(cell, name in values) for name, cell in zip(headings, cells, strict=True)]
+        except TypeError:
+            raise BadInput(f"{path}:{number}: no text in {' or '.join(headings)}; take the row out") from None
+        yield number, texts
+
+
+READERS: dict[str, Callable[[Path, Sequence[str], Collection[str]], Iterator[Record]]] = {
+    ".csv": _csv_rows,
+    ".tsv": _tsv_rows,
+    ".jsonl": _json_rows,
+    ".parquet": _parquet_rows,
+}
+
+
+def _cell(value: object, is_value: bool) -> str:
+    """Return a cell as text; TypeError for what is none."""
+    if isinstance(value, str):
+        return value
+    if is_value and isinstance(value, bool | int | float):
+        return str(value)
+    raise TypeError
+
+
+def _check_headings(path: Path, headings: Sequence[str], header: Sequence[str]) -> None:
+    for heading in headings:
+        if heading not in header:
+            raise BadInput(f'{path}:1: no column "{heading}"{nearest(heading, header)}')
+        if header.count(heading) > 1:
+            raise BadInput(f'{path}:1: two columns are named "{heading}"; rename one')

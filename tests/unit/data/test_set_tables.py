@@ -1,0 +1,172 @@
+"""Evaluation sets of one's own: what is read of a table, and what is refused with its line."""
+
+import json
+import math
+
+import numpy as np
+import pyarrow
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from replicse.data.set_tables import load_labelled, load_pairs
+from replicse.errors import BadInput
+from replicse.registry.sets import EvaluationSet
+
+PAIRS = {"first": "a", "second": "b", "score": "c", "range": [0, 5]}
+LABELS = {"text": "a", "label": "b"}
+
+
+def set_of(file, **keys):
+    return EvaluationSet.of({"file": "x.csv", **keys}, "sets").replace(file=str(file))
+
+
+def written(folder, kind, rows):
+    """Write rows, mappings of one order of keys, as a table of a kind; numbers stay numbers where it has some."""
+    file = folder / f"mine.{kind}"
+    if kind == "parquet":
+        parquet.write_table(pyarrow.Table.from_pylist(rows), file)
+    elif kind == "jsonl":
+        file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    else:
+        mark = "," if kind == "csv" else "\t"
+        file.write_text(
+            "".join(f"{mark.join(map(str, row))}\n" for row in [rows[0], *(r.values() for r in rows)])
+        )
+    return file
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet"])
+def test_pairs_by_subset_and_labels_by_split(tmp_path, kind):
+    rows = [
+        {"a": "One  two.", "b": "Two.", "c": 0, "d": "x", "e": "train"},
+        {"a": "Three.", "b": "Two.", "c": 5, "d": "y", "e": "test"},
+        {"a": "Four.", "b": "Five.", "c": 2.5, "d": "x", "e": "train"},
+    ]
+    file = written(tmp_path, kind, rows)
+    (whole,) = load_pairs(set_of(file, **PAIRS))
+    assert (whole.name, whole.first, whole.gold.tolist()) == (
+        "all",
+        ("One two.", "Three.", "Four."),
+        [0, 5, 2.5],
+    )
+    x, y = load_pairs(set_of(file, **PAIRS, subset="d"))
+    assert (x.name, x.gold.tolist(), y.name, y.second) == ("x", [0, 2.5], "y", ("Two.",))
+    task = load_labelled("mine", set_of(file, text="a", label="c"))
+    assert list(task.splits) == ["all"] and task.splits["all"].labels.tolist() == [0, 2, 1], "alphabetical"
+    task = load_labelled("mine", set_of(file, text="a", label="b", split="e"))
+    assert {name: split.labels.tolist() for name, split in task.splits.items()} == {
+        "train": [1, 0],
+        "test": [1],
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("a.csv", "a,b,c\nOne.,Two.,5.01\n", r"a\.csv:2: score is 5\.01; expected 0 to 5"),
+        ("a.csv", "a,b,c\nOne.,Two.,1\nOne.,Two.,nan\n", r'a\.csv:3: score is "nan"; expected a number'),
+        ("a.csv", "a,b,c\nOne.,Two.,high\n", r'a\.csv:2: score is "high"; expected a number'),
+        ("a.csv", "a,b,c\nOne.,Two.,3\nTwo.,One.,3.0\n", r"a\.csv: every score is 3; a correlation needs two"),
+        ("a.csv", "a,b,c\n", r"a\.csv: no rows"),
+        ("a.tsv", "", r'a\.tsv:1: no column "a"'),
+        ("a.jsonl", "", r"a\.jsonl: no rows"),
+        ("a.csv", "a,b,score\nOne.,Two.,3\n", r'a\.csv:1: no column "c"'),
+        ("a.csv", "a,b,c,a\nOne.,Two.,3,Three.\n", r'a\.csv:1: two columns are named "a"'),
+        ("a.csv", "a,b,c\nOne.,,3\n", r'a\.csv:2: "b" is empty'),
+        ("a.jsonl", '{"a": "One.", "b": 2, "c": 3}\n', r"a\.jsonl:1: .* with the texts a, b and the value c"),
+        ("a.jsonl", '{"a": "One.", "b": "Two.", "c": NaN}\n', r'a\.jsonl:1: score is "nan"'),
+        ("a.jsonl", '{"a": "One.", "b": "Two.", "c": true}\n', r'a\.jsonl:1: score is "True"'),
+        ("a.jsonl", '{"a": "One.", "b": "Two.", "c": null}\n', r"a\.jsonl:1: expected JSON"),
+    ],
+)  # fmt: skip
+def test_broken_pairs_are_refused_in_a_sentence(tmp_path, name, content, problem):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(BadInput, match=problem):
+        load_pairs(set_of(tmp_path / name, **PAIRS))
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (
+            "a,b,s\nOne.,x,train\nTwo.,x,test\n",
+            r'a\.csv: every label to learn is "x"; a classifier needs two',
+        ),
+        ("a,b,s\nOne.,x,train\nTwo.,y,train\n", r"a\.csv: no row has the split test"),
+        ("a,b,s\nOne.,x,dev\nTwo.,y,test\n", r"a\.csv: no row has the split train"),
+        ("a,b,s\nOne.,x,train\nTwo.,y,trian\n", r'a\.csv:3: split is "trian"; did you mean "train"'),
+        ("a,b,s\n1,x,train\n2,y,train\n3,z,test\n", r'no row of split train has the label "z" of split test'),
+        ("a,b,s\n1,x,train\n2,,train\n", r'a\.csv:3: "b" is empty'),
+    ],
+)
+def test_broken_labels_are_refused_in_a_sentence(tmp_path, content, problem):
+    (tmp_path / "a.csv").write_text(content)
+    with pytest.raises(BadInput, match=problem):
+        load_labelled("mine", set_of(tmp_path / "a.csv", **LABELS, split="s"))
+
+
+def test_bytes_that_are_no_text_are_refused_with_their_line(tmp_path):
+    (tmp_path / "a.csv").write_bytes("a,b,c\nOne.,Two.,1\nNaïve.,Two.,2\n".encode("latin-1"))
+    with pytest.raises(BadInput, match=r"a\.csv:3: not UTF-8"):
+        load_pairs(set_of(tmp_path / "a.csv", **PAIRS))
+
+
+@pytest.mark.parametrize(
+    ("keys", "problem"),
+    [
+        ({**PAIRS, "range": [5, 0]}, r"range is \[5\.0, 0\.0\]; expected the lowest score, then the highest"),
+        ({**PAIRS, "range": [0, 5, 9]}, "expected at most 2 of them"),
+        (
+            {**PAIRS, "label": "d"},
+            "expected first, second, score and range, perhaps subset; or text and label",
+        ),
+        (
+            {**LABELS, "subset": "d"},
+            "expected first, second, score and range, perhaps subset; or text and label",
+        ),
+        ({"first": "a", "second": "b", "score": "c"}, "expected first, second, score and range"),
+        ({}, "expected first, second, score and range"),
+        ({**LABELS, "file": "a.txt"}, r'"a\.txt" is no table'),
+        ({**LABELS, "file": "../a.csv"}, "no absolute path"),
+        ({**LABELS, "lable": "a"}, 'unknown key "lable"; did you mean "label"'),
+    ],
+)
+def test_a_set_says_what_its_columns_are(keys, problem):
+    with pytest.raises(BadInput, match=problem):
+        EvaluationSet.of({"file": "a.csv", **keys}, "sets")
+
+
+scores = st.one_of(st.floats(), st.floats(-1, 6), st.integers(-2, 7))
+
+
+@given(st.lists(scores, min_size=1, max_size=8), st.integers(-1, 2), st.integers(1, 4))
+def test_the_first_score_outside_the_range_is_named_with_its_line(tmp_path_factory, drawn, low, width):
+    file = tmp_path_factory.mktemp("set") / "mine.csv"
+    file.write_text("".join(["a,b,c\n", *(f"One.,Two.,{score}\n" for score in drawn)]))
+    wanted = set_of(file, **{**PAIRS, "range": [low, low + width]})
+    wrong = [
+        line for line, one in enumerate(drawn, 2) if not (math.isfinite(one) and low <= one <= low + width)
+    ]
+    if wrong or len(set(drawn)) == 1:
+        with pytest.raises(BadInput, match=rf"mine\.csv:{wrong[0]}: score is" if wrong else "every score is"):
+            load_pairs(wanted)
+    else:
+        np.testing.assert_array_equal(load_pairs(wanted)[0].gold, drawn)
+
+
+@given(st.lists(st.lists(st.text(max_size=6), min_size=3, max_size=3), min_size=1, max_size=6))
+def test_a_table_is_read_whole_or_refused(tmp_path_factory, rows):
+    """Whatever stands in the cells of JSON lines: no row is dropped, and no empty text is kept."""
+    file = tmp_path_factory.mktemp("set") / "mine.jsonl"
+    file.write_text("".join(f"{json.dumps(dict(zip('abc', row, strict=True)))}\n" for row in rows))
+    empty = [line for line, row in enumerate(rows, 1) if not all(cell.split() for cell in row[:2])]
+    try:
+        task = load_labelled("mine", set_of(file, **LABELS))
+    except BadInput as error:
+        single = len({" ".join(row[1].split()) for row in rows}) == 1
+        assert f"mine.jsonl:{empty[0]}: " in str(error) if empty else single and "every label" in str(error)
+    else:
+        assert not empty
+        assert task.splits["all"].first == tuple(" ".join(row[0].split()) for row in rows)

@@ -1,0 +1,259 @@
+"""Plug-ins: what a workspace's files and installed packages bring is read as what is built in, and goes with them."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from micro import job
+
+from replicse.errors import BadInput, MissingData
+from replicse.objective.terms import make_term
+from replicse.provenance.record import provenance
+from replicse.provenance.source import Source
+from replicse.registry import plugins
+from replicse.registry.augmentations import AugmentationParameters, augmentation_of
+from replicse.registry.plugins import installed_plugins, plugin_places, plugins_of, suite_code, use_plugins
+from replicse.registry.runs import Run
+from replicse.registry.suites import SUITES, is_metric
+from replicse.registry.terms import TermParameters
+
+TERM = """
+from typing import Literal
+from replicse.checked import Positive
+from replicse.registry.terms import TermParameters
+
+class NearParameters(TermParameters):
+    term: Literal["near"]
+    margin: Positive = 0.5
+
+def near(step, parameters):
+    return step.vectors[0].sum() * parameters.margin
+"""
+SUITE = """
+from replicse.registry.suites import COUNT, Suite
+
+SUITES = {"letters": Suite(__name__, "letters", {"n": COUNT})}
+
+def evaluate(root, vectors):
+    return {"n": 26}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_in_use_after():
+    yield
+    use_plugins([])
+
+
+def written(name, text):
+    file = Path(name)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return name
+
+
+def test_a_term_of_a_plugin_is_read_as_one_that_is_built_in():
+    use_plugins([written("nearness.py", TERM)])
+    run = job(Path(), objective=[{"term": "near", "margin": 0.25}]).spec
+    (term,) = run.objective
+    assert (type(term).__name__, term.margin, term.implementation) == (
+        "NearParameters",
+        0.25,
+        "nearness:near",
+    )
+    assert run.run_id.startswith("near-s7-") and Run.of(json.loads(json.dumps(run.plain())), "again") == run
+    for mistake, told in (
+        ({"term": "near", "margin": -1}, "objective[0] (near).margin is -1; expected a number above 0"),
+        ({"term": "near", "marge": 1}, 'unknown key "marge" in objective[0] (near); did you mean "margin"?'),
+        ({"term": "neer"}, 'objective[0] (neer).term is "neer"; did you mean "near"?'),
+    ):
+        with pytest.raises(BadInput) as error:
+            Run.of({"objective": [mistake]}, "recipes.yaml")
+        assert str(error.value) == f"recipes.yaml: {told}"
+    schema = json.dumps(Run.model_json_schema())
+    assert '"near"' in schema and '"margin"' in schema
+    use_plugins([])
+    assert "near" not in TermParameters.known and "nearness" not in sys.modules
+    assert '"near"' not in json.dumps(Run.model_json_schema())
+    with pytest.raises(BadInput, match=r'term is "near"'):
+        Run.of({"objective": [{"term": "near"}]}, "recipes.yaml")
+
+
+def test_a_loss_is_a_function_or_a_class():
+    import torch
+
+    from replicse.objective import Step, Term
+
+    folder = TERM.replace("    term:", '    implementation: ClassVar[str] = "nearby.loss:Near"\n    term:')
+    written("nearby/__init__.py", folder.replace("import Literal", "import ClassVar, Literal"))
+    loss = "class Near(Term):\n    def forward(self, step):\n        return 3.0\n"
+    written("nearby/loss.py", f"from replicse.objective import Term\n\n{loss}")
+    step = Step([torch.ones(2, 3)], [], None, torch.Generator())
+    for name, value in ((written("nearness.py", TERM), 3.0), ("nearby", 3.0)):
+        use_plugins([name])
+        term = make_term(TermParameters.known["near"](term="near"))
+        assert isinstance(term, Term) and float(term(step)) == value
+
+
+def test_torch_stays_out_of_a_plan():
+    import subprocess
+
+    written("nearness.py", TERM)
+    code = "import sys; from replicse.registry.plugins import use_plugins; use_plugins(['nearness.py'])"
+    asked = f"{code}; print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True).stdout == "False\n"
+
+
+def test_a_changed_file_is_read_again():
+    use_plugins([written("nearness.py", TERM)])
+    first = TermParameters.known["near"]
+    use_plugins(["nearness.py"])
+    assert TermParameters.known["near"] is first
+    use_plugins([written("nearness.py", TERM.replace("0.5", "0.7"))])
+    assert TermParameters.known["near"](term="near").margin == 0.7
+
+
+def test_augmentations_and_suites():
+    text = """
+from typing import Literal
+from replicse.registry.augmentations import AugmentationParameters
+
+class Reverse(AugmentationParameters):
+    name: Literal["reverse"]
+
+def reverse(lines, *, seed):
+    return [line[::-1] for line in lines]
+"""
+    from replicse.augment import augment
+    from replicse.evaluation.suites import run_suites
+
+    use_plugins([written("mine.py", text + SUITE)])
+    assert augment(["ab", "cd"], {"name": "reverse"}) == ["ba", "dc"]
+    assert is_metric("letters/n") and suite_code("letters") == "mine"
+    assert suite_code("sts") == "replicse.registry.suites:SUITES[sts]"
+
+    class Vectors:
+        def prepare(self, sentences):
+            pass
+
+    assert run_suites(Path(), Vectors(), ["letters"])["suites"] == {"letters": {"n": 26}}
+    use_plugins([])
+    assert "letters" not in SUITES and not is_metric("letters/n")
+    with pytest.raises(BadInput, match="reverse"):
+        augmentation_of({"name": "reverse"})
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (TERM.replace('"near"', '"infonce"'), 'mine.py:6: NearParameters: the term "infonce" is that of'
+         " InfoNCEParameters; choose another name"),
+        (TERM.replace("def near", "def far"), 'mine.py: NearParameters names the code "mine:near", which is not'
+         " there; define it, or give implementation"),
+        (TERM.replace("    term:", '    implementation = "mine.loss:Near"\n    term:'), "which is not there"),
+        (TERM.replace("    term:", '    implementation = "replicse.objective.vicreg:Near"\n    term:'), "is not there"),
+        (SUITE.replace("letters", "sts"), 'mine.py: there is a suite "sts" already; choose another name'),
+        (SUITE.replace("def evaluate", "def evaluated"), 'suite "letters" names the code "mine:evaluate"'),
+        ("from replicse.registry.suites import SUITES\n", "mine.py: it imports SUITES; give it a table"),
+        ("x = 1\ny = x / 0\n", "mine.py:2: ZeroDivisionError: division by zero; mend it, or take it out of plugins"),
+        ("def near(\n", "mine.py:1: SyntaxError"),
+        ("import nosuchmodule\n", "mine.py:1: ModuleNotFoundError: No module named 'nosuchmodule'"),
+        ("raise SystemExit(3)\n", "mine.py:1: SystemExit: 3"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_plugin_is_told_in_a_sentence_and_leaves_nothing(text, told):
+    before = {id(known): dict(known) for known in TermParameters.registries}, dict(SUITES)
+    with pytest.raises(BadInput) as error:
+        use_plugins([written("mine.py", text)])
+    assert told in str(error.value) and "\n" not in str(error.value)
+    assert ({id(known): dict(known) for known in TermParameters.registries}, dict(SUITES)) == before
+    assert "mine" not in sys.modules and not plugins.IN_USE
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        (
+            "gone.py",
+            'plug-in "gone.py": no such file or folder; put it back, or take it out of plugins in config.yaml',
+        ),
+        ("json.py", "json.py: Python has a module json already; rename the plug-in"),
+        ("my-terms.py", '"my-terms" is no name of a module'),
+        ("notes.txt", "expected a file of Python, or a folder with __init__.py"),
+        ("empty", "expected a file of Python, or a folder with __init__.py"),
+        ("../mine.py", "no absolute path, no .."),
+        ("replicse.plugins:gone", "no installed package has it"),
+    ],
+)
+def test_a_place_that_is_no_plugin(name, told):
+    for file in ("json.py", "my-terms.py", "notes.txt", "empty/notes.txt"):
+        written(file, TERM)
+    with pytest.raises(BadInput) as error:
+        use_plugins([name])
+    assert told in str(error.value)
+    assert isinstance(error.value, MissingData) == ("gone" in name)
+
+
+def test_two_plugins_of_one_name():
+    with pytest.raises(BadInput, match=r'"a/mine.py" and "b/mine.py" are both the module mine; rename one'):
+        use_plugins([written("a/mine.py", TERM), written("b/mine.py", SUITE)])
+
+
+def test_the_provenance_names_what_is_used():
+    assert "plugins" not in provenance()
+    use_plugins([written("nearness.py", TERM)])
+    from replicse.files import sha256_of
+
+    assert provenance()["plugins"] == [{"name": "nearness.py", "sha256": sha256_of("nearness.py")}]
+
+
+def test_a_digest_takes_all_of_a_plugin_but_no_comment():
+    written("nearby/__init__.py", TERM)
+    written("nearby/loss.py", "import replicse.objective.infonce\n\nSIZE = 3\n")
+    written("nearby/words.txt", "one\n")
+
+    def digest():
+        use_plugins(["nearby"])
+        return Source(plugins=plugin_places()).digest("nearby")
+
+    first = digest()
+    assert plugins_of(["nearby:NearParameters", "replicse.training.loop"]) == ["nearby"]
+    written("nearby/loss.py", "# a comment\nimport replicse.objective.infonce\n\nSIZE = 3\n")
+    assert digest() == first
+    seen = {first}
+    for name, text in (("loss.py", "SIZE = 3\n"), ("loss.py", "SIZE = 4\n"), ("words.txt", "two\n")):
+        written(f"nearby/{name}", text)
+        assert digest() not in seen
+        seen.add(digest())
+
+
+def test_a_package_brings_what_its_entry_point_names(tmp_path, monkeypatch):
+    home = tmp_path / "library"
+    written(home / "nearlib/__init__.py", "")
+    written(home / "nearlib/terms.py", TERM)
+    written(home / "nearlib-1.2.dist-info/METADATA", "Metadata-Version: 2.1\nName: nearlib\nVersion: 1.2\n")
+    written(home / "nearlib-1.2.dist-info/entry_points.txt", "[replicse.plugins]\nnear = nearlib.terms\n")
+    monkeypatch.syspath_prepend(home)
+    assert installed_plugins() == ["replicse.plugins:near"]
+    use_plugins(installed_plugins())
+    try:
+        assert TermParameters.known["near"].implementation == "nearlib.terms:near"
+        assert plugin_places() == {"nearlib": home / "nearlib"}
+        record = provenance()["plugins"][0]
+        assert (record["name"], record["version"]) == ("replicse.plugins:near", "1.2")
+        use_plugins([])
+        assert "near" in TermParameters.known  # it is of this Python, not of a workspace
+    finally:
+        plugins._drop(plugins.IN_USE["nearlib"])
+    assert "near" not in TermParameters.known
+
+
+def test_entries_of_a_plugin_that_was_imported_before_are_registered_once(monkeypatch):
+    monkeypatch.syspath_prepend(Path.cwd())
+    written("nearness.py", TERM)
+    import nearness
+
+    use_plugins(["nearness.py"])
+    assert TermParameters.known["near"] is nearness.NearParameters
+    assert AugmentationParameters.known.keys().isdisjoint({"near"})

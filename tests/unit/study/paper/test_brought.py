@@ -1,0 +1,225 @@
+"""Corpora and evaluation sets of one's own in a config and in a paper's folder: names, sizes, what reads them."""
+
+import json
+
+import pytest
+import yaml
+from made_up import RECIPE, write_paper
+
+from replicse.cli import main
+from replicse.commands.doctor import data_findings
+from replicse.errors import BadInput
+from replicse.registry.mteb import MTEB_TASKS
+from replicse.study.paper.config import Config
+from replicse.study.paper.layers import mappings, workspace_files
+from replicse.study.plan.graph import graph_of
+from replicse.study.plan.needs import tables
+from replicse.study.plan.notes import notes
+from replicse.study.plan.planner import load_plan, plan_of
+
+CORPUS = {"file": "mine.csv", "format": "table", "text": "sentence"}
+PAIRS = {"file": "pairs.csv", "first": "a", "second": "b", "score": "c", "range": [0, 5]}
+LABELS = {"file": "labels.csv", "text": "a", "label": "b"}
+COLUMNS = {
+    "rated": "sets/rated/spearman/all",
+    "topics": "sets/topics/accuracy",
+    "task": "mteb/SICK-BR-STS",
+    "average": "mteb/average/STS",
+}
+
+
+@pytest.fixture
+def plan(tmp_path, monkeypatch):
+    """Return the plan of a paper with one run on `mine`, and one column of each kind, under some config."""
+    monkeypatch.chdir(tmp_path)
+
+    def made(columns=COLUMNS, scale="micro", rows=("trained",), workflow="workflow", **config):
+        if not (tmp_path / workflow).exists():
+            table = {
+                "columns": [
+                    {"id": name, "metric": "m", "metric_path": path} for name, path in columns.items()
+                ],
+                "rows": [{"id": row, "encoder": {"use": row}} for row in rows],
+            }
+            recipes = {"trained": {**RECIPE, "corpus": "mine"}, "other": RECIPE}
+            write_paper(tmp_path / workflow, "made", {"table1": table}, recipes=recipes)
+        values = {"scale": scale, "papers": {"made": "all"}, "seeds": [0], **config}
+        return load_plan(values, tmp_path / workflow)
+
+    return made
+
+
+def own(**more):
+    return {"corpora": {"mine": CORPUS}, "sets": {"rated": PAIRS, "topics": LABELS}, **more}
+
+
+def options(plan, group):
+    (job,) = (job for key, job in graph_of(plan).items() if key[0] == "evaluate" and key[2] == group)
+    return job.payload["options"], job
+
+
+def test_a_config_brings_corpora_and_sets_along(plan):
+    made = plan(**own())
+    assert made.scale.corpora["mine"].text == "sentence" and "wiki" in made.scale.corpora
+    jobs = graph_of(made)
+    read = {key[0]: workspace_files(mappings([job.files])) for key, job in jobs.items() if job.files}
+    assert read["evaluate"] == ["labels.csv", "pairs.csv"]
+    stores = [workspace_files(mappings([job.files])) for key, job in jobs.items() if key[0] == "store"]
+    assert sorted(stores) == [[], ["mine.csv"]], "the backbone is pre-trained on the scale's corpus"
+    assert tables(made) == ["labels.csv", "mine.csv", "pairs.csv"]
+
+
+def test_a_job_is_given_what_its_cells_read_and_no_more(plan):
+    made = plan(**own())
+    given, job = options(made, "sets")
+    assert set(given["sets"]["sets"]) == {"rated", "topics"} and job.payload["suite"] == ["sets"]
+    given, _ = options(made, "mteb")
+    assert given["mteb"]["data"] == "miniature"
+    assert len(given["mteb"]["tasks"]) == 11 and {"SICK-BR-STS", "BIOSSES"} <= set(given["mteb"]["tasks"])
+    made = plan({"rated": COLUMNS["rated"], "all": "mteb/average/all"}, workflow="second", **own())
+    given, job = options(made, "sets")
+    assert given == {"sets": {"sets": {"rated": {"format": "table", **PAIRS}}}}
+    assert workspace_files(mappings([job.files])) == ["pairs.csv"]
+    assert options(made, "mteb")[0] == {"mteb": {"data": "miniature"}}, "all 56 are not listed"
+    assert tables(made) == ["mine.csv", "pairs.csv"]
+
+
+def test_a_set_more_changes_no_job_that_does_not_read_it(plan):
+    before = graph_of(plan(**own()))
+    more = own()
+    more["sets"]["unread"] = {**PAIRS, "file": "other.csv"}
+    more["corpora"]["unread"] = {**CORPUS, "file": "other.csv"}
+    after = graph_of(plan(**more))
+    assert {key: job.payload for key, job in before.items()} == {
+        key: job.payload for key, job in after.items()
+    }
+
+
+def test_rows_are_kept_by_scale(plan):
+    sized = {**CORPUS, "limit": 500, "at": {"micro": {"sample": {"rows": 100, "seed": 1}}, "paper": {}}}
+    corpora = {
+        scale: plan(scale=scale, **own(corpora={"mine": sized})).scale.corpus("mine", "a test")
+        for scale in ("micro", "compact", "paper")
+    }
+    recipe = {"name": "mine", **CORPUS}
+    assert corpora["micro"] == {**recipe, "sample": {"rows": 100, "seed": 1}}
+    assert corpora["compact"] == {**recipe, "limit": 500}
+    assert corpora["paper"] == recipe
+    said = plan(**own(corpora={"mine": {**CORPUS, "at": {"compact": {"rows": 3}}}}))
+    assert said.runs.keys() == plan(**own()).runs.keys(), "what is said of another scale is part of no name"
+
+
+@pytest.mark.parametrize(
+    ("config", "problem"),
+    [
+        ({"corpora": {"wiki": CORPUS}}, r'config\.yaml: corpora: "wiki" is a corpus of .*micro\.yaml; rename'),
+        ({"corpora": {"mine": {**CORPUS, "at": {"mirco": {}}}}}, r'mine\.at names "mirco"; did you mean "micro"'),
+        ({"corpora": {"mine": {**CORPUS, "limit": 5, "sample": {"rows": 2, "seed": 0}}}}, "one of limit and sample"),
+        ({"corpora": {"mine": {**CORPUS, "at": {"micro": {"row": 5}}}}}, 'unknown key "row"'),
+        ({"corpora": {}}, r'corpora of .* hold no "mine"'),
+        ({"sets": {"ratd": PAIRS}}, r'rated: no "rated" is among the sets of papers and config; did you mean "ratd"'),
+        ({"sets": {"rated": LABELS}}, r'set "rated" yields accuracy and dev_accuracy, no spearman/all'),
+        ({"sets": {"rated": PAIRS, "topics": PAIRS}}, r'set "topics" yields spearman and pearson, .*, no accuracy'),
+        ({"sets": {"rated": {**PAIRS, "scores": "x"}}}, r'config\.yaml: unknown key "scores" in sets\.rated'),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused_in_a_sentence(plan, config, problem):
+    with pytest.raises(BadInput, match=problem):
+        plan(**own(**config))
+
+
+@pytest.mark.parametrize(("kind", "entry"), [("corpora", CORPUS), ("sets", PAIRS)])
+def test_a_name_that_two_have_is_refused(plan, tmp_path, kind, entry):
+    plan(**own())
+    (tmp_path / "workflow/papers/made" / f"{kind}.yaml").write_text(yaml.safe_dump({kind: {"twice": entry}}))
+    assert plan(**own()), "a paper's own stands beside the config's"
+    config = own()
+    config[kind]["twice"] = entry
+    with pytest.raises(BadInput, match=rf'config\.yaml: {kind}: "twice" stands in .*made/{kind}\.yaml too'):
+        plan(**config)
+
+
+@pytest.mark.parametrize(
+    ("path", "near"),
+    [("mteb/SICK-BR-ST", "SICK-BR-STS"), ("mteb/STSbenchmark", "STSBenchmark"), ("mteb/CIFAR10", "")],
+)
+def test_a_task_that_mteb_has_not_is_refused_without_the_library(plan, path, near):
+    with pytest.raises(BadInput, match=f'metric_path is "{path}", which no suite yields.*{near}'):
+        plan({"task": path}, **own())
+
+
+def test_tasks_of_mteb_are_known_at_every_scale(plan):
+    for scale, data in (("compact", {"data": "local"}), ("paper", {})):
+        given = options(plan(scale=scale, **own()), "mteb")[0]["mteb"]
+        assert given == {**data, "tasks": sorted(["SICK-BR-STS", *MTEB_TASKS["STS"]])}
+
+
+def test_validate_reads_the_tables_that_are_there(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("REPLICSE_WORKFLOW", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert main(["init"]) == 0
+    with (tmp_path / "config.yaml").open("a") as config:
+        config.write(yaml.safe_dump(own()))
+    assert main(["validate"]) == 0, "what is not there yet is the doctor's to tell"
+    for name, content, problem in (
+        (
+            "pairs.csv",
+            "a,b,c\nOne.,Two.,6\n",
+            "pairs.csv:2: score is 6; expected 0 to 5, the range of the set",
+        ),
+        ("labels.csv", "a,b\nOne.,x\n", 'labels.csv: every label to learn is "x"'),
+        ("mine.csv", "sentence\nOne.\n \n", 'mine.csv:3: "sentence" is empty'),
+    ):
+        (tmp_path / name).write_text(content)
+        assert main(["validate"]) == 2
+        assert problem in capsys.readouterr().err
+        (tmp_path / name).unlink()
+
+
+def test_the_doctor_says_which_tables_are_there(plan, tmp_path):
+    (tmp_path / "pairs.csv").write_text("a,b,c\n")
+    found = {one.found: one.state for one in data_findings(plan(**own()))}
+    assert found["pairs.csv 0.0 MB"] == "ok"
+    assert found["labels.csv"] == found["mine.csv"] == "missing"
+
+
+def test_a_scale_without_verdicts_says_so_of_sets(plan):
+    said = "sets of one's own are used whole at this scale, and get no verdict: rated, topics"
+    assert said in notes(plan(**own())) and said not in notes(plan(scale="paper", **own()))
+
+
+PLUGIN = '''"""A corpus format."""
+
+from typing import Literal
+
+from replicse.registry.corpora import OneColumn, OneFile
+
+
+class Shouted(OneColumn, OneFile):
+    """Lines in capitals."""
+
+    format: Literal["shouted"]
+
+
+def shouted(root, corpus):
+    """Yield one line a row."""
+    return ((line.upper(),) for line in (root / corpus.file).read_text().splitlines())
+'''
+
+
+def test_a_corpus_of_a_config_may_be_of_a_format_that_its_plug_in_brings(plan, tmp_path):
+    (tmp_path / "shouted.py").write_text(PLUGIN)
+    corpora = {"mine": {"format": "shouted", "file": "mine.txt"}}
+    made = plan(**own(corpora=corpora, plugins=["shouted.py"]))
+    assert made.scale.corpora["mine"].plain() == corpora["mine"]
+    with pytest.raises(BadInput, match=r'corpora\.mine\.format is "shouted"'):
+        plan(**own(corpora=corpora))
+
+
+def test_a_config_is_planned_alike_from_its_record(plan):
+    """The jobs of a study plan it again from config.json."""
+    sized = {**CORPUS, "limit": 500, "at": {"micro": {"sample": {"rows": 100, "seed": 1}}}}
+    made = plan(**own(corpora={"mine": sized}))
+    again = Config.of(json.loads(json.dumps(made.config.whole())), "config.json")
+    assert again == made.config and again.corpora["mine"].at["micro"].sample.rows == 100
+    assert plan_of(again, made.papers, made.workflow).runs == made.runs
