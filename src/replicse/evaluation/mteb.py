@@ -26,7 +26,7 @@ from replicse.data.sts import STS_SPLITS, load_sts
 from replicse.errors import MissingData
 from replicse.evaluation.mteb_miniature import miniature, sts_columns, with_data
 from replicse.evaluation.suites import Vectors
-from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS, categories
+from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS, NOT_LOCAL, categories
 
 log = logging.getLogger(__name__)
 BENCHMARK = "MTEB(eng, v1)"
@@ -119,9 +119,7 @@ def _task(root: Path, name: str, data: str) -> AbsTask:
     if data == "hub":
         return _english()[name] if name in MTEB_NAMES else mteb.get_task(name)
     if name not in LOCAL:
-        raise MissingData(
-            f"{name}: not among the data sets of a local data root; run it at a scale with hub data"
-        )
+        raise MissingData(f"{name}: {NOT_LOCAL}; run it at a scale with hub data")
     # SICK-R of MTEB are the pairs of all three splits (methods, pitfall 31).
     splits = STS_SPLITS["SICK-R"] if name == "SICK-R" else ("test",)
     subsets = [subset for split in splits for subset in load_sts(root, LOCAL[name], split)]

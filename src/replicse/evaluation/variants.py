@@ -191,7 +191,11 @@ class Study:
     ) -> Tensor:
         """Return what a pooling makes of states that are computed already, after its head."""
         depth = backbone.layer_count + 1
-        hidden = Hidden([states[state % depth] for state in pooling.params.states], first_only=False)
+        chosen = [states[state % depth] for state in pooling.params.states]
+        if not pooling.params.tokens:
+            # What reads position 0 alone is given that alone.
+            chosen = [values.index_select(0, batch.first) for values in chosen]
+        hidden = Hidden(chosen, first_only=not pooling.params.tokens)
         computed: Any = lambda *_: hidden  # noqa: E731
         vectors = pooling.denoised(pooling.read(computed, batch), backbone, batch).float()
         return vectors if not pooling.params.head or self.head is None else self.head(vectors).float()

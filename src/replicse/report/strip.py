@@ -53,12 +53,12 @@ def strip_records(item: ItemResult) -> Iterator[dict[str, Any]]:
             yield {"group": group, "label": run, "source": "ours", "value": value, "sd": None, "count": None}
 
 
-def strip(records: "DataFrame", caveat: str = "") -> "Figure":
+def strip(records: "DataFrame") -> "Figure":
     """Draw one line for each group: seeds as a band, the print, reruns and ours as points.
 
     Records: group, label, source (print, seeds, rerun, ours), value, sd and count of seeds.
     """
-    from replicse.report.figures import CAVEAT, _figure
+    from replicse.report.figures import _figure
 
     groups = list(dict.fromkeys(records["group"]))
     figure = _figure(1.2 + 0.55 * len(groups))
@@ -76,7 +76,6 @@ def strip(records: "DataFrame", caveat: str = "") -> "Figure":
                 axes.plot(values, [place] * len(values), zorder=3, alpha=0.9, **_once(look, kind, named))
     axes.set_yticks(range(len(groups)), groups)
     axes.set(xlabel="STS average", ylim=(len(groups) - 0.5, -0.5))
-    axes.set_title(caveat, **CAVEAT)
     figure.legend(loc="outside lower left", ncols=4)
     return figure
 
@@ -88,12 +87,12 @@ def _once(look: Mapping[str, Any], kind: str, named: set[str]) -> dict[str, Any]
     return {**look, "label": look["label"] if first else None}
 
 
-def effects(records: "DataFrame", caveat: str = "") -> "Figure":
+def effects(records: "DataFrame") -> "Figure":
     """Draw effects with their intervals, the largest loss first: one panel for each encoder.
 
     Records: group (the encoder), row (the variant), value, low, high (None where the effect is exact).
     """
-    from replicse.report.figures import CAVEAT, _figure
+    from replicse.report.figures import _figure
 
     groups = list(dict.fromkeys(records["group"]))
     rows = max(sum(records["group"] == group) for group in groups)
@@ -107,5 +106,5 @@ def effects(records: "DataFrame", caveat: str = "") -> "Figure":
         axes.set_yticks(part.index, part["row"], fontsize=7)
         axes.set(xlabel="effect in points of STS average", ylim=(len(part) - 0.4, -0.6))
         axes.set_xscale("symlog", linthresh=1)
-        axes.set_title(f"{group}\n{caveat}".strip(), **{**CAVEAT, "loc": "left"})
+        axes.set_title(group, loc="left", fontsize=8, color=QUIET)
     return figure

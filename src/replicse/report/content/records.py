@@ -31,7 +31,7 @@ def records_of(item: ItemResult) -> list[Record]:
 
 
 def _trajectory(item: ItemResult) -> Iterator[Record]:
-    """Yield alignment and uniformity by source, method and step of training.
+    """Yield alignment and uniformity by source, method and step of training; the last is the selected checkpoint.
 
     A variant of the protocol is one more source: the same runs, measured otherwise.
     """
@@ -45,7 +45,8 @@ def _trajectory(item: ItemResult) -> Iterator[Record]:
             for columns in steps.values():
                 if point := _measures(cells, source, row.id, columns):
                     seen = {name: point[name] for name in PLANE} | {"source": source, "seeds": point["seeds"]}
-                    yield {"method": row.label, "step": columns[0].id, **seen}
+                    selected = "selected" if columns[0].step == -1 else ""
+                    yield {"method": row.label, "step": columns[0].id, "selected": selected, **seen}
 
 
 def _scatter(item: ItemResult) -> Iterator[Record]:

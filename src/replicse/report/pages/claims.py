@@ -53,7 +53,8 @@ def claims_page(rows: Sequence[Mapping[str, str]], judges_orders: bool, scale: s
         for outcome, part in parts.items()
         if part
     )
-    return Page(TITLE, TEXT if judges_orders else (*TEXT, SMALLER), sheets) if sheets else None
+    text = TEXT if judges_orders else (*TEXT, SMALLER)
+    return Page(TITLE, text, sheets, lines=True) if sheets else None
 
 
 def claims_sheet(rows: Iterable[Mapping[str, str]], title: str = TITLE) -> Sheet:

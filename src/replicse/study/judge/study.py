@@ -12,7 +12,7 @@ from replicse.errors import BadInput
 from replicse.files import read_json
 from replicse.study.judge.adjudicate import FIELDS as ADJUDICATION_FIELDS
 from replicse.study.judge.adjudicate import adjudicate
-from replicse.study.judge.audit import audit, audit_plan, of_items
+from replicse.study.judge.audit import audit, audit_plan
 from replicse.study.judge.claims import FIELDS as CLAIM_FIELDS
 from replicse.study.judge.claims import claim_rows, study_claims
 from replicse.study.judge.findings import FIELDS as AUDIT_FIELDS
@@ -36,11 +36,12 @@ Table = tuple[Sequence[str], list[dict[str, Any]]]
 def judge_study(plan: Plan, results: Sequence[ItemResult]) -> dict[str, Table]:
     """Return claims, adjudication, audit, measures of reproducibility and the tidy cells as fields and rows by name.
 
-    Nothing but the items' results is read; the cells of an item without a result are missing.
+    Nothing but the items' results is read; the cells of an item without a result are missing. The audit is of all
+    papers.
     """
     explained = (asdict(row) for result in results for row in adjudicate(plan.papers, result))
     claims = claim_rows(plan, study_claims(plan.papers, plan.studied), results)
-    findings = of_items(audit(audit_plan(plan.papers, plan.workflow)), plan.items)
+    findings = audit(audit_plan(plan.papers, plan.workflow))
     return {
         "claims": (CLAIM_FIELDS, claims),
         "adjudication": (ADJUDICATION_FIELDS, list(explained)),

@@ -122,6 +122,11 @@ class Paths:
         """Return the HTML page of one paper of the report."""
         return f"{self.reports}/{key}.html"
 
+    @property
+    def audit(self) -> str:
+        """Return the HTML page of the audit of all papers."""
+        return f"{self.reports}/audit.html"
+
     def page(self, item: str) -> str:
         """Return the HTML page of one item alone."""
         return f"{self.reports}/{item}.html"
