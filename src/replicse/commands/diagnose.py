@@ -16,7 +16,7 @@ from replicse.commands.diagnosis import (
     text_lines,
     variant_lines,
 )
-from replicse.commands.study import add_workflow_argument
+from replicse.commands.study import add_workflow_argument, wrapped
 from replicse.errors import BadInput, nearest
 from replicse.registry.poolings import PoolingParameters
 from replicse.registry.suites import AGGREGATIONS, is_metric, known_paths
@@ -122,7 +122,7 @@ def diagnose_verb(parser: ArgumentParser) -> Action:
         if arguments.json:
             print_json({**plain(found), **(plain_variants(*checks, found) if checks else {})})
             return
-        lines = markdown_lines(found) if arguments.markdown else text_lines(found, room())
+        lines = markdown_lines(found) if arguments.markdown else wrapped(text_lines(found, room()))
         print("\n".join(lines))
         if checks:
             print("", *variant_lines(*checks, found, arguments.markdown), sep="\n")

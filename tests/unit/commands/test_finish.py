@@ -83,9 +83,7 @@ def test_a_failed_run_leaves_a_report_that_says_which_why_and_what_to_do(study, 
     )
     assert all(cell.get("reproduced") is None for cell in failed)
     text = Path("reports/micro/partial/report.html").read_text()
-    assert (
-        "RepliCSE report: micro, incomplete" in text and ERROR in text and "fix or delete the file" in text
-    )
+    assert "RepliCSE report: micro, incomplete" in text and ERROR in text and "fix or delete the file" in text
     assert not Path("reports/micro/report.html").exists() and not Path("results/micro/items").exists()
     for name in ("claims", "audit", "adjudication", "cells"):
         assert Path(f"results/micro/partial/{name}.csv").stat().st_size > 100
