@@ -390,7 +390,7 @@ def edit_recipes(key, change):
         ({"released": "sup-simcse"}, 'released of .* hold no "sup-simcse"'),
         ("bert-base", r"expected {backbone: NAME}, {released: NAME} or {use: RECIPE}"),
         ("results/x/best", 'names the folder "results/x/best"'),
-        ({"backbone": "bert-base", "checkpoint": "last"}, "checkpoint beside use only"),
+        ({"backbone": "bert-base", "checkpoint": "last"}, "checkpoint only with use"),
         ({"backbone": "bert-base", "pooling": "meen"}, "meen"),
     ],
 )

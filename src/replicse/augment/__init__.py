@@ -2,7 +2,7 @@
 
 An augmentation is a function `(lines, *, seed, <parameters>) -> list[str]` that returns one line per line, or one of
 tokens `(ids, special, random, *, <parameters>) -> list[int]`, which is given the `tokenizer` too where its parameters
-say so; they, their ranges and its place stand in `replicse.registry.augmentations`.
+say so; they, their ranges and its place are in `replicse.registry.augmentations`.
 """
 
 from collections.abc import Mapping, Sequence

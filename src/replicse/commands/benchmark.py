@@ -83,7 +83,7 @@ def measured_here(plan: Plan, arguments: Namespace, say: Callable[[str], None]) 
 
 
 def largest_run(plan: Plan) -> Run:
-    """Return the run with most operations that made-up sentences can stand in for: of one source, without labels."""
+    """Return the run with most operations that made-up sentences can replace: of one source, without labels."""
     costs = {name: cost for name, cost in Cost(plan).operations.items() if cost}
     for name in sorted(costs, key=lambda each: (-costs[each], each)):
         run = plan.runs[name]

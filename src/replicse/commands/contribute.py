@@ -60,7 +60,7 @@ def kept_record(paths: Paths) -> Callable[[str], Mapping[str, Any]]:
 
 
 def own_record(paths: Paths, workflow: Path) -> Callable[[str], Mapping[str, Any]]:
-    """Return the record of one's own study by item: its commit is that of the item's runs, marked where several are."""
+    """Return the record of your own study by item: its commit is that of the item's runs, marked where several are."""
     plan = load_plan(read_json(paths.config), workflow, paths.config)
     facts, evaluations = study_facts(plan.record, read_json(paths.data)), Evaluations(plan)
 

@@ -88,7 +88,7 @@ def diagnose_verb(parser: ArgumentParser) -> Action:
     parser.add_argument("--item", default="", help="the cell that you compare with: paper/item/row/column")
     parser.add_argument("--printed", help="the printed number, where no paper here prints it")
     parser.add_argument(
-        "--metric", default="", help="beside --printed: what it is, as sts/avg or mteb/SciFact"
+        "--metric", default="", help="next to --printed: what it is, as sts/avg or mteb/SciFact"
     )
     parser.add_argument(
         "--results", type=Path, help="read the number from an mteb, SentEval or RepliCSE file"
@@ -122,7 +122,7 @@ def diagnose_verb(parser: ArgumentParser) -> Action:
         if arguments.json:
             print_json({**plain(found), **(plain_variants(*checks, found) if checks else {})})
             return
-        lines = markdown_lines(found) if arguments.markdown else text_lines(found, room(100))
+        lines = markdown_lines(found) if arguments.markdown else text_lines(found, room())
         print("\n".join(lines))
         if checks:
             print("", *variant_lines(*checks, found, arguments.markdown), sep="\n")

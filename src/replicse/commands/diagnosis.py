@@ -16,14 +16,14 @@ GIVES = 0.02
 
 
 def standing(found: Diagnosis) -> Iterator[str]:
-    """Yield sentences on where a number lies: beside the printed one, among seeds, among reruns."""
+    """Yield sentences on where a number lies: next to the printed one, among seeds, among reruns."""
     known, number = found.known, found.number
     printed = known.reported.value if known.reported else "nothing"
     if number is None:
         yield f"Printed is {printed}: {known.words}. No number was given."
         return
     by = "" if found.difference is None else f", {found.difference:+.2f} points from it"
-    yield f"{number:g} beside {printed} in print ({known.words}){by}."
+    yield f"{number:g} next to {printed} in print ({known.words}){by}."
     for spread in known.spreads:
         share, low, high = spread.percentile(number)
         printed_at = known.reported.number if known.reported else None
@@ -84,7 +84,7 @@ def text_lines(found: Diagnosis, width: int) -> Iterator[str]:
         for label, text in (
             ("", each.cause.sentence),
             ("test: ", each.cause.test),
-            ("mend: ", each.cause.mend),
+            ("fix: ", each.cause.mend),
         ):
             yield from textwrap.wrap(label + text, width, initial_indent="   ", subsequent_indent="   ")
 

@@ -46,7 +46,7 @@ def power_verb(parser: ArgumentParser) -> Action:
     add_study_arguments(parser, "replicse power simcse/table3 --scale compact --seeds 5")
     parser.add_argument("item", help="paper/item")
     parser.add_argument(
-        "--power", type=float, default=POWER, help=f"how probably it is told (default: {POWER})"
+        "--power", type=float, default=POWER, help=f"how probably it is given (default: {POWER})"
     )
 
     def action(arguments: Namespace) -> None:
@@ -196,7 +196,7 @@ def _some(names: Sequence[str], most: int) -> str:
 def until_decided(arguments: Namespace, run: Callable[[Namespace], int]) -> int:
     """Run items, then seed by seed the rows in which a verdict is open, and return the last exit code.
 
-    `run` runs them with the config of its arguments. The further seeds stand in a file that any verb takes with
+    `run` runs them with the config of its arguments. The further seeds are in a file that any verb takes with
     --config, and from which the same command goes on.
     """
     config, file = chosen_config(arguments)

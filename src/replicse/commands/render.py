@@ -38,14 +38,14 @@ NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 def figures_verb(parser: ArgumentParser) -> Action:
-    """Draw one item as SVG, PNG and PDF, with the plotted data beside them as CSV."""
+    """Draw one item as SVG, PNG and PDF, with the plotted data next to them as CSV."""
     parser.epilog = (
         "example:\n  replicse figures --item results/micro/items/simcse/figure2.json"
         " --out figures/micro/simcse/figure2.svg"
     )
     parser.add_argument("--item", type=Path, required=True, help="the item's result")
     parser.add_argument(
-        "--out", type=Path, required=True, help="the SVG; .png, .pdf and .csv stand beside it"
+        "--out", type=Path, required=True, help="the SVG; .png, .pdf and .csv are written next to it"
     )
 
     def action(arguments: Namespace) -> None:
@@ -55,7 +55,7 @@ def figures_verb(parser: ArgumentParser) -> Action:
 
 
 def draw_item(item: ItemResult, out: Path) -> None:
-    """Draw one item to an SVG, and what stands beside it."""
+    """Draw one item to an SVG, and the files next to it."""
     from replicse.report.content.records import records_of
     from replicse.report.figures import draw
 
@@ -74,7 +74,7 @@ def report_verb(parser: ArgumentParser) -> Action:
         "--study", required=True, help="the study record; alone, the name of a committed study to write again"
     )
     parser.add_argument("--data", type=Path, help="the data record")
-    parser.add_argument("--out", type=Path, help="the HTML; .md, .tex and .pdf stand beside it")
+    parser.add_argument("--out", type=Path, help="the HTML; .md, .tex and .pdf are written next to it")
     add_workflow_argument(parser)
 
     def action(arguments: Namespace) -> None:
@@ -139,7 +139,7 @@ def _title(readme: Path) -> str:
 
 
 def seconds_of(items: Sequence[ItemResult], paths: Paths) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the seconds of each run that the items stand on, and of each evaluation, where they are recorded."""
+    """Return the seconds of each run that the items use, and of each evaluation, where they are recorded."""
     training: dict[str, float] = {}
     waiting = [entry.run for item in items for cell in item.cells for entry in cell.values if entry.run]
     while waiting:
@@ -213,7 +213,7 @@ def keep_verb(parser: ArgumentParser) -> Action:
 
 
 def refuse_uncommitted(plan: Plan, facts: Mapping[str, Any]) -> None:
-    """Raise BadInput where a study that is to be kept, or a record behind it, was made with uncommitted changes."""
+    """Raise BadInput where a study that is to be kept, or a record of it, was made with uncommitted changes."""
     if facts["dirty"]:
         raise BadInput(
             f"the code differs from commit {facts['commit'][:12]}; commit the changes, run the study, then keep it"

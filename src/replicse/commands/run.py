@@ -27,13 +27,13 @@ DRY = {"-n", "--dry-run", "--dryrun"}  # as Snakemake spells it
 
 
 def run_verb(parser: ArgumentParser) -> Action:
-    """Run items with all that they need, or the whole study, and say where the report is."""
+    """Run items with all that they need, or the complete study, and say where the report is."""
     add_study_arguments(parser, "replicse run simcse/table3 --scale micro --seeds 3")
     parser.epilog += "\n  replicse run --scale paper --profile slurm"
     parser.add_argument(
         "item",
         nargs="*",
-        help="paper/item, paper, or released; nothing: all. After -- what Snakemake is told",
+        help="paper/item, paper, or released; nothing: all. After -- what Snakemake is given",
     )
     # The command line puts here what stands behind a lone `--`.
     parser.set_defaults(further=[])

@@ -159,7 +159,7 @@ def _merged_cell(
 
 
 def lab_spread(values: Sequence[SeedValue]) -> LabSpread | None:
-    """Return mean and deviations over the labs of some values; None where they cannot be told apart."""
+    """Return mean and deviations over the labs of some values; None where they cannot be distinguished."""
     by_lab: dict[str, list[float]] = {}
     for each in values:
         if isinstance(each.value, float):

@@ -65,7 +65,7 @@ def pack(name: str, paths: Paths, plan: Plan, record: Mapping[str, Any], out: Pa
 
 
 def write_crate(name: str, staged: Mapping[str, Path], record: Mapping[str, Any], out: Path) -> None:
-    """Write a crate from files by their place in it; the workflow and the metadata come beside them."""
+    """Write a crate from files by their place in it; the workflow and the metadata come next to them."""
     from rocrate.rocrate import ROCrate
 
     crate = ROCrate(version="1.1")

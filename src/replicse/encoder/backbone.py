@@ -1,4 +1,4 @@
-"""One interface for encoders: packed tokens in, hidden states out; two engines stand behind it."""
+"""One interface for encoders: packed tokens in, hidden states out; two engines implement it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -95,7 +95,7 @@ class Backbone(nn.Module, ABC):
     ) -> Hidden:
         """Return the hidden states that `need` names.
 
-        `first_vector` (rows, hidden) takes the place of position 0 behind the embedding layer, its LayerNorm and its
+        `first_vector` (rows, hidden) takes the place of position 0 after the embedding layer, its LayerNorm and its
         dropout (DiffCSE as coded, methods 4.1).
         """
 

@@ -135,12 +135,10 @@ class TransformersBackbone(Backbone):
         for part in self.model.children():
             if part is not table and table in set(part.modules()):
                 return part
-        raise BadInput(
-            f"{self.model.config.model_type} has no embedding layer that a vector could be put behind"
-        )
+        raise BadInput(f"{self.model.config.model_type} has no embedding layer that a vector could follow")
 
     def set_dropout(self, hidden: float, attention: float) -> None:
-        """Change the dropout rates, at every place where the configuration's rates would stand."""
+        """Change the dropout rates, at every place where the configuration's rates would be."""
         rates = {_HIDDEN_MARK: hidden, _ATTENTION_MARK: attention}
         config = self.network.config
         marks = {key: _ATTENTION_MARK if "att" in key else _HIDDEN_MARK for key in self.rates}

@@ -104,7 +104,7 @@ class SentenceEncoder:
     def reload(self, folder: Path, head_seed: int = 0) -> None:
         """Take the weights of another checkpoint of the same run; tokens are kept.
 
-        A random head is none of the checkpoint's: it is drawn anew from `head_seed`.
+        A random head is none of the checkpoint's: it is drawn again from `head_seed`.
         """
         self.backbone.load_state_dict(open_backbone(folder, self.backbone.engine).state_dict())
         self._open_head(folder, head_seed)

@@ -1,7 +1,7 @@
 """MTEB through its own library: tasks, evaluators and result files are the library's, the encoder is ours.
 
 Every result is written as soon as it is there, in the library's own form; a later run of the same encoder over the
-same data takes it from there, so that an evaluation of many hours goes on where it was stopped. No sentence is encoded
+same data takes it from there, so that an evaluation of many hours resumes where it was stopped. No sentence is encoded
 beforehand: a corpus of the library may be larger than memory, and each task asks for its own.
 """
 
@@ -76,7 +76,7 @@ def evaluate(
     """Return the main score of each task (x 100), and the means of the 56 by category and over all of them.
 
     Any other task is that of the library, over all its languages. With `data` "miniature" the tasks of a category share
-    the score of the one that stands in for them. A task that cannot be run is None with its reason under `failures`,
+    the score of the one that replaces them. A task that cannot be run is None with its reason under `failures`,
     and so is an average with a missing part.
     """
     encoder = Encoder(vectors, model, forgets=data == "hub")

@@ -189,7 +189,7 @@ class Study:
     def _vectors(
         self, pooling: SentencePooling, states: Mapping[int, Tensor], batch: TokenBatch, backbone: Backbone
     ) -> Tensor:
-        """Return what a pooling makes of states that are computed already, behind its head."""
+        """Return what a pooling makes of states that are computed already, after its head."""
         depth = backbone.layer_count + 1
         chosen = [states[state % depth] for state in pooling.params.states]
         if not pooling.params.tokens:

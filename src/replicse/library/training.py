@@ -62,7 +62,7 @@ def train(
         out: the folder to write: best/, last/, metrics.json, provenance.json, and the tokenised corpus.
         data: a folder in the SentEval layout, where the recipe selects its checkpoint on a development set.
         changes: parts of a run that replace those of the recipe, such as `{"optimisation": {"steps": 500}}`.
-        models: the encoders behind the names of backbones, released checkpoints and recipes in its terms and
+        models: the encoders that names of backbones stand for, released checkpoints and recipes in its terms and
             augmentations.
         seed: of the order of the data, dropout, masks and heads.
         precision: fp32, bf16 (autocast), or fp16 with loss scaling, which needs a GPU.

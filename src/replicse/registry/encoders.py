@@ -41,7 +41,7 @@ class MlpHead(Checked):
 
 
 class ProjectorHead(Checked):
-    """Linear layers with batch normalisation behind each (DiffCSE appendix A; Barlow Twins and VICReg).
+    """Linear layers with batch normalisation after each (DiffCSE appendix A; Barlow Twins and VICReg).
 
     `width` is that of the layers between, twice the encoder's where it is not given; `output` that of the last one,
     the encoder's where it is not given; `final_norm` normalises what comes out, without weights of its own.
@@ -69,7 +69,7 @@ Head = Annotated[
 
 
 def can_keep(wanted: MlpHead | ProjectorHead, stored: MlpHead | ProjectorHead) -> bool:
-    """Return whether a wanted head can go on with the weights of a stored one: adaptive dropout has none of its own."""
+    """Return whether a wanted head can continue with the weights of a stored one: adaptive dropout has none."""
     return wanted.model_copy(update={"standout": None}) == stored.model_copy(update={"standout": None})
 
 

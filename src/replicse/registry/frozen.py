@@ -23,7 +23,7 @@ class FrozenModel(Checked):
 
     It is named as a backbone or a released checkpoint of the scale, or by `use` as the end of another recipe's run of
     the same seed. `pooling` and `checkpoint` are those that it was trained with or released for, where they are not
-    given. Resolved it is a `folder`, which is written as its text alone where nothing stands beside it.
+    given. Resolved it is a `folder`, which is written as its text alone where nothing is next to it.
     """
 
     backbone: Id | None = None
@@ -47,7 +47,7 @@ class FrozenModel(Checked):
         if sum(each is not None for each in sources) != 1:
             raise ValueError(f"exactly one of {', '.join(SYMBOLS)}")
         if self.checkpoint and not self.use:
-            raise ValueError("checkpoint beside use only")
+            raise ValueError("checkpoint only with use")
         return self
 
     @model_serializer(mode="wrap")
@@ -67,7 +67,7 @@ class FrozenModel(Checked):
 
 
 def frozen_models(part: object) -> list[FrozenModel]:
-    """Return the frozen models of checked data such as a term, wherever they stand in it."""
+    """Return the frozen models of checked data such as a term, wherever they are in it."""
     models: list[FrozenModel] = []
 
     def note(model: FrozenModel) -> FrozenModel:

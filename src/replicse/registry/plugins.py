@@ -26,7 +26,7 @@ from replicse.workspace import PACKAGE
 
 GROUP = "replicse.plugins"
 INSTALLED = f"{GROUP}:"  # before the name of an entry point
-REMEDY = "mend it, or take it out of plugins in config.yaml"
+REMEDY = "fix it, or take it out of plugins in config.yaml"
 GONE = "put it back, or take it out of plugins in config.yaml and what uses it out of the papers"
 
 

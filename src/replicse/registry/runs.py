@@ -68,7 +68,7 @@ def resolved(value: Symbol | Resolved) -> Resolved:
 class DropoutRates(Checked):
     """Dropout of a run. SimCSE Table 3 sets both rates of the encoder to p (methods 1.7).
 
-    `pooled` is that of sentence vectors behind their pooling (2-Tier SimCSE, methods 5). `schedule: curriculum` raises
+    `pooled` is that of sentence vectors after their pooling (2-Tier SimCSE, methods 5). `schedule: curriculum` raises
     all rates from 0 to what they are: at step t of T by the factor 1 - exp(-gamma t / T) (Morerio et al. 2017).
     """
 
@@ -154,10 +154,10 @@ def selectable() -> tuple[str, ...]:
 
 
 class Freeze(Checked):
-    """Weights of the encoder that are not trained; dropout in them stays on, and networks of terms are trained whole.
+    """Weights of the encoder that are not trained; their dropout stays on, and networks of terms are trained.
 
     `embeddings` are the embedding layer with its normalisation, `layers` the first and the last frozen layer, counted
-    from 0, negative ones from behind the last: [0, -2] are all but the last.
+    from 0, negative ones from after the last: [0, -2] are all but the last.
     """
 
     embeddings: bool = False
@@ -220,8 +220,8 @@ class Init(Checked):
 
     As a symbol a backbone of the scale, or `use`: the end of another recipe's run of the same seed, with what `run`
     changes in it. Resolved a hub artefact, a folder below the data root, or the id of a `run`. Or `fresh`: nothing.
-    `checkpoint` is that of the other run, the one it keeps unless it is given; `keep_head` goes on with the heads
-    that it saved, with a backbone's own pooler too; otherwise heads start anew (methods 1.2).
+    `checkpoint` is that of the other run, the one it keeps unless it is given; `keep_head` continues with the heads
+    that it saved, with a backbone's own pooler too; otherwise heads start again (methods 1.2).
     """
 
     backbone: Symbol | None = None
@@ -244,14 +244,14 @@ class Init(Checked):
             raise ValueError(f"exactly one of {'hub, folder, run, fresh' if any(resolved) else symbols}")
         changes = self.run if isinstance(self.run, Run) else None
         if self.use is None and (changes or (self.checkpoint and not before)):
-            raise ValueError("run and checkpoint beside use only")
+            raise ValueError("run and checkpoint only with use")
         if self.fresh is not None and self.keep_head:
-            raise ValueError("keep_head beside use or backbone")
+            raise ValueError("keep_head only with use or backbone")
         return self
 
     @property
     def before(self) -> str:
-        """Return the id of the run that it goes on from; blank where there is none."""
+        """Return the id of the run that it resumes from; blank where there is none."""
         return self.run if isinstance(self.run, str) else ""
 
 
@@ -317,7 +317,7 @@ class Run(Checked):
         return self
 
     def incomplete(self) -> str:
-        """Return what a resolved run is expected to have besides, or to have another way; blank where it is whole."""
+        """Return what a resolved run must also have, or have another way; blank where it is complete."""
         if absent := next((part for part in PARTS if getattr(self, part) is None), ""):
             return f"{absent} of the run"
         problems = (problem for source in self.sources for term in source.objective

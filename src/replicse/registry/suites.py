@@ -105,8 +105,8 @@ def _of_mteb(name: str) -> str:
 class MtebOptions(SuiteOptions):
     """The tasks of MTEB to run, the 56 of Muennighoff et al. where none are named, and where their data are.
 
-    `hub`: each at the commit that the library pins; `local`: those that stand in the SentEval layout of the data root;
-    `miniature`: each is stood in for by the miniature of its category, made of the data root. `results` is the folder
+    `hub`: each at the commit that the library pins; `local`: those that are in the SentEval layout of the data root;
+    `miniature`: each is replaced by the miniature of its category, made of the data root. `results` is the folder
     of the library's own result files, `model` the name that they give the encoder.
     """
 
@@ -118,6 +118,12 @@ class MtebOptions(SuiteOptions):
     def downloads(self) -> str:
         """Return all of them where they are those of the hub."""
         return "data sets of MTEB" if self.data == "hub" else ""
+
+
+class SetsOptions(SuiteOptions):
+    """Evaluation sets of your own by name."""
+
+    sets: Annotated[dict[SetName, EvaluationSet], Field(min_length=1)]
 
 
 def _of_variants(name: str) -> str:
@@ -133,12 +139,6 @@ class VariantsOptions(SuiteOptions):
         Annotated[tuple[Annotated[str, AfterValidator(_of_variants)], ...], Field(min_length=1)] | None
     ) = None
     folder: str = ""
-
-
-class SetsOptions(SuiteOptions):
-    """Evaluation sets of one's own by name."""
-
-    sets: Annotated[dict[SetName, EvaluationSet], Field(min_length=1)]
 
 
 class TrainingOptions(SuiteOptions):
@@ -200,7 +200,7 @@ class Suite:
     """One suite: its module (`sentences` and `evaluate`), the file that it shares, and what it yields.
 
     Suites of one `group` share a job and a file, so that a suite more runs no other group again. `fixed` options are
-    always given, `told` names those that the job gives: `folder`, that of the encoder; `results`, a folder beside what
+    always given, `told` names those that the job gives: `folder`, that of the encoder; `results`, a folder next to what
     is written; `model`, a name of the encoder. `named_by` is the option whose keys a `*` of the metrics stands for;
     `listed` gives what it stands for where no option does. `narrowed` gives, of options and of metric paths that are
     read, the options of a job that runs no more than these ask for.
@@ -231,7 +231,7 @@ class Suite:
     hours: int = 1
 
     def name_in(self, path: str) -> str:
-        """Return what stands in a metric path where the metrics have a `*`."""
+        """Return what is in a metric path where the metrics have a `*`."""
         return path.split("/")[1 + next(iter(self.metrics)).split("/").index("*")]
 
 
@@ -410,7 +410,7 @@ def groups() -> dict[str, list[Suite]]:
 
 
 def metrics_of(name: str) -> Metrics:
-    """Return what stands below the first part of a metric path; nothing for an unknown one."""
+    """Return what is below the first part of a metric path; nothing for an unknown one."""
     return SUITES[name].metrics if name in SUITES else OTHERS.get(name, {})
 
 
@@ -425,7 +425,7 @@ def listed_paths() -> Iterator[str]:
 
 
 def _metric(path: str) -> str | None:
-    """Return which of the metrics of its suite a path is, as it stands or by a `*`; None for none."""
+    """Return which of the metrics of its suite a path is, as it is or by a `*`; None for none."""
     name, _, rest = path.partition("/")
     metrics = metrics_of(name)
     if rest in metrics:
@@ -443,8 +443,16 @@ def is_metric(path: str) -> bool:
 
 
 def is_percentage(path: str) -> bool:
-    """Return whether what stands at a metric path is a correlation, an accuracy, a recall or an overlap x 100."""
+    """Return whether what is at a metric path is a correlation, an accuracy, a recall or an overlap x 100."""
     return range_of(path) in (CORRELATION, PERCENTAGE)
+
+
+def unit_of(path: str) -> str:
+    """Return the unit of a metric path: `points` (x 100), `count`, `1` for none; blank where there is no number."""
+    limits = range_of(path)
+    if limits is None:
+        return ""
+    return "points" if is_percentage(path) else "count" if limits.whole else "1"
 
 
 def range_of(path: str) -> Range | None:

@@ -107,7 +107,7 @@ def find_engine() -> str | None:
 
 
 def compile_latex(source: Path, engine: str, generated: str = "") -> Path:
-    """Compile `source` beside itself to PDF and return its path; nothing else is left behind.
+    """Compile `source` next to itself to PDF and return its path; nothing else is left there.
 
     Paths in the source are relative to its folder, so the engine runs there and writes elsewhere. `generated`
     (ISO time) fixes the dates inside the PDF. Raises LatexError with the first error line.

@@ -1,4 +1,4 @@
-"""Figures from tidy data, each as SVG, PNG and PDF with reproducible bytes, and its data beside it as CSV."""
+"""Figures from tidy data, each as SVG, PNG and PDF with reproducible bytes, and its data next to it as CSV."""
 
 import re
 import textwrap
@@ -200,7 +200,7 @@ def profile(records: "DataFrame") -> "Figure":
 
     Records, in the order of the rows: row, reported, reproduced, low, high (None where missing), metric, and seeds:
     those that are too few for an interval, a space between them. Rows whose names are numbers (`0.1`, `p = 0.1`) are
-    joined by lines; others (`Fixed 0.1`) stand alone. Where records have a group, each has a panel, on one scale where
+    joined by lines; others (`Fixed 0.1`) are alone. Where records have a group, each has a panel, on one scale where
     its shape stays readable.
     """
     parts = _panels(records)
@@ -474,7 +474,7 @@ def _ridges(axes: "Axes", records: "DataFrame", groups: Sequence[str], colour: s
 def _label_points(axes: "Axes", records: "DataFrame") -> None:
     """Name every point where its label hits no other label or point and stays inside the axes.
 
-    A line leads to a label that stands apart from its point.
+    A line leads to a label that is apart from its point.
     """
     from matplotlib.transforms import Bbox
 

@@ -57,7 +57,7 @@ class _JobDocument(Checked):
 
 @dataclass
 class TrainJob:
-    """A run's spec and the files it stands on, as the plan wrote them."""
+    """A run's spec and the files it depends on, as the plan wrote them."""
 
     spec: Run
     run_id: str
@@ -343,12 +343,12 @@ class Trainer:
 
 
 def train(*arguments: Any, **options: Any) -> Trainer:
-    """Return the trainer of these arguments behind its run, begun anew where its saved state is broken."""
+    """Return the trainer of these arguments at the end of its run, started again where its saved state is broken."""
     trainer = Trainer(*arguments, **options)
     try:
         trainer.run()
     except BrokenState as error:
-        log.warning("event=begun-anew reason=%s", error)
+        log.warning("event=begun-again reason=%s", error)
         trainer.state.remove()
         if trainer.parts.processes.count > 1:  # the others may be elsewhere
             raise
@@ -358,7 +358,7 @@ def train(*arguments: Any, **options: Any) -> Trainer:
 
 
 def pause_between_saves(spent: float, every: float = SAVE_EVERY_SECONDS) -> float:
-    """Return how many seconds no state is saved behind one that took so many: `every`, or more where saving is slow."""
+    """Return how many seconds pass until the next state is saved: `every`, or more where saving is slow."""
     return max(every, min(spent / SAVE_SHARE, SAVE_LEAST * every))
 
 

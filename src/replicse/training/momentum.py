@@ -18,7 +18,7 @@ class MomentumEncoder(nn.Module):
     """A copy of an encoder that follows it, without gradients and without dropout.
 
     It is a part of the model, so that the resume state holds it; every process of a run has the same one and encodes
-    whole batches with it.
+    complete batches with it.
     """
 
     def __init__(self, settings: Momentum, backbone: Backbone, head: SentenceHead) -> None:

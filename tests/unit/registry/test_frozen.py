@@ -31,7 +31,7 @@ def test_a_folder_alone_is_written_as_its_text(given, written):
         ("bert-base", r'"bert-base"; expected {backbone: NAME}, {released: NAME} or {use: RECIPE}'),
         ({}, "exactly one of backbone, released, use"),
         ({"backbone": "a", "released": "b"}, "exactly one of backbone, released, use"),
-        ({"released": "a", "checkpoint": "best"}, "checkpoint beside use only"),
+        ({"released": "a", "checkpoint": "best"}, "checkpoint only with use"),
         ({"bakbone": "a"}, 'unknown key "bakbone" in generator; did you mean "backbone"'),
         ({"backbone": "a/b"}, "backbone"),
     ],

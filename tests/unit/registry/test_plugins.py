@@ -156,7 +156,7 @@ def reverse(lines, *, seed):
         (SUITE.replace("letters", "sts"), 'mine.py: there is a suite "sts" already; choose another name'),
         (SUITE.replace("def evaluate", "def evaluated"), 'suite "letters" names the code "mine:evaluate"'),
         ("from replicse.registry.suites import SUITES\n", "mine.py: it imports SUITES; give it a table"),
-        ("x = 1\ny = x / 0\n", "mine.py:2: ZeroDivisionError: division by zero; mend it, or take it out of plugins"),
+        ("x = 1\ny = x / 0\n", "mine.py:2: ZeroDivisionError: division by zero; fix it, or take it out of plugins"),
         ("def near(\n", "mine.py:1: SyntaxError"),
         ("import nosuchmodule\n", "mine.py:1: ModuleNotFoundError: No module named 'nosuchmodule'"),
         ("raise SystemExit(3)\n", "mine.py:1: SystemExit: 3"),

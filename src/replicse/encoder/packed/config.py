@@ -95,7 +95,7 @@ class EncoderConfig:
 
     @property
     def position_offset(self) -> int:
-        """Return the position id of a row's first token; RoBERTa's positions start behind the padding id."""
+        """Return the position id of a row's first token; RoBERTa's positions start after the padding id."""
         return self.pad_id + 1 if self.family == "roberta" else 0
 
     @property

@@ -1,4 +1,4 @@
-"""The tidy data behind every figure, from an item's result."""
+"""The tidy data of every figure, from an item's result."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
@@ -139,7 +139,7 @@ def _heat(item: ItemResult) -> Iterator[Record]:
 def _cells(item: ItemResult) -> Cells:
     """Return the cells by variant (blank for none), row, column and metric.
 
-    Of several protocols that are no variants, the paper's text stands first.
+    Of several protocols that are no variants, the paper's text is first.
     """
     cells = {(item.variants.get(cell.protocol, ""), *cell.key): cell for cell in reversed(item.cells)}
     return cells | {("", *key): cell for key, cell in item.described.items()}

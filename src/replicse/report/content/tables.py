@@ -1,4 +1,4 @@
-"""The grid behind every rendered table: the paper's rows, groups and rules with cells as text."""
+"""The grid of every rendered table: the paper's rows, groups and rules with cells as text."""
 
 import math
 import shlex
@@ -56,7 +56,7 @@ class GridCell:
 class Column:
     """One column of a grid: a cell for each of its lines, which formats draw by its `kind`.
 
-    A `label` names the row and stands in every panel, a `result` is drawn in its parts, `prose` wraps.
+    A `label` names the row and is in every panel, a `result` is drawn in its parts, `prose` wraps.
     """
 
     heading: str
@@ -66,7 +66,7 @@ class Column:
     def longest(self, part: str, stacked: bool = False) -> str:
         """Return the longest `part` (a field of Shown) of the cells; of `wide` the longest of its lines.
 
-        Where cells are stacked, what stands on a line of its own has no part in the others.
+        Where cells are stacked, what is on a line of its own has no part in the others.
         """
         shown = [cell.shown for cell in self.cells]
         if part == "wide":
@@ -115,12 +115,12 @@ class Grid:
 
     @property
     def results(self) -> list[Column]:
-        """Return the columns beside the labels."""
+        """Return the columns apart from the labels."""
         return [column for column in self.columns if column.kind != "label"]
 
     @property
     def rows(self) -> Iterator[tuple[Line | Heading, list[tuple[Column, GridCell]]]]:
-        """Yield each entry of the body with its cells, each behind its column; a heading has none."""
+        """Yield each entry of the body with its cells, each with its column; a heading has none."""
         cells = zip(*(column.cells for column in self.columns), strict=True)
         for entry in self.body:
             here = () if isinstance(entry, Heading) else next(cells)
@@ -247,7 +247,7 @@ def remarks(item: ItemResult) -> tuple[str, ...]:
 
 
 def panels(grid: Grid, most: int) -> list[Grid]:
-    """Return the grid cut into runs of at most `most` columns beside the labels, as even as can be; rows stay whole."""
+    """Return the grid cut into runs of at most `most` columns apart from the labels, as evenly as possible."""
     results = grid.results
     labels = [column for column in grid.columns if column.kind == "label"]
     count = max(1, math.ceil(len(results) / max(1, most)))
@@ -414,7 +414,7 @@ def _facts(
 ) -> tuple[tuple[str, str], ...]:
     """Return what a reader may ask about a cell, as (name, value); what there is nothing to say of is left out.
 
-    That a whole table is not comparable is said in its caption.
+    The caption says once that a table is not comparable.
     """
     printed = cell.reported
     by_seed = _by_seed(cell)

@@ -52,7 +52,7 @@ def _is_drawn(cell: CellResult) -> bool:
 
 
 def _place(delta: float) -> float:
-    """Return where a difference stands on the axis."""
+    """Return the place of a difference on the axis."""
     clipped = math.copysign(min(abs(delta), EDGE), delta)
     share = math.copysign(math.log1p(abs(clipped)), clipped) / math.log1p(EDGE)
     return LABELS + WIDTH * (0.5 + 0.48 * share)

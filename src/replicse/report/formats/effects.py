@@ -19,7 +19,7 @@ MOST_SLOPES = 2
 
 
 def effects_svg(report: Report) -> str:
-    """Return the effects in percentage points, printed beside ours with its interval or seeds; blank for none."""
+    """Return the effects in percentage points, printed next to ours with its interval or seeds; blank for none."""
     effects = [
         (entry.page, effect)
         for section in report.sections

@@ -73,13 +73,13 @@ def sheet(table: Sheet) -> str:
 def table(entry: Entry) -> str:
     r"""Return an item's table with its notes as a file to \input; it needs `macros`."""
     name = latex_text(f"{entry.name}, {entry.item.title}")
-    said = f"% {entry.item.item}: {name}; \\input{{macros}} stands in the preamble.\n"
+    said = f"% {entry.item.item}: {name}; \\input{{macros}} goes into the preamble.\n"
     notes = [rf"{{\footnotesize\noindent {latex_inline(note)}\par}}" for note in entry.notes]
     return said + grid(entry.grid) + "".join(f"{note}\n" for note in notes)
 
 
 def macros() -> str:
-    """Return what tables need in the preamble of the document that they stand in."""
+    """Return what tables need in the preamble of the document that they are in."""
     return _templates().get_template(MACROS).render() + "\n"
 
 

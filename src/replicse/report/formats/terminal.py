@@ -168,7 +168,7 @@ def _panel(grid: Grid, stacked: bool) -> Table:
 
 
 def _cell(column: Column, cell: GridCell, stacked: bool) -> Text:
-    """Return a cell; the parts of a result stand below those of the column's other cells."""
+    """Return a cell; the parts of a result are below those of the column's other cells."""
     shown = cell.shown
     if column.kind == "label":
         indent = "  " * cell.indent

@@ -1,6 +1,7 @@
 """The audit of the printed numbers, as a page of the report and as text for a terminal."""
 
 import re
+import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -34,7 +35,7 @@ LAST = re.compile(r"\(([^()]*(?:\([^()]*\)[^()]*)*)\)$")
 FEW_PLACES = 2
 Rows = Sequence[Mapping[str, str]]
 SHOWN = ("printed", "against", "follows", "certainty", "note")
-WIDTH = 100
+WIDTH = 80
 
 
 def audit_page(rows: Rows, papers: Collection[str]) -> Page:
@@ -83,7 +84,8 @@ def audit_text(rows: Rows, width: int = WIDTH) -> str:
         findings = list(part)
         lines += [_title(paper, findings), ""]
         for row in findings:
-            lines.append(f"  {row['place']} ({row['rule']})")
+            place = f"{row['place']} ({row['rule']})"
+            lines += textwrap.wrap(place, width, initial_indent="  ", subsequent_indent="    ")
             details = ((f"    {name}", row[name]) for name in SHOWN if row.get(name))
             lines += columns(details, width=width)
             lines.append("")

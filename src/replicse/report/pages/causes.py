@@ -1,4 +1,4 @@
-"""The page "Why can't I reproduce SimCSE?": causes, what people saw, what was measured, how to test and to mend."""
+"""The page "Why can't I reproduce SimCSE?": causes, what people saw, what was measured, how to test and to fix."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -44,7 +44,7 @@ def causes_sheet(causes: Sequence[Cause]) -> Sheet:
         "What happens": lambda cause: cause.sentence,
         "What people saw": lambda cause: cause.seen,
         "Threads": lambda cause: str(len(cause.threads)),
-        "How to mend": lambda cause: cause.mend,
+        "How to fix": lambda cause: cause.mend,
     }
     return Sheet.of("Causes", causes, columns)
 
@@ -143,7 +143,7 @@ def _of_cause(cause: Cause, measured: Sequence[Measured]) -> Iterator[str]:
             what = VARIANTS.get(each.variant, "in training")
             yield f"| {each.variant} | {what} | {each.encoder} | {effect_text(each)} |"
     yield f"\n**How to test.** `{cause.test}`"
-    yield f"\n**How to mend.** {cause.mend}"
+    yield f"\n**How to fix.** {cause.mend}"
     links = ", ".join(f"[{thread}]({address(thread)})" for thread in cause.threads)
     yield f"\nThreads: {links}."
 
@@ -164,7 +164,7 @@ def _of_ranks(ranks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield (
         f"\nIn {len(agreed)} threads a maintainer named the cause, the asker agreed, and a score had been missed. Given"
         " only what the first post says, and with the thread itself struck from the causes, the confirmed cause is"
-        f" among the first three in {_hits(agreed)}; chance would have it there in about three. A first version had 9 of"
+        f" among the first three in {_hits(agreed)}; by chance it would be in about three. A first version had 9 of"
         " these 12. Two rules were added after it, for every cause alike: a swap of two conventions counts with both"
         " signs, and where a score was read is something that an asker may say."
     )

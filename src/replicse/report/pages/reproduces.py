@@ -27,7 +27,7 @@ SMALLER = {
 }
 AGGREGATES = (
     "The interquartile mean over the tasks of a row: the lowest and the highest quarter are left out. The interval"
-    " redraws whole runs, since one run is measured on every task; two seeds are shown themselves, as in {70.1, 70.4}."
+    " redraws complete runs, since one run is measured on every task; two seeds are shown, as in {70.1, 70.4}."
 )
 
 

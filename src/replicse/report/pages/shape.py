@@ -10,8 +10,8 @@ from replicse.study.results.shape import ColumnShape
 
 MOST_TIED = 3
 NOTE = (
-    "Orders and signs are defined at every scale. τ is 1 where our rows stand in the paper's order and −1 where they"
-    " stand in the opposite one; its interval redraws our seeds, and p is the share of random orders that agree or"
+    "Orders and signs are defined at every scale. τ is 1 where our rows are in the paper's order and −1 where they"
+    " are in the opposite one; its interval redraws our seeds, and p is the share of random orders that agree or"
     " disagree as strongly. A sign is that of a row's difference to the table's baseline row; those in brackets are"
     " the ones whose interval over seeds excludes zero."
 )

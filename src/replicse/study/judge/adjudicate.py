@@ -107,7 +107,7 @@ def explained(
     counterpart: CellKey | None,
     printed: Reported | None,
 ) -> Explained:
-    """Return what one variant does to one cell; `printed` is what stands in its counterpart."""
+    """Return what one variant does to one cell; `printed` is what is in its counterpart."""
     both = on_shared_draws(
         {
             name: Reading(numbers(each), draws=draws_of(each))

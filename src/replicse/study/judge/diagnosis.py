@@ -81,7 +81,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """A number beside what is known of its cell, and the causes that explain the difference, the likeliest first."""
+    """A number next to what is known of its cell, and the causes that explain the difference, the likeliest first."""
 
     number: float | None
     known: Known
@@ -213,6 +213,6 @@ def _bearings(cause: Cause, known: Known, facts: Mapping[str, Any]) -> dict[str,
 
 
 def _factor(bearings: Iterable[Bearing]) -> float:
-    """Return what the facts multiply a cause by: one that differs is enough, whatever agrees beside it."""
+    """Return what the facts multiply a cause by: one that differs is enough, whatever agrees next to it."""
     every = list(bearings)
     return DIFFERS if "differs" in every else AGREES if every else 1.0

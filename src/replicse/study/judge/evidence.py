@@ -236,7 +236,7 @@ def power_lines(plan: Plan, cell: Cell, result: CellResult) -> list[str]:
     spread = f"standard deviation {need.spread:.2f}, {need.source}"
     lines = [f"{count} seeds tell a gap of {need.smallest:.2f} from print with power {POWER:.0%} ({spread})"]
     if need.gap is not None:
-        asks = f"asks for {need.seeds} seeds" if need.seeds else "is told by no number of seeds"
+        asks = f"asks for {need.seeds} seeds" if need.seeds else "is given by no number of seeds"
         verdict = cell_verdict(plan, cell, result)
         end = f"settled at all looks: {verdict}" if verdict else "more seeds may turn the verdict"
         lines.append(f"the gap of {need.gap:+.2f} {asks}; {end}")

@@ -17,10 +17,10 @@ UNROUNDED = "unless computed before rounding"
 
 @dataclass(frozen=True)
 class Finding:
-    """One mistake in print: what stands where, and what follows instead.
+    """One mistake in print: what is printed where, and what follows instead.
 
     `place` is in a reader's words. `cells` are names `paper/item/row/column/metric`, the one in question first; a
-    claim's `paper/id` stands first. `certainty` is "certain" where no rounding explains it, else it says what would.
+    claim's `paper/id` is first. `certainty` is "certain" where no rounding explains it, else it says what would.
     `against` names the places of the numbers that contradict it, where `follows` does not.
     """
 
@@ -77,7 +77,7 @@ def finding(
     note: str = "",
     further: tuple[str, ...] = (),
 ) -> Finding:
-    """Return a finding on printed cells: it stands where the first one does, and is about its number."""
+    """Return a finding on printed cells: it is at the place of the first one, and is about its number."""
     first = cells[0]
     names = (*("/".join(cell.key) for cell in cells), *further)
     # Most rules say in brackets where a number is printed.
@@ -105,5 +105,5 @@ def _places(plan: Plan, names: Sequence[str], home: str) -> str:
 
 
 def source_of(cell: Cell) -> str:
-    """Return where a printed number stands in its paper."""
+    """Return where a printed number is in its paper."""
     return cell.reported.source.partition(";")[0]

@@ -1,4 +1,4 @@
-"""What is known of a cell beside its printed number: how its paper sets it up, its published seeds, others' reruns."""
+"""What is known of a cell next to its printed number: how its paper sets it up, its published seeds, others' reruns."""
 
 import math
 from collections.abc import Iterator, Mapping

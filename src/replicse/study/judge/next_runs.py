@@ -24,7 +24,7 @@ from replicse.study.results.table import ItemResult
 
 @dataclass(frozen=True)
 class Open:
-    """An open cell or claim and the runs, those that they stand on included, that it still needs."""
+    """An open cell or claim and the runs, those that they depend on included, that it still needs."""
 
     name: str
     runs: frozenset[str]

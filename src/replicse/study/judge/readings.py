@@ -1,4 +1,4 @@
-"""What stands in a cell: the printed number, or ours per seed out of the items' results."""
+"""What is in a cell: the printed number, or ours per seed out of the items' results."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from replicse.study.results.table import CellResult, ItemResult, draws_of
 
 @dataclass(frozen=True)
 class Reading:
-    """What stands in a cell: a value per seed, None where it is missing, all cells in one order of seeds.
+    """What is in a cell: a value per seed, None where it is missing, all cells in one order of seeds.
 
     `seedless` says that it is no draw of a seed (a printed number, a baseline); `half_digit` is half a unit of its
     last printed digit; `runs` tells which encoders gave what, nothing in print; `failure` why there is no value.
@@ -61,7 +61,7 @@ def printed_reading(reported: Reported | None) -> Reading:
 class OurCells:
     """The cells of items' results by their names; what no result holds is missing.
 
-    `seeds` is how many seeds the study has: a lone encoder beside several is no draw of them.
+    `seeds` is how many seeds the study has: a lone encoder among several is no draw of them.
     """
 
     def __init__(self, results: Iterable[ItemResult], seeds: int = 1) -> None:

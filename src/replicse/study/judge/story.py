@@ -1,4 +1,4 @@
-"""The story of one cell: where it is printed, what stands behind ours, and what is known of the gap."""
+"""The story of one cell: where it is printed, what ours is based on, and what is known of the gap."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,7 +51,7 @@ def cell_story(
     claims: Sequence[Mapping[str, str]],
     findings: Sequence[Finding],
 ) -> dict[str, list[str]]:
-    """Return everything that stands behind one cell of an item's result as lines of text by heading.
+    """Return the evidence for one cell of an item's result as lines of text by heading.
 
     `claims` are rows of claims, `findings` those of the audit; empty headings are left out.
     """
@@ -186,7 +186,7 @@ def _as_printed(reported: Reported, paper: str = "") -> str:
 
 
 def _sets_read(cell: Cell, evaluations: Evaluations) -> Iterator[str]:
-    """Yield the files of one's own that a cell's numbers were made on, as the evaluation found them."""
+    """Yield the files of your own that a cell's numbers were made on, as the evaluation found them."""
     for each in cell.operands or (cell,):
         suite, name, *_ = [*each.metric_path.split("/"), ""]
         if suite == "sets" and each.encoders:

@@ -1,4 +1,4 @@
-"""A whole study judged once: its claims, its adjudicated items and the audit, from the items' results and one plan."""
+"""A complete study judged once: claims, adjudicated items and audit, from the items' results and one plan."""
 
 import logging
 from collections import Counter
@@ -96,7 +96,7 @@ def results_of(
 def study_machines(plan: Plan, evaluations: Evaluations) -> Counter[Machine]:
     """Return how many runs and evaluations of a study each machine made, of those that are there.
 
-    A file that cannot be read is told and left out.
+    A file that cannot be read is logged and left out.
     """
     readings = [partial(evaluations.training_record, run) for run in plan.runs]
     for encoder in set(plan.suites) - {"data"}:
@@ -113,7 +113,7 @@ def study_machines(plan: Plan, evaluations: Evaluations) -> Counter[Machine]:
 
 
 def plan_further(plan: Plan, items: Iterable[str]) -> None:
-    """Add items of the study to a plan of a part of it; one that cannot be planned is told and left out."""
+    """Add items of the study to a plan of a part of it; one that cannot be planned is logged and left out."""
     wanted = set(items) - set(plan.items)
     planner = Planner(plan, load_lock(plan.workflow)) if wanted else None
     for item in chosen_items(plan.config, plan.papers, "config.yaml") if planner else ():

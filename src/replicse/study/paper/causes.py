@@ -24,7 +24,7 @@ def address(thread: str) -> str:
 
 
 class Report(Checked):
-    """What a thread says that somebody got, x 100: numbers beside the printed one, or only the difference to it."""
+    """What a thread says that somebody got, x 100: numbers next to the printed one, or only the difference to it."""
 
     thread: Thread
     model: Text
@@ -59,7 +59,7 @@ class Measured(Checked):
 
 
 class Cause(Checked):
-    """One cause: what it is, what people saw, how to mend and to test it, and where it was met.
+    """One cause: what it is, what people saw, how to fix and to test it, and where it was met.
 
     `kinds`, `metrics` (suites) and `models` (parts of a model's name) say who can have it; `facts` are what a user may
     say that bears on it. A cause is `either_way` where it swaps two conventions: its effects count with both signs.

@@ -71,7 +71,7 @@ class Config(Plugins):
 
     `crossed` names rows of items that are run under every seed on the backbone of every seed as well; `precision` is
     that of all training, instead of the scale's; `more_seeds` names further seeds of rows of items. `corpora` and
-    `sets` are of one's own, beside those of papers.
+    `sets` are of your own, next to those of papers.
     """
 
     scale: Id
@@ -87,7 +87,7 @@ class Config(Plugins):
     sets: dict[SetName, EvaluationSet] | None = None
 
     def whole(self) -> dict[str, Any]:
-        """Return plain data with every key, so that nothing of config.yaml is left where it is laid over that."""
+        """Return plain data with every key, so that nothing of config.yaml is left where this is merged over it."""
         # Studies of versions that knew no further seeds have no such key.
         left_out = set() if self.more_seeds else {"more_seeds"}
         return self.model_dump(mode="json", by_alias=True, exclude=left_out)
@@ -142,7 +142,7 @@ def _read_json(file: Path) -> Any:
     try:
         return json.loads(read_text(file))
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"{file}: no JSON ({error}); start the study anew") from None
+        raise BadInput(f"{file}: no JSON ({error}); start the study again") from None
 
 
 def read_config(
@@ -151,9 +151,9 @@ def read_config(
     seeds: int | None = None,
     settings: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return the plain config of files, each laid over the one before, as Snakemake lays config files.
+    """Return the plain config of files, each merged over the one before, as Snakemake lays config files.
 
-    `settings` (YAML by key, as Snakemake's `--config key=value`), then `scale` and `seeds` (how many, from 0) stand
+    `settings` (YAML by key, as Snakemake's `--config key=value`), then `scale` and `seeds` (how many, from 0) are
     above all of them.
     """
     config: dict[str, Any] = {}

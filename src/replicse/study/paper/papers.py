@@ -35,7 +35,7 @@ class About(Checked):
     """What a paper is, the order in which it prints its items, and where else than in its text it prints numbers.
 
     `precision` is that of its training, where its code or text says so; `coverage` is a sentence on printed numbers
-    that are not known, which the report shows beside how many are.
+    that are not known, which the report shows next to how many are.
     """
 
     title: Text
@@ -58,13 +58,13 @@ class About(Checked):
 
 
 class Corpora(Checked):
-    """The corpora that a paper brings along; those of a scale come before them."""
+    """The corpora that a paper contains; those of a scale come before them."""
 
     corpora: dict[Id, Corpus]
 
 
 class Sets(Checked):
-    """The evaluation sets that a paper brings along."""
+    """The evaluation sets that a paper contains."""
 
     sets: dict[SetName, EvaluationSet]
 
@@ -140,7 +140,7 @@ def load_paper(folder: Path) -> Paper:
 
 
 def load_papers(workflow: Path, plugins: Iterable[str] = ()) -> dict[str, Paper]:
-    """Return every paper by key; one of the workspace stands in the place of the workflow's.
+    """Return every paper by key; one of the workspace replaces the workflow's.
 
     In use are then the plug-ins that are given, and those of the workspace, whose papers are read with any study.
     """
@@ -233,7 +233,7 @@ def recipe_of(
 
 
 def recipes_in_order(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]:
-    """Yield every recipe behind the one that it is like, so that a mistake is told where it stands."""
+    """Yield every recipe after the one that it is like, so that a mistake is reported at its place."""
     pending = [
         (paper, name, recipe.like) for paper in papers.values() for name, recipe in paper.recipes.items()
     ]

@@ -13,7 +13,7 @@ from replicse.workspace import looked_up
 
 
 def load_scales(workflow: Path) -> dict[str, Path]:
-    """Return the file of every scale by name; one of the workspace stands in the place of the workflow's."""
+    """Return the file of every scale by name; one of the workspace replaces the workflow's."""
     return {path.stem: path for path in looked_up(workflow, "scales/*.yaml")}
 
 
@@ -26,7 +26,7 @@ def chosen_scale(config: Config, workflow: Path, file: str) -> Scale:
 
 
 def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iterator[Item]:
-    """Yield the items of a config, each with the rows that are asked for; all papers stand by their years."""
+    """Yield the items of a config, each with the rows that are asked for; all papers are sorted by year."""
     names = [item.id for paper in papers.values() for item in paper.items.values()]
     rows, crossed = config.rows or {}, config.crossed or {}
     check_names(f"{file}: rows", rows, names)

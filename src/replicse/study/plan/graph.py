@@ -1,4 +1,4 @@
-"""The jobs of a study as a graph: what each reads, makes and logs, what it is told, and what its numbers come from."""
+"""The jobs of a study as a graph: what each reads, makes and logs, what it is given, and what its numbers come from."""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -35,7 +35,7 @@ class Job:
     """One job of the workflow.
 
     `needs` are the files that it reads, `made` those that it writes by their names in the rule, `payload` what it is
-    told, `modules` the code that its numbers come from (`module` or `module:name`), `specs` checked data that name
+    given, `modules` the code that its numbers come from (`module` or `module:name`), `specs` checked data that name
     more of it, `files` plain data that names the files below the data root that it reads.
     """
 
@@ -88,7 +88,7 @@ class Job:
         if self.tail and self.tail[-1].startswith("replicse "):
             return f"do what its last line says, {AGAIN}"
         if self.tail and "Error" in self.tail[-1]:
-            return f"mend what its log names, {AGAIN}"
+            return f"fix what its log names, {AGAIN}"
         return f"its log names no error, as where memory or time ran out: give it more of them, {AGAIN}"
 
 
@@ -150,12 +150,12 @@ def log_of(paths: Paths, stage: str, *parts: str) -> str:
 
 
 def graph_of(plan: Plan) -> Graph:
-    """Return every job by its stage and parts, one stage behind the other."""
+    """Return every job by its stage and parts, one stage after another."""
     return {(job.stage, *job.parts): job for job in _Jobs(plan)}
 
 
 class _Jobs:
-    """The jobs of a plan, one stage behind the other."""
+    """The jobs of a plan, one stage after another."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.paths, self.scale = plan, plan.paths, plan.scale
@@ -270,7 +270,7 @@ class _Jobs:
             )
 
     def _encoder(self, encoder: Encoder) -> dict[str, Any]:
-        """Return what an evaluation is told of its encoder."""
+        """Return what an evaluation is given about its encoder."""
         options: dict[str, Any] = {"pooling": encoder.pooling.spelling}
         if encoder.source.words:
             options["vectors"] = encoder.source.words.plain()
@@ -304,7 +304,7 @@ class _Jobs:
 
     @staticmethod
     def _modules(encoder: Encoder) -> set[str]:
-        """Return the code that reads an encoder, and what stands behind it."""
+        """Return the code that reads an encoder, and what it is based on."""
         modules = {f"replicse.encoder.{'baselines.word_vectors' if encoder.source.vectors else 'sentence'}"}
         if encoder.postprocess:
             modules.add("replicse.encoder.baselines.fitted")

@@ -57,7 +57,7 @@ class Cell:
 
 @dataclass
 class Plan:
-    """Everything a study needs; shared runs, encoders and stores stand once."""
+    """Everything a study needs; shared runs, encoders and stores occur once."""
 
     config: Config
     workflow: Path
@@ -105,7 +105,7 @@ class Plan:
         return (self.config.data and self.config.data.root) or ""
 
     def precision(self, paper: str) -> Precision:
-        """Return the precision that a paper's runs are trained in; a run's own stands above it."""
+        """Return the precision that a paper's runs are trained in; a run's own takes precedence."""
         if self.config.precision:
             return self.config.precision
         precision = self.scale.precision
@@ -164,7 +164,7 @@ class Plan:
         return [name for name, encoder in self.encoders.items() if encoder.source.hub]
 
     def chain(self, runs: Iterable[str]) -> set[str]:
-        """Return some runs and all that they stand on."""
+        """Return some runs and all that they depend on."""
         chain: set[str] = set()
         pending = list(runs)
         while pending:
@@ -179,7 +179,7 @@ class Plan:
         return chain
 
     def needed_folders(self, run_id: str) -> list[str]:
-        """Return the folders of weights a run stands on: initial weights, frozen models, a view's masked-LM."""
+        """Return the folders of weights a run depends on: initial weights, frozen models, a view's masked-LM."""
         if run_id not in self._needed:
             run = self.runs[run_id]
             frozen = (model.folder for model in frozen_models(run.terms))
@@ -192,7 +192,7 @@ class Plan:
 
     @cached_property
     def checkpoints(self) -> dict[str, str]:
-        """Return the run behind each folder of weights that another run may stand on."""
+        """Return the run of each folder of weights that another run may depend on."""
         return {self.paths.checkpoint(run, which): run for run in self.runs for which in CHECKPOINTS}
 
     @cached_property
@@ -212,7 +212,7 @@ class Plan:
                 yield self.paths.evaluation(encoder, file_of(operand.metric_path))
 
     def hyperparameter(self, encoder: str, path: str) -> Any:
-        """Return what stands at `section.key`, or `terms.TERM.key`, of the run behind an encoder; None for no run."""
+        """Return what is at `section.key`, or `terms.TERM.key`, of the run of an encoder; None for no run."""
         run = self.runs.get(self.encoders[encoder].source.run)
         section, *rest = path.split(".")
         if section == "terms" and run:
@@ -319,7 +319,9 @@ class Plan:
             for protocol in self.papers[key].protocols
             if protocol.id in run
         ]
-        described = "What the paper's text says; where it leaves a choice open, what is told beside the item."
+        described = (
+            "What the paper's text says; where it leaves a choice open, what is shown next to the item."
+        )
         crossed = "Every seed's fine-tuning on the backbone that the seed of this number pre-trained."
         protocols += [{"id": name, "text": crossed} for name in sorted(run) if name.startswith(ON_BACKBONE)]
         return [{"id": AS_DESCRIBED, "text": described}, *protocols]

@@ -68,7 +68,7 @@ def plan_of(
 
 
 class Planner:
-    """Adds items to a plan: each cell's encoders, their runs, and what those stand on."""
+    """Adds items to a plan: each cell's encoders, their runs, and what those depend on."""
 
     def __init__(self, plan: Plan, lock: Lock) -> None:
         self.plan, self.resolver = plan, Resolver(plan, lock)
@@ -94,7 +94,7 @@ class Planner:
         if len({tuple(cell.jobs for cell in line) for line in crossed}) < len(crossed):
             raise BadInput(
                 f"crossed names row {row.id} of {item.id}, but {self.plan.scale.file} pre-trains nothing per seed that"
-                " it stands on; leave the row out"
+                " it depends on; leave the row out"
             )
         return [cell for line in lines.values() for cell in line]
 

@@ -54,7 +54,7 @@ class Start(NamedTuple):
 
 
 class Resolver:
-    """Adds encoders to a plan, with the runs, backbones, tokenizers and stores that they stand on."""
+    """Adds encoders to a plan, with the runs, backbones, tokenizers and stores that they depend on."""
 
     def __init__(self, plan: Plan, lock: Lock) -> None:
         self.plan, self.lock = plan, lock
@@ -66,7 +66,7 @@ class Resolver:
         self._corpora: dict[str, dict[str, Any]] = {}
 
     def encoders(self, paper: str, request: PlannedRequest, seeds: Sequence[Seeds], where: str) -> list[str]:
-        """Add the encoder of each seed (a lone one where no seed changes it), with all it stands on; return the ids."""
+        """Add the encoder of each seed (one where no seed changes it), with what it depends on; return the ids."""
         encoders = self._encoders(paper, request, seeds, where)
         self.plan.encoders |= {encoder.encoder_id: encoder for encoder in encoders}
         return list(dict.fromkeys(encoder.encoder_id for encoder in encoders))
@@ -74,7 +74,7 @@ class Resolver:
     def _encoders(
         self, paper: str, request: PlannedRequest, seeds: Sequence[Seeds], where: str
     ) -> list[Encoder]:
-        """Return the encoder of each seed, with what it stands on added to the plan."""
+        """Return the encoder of each seed, with what it depends on added to the plan."""
         scale = self.plan.scale
         if request.released:
             released = scale.named("released", request.released, where)
@@ -175,7 +175,7 @@ class Resolver:
     ) -> list[str]:
         """Add a run under each seed to the plan, and return their ids.
 
-        The encoders that its views and terms stand on are of the same chain as the weights it starts from.
+        The encoders that its views and terms depend on are of the same chain as the weights it starts from.
         """
         for part in PARTS:
             if part not in run.model_fields_set:
@@ -221,7 +221,7 @@ class Resolver:
         if task:
             raise BadInput(
                 f"{where}: init.keep_head is true, but the run of {init.use or init.backbone} has another"
-                f" head of task {task}; take it away or mend that run"
+                f" head of task {task}; take it away or fix that run"
             )
         if not run.trains_head:
             return
@@ -237,7 +237,7 @@ class Resolver:
             else "trains none (pooling.train cls-head does)"
         )
         raise BadInput(
-            f"{where}: init.keep_head is true, but the run of {init.use} {problem}; take it away or mend"
+            f"{where}: init.keep_head is true, but the run of {init.use} {problem}; take it away or fix"
             " that run"
         )
 

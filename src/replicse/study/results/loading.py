@@ -34,7 +34,7 @@ class Study:
     is read), value, encoder, run; group is a digest of the encoders where they are several, machine and package are
     what made it (several between bars), reported and published_sd as the paper prints them, cv_star is that of print
     and ours. `cells` has one row per judged cell: paper, item and the fields of the item's table.
-    A text that stands where others have a number, such as a retrieved sentence, is in a column `value_text` beside it.
+    A text that is where others have a number, such as a retrieved sentence, is in a column `value_text`.
     """
 
     values: pd.DataFrame

@@ -36,7 +36,7 @@ LOG = Path("reports/log.csv")
 def log_row(result: ItemResult, record: Mapping[str, Any], study: str, sha256: str) -> dict[str, str]:
     """Return the row of an item of a study; `sha256` is that of the file of its result.
 
-    A commit whose code was changed has a plus behind it. BadInput where the study does not say what made it.
+    A commit whose code was changed has a plus after it. BadInput where the study does not say what made it.
     """
     versions = record.get("versions") or {}
     commit = str(record.get("commit") or "")
@@ -91,5 +91,5 @@ def logged(items: Sequence[str] = ()) -> list[dict[str, str]]:
     file = LOG if LOG.is_file() else packaged(*LOG.parts)
     rows = read_rows(file) if file.is_file() else []
     if problem := next(log_problems(rows), ""):
-        raise BadInput(f"{file}: {problem}; mend the row, or take it out")
+        raise BadInput(f"{file}: {problem}; fix the row, or take it out")
     return [row for row in rows if not items or row["item"] in items]

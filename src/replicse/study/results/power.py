@@ -1,6 +1,6 @@
 """Power before running: the smallest gap to print that so many seeds tell, and the seeds that a gap asks for.
 
-A gap is told where the printed number lies outside of the interval of `verdict.expected`. For a single run or a mean
+A gap is given where the printed number lies outside of the interval of `verdict.expected`. For a single run or a mean
 the probability is that of a noncentral t distribution (normal where the spread is known beforehand); for an order
 statistic it is integrated over our mean and standard deviation.
 """
@@ -28,7 +28,7 @@ def power(
     known: bool = False,
     level: float = LEVEL,
 ) -> float | None:
-    """Return how probably a gap, in standard deviations, is told from print by so many seeds.
+    """Return how probably a gap, in standard deviations, is given from print by so many seeds.
 
     Print is the mean of `of` runs, or with `share` their order statistic there (1 the largest). `known` says that the
     standard deviation is known beforehand. None below three seeds where it is not.

@@ -1,4 +1,4 @@
-"""The shape of each tabulated column beside the paper's: what is judged at every scale, and all that compact judges."""
+"""The shape of each tabulated column compared with the paper's: judged at every scale, and all that compact judges."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -155,7 +155,7 @@ class Paired:
 
 
 def paired(columns: Sequence[Sequence[Any]], where: str = "cells") -> list[Sequence[Any]]:
-    """Return columns of one length: a lone value (an encoder without seeds) stands beside every seed of the others.
+    """Return columns of one length: a lone value (an encoder without seeds) is paired with every seed of the others.
 
     Raises ValueError for other unequal lengths: those seeds are not the same.
     """
@@ -200,7 +200,7 @@ class Components:
 def components(table: Sequence[Sequence[float]]) -> Components | None:
     """Return the components of a crossed design, (rows, columns) with one value each, by analysis of variance.
 
-    `within` is what a column draws anew in a row, its own effect and the interaction; `between` is the mean square of
+    `within` is what a column draws again in a row, its own effect and the interaction; `between` is the mean square of
     the rows less that of the interaction, 0 where that is negative. None below two rows or columns, or where a value
     is missing.
     """

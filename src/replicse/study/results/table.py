@@ -85,7 +85,7 @@ class CellResult(Checked):
     `reproduced` is the statistic over seeds; `low` and `high` bound where the printed number is expected, `pairs_low`
     and `pairs_high` a correlation over resampled test pairs. `text` is what was found in a column of sentences.
     `borrowed` marks an interval from a published spread, `published_sd` is one that was measured in its setting;
-    `precision` is that of the runs behind the cell, and the paper's where that is another; `machines` are all that
+    `precision` is that of the runs of the cell, and the paper's where that is another; `machines` are all that
     trained and evaluated them, `packages` digests of the versions of this package that did; `labs` is what values of
     several labs give together.
     """

@@ -180,7 +180,7 @@ def cell_result(plan: Plan, cell: Cell, evaluations: Evaluations) -> CellResult:
 
 
 def records_behind(plan: Plan, cell: Cell, evaluations: Evaluations) -> list[Mapping[str, Any]]:
-    """Return the provenance of what a cell reads: of its evaluations, its runs, and the runs that those stand on."""
+    """Return the provenance of what a cell reads: of its evaluations, its runs, and the runs that those depend on."""
     records: list[Mapping[str, Any]] = []
     for operand in cell.operands or (cell,):
         # What is counted from the data is the same everywhere.

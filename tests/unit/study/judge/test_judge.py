@@ -59,11 +59,15 @@ def test_four_files_hold_what_the_verbs_print(tabulated, plan, capsys):
     texts = [{key: "" if value is None else str(value) for key, value in row.items()} for row in claims]
     assert texts == written["claims"]
     assert main(["adjudicate", "repro/table4", "--workflow", str(WORKFLOW), "--json"]) == 0
-    texts = [
-        {key: "" if value is None else str(value) for key, value in row.items()}
-        for row in json.loads(capsys.readouterr().out)
+    variants = json.loads(capsys.readouterr().out)["variants"]
+    effects = ["" if row["effect"] is None else str(row["effect"]) for row in variants]
+    assert effects == [row["effect"] for row in written["adjudication"]] and any(effects)
+    assert {type(row["reported"]) for row in variants} == {float} and {row["unit"] for row in variants} == {
+        "points"
+    }
+    assert [len(row["by_seed"]) for row in variants] == [
+        len(row["by_seed"].split("; ")) if row["by_seed"] else 0 for row in written["adjudication"]
     ]
-    assert texts == written["adjudication"] and any(row["effect"] for row in texts)
     every = [one.row() for one in audit(audit_plan(plan.papers, WORKFLOW))]
     assert written["audit"] == every and {row["paper"] for row in every} > set(plan.studied)
     assert tuple(written["cells"][0]) == TIDY
@@ -73,7 +77,7 @@ def test_four_files_hold_what_the_verbs_print(tabulated, plan, capsys):
 def test_the_audit_of_a_committed_study_is_of_its_items(tabulated, plan, capsys):
     write_json(Paths("", "mine").config, {**CONFIG, "papers": {"repro": ["table4"]}})
     assert main(["audit", "--study", "mine", "--workflow", str(WORKFLOW), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["findings"]
     assert found and all(
         any(cell.startswith(("repro/table4/", "repro/text/")) for cell in one["cells"]) for one in found
     )
