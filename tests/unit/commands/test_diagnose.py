@@ -22,9 +22,9 @@ def said(capsys, *words, code=0):
 
 def test_a_number_among_seeds_and_reruns_and_the_causes_for_it(capsys):
     text = said(capsys, "74.84", "--item", UNSUP, "--devices", "1", "--pooling", "cls")
-    assert "-1.41 points" in text and "37% of such runs are below yours" in text
+    assert "-1.41 points" in text and "37% of such runs are below yours" in " ".join(text.split())
     assert "not unusual" in text and "1. Another seed or another machine" in text
-    assert max(map(len, text.splitlines())) <= 110
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_markdown_to_paste_names_what_was_said(capsys):
@@ -50,7 +50,7 @@ def test_a_number_is_read_from_a_results_file(capsys, tmp_path):
     file = tmp_path / "r.json"
     file.write_text(json.dumps({"STS12": {"all": {"spearman": {"all": 0.66}}}}))
     cell = "simcse/table5/unsup-simcse-bert-base/STS12"
-    assert "66 beside 68.40" in said(capsys, "--results", str(file), "--item", cell)
+    assert "66 next to 68.40" in said(capsys, "--results", str(file), "--item", cell)
     problem = said(capsys, "--results", str(file), "--item", UNSUP, code=2)
     assert "no score of sts/avg" in problem
     assert "leave out the one" in said(capsys, "66", "--results", str(file), "--item", cell, code=2)
