@@ -229,7 +229,9 @@ def _brought(plugin: Plugin, table: str) -> dict[str, Any]:
 def _without_code(plugin: Plugin) -> Iterator[str]:
     """Yield a sentence for each entry of a plug-in whose code is not there; that code, torch with it, stays unread."""
     named = {entry.__qualname__: entry.implementation for *_, entry in _entries(plugin)}
-    named |= {f'suite "{name}"': f"{suite.module}:evaluate" for name, suite in _brought(plugin, "SUITES").items()}
+    named |= {
+        f'suite "{name}"': f"{suite.module}:evaluate" for name, suite in _brought(plugin, "SUITES").items()
+    }
     named |= {f'family "{name}"': code for name, code in _brought(plugin, "FAMILIES").items()}
     for what, code in named.items():
         if not _is_there(code, plugin):
