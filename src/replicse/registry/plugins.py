@@ -166,8 +166,11 @@ def _register(plugin: Plugin) -> None:
     try:
         _import(plugin)
         for table, (known, what, exists) in TABLES.items():
-            if getattr(sys.modules[plugin.imported], table, None) is known:
+            given = getattr(sys.modules[plugin.imported], table, {})
+            if given is known:
                 raise UserMessage(f"it imports {table}; give it a table {table} of its own")
+            if not isinstance(given, dict):
+                raise UserMessage(f"{table} is no mapping of names; give it one, or another name")
             for name, entry in _brought(plugin, table).items():
                 if exists(name):
                     raise UserMessage(f'there is a {what} "{name}" already; choose another name')
@@ -222,8 +225,8 @@ def _entries(plugin: Plugin) -> Iterator[tuple[dict[str, Any], str, type[Entry]]
 
 def _brought(plugin: Plugin, table: str) -> dict[str, Any]:
     """Return what a plug-in brings in one of its tables."""
-    brought = getattr(sys.modules.get(plugin.imported), table, {})
-    return {} if brought is TABLES[table][0] else brought
+    brought = getattr(sys.modules.get(plugin.imported), table, None)
+    return brought if isinstance(brought, dict) and brought is not TABLES[table][0] else {}
 
 
 def _without_code(plugin: Plugin) -> Iterator[str]:

@@ -197,8 +197,8 @@ def test_a_family_of_a_plugin_is_made_saved_and_opened_again(tmp_path):
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("return", 'mine:register does not register family "lone"; mend the plug-in'),
-        ("1 / 0", 'mine:register cannot register family "lone" (ZeroDivisionError: division by zero); mend'),
+        ("return", 'mine:register does not register "lone"; mend the plug-in'),
+        ("1 / 0", 'mine:register cannot register "lone" (ZeroDivisionError: division by zero); mend'),
         ("import nosuchmodule", "(ModuleNotFoundError: No module named 'nosuchmodule'); mend the plug-in"),
     ],
 )
@@ -231,6 +231,8 @@ def test_an_encoder_of_a_family_that_nobody_has(tmp_path):
         (FAMILY.replace("windowed", "electra"), 'mine.py: there is a family "electra" already; choose another name'),
         (FAMILY.replace("def register", "def enter"), 'family "windowed" names the code "mine:register", which is not'),
         ("from replicse.registry.encoders import FAMILIES\n", "mine.py: it imports FAMILIES; give it a table"),
+        ("FAMILIES = ['windowed']\n", "mine.py: FAMILIES is no mapping of names; give it one, or another name"),
+        (FAMILY.replace('f"{__name__}:register"', "3"), "AttributeError: 'int' object"),
         (SUITE.replace("letters", "sts"), 'mine.py: there is a suite "sts" already; choose another name'),
         (SUITE.replace("def evaluate", "def evaluated"), 'suite "letters" names the code "mine:evaluate"'),
         ("from replicse.registry.suites import SUITES\n", "mine.py: it imports SUITES; give it a table"),
