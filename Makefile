@@ -12,7 +12,7 @@ OLDEST := .venv-oldest
 LONG := tests/e2e/test_rehearsal.py tests/e2e/test_public_encoder.py tests/e2e/test_wheel.py \
 	tests/e2e/test_papers_with_plugins.py
 
-.PHONY: study test fuzz rehearsal test-cluster test-faults test-oldest lint docs axe environment clean
+.PHONY: study test fuzz rehearsal test-cluster test-faults test-oldest lint docs axe environment citation crates clean
 
 study: $(RUN)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m replicse run --cores $(CORES) $(ARGS)
@@ -50,6 +50,7 @@ lint: $(DEV)
 	$(BIN)/ruff format --check src tests benchmarks workflow
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/mypy
+	$(BIN)/python workflow/changes.py
 	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m snakemake --lint
 	$(BIN)/mkdocs build --strict --quiet
 
@@ -64,6 +65,15 @@ axe:
 # environment.yml holds the pins of requirements/run.txt for conda.
 environment:
 	$(PYTHON) workflow/environment.py
+
+# codemeta.json and .zenodo.json say what CITATION.cff says.
+citation: $(RUN)
+	$(BIN)/python workflow/citation.py
+
+# What the test of crates asks whether they follow their profile; it pins an older rich, so it has a place of its own.
+crates:
+	$(PYTHON) -m venv build/crates
+	build/crates/bin/python -m pip install --quiet roc-validator==0.13.0
 
 # CPU wheels of torch come from the index that pip is set up for; a GPU build is installed by hand before (README).
 $(RUN): requirements/run.txt pyproject.toml

@@ -252,7 +252,7 @@ def _alternatives(kind: Any) -> Iterator[Any]:
     elif typing.get_origin(kind) in (typing.Union, types.UnionType):
         for each in typing.get_args(kind):
             yield from _alternatives(each)
-    elif "key" in vars(kind) if isinstance(kind, type) else False:
+    elif isinstance(kind, type) and "key" in vars(kind) and hasattr(kind, "known"):
         yield from kind.known.values()
     else:
         yield kind

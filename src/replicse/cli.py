@@ -27,6 +27,12 @@ GROUPS = {
         "claims": ("judge", "test what the papers state, on their numbers and on ours"),
         "audit": ("judge", "check the papers' own arithmetic; nothing is run"),
         "adjudicate": ("judge", "say which difference of protocol explains a gap"),
+        "power": (
+            "evidence",
+            "say which gap so many seeds tell from print, and the seeds that a gap asks for",
+        ),
+        "next": ("evidence", "say which runs settle most open cells and claims per hour"),
+        "diagnose": ("diagnose", "say what explains a number that is not the printed one"),
         "compare": ("compare", "hold two results folders of the same runs against each other"),
     },
     "run": {
@@ -44,6 +50,10 @@ GROUPS = {
         "geometry": ("evaluate", "alignment and uniformity of an encoder, or of a run's trajectory"),
         "finish": ("finish", "report what there is of a study that failed, and what is missing and why"),
         "keep": ("render", "put a study that has run among the committed ones"),
+        "pack": ("crates", "write a study, without weights, as a Workflow Run RO-Crate"),
+        "unpack": ("crates", "put the study of a crate among the committed ones"),
+        "merge": ("crates", "pool the seeds of several labs, and tell labs from seeds"),
+        "contribute": ("contribute", "add a row to the reproduction log"),
         "lock": ("lock", "resolve the commits of hub artefacts and show what differs from the lock file"),
         "schemas": ("study", "write JSON schemas of all kinds of files, for editors"),
     },

@@ -19,10 +19,13 @@ from replicse.study.judge.study import committed_item, judge_study, read_results
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import load_plan
+from replicse.study.results.log import logged
+from replicse.study.results.qra import assessments
 from replicse.study.results.record import StudyRecord
 from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import FIELDS, table_rows
 from replicse.study.results.values import Evaluations
+from replicse.workspace import workflow_folder
 
 if TYPE_CHECKING:
     from replicse.report.content.contents import Finding, Page
@@ -206,8 +209,10 @@ def pages(
     """Return the pages that are drawn from all items (claims, audit, ...), and what they say in a line each."""
     from replicse.report.pages.adjudication import adjudication_page
     from replicse.report.pages.audit import audit_page
+    from replicse.report.pages.causes import causes_pages
     from replicse.report.pages.claims import claims_page
     from replicse.report.pages.findings import findings
+    from replicse.report.pages.labs import labs_page, log_page, measures_page
     from replicse.report.pages.reproduces import reproduces_page
 
     claims, audit, explained = (read_rows(paths.judged(what)) for what in ("claims", "audit", "adjudication"))
@@ -216,8 +221,12 @@ def pages(
         claims_page(claims, study["judges_orders"], study["scale"]),
         audit_page(audit),
         adjudication_page(explained, {item.item: item for item in items}, study["comparable"]),
+        measures_page([assessment.row() for assessment in assessments(items, claims)]),
+        labs_page(items),
+        log_page(logged(study["items"])),
     ]
-    return [page for page in candidates if page is not None], findings(study, items, claims, audit, explained)
+    shown = [page for page in candidates if page is not None] + causes_pages(items, workflow_folder())
+    return shown, findings(study, items, claims, audit, explained)
 
 
 def study_facts(study: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from replicse.commands import Action, print_json, room
 from replicse.errors import BadInput
-from replicse.files import write_json
+from replicse.files import read_json, write_json
 from replicse.printable import columns
 from replicse.registry.artefacts import CONFIG
 from replicse.registry.corpora import Table
@@ -36,6 +36,7 @@ from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import load_plan, plan_of
 from replicse.study.plan.resolve import check_parts
 from replicse.study.results.folder import study_folder
+from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import item_result, table_rows
 from replicse.study.results.values import Evaluations
 from replicse.workspace import workflow_folder
@@ -63,14 +64,15 @@ def add_study_argument(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--study",
         metavar="STUDY",
-        help="a committed study by its name, or the config.json of one that was started",
+        help="a committed study by its name, the crate of one, or the config.json of one that was started",
     )
 
 
 def study_file(name: str) -> Path:
     """Return the config of a study that was started or committed: a file, its folder, or a committed study's name."""
     file = Path(name)
-    return file if file.suffix and not file.is_dir() else study_folder(name) / CONFIG
+    named = file.suffix not in ("", ".zip") and not file.is_dir()
+    return file if named else study_folder(name) / CONFIG
 
 
 def add_workflow_argument(parser: ArgumentParser) -> None:
@@ -130,6 +132,7 @@ def plan_verb(parser: ArgumentParser) -> Action:
         plan = chosen_plan(arguments)
         cost = Cost(plan, arguments.device)
         searched = plan.searched()
+        told = gaps_told(plan)
         rows = [
             {
                 "item": item.id,
@@ -138,6 +141,7 @@ def plan_verb(parser: ArgumentParser) -> Action:
                 "searched": len(runs & searched),
                 **hours_facts(cost.hours(runs)),
                 "evaluations": len(plan.evaluation_files(item)),
+                "gap_told": told.get(item.id),
                 "title": item.title,
             }
             for item in plan.items.values()
@@ -178,6 +182,18 @@ def plan_verb(parser: ArgumentParser) -> Action:
     return action
 
 
+def gaps_told(plan: Plan) -> dict[str, float]:
+    """Return the smallest gap to print that the plan's seeds tell by item, where a spread is published or measured."""
+    there = [item for item in plan.items if Path(plan.paths.item(item)).is_file()]
+    if not there and not plan.measured:
+        return {}
+    from replicse.commands.evidence import gap_told
+
+    results = [ItemResult.of(read_json(plan.paths.item(item)), plan.paths.item(item)) for item in there]
+    gaps = {item: gap_told(plan, item, results) for item in plan.items}
+    return {item: gap for item, gap in gaps.items() if gap is not None}
+
+
 def plan_lines(
     plan: Plan, document: Mapping[str, Any], wanted: list[Need], room: int = UNCUT
 ) -> Iterator[str]:
@@ -191,11 +207,14 @@ def plan_lines(
     )
     table = []
     for heading, rows in parts:
-        table += [(heading, "cells", "runs", "hours", "eval", "title")] if rows else []
+        table += [(heading, "cells", "runs", "hours", "eval", "gap", "title")] if rows else []
         for row in rows:
-            numbers = (row["cells"], row["runs"], hours_text(row["hours"]), row["evaluations"])
+            gap = "" if row["gap_told"] is None else f"{row['gap_told']:.1f}"
+            numbers = (row["cells"], row["runs"], hours_text(row["hours"]), row["evaluations"], gap)
             table.append((f"  {row['item']}", *map(str, numbers), row["title"]))
-    yield from (shortened(line, room) for line in columns(table, numbers=(1, 2, 3, 4)))
+    yield from (shortened(line, room) for line in columns(table, numbers=(1, 2, 3, 4, 5)))
+    if any(row["gap_told"] is not None for row in items):
+        yield f"gap: the median smallest gap to print that {len(plan.seeds)} seeds tell (replicse power ITEM)"
     if plan.left_out:
         yield f"left out: {', '.join(plan.left_out)}: {plan.left_out_text}"
     asked = sum(row["runs"] for row in document["items"])

@@ -31,6 +31,32 @@ AGGREGATIONS = ("all", "mean", "wmean")
 AVERAGES = {"avg": "all", "avg-mean": "mean", "avg-wmean": "wmean"}  # of the seven tasks
 RATINGS = ("0-1", "1-2", "2-3", "3-4", "4-5")
 QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
+# How else an encoder may be read and scored than its paper does.
+VARIANTS = {
+    "cls": "[CLS] as it is",
+    "cls-head": "[CLS] through the stored head or pooler",
+    "mean": "mean of the last layer over the tokens",
+    "last2": "mean of the last two layers",
+    "first-last": "mean of the first and the last layer",
+    "first-last-0": "mean of the embedding output and the last layer",
+    "in-a-template": "[MASK] of PromptBERT's template around the sentence",
+    "mean-with-padding": "mean of the last layer over tokens and padding, in SentEval's batches of 128",
+    "padding-attended": "no attention mask: padding is attended to, in SentEval's batches of 128",
+    "length-32": "cut at 32 word pieces, as training does",
+    "length-128": "cut at 128 word pieces",
+    "scores-in-bf16": "similarities in bfloat16",
+    "scores-in-fp16": "similarities in float16",
+    "weights-in-bf16": "weights and layers in bfloat16, similarities in float32",
+    "weights-in-fp16": "weights and layers in float16, similarities in float32",
+    "all-in-bf16": "weights, layers and similarities in bfloat16",
+    "mean-of-subsets": "mean of the subsets' correlations",
+    "weighted-mean": "mean of the subsets' correlations by their sizes",
+    "pearson": "Pearson's correlation instead of Spearman's",
+    "development-set": "development sets of STS-B and SICK-R, and their mean as average",
+    "sick-r-all-splits": "all 9,927 pairs of SICK-R, as MTEB takes them",
+    "stsb-regressor": "a regression on STS-B's training pairs instead of the cosine",
+}
+AS_READ, DEVELOPMENT = "as-read", "development-set"
 CUTOFFS = {"at1": 1, "at5": 5, "at10": 10}
 NEIGHBOURS = 3  # ranks that a retrieval shows (SimCSE Table 8, DiffCSE Table 9)
 
@@ -98,6 +124,21 @@ class SetsOptions(SuiteOptions):
     """Evaluation sets of one's own by name."""
 
     sets: Annotated[dict[SetName, EvaluationSet], Field(min_length=1)]
+
+
+def _of_variants(name: str) -> str:
+    if name not in VARIANTS:
+        raise UserMessage(f'"{name}" is no variant of an evaluation{nearest(name, VARIANTS)}')
+    return name
+
+
+class VariantsOptions(SuiteOptions):
+    """The variants to score, all where none are named, and the encoder's folder, which the job names."""
+
+    variants: (
+        Annotated[tuple[Annotated[str, AfterValidator(_of_variants)], ...], Field(min_length=1)] | None
+    ) = None
+    folder: str = ""
 
 
 class TrainingOptions(SuiteOptions):
@@ -265,6 +306,20 @@ SUITES: dict[str, Suite] = {
         encodes={"data/sts/*/test": 2},
     ),
     "sts-dev": _sts(_correlations(STS_DEV_TASKS), {"split": "dev"}, split="dev", selects=AGGREGATIONS),
+    "variants": Suite(
+        "replicse.evaluation.variants",
+        "variants",
+        {
+            **_in(
+                CORRELATION,
+                (AS_READ, *(name for name in VARIANTS if name != DEVELOPMENT)),
+                (*STS_TASKS, "avg"),
+            ),
+            **_in(CORRELATION, (DEVELOPMENT,), (*STS_DEV_TASKS, "avg")),
+        },
+        options=VariantsOptions,
+        told=("folder",),
+    ),
     "geometry": Suite("replicse.evaluation.geometry", "fast", _GEOMETRY),
     "geometry-test": Suite("replicse.evaluation.geometry", "fast", _GEOMETRY, _ON_TEST),
     "spectrum": Suite(

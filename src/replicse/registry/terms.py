@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from replicse.checked import Id, Number, Positive, Whole
+from replicse.checked import Count, Id, Number, Positive, Whole
 from replicse.registry.encoders import ClassifierHead, Scaling, SimilarityHead, TaskHead
 from replicse.registry.entries import Entry
 from replicse.registry.frozen import FrozenModel
@@ -61,13 +61,18 @@ class TermParameters(Entry):
 
 
 class InfoNCEParameters(TermParameters):
-    """InfoNCE with in-batch and hard negatives (SimCSE Eq. 1, 5 and 8)."""
+    """InfoNCE with in-batch and hard negatives (SimCSE Eq. 1, 5 and 8).
+
+    Of a batch in several `parts` each compares its own rows alone, and the loss is the mean of theirs: so do devices
+    that do not gather their vectors, and steps of gradient accumulation.
+    """
 
     implementation: ClassVar[str] = "replicse.objective.infonce:InfoNCE"
     term: Literal["infonce"]
     temperature: Positive = 0.05
     similarity: Literal["cosine", "dot"] = "cosine"
     hard_negative_weight: Positive = 1
+    parts: Count = 1
     views: Annotated[tuple[Annotated[Whole, Field(ge=0)], ...], Field(min_length=2)] | None = None
 
     def vector_views(self, count: int) -> Sequence[int]:

@@ -14,6 +14,7 @@ import numpy as np
 from replicse.errors import BadInput, nearest
 from replicse.files import atomic_write, write_rows
 from replicse.report.content.records import PLANE, SOURCES
+from replicse.report.strip import effects, strip
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -263,6 +264,8 @@ DRAWERS: dict[str, Callable[["DataFrame", str], "Figure"]] = {
     "profile": profile,
     "bars": bars,
     "heat": heat,
+    "strip": strip,
+    "effects": effects,
 }
 # Where a label may stand beside its point, the nearest first: how far away, and which end of it is nearest.
 NEAR = 9

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
+from replicse.report.strip import strip_records
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult
 
 SOURCES = ("reported", "reproduced")
@@ -24,6 +25,7 @@ def records_of(item: ItemResult) -> list[Record]:
         "density": _density,
         "density-own-scales": _density,
         "heat": _heat,
+        "strip": strip_records,
     }
     return list(makers.get(item.figure, _profile)(item))
 

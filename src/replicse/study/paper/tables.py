@@ -213,7 +213,16 @@ class Item(Checked):
     id: Text
     kind: Literal["table", "figure"]
     figure: Literal[
-        "", "trajectory", "scatter", "spectrum", "density", "density-own-scales", "profile", "bars", "heat"
+        "",
+        "trajectory",
+        "scatter",
+        "spectrum",
+        "density",
+        "density-own-scales",
+        "profile",
+        "bars",
+        "heat",
+        "strip",
     ] = ""
     title: Text
     place: Text

@@ -11,6 +11,7 @@ from replicse.registry.levels import FEWEST_SEEDS, LEVEL
 
 # A published spread is refuted by a variance that it would give once in a hundred times.
 REFUTING = 0.99
+ORDERED = {"min": 0.0, "median": 50.0, "max": 100.0}
 
 
 def mean_and_spread(values: Sequence[float]) -> tuple[float, float | None]:
@@ -88,24 +89,29 @@ def order_statistic_interval(
 
 @cache
 def _order_quantile(p: float, size: int, count: int, share: float, spread_known: bool) -> float:
-    """Return the p-quantile of a quantile of `count` normal draws, counted from the mean of `size` others in their sd.
+    """Return the p-quantile of a quantile of `count` normal draws, from the mean of `size` others in their sd."""
+    from scipy.optimize import brentq
+
+    return float(brentq(lambda x: order_statistic_below(x, size, count, share, spread_known) - p, -1e4, 1e4))
+
+
+def order_statistic_below(
+    x: float, size: int, count: int, share: float, spread_known: bool, shift: float = 0.0
+) -> float:
+    """Return how probably a quantile of `count` normal draws lies below the mean of `size` others and x of their sd.
 
     The k-th of m draws lies below x with the probability of a beta distribution at the normal probability of x.
+    `shift` is by how many standard deviations the mean of the `count` draws is above that of the others.
     """
     import numpy as np
-    from scipy.optimize import brentq
     from scipy.special import betainc, chdtri, ndtr
 
     place = 1 + share * (count - 1)
     offsets, weights = np.polynomial.hermite_e.hermegauss(24)
     middles = (np.arange(200) + 0.5) / 200
     spreads = np.ones(1) if spread_known else np.sqrt(chdtri(size - 1, middles) / (size - 1))
-
-    def below(x: float) -> float:
-        shares = betainc(place, count + 1 - place, ndtr(offsets[:, None] / math.sqrt(size) + x * spreads))
-        return float(weights @ shares.mean(axis=1)) / math.sqrt(2 * math.pi) - p
-
-    return float(brentq(below, -1e4, 1e4))
+    places = ndtr(offsets[:, None] / math.sqrt(size) + x * spreads - shift)
+    return float(weights @ betainc(place, count + 1 - place, places).mean(axis=1)) / math.sqrt(2 * math.pi)
 
 
 def spread_interval(
