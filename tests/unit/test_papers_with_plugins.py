@@ -1,6 +1,7 @@
 """Papers of tests/papers that bring plug-ins along, and nothing of which the package knows."""
 
 import math
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import torch
 from made_up import plugins_of, write_workspace
 from places import ROOT
 
-from replicse.errors import BadInput
+from replicse.errors import BadInput, MissingData
 from replicse.objective.terms import Step, make_term
 from replicse.registry.plugins import IN_USE, family_code, use_plugins
 from replicse.registry.terms import TermParameters
@@ -106,8 +107,12 @@ def test_a_family_is_planned_at_each_scale(scale):
 
 def test_without_its_plugin_a_family_is_refused():
     config = write_workspace(Path(), "dan")
-    with Path("papers/dan/recipes.yaml").open("a") as file:  # another test may have had it read with its plug-in
-        file.write("# read anew\n")
+    shutil.rmtree("papers/dan/dan")
+    with pytest.raises(MissingData, match='plug-in "papers/dan/dan": no such file or folder; put it back'):
+        load_plan(config, ROOT / "workflow")
+    Path("config.yaml").unlink()
+    recipes = Path("papers/dan/recipes.yaml")
+    recipes.write_text(f"{recipes.read_text()}# not what a test before this one has read with the plug-in\n")
     with pytest.raises(BadInput, match='neither transformers nor a plug-in has a family "dan"'):
         load_plan({**config, "plugins": []}, ROOT / "workflow")
 
