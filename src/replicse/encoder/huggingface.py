@@ -240,10 +240,10 @@ def heads_of_family(family: str, where: str = "") -> tuple[bool, bool]:
             resolve_name(code)()
         except Exception as error:
             problem = " ".join(f"{type(error).__name__}: {error}".split())
-            raise BadInput(f'{code} cannot register "{family}" ({problem}); mend the plug-in') from error
+            raise BadInput(f'{code} cannot register "{family}" ({problem}); fix the plug-in') from error
     if family not in CONFIG_MAPPING:
         if code:
-            raise BadInput(f'{code} does not register "{family}"; mend the plug-in')
+            raise BadInput(f'{code} does not register "{family}"; fix the plug-in')
         near = nearest(family, CONFIG_MAPPING)
         raise BadInput(f'{where}neither transformers nor a plug-in in use has a family "{family}"{near}')
     config = CONFIG_MAPPING[family]

@@ -197,9 +197,9 @@ def test_a_family_of_a_plugin_is_made_saved_and_opened_again(tmp_path):
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("return", 'mine:register does not register "lone"; mend the plug-in'),
+        ("return", 'mine:register does not register "lone"; fix the plug-in'),
         ("1 / 0", 'mine:register cannot register "lone" (ZeroDivisionError: division by zero); mend'),
-        ("import nosuchmodule", "(ModuleNotFoundError: No module named 'nosuchmodule'); mend the plug-in"),
+        ("import nosuchmodule", "(ModuleNotFoundError: No module named 'nosuchmodule'); fix the plug-in"),
     ],
 )
 def test_a_family_that_is_not_registered(line, told):

@@ -261,7 +261,7 @@ class Plan:
         }
 
     def first(self, init: Init) -> Init:
-        """Return what the first run was made from, of the runs that one goes on from."""
+        """Return what the first run was made from, of the runs that one continues."""
         while init.before:
             init = self.runs[init.before].init
         return init
