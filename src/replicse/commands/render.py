@@ -139,7 +139,7 @@ def _title(readme: Path) -> str:
 
 
 def seconds_of(items: Sequence[ItemResult], paths: Paths) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the seconds of each run that the items are on, and of each evaluation, where they are recorded."""
+    """Return the seconds of each run that the items use, and of each evaluation, where they are recorded."""
     training: dict[str, float] = {}
     waiting = [entry.run for item in items for cell in item.cells for entry in cell.values if entry.run]
     while waiting:

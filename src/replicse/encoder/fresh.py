@@ -50,19 +50,13 @@ def fresh_backbone(architecture: Architecture, tokenizer: Path, engine: Engine =
 
 def _of_transformers(architecture: Architecture, vocabulary: int, special: SpecialIds) -> Backbone:
     """Return a random encoder of a family of `transformers`, with its masked-LM head where it has one."""
-    from transformers import CONFIG_MAPPING, AutoConfig, AutoModel, AutoModelForMaskedLM
-    from transformers.models.auto.modeling_auto import (
-        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
-        MODEL_FOR_MASKED_LM_MAPPING_NAMES,
-    )
+    from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM
 
-    from replicse.encoder.huggingface import TransformersBackbone, first_position
+    from replicse.encoder.huggingface import TransformersBackbone, first_position, heads_of_family
 
     family = architecture.family
-    if family not in CONFIG_MAPPING:
-        raise BadInput(f'transformers has no family "{family}"{nearest(family, list(CONFIG_MAPPING))}')
+    with_head, causal_lm = heads_of_family(family)
     values = dict(_values(architecture, AutoConfig.for_model(family), vocabulary, special))
-    with_head = family in MODEL_FOR_MASKED_LM_MAPPING_NAMES
     opened = AutoModelForMaskedLM if with_head else AutoModel
     try:
         with torch.device("meta"):
@@ -80,8 +74,7 @@ def _of_transformers(architecture: Architecture, vocabulary: int, special: Speci
             f"{family} counts positions after the padding id {first - 1}, but the tokenizer pads with {special.pad};"
             " name a tokenizer of kind byte-bpe"
         )
-    causal = not with_head and family in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
-    return TransformersBackbone(network, architecture.positions, causal)
+    return TransformersBackbone(network, architecture.positions, causal_lm and not with_head)
 
 
 def _values(

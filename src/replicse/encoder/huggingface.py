@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import torch
@@ -18,9 +19,10 @@ from replicse.encoder.backbone import ALL_TOKENS, Backbone, Hidden, Need
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead, head_config, head_weights
 from replicse.encoder.stored import READABLE, check_layers, read_config, read_tensors, write_folder
-from replicse.errors import BadInput
+from replicse.errors import BadInput, nearest
 from replicse.files import read_json
 from replicse.registry.artefacts import CONFIG, WEIGHTS
+from replicse.registry.encoders import FAMILIES
 
 # Rates that no configuration holds: where one of them turns up in a model is where that rate belongs.
 _HIDDEN_MARK, _ATTENTION_MARK = 0.28125, 0.40625
@@ -226,19 +228,38 @@ class TransformersBackbone(Backbone):
         write_folder(Path(folder), weights, config | head_config(head), tokenizer_file, self.max_length)
 
 
+def heads_of_family(family: str, where: str = "") -> tuple[bool, bool]:
+    """Return whether a family has a masked-LM head, and whether a causal one; a plug-in's is registered before.
+
+    Raises BadInput, which begins with `where`, for a family that nobody has or whose registration fails.
+    """
+    from transformers import CONFIG_MAPPING, MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
+
+    if code := FAMILIES.get(family):
+        try:
+            resolve_name(code)()
+        except Exception as error:
+            problem = " ".join(f"{type(error).__name__}: {error}".split())
+            raise BadInput(f'{code} cannot register "{family}" ({problem}); fix the plug-in') from error
+    if family not in CONFIG_MAPPING:
+        if code:
+            raise BadInput(f'{code} does not register "{family}"; fix the plug-in')
+        near = nearest(family, CONFIG_MAPPING)
+        raise BadInput(f'{where}neither transformers nor a plug-in in use has a family "{family}"{near}')
+    config = CONFIG_MAPPING[family]
+    return config in MODEL_FOR_MASKED_LM_MAPPING, config in MODEL_FOR_CAUSAL_LM_MAPPING
+
+
 def load_transformers(folder: Path) -> TransformersBackbone:
     """Return the encoder of any Hugging Face folder, with its masked-LM head where that is stored."""
     from transformers import AutoModel, AutoModelForMaskedLM
-    from transformers.models.auto.modeling_auto import (
-        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
-        MODEL_FOR_MASKED_LM_MAPPING_NAMES,
-    )
     from transformers.utils import logging
 
     config, longest = read_config(folder), TokenizerSettings.read(folder).model_max_length
     family = config.get("model_type")
-    with_head = family in MODEL_FOR_MASKED_LM_MAPPING_NAMES and not config.get("is_decoder")
-    causal = not with_head and family in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+    masked_lm, causal_lm = heads_of_family(str(family), f"{folder}: ") if family else (False, False)
+    with_head = masked_lm and not config.get("is_decoder")
+    causal = not with_head and causal_lm
     opened = AutoModelForMaskedLM if with_head else AutoModel
     logging.disable_progress_bar()
     before = logging.get_verbosity()

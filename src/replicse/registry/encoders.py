@@ -17,6 +17,8 @@ Engine = Literal["auto", "packed", "transformers"]
 ENGINES: tuple[str, ...] = get_args(Engine)
 # Families of the packed engine; all others go through `transformers`.
 PACKED = ("bert", "roberta", "distilbert")
+# Families that plug-ins bring -> module and function that registers their classes with `transformers`.
+FAMILIES: dict[str, str] = {}
 Precision = Literal["fp32", "bf16", "fp16"]
 Checkpoint = Literal["best", "last"]
 CHECKPOINTS: tuple[str, ...] = get_args(Checkpoint)
@@ -104,16 +106,20 @@ def _families() -> tuple[str, ...]:
     return tuple(each.parent.name for home in homes for each in Path(home, "models").glob("*/__init__.py"))
 
 
+def has_family(name: str) -> bool:
+    """Return whether the packed engine, `transformers` or a plug-in has a family."""
+    return name in (*PACKED, *FAMILIES) or name.replace("-", "_") in _families()
+
+
 def _family(value: str) -> str:
-    folder = value.replace("-", "_")
-    if value not in PACKED and folder not in (families := _families()):
-        near = nearest(folder, families).replace("_", "-")
-        raise UserMessage(f'transformers has no family "{value}"{near}')
+    if not has_family(value):
+        near = nearest(value, (*FAMILIES, *(name.replace("_", "-") for name in _families())))
+        raise UserMessage(f'neither transformers nor a plug-in has a family "{value}"{near}')
     return value
 
 
 class Architecture(Checked):
-    """The sizes of an encoder that is trained from random weights, of any family that transformers has.
+    """The sizes of an encoder that is trained from random weights, of any family that transformers or a plug-in has.
 
     `config` holds further keys of the family's own configuration, as {relative_attention: true} for deberta-v2.
     """

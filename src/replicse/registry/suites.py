@@ -120,6 +120,12 @@ class MtebOptions(SuiteOptions):
         return "data sets of MTEB" if self.data == "hub" else ""
 
 
+class SetsOptions(SuiteOptions):
+    """Evaluation sets of your own by name."""
+
+    sets: Annotated[dict[SetName, EvaluationSet], Field(min_length=1)]
+
+
 def _of_variants(name: str) -> str:
     if name not in VARIANTS:
         raise UserMessage(f'"{name}" is no variant of an evaluation{nearest(name, VARIANTS)}')
@@ -133,12 +139,6 @@ class VariantsOptions(SuiteOptions):
         Annotated[tuple[Annotated[str, AfterValidator(_of_variants)], ...], Field(min_length=1)] | None
     ) = None
     folder: str = ""
-
-
-class SetsOptions(SuiteOptions):
-    """Evaluation sets of your own by name."""
-
-    sets: Annotated[dict[SetName, EvaluationSet], Field(min_length=1)]
 
 
 class TrainingOptions(SuiteOptions):

@@ -74,7 +74,7 @@ class Shown:
 
     @property
     def word(self) -> str:
-        """Return the verdict as a cell shows it: that a complete table is not comparable is said in its caption."""
+        """Return the verdict as a cell shows it: the caption says once that a table is not comparable."""
         return "" if self.scale and self.verdict == NOT_COMPARABLE else self.verdict
 
     @property

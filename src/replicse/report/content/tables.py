@@ -414,7 +414,7 @@ def _facts(
 ) -> tuple[tuple[str, str], ...]:
     """Return what a reader may ask about a cell, as (name, value); what there is nothing to say of is left out.
 
-    That a complete table is not comparable is said in its caption.
+    The caption says once that a table is not comparable.
     """
     printed = cell.reported
     by_seed = _by_seed(cell)

@@ -35,7 +35,7 @@ LAST = re.compile(r"\(([^()]*(?:\([^()]*\)[^()]*)*)\)$")
 FEW_PLACES = 2
 Rows = Sequence[Mapping[str, str]]
 SHOWN = ("printed", "against", "follows", "certainty", "note")
-WIDTH = 100
+WIDTH = 80
 
 
 def audit_page(rows: Rows, papers: Collection[str]) -> Page:

@@ -14,7 +14,7 @@ from replicse.registry.augmentations import augmentation_of
 from replicse.registry.corpora import SIMCSE_DATA, CorpusFormat, corpus_of
 from replicse.registry.encoders import CHECKPOINTS
 from replicse.registry.frozen import frozen_models
-from replicse.registry.plugins import IN_USE, plugins_of, suite_code, unit_of
+from replicse.registry.plugins import IN_USE, family_code, plugins_of, suite_code, unit_of
 from replicse.registry.runs import resolved
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.lock import load_lock
@@ -212,21 +212,21 @@ class _Jobs:
     def _store(self, name: str, spec: Mapping[str, Any]) -> Job:
         augment = spec["view"].get("augment", {})
         specs = (corpus_of(spec["corpus"]), *([augmentation_of(augment)] if augment else ()))
-        needs = (spec["tokenizer"], *([f"{augment['encoder']}/{ENCODER[0]}"] if "encoder" in augment else ()))
+        encoders = [augment["encoder"]] if "encoder" in augment else []
+        needs = (spec["tokenizer"], *(f"{encoder}/{ENCODER[0]}" for encoder in encoders))
+        modules = {CORPORA, "replicse.data.store", *self._families(*encoders)}
         payload = {**spec, "corpus": self.scale.expected(spec["corpus"])}
-        return self._job(
-            "store", (name,), payload, {CORPORA, "replicse.data.store"}, specs, needs, files=spec
-        )
+        return self._job("store", (name,), payload, modules, specs, needs, files=spec)
 
     def _train(self, name: str) -> Job:
         plan, run = self.plan, self.plan.runs[name]
         initial, stores = plan.init_folder(run), plan.run_stores[name]
-        folders = [initial, *(model.folder for model in frozen_models(run.terms))]
+        frozen = [model.folder or "" for model in frozen_models(run.terms)]
         tokenizer = plan.tokenizer_file(run.init)
         needs = (
             *(outputs_of(self.paths, "store", store)["store"] for store in dict.fromkeys(stores)),
             tokenizer,
-            *(f"{folder}/{ENCODER[0]}" for folder in dict.fromkeys(folders) if folder),
+            *(f"{folder}/{ENCODER[0]}" for folder in dict.fromkeys([initial, *frozen]) if folder),
         )
         payload = {
             "run": run.plain(),
@@ -238,6 +238,7 @@ class _Jobs:
         # The reader of a corpus is of its store, but a run asks its format for labels.
         formats = (CorpusFormat.known[resolved(source.corpus)["format"]] for source in run.sources)
         modules = {"replicse.training.loop", *(f"{kind.__module__}:{kind.__qualname__}" for kind in formats)}
+        modules |= self._families(name, *frozen)
         if IN_USE:
             modules.add(suite_code(run.selection.suite))
         return self._job("train", (name,), payload, modules, (run,), needs)
@@ -245,10 +246,11 @@ class _Jobs:
     def _evaluations(self, name: str, encoder: Encoder) -> Iterator[Job]:
         """Yield a job for each group of suites of an encoder, and one for the checkpoints of its run."""
         weights = () if encoder.source.vectors else (f"{self.plan.encoder_folder(encoder)}/{ENCODER[0]}",)
+        families = self._families(encoder.source.run or "")
         for group, suites in self.plan.groups(name).items():
             payload = self._encoder(encoder) | self._suites(name, suites)
             read: dict[str, Any] = {key: payload[key] for key in ("options", "postprocess") if key in payload}
-            modules = self._modules(encoder) | self._suite_modules(suites)
+            modules = self._modules(encoder) | self._suite_modules(suites) | families
             specs = (*map(self.scale.suite_options, suites), *self._specs(encoder))
             yield self._job("evaluate", (name, group), payload, modules, specs, weights, read)
         if "trajectory" in self.plan.suites[name]:
@@ -258,7 +260,7 @@ class _Jobs:
                 "pooling": encoder.pooling.spelling,
                 "engine": encoder.engine,
             }
-            modules = {"replicse.encoder.sentence", *self._suite_modules(["geometry"])}
+            modules = {"replicse.encoder.sentence", *self._suite_modules(["geometry"]), *families}
             kept = (outputs_of(self.paths, "train", run)["metrics"],)
             yield self._job(
                 "geometry",
@@ -268,6 +270,11 @@ class _Jobs:
                 (self.scale.suite_options("geometry"), encoder.pooling),
                 kept,
             )
+
+    def _families(self, *encoders: str) -> set[str]:
+        """Return the plug-ins that bring the families of some encoders, each a run or a folder of weights."""
+        inits = (self.plan.first(self.plan.sources[name]) for name in encoders if name in self.plan.sources)
+        return {family_code(init.fresh.architecture.family) for init in inits if init.fresh} - {""}
 
     def _encoder(self, encoder: Encoder) -> dict[str, Any]:
         """Return what an evaluation is given about its encoder."""

@@ -260,10 +260,15 @@ class Plan:
             "postprocess": fitted,
         }
 
-    def tokenizer_file(self, init: Init) -> str:
-        """Return the tokenizer file of a run, followed through the runs it starts from."""
+    def first(self, init: Init) -> Init:
+        """Return what the first run was made from, of the runs that one continues."""
         while init.before:
             init = self.runs[init.before].init
+        return init
+
+    def tokenizer_file(self, init: Init) -> str:
+        """Return the tokenizer file of a run, followed through the runs it starts from."""
+        init = self.first(init)
         if init.fresh:
             return self.paths.tokenizer(tokenizer_id(resolved(init.fresh.tokenizer)))
         return f"{self.paths.backbone(backbone_id(init))}/{TOKENIZER}"
