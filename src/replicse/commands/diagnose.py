@@ -70,6 +70,8 @@ TOKENIZERS = (
 )
 
 
+# More choices than these are listed in the help of an argument, not in its name.
+SHOWN_CHOICES = 6
 # The suites whose scores a variant of an evaluation changes.
 SIMILARITY = ("sts",)
 
@@ -77,7 +79,7 @@ SIMILARITY = ("sts",)
 def diagnose_verb(parser: ArgumentParser) -> Action:
     """Say whether a number is unusual, and rank what explains its difference to the printed one."""
     parser.epilog = (
-        "examples:\n  replicse diagnose 74.84 --item simcse/table5/unsup-simcse-bert-base/avg --devices 2"
+        "example:\n  replicse diagnose 74.84 --item simcse/table5/unsup-simcse-bert-base/avg --devices 2"
         "\n  replicse diagnose 78.54 --printed 78.87 --encoder-is trained --against checkpoint"
         "\n  replicse diagnose 74.84 --item simcse/table5/unsup-simcse-bert-base/avg --encoder FOLDER --data DIR"
         "\n  replicse diagnose FOLDER --check pooler --data DIR\n  replicse diagnose A.json B.json"
@@ -102,6 +104,8 @@ def diagnose_verb(parser: ArgumentParser) -> Action:
     )
     for name, (kind, words) in FACTS.items():
         choices = {"choices": kind} if isinstance(kind, tuple) else {"type": kind}
+        if isinstance(kind, tuple) and len(kind) > SHOWN_CHOICES:
+            choices["metavar"], words = name.upper().replace("-", "_"), f"{words}: {', '.join(kind)}"
         said.add_argument(f"--{name}", help=words, **choices)
     parser.add_argument("--markdown", action="store_true", help="text to paste into an issue")
     parser.add_argument("--json", action="store_true", help="machine-readable output")
