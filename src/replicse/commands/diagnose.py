@@ -103,7 +103,7 @@ def diagnose_verb(parser: ArgumentParser) -> Action:
         "what you can say of your run; a setting that is not the paper's is a clue"
     )
     for name, (kind, words) in FACTS.items():
-        choices = {"choices": kind} if isinstance(kind, tuple) else {"type": kind}
+        choices: dict[str, Any] = {"choices": kind} if isinstance(kind, tuple) else {"type": kind}
         if isinstance(kind, tuple) and len(kind) > SHOWN_CHOICES:
             choices["metavar"], words = name.upper().replace("-", "_"), f"{words}: {', '.join(kind)}"
         said.add_argument(f"--{name}", help=words, **choices)
