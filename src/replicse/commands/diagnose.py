@@ -16,7 +16,7 @@ from replicse.commands.diagnosis import (
     text_lines,
     variant_lines,
 )
-from replicse.commands.study import add_workflow_argument
+from replicse.commands.study import add_workflow_argument, wrapped
 from replicse.errors import BadInput, nearest
 from replicse.registry.poolings import PoolingParameters
 from replicse.registry.suites import AGGREGATIONS, is_metric, known_paths
@@ -70,6 +70,8 @@ TOKENIZERS = (
 )
 
 
+# More choices than these are listed in the help of an argument, not in its name.
+SHOWN_CHOICES = 6
 # The suites whose scores a variant of an evaluation changes.
 SIMILARITY = ("sts",)
 
@@ -77,7 +79,7 @@ SIMILARITY = ("sts",)
 def diagnose_verb(parser: ArgumentParser) -> Action:
     """Say whether a number is unusual, and rank what explains its difference to the printed one."""
     parser.epilog = (
-        "examples:\n  replicse diagnose 74.84 --item simcse/table5/unsup-simcse-bert-base/avg --devices 2"
+        "example:\n  replicse diagnose 74.84 --item simcse/table5/unsup-simcse-bert-base/avg --devices 2"
         "\n  replicse diagnose 78.54 --printed 78.87 --encoder-is trained --against checkpoint"
         "\n  replicse diagnose 74.84 --item simcse/table5/unsup-simcse-bert-base/avg --encoder FOLDER --data DIR"
         "\n  replicse diagnose FOLDER --check pooler --data DIR\n  replicse diagnose A.json B.json"
@@ -101,7 +103,9 @@ def diagnose_verb(parser: ArgumentParser) -> Action:
         "what you can say of your run; a setting that is not the paper's is a clue"
     )
     for name, (kind, words) in FACTS.items():
-        choices = {"choices": kind} if isinstance(kind, tuple) else {"type": kind}
+        choices: dict[str, Any] = {"choices": kind} if isinstance(kind, tuple) else {"type": kind}
+        if isinstance(kind, tuple) and len(kind) > SHOWN_CHOICES:
+            choices["metavar"], words = name.upper().replace("-", "_"), f"{words}: {', '.join(kind)}"
         said.add_argument(f"--{name}", help=words, **choices)
     parser.add_argument("--markdown", action="store_true", help="text to paste into an issue")
     parser.add_argument("--json", action="store_true", help="machine-readable output")
@@ -122,7 +126,7 @@ def diagnose_verb(parser: ArgumentParser) -> Action:
         if arguments.json:
             print_json({**plain(found), **(plain_variants(*checks, found) if checks else {})})
             return
-        lines = markdown_lines(found) if arguments.markdown else text_lines(found, room())
+        lines = markdown_lines(found) if arguments.markdown else wrapped(text_lines(found, room()))
         print("\n".join(lines))
         if checks:
             print("", *variant_lines(*checks, found, arguments.markdown), sep="\n")

@@ -129,7 +129,7 @@ def test_no_line_of_a_plan_is_wider_than_80_columns(capsys, tmp_path, monkeypatc
 
 def test_validate_says_ok_or_one_sentence(capsys, tmp_path):
     assert main(["validate", *STUDY]) == 0
-    assert re.match(r"ok: 7 papers, \d+ items, \d+ cells, 20 runs, \d+ claims", capsys.readouterr().out)
+    assert re.match(r"ok: \d+ papers, \d+ items, \d+ cells, 20 runs, \d+ claims", capsys.readouterr().out)
     broken = tmp_path / "config.yaml"
     broken.write_text("scale: micro\npapers: {simcse: [table33]}\nseeds: [0]\n")
     assert main(["validate", "--study", str(broken), "--workflow", str(ROOT / "workflow")]) == 2
