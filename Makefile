@@ -12,7 +12,7 @@ OLDEST := .venv-oldest
 LONG := tests/e2e/test_rehearsal.py tests/e2e/test_public_encoder.py tests/e2e/test_wheel.py \
 	tests/e2e/test_papers_with_plugins.py
 
-.PHONY: study test fuzz rehearsal test-cluster test-faults test-oldest lint docs axe environment clean
+.PHONY: study test fuzz rehearsal test-cluster test-faults test-oldest lint docs axe environment citation crates clean
 
 study: $(RUN)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m replicse run --cores $(CORES) $(ARGS)
@@ -46,16 +46,19 @@ test-oldest:
 	PATH="$$PWD/$(OLDEST)/bin:$$PATH" OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest --numprocesses auto --dist loadfile tests/unit $(ARGS)
 
 lint: $(DEV)
-	$(BIN)/ruff check src tests benchmarks workflow
-	$(BIN)/ruff format --check src tests benchmarks workflow
+	$(BIN)/ruff check src tests benchmarks workflow docs
+	$(BIN)/ruff format --check src tests benchmarks workflow docs
+	$(BIN)/python docs/check_words.py
+	$(BIN)/hadolint Dockerfile
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/mypy
+	$(BIN)/python workflow/changes.py
 	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m snakemake --lint
-	$(BIN)/mkdocs build --strict --quiet
+	PYTHONPATH=src $(BIN)/mkdocs build --strict --quiet
 
 # The documentation site: build/site/index.html.
 docs: $(DEV)
-	$(BIN)/mkdocs build --strict
+	PYTHONPATH=src $(BIN)/mkdocs build --strict
 
 # What the tests of the report's accessibility run in Chromium; without it they are skipped.
 axe:
@@ -65,7 +68,16 @@ axe:
 environment:
 	$(PYTHON) workflow/environment.py
 
-# CPU wheels of torch come from the index that pip is set up for; a GPU build is installed by hand before (README).
+# codemeta.json and .zenodo.json say what CITATION.cff says.
+citation: $(RUN)
+	$(BIN)/python workflow/citation.py
+
+# What the test of crates asks whether they follow their profile; it pins an older rich, so it has a place of its own.
+crates:
+	$(PYTHON) -m venv build/crates
+	build/crates/bin/python -m pip install --quiet roc-validator==0.13.0
+
+# CPU wheels of torch come from the index that pip is set up for; install a GPU build yourself (docs/cluster.md).
 $(RUN): requirements/run.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11, 4) and "Python 3.11.4 or newer is needed")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

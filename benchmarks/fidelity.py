@@ -338,7 +338,7 @@ def lines_of(found: dict) -> Iterator[dict]:
     goal, layers = found["goal"], found["encoder"]["num_hidden_layers"]
     for name, case in found["cases"].items():
         yield row(
-            f"{found['steps']} steps beside the `transformers` Trainer, {layers} x 768, {name}: largest difference",
+            f"{found['steps']} steps against the `transformers` Trainer, {layers} x 768, {name}: largest difference",
             f"loss {case['loss_difference']:.0e}, weights {case['weight_difference']:.0e}",
             goal=f"{goal['loss_difference']:.0e}, {goal['weight_difference']:.0e}",
             met=all(case[key] <= goal[key] for key in goal),

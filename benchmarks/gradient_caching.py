@@ -77,7 +77,7 @@ def lines_of(found: dict) -> Iterator[dict]:
     yield row(
         f"batch {found['batch']} in chunks of {found['chunk']}, 6x384: MiB of its steps",
         f"{chunks['beyond_start_mib']:,}",
-        f"{whole['beyond_start_mib']:,} (encoded whole)",
+        f"{whole['beyond_start_mib']:,} (encoded at once)",
         ratio=f"{chunks['beyond_start_mib'] / whole['beyond_start_mib']:.2f}x, "
         f"at {chunks['seconds_per_step'] / whole['seconds_per_step']:.2f}x the time",
     )

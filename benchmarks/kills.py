@@ -24,7 +24,7 @@ from record import row, write_record
 def lines_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the lines of the table."""
     yield row(
-        f"random kills of a small study: files that differ behind {found['kills']:,}",
+        f"killing a small study at random moments: files that differ after {found['kills']:,} kills",
         f"{len(found['unequal_files'])}",
         goal="0",
         met=not found["unequal_files"],

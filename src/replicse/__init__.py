@@ -1,4 +1,4 @@
-"""RepliCSE: re-run sentence-embedding papers and print each number beside the reported one.
+"""RepliCSE: re-run sentence-embedding papers and print each number next to the reported one.
 
 What is named here is the public interface; everything else may change.
 """

@@ -1,4 +1,4 @@
-"""Checked data: the base of every model, YAML read safely, and a mistake told in one sentence."""
+"""Checked data: the base of every model, YAML read safely, and a mistake reported in one sentence."""
 
 import difflib
 import re
@@ -50,7 +50,7 @@ Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.@_-]*$", max_length=8
 
 
 class UserMessage(ValueError):
-    """A mistake that a validator tells in a whole sentence; of any other ValueError, the text is what was expected."""
+    """A mistake as a complete sentence; of any other ValueError, the text is what was expected."""
 
 
 class Checked(BaseModel):
@@ -155,7 +155,7 @@ def sentence(errors: Sequence[ErrorDetails], values: object, model: type["Checke
 
 
 def _quoted(text: str) -> list[str]:
-    """Return the names that stand in quotes in a message of the checking library."""
+    """Return the names that are in quotes in a message of the checking library."""
     return re.findall(r"'((?:[^'\\]|\\.)*)'", text)
 
 
@@ -210,7 +210,7 @@ def _expected(error: ErrorDetails) -> str:
 
 
 def _place(location: Sequence[str | int], values: object) -> str:
-    """Return `rows[3] (p0.1).encoder.use`: keys joined, and the id of a list's entry behind its number."""
+    """Return `rows[3] (p0.1).encoder.use`: keys joined, and the id of a list's entry after its number."""
     text, node = "", values
     for part in location:
         if isinstance(part, int):
@@ -235,7 +235,7 @@ def _known(model: type[Checked], location: Sequence[str | int]) -> list[str]:
 
 
 def _inside(kind: Any, part: str | int) -> Iterator[Any]:
-    """Yield the types that may stand below a key, a place of a list, or the tag of a union."""
+    """Yield the types that may be below a key, a place of a list, or the tag of a union."""
     for each in _alternatives(kind):
         arguments = typing.get_args(each)
         if _is_model(each):
@@ -252,7 +252,7 @@ def _alternatives(kind: Any) -> Iterator[Any]:
     elif typing.get_origin(kind) in (typing.Union, types.UnionType):
         for each in typing.get_args(kind):
             yield from _alternatives(each)
-    elif "key" in vars(kind) if isinstance(kind, type) else False:
+    elif isinstance(kind, type) and "key" in vars(kind) and hasattr(kind, "known"):
         yield from kind.known.values()
     else:
         yield kind
@@ -287,7 +287,7 @@ class _Loader(_Base):
         return text
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
-        """Return the mapping of a node; ConstructorError names a key that stands twice."""
+        """Return the mapping of a node; ConstructorError names a key that occurs twice."""
         seen: set[str] = set()
         for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
             if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
@@ -331,7 +331,7 @@ def read_yaml(path: Path) -> Any:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
         problem = " ".join(str(getattr(error, "problem", error)).split())
-        raise BadInput(f"{path}{line}: {problem}; mend the YAML") from None
+        raise BadInput(f"{path}{line}: {problem}; fix the YAML") from None
     except (ValueError, AttributeError, RecursionError) as error:
         # The library looks into a date without asking whether it is one.
         problems = {
@@ -339,7 +339,7 @@ def read_yaml(path: Path) -> Any:
             AttributeError: "a value is not of the kind that its tag says",
         }
         what = problems.get(type(error), str(error))
-        raise BadInput(f"{path}: {what}; mend the YAML") from None
+        raise BadInput(f"{path}: {what}; fix the YAML") from None
 
 
 def _too_much(text: str) -> str:

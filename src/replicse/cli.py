@@ -5,10 +5,13 @@ import errno
 import gc
 import importlib
 import logging
+import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
+from replicse.commands import Action
 from replicse.errors import BadInput, Failed, nearest
 from replicse.files import not_written
 from replicse.printable import columns
@@ -27,10 +30,16 @@ GROUPS = {
         "claims": ("judge", "test what the papers state, on their numbers and on ours"),
         "audit": ("judge", "check the papers' own arithmetic; nothing is run"),
         "adjudicate": ("judge", "say which difference of protocol explains a gap"),
-        "compare": ("compare", "hold two results folders of the same runs against each other"),
+        "power": (
+            "evidence",
+            "say which gap so many seeds tell from print, and the seeds that a gap asks for",
+        ),
+        "next": ("evidence", "say which runs settle most open cells and claims per hour"),
+        "diagnose": ("diagnose", "say what explains a number that is not the printed one"),
+        "compare": ("compare", "compare two results folders of the same runs"),
     },
     "run": {
-        "run": ("run", "run items with all that they need, or the whole study"),
+        "run": ("run", "run items with all that they need, or the complete study"),
         "fetch": ("fetch", "download all that items need from outside, for a study without network"),
         "benchmark": (
             "benchmark",
@@ -44,11 +53,15 @@ GROUPS = {
         "geometry": ("evaluate", "alignment and uniformity of an encoder, or of a run's trajectory"),
         "finish": ("finish", "report what there is of a study that failed, and what is missing and why"),
         "keep": ("render", "put a study that has run among the committed ones"),
+        "pack": ("crates", "write a study, without weights, as a Workflow Run RO-Crate"),
+        "unpack": ("crates", "put the study of a crate among the committed ones"),
+        "merge": ("crates", "pool the seeds of several labs, and tell labs from seeds"),
+        "contribute": ("contribute", "add a row to the reproduction log"),
         "lock": ("lock", "resolve the commits of hub artefacts and show what differs from the lock file"),
         "schemas": ("study", "write JSON schemas of all kinds of files, for editors"),
     },
     "workflow internals": {
-        "job": ("job", "prepare what runs stand on: data, tokenizer, backbone, store, counts"),
+        "job": ("job", "prepare what runs depend on: data, tokenizer, backbone, store, counts"),
         "train": ("train", "train one run"),
         "tabulate": ("study", "turn evaluations into the result of one item"),
         "judge": ("judge", "judge claims, adjudication and audit of a study, and collect its values"),
@@ -59,7 +72,7 @@ GROUPS = {
 }
 VERBS = {verb: entry for group in GROUPS.values() for verb, entry in group.items()}
 EVERYDAY = ("plan", "run", "status", "show", "why", "doctor")
-ABOUT = "Re-run sentence-embedding papers; each number beside the reported one."
+ABOUT = "Re-run sentence-embedding papers; each number next to the reported one."
 CODES = "Exit codes: 0 ok, 1 failed, 2 bad input. `replicse VERB --help` shows an example of each verb."
 
 
@@ -87,12 +100,38 @@ def without_verb(words: Sequence[str]) -> int:
     return 0
 
 
+def verb_parser(
+    verb: str, parser: argparse.ArgumentParser | None = None
+) -> tuple[argparse.ArgumentParser, Action]:
+    """Return the parser of a verb, with its arguments, and its action."""
+    parser = parser or argparse.ArgumentParser(prog=f"replicse {verb}")
+    about = VERBS[verb][1]
+    parser.description = "\n".join(textwrap.wrap(f"{about[0].upper()}{about[1:]}.", 78))
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    module = importlib.import_module(f"replicse.commands.{VERBS[verb][0]}")
+    action = getattr(module, f"{verb}_verb")(parser)
+    parser.epilog = "\n".join(map(example_text, (parser.epilog or "").splitlines()))
+    return parser, action
+
+
+def example_text(line: str) -> str:
+    """Return a line of an example, broken as a shell reads it where it is longer than 80 columns."""
+    wrapped = textwrap.wrap(
+        line, 78, subsequent_indent="      ", break_long_words=False, break_on_hyphens=False
+    )
+    return " \\\n".join(wrapped)
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
     # Most of what a verb imports and makes stays: to look for garbage in it takes 0.1 s of a plan's 1.8 and of the
     # 1.2 until a training begins.
     gc.set_threshold(50_000, 20, 50)
     words = list(sys.argv[1:] if words is None else words)
+    if "_ARGCOMPLETE" in os.environ:
+        from replicse.completion import complete
+
+        complete()
     logging.basicConfig(
         stream=sys.stderr,
         level=logging.INFO,
@@ -101,13 +140,7 @@ def main(words: Sequence[str] | None = None) -> int:
     )
     if not words or words[0] not in VERBS:
         return without_verb(words)
-    module = importlib.import_module(f"replicse.commands.{VERBS[words[0]][0]}")
-    parser = argparse.ArgumentParser(
-        prog=f"replicse {words[0]}",
-        description=VERBS[words[0]][1],
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    action = getattr(module, f"{words[0]}_verb")(parser)
+    parser, action = verb_parser(words[0])
     try:
         end = words.index("--") if words[0] == "run" and "--" in words else len(words)
         arguments = parser.parse_intermixed_args(words[1:end])

@@ -1,4 +1,4 @@
-"""Errors that a user can mend: one sentence with the place, the value and the remedy."""
+"""Errors that a user can fix: one sentence with the place, the value and the remedy."""
 
 import difflib
 import textwrap

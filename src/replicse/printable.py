@@ -1,11 +1,11 @@
-"""Text as it may be shown: columns that stand below one another, and nothing of others that steers a terminal."""
+"""Text as it may be shown: aligned columns, without characters that control a terminal."""
 
 import re
 import textwrap
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 # The last of several columns is never narrower.
-LEAST = 30
+LEAST = 24
 # Control characters but tab and line feed, marks of writing direction, invisible format characters, lone surrogates.
 HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
@@ -29,7 +29,7 @@ def columns(
     width: int | None = None,
     hang: int = 0,
 ) -> Iterator[str]:
-    """Yield rows as lines whose columns are as wide as their widest text; those at `numbers` stand at the right.
+    """Yield rows as lines whose columns are as wide as their widest text; those at `numbers` are aligned at the right.
 
     A text instead of a row is a line of its own. With a `width` the last column wraps below itself, `hang` deeper.
     """

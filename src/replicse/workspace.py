@@ -1,4 +1,4 @@
-"""Where things are: the workspace, which is the working directory, and what the package brings along."""
+"""Where things are: the workspace, which is the working directory, and what the package contains."""
 
 import os
 from collections.abc import Iterator
@@ -8,13 +8,13 @@ PACKAGE = Path(__file__).resolve().parent
 
 
 def packaged(*parts: str) -> Path:
-    """Return what the package brings along beside its code: in a wheel inside of it, in a checkout at its top."""
+    """Return what the package contains in addition to its code: in a wheel inside of it, in a checkout at its top."""
     inside = PACKAGE.joinpath(*parts)
     return inside if inside.exists() else PACKAGE.parents[1].joinpath(*parts)
 
 
 def workflow_folder() -> Path:
-    """Return the folder of papers, scales and rules: the one a job is told, that of this folder, or the package's."""
+    """Return the folder of papers, scales and rules: the one a job is given, that of this folder, or the package's."""
     own = Path("workflow")
     return Path(
         os.environ.get("REPLICSE_WORKFLOW") or (own if (own / "rules").is_dir() else packaged("workflow"))

@@ -1,8 +1,12 @@
 """A public encoder against its published scores: two minutes, with the real data alone."""
 
+import csv
 import importlib.metadata
 import json
 from pathlib import Path
+
+import pytest
+from places import ROOT
 
 from replicse.cli import main
 
@@ -33,3 +37,49 @@ def test_the_published_scores_of_a_public_encoder(real_data, tmp_path):
     assert found["sts"]["SICK-R"]["n"] == 4927
     assert found["geometry"]["n_positive"] == 1491
     assert found["geometry"]["n_sentences"] == 17256
+
+
+def committed(variant):
+    """Return the committed scores of the public encoder under one variant, by task."""
+    with (ROOT / "workflow" / "causes-minilm.csv").open() as stream:
+        (row,) = (row for row in csv.DictReader(stream) if row["variant"] == variant)
+    return {task: float(value) for task, value in row.items() if task != "variant" and value}
+
+
+def official(task, root, splits, pooling="", length=512):
+    """Return mteb's own scores of sentence-transformers' own model, x 100, on the pairs of a local test set."""
+    import mteb
+    from sentence_transformers import SentenceTransformer
+
+    from replicse.data.sts import load_sts
+    from replicse.evaluation.mteb_miniature import sts_columns, with_data
+
+    model = SentenceTransformer(str(minilm()), device="cpu")
+    model.max_seq_length = length
+    if pooling:
+        model[1] = type(model[1])(model.get_embedding_dimension(), pooling_mode=pooling)
+    (made,) = mteb.get_tasks(tasks=[{"STS-B": "STSBenchmark"}.get(task, task)])
+    subsets = [subset for split in splits for subset in load_sts(root, task, split)]
+    made = with_data(made, {"test": sts_columns(*subsets)}, task)
+    result = mteb.evaluate(model, made, cache=None, encode_kwargs={"batch_size": 64}, show_progress_bar=False)
+    (scores,) = result.task_results[0].scores["test"]
+    return {name: 100 * value for name, value in scores.items() if isinstance(value, float)}
+
+
+@pytest.mark.parametrize(
+    ("variant", "task", "splits", "modules", "score"),
+    [
+        ("as-read", "STS-B", ("test",), {}, "cosine_spearman"),
+        ("as-read", "STS16", ("test",), {}, "cosine_spearman"),
+        ("pearson", "STS-B", ("test",), {}, "cosine_pearson"),
+        ("cls", "STS-B", ("test",), {"pooling": "cls"}, "cosine_spearman"),
+        ("length-32", "STS16", ("test",), {"length": 32}, "cosine_spearman"),
+        ("development-set", "STS-B", ("dev",), {}, "cosine_spearman"),
+        ("sick-r-all-splits", "SICK-R", ("train", "dev", "test"), {}, "cosine_spearman"),
+    ],
+)
+def test_the_committed_variants_of_the_public_encoder_are_those_of_the_official_evaluation(
+    real_data, variant, task, splits, modules, score
+):
+    found = official(task, real_data, splits, **modules)[score]
+    assert committed(variant)[task] == pytest.approx(found, abs=0.006)

@@ -77,9 +77,9 @@ def test_the_report_is_whole_and_says_what_it_stands_on(study):
         assert "micro" in text
         assert "wiki/wiki.txt" in text, "data hashes"
         assert "torch" in text, "versions"
-        for page in ("What reproduces", "Claims", "Audit"):
+        for page in ("What reproduces", "Claims", "own numbers say"):
             assert page in text
-        assert "default-dropout-best" in text and "Nothing was found." in text, "a claim, and no finding"
+        assert "default-dropout-best" in text and "of arithmetic in print" in text, "a claim, and the audit"
     paper = (study / "reports/micro/simcse.html").read_text(encoding="utf-8")
     assert (
         'id="simcse-table3--p0.1--stsb-dev"' in paper and "simcse.html#simcse-table3--p0.1--stsb-dev" in html
@@ -186,7 +186,7 @@ def test_a_broken_checkpoint_leaves_a_report_of_the_rest_and_the_next_run_is_who
     told = f"{weights.name}: another sha256 than checkpoint.json says; delete "
     assert told in failed.stdout
     partial = study / "reports/micro/partial"
-    assert "RepliCSE report: incomplete" in (partial / "report.html").read_text(encoding="utf-8")
+    assert "RepliCSE report: micro, incomplete" in (partial / "report.html").read_text(encoding="utf-8")
     partly = study / "results/micro/partial"
     with (partly / "tables/simcse/table3.csv").open() as stream:
         verdicts = sorted(cell["verdict"] for cell in csv.DictReader(stream))

@@ -182,6 +182,16 @@ def dropout_table(scale="paper"):
     )
 
 
+def percentages(item):
+    """Return the dropout table with percentages of STS-B, five seeds in each cell that has a number, and a baseline."""
+    cells = [
+        cell.model_copy(update={"metric_path": "sts-dev/STS-B/all"})
+        for cell in item.cells
+        if len(cell.values) == 5
+    ]
+    return item.model_copy(update={"cells": tuple(cells), "baseline": "p0.1"})
+
+
 STS = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R", "Avg.")
 TABLE5 = """
 Unsupervised models

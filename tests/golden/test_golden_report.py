@@ -80,13 +80,16 @@ def test_report(golden, suffix):
     items = [example.dropout_table("compact"), example.augmentation_table("compact")]
     study = {**example.STUDY, "scale": "compact", "shows": "Orders and *no* numbers.", "dirty": True}
     report = make_report(
-        study, items, [PAGE], [Finding("Claims", "2 sentences: 1 supported", "what-the-papers-state")]
+        study,
+        items,
+        [PAGE],
+        [Finding("The runs test 1 of 2 claims.", "simcse/table3, scale compact", "what-the-papers-state")],
     )
     pictures = {item.item: "" for item in items}
     render = {
         "md": lambda: markdown.document(report, pictures),
         "tex": lambda: latex.document(report, pictures),
         "html": lambda: html.document(report),
-        "paper.html": lambda: html.paper(report, report.sections[0], pictures),
+        "paper.html": lambda: html.papers(report, report.sections[0], pictures)["simcse.html"],
     }
     golden(f"report.{suffix}", render[suffix]())

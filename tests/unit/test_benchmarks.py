@@ -32,11 +32,11 @@ def run():
     return module
 
 
-def test_the_readme_holds_the_table_of_the_committed_record(run):
+def test_the_page_on_speed_holds_the_table_of_the_committed_record(run):
     gathered = json.loads(run.SUMMARY.read_text(encoding="utf-8"))
-    readme = run.README.read_text(encoding="utf-8")
-    assert run.with_table(readme, gathered) == readme
-    assert all(row["what"] in readme for entry in gathered.values() for row in entry["rows"])
+    page = run.PAGE.read_text(encoding="utf-8")
+    assert run.with_table(page, gathered) == page
+    assert all(row["what"] in page for entry in gathered.values() for row in entry["rows"])
 
 
 def test_the_summary_holds_the_lines_of_every_committed_record(run):

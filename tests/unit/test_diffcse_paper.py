@@ -305,7 +305,7 @@ def test_the_settings_of_the_script_are_those_of_the_recipe():
     run = the_run(plan_at("paper"), "table1", "diffcse-bert-base", "avg")
     options, (contrastive, rtd) = run.optimisation, run.objective
     assert run.init.hub == script["model"]
-    assert script["generator"] in rtd.generator
+    assert script["generator"] in rtd.generator.folder
     assert (run.head.kind, run.pooling.train, run.pooling.test) == ("projector", "cls-head", "cls")
     assert options.epochs == int(script["epochs"])
     assert options.batch_size == int(script["batch-size"])

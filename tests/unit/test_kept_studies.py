@@ -111,10 +111,11 @@ def test_each_page_says_what_it_was_made_from_and_what_is_printed(pages):
     study = read_json(f"reports/studies/{name}/study.json")
     first = Path(f"reports/studies/{name}/report.html").read_text(encoding="utf-8")
     for text in (first, *texts.values()):
-        head = text[text.index("<main") : text.index("<main") + 4000]
+        main = text[text.index("<main") :]
+        head = main[:4000]
         made = re.search(r"Made from commit (\w{12})( with uncommitted changes)?", head)
         assert study["commit"].startswith(made[1]) and bool(made[2]) == study["dirty"]
-        assert re.search("cells (have|with) a printed number", head)
+        assert "cells have a printed number" in (main if text == first else head)
 
 
 def test_a_study_whose_runs_are_no_longer_planned_says_so_and_prints_no_command(clone, tmp_path, monkeypatch):

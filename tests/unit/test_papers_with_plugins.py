@@ -1,6 +1,7 @@
 """Papers of tests/papers that bring plug-ins along, and nothing of which the package knows."""
 
 import math
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,9 +9,9 @@ import torch
 from made_up import plugins_of, write_workspace
 from places import ROOT
 
-from replicse.errors import BadInput
+from replicse.errors import BadInput, MissingData
 from replicse.objective.terms import Step, make_term
-from replicse.registry.plugins import IN_USE, use_plugins
+from replicse.registry.plugins import IN_USE, family_code, use_plugins
 from replicse.registry.terms import TermParameters
 from replicse.study.plan.graph import graph_of
 from replicse.study.plan.planner import load_plan
@@ -34,7 +35,91 @@ def test_each_is_planned_and_its_jobs_name_the_plugins_that_they_use(key):
     others = {(name,) for name in plan.runs} - named
     assert named or len(used) < len(IN_USE)
     for (name,) in others:
+        init = plan.first(plan.runs[name].init)
+        assert not (init.fresh and family_code(init.fresh.architecture.family))
         assert not {type(term).__module__ for term in plan.runs[name].terms} & IN_USE.keys()
+
+
+MINE = """
+name: mine
+extends: micro
+backbones:
+  dan:
+    run:
+      init:
+        fresh:
+          architecture: {family: dan, layers: 1, hidden: 16, heads: 1, intermediate: 16, positions: 64}
+          tokenizer: uncased
+      corpus: wiki
+      views: [{column: text}]
+      objective: [{term: mlm}]
+"""
+READERS = """
+teacher:
+  like: simcse/unsup
+  objective: [{term: rtd, generator: {use: further}}]
+proposer:
+  like: simcse/unsup
+  views: [{column: text}, {column: text, augment: {name: masked-lm, ratio: 0.15, backbone: dan}}]
+"""
+ROWS = """
+  - {id: teacher, label: generator, encoder: {use: teacher}}
+  - {id: proposer, label: proposer, encoder: {use: proposer}}
+"""
+
+
+def test_a_family_goes_with_the_jobs_that_make_or_open_its_encoders():
+    config = write_workspace(Path(), "dan")
+    for name, text in (("recipes.yaml", READERS), ("tables/table1.yaml", ROWS)):
+        with (Path("papers/dan") / name).open("a") as file:
+            file.write(text.lstrip("\n"))
+    Path("scales").mkdir()
+    Path("scales/mine.yaml").write_text(MINE)
+    plan = load_plan({**config, "scale": "mine"}, ROOT / "workflow")
+    jobs = graph_of(plan)
+    runs = {row: plan.encoders[cell.jobs[0][0]].source.run for row, cell in cells_of(plan).items()}
+    using = {job.stage + " " + job.parts[0] for job in jobs.values() if "plugin" in job.payload}
+    before = {plan.runs[runs["further"]].init.before}
+    assert before == {runs["dan"]}
+    trained = {runs["dan"], runs["further"], runs["teacher"]}
+    made = {
+        name
+        for name, run in plan.runs.items()
+        if run.init.fresh and run.init.fresh.architecture.family == "dan"
+    }
+    (store,) = (name for name, spec in plan.stores.items() if "augment" in spec["view"])
+    encoders = {cells_of(plan)[row].jobs[0][0] for row in ("dan", "further")}
+    assert len(made) == 2 and using == {
+        *(f"train {name}" for name in trained | made),
+        *(f"evaluate {name}" for name in encoders),
+        f"store {store}",
+    }
+    assert all("dan" in job.code for job in jobs.values() if "plugin" in job.payload)
+
+
+@pytest.mark.parametrize("scale", ["micro", "compact", "stronger", "paper"])
+def test_a_family_is_planned_at_each_scale(scale):
+    config = write_workspace(Path(), "dan")
+    plan = load_plan({**config, "scale": scale}, ROOT / "workflow")
+    named = [job for job in graph_of(plan).values() if "plugin" in job.payload]
+    assert {job.stage for job in named} == {"train", "evaluate"}
+
+
+def test_without_its_plugin_a_family_is_refused():
+    config = write_workspace(Path(), "dan")
+    shutil.rmtree("papers/dan/dan")
+    with pytest.raises(MissingData, match='plug-in "papers/dan/dan": no such file or folder; put it back'):
+        load_plan(config, ROOT / "workflow")
+    Path("config.yaml").unlink()
+    recipes = Path("papers/dan/recipes.yaml")
+    recipes.write_text(f"{recipes.read_text()}# not what a test before this one has read with the plug-in\n")
+    with pytest.raises(BadInput, match='neither transformers nor a plug-in has a family "dan"'):
+        load_plan({**config, "plugins": []}, ROOT / "workflow")
+
+
+def cells_of(plan):
+    """Return the cell of each row of the one table with one column."""
+    return {cell.row.id: cell for cells in plan.cells.values() for cell in cells}
 
 
 def test_cosent_is_the_loop_over_all_ordered_pairs():

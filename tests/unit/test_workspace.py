@@ -1,15 +1,19 @@
 """A folder of one's own: what init and new write, and that its papers, scales and pins come before the package's."""
 
+import runpy
 import shutil
 
 import pytest
 import yaml
+from made_up import made_plan, write_paper
 from places import ROOT
 
 from replicse.cli import main
+from replicse.registry.plugins import use_plugins
 from replicse.study.paper.lock import load_lock
 from replicse.study.paper.papers import load_papers
 from replicse.study.plan.choose import load_scales
+from replicse.study.plan.graph import graph_of
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.folder import committed
 from replicse.workspace import packaged, workflow_folder
@@ -22,7 +26,8 @@ def workspace(tmp_path, monkeypatch):
     monkeypatch.delenv("REPLICSE_WORKFLOW", raising=False)
     monkeypatch.chdir(tmp_path)
     assert main(["init"]) == 0
-    return tmp_path
+    yield tmp_path
+    use_plugins([])
 
 
 def test_a_workspace_validates_and_nothing_in_it_is_overwritten(workspace, capsys):
@@ -39,7 +44,7 @@ def test_a_workspace_validates_and_nothing_in_it_is_overwritten(workspace, capsy
 
 def test_a_paper_that_was_begun_plans_and_borrows_from_the_packaged_ones(workspace, capsys):
     assert main(["new", "paper", "Mine"]) == 2
-    assert '"Mine" is no key of a paper' in capsys.readouterr().err
+    assert '"Mine" is no name of a paper; use small letters and digits only' in capsys.readouterr().err
     assert main(["new", "paper", "mine"]) == 0 and main(["new", "paper", "mine"]) == 2
     assert main(["validate"]) == 0
     plan = load_plan({"scale": "micro", "papers": {"mine": "all"}, "seeds": [0]}, WORKFLOW)
@@ -48,6 +53,47 @@ def test_a_paper_that_was_begun_plans_and_borrows_from_the_packaged_ones(workspa
     assert set(plan.runs) & set(simcse.runs), "use: of a packaged recipe is the same run"
     assert main(["why", "mine/table1/unsup/avg"]) == 0
     assert "76.25" in capsys.readouterr().out
+
+
+KINDS = ("term", "augmentation", "pooling", "suite")
+
+
+def test_extensions_that_were_begun_are_named_in_config_and_hold_their_own_tests(workspace, capsys):
+    for kind in KINDS:
+        assert main(["new", kind, f"my-{kind}"]) == 0
+        assert "among plugins" not in capsys.readouterr().out
+        runpy.run_path(f"tests/test_my_{kind}.py")["test_by_hand"]()
+    text = (workspace / "config.yaml").read_text()
+    assert yaml.safe_load(text)["plugins"] == [f"plugins/my_{kind}.py" for kind in KINDS]
+    assert "  # terms, augmentations" in text and "\n# Data of your own" in text
+    recipe = {
+        "init": {"backbone": "bert-base"},
+        "corpus": "wiki",
+        "views": [{"column": "text"}, {"column": "text", "augment": {"name": "my-augmentation"}}],
+        "objective": [{"term": "my-term"}],
+        "pooling": {"train": "my-pooling", "test": "my-pooling"},
+    }
+    column = {"id": "mean", "label": "Mean cosine", "metric": "cosine", "metric_path": "my-suite/mean_cosine"}
+    table = {"columns": [column], "rows": [{"id": "own", "label": "Own", "encoder": {"use": "plain"}}]}
+    write_paper(workspace / "made", "made", {"table1": table}, recipes={"plain": recipe})
+    jobs = graph_of(made_plan(workspace / "made", scale="micro", seeds=[0])).values()
+    named = {job.stage: tuple(job.payload["plugin"]) for job in jobs if "plugin" in job.payload}
+    files = {kind: f"plugins/my_{kind}.py" for kind in KINDS}
+    assert named == {
+        "store": (files["augmentation"],),
+        "train": (files["augmentation"], files["pooling"], files["term"]),
+        "evaluate": (files["pooling"], files["suite"]),
+    }
+
+
+def test_an_extension_that_cannot_be_begun(workspace, capsys):
+    assert main(["new", "term", "My_term"]) == 2
+    assert '"My_term" is no name of a term; use small letters' in capsys.readouterr().err
+    assert main(["new", "term", "mine"]) == 0 and main(["new", "suite", "mine"]) == 2
+    assert "plugins/mine.py: is there already" in capsys.readouterr().err
+    (workspace / "config.yaml").write_text("plugins:\n- plugins/mine.py\n")
+    assert main(["new", "term", "other"]) == 0
+    assert "next: plugins/other.py among plugins of config.yaml; pytest" in capsys.readouterr().out
 
 
 def test_papers_scales_and_pins_of_the_workspace_come_first(workspace):

@@ -1,8 +1,8 @@
 """Text augmentations: each turns the lines of a corpus into the lines of one more view.
 
 An augmentation is a function `(lines, *, seed, <parameters>) -> list[str]` that returns one line per line, or one of
-tokens `(ids, special, random, *, <parameters>) -> list[int]`; its parameters, their ranges and its place stand in
-`replicse.registry.augmentations`.
+tokens `(ids, special, random, *, <parameters>) -> list[int]`, which is given the `tokenizer` too where its parameters
+say so; they, their ranges and its place are in `replicse.registry.augmentations`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +11,7 @@ from typing import Any
 
 from replicse.augment.lines import line_random
 from replicse.data.store import TokenChange
+from replicse.data.tokenizer import load_tokenizer
 from replicse.registry.augmentations import Augmentation, augmentation_of
 
 NO_PARAMETERS = ("name", "backbone")
@@ -31,13 +32,15 @@ def augment(
     return augmentation.made_by()(lines, **values)
 
 
-def token_change(spec: Augmentation | Mapping[str, Any]) -> TokenChange | None:
-    """Return what an augmentation makes of a tokenised line; None where it changes the text before."""
+def token_change(spec: Augmentation | Mapping[str, Any], tokenizer: Path) -> TokenChange | None:
+    """Return what an augmentation makes of a line that a tokenizer.json has tokenised; None where it changes text."""
     augmentation = augmentation_of(spec)
     if not augmentation.of_tokens:
         return None
     values = _values(augmentation)
     seed, change = values.pop("seed"), augmentation.made_by()
+    if augmentation.sees_tokenizer:
+        values["tokenizer"] = load_tokenizer(tokenizer, None)
     return lambda row, ids, special: change(ids, special, line_random(seed, row), **values)
 
 

@@ -45,6 +45,6 @@ def _chosen(row: np.ndarray, forbidden: list[int], ratio: float, seed: tuple[int
 
 
 def _inserted(length: int, ratio: float, seed: tuple[int, int]) -> np.ndarray:
-    """Return the places of inserted pieces among those of a longer row, behind its first special token."""
+    """Return the places of inserted pieces among those of a longer row, after its first special token."""
     count = max(1, round(ratio * length)) if length > 0 else 0
     return 1 + np.sort(np.random.default_rng(seed).choice(length + count, count, replace=False))

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 Action = Callable[[Namespace], int | None]
-WIDTH = 120  # columns of what goes to no terminal
+WIDTH = 80  # columns of what goes to no terminal
 __all__ = ["Action", "ArgumentParser", "Namespace", "coloured", "json_mapping", "print_json", "room"]
 
 
@@ -21,16 +21,17 @@ def json_mapping(text: str) -> dict[str, Any]:
     return value
 
 
-def print_json(document: object) -> None:
-    """Print what a program reads."""
-    print(json.dumps(document, indent=1, ensure_ascii=False))
+def print_json(document: object, **units: str) -> None:
+    """Print what a program reads; `units` name the unit of its numbers by key."""
+    whole = {**document, "units": units} if isinstance(document, dict) and units else document
+    print(json.dumps(whole, indent=1, ensure_ascii=False))
 
 
-def room(otherwise: int = WIDTH) -> int:
-    """Return how many columns the terminal has that is printed to; for a file or a pipe what is given."""
-    return shutil.get_terminal_size((otherwise, 0)).columns if sys.stdout.isatty() else otherwise
+def room() -> int:
+    """Return how many columns a line may have: COLUMNS, else those of the terminal; 80 for a file or a pipe."""
+    return shutil.get_terminal_size((WIDTH, 0)).columns
 
 
 def coloured() -> bool:
-    """Return whether what is printed goes to a terminal that may show colour."""
-    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    """Return whether the output goes to a terminal and NO_COLOR is not set (no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")

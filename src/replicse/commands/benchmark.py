@@ -13,8 +13,8 @@ from replicse.commands import Action, print_json
 from replicse.commands.study import add_items_argument, add_study_arguments, chosen_plan
 from replicse.errors import BadInput
 from replicse.files import write_json
+from replicse.registry.frozen import frozen_models
 from replicse.registry.runs import Run
-from replicse.registry.terms import Rewriting
 from replicse.study.plan.cost import Cost, Speed, row_operations, sizes_of
 from replicse.study.plan.plan import Plan
 
@@ -63,13 +63,11 @@ def measured_here(plan: Plan, arguments: Namespace, say: Callable[[str], None]) 
             "precision fp16 needs a GPU; say --config precision=bf16 or fp32, as in the study itself"
         )
     layers, width = sizes_of(run.init, plan.sources)
-    folders = [term.generator for term in run.terms if isinstance(term, Rewriting)]
-    generators = [
-        sizes_of(plan.sources[folder], plan.sources) for folder in folders if isinstance(folder, str)
-    ]
+    models = frozen_models(run.terms)
+    frozen = [sizes_of(plan.sources[model.folder or ""], plan.sources) for model in models]
     with tempfile.TemporaryDirectory() as scratch:
         bench = Bench(Path(scratch), device, arguments.steps, arguments.seconds, hardware()["memory_gib"])
-        rate = bench.rate(run, (layers, width), generators)
+        rate = bench.rate(run, (layers, width), frozen)
     machine = computed(device, run.precision)
     processor = f"{machine['hardware']['processor']}, threads: {machine['threads']}"
     flops = float(format(rate * row_operations(run, plan.sources), ".4g"))
@@ -85,10 +83,10 @@ def measured_here(plan: Plan, arguments: Namespace, say: Callable[[str], None]) 
 
 
 def largest_run(plan: Plan) -> Run:
-    """Return the run with most operations that made-up sentences can stand in for: of one source, without labels."""
+    """Return the run with most operations that made-up sentences can replace: of one source, without labels."""
     costs = {name: cost for name, cost in Cost(plan).operations.items() if cost}
     for name in sorted(costs, key=lambda each: (-costs[each], each)):
         run = plan.runs[name]
-        if not run.beside and not any(term.task_head() for term in run.terms):
+        if not run.beside and not any(term.reads_labels() for term in run.terms):
             return run
     raise BadInput("no run of this study can be measured: the sizes of its encoders are not known")

@@ -1,11 +1,13 @@
-"""The verb that holds two results folders against each other."""
+"""The verb that compares two results folders."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from replicse.commands import Action, print_json
+from replicse.commands.study import wrapped
 from replicse.printable import columns
+from replicse.registry.suites import unit_of
 from replicse.study.results.compare import Comparison, compare
 from replicse.study.results.folder import study_folder
 
@@ -24,9 +26,10 @@ def compare_verb(parser: ArgumentParser) -> Action:
         a, b = study_folder(arguments.a), study_folder(arguments.b)
         comparison = compare(a, b)
         if arguments.json:
-            print_json(comparison.plain())
+            cells = [{**cell, "unit": unit_of(cell["metric"])} for cell in comparison.plain()["cells"]]
+            print_json({**comparison.plain(), "cells": cells}, spreads="standard deviations")
         else:
-            print("\n".join(comparison_lines(comparison, a, b)))
+            print("\n".join(wrapped(comparison_lines(comparison, a, b))))
 
     return action
 

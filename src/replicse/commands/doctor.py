@@ -10,14 +10,14 @@ import subprocess
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import psutil
 
-from replicse.commands import Action, print_json, room
+from replicse.commands import Action, coloured, print_json, room
 from replicse.commands.fetch import way
-from replicse.commands.study import add_study_arguments, chosen_plan, hours_facts, interval_text
+from replicse.commands.study import add_study_arguments, chosen_plan, hours_facts, interval_text, wrapped
 from replicse.data.sts import senteval_root
 from replicse.errors import BadInput
 from replicse.printable import columns
@@ -32,16 +32,22 @@ GIGABYTE = 1e9
 LEAST_DISK = {"micro": 1, "compact": 5, "paper": 200}
 LEAST_MEMORY = {"micro": 4, "compact": 8, "paper": 32}
 SYMBOLS = {"ok": "✓", "note": "○", "missing": "✗"}
+COLOURS = {"✓": 32, "✗": 31}  # of ECMA-48: green, red
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at: `ok`, worth a `note`, or `missing`, with what was found and what to do."""
+    """One thing that was checked: `ok`, worth a `note`, or `missing`, with what was found and what to do.
+
+    `amount` is what was found as a number of `unit`, where it is one.
+    """
 
     what: str
     state: str
     found: str
     remedy: str = ""
+    amount: float | None = None
+    unit: str = ""
 
 
 def doctor_verb(parser: ArgumentParser) -> Action:
@@ -52,17 +58,24 @@ def doctor_verb(parser: ArgumentParser) -> Action:
         plan = chosen_plan(arguments)
         findings = [*machine_findings(plan), *data_findings(plan)]
         if arguments.json:
-            print_json([asdict(one) for one in findings])
+            print_json({"scale": plan.scale.name, "findings": [asdict(one) for one in findings]})
         else:
-            print(f"scale {plan.scale.name}: {plan.scale.title}")
+            print("\n".join(wrapped([f"scale {plan.scale.name}: {plan.scale.title}"])))
             rows = []
             for one in findings:
                 rows.append((f"{SYMBOLS[one.state]} {one.what}", one.found))
                 rows += [("", one.remedy)] if one.remedy else []
-            print("\n".join(columns(rows, width=room())))
+            lines = columns(rows, width=room())
+            print("\n".join(map(painted, lines) if coloured() else lines))
         return int(any(one.state == "missing" for one in findings))
 
     return action
+
+
+def painted(line: str) -> str:
+    """Return a line whose symbol at its start is coloured."""
+    colour = COLOURS.get(line[:1])
+    return f"\x1b[{colour}m{line[0]}\x1b[0m{line[1:]}" if colour else line
 
 
 def judged(what: str, good: bool, text: str, remedy: str, otherwise: str = "note") -> Finding:
@@ -80,15 +93,17 @@ def machine_findings(plan: Plan) -> Iterator[Finding]:
     yield _amount("memory", memory, LEAST_MEMORY.get(plan.scale.name, 0))
     free = shutil.disk_usage(Path.cwd()).free / GIGABYTE
     yield _amount("disk free", free, LEAST_DISK.get(plan.scale.name, 0))
-    yield Finding("cores", "ok", str(len(psutil.Process().cpu_affinity() or ())))
+    cores = len(psutil.Process().cpu_affinity() or ())
+    yield Finding("cores", "ok", str(cores), amount=cores, unit="count")
     engine = find_engine()
     without = "without one there is no report.pdf; everything else is written"
     yield judged("LaTeX", bool(engine), engine or f"none of {', '.join(ENGINES)}", without)
     yield _hub(plan)
     yield _slurm()
     cost = Cost(plan)
-    hours = interval_text(hours_facts(cost.hours(plan.runs)))
-    yield Finding("cost", "ok", f"{len(plan.runs)} runs, about {hours} on {cost.speed.device}")
+    hours = hours_facts(cost.hours(plan.runs))
+    text = f"{len(plan.runs)} runs, about {interval_text(hours)} on {cost.speed.device}"
+    yield Finding("cost", "ok", text, amount=hours["hours"], unit="hours")
 
 
 def _torch() -> Finding:
@@ -111,14 +126,15 @@ def _gpu(plan: Plan) -> Finding:
     build = "a GPU build" if torch.version.cuda else "a CPU build"
     remedy = "this scale is meant for a GPU" if plan.scale.comparable else ""
     if shutil.which("nvidia-smi"):
-        remedy = "install the GPU build of torch first (README, A GPU box)"
+        remedy = "install the GPU build of torch first (docs/cluster.md)"
     return Finding(
         "GPU", "missing" if plan.scale.comparable else "note", f"none that torch sees ({build})", remedy
     )
 
 
 def _amount(what: str, amount: float, least: float) -> Finding:
-    return judged(what, amount >= least, f"{amount:.0f} GB", f"this scale wants about {least:.0f} GB")
+    finding = judged(what, amount >= least, f"{amount:.0f} GB", f"this scale needs about {least:.0f} GB")
+    return replace(finding, amount=amount, unit="GB")
 
 
 def _hub(plan: Plan) -> Finding:
@@ -154,7 +170,7 @@ def _slurm() -> Finding:
 
 
 def data_findings(plan: Plan) -> Iterator[Finding]:
-    """Yield what a study reads from outside: what lies there, what a person has to bring, how much is fetched."""
+    """Yield what a study reads from outside: files that exist, that have to be downloaded, or that are fetched."""
     if plan.source == "embedded":
         yield Finding("data", "ok", "generated, nothing to place")
     if plan.source == "local":

@@ -117,7 +117,7 @@ def word_vectors(arguments: Namespace, root: Path) -> Any:
 
 
 def postprocessed(vectors: Any, wanted: Mapping[str, Any], root: Path) -> Any:
-    """Return vectors behind whitening or flow, fitted on all sentences of a corpus or on each target."""
+    """Return vectors after whitening or flow, fitted on all sentences of a corpus or on each target."""
     from replicse.data.corpora import read_corpus
     from replicse.encoder.baselines.fitted import FittedVectors
 
@@ -130,7 +130,7 @@ def postprocessed(vectors: Any, wanted: Mapping[str, Any], root: Path) -> Any:
 
 
 def written(arguments: Namespace, result: Mapping[str, Any], vectors: Any, start: float) -> None:
-    """Write a result with its provenance; word vectors say no device: they need the CPU beside any."""
+    """Write a result with its provenance; word vectors say no device: they use only the CPU."""
     import torch
 
     from replicse.provenance.record import computed, provenance

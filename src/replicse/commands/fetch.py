@@ -10,7 +10,7 @@ from pathlib import Path
 from huggingface_hub import constants
 
 from replicse.commands import Action, print_json
-from replicse.commands.study import add_items_argument, add_study_arguments, chosen_plan, notes
+from replicse.commands.study import add_items_argument, add_study_arguments, chosen_plan, notes, wrapped
 from replicse.data.download import download
 from replicse.data.hub import cached_artefacts, cached_encoder
 from replicse.errors import BadInput, Failed, MissingData
@@ -32,9 +32,10 @@ def fetch_verb(parser: ArgumentParser) -> Action:
         ways = [(need, way(need, plan)) for need in needs(plan)]
         if arguments.json:
             keys = ("kind", "name", "bytes", "licence")
-            print_json([{key: getattr(need, key) for key in keys} for need, _ in ways])
+            listing = [{key: getattr(need, key) for key in keys} for need, _ in ways]
+            print_json({"scale": plan.scale.name, "needs": listing}, bytes="bytes")
         else:
-            print("\n".join(listed(plan, ways)))
+            print("\n".join(wrapped(listed(plan, ways))))
         if not arguments.dry_run:
             check_room([need for need, _ in ways])
             fetch_all(ways)
@@ -47,7 +48,7 @@ Way = Callable[[], object] | str
 
 
 def way(need: Need, plan: Plan) -> Way:
-    """Return how a need is brought; nothing is done for a file that lies in the data root already."""
+    """Return how a need is brought; nothing is done for a file that is already in the data root."""
     folder = Path(plan.paths.data).parent / "data"
     match need.kind:
         case "artefact":
@@ -91,7 +92,7 @@ def listed(plan: Plan, ways: list[tuple[Need, Way]]) -> Iterator[str]:
     terms = ((need, f"  ({need.licence})" if need.licence else "") for need, _ in ways)
     yield from columns(((size_text(need.bytes), need.name + term) for need, term in terms), numbers=(0,))
     yield amounts_text([need for need, _ in ways])
-    yield from (f"by hand: {need.name}: {how}" for need, how in ways if isinstance(how, str))
+    yield from (f"to download manually: {need.name}: {how}" for need, how in ways if isinstance(how, str))
     yield from notes(plan)
 
 
@@ -108,9 +109,9 @@ def check_room(wanted: list[Need]) -> None:
 
 
 def fetch_all(ways: list[tuple[Need, Way]]) -> None:
-    """Fetch one after another; what fails is told and does not keep the others.
+    """Fetch one after another; a failure is printed and does not stop the others.
 
-    Raises MissingData after downloads that failed, Failed where something is left to do by hand.
+    Raises MissingData after downloads that failed, Failed where something must be downloaded manually.
     """
     failed = 0
     for place, (need, bring) in enumerate(ways, 1):
@@ -123,10 +124,8 @@ def fetch_all(ways: list[tuple[Need, Way]]) -> None:
             failed += 1
             print(f"replicse fetch: {problem}", file=sys.stderr, flush=True)
     if failed:
-        raise MissingData(
-            f"{failed} of {len(ways)} could not be fetched; run it again, it goes on where it was"
-        )
+        raise MissingData(f"{failed} of {len(ways)} could not be fetched; run it again to resume")
     left = [need.name for need, how in ways if isinstance(how, str)]
     if left:
-        raise Failed(f"fetched all but what is brought by hand: {', '.join(left)}")
+        raise Failed(f"fetched all but what must be downloaded manually: {', '.join(left)}")
     print(f"fetched all {len(ways)}; a study of these items runs with HF_HUB_OFFLINE=1")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from replicse.commands import Action, print_json
-from replicse.commands.render import draw_item, pages, study_facts
+from replicse.commands.render import draw_item, pages, study_facts, surroundings
 from replicse.commands.study import add_study_arguments, chosen_plan
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json, write_rows
@@ -87,9 +87,10 @@ def write_partial(
     except BadInput:
         data = {"files": []}
     study = {**study_facts(plan.record, data), "incomplete": f"{len(lacking)} of {len(items)} items"}
+    report = Path(paths.report("html"))
+    study |= surroundings(study, results, paths, report.parent)
     shown, findings = pages(study, results, paths)
     shown = [incomplete_page(lacking, study["incomplete"]), *shown]
-    report = Path(paths.report("html"))
     try:
         write_report(report.parent, study, results, shown, drawings, findings)
     except LatexError as error:

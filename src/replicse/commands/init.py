@@ -1,4 +1,4 @@
-"""The verbs that begin something of one's own: a workspace, in it a paper, and what a paper may name."""
+"""The verbs that begin something of your own: a workspace, in it a paper, and what a paper may name."""
 
 import re
 from argparse import ArgumentParser, Namespace

@@ -1,4 +1,4 @@
-"""The verb of the jobs that prepare what runs stand on: data root, tokenizers, released encoders, stores, counts."""
+"""The verb of the jobs that prepare what runs depend on: data root, tokenizers, released encoders, stores, counts."""
 
 import logging
 import os
@@ -24,7 +24,7 @@ WHAT = "a file below the data root"
 
 
 class Payload(Checked):
-    """What a job is told; `plugin` names the plug-ins that it uses."""
+    """What a job is given; `plugin` names the plug-ins that it uses."""
 
     plugin: tuple[Text, ...] = ()
 
@@ -87,19 +87,19 @@ class CountJob(Payload):
 
 
 class Stage(NamedTuple):
-    """What a job of a stage is told, and what it does with that, the data, and the place of what it makes."""
+    """What a job of a stage is given, and what it does with that, the data, and the place of what it makes."""
 
     payload: type[Payload]
     run: Callable[[Any, Path, Path], None]
 
 
 def job_verb(parser: ArgumentParser) -> Action:
-    """Do one job that prepares what runs stand on, as the workflow does it."""
+    """Do one job that prepares what runs depend on, as the workflow does it."""
     parser.epilog = """example:
   replicse job data '{"source": "embedded"}' --out results/micro/data.json
   replicse job tokenizer '{"vocabulary": "vocab.txt"}' --data results/micro/data.json --out tokenizer.json"""
     parser.add_argument("stage", choices=STAGES)
-    parser.add_argument("payload", type=json_mapping, help="JSON: what the job is told")
+    parser.add_argument("payload", type=json_mapping, help="JSON: what the job is given")
     parser.add_argument("--data", type=Path, default=Path(), help="data root or data record")
     parser.add_argument("--out", type=Path, required=True, help="the file or folder to write")
 
@@ -202,7 +202,7 @@ def _store(job: StoreJob, data: Path, out: Path) -> None:
     if "augment" in view:
         from replicse.augment import augment, token_change
 
-        change = token_change(view["augment"])
+        change = token_change(view["augment"], Path(job.tokenizer))
         lines = lines if change else augment(lines, view["augment"], root=root)
     write_store(out, lines, Path(job.tokenizer), job.max_length, job.plain(), change, labels_of(columns))
 

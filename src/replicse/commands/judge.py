@@ -1,4 +1,4 @@
-"""The verbs that judge: claims, adjudication and audit of a whole study or of a part, and the story of one cell."""
+"""The verbs that judge: claims, adjudication and audit of a complete study or of a part, and the story of one cell."""
 
 import json
 import logging
@@ -24,8 +24,9 @@ from replicse.errors import BadInput
 from replicse.files import read_json, write_rows
 from replicse.printable import columns, visible
 from replicse.registry.artefacts import METRICS
+from replicse.registry.suites import unit_of
 from replicse.report.pages.claims import FOR_OR_AGAINST, probability_text
-from replicse.study.judge.adjudicate import adjudicate, adjudicated
+from replicse.study.judge.adjudicate import Explained, adjudicate, adjudicated
 from replicse.study.judge.audit import audit, audit_plan, chosen, of_items
 from replicse.study.judge.claims import cells_read, claim_rows, study_claims
 from replicse.study.judge.rules_of_text import spoken_counts
@@ -33,6 +34,7 @@ from replicse.study.judge.story import cell_facts, cell_story, find_cell, item_o
 from replicse.study.judge.study import judge_study, plan_further, read_results, results_of
 from replicse.study.paper.config import checked_config
 from replicse.study.paper.papers import load_papers
+from replicse.study.paper.printed import printed_number
 from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN
 from replicse.study.paper.tables import Item
 from replicse.study.plan.cost import Cost
@@ -40,7 +42,6 @@ from replicse.study.plan.plan import Cell, Plan
 from replicse.study.plan.planner import plan_of
 
 LOG = logging.getLogger(__name__)
-WIDTH = 110
 
 
 def judge_verb(parser: ArgumentParser) -> Action:
@@ -72,9 +73,10 @@ def claims_verb(parser: ArgumentParser) -> Action:
         rows = claim_rows(plan, claims, results)
         if arguments.json:
             judged = list(map(with_numbers, rows))
-            print_json({"scale": plan.scale.name, "study": shown.folder, "claims": judged})
+            document = {"scale": plan.scale.name, "study": shown.folder, "claims": judged}
+            print_json(document, probability="1", n_seeds="count")
         else:
-            print("\n".join([f"scale {plan.scale.name}", *claim_lines(rows, room(WIDTH))]))
+            print("\n".join([f"scale {plan.scale.name}", *claim_lines(rows, room())]))
 
     return action
 
@@ -84,7 +86,7 @@ def with_numbers(row: Mapping[str, str]) -> dict[str, Any]:
     return {**row, **{name: json.loads(row[name] or "null") for name in ("probability", "n_seeds")}}
 
 
-def claim_lines(rows: Sequence[Mapping[str, str]], room: int = WIDTH) -> Iterator[str]:
+def claim_lines(rows: Sequence[Mapping[str, str]], room: int) -> Iterator[str]:
     """Yield a line of outcomes per claim, aligned where they fit, and below it the sentence and its place."""
     outcomes = [("claim", "in print", "reproduction", "ours", "P(holds)")]
     for row in rows:
@@ -134,7 +136,9 @@ def adjudicate_verb(parser: ArgumentParser) -> Action:
                 f" {', '.join(map(str, files))}"
             )
         if arguments.json:
-            print_json([asdict(row) for row in rows])
+            variants = [variant_facts(row, plan) for row in rows]
+            document = {"scale": plan.scale.name, "study": shown.folder, "variants": variants}
+            print_json(document, share="1", n_seeds="count")
             return
         for name in () if committed else results:
             print("\n".join(asked(plan, plan.items[name])))
@@ -148,6 +152,15 @@ def adjudicate_verb(parser: ArgumentParser) -> Action:
         print(page_text(page, room(), coloured()))
 
     return action
+
+
+def variant_facts(row: Explained, plan: Plan) -> dict[str, Any]:
+    """Return a variant as plain data: printed numbers and those by seed as numbers, and the unit of all of them."""
+    read = {name: printed_number(getattr(row, name)) for name in ("reported", "reported_other")}
+    printed = {name: number and float(number.exact) for name, number in read.items()}
+    by_seed = [float(text) for text in row.by_seed.split("; ") if text]
+    column = next(each for each in plan.items[row.item].columns if each.id == row.column)
+    return {**asdict(row), **printed, "by_seed": by_seed, "unit": unit_of(column.metric_path)}
 
 
 def asked(plan: Plan, item: Item) -> list[str]:
@@ -168,7 +181,7 @@ def asked(plan: Plan, item: Item) -> list[str]:
         rows.append((name, *map(str, counts), hours_text(hours_facts(cost.hours(todo))["hours"])))
     lines += columns(rows, numbers=(1, 2, 3, 4))
     if any(plan.paths.missing(file) for file in plan.evaluation_files(item)):
-        lines.append(f"run them: snakemake --cores all --config 'adjudicate=[{item.id}]' -- {item.target}")
+        lines.append(f"run them: replicse run {item.id} --config 'adjudicate=[{item.id}]'")
     return [*lines, ""]
 
 
@@ -190,13 +203,13 @@ def audit_verb(parser: ArgumentParser) -> Action:
         if arguments.name:
             findings = chosen(findings, arguments.name, plan)
         if arguments.json:
-            print_json([asdict(one) for one in findings])
+            print_json({"findings": [asdict(one) for one in findings]})
         else:
             from replicse.report.pages.audit import audit_text
 
             counts = spoken_counts(plan)
             lines = columns(((f"  {count}", kind) for kind, count in counts.most_common()), numbers=(0,))
-            print(audit_text([one.row() for one in findings], room(100)))
+            print(audit_text([one.row() for one in findings], room()))
             print("\n".join(["", f"{counts.total()} numbers of the running texts:", *lines]))
 
     return action
@@ -212,9 +225,10 @@ def why_verb(parser: ArgumentParser) -> Action:
         shown.announce(arguments.json)
         story, facts = told_of(shown, find_cell(shown.plan, arguments.cell))
         if arguments.json:
-            print_json({"study": shown.folder, **facts, "story": story})
+            document = {"study": shown.folder, **facts, "story": story}
+            print_json(document, result=unit_of(facts["result"]["metric_path"]), claims="1")
         else:
-            width = room(WIDTH)
+            width = room()
             print(visible("\n".join(story_lines(story, width))))
 
     return action
@@ -243,8 +257,8 @@ def told_of(shown: Shown, cell: Cell) -> tuple[dict[str, list[str]], dict[str, A
     return cell_story(*evidence), {**facts, "claims": list(map(with_numbers, facts["claims"]))}
 
 
-def story_lines(story: Mapping[str, Sequence[str]], width: int = WIDTH) -> Iterator[str]:
-    """Yield the lines of a story behind their headings, wrapped and indented below them."""
+def story_lines(story: Mapping[str, Sequence[str]], width: int) -> Iterator[str]:
+    """Yield the lines of a story next to their headings, wrapped and indented below them."""
     rows = (
         ("" if place else heading, line)
         for heading, lines in story.items()

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import re
 import shutil
 from argparse import ArgumentParser, Namespace
@@ -19,27 +20,32 @@ from replicse.study.judge.study import committed_item, judge_study, read_results
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import load_plan
+from replicse.study.results.log import logged
+from replicse.study.results.qra import assessments
 from replicse.study.results.record import StudyRecord
 from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import FIELDS, table_rows
 from replicse.study.results.values import Evaluations
+from replicse.workspace import workflow_folder
 
 if TYPE_CHECKING:
     from replicse.report.content.contents import Finding, Page
 
+# A link that leaves the folder of a committed study.
+LEAVING = re.compile(r"\[([^\]]+)\]\(\.\./[^)]*\)")
 log = logging.getLogger(__name__)
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 def figures_verb(parser: ArgumentParser) -> Action:
-    """Draw one item as SVG, PNG and PDF, with the plotted data beside them as CSV."""
+    """Draw one item as SVG, PNG and PDF, with the plotted data next to them as CSV."""
     parser.epilog = (
         "example:\n  replicse figures --item results/micro/items/simcse/figure2.json"
         " --out figures/micro/simcse/figure2.svg"
     )
     parser.add_argument("--item", type=Path, required=True, help="the item's result")
     parser.add_argument(
-        "--out", type=Path, required=True, help="the SVG; .png, .pdf and .csv stand beside it"
+        "--out", type=Path, required=True, help="the SVG; .png, .pdf and .csv are written next to it"
     )
 
     def action(arguments: Namespace) -> None:
@@ -49,12 +55,12 @@ def figures_verb(parser: ArgumentParser) -> Action:
 
 
 def draw_item(item: ItemResult, out: Path) -> None:
-    """Draw one item to an SVG, and what stands beside it."""
+    """Draw one item to an SVG, and the files next to it."""
     from replicse.report.content.records import records_of
     from replicse.report.figures import draw
 
     title = f"{item.item} · {item.standing}"
-    files = draw(item.figure, records_of(item), out.with_suffix(""), title, item.caveat)
+    files = draw(item.figure, records_of(item), out.with_suffix(""), title)
     log.info("wrote=%s", ",".join(map(str, files)))
 
 
@@ -68,7 +74,7 @@ def report_verb(parser: ArgumentParser) -> Action:
         "--study", required=True, help="the study record; alone, the name of a committed study to write again"
     )
     parser.add_argument("--data", type=Path, help="the data record")
-    parser.add_argument("--out", type=Path, help="the HTML; .md, .tex and .pdf stand beside it")
+    parser.add_argument("--out", type=Path, help="the HTML; .md, .tex and .pdf are written next to it")
     add_workflow_argument(parser)
 
     def action(arguments: Namespace) -> None:
@@ -86,13 +92,76 @@ def report_verb(parser: ArgumentParser) -> Action:
     return action
 
 
-def write_all(paths: Paths, study: Mapping[str, Any], items: Sequence[ItemResult], folder: Path) -> None:
+def write_all(paths: Paths, study: dict[str, Any], items: Sequence[ItemResult], folder: Path) -> None:
     """Write the report of a study into a folder, from its items, its judged files and its figures."""
     from replicse.report.document import write_report
 
     drawings = {item.item: Path(paths.figure(item.item)).with_suffix("") for item in items if item.figure}
+    study = study | surroundings(study, items, paths, folder)
     shown, findings = pages(study, items, paths)
     write_report(folder, study, items, shown, drawings, findings)
+
+
+def surroundings(
+    study: Mapping[str, Any], items: Sequence[ItemResult], paths: Paths, folder: Path
+) -> dict[str, Any]:
+    """Return what a report links to or says from the files around it.
+
+    `about` is what people wrote of a committed study, `root` leads from the report to logs and records, and where the
+    scale shows the machine only, `seconds` is the time that the parts of the study took and `committed` where studies
+    on real data are.
+    """
+    from replicse.report.pages.costs import seconds_picture
+
+    readme, made_in = folder / "README.md", Paths(study["scale"])
+    facts: dict[str, Any] = {}
+    if paths.kept:
+        text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
+        facts["about"] = LEAVING.sub(r"\1", text)
+    elif Path(made_in.run("")).is_dir():
+        facts["root"] = Path(os.path.relpath(".", folder)).as_posix()
+    if not paths.kept and not study["comparable"] and not study["judges_orders"]:
+        facts["seconds"] = seconds_picture(*seconds_of(items, made_in))
+        facts["committed"] = [
+            (
+                page.parent.name,
+                _title(page.with_name("README.md")),
+                Path(os.path.relpath(page, folder)).as_posix(),
+            )
+            for page in sorted(Path("reports/studies").glob("*/report.html"))
+        ]
+    return facts
+
+
+def _title(readme: Path) -> str:
+    lines = readme.read_text(encoding="utf-8").splitlines() if readme.is_file() else []
+    return lines[0].lstrip("# ") if lines else ""
+
+
+def seconds_of(items: Sequence[ItemResult], paths: Paths) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the seconds of each run that the items use, and of each evaluation, where they are recorded."""
+    training: dict[str, float] = {}
+    waiting = [entry.run for item in items for cell in item.cells for entry in cell.values if entry.run]
+    while waiting:
+        run = waiting.pop()
+        record = {} if run in training else _record(Path(paths.run(run, PROVENANCE)))
+        if record:
+            training[run] = record.get("cost", {}).get("seconds", 0.0)
+            start = record.get("job", {}).get("run", {}).get("init", {}).get("run")
+            waiting += [start] if start else []
+    encoders = {encoder for item in items for cell in item.cells for encoder in cell.encoders}
+    files = (
+        file for encoder in encoders for file in Path(paths.evaluation(encoder, "")).parent.glob("*.json")
+    )
+    return training, {str(file): _record(file).get("provenance", {}).get("seconds", 0.0) for file in files}
+
+
+def _record(file: Path) -> dict[str, Any]:
+    """Return a record, or nothing of one that is absent or broken: what stopped a study does not stop its report."""
+    try:
+        return read_json(file)
+    except BadInput:
+        return {}
 
 
 def page_verb(parser: ArgumentParser) -> Action:
@@ -144,7 +213,7 @@ def keep_verb(parser: ArgumentParser) -> Action:
 
 
 def refuse_uncommitted(plan: Plan, facts: Mapping[str, Any]) -> None:
-    """Raise BadInput where a study that is to be kept, or a record behind it, was made with uncommitted changes."""
+    """Raise BadInput where a study that is to be kept, or a record of it, was made with uncommitted changes."""
     if facts["dirty"]:
         raise BadInput(
             f"the code differs from commit {facts['commit'][:12]}; commit the changes, run the study, then keep it"
@@ -203,21 +272,27 @@ def read_item(path: Path) -> ItemResult:
 def pages(
     study: Mapping[str, Any], items: Sequence[ItemResult], paths: Paths
 ) -> "tuple[list[Page], list[Finding]]":
-    """Return the pages that are drawn from all items (claims, audit, ...), and what they say in a line each."""
+    """Return the pages that are drawn from all items (claims, audit, ...), and the findings of a report."""
     from replicse.report.pages.adjudication import adjudication_page
     from replicse.report.pages.audit import audit_page
+    from replicse.report.pages.causes import causes_pages
     from replicse.report.pages.claims import claims_page
     from replicse.report.pages.findings import findings
+    from replicse.report.pages.labs import labs_page, log_page, measures_page
     from replicse.report.pages.reproduces import reproduces_page
 
     claims, audit, explained = (read_rows(paths.judged(what)) for what in ("claims", "audit", "adjudication"))
     candidates = [
         reproduces_page(items, study["comparable"], study["judges_orders"]),
         claims_page(claims, study["judges_orders"], study["scale"]),
-        audit_page(audit),
         adjudication_page(explained, {item.item: item for item in items}, study["comparable"]),
+        measures_page([assessment.row() for assessment in assessments(items, claims)]),
+        labs_page(items),
+        log_page(logged(study["items"])),
+        audit_page(audit, {item.paper for item in items}),
     ]
-    return [page for page in candidates if page is not None], findings(study, items, claims, audit, explained)
+    shown = [page for page in candidates if page is not None] + causes_pages(items, workflow_folder())
+    return shown, findings(study, items, claims, audit, explained)
 
 
 def study_facts(study: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:

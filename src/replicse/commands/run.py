@@ -27,13 +27,13 @@ DRY = {"-n", "--dry-run", "--dryrun"}  # as Snakemake spells it
 
 
 def run_verb(parser: ArgumentParser) -> Action:
-    """Run items with all that they need, or the whole study, and say where the report is."""
+    """Run items with all that they need, or the complete study, and say where the report is."""
     add_study_arguments(parser, "replicse run simcse/table3 --scale micro --seeds 3")
     parser.epilog += "\n  replicse run --scale paper --profile slurm"
     parser.add_argument(
         "item",
         nargs="*",
-        help="paper/item, paper, or released; nothing: all. After -- what Snakemake is told",
+        help="paper/item, paper, or released; nothing: all. After -- what Snakemake is given",
     )
     # The command line puts here what stands behind a lone `--`.
     parser.set_defaults(further=[])
@@ -42,42 +42,60 @@ def run_verb(parser: ArgumentParser) -> Action:
         help="where and how jobs are run: a folder of workflow/profiles, or a Snakemake profile's own",
     )
     parser.add_argument("--cores", help="cores of this machine (default: all, or what the profile says)")
+    parser.add_argument(
+        "--until-decided", action="store_true",
+        help="add seeds to the rows of ITEM in which a verdict is open, until none is",
+    )  # fmt: skip
+    parser.add_argument(
+        "--most-seeds", type=int, default=20, help="seeds that a row has at most (default: 20)"
+    )
     parser.add_argument("--dry-run", "-n", action="store_true", help="say what would run")
 
     def action(arguments: Namespace) -> int:
-        if arguments.study:
-            raise BadInput("--study is of a study that was started; name its config with --config")
-        config, file = chosen_config(arguments)
-        checked = checked_config(config, file)
-        study_items = list(chosen_items(checked, load_papers(arguments.workflow, checked.plugins), file))
-        if arguments.profile:
-            arguments.profile = profile_named(arguments.profile, arguments.workflow)
-        large = too_large(study_items, checked, chosen_scale(checked, arguments.workflow, file))
-        items = items_named(arguments.item, study_items, large)
-        command = snakemake_words(
-            arguments,
-            [each if isinstance(each, str) else each.target for each in items],
-            named_papers(items, study_items, large),
-        )
-        refuse_read_only(config["scale"])
-        with nullcontext() if arguments.dry_run else hold(Path.cwd()):
-            for sentence in [] if arguments.dry_run else free(Path.cwd()):
-                print(sentence, file=sys.stderr)
-            done = subprocess.run(
-                [*command[:-1], *arguments.further, "--", *command[-1]], env=environment(), check=False
-            )
-        if done.returncode == 0 and not arguments.dry_run and not DRY & {*arguments.further}:
-            # Snakemake calls nobody where nothing was to be done, as behind a kill of it at the very end.
-            if not items or "all" in items:
-                drop_partial(config["scale"])
-            paths = Paths(config["scale"])
-            for item in items:
-                # What Snakemake was told after `--`, as to run dry, may have made no page.
-                if isinstance(item, Item) and Path(paths.page(item.id)).is_file():
-                    print(f"{item.id}: {paths.page(item.id)}")
-        return 1 if done.returncode else 0
+        if arguments.until_decided:
+            if not arguments.item or {*arguments.item} & {*TARGETS} or arguments.dry_run:
+                raise BadInput("--until-decided runs items, not dry; name one, as simcse/table3")
+            from replicse.commands.evidence import until_decided
+
+            return until_decided(arguments, run_items)
+        return run_items(arguments)
 
     return action
+
+
+def run_items(arguments: Namespace) -> int:
+    """Run what some arguments ask for, say where its pages are, and return the exit code."""
+    if arguments.study:
+        raise BadInput("--study is of a study that was started; name its config with --config")
+    config, file = chosen_config(arguments)
+    checked = checked_config(config, file)
+    study_items = list(chosen_items(checked, load_papers(arguments.workflow, checked.plugins), file))
+    if arguments.profile:
+        arguments.profile = profile_named(arguments.profile, arguments.workflow)
+    large = too_large(study_items, checked, chosen_scale(checked, arguments.workflow, file))
+    items = items_named(arguments.item, study_items, large)
+    command = snakemake_words(
+        arguments,
+        [each if isinstance(each, str) else each.target for each in items],
+        named_papers(items, study_items, large),
+    )
+    refuse_read_only(config["scale"])
+    with nullcontext() if arguments.dry_run else hold(Path.cwd()):
+        for sentence in [] if arguments.dry_run else free(Path.cwd()):
+            print(sentence, file=sys.stderr)
+        done = subprocess.run(
+            [*command[:-1], *arguments.further, "--", *command[-1]], env=environment(), check=False
+        )
+    if done.returncode == 0 and not arguments.dry_run and not DRY & {*arguments.further}:
+        # Snakemake calls nobody where nothing was to be done, as behind a kill of it at the very end.
+        if not items or "all" in items:
+            drop_partial(config["scale"])
+        paths = Paths(config["scale"])
+        for item in items:
+            # What Snakemake was told after `--`, as to run dry, may have made no page.
+            if isinstance(item, Item) and Path(paths.page(item.id)).is_file():
+                print(f"{item.id}: {paths.page(item.id)}")
+    return 1 if done.returncode else 0
 
 
 def refuse_read_only(scale: str) -> None:

@@ -7,10 +7,11 @@ from typing import Any
 
 from replicse.commands import Action, coloured, print_json, room
 from replicse.commands.shown import Shown, shown_study
-from replicse.commands.study import UNCUT, add_study_arguments, chosen_config, shortened
+from replicse.commands.study import add_study_arguments, chosen_config, shortened, wrapped
 from replicse.errors import BadInput, nearest
 from replicse.printable import columns
 from replicse.registry.artefacts import METRICS
+from replicse.registry.suites import unit_of
 from replicse.runtime.progress import progress_text
 from replicse.study.judge.study import read_results, results_of, study_machines
 from replicse.study.paper.config import by_paper, checked_config
@@ -35,15 +36,16 @@ def status_verb(parser: ArgumentParser) -> Action:
         committed = shown.evaluations.paths.kept
         status, begun = (committed_status(shown), {}) if committed else own_status(shown.plan)
         if arguments.json:
-            print_json({"scale": shown.plan.scale.name, "study": shown.folder, **status})
+            document = {"scale": shown.plan.scale.name, "study": shown.folder, **status}
+            print_json(document, items="count of evaluations", total="count of evaluations and runs")
         else:
-            print("\n".join([f"scale {shown.plan.scale.name}", *status_lines(status, begun)]))
+            print("\n".join(wrapped([f"scale {shown.plan.scale.name}", *status_lines(status, begun)])))
 
     return action
 
 
 def own_status(plan: Plan) -> tuple[dict[str, Any], dict[Job, dict[str, Any] | None]]:
-    """Return how much of one's own study is there as plain data, and its jobs that run (by heartbeat) or failed."""
+    """Return how much of your own study is there as plain data, and its jobs that run (by heartbeat) or failed."""
     files = {item.id: plan.evaluation_files(item) for item in plan.items.values()}
     every = dict.fromkeys(file for evaluations in files.values() for file in evaluations)
     broken = {file: problem for file in every if (problem := broken_evaluation(plan, file))}
@@ -71,7 +73,7 @@ def own_status(plan: Plan) -> tuple[dict[str, Any], dict[Job, dict[str, Any] | N
 
 
 def committed_status(shown: Shown) -> dict[str, Any]:
-    """Return what is there of a committed study: of its evaluations no more than its cells is committed."""
+    """Return the available results of a committed study: of its evaluations no more than its cells is committed."""
     results = read_results(shown.plan, shown.evaluations.paths)
     items: list[dict[str, Any]] = []
     every: dict[str, str] = {}
@@ -153,11 +155,12 @@ def show_verb(parser: ArgumentParser) -> Action:
         (result,) = results_of(shown.plan, [item], shown.evaluations)
         if arguments.json:
             committed = bool(shown.evaluations.paths.kept)
-            print_json({"study": shown.folder, "committed": committed, "item": result.plain()})
+            document = {"study": shown.folder, "committed": committed, "item": result.plain()}
+            print_json(document, **{column.id: unit_of(column.metric_path) for column in result.columns})
             return
         from replicse.report.formats.terminal import item_text
 
-        print(item_text(result, room(100), coloured()), end="")
+        print(item_text(result, room(), coloured()), end="")
 
     return action
 
@@ -176,5 +179,4 @@ def print_items(arguments: Namespace, paper: str) -> None:
         print_json([{"item": item.id, "place": item.place, "title": item.title} for item in of_paper])
         return
     print(f"{paper}: {papers[paper].about.title}")
-    for line in columns((f"  {item.id}", item.title) for item in of_paper):
-        print(shortened(line, room(UNCUT)))
+    print("\n".join(columns(((f"  {item.id}", item.title) for item in of_paper), width=room())))

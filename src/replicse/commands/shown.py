@@ -1,4 +1,4 @@
-"""Which study a verb that reads shows: the one that is asked for, one's own results, or a committed study."""
+"""Which study a verb that reads shows: the one that is asked for, your own results, or a committed study."""
 
 import sys
 from argparse import Namespace
@@ -30,13 +30,13 @@ class Shown:
         return self.evaluations.paths.results
 
     def announce(self, as_json: bool) -> None:
-        """Print the line, beside what a program reads."""
+        """Print the line, apart from what a program reads."""
         if self.notice:
             print(self.notice, end="\n" if as_json else "\n\n", file=sys.stderr if as_json else sys.stdout)
 
 
 def shown_study(arguments: Namespace, only: str = "") -> Shown:
-    """Return the study that is shown, whole or of one item.
+    """Return the study that is shown, all of it or of one item.
 
     That is the one of --study or --config; else results/SCALE, by the config that it was made with. Where nothing of it
     was evaluated it is a committed study of the scale: the one of the same config, of the scale's name, or the first.
@@ -90,7 +90,7 @@ def _kept(arguments: Namespace, name: str, only: str) -> Shown:
 
 
 def _begun(plan: Plan, only: str) -> bool:
-    """Return whether something of a plan was evaluated, or of a whole study at least begun."""
+    """Return whether something of a plan was evaluated, or of a complete study at least begun."""
     files = {file for item in plan.items.values() for file in plan.evaluation_files(item)}
     return any(not plan.paths.missing(file) for file in files) or (
         not only and Path(plan.paths.config).is_file()
@@ -98,7 +98,7 @@ def _begun(plan: Plan, only: str) -> bool:
 
 
 def _committed_like(plan: Plan, only: str) -> str:
-    """Return the committed study of a scale to show where a plan has no results, one's own first; blank for none."""
+    """Return the committed study of a scale to show where a plan has no results, your own first; blank for none."""
     ranks = {}
     for name, paths in committed().items():
         config = checked_config(read_json(paths.config), paths.config)

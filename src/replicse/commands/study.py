@@ -1,5 +1,6 @@
 """Verbs on the study as a whole: plan, validate, tabulate, schemas. None of them imports torch."""
 
+import textwrap
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 from replicse.commands import Action, print_json, room
 from replicse.errors import BadInput
-from replicse.files import write_json
+from replicse.files import read_json, write_json
 from replicse.printable import columns
 from replicse.registry.artefacts import CONFIG
 from replicse.registry.corpora import Table
@@ -36,12 +37,10 @@ from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import load_plan, plan_of
 from replicse.study.plan.resolve import check_parts
 from replicse.study.results.folder import study_folder
+from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import item_result, table_rows
 from replicse.study.results.values import Evaluations
 from replicse.workspace import workflow_folder
-
-# No line of a file or a pipe is shortened.
-UNCUT = 10_000
 
 
 def add_study_arguments(parser: ArgumentParser, example: str) -> None:
@@ -49,7 +48,7 @@ def add_study_arguments(parser: ArgumentParser, example: str) -> None:
     parser.epilog = f"example:\n  {example}"
     parser.add_argument(
         "--config", "--configfile", action="append", default=[], metavar="FILE or KEY=VALUE",
-        help="a file that is laid over config.yaml, or one key's value above all files; repeatable",
+        help="a file that is merged over config.yaml, or one key's value above all files; repeatable",
     )  # fmt: skip
     add_study_argument(parser)
     parser.add_argument("--scale", help="use this scale instead of the config's")
@@ -63,18 +62,19 @@ def add_study_argument(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--study",
         metavar="STUDY",
-        help="a committed study by its name, or the config.json of one that was started",
+        help="a committed study by its name, the crate of one, or the config.json of one that was started",
     )
 
 
 def study_file(name: str) -> Path:
     """Return the config of a study that was started or committed: a file, its folder, or a committed study's name."""
     file = Path(name)
-    return file if file.suffix and not file.is_dir() else study_folder(name) / CONFIG
+    named = file.suffix not in ("", ".zip") and not file.is_dir()
+    return file if named else study_folder(name) / CONFIG
 
 
 def add_workflow_argument(parser: ArgumentParser) -> None:
-    """Add the argument that names the folder of papers and scales; a job is told it by the workflow."""
+    """Add the argument that names the folder of papers and scales; a job is given it by the workflow."""
     parser.add_argument(
         "--workflow",
         type=Path,
@@ -91,7 +91,7 @@ def add_items_argument(parser: ArgumentParser) -> None:
 
 
 def chosen_config(arguments: Namespace) -> tuple[dict[str, Any], str]:
-    """Return the chosen config and the file that a mistake in it stands in."""
+    """Return the chosen config and the file that contains a mistake in it."""
     files, settings = config_layers(arguments)
     config = read_config(files, arguments.scale, arguments.seeds, settings)
     if getattr(arguments, "items", None):
@@ -100,7 +100,7 @@ def chosen_config(arguments: Namespace) -> tuple[dict[str, Any], str]:
 
 
 def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
-    """Return the files of the chosen config, each laid over the one before, and what stands above them by key."""
+    """Return the files of the chosen config, each merged over the one before, and what is above them by key."""
     if arguments.seeds is not None and arguments.seeds < 1:
         raise BadInput(f"--seeds is {arguments.seeds}; expected at least 1")
     settings = dict(word.split("=", 1) for word in arguments.config if "=" in word)
@@ -130,6 +130,7 @@ def plan_verb(parser: ArgumentParser) -> Action:
         plan = chosen_plan(arguments)
         cost = Cost(plan, arguments.device)
         searched = plan.searched()
+        told = gaps_told(plan)
         rows = [
             {
                 "item": item.id,
@@ -138,6 +139,7 @@ def plan_verb(parser: ArgumentParser) -> Action:
                 "searched": len(runs & searched),
                 **hours_facts(cost.hours(runs)),
                 "evaluations": len(plan.evaluation_files(item)),
+                "gap_told": told.get(item.id),
                 "title": item.title,
             }
             for item in plan.items.values()
@@ -171,17 +173,27 @@ def plan_verb(parser: ArgumentParser) -> Action:
             "notes": list(notes(plan)),
         }
         if arguments.json:
-            print_json(document)
+            print_json(document, hours="hours", download_bytes="bytes", disk_bytes="bytes")
         else:
-            print("\n".join(plan_lines(plan, document, wanted, room(UNCUT))))
+            print("\n".join(wrapped(plan_lines(plan, document, wanted, room()))))
 
     return action
 
 
-def plan_lines(
-    plan: Plan, document: Mapping[str, Any], wanted: list[Need], room: int = UNCUT
-) -> Iterator[str]:
-    """Yield what a plan says: its items in the order of their cost, cut to the room, and what all of it takes."""
+def gaps_told(plan: Plan) -> dict[str, float]:
+    """Return the smallest gap to print that the plan's seeds tell by item, where a spread is published or measured."""
+    there = [item for item in plan.items if Path(plan.paths.item(item)).is_file()]
+    if not there and not plan.measured:
+        return {}
+    from replicse.commands.evidence import gap_told
+
+    results = [ItemResult.of(read_json(plan.paths.item(item)), plan.paths.item(item)) for item in there]
+    gaps = {item: gap_told(plan, item, results) for item in plan.items}
+    return {item: gap for item, gap in gaps.items() if gap is not None}
+
+
+def plan_lines(plan: Plan, document: Mapping[str, Any], wanted: list[Need], width: int) -> Iterator[str]:
+    """Yield what a plan says: its items in the order of their cost, and what all of it takes."""
     yield f"scale {plan.scale.name}: {plan.scale.title}; seeds {', '.join(map(str, plan.seeds))}"
     items = sorted(document["items"], key=lambda row: row["hours"] or 0)
     parts = (
@@ -189,13 +201,16 @@ def plan_lines(
         ("trained", [row for row in items if row["runs"] and not row["searched"]]),
         ("searches over hyper-parameters", [row for row in items if row["searched"]]),
     )
-    table = []
+    table: list[str | tuple[str, ...]] = [("item", "cells", "runs", "hours", "eval", "gap", "title")]
     for heading, rows in parts:
-        table += [(heading, "cells", "runs", "hours", "eval", "title")] if rows else []
+        table += [f"{heading}:"] if rows else []
         for row in rows:
-            numbers = (row["cells"], row["runs"], hours_text(row["hours"]), row["evaluations"])
+            gap = "" if row["gap_told"] is None else f"{row['gap_told']:.1f}"
+            numbers = (row["cells"], row["runs"], hours_text(row["hours"]), row["evaluations"], gap)
             table.append((f"  {row['item']}", *map(str, numbers), row["title"]))
-    yield from (shortened(line, room) for line in columns(table, numbers=(1, 2, 3, 4)))
+    yield from columns(table, numbers=(1, 2, 3, 4, 5), width=width)
+    if any(row["gap_told"] is not None for row in items):
+        yield f"gap: the median smallest gap to print that {len(plan.seeds)} seeds tell (replicse power ITEM)"
     if plan.left_out:
         yield f"left out: {', '.join(plan.left_out)}: {plan.left_out_text}"
     asked = sum(row["runs"] for row in document["items"])
@@ -309,13 +324,13 @@ def validate_verb(parser: ArgumentParser) -> Action:
             print_json({"scale": plan.scale.name, **counts})
         else:
             totals = ", ".join(f"{count} {what}" for what, count in counts.items())
-            print("\n".join([f"ok: {totals}", *notes(plan)]))
+            print("\n".join(wrapped([f"ok: {totals}", *notes(plan)])))
 
     return action
 
 
 def check_configs(arguments: Namespace, papers: dict[str, Paper]) -> None:
-    """Check the config as each of its files leaves it, so that a mistake is told of the file it stands in."""
+    """Check the config as each of its files leaves it, so that a mistake names the file it is in."""
     files, settings = config_layers(arguments)
     for count, file in enumerate(files, 1):
         config = checked_config(
@@ -326,7 +341,7 @@ def check_configs(arguments: Namespace, papers: dict[str, Paper]) -> None:
 
 
 def check_tables(scale: Scale) -> None:
-    """Read the corpora and evaluation sets of one's own that are there, so that no job is the first to refuse them."""
+    """Read the corpora and evaluation sets of your own that are there, so that no job is the first to refuse them."""
     from replicse.data.corpora import read_corpus
     from replicse.data.set_tables import check_set
 
@@ -350,7 +365,20 @@ def unchanged_variants(plan: Plan) -> Iterator[str]:
                 if all(same):
                     file = paper.folder / "protocols.yaml"
                     where = f"row {row} of {item} at scale {plan.scale.name}"
-                    yield f"{file}: {protocol.id} changes nothing in {where}; mend its change or its cells"
+                    yield f"{file}: {protocol.id} changes nothing in {where}; fix its change or its cells"
+
+
+def wrapped(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines that fit the terminal, the rest of each indented below it."""
+    for line in lines:
+        indent = line[: len(line) - len(line.lstrip())] + "    "
+        yield from (
+            textwrap.wrap(
+                line, room(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+            )
+            if len(line) > room()
+            else [line]
+        )
 
 
 def shortened(line: str, width: int) -> str:
@@ -367,24 +395,30 @@ def schemas_verb(parser: ArgumentParser) -> Action:
     parser.add_argument("out", type=Path, help="the folder to write to")
 
     def action(arguments: Namespace) -> None:
-        from pydantic import TypeAdapter
-
-        from replicse.study.paper.claims import Claim
-        from replicse.study.paper.datasets import Datasets
-        from replicse.study.paper.models import Recipe
-        from replicse.study.paper.papers import About, Corpora, Sets
-        from replicse.study.paper.protocols import Protocol
-
         use_all_plugins()
-        kinds: dict[str, Any] = {
-            "config": Config, "paper": About, "table": Item, "recipes": dict[str, Recipe], "protocols": list[Protocol],
-            "claims": list[Claim], "corpora": Corpora, "sets": Sets, "scale": Scale, "datasets": Datasets,
-        }  # fmt: skip
-        for name, kind in kinds.items():
-            write_json(arguments.out / f"{name}.schema.json", TypeAdapter(kind).json_schema())
-        print(f"wrote {len(kinds)} schemas to {arguments.out}")
+        schemas = file_schemas()
+        for name, schema in schemas.items():
+            write_json(arguments.out / f"{name}.schema.json", schema)
+        print(f"wrote {len(schemas)} schemas to {arguments.out}")
 
     return action
+
+
+def file_schemas() -> dict[str, dict[str, Any]]:
+    """Return the JSON Schema of every kind of file, made from the models that check the files."""
+    from pydantic import TypeAdapter
+
+    from replicse.study.paper.claims import Claim
+    from replicse.study.paper.datasets import Datasets
+    from replicse.study.paper.models import Recipe
+    from replicse.study.paper.papers import About, Corpora, Sets
+    from replicse.study.paper.protocols import Protocol
+
+    kinds: dict[str, Any] = {
+        "config": Config, "paper": About, "table": Item, "recipes": dict[str, Recipe], "protocols": list[Protocol],
+        "claims": list[Claim], "corpora": Corpora, "sets": Sets, "scale": Scale, "datasets": Datasets,
+    }  # fmt: skip
+    return {name: TypeAdapter(kind).json_schema() for name, kind in kinds.items()}
 
 
 def tabulate_verb(parser: ArgumentParser) -> Action:

@@ -21,13 +21,13 @@ log = logging.getLogger(__name__)
 
 
 def train_verb(parser: ArgumentParser) -> Action:
-    """Train a run from its job; a run that was stopped goes on where it was."""
+    """Train a run from its job; a run that was stopped resumes where it was."""
     parser.epilog = (
         'example:\n  replicse train --job "$(jq .job results/micro/runs/RUN/provenance.json)"'
         " --data results/micro/data.json --state results/micro/state/RUN --out results/micro/runs/RUN"
     )
     parser.add_argument(
-        "--job", type=json_mapping, required=True, help="JSON: the run's spec and the files it stands on"
+        "--job", type=json_mapping, required=True, help="JSON: the run's spec and the files it depends on"
     )
     parser.add_argument("--data", type=Path, required=True, help="data root or data record")
     parser.add_argument("--state", type=Path, required=True, help="folder of the resume state")
@@ -48,7 +48,7 @@ def train_verb(parser: ArgumentParser) -> Action:
         help="encode at most so many rows at a time, to save memory; same gradients",
     )
     parser.add_argument(
-        "--code", default="", help="digest of the run's code: a state saved by other code is begun anew"
+        "--code", default="", help="digest of the run's code: a state saved by other code is dropped"
     )
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
 
@@ -71,7 +71,7 @@ def train_verb(parser: ArgumentParser) -> Action:
 
 @contextmanager
 def failing_once(state: Path, rank: int) -> Iterator[None]:
-    """Let retries of one start of the study end at once behind a failure that would only come again.
+    """Let retries of one start of the study end at once after a failure that would only come again.
 
     A guard and bad input fail alike each time; a lost node, a full memory and a file that is not there yet do not.
     """

@@ -1,6 +1,6 @@
 """Training corpora: every format of text file becomes columns of lines, all of the same length.
 
-A format's keys and its reader's place stand in `replicse.registry.corpora`. A reader is a generator of the rows of a
+A format's keys and its reader's place are in `replicse.registry.corpora`. A reader is a generator of the rows of a
 corpus below a data root, in file order; white space in them becomes single spaces, so that a cell is one line.
 """
 
@@ -105,7 +105,7 @@ def _nli_rows(root: Path, files: Sequence[str]) -> Iterator[tuple[str, str, str]
                 premise, hypothesis = one_spaced(premise), one_spaced(hypothesis)
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 expected = "expected JSON with the texts sentence1, sentence2 and gold_label"
-                raise BadInput(f"{path}:{number}: {expected}; mend the line") from None
+                raise BadInput(f"{path}:{number}: {expected}; fix the line") from None
             if label == NO_LABEL:
                 continue
             if label not in registry.NLI_LABELS:
@@ -156,7 +156,7 @@ def pairs(root: Path, corpus: registry.Pairs) -> Iterator[Row]:
     for number, line in filled_lines(path):
         fields = [one_spaced(field) for field in line.split("\t")]
         if len(fields) < 2 or not all(fields[:2]):
-            raise BadInput(f"{path}:{number}: expected two sentences, tab between them; mend the line")
+            raise BadInput(f"{path}:{number}: expected two sentences, tab between them; fix the line")
         yield fields[0], fields[1]
 
 
@@ -166,7 +166,7 @@ def _image_captions(path: Path) -> Iterator[tuple[str, str]]:
         image, _, caption = line.partition("\t")
         image, mark, _ = image.rpartition("#")
         if not (mark and caption.strip()):
-            raise BadInput(f"{path}:{number}: expected image#number, tab, caption; mend the line")
+            raise BadInput(f"{path}:{number}: expected image#number, tab, caption; fix the line")
         yield image, one_spaced(caption)
 
 
@@ -200,12 +200,12 @@ def _labelled_rows(path: Path, corpus: registry.Labelled) -> Iterator[list[str]]
     for number, (*texts, label) in read_table(path, names, quoted=corpus.quoted):
         score_of(label, path, number)
         if not all(map(str.strip, texts)):
-            raise BadInput(f"{path}:{number}: a sentence is empty; mend the line")
+            raise BadInput(f"{path}:{number}: a sentence is empty; fix the line")
         yield [*map(one_spaced, texts), label]
 
 
 def _held_out(rows: Sequence[Row], part: registry.Part) -> np.ndarray:
-    """Return which rows are held out: whole groups of rows that share sentences, drawn until the share is reached."""
+    """Return which rows are held out: groups of rows that share sentences, drawn until the share is reached."""
     from scipy.cluster.hierarchy import DisjointSet  # half a second that no other corpus needs
 
     group: dict[str, int] = {}

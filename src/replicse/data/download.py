@@ -1,6 +1,6 @@
 """Files from their original addresses: resumed where they broke off, and checked by size and sha256.
 
-The hub's own library fetches them: pooch, which checks digests too, begins anew after every break.
+The hub's own library fetches them: pooch, which checks digests too, starts again after every break.
 """
 
 import shutil
@@ -16,7 +16,7 @@ from replicse.registry.corpora import Download
 
 
 def download(source: Download, target: Path) -> None:
-    """Fetch a file to `target`; what has arrived of it waits beside it as `.part` and is gone on with.
+    """Fetch a file to `target`; what has arrived of it is kept next to it as `.part`, from which a download resumes.
 
     Raises MissingData where the address does not answer, and where what arrives is not what it should be.
     """
@@ -49,7 +49,7 @@ def download(source: Download, target: Path) -> None:
 def _resume(source: Download, part: Path) -> None:
     """Append to a file what is still missing of it.
 
-    Nothing is gone on with where the size is not known, or known from an older copy alone, as without a sha256: an
+    No download is resumed where the size is not known, or known from an older copy alone, as without a sha256: an
     address does not say that nothing is missing.
     """
     size = source.bytes if source.sha256 else None

@@ -53,7 +53,7 @@ def part_files(part: HubPart) -> list[Path]:
     )
     if not files:
         raise MissingData(
-            f"{part.path} at {part.revision}: no file {' or '.join(patterns)}; mend files, name or split of the corpus"
+            f"{part.path} at {part.revision}: no file {' or '.join(patterns)}; fix files, name or split of the corpus"
         )
     return files
 

@@ -1,4 +1,4 @@
-"""Evaluation sets of one's own, read from their tables: scored pairs by subset, labelled sentences by split."""
+"""Evaluation sets of your own, read from their tables: scored pairs by subset, labelled sentences by split."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

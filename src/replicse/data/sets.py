@@ -72,7 +72,7 @@ def check_sets(root: Path, recorded: Mapping[str, Any], record: Path) -> None:
             path = root / file
             if not path.is_file() or sha256_of(path) != expected:
                 raise BadInput(
-                    f"{path}: not the file that {record} recorded; put it back, or delete the record to study anew"
+                    f"{path}: not the file that {record} recorded; put it back, or delete the record to make it again"
                 )
 
 

@@ -124,7 +124,7 @@ def read_table(path: Path, columns: Sequence[str], quoted: bool = False) -> Iter
         elif line.strip():
             if len(cells) != len(header):
                 problem = f"{len(cells)} tab-separated columns, but the header has {len(header)}"
-                raise BadInput(f"{path}:{number}: {problem}; mend the line")
+                raise BadInput(f"{path}:{number}: {problem}; fix the line")
             yield number, [cells[header.index(name)] for name in columns]
 
 
@@ -132,7 +132,7 @@ def _quoted(line: str, path: Path, number: int) -> list[str]:
     try:
         return next(csv.reader([line], delimiter="\t"), [])
     except csv.Error as error:
-        raise BadInput(f"{path}:{number}: not a line of cells ({error}); mend the line") from None
+        raise BadInput(f"{path}:{number}: not a line of cells ({error}); fix the line") from None
 
 
 def one_spaced(text: str) -> str:
@@ -201,7 +201,7 @@ def _year_subset(name: str, sentences: Path, scores: Path) -> StsSubset:
             first, tab, rest = line.partition("\t")
             if not tab:
                 raise BadInput(
-                    f"{sentences}:{number}: no tab; expected sentence, tab, sentence; mend the line"
+                    f"{sentences}:{number}: no tab; expected sentence, tab, sentence; fix the line"
                 )
             pairs.append(_pair(first, rest.partition("\t")[0], score, sentences, number, scores))
     return _subset(name, pairs, sentences)
@@ -214,7 +214,7 @@ def _stsb(name: str, path: Path) -> StsSubset:
         cells = line.split("\t")
         if len(cells) < 7:
             problem = f"{len(cells)} tab-separated columns, expected 7 or more"
-            raise BadInput(f"{path}:{number}: {problem}; mend the line")
+            raise BadInput(f"{path}:{number}: {problem}; fix the line")
         pairs.append(_pair(cells[5], cells[6], cells[4], path, number))
     return _subset(name, pairs, path)
 
@@ -230,7 +230,7 @@ def _pair(
 ) -> tuple[str, str, float]:
     """Return a scored pair of a line; BadInput for an empty sentence and for a score outside 0 to 5."""
     if not (first.strip() and second.strip()):
-        raise BadInput(f"{path}:{number}: a sentence of the pair is empty; mend the line")
+        raise BadInput(f"{path}:{number}: a sentence of the pair is empty; fix the line")
     value = score_of(score, scores or path, number)
     if not 0 <= value <= HIGHEST:
         raise BadInput(f"{scores or path}:{number}: score is {score.strip()}; expected 0 to {HIGHEST}")

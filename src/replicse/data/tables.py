@@ -1,4 +1,4 @@
-"""Tables of one's own in the working directory: CSV, TSV, JSON lines and Parquet, read by their headings."""
+"""Tables of your own in the working directory: CSV, TSV, JSON lines and Parquet, read by their headings."""
 
 import csv
 import json
@@ -56,7 +56,7 @@ def _csv_rows(path: Path, headings: Sequence[str], _: Collection[str]) -> Iterat
 
 def _tsv_rows(path: Path, headings: Sequence[str], _: Collection[str]) -> Iterator[Record]:
     records = ((number, line.split("\t")) for number, line in filled_lines(path))
-    return _below_header(path, headings, records, "mend the line")
+    return _below_header(path, headings, records, "fix the line")
 
 
 def _below_header(
@@ -81,7 +81,7 @@ def _json_rows(path: Path, headings: Sequence[str], values: Collection[str]) -> 
             texts = ", ".join(heading for heading in headings if heading not in values)
             beside = "".join(f" and the value {heading}" for heading in headings if heading in values)
             raise BadInput(
-                f"{path}:{number}: expected JSON with the texts {texts}{beside}; mend the line"
+                f"{path}:{number}: expected JSON with the texts {texts}{beside}; fix the line"
             ) from None
         yield number, cells
 

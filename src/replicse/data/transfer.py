@@ -97,7 +97,7 @@ def _sst2(path: Path) -> Iterator[Row]:
     for number, line in filled_lines(path):
         sentence, tab, label = line.rpartition("\t")
         if not tab:
-            raise BadInput(f"{path}:{number}: no tab; expected sentence, tab, 0 or 1; mend the line")
+            raise BadInput(f"{path}:{number}: no tab; expected sentence, tab, 0 or 1; fix the line")
         yield _binary(label, path, number), one_spaced(sentence)
 
 

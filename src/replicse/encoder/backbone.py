@@ -1,4 +1,4 @@
-"""One interface for encoders: packed tokens in, hidden states out; two engines stand behind it."""
+"""One interface for encoders: packed tokens in, hidden states out; two engines implement it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -74,6 +74,11 @@ class Backbone(nn.Module, ABC):
         """Return the ids of its tokenizer's special tokens."""
         return special_ids(load_tokenizer(self.tokenizer_file, None))
 
+    def has_tokens_of(self, other: "Backbone") -> bool:
+        """Return whether a token has the same id for another encoder."""
+        one, two = (load_tokenizer(each.tokenizer_file, None).get_vocab() for each in (self, other))
+        return one == two
+
     @property
     @abstractmethod
     def input_embeddings(self) -> nn.Parameter:
@@ -90,7 +95,7 @@ class Backbone(nn.Module, ABC):
     ) -> Hidden:
         """Return the hidden states that `need` names.
 
-        `first_vector` (rows, hidden) takes the place of position 0 behind the embedding layer, its LayerNorm and its
+        `first_vector` (rows, hidden) takes the place of position 0 after the embedding layer, its LayerNorm and its
         dropout (DiffCSE as coded, methods 4.1).
         """
 
@@ -101,6 +106,18 @@ class Backbone(nn.Module, ABC):
     def masks(self, batch: TokenBatch) -> "Masks | None":
         """Return the dropout masks of a whole batch, for parts of it; None where layers can only draw their own."""
         return None
+
+    @abstractmethod
+    def initialise(self) -> None:
+        """Draw fresh weights."""
+
+    @abstractmethod
+    def embedding_parameters(self) -> list[nn.Parameter]:
+        """Return the parameters of the embedding layer, its normalisation among them."""
+
+    @abstractmethod
+    def layer_parameters(self, number: int) -> list[nn.Parameter]:
+        """Return the parameters of a layer, counted from 0; BadInput where the layers share them."""
 
     @abstractmethod
     def token_logits(self, states: Tensor, shortlist: Tensor | None = None) -> Tensor:

@@ -33,7 +33,7 @@ class TokenBatch:
 
     @staticmethod
     def concatenate(batches: Sequence["TokenBatch"]) -> "TokenBatch":
-        """Put the rows of several batches one after the other."""
+        """Put the rows of several batches one after another."""
         lengths = torch.cat([batch.lengths for batch in batches])
         return TokenBatch(torch.cat([batch.tokens for batch in batches]), offsets_of(lengths))
 
@@ -57,7 +57,7 @@ class TokenBatch:
 
     @cached_property
     def lengths(self) -> Tensor:
-        """Return the number of tokens of each row, (rows,), beside the offsets."""
+        """Return the number of tokens of each row, (rows,), next to the offsets."""
         return self.offsets.diff()
 
     @cached_property
@@ -112,7 +112,7 @@ class TokenBatch:
         return self._of_heads("places", parts, heads)
 
     def head_sources(self, parts: int, heads: int) -> Tensor:
-        """Return which head of a (total, parts, heads) layout stands at each place of (parts, rows, heads, longest).
+        """Return which head of a (total, parts, heads) layout is at each place of (parts, rows, heads, longest).
 
         Padding shows the last token of its row.
         """
@@ -151,7 +151,7 @@ class TokenBatch:
         return FilledBatch(tokens, torch.arange(self.rows + 1) * self.longest, self.padded_mask)
 
     def pad(self, values: Tensor) -> Tensor:
-        """Lay packed (total, width) values out as (rows, longest, width), zeros behind the shorter rows."""
+        """Lay packed (total, width) values out as (rows, longest, width), zeros after the shorter rows."""
         if not self.even:
             zeros = values.new_zeros(self.rows * self.longest, values.shape[1])
             values = zeros.index_copy_(0, self.padded_places, values)

@@ -1,4 +1,4 @@
-"""What a sentence vector passes through behind its pooling: heads made from their parameters, saved and read back."""
+"""What a sentence vector passes through after its pooling: heads made from their parameters, saved and read back."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ class Mlp(SentenceHead):
 
 
 class Projector(SentenceHead):
-    """Linear layers with batch normalisation behind each and ReLU between (DiffCSE, appendix A; methods 4.1).
+    """Linear layers with batch normalisation after each and ReLU between (DiffCSE, appendix A; methods 4.1).
 
     In training the statistics are those of all rows given at once: all rows of all views, or of one view where the
     settings say so. The last normalisation has no weights of its own.
@@ -105,7 +105,7 @@ def random_head(hidden: int, seed: int = 0) -> SentenceHead:
     """Return a head that no training has seen, the same one at every call with one seed.
 
     Loading a checkpoint without a pooler puts such a head on it; the reproducibility study measured alignment
-    and uniformity through one, drawn anew for every checkpoint (methods 1.8).
+    and uniformity through one, drawn again for every checkpoint (methods 1.8).
     """
     return make_head(MlpHead(kind="mlp"), hidden, torch.Generator().manual_seed(seed))
 

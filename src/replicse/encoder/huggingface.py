@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import torch
@@ -18,9 +19,10 @@ from replicse.encoder.backbone import ALL_TOKENS, Backbone, Hidden, Need
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead, head_config, head_weights
 from replicse.encoder.stored import READABLE, check_layers, read_config, read_tensors, write_folder
-from replicse.errors import BadInput
+from replicse.errors import BadInput, nearest
 from replicse.files import read_json
 from replicse.registry.artefacts import CONFIG, WEIGHTS
+from replicse.registry.encoders import FAMILIES
 
 # Rates that no configuration holds: where one of them turns up in a model is where that rate belongs.
 _HIDDEN_MARK, _ATTENTION_MARK = 0.28125, 0.40625
@@ -39,7 +41,7 @@ class TransformersBackbone(Backbone):
         self.rates = {key: value for key, value in config.to_dict().items() if _is_rate(key, value)}
         self.hidden, self.layer_count = config.hidden_size, config.num_hidden_layers
         self.vocabulary = len(self.input_embeddings)
-        self.first_position = _first_position(self.model)
+        self.first_position = first_position(self.model)
         limit = getattr(self.model.config, "max_position_embeddings", 512)
         self.max_length = int(min(longest, limit - self.first_position))
 
@@ -135,12 +137,10 @@ class TransformersBackbone(Backbone):
         for part in self.model.children():
             if part is not table and table in set(part.modules()):
                 return part
-        raise BadInput(
-            f"{self.model.config.model_type} has no embedding layer that a vector could be put behind"
-        )
+        raise BadInput(f"{self.model.config.model_type} has no embedding layer that a vector could follow")
 
     def set_dropout(self, hidden: float, attention: float) -> None:
-        """Change the dropout rates, at every place where the configuration's rates would stand."""
+        """Change the dropout rates, at every place where the configuration's rates would be."""
         rates = {_HIDDEN_MARK: hidden, _ATTENTION_MARK: attention}
         config = self.network.config
         marks = {key: _ATTENTION_MARK if "att" in key else _HIDDEN_MARK for key in self.rates}
@@ -156,6 +156,27 @@ class TransformersBackbone(Backbone):
                     setattr(self.network.get_submodule(name), key, rates[value])
         for key, mark in marks.items():
             setattr(config, key, rates[mark])
+
+    def initialise(self) -> None:
+        """Draw fresh weights as the family does."""
+        self.network.load_state_dict(type(self.network)(self.network.config).state_dict())
+
+    def embedding_parameters(self) -> list[nn.Parameter]:
+        """Return the parameters of the embedding layer, with a projection of narrow embeddings where there is one."""
+        table, projection = self.model.get_input_embeddings(), getattr(self.model, "embeddings_project", None)
+        parts = [part for part in self.model.children() if table in set(part.modules()) or part is projection]
+        return [parameter for part in parts for parameter in part.parameters()]
+
+    def layer_parameters(self, number: int) -> list[nn.Parameter]:
+        """Return the parameters of a layer, counted from 0; BadInput where the layers share them."""
+        lists = (part for part in self.model.modules() if isinstance(part, nn.ModuleList))
+        layers = next((part for part in lists if len(part) == self.layer_count), None)
+        if layers is None:
+            family = self.model.config.model_type
+            raise BadInput(
+                f"{family}: its {self.layer_count} layers share their weights; freeze none of them"
+            )
+        return list(layers[number].parameters())
 
     def token_logits(self, states: Tensor, shortlist: Tensor | None = None) -> Tensor:
         """Return masked-LM logits (n, vocabulary) of (n, hidden) states, or only those of a shortlist of token ids."""
@@ -207,19 +228,38 @@ class TransformersBackbone(Backbone):
         write_folder(Path(folder), weights, config | head_config(head), tokenizer_file, self.max_length)
 
 
+def heads_of_family(family: str, where: str = "") -> tuple[bool, bool]:
+    """Return whether a family has a masked-LM head, and whether a causal one; a plug-in's is registered before.
+
+    Raises BadInput, which begins with `where`, for a family that nobody has or whose registration fails.
+    """
+    from transformers import CONFIG_MAPPING, MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
+
+    if code := FAMILIES.get(family):
+        try:
+            resolve_name(code)()
+        except Exception as error:
+            problem = " ".join(f"{type(error).__name__}: {error}".split())
+            raise BadInput(f'{code} cannot register "{family}" ({problem}); fix the plug-in') from error
+    if family not in CONFIG_MAPPING:
+        if code:
+            raise BadInput(f'{code} does not register "{family}"; fix the plug-in')
+        near = nearest(family, CONFIG_MAPPING)
+        raise BadInput(f'{where}neither transformers nor a plug-in in use has a family "{family}"{near}')
+    config = CONFIG_MAPPING[family]
+    return config in MODEL_FOR_MASKED_LM_MAPPING, config in MODEL_FOR_CAUSAL_LM_MAPPING
+
+
 def load_transformers(folder: Path) -> TransformersBackbone:
     """Return the encoder of any Hugging Face folder, with its masked-LM head where that is stored."""
     from transformers import AutoModel, AutoModelForMaskedLM
-    from transformers.models.auto.modeling_auto import (
-        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
-        MODEL_FOR_MASKED_LM_MAPPING_NAMES,
-    )
     from transformers.utils import logging
 
     config, longest = read_config(folder), TokenizerSettings.read(folder).model_max_length
     family = config.get("model_type")
-    with_head = family in MODEL_FOR_MASKED_LM_MAPPING_NAMES and not config.get("is_decoder")
-    causal = not with_head and family in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+    masked_lm, causal_lm = heads_of_family(str(family), f"{folder}: ") if family else (False, False)
+    with_head = masked_lm and not config.get("is_decoder")
+    causal = not with_head and causal_lm
     opened = AutoModelForMaskedLM if with_head else AutoModel
     logging.disable_progress_bar()
     before = logging.get_verbosity()
@@ -242,7 +282,8 @@ def load_transformers(folder: Path) -> TransformersBackbone:
         check_layers(file, stored, {name.removeprefix(base) for name in network.state_dict()})
     backbone = TransformersBackbone(network.base_model if absent else network, longest, causal)
     if hasattr(backbone.model, "pooler"):
-        backbone.model.pooler = None  # a stored head is read apart, and nothing else reads a pooler
+        # A stored head is read apart, and nothing else reads a pooler; SqueezeBERT calls one all the same.
+        backbone.model.pooler = nn.Identity()
     return backbone.train()
 
 
@@ -250,7 +291,7 @@ def _is_rate(key: str, value: Any) -> bool:
     return ("dropout" in key or key.endswith("pdrop")) and type(value) in (float, int)
 
 
-def _first_position(model: Any) -> int:
+def first_position(model: Any) -> int:
     """Return the position of a row's first token; RoBERTa's kin begin to count after the padding id."""
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
     padding = getattr(table, "padding_idx", None)

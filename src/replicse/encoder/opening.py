@@ -6,10 +6,7 @@ from replicse.encoder.backbone import Backbone
 from replicse.encoder.folders import check_folder
 from replicse.encoder.stored import check_finite, read_config
 from replicse.registry.artefacts import TOKENIZER
-from replicse.registry.encoders import Engine
-
-# Families of the packed engine; all others go through `transformers`.
-PACKED = ("bert", "roberta", "distilbert")
+from replicse.registry.encoders import PACKED, Engine
 
 
 def open_backbone(folder: Path, engine: Engine = "auto", tokenizer: Path | None = None) -> Backbone:

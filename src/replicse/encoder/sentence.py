@@ -104,7 +104,7 @@ class SentenceEncoder:
     def reload(self, folder: Path, head_seed: int = 0) -> None:
         """Take the weights of another checkpoint of the same run; tokens are kept.
 
-        A random head is none of the checkpoint's: it is drawn anew from `head_seed`.
+        A random head is none of the checkpoint's: it is drawn again from `head_seed`.
         """
         self.backbone.load_state_dict(open_backbone(folder, self.backbone.engine).state_dict())
         self._open_head(folder, head_seed)
@@ -142,6 +142,12 @@ class SentenceEncoder:
         self._tokenise([sentence for sentence in distinct if sentence not in self._tokens])
         wanted = {self._tokens[sentence] for sentence in distinct} - self._vectors.keys()
         self._encode(sorted(wanted, key=lambda tokens: (len(tokens), tokens)))
+
+    def rows(self, sentences: Iterable[str]) -> list[np.ndarray]:
+        """Return the token ids of each sentence, special ones included, cut at the encoder's length."""
+        wanted = list(sentences)
+        self._tokenise([sentence for sentence in dict.fromkeys(wanted) if sentence not in self._tokens])
+        return [np.frombuffer(self._tokens[sentence], dtype=np.int32) for sentence in wanted]
 
     def forget(self) -> None:
         """Drop all vectors, because the encoder's weights have changed; tokens are kept."""
@@ -186,12 +192,12 @@ class SentenceEncoder:
             part.eval()
         rows = [np.frombuffer(key, dtype=np.int32) for key in keys]
         # Copied from the device once at the end, so that a GPU never waits for the packing of the next batch.
-        vectors = torch.cat([self._encode_batch(some) for some in self._batches(rows)]).cpu().numpy()
+        vectors = torch.cat([self._encode_batch(some) for some in self.batches(rows)]).cpu().numpy()
         for part, before in zip(parts, training, strict=True):
             part.train(before)
         self._vectors.update(zip(keys, vectors, strict=True))
 
-    def _batches(self, rows: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
+    def batches(self, rows: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
         """Yield runs of length-sorted rows whose padded size stays within `batch_tokens`.
 
         A run that is half full ends where longer rows begin: rows of one length need no padding and no mask.

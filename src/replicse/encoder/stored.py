@@ -87,7 +87,7 @@ def check_layers(file: Path, stored: Iterable[str], names: Collection[str]) -> N
     shapes = {NUMBERS.sub("#", name) for name in names}
     more = next((name for name in stored if name not in names and NUMBERS.sub("#", name) in shapes), None)
     if more:
-        raise BadInput(f'{file}: holds "{more}", a layer that config.json does not count; mend either')
+        raise BadInput(f'{file}: holds "{more}", a layer that config.json does not count; fix either')
 
 
 def check_finite(module: nn.Module, place: Path) -> None:
@@ -117,7 +117,7 @@ def fill(module: nn.Module, names: Names, stored: Mapping[str, Tensor], file: Pa
             if stored[name].shape != (rows // len(theirs), *rest):
                 shape = tuple(stored[name].shape)
                 raise BadInput(
-                    f'{file}: "{name}" has shape {shape}, which config.json contradicts; mend either'
+                    f'{file}: "{name}" has shape {shape}, which config.json contradicts; fix either'
                 )
         values[ours] = torch.cat([stored[name].float() for name in theirs])
     module.load_state_dict(values, assign=True)

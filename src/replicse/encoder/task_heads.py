@@ -1,4 +1,4 @@
-"""Heads that predict the labels of a task from sentence vectors: made from their parameters, kept beside an encoder."""
+"""Heads that predict the labels of a task from sentence vectors: made from their parameters, kept with an encoder."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -104,7 +104,7 @@ def task_heads(terms: Iterable[TermParameters], width: int, kept: nn.ModuleDict)
         if task in kept and settings_of(kept[task]) != settings:
             raise BadInput(
                 f"objective: the head to keep of task {task} is a {settings_of(kept[task]).plain()}, not a"
-                f" {settings.plain()}; take init.keep_head away from the run or mend its term {term.term}"
+                f" {settings.plain()}; take init.keep_head away from the run or fix its term {term.term}"
             )
         if task not in made:
             made[task] = kept[task] if task in kept else make_task_head(settings, width)

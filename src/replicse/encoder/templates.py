@@ -13,7 +13,7 @@ from replicse.errors import BadInput
 class Template:
     """A text with a place for a sentence, as tokens: those before it and those after it, special ones at both ends.
 
-    A sentence is tokenised by itself and cut to what fits beside the `length` tokens of the template; blanks before its
+    A sentence is tokenised by itself and cut to what fits with the `length` tokens of the template; blanks before its
     place are dropped. Raises BadInput where the tokenizer has no mask that the template names, or nothing fits.
     """
 
@@ -36,7 +36,7 @@ class Template:
         """Return how many tokens of a sentence fit into a row of so many; BadInput where none does."""
         if longest <= self.length:
             raise BadInput(
-                f"the template has {self.length} tokens, and no sentence fits beside it into {longest}; shorten it"
+                f"the template has {self.length} tokens, and no sentence fits next to it into {longest}; shorten it"
             )
         return longest - self.length
 

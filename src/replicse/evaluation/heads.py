@@ -50,7 +50,7 @@ def sentences(root: Path, tasks: Mapping[str, Labelled], folder: str = "") -> It
 
 
 def evaluate(root: Path, vectors: Vectors, tasks: Mapping[str, Labelled], folder: str = "") -> dict[str, Any]:
-    """Return accuracy or Pearson's r, and n, of each task by the head beside the encoder in `folder`.
+    """Return accuracy or Pearson's r, and n, of each task by the head stored with the encoder in `folder`.
 
     A task of pairs that no head was trained for is rated by the cosine as it would be in training; any other fails.
     """

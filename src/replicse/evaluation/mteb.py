@@ -1,7 +1,7 @@
 """MTEB through its own library: tasks, evaluators and result files are the library's, the encoder is ours.
 
 Every result is written as soon as it is there, in the library's own form; a later run of the same encoder over the
-same data takes it from there, so that an evaluation of many hours goes on where it was stopped. No sentence is encoded
+same data takes it from there, so that an evaluation of many hours resumes where it was stopped. No sentence is encoded
 beforehand: a corpus of the library may be larger than memory, and each task asks for its own.
 """
 
@@ -26,7 +26,7 @@ from replicse.data.sts import STS_SPLITS, load_sts
 from replicse.errors import MissingData
 from replicse.evaluation.mteb_miniature import miniature, sts_columns, with_data
 from replicse.evaluation.suites import Vectors
-from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS, categories
+from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS, NOT_LOCAL, categories
 
 log = logging.getLogger(__name__)
 BENCHMARK = "MTEB(eng, v1)"
@@ -76,7 +76,7 @@ def evaluate(
     """Return the main score of each task (x 100), and the means of the 56 by category and over all of them.
 
     Any other task is that of the library, over all its languages. With `data` "miniature" the tasks of a category share
-    the score of the one that stands in for them. A task that cannot be run is None with its reason under `failures`,
+    the score of the one that replaces them. A task that cannot be run is None with its reason under `failures`,
     and so is an average with a missing part.
     """
     encoder = Encoder(vectors, model, forgets=data == "hub")
@@ -119,9 +119,7 @@ def _task(root: Path, name: str, data: str) -> AbsTask:
     if data == "hub":
         return _english()[name] if name in MTEB_NAMES else mteb.get_task(name)
     if name not in LOCAL:
-        raise MissingData(
-            f"{name}: not among the data sets of a local data root; run it at a scale with hub data"
-        )
+        raise MissingData(f"{name}: {NOT_LOCAL}; run it at a scale with hub data")
     # SICK-R of MTEB are the pairs of all three splits (methods, pitfall 31).
     splits = STS_SPLITS["SICK-R"] if name == "SICK-R" else ("test",)
     subsets = [subset for split in splits for subset in load_sts(root, LOCAL[name], split)]

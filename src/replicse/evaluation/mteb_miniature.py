@@ -54,9 +54,7 @@ def sts_columns(*subsets: StsSubset) -> Columns:
 def miniature(category: str, root: Path) -> AbsTask:
     """Return the miniature of a category; MissingData where there is none, or a file that it is made of is absent."""
     if category not in TASKS:
-        raise MissingData(
-            f"no miniature stands in for {category}; run it at a scale with the data of the hub"
-        )
+        raise MissingData(f"no miniature replaces {category}; run it at a scale with the data of the hub")
     task = TASKS[category]()
     path = "replicse/miniature"
     if category in ("Reranking", "Retrieval"):
@@ -79,7 +77,7 @@ def _questions(root: Path) -> Splits:
 
 
 def _sources(root: Path) -> Splits:
-    """Return sentences of four data sets, to be told apart by where they come from."""
+    """Return sentences of four data sets, to be distinguished by where they come from."""
     sources = {
         name: load_transfer(root, name).splits["all"].first[: ROWS // 4]
         for name in ("MR", "CR", "SUBJ", "MPQA")
@@ -168,7 +166,7 @@ def _task(kind: type[AbsTask], category: str, main_score: str) -> type[AbsTask]:
     metadata = TaskMetadata(
         name=f"Miniature{category}",
         type=category,
-        description=f"A few generated sentences that stand in for the {category} tasks of MTEB.",
+        description=f"A few generated sentences that replace the {category} tasks of MTEB.",
         dataset={"path": "replicse/miniature", "revision": "not loaded"},
         eval_langs=["eng-Latn"],
         main_score=main_score,

@@ -1,4 +1,4 @@
-"""Evaluation sets of one's own: correlations of cosines with the scores of pairs, a probe on labelled sentences.
+"""Evaluation sets of your own: correlations of cosines with the scores of pairs, a probe on labelled sentences.
 
 A table of the working directory is read, whatever the data root is.
 """

@@ -29,7 +29,7 @@ def evaluate(
     """Return all, mean, wmean (x 100) and n of each task; of the test split also avg.
 
     `low` and `high` bound `all` over resampled pairs (95%). avg is the `average` of the seven `all`; avg-mean
-    and avg-wmean stand beside it.
+    and avg-wmean are next to it.
 
     The split "dev" has STS-B and SICK-R only. An undefined score is None, with its reason under `failures`;
     avg is None where one of its parts is undefined or was not asked for. `pairs` holds (cosines, gold) by task.

@@ -144,7 +144,7 @@ def given_splits(
     """Return test and dev accuracy in [0, 1] where a dev split stops training and chooses the L2 (SST2).
 
     SentEval trains the chosen value once more with the same seed and the same dev split, which gives the same
-    classifier; here the one at hand is used.
+    classifier; here the one of this project is used.
     """
     trained = train_together(features, labels, [Fit(train, dev, L2_GRID, (SEED,))], setting)
     scores = _accuracies(trained)[0]

@@ -19,8 +19,8 @@ from replicse.provenance.record import computed, provenance
 from replicse.registry.artefacts import PROVENANCE, STORE, TOKENIZER
 from replicse.registry.corpora import corpus_of
 from replicse.registry.encoders import Precision
+from replicse.registry.frozen import FrozenModel, with_frozen
 from replicse.registry.runs import PARTS, Init, Run, View
-from replicse.registry.terms import Term
 from replicse.runtime.devices import device_for
 from replicse.study.paper.layers import merged
 from replicse.study.paper.models import Recipe
@@ -62,7 +62,8 @@ def train(
         out: the folder to write: best/, last/, metrics.json, provenance.json, and the tokenised corpus.
         data: a folder in the SentEval layout, where the recipe selects its checkpoint on a development set.
         changes: parts of a run that replace those of the recipe, such as `{"optimisation": {"steps": 500}}`.
-        models: the encoders behind the names of backbones in terms and augmentations of the recipe.
+        models: the encoders that names of backbones stand for, released checkpoints and recipes in its terms and
+            augmentations.
         seed: of the order of the data, dropout, masks and heads.
         precision: fp32, bf16 (autocast), or fp16 with loss scaling, which needs a GPU.
         device: cpu, cuda, cuda:1, ...; the first GPU where there is one.
@@ -82,7 +83,7 @@ def train(
         init=_init(start, initial, run.init.keep_head),
         corpus=description,
         views=tuple(_view(view, columns, named) for view in run.views),
-        objective=tuple(_term(term, named) for term in run.objective),
+        objective=with_frozen(run.objective, lambda model: _frozen(model, named)),
     )
     if problem := spec.incomplete():
         raise BadInput(f"recipe: expected {problem}")
@@ -223,9 +224,8 @@ def _view(view: View, columns: Mapping[str, Any], models: Mapping[str, str]) -> 
     return view.replace(augment=view.augment.replace(backbone=None, encoder=_model(name, models)))
 
 
-def _term(term: Term, models: Mapping[str, str]) -> Term:
-    generator = getattr(term, "generator", None)
-    return term.replace(generator=_model(generator.backbone, models)) if generator else term
+def _frozen(model: FrozenModel, models: Mapping[str, str]) -> FrozenModel:
+    return FrozenModel(folder=_model(model.name, models), pooling=model.pooling, engine=model.engine)
 
 
 def _model(name: str, models: Mapping[str, str]) -> str:
@@ -260,7 +260,7 @@ def _stores(out: Path, spec: Run, columns: Mapping[str, Sequence[str]], root: Pa
         folders[key] = out / "stores" / f"{len(folders)}-{view.augment.name if view.augment else view.column}"
         lines, change = list(columns[view.column]), None
         if view.augment:
-            change = token_change(view.augment)
+            change = token_change(view.augment, out / TOKENIZER)
             lines = lines if change else augment(lines, view.augment, root=root)
         about = {"view": view.plain(), "max_length": length, "corpus": spec.corpus}
         write_store(folders[key], lines, out / TOKENIZER, length, about, change, labels_of(columns))

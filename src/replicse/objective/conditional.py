@@ -1,4 +1,4 @@
-"""What the terms of DiffCSE share: a discriminator that reads edited sentences beside sentence vectors."""
+"""What the terms of DiffCSE share: a discriminator that reads edited sentences next to sentence vectors."""
 
 import copy
 from typing import TypeVar

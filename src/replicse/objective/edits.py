@@ -23,7 +23,7 @@ class Edited:
 def replace(
     batch: TokenBatch, rewriting: Rewriting, generator: Generator, backbone: Backbone, random: torch.Generator
 ) -> Edited:
-    """Mask a share of the tokens and let the generator rewrite them; label 1 where another token stands then.
+    """Mask a share of the tokens and let the generator rewrite them; label 1 where another token is then.
 
     With places "all" every token is rewritten, masked or not, as the released code does; so unmasked tokens,
     and even [SEP], can be replaced. Position 0 is always the original's (methods 4.1).

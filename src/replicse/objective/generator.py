@@ -1,14 +1,12 @@
 """The frozen masked-LM that rewrites sentences for the terms of DiffCSE."""
 
-from pathlib import Path
-
 import torch
 from torch import Tensor
 
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
-from replicse.encoder.opening import open_backbone
 from replicse.errors import BadInput
+from replicse.objective.frozen import open_frozen
 from replicse.registry.terms import Rewriting
 
 # Tokens whose logits over the vocabulary are made at once: few enough that a CPU keeps them in its cache.
@@ -23,18 +21,11 @@ class Generator:
     """
 
     def __init__(self, rewriting: Rewriting, trained: Backbone) -> None:
-        folder = rewriting.generator
-        if not isinstance(folder, str):
-            raise BadInput(f"{rewriting.term}.generator is {folder!r}; the plan puts a folder in its place")
-        self.backbone, self.choice = open_backbone(Path(folder)), rewriting.choice
+        if rewriting.generator is None:
+            raise BadInput(f"{rewriting.term} has no generator; name a masked-LM")
+        self.backbone, self.choice = open_frozen(rewriting.generator, trained).train(), rewriting.choice
         if not self.backbone.predicts_tokens:
-            raise BadInput(f"{folder}: holds no masked-LM head; a generator needs one")
-        if self.backbone.vocabulary != trained.vocabulary:
-            raise BadInput(
-                f"{folder}: the generator has {self.backbone.vocabulary} tokens, but the encoder"
-                f" {trained.vocabulary}; choose a generator with the encoder's tokenizer"
-            )
-        self.backbone.to(trained.input_embeddings.device).requires_grad_(False).train()
+            raise BadInput(f"{rewriting.generator.folder}: holds no masked-LM head; a generator needs one")
 
     @torch.no_grad()
     def __call__(self, batch: TokenBatch, positions: Tensor | None, generator: torch.Generator) -> Tensor:

@@ -1,6 +1,7 @@
 """InfoNCE with in-batch and hard negatives (SimCSE Eq. 1, 5 and 8)."""
 
 import math
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
@@ -19,10 +20,18 @@ class InfoNCE(Term[parameters.InfoNCEParameters]):
     """
 
     def forward(self, step: Step) -> Tensor:
-        """Return the mean loss over the batch's anchors."""
+        """Return the mean loss over the batch's anchors; over its parts, where it has several."""
+        compared = step.vectors_of(self.params.vector_views(len(step.vectors)))
+        scaled = [self._scaled(vectors) for vectors in compared]
+        if self.params.parts == 1:
+            return self._loss(scaled)
+        count = min(self.params.parts, len(scaled[0]))
+        parts = zip(*(vectors.tensor_split(count) for vectors in scaled), strict=True)
+        return torch.stack([self._loss(part) for part in parts]).mean()
+
+    def _loss(self, compared: Sequence[Tensor]) -> Tensor:
         params, weight = self.params, self.params.hard_negative_weight
-        compared = step.vectors_of(params.vector_views(len(step.vectors)))
-        anchors, positives, *negatives = (self._scaled(vectors) for vectors in compared)
+        anchors, positives, *negatives = compared
         blocks = [anchors @ positives.T]
         for block in negatives:
             logits = anchors @ block.T

@@ -39,7 +39,7 @@ def mask_tokens(
 
 @dataclass(frozen=True)
 class Masked:
-    """Masked copies of packed tokens: the edited batch, the chosen positions and the ids that stood there."""
+    """Masked copies of packed tokens: the edited batch, the chosen positions and the ids that were there."""
 
     batch: TokenBatch
     positions: Tensor

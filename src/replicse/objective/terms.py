@@ -9,6 +9,8 @@ from torch import Tensor, nn
 
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
+from replicse.encoder.heads import SentenceHead
+from replicse.encoder.pooling import SentencePooling
 from replicse.errors import BadInput
 from replicse.registry.terms import TermParameters
 
@@ -16,10 +18,20 @@ Parameters = TypeVar("Parameters", bound=TermParameters)
 
 
 class Model(Protocol):
-    """What a term may ask of the model in training."""
+    """What a term may ask of the model in training.
+
+    `head` is what sentence vectors of `backbone` pass through where their pooling has one; they are of `width` numbers.
+    A batch has `batch_size` rows, the last one of an epoch perhaps fewer.
+    """
 
     backbone: Backbone
+    head: SentenceHead
     task_heads: nn.ModuleDict
+    batch_size: int
+    width: int
+
+    def momentum_vectors(self, batch: TokenBatch, pooling: SentencePooling) -> Tensor:
+        """Return what the momentum encoder makes of a batch, (rows, width), without gradients."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +40,7 @@ class Step:
 
     `vectors` holds one (rows, hidden) tensor per view, float32, or None where no term reads it; `columns` the
     packed tokens of the views; `generator` draws every random choice a term makes; `given_labels` the (rows,) labels
-    of the batch, None where the corpus has none.
+    of the batch, None where the corpus has none; `poolings` how each view is read.
     """
 
     vectors: Sequence[Tensor | None]
@@ -36,6 +48,7 @@ class Step:
     model: Model
     generator: torch.Generator
     given_labels: Tensor | None = None
+    poolings: Sequence[SentencePooling] = ()
 
     @property
     def labels(self) -> Tensor:
@@ -59,11 +72,19 @@ class Step:
             result.append(vectors)
         return result
 
+    def momentum_vectors(self, view: int) -> Tensor:
+        """Return the vectors of a view by the run's momentum encoder, (rows, width), float32, without gradients.
+
+        Raises BadInput where the run has none: a term that reads it says so in `momentum_views`.
+        """
+        return self.model.momentum_vectors(self.columns[view], self.poolings[view])
+
 
 class Term(nn.Module, Generic[Parameters]):
     """A loss term, made from its checked parameters: returns a scalar for a step.
 
-    It may hold weights of its own: they are trained with the encoder and forgotten with the run.
+    It may hold weights of its own: they are trained with the encoder and forgotten with the run. Its buffers are saved
+    and resumed, but keep their shape: one that fills up is made at its full size in `prepare`.
     """
 
     def __init__(self, parameters: Parameters) -> None:

@@ -90,7 +90,7 @@ def software() -> dict[str, Any]:
 
 
 def provenance(**facts: Any) -> dict[str, Any]:
-    """Return the record that is written beside a result, with the plug-ins in use; `facts` are the job's own."""
+    """Return the record that is written next to a result, with the plug-ins in use; `facts` are the job's own."""
     plugins = [plugin.record() for plugin in IN_USE.values()]
     used = {"plugins": plugins} if plugins else {}
     return {**software(), **used, "hardware": hardware(), "numerics": numerics(), **facts}

@@ -15,11 +15,13 @@ Part = Annotated[Number, Field(gt=0, le=1)]
 class AugmentationParameters(Entry):
     """What every augmentation has; its code is the function of its name in `home`.
 
-    It is given the lines of a column, or where `of_tokens` the ids of each tokenised line.
+    It is given the lines of a column, or where `of_tokens` the ids of each tokenised line, and where
+    `sees_tokenizer` the tokenizer with them.
     """
 
     key: ClassVar[str] = "name"
     of_tokens: ClassVar[bool] = False
+    sees_tokenizer: ClassVar[bool] = False
     name: str
     seed: Annotated[Whole, Field(ge=0)] = 42
 

@@ -58,7 +58,7 @@ class Kept(Checked):
         if self.limit and self.sample:
             raise ValueError("one of limit and sample")
         if self.about and self.rows is None:
-            raise ValueError("about beside rows")
+            raise ValueError("about only with rows")
         return self
 
 
@@ -192,7 +192,7 @@ class StsSentences(OneColumn):
 
 
 class Part(Checked):
-    """A part of labelled rows, so that no sentence stands on both sides: `train`, or a `held_out` share of them."""
+    """A part of labelled rows, so that no sentence is on both sides: `train`, or a `held_out` share of them."""
 
     keep: Literal["train", "held-out"]
     share: Annotated[Rate, Field(gt=0)] = 0.1
@@ -228,9 +228,9 @@ class LabelledLines(OneColumn, Labelled):
 
 
 class Table(CorpusFormat):
-    """A table of one's own with a header: sentences, or pairs and triplets by the headings of their roles.
+    """A table of your own with a header: sentences, or pairs and triplets by the headings of their roles.
 
-    `at` says by scale which rows are kept there, in the place of what is said beside it.
+    `at` says by scale which rows are kept there, instead of what is said next to it.
     """
 
     in_workspace: ClassVar[bool] = True
@@ -265,8 +265,8 @@ class Table(CorpusFormat):
         return self.replace(at={}, **(dict(kept) if kept else {}))
 
     def origin(self, root: Path) -> tuple[str, str]:
-        """Return the file, which is one's own."""
-        return self.file, "mend the file, or the rows that are expected"
+        """Return the file, which is your own."""
+        return self.file, "fix the file, or the rows that are expected"
 
 
 class HubPart(Checked):
@@ -274,7 +274,7 @@ class HubPart(Checked):
 
     `files` names data files instead, where there is no card, or it leaves them out. `revision` is what the commit is
     looked up of; the planner puts the commit of hub.lock.yaml in its place. `licence` and `bytes`, what is downloaded,
-    are told to the user and are part of no name.
+    are given to the user and are part of no name.
     """
 
     path: Text
@@ -319,7 +319,7 @@ class HubDataset(CorpusFormat):
         if roles != wanted:
             raise ValueError(f"columns that are {', '.join(wanted)}, each once")
         if bool(self.labels) != ("label" in roles):
-            raise ValueError("labels beside a column that is the label, and only there")
+            raise ValueError("labels next to a column that is the label, and only there")
         classes = self.classes.values() if self.map == "by-premise" else ()
         unknown = [label for label in (*self.keep, *classes) if label not in self.labels]
         if unknown:
@@ -355,7 +355,7 @@ corpus_of = CorpusFormat.reader("corpus", "data")
 
 
 class Download(Checked):
-    """Where a file below the data root comes from: an address, its licence, and what must lie there.
+    """Where a file below the data root comes from: an address, its licence, and what must be there.
 
     `bytes` and `sha256` are those of what lies at the address, `member` the file wanted of a zip archive. `by_hand`
     says why a program cannot fetch it.

@@ -1,17 +1,24 @@
 """Heads, engines, architectures and post-processings: what turns a sentence into a vector."""
 
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
-from replicse.checked import Checked, Count, Id, Number, Positive, Text, Whole
+from replicse.checked import Checked, Count, Id, Number, Positive, Text, UserMessage, Whole
+from replicse.errors import nearest
 from replicse.registry.corpora import DataFile
 from replicse.registry.entries import Entry
 
 MAX_LENGTH = 512  # SentEval does not truncate (methods 2.1); 512 is where the position embeddings of BERT end
 Engine = Literal["auto", "packed", "transformers"]
 ENGINES: tuple[str, ...] = get_args(Engine)
+# Families of the packed engine; all others go through `transformers`.
+PACKED = ("bert", "roberta", "distilbert")
+# Families that plug-ins bring -> module and function that registers their classes with `transformers`.
+FAMILIES: dict[str, str] = {}
 Precision = Literal["fp32", "bf16", "fp16"]
 Checkpoint = Literal["best", "last"]
 CHECKPOINTS: tuple[str, ...] = get_args(Checkpoint)
@@ -36,7 +43,7 @@ class MlpHead(Checked):
 
 
 class ProjectorHead(Checked):
-    """Linear layers with batch normalisation behind each (DiffCSE appendix A; Barlow Twins and VICReg).
+    """Linear layers with batch normalisation after each (DiffCSE appendix A; Barlow Twins and VICReg).
 
     `width` is that of the layers between, twice the encoder's where it is not given; `output` that of the last one,
     the encoder's where it is not given; `final_norm` normalises what comes out, without weights of its own.
@@ -64,7 +71,7 @@ Head = Annotated[
 
 
 def can_keep(wanted: MlpHead | ProjectorHead, stored: MlpHead | ProjectorHead) -> bool:
-    """Return whether a wanted head can go on with the weights of a stored one: adaptive dropout has none of its own."""
+    """Return whether a wanted head can continue with the weights of a stored one: adaptive dropout has none."""
     return wanted.model_copy(update={"standout": None}) == stored.model_copy(update={"standout": None})
 
 
@@ -91,10 +98,33 @@ class SimilarityHead(Checked):
 TaskHead = Annotated[ClassifierHead | SimilarityHead, Field(discriminator="kind")]
 
 
-class Architecture(Checked):
-    """The sizes of an encoder that is trained from random weights."""
+@cache
+def _families() -> tuple[str, ...]:
+    """Return the families of `transformers` by its folders: to import it takes longer than to plan a study."""
+    package = find_spec("transformers")
+    homes = (package and package.submodule_search_locations) or ()
+    return tuple(each.parent.name for home in homes for each in Path(home, "models").glob("*/__init__.py"))
 
-    family: Literal["bert", "roberta", "distilbert"] = "bert"
+
+def has_family(name: str) -> bool:
+    """Return whether the packed engine, `transformers` or a plug-in has a family."""
+    return name in (*PACKED, *FAMILIES) or name.replace("-", "_") in _families()
+
+
+def _family(value: str) -> str:
+    if not has_family(value):
+        near = nearest(value, (*FAMILIES, *(name.replace("_", "-") for name in _families())))
+        raise UserMessage(f'neither transformers nor a plug-in has a family "{value}"{near}')
+    return value
+
+
+class Architecture(Checked):
+    """The sizes of an encoder that is trained from random weights, of any family that transformers or a plug-in has.
+
+    `config` holds further keys of the family's own configuration, as {relative_attention: true} for deberta-v2.
+    """
+
+    family: Annotated[Id, AfterValidator(_family)] = "bert"
     layers: Count
     hidden: Count
     heads: Count
@@ -102,6 +132,7 @@ class Architecture(Checked):
     positions: Count
     layer_norm_epsilon: Positive | None = None
     activation: Literal["gelu", "gelu_new", "relu"] | None = None
+    config: dict[str, Any] = {}
 
 
 class PostprocessingParameters(Entry):

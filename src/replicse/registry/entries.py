@@ -77,7 +77,7 @@ class Entry(Checked):
                 raise
             problem = " ".join(f"{type(error).__name__}: {error}".split())
             raise BadInput(
-                f"{self.implementation} cannot be imported ({problem}); mend the plug-in"
+                f"{self.implementation} cannot be imported ({problem}); fix the plug-in"
             ) from error
 
     @classmethod

@@ -1,15 +1,15 @@
-"""Plug-ins: files of a workspace and installed packages that bring terms, augmentations, corpus formats, suites, ...
+"""Plug-ins: files of a workspace and installed packages that bring terms, augmentations, suites, architectures, ...
 
 A plug-in is a Python file, a folder with `__init__.py`, or an entry point of the group `replicse.plugins`. What it
-defines below a registry's base is registered by being there, and so are the suites in its table `SUITES`. All of it is
-one unit: a change to it runs again what uses anything of it.
+defines below a registry's base is registered by being there, and so are the suites in its table `SUITES` and the
+families of encoders in its table `FAMILIES`. All of it is one unit: a change to it runs again what uses anything of it.
 """
 
 import ast
 import hashlib
 import sys
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -20,13 +20,14 @@ from typing import Any
 from replicse.checked import UserMessage
 from replicse.errors import BadInput, MissingData
 from replicse.files import below
+from replicse.registry.encoders import FAMILIES, has_family
 from replicse.registry.entries import Entry
-from replicse.registry.suites import OTHERS, SUITES, Suite
+from replicse.registry.suites import OTHERS, SUITES
 from replicse.workspace import PACKAGE
 
 GROUP = "replicse.plugins"
 INSTALLED = f"{GROUP}:"  # before the name of an entry point
-REMEDY = "mend it, or take it out of plugins in config.yaml"
+REMEDY = "fix it, or take it out of plugins in config.yaml"
 GONE = "put it back, or take it out of plugins in config.yaml and what uses it out of the papers"
 
 
@@ -52,6 +53,12 @@ class Plugin:
             {"version": self.version} if self.version else {}
         )
 
+
+# The tables that a plug-in may have: the one that it is taken into, what an entry is, and which names exist.
+TABLES: dict[str, tuple[dict[str, Any], str, Callable[[str], bool]]] = {
+    "SUITES": (SUITES, "suite", lambda name: name in (*SUITES, *OTHERS)),
+    "FAMILIES": (FAMILIES, "family", has_family),
+}
 
 # By module, those whose entries are registered now.
 IN_USE: dict[str, Plugin] = {}
@@ -95,13 +102,22 @@ def unit_of(code: str) -> str:
 
 def suite_code(suite: str) -> str:
     """Return the code that an entry of the suites is: of a plug-in all of it."""
-    homes = (module for module, plugin in IN_USE.items() if suite in _suites(plugin))
-    return next(homes, f"replicse.registry.suites:SUITES[{suite}]")
+    return _home("SUITES", suite) or f"replicse.registry.suites:SUITES[{suite}]"
+
+
+def family_code(family: str) -> str:
+    """Return the plug-in whose code a family of encoders is; blank where no plug-in has brought it."""
+    return _home("FAMILIES", family)
 
 
 def plugin_places() -> dict[str, Path]:
     """Return file or folder of each plug-in in use by its module."""
     return {module: plugin.place for module, plugin in IN_USE.items()}
+
+
+def _home(table: str, name: str) -> str:
+    """Return the module of the plug-in that has brought what a table names; blank where none has."""
+    return next((module for module, plugin in IN_USE.items() if name in _brought(plugin, table)), "")
 
 
 def _top(code: str) -> str:
@@ -145,16 +161,20 @@ def _sha256(place: Path) -> str:
 
 
 def _register(plugin: Plugin) -> None:
-    """Import a plug-in, so that its entries are registered, and take its suites into their table."""
+    """Import a plug-in, so that its entries are registered, and take what its tables hold."""
     IN_USE[plugin.module] = plugin
     try:
         _import(plugin)
-        if getattr(sys.modules[plugin.imported], "SUITES", None) is SUITES:
-            raise UserMessage("it imports SUITES; give it a table SUITES of its own")
-        for name, suite in _suites(plugin).items():
-            if name in (*SUITES, *OTHERS):
-                raise UserMessage(f'there is a suite "{name}" already; choose another name')
-            SUITES[name] = suite
+        for table, (known, what, exists) in TABLES.items():
+            given = getattr(sys.modules[plugin.imported], table, {})
+            if given is known:
+                raise UserMessage(f"it imports {table}; give it a table {table} of its own")
+            if not isinstance(given, dict):
+                raise UserMessage(f"{table} is no mapping of names; give it one, or another name")
+            for name, entry in _brought(plugin, table).items():
+                if exists(name):
+                    raise UserMessage(f'there is a {what} "{name}" already; choose another name')
+                known[name] = entry
         for problem in _without_code(plugin):
             raise UserMessage(problem)
     except (Exception, SystemExit) as error:
@@ -186,9 +206,10 @@ def _drop(plugin: Plugin) -> None:
     """Take out of the registries what a plug-in has brought, and forget its modules."""
     for known, name, _ in list(_entries(plugin)):
         del known[name]
-    for name, suite in _suites(plugin).items():
-        if SUITES.get(name) is suite:
-            del SUITES[name]
+    for table, (known, *_) in TABLES.items():
+        for name, entry in _brought(plugin, table).items():
+            if known.get(name) is entry:
+                del known[name]
     for name in [name for name in sys.modules if _top(name) == plugin.module]:
         del sys.modules[name]
     del IN_USE[plugin.module]
@@ -202,16 +223,19 @@ def _entries(plugin: Plugin) -> Iterator[tuple[dict[str, Any], str, type[Entry]]
                 yield known, name, entry
 
 
-def _suites(plugin: Plugin) -> dict[str, Suite]:
-    """Return the suites that a plug-in brings."""
-    suites = getattr(sys.modules.get(plugin.imported), "SUITES", {})
-    return {} if suites is SUITES else suites
+def _brought(plugin: Plugin, table: str) -> dict[str, Any]:
+    """Return what a plug-in brings in one of its tables."""
+    brought = getattr(sys.modules.get(plugin.imported), table, None)
+    return brought if isinstance(brought, dict) and brought is not TABLES[table][0] else {}
 
 
 def _without_code(plugin: Plugin) -> Iterator[str]:
     """Yield a sentence for each entry of a plug-in whose code is not there; that code, torch with it, stays unread."""
     named = {entry.__qualname__: entry.implementation for *_, entry in _entries(plugin)}
-    named |= {f'suite "{name}"': f"{suite.module}:evaluate" for name, suite in _suites(plugin).items()}
+    named |= {
+        f'suite "{name}"': f"{suite.module}:evaluate" for name, suite in _brought(plugin, "SUITES").items()
+    }
+    named |= {f'family "{name}"': code for name, code in _brought(plugin, "FAMILIES").items()}
     for what, code in named.items():
         if not _is_there(code, plugin):
             yield f'{what} names the code "{code}", which is not there; define it, or give implementation'

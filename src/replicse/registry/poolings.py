@@ -118,13 +118,13 @@ class Cls(FirstToken):
     def _has_one_name(self) -> Self:
         if self.head:
             raise UserMessage(
-                f"head is {self.head}; this pooling behind a head is named cls-head or random-head"
+                f"head is {self.head}; this pooling after a head is named cls-head or random-head"
             )
         return self
 
 
 class ClsHead(FirstToken):
-    """The same behind the run's head (SimCSE, methods 1.2)."""
+    """The same after the run's head (SimCSE, methods 1.2)."""
 
     implementation: ClassVar[str] = FirstToken.implementation
     pooling: Literal["cls-head"]
@@ -132,7 +132,7 @@ class ClsHead(FirstToken):
 
 
 class RandomHead(FirstToken):
-    """The same behind a head that no training has seen (the reproducibility study, methods 1.8)."""
+    """The same after a head that no training has seen (the reproducibility study, methods 1.8)."""
 
     implementation: ClassVar[str] = FirstToken.implementation
     pooling: Literal["random-head"]

@@ -37,6 +37,7 @@ from replicse.registry.encoders import (
     Precision,
     TaskHead,
 )
+from replicse.registry.frozen import BY_NAME, frozen_models
 from replicse.registry.poolings import Cls, ClsHead, Pooling, TrainingPooling
 from replicse.registry.suites import SUITES
 from replicse.registry.terms import LabelledParameters, Term
@@ -67,7 +68,7 @@ def resolved(value: Symbol | Resolved) -> Resolved:
 class DropoutRates(Checked):
     """Dropout of a run. SimCSE Table 3 sets both rates of the encoder to p (methods 1.7).
 
-    `pooled` is that of sentence vectors behind their pooling (2-Tier SimCSE, methods 5). `schedule: curriculum` raises
+    `pooled` is that of sentence vectors after their pooling (2-Tier SimCSE, methods 5). `schedule: curriculum` raises
     all rates from 0 to what they are: at step t of T by the factor 1 - exp(-gamma t / T) (Morerio et al. 2017).
     """
 
@@ -152,6 +153,38 @@ def selectable() -> tuple[str, ...]:
     )
 
 
+class Freeze(Checked):
+    """Weights of the encoder that are not trained; their dropout stays on, and networks of terms are trained.
+
+    `embeddings` are the embedding layer with its normalisation, `layers` the first and the last frozen layer, counted
+    from 0, negative ones from after the last: [0, -2] are all but the last.
+    """
+
+    embeddings: bool = False
+    layers: tuple[Whole, Whole] | None = None
+
+    def numbers(self, count: int) -> range:
+        """Return the frozen ones of so many layers; BadInput where there are no such."""
+        if self.layers is None:
+            return range(0)
+        first, last = (layer + count if layer < 0 else layer for layer in self.layers)
+        if not 0 <= first <= last < count:
+            raise BadInput(f"freeze.layers is {list(self.layers)}; the encoder has layers 0 to {count - 1}")
+        return range(first, last + 1)
+
+
+class Momentum(Checked):
+    """A momentum encoder, which follows the trained one: before each step decay * itself + (1 - decay) * the other.
+
+    It starts from the weights that the run starts from, or from random ones (as ESimCSE's code does). Its head is an
+    average too, or the one that is trained. Terms read its vectors (`TermParameters.momentum_views`).
+    """
+
+    decay: Rate
+    start: Literal["trained", "random"] = "trained"
+    head: Literal["averaged", "trained"] = "averaged"
+
+
 class Trajectory(Checked):
     """Steps whose checkpoints are kept for a figure: 0, every, 2 every, ... until (0: none)."""
 
@@ -187,8 +220,8 @@ class Init(Checked):
 
     As a symbol a backbone of the scale, or `use`: the end of another recipe's run of the same seed, with what `run`
     changes in it. Resolved a hub artefact, a folder below the data root, or the id of a `run`. Or `fresh`: nothing.
-    `checkpoint` is that of the other run, the one it keeps unless it is given; `keep_head` goes on with the heads
-    that it saved, with a backbone's own pooler too; otherwise heads start anew (methods 1.2).
+    `checkpoint` is that of the other run, the one it keeps unless it is given; `keep_head` continues with the heads
+    that it saved, with a backbone's own pooler too; otherwise heads start again (methods 1.2).
     """
 
     backbone: Symbol | None = None
@@ -211,14 +244,14 @@ class Init(Checked):
             raise ValueError(f"exactly one of {'hub, folder, run, fresh' if any(resolved) else symbols}")
         changes = self.run if isinstance(self.run, Run) else None
         if self.use is None and (changes or (self.checkpoint and not before)):
-            raise ValueError("run and checkpoint beside use only")
+            raise ValueError("run and checkpoint only with use")
         if self.fresh is not None and self.keep_head:
-            raise ValueError("keep_head beside use or backbone")
+            raise ValueError("keep_head only with use or backbone")
         return self
 
     @property
     def before(self) -> str:
-        """Return the id of the run that it goes on from; blank where there is none."""
+        """Return the id of the run that it resumes from; blank where there is none."""
         return self.run if isinstance(self.run, str) else ""
 
 
@@ -273,6 +306,8 @@ class Run(Checked):
     head: Head = MlpHead(kind="mlp")
     engine: Engine = "auto"
     precision: Precision = "fp32"
+    freeze: Freeze = Freeze()
+    momentum: Momentum | None = None
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
@@ -282,7 +317,7 @@ class Run(Checked):
         return self
 
     def incomplete(self) -> str:
-        """Return what a resolved run is expected to have besides, or to have another way; blank where it is whole."""
+        """Return what a resolved run must also have, or have another way; blank where it is complete."""
         if absent := next((part for part in PARTS if getattr(self, part) is None), ""):
             return f"{absent} of the run"
         problems = (problem for source in self.sources for term in source.objective
@@ -294,7 +329,17 @@ class Run(Checked):
             return f"a head of task {task} to select by; the terms train {sorted(self.heads)}"
         if getattr(self.head, "standout", None) and not self.trains_head:
             return "pooling.train cls-head for a head with standout"
-        return ""
+        return self._unfit_momentum()
+
+    def _unfit_momentum(self) -> str:
+        """Return what the momentum encoder and the terms that read it lack; blank where they fit."""
+        names = [term.term for source in self.sources for term in source.objective
+                 if term.momentum_views(len(source.views))]  # fmt: skip
+        if names and not self.momentum:
+            return f"momentum: {{decay: ...}} for term {names[0]}, which reads a momentum encoder"
+        if self.momentum and not names:
+            return f"no momentum, which none of {', '.join(term.term for term in self.terms)} reads"
+        return "encoders shared with momentum" if self.momentum and self.encoders == "two" else ""
 
     @cached_property
     def sources(self) -> tuple[Source, ...]:
@@ -371,8 +416,8 @@ def _resolved_in(source: Source) -> str:
     if isinstance(source.corpus, Mapping):
         return "corpus is a mapping; expected the name of a corpus"
     for term in source.objective:
-        if isinstance(getattr(term, "generator", None), str):
-            return f"expected the generator of {term.term} by name: {{backbone: NAME}}"
+        if folder := next((model.folder for model in frozen_models(term) if model.folder), ""):
+            return f'{term.term} names the folder "{folder}"; expected {BY_NAME}'
     if any(getattr(view.augment, "encoder", None) for view in source.views):
         return "expected the masked-LM of an augmentation by name: backbone: NAME"
     return ""

@@ -1,4 +1,4 @@
-"""Evaluation sets of one's own: a table of scored pairs or of labelled sentences, by the headings of its columns."""
+"""Evaluation sets of your own: a table of scored pairs or of labelled sentences, by the headings of its columns."""
 
 from typing import Annotated, Literal, Self
 
@@ -13,7 +13,7 @@ KINDS = {("first", "second", "score", "range"): "subset", ("text", "label"): "sp
 
 
 def _name(name: str) -> str:
-    """Return a name of a set; beside the numbers of sets, a suite gives these two."""
+    """Return a name of a set; in addition to the numbers of sets, a suite gives these two."""
     if name in ("failures", "pairs"):
         raise UserMessage(f'no set can be named "{name}"; choose another name')
     return name

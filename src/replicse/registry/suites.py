@@ -31,6 +31,32 @@ AGGREGATIONS = ("all", "mean", "wmean")
 AVERAGES = {"avg": "all", "avg-mean": "mean", "avg-wmean": "wmean"}  # of the seven tasks
 RATINGS = ("0-1", "1-2", "2-3", "3-4", "4-5")
 QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
+# How else an encoder may be read and scored than its paper does.
+VARIANTS = {
+    "cls": "[CLS] as it is",
+    "cls-head": "[CLS] through the stored head or pooler",
+    "mean": "mean of the last layer over the tokens",
+    "last2": "mean of the last two layers",
+    "first-last": "mean of the first and the last layer",
+    "first-last-0": "mean of the embedding output and the last layer",
+    "in-a-template": "[MASK] of PromptBERT's template around the sentence",
+    "mean-with-padding": "mean of the last layer over tokens and padding, in SentEval's batches of 128",
+    "padding-attended": "no attention mask: padding is attended to, in SentEval's batches of 128",
+    "length-32": "cut at 32 word pieces, as training does",
+    "length-128": "cut at 128 word pieces",
+    "scores-in-bf16": "similarities in bfloat16",
+    "scores-in-fp16": "similarities in float16",
+    "weights-in-bf16": "weights and layers in bfloat16, similarities in float32",
+    "weights-in-fp16": "weights and layers in float16, similarities in float32",
+    "all-in-bf16": "weights, layers and similarities in bfloat16",
+    "mean-of-subsets": "mean of the subsets' correlations",
+    "weighted-mean": "mean of the subsets' correlations by their sizes",
+    "pearson": "Pearson's correlation instead of Spearman's",
+    "development-set": "development sets of STS-B and SICK-R, and their mean as average",
+    "sick-r-all-splits": "all 9,927 pairs of SICK-R, as MTEB takes them",
+    "stsb-regressor": "a regression on STS-B's training pairs instead of the cosine",
+}
+AS_READ, DEVELOPMENT = "as-read", "development-set"
 CUTOFFS = {"at1": 1, "at5": 5, "at10": 10}
 NEIGHBOURS = 3  # ranks that a retrieval shows (SimCSE Table 8, DiffCSE Table 9)
 
@@ -79,8 +105,8 @@ def _of_mteb(name: str) -> str:
 class MtebOptions(SuiteOptions):
     """The tasks of MTEB to run, the 56 of Muennighoff et al. where none are named, and where their data are.
 
-    `hub`: each at the commit that the library pins; `local`: those that stand in the SentEval layout of the data root;
-    `miniature`: each is stood in for by the miniature of its category, made of the data root. `results` is the folder
+    `hub`: each at the commit that the library pins; `local`: those that are in the SentEval layout of the data root;
+    `miniature`: each is replaced by the miniature of its category, made of the data root. `results` is the folder
     of the library's own result files, `model` the name that they give the encoder.
     """
 
@@ -95,9 +121,24 @@ class MtebOptions(SuiteOptions):
 
 
 class SetsOptions(SuiteOptions):
-    """Evaluation sets of one's own by name."""
+    """Evaluation sets of your own by name."""
 
     sets: Annotated[dict[SetName, EvaluationSet], Field(min_length=1)]
+
+
+def _of_variants(name: str) -> str:
+    if name not in VARIANTS:
+        raise UserMessage(f'"{name}" is no variant of an evaluation{nearest(name, VARIANTS)}')
+    return name
+
+
+class VariantsOptions(SuiteOptions):
+    """The variants to score, all where none are named, and the encoder's folder, which the job names."""
+
+    variants: (
+        Annotated[tuple[Annotated[str, AfterValidator(_of_variants)], ...], Field(min_length=1)] | None
+    ) = None
+    folder: str = ""
 
 
 class TrainingOptions(SuiteOptions):
@@ -159,7 +200,7 @@ class Suite:
     """One suite: its module (`sentences` and `evaluate`), the file that it shares, and what it yields.
 
     Suites of one `group` share a job and a file, so that a suite more runs no other group again. `fixed` options are
-    always given, `told` names those that the job gives: `folder`, that of the encoder; `results`, a folder beside what
+    always given, `told` names those that the job gives: `folder`, that of the encoder; `results`, a folder next to what
     is written; `model`, a name of the encoder. `named_by` is the option whose keys a `*` of the metrics stands for;
     `listed` gives what it stands for where no option does. `narrowed` gives, of options and of metric paths that are
     read, the options of a job that runs no more than these ask for.
@@ -190,7 +231,7 @@ class Suite:
     hours: int = 1
 
     def name_in(self, path: str) -> str:
-        """Return what stands in a metric path where the metrics have a `*`."""
+        """Return what is in a metric path where the metrics have a `*`."""
         return path.split("/")[1 + next(iter(self.metrics)).split("/").index("*")]
 
 
@@ -265,6 +306,20 @@ SUITES: dict[str, Suite] = {
         encodes={"data/sts/*/test": 2},
     ),
     "sts-dev": _sts(_correlations(STS_DEV_TASKS), {"split": "dev"}, split="dev", selects=AGGREGATIONS),
+    "variants": Suite(
+        "replicse.evaluation.variants",
+        "variants",
+        {
+            **_in(
+                CORRELATION,
+                (AS_READ, *(name for name in VARIANTS if name != DEVELOPMENT)),
+                (*STS_TASKS, "avg"),
+            ),
+            **_in(CORRELATION, (DEVELOPMENT,), (*STS_DEV_TASKS, "avg")),
+        },
+        options=VariantsOptions,
+        told=("folder",),
+    ),
     "geometry": Suite("replicse.evaluation.geometry", "fast", _GEOMETRY),
     "geometry-test": Suite("replicse.evaluation.geometry", "fast", _GEOMETRY, _ON_TEST),
     "spectrum": Suite(
@@ -355,7 +410,7 @@ def groups() -> dict[str, list[Suite]]:
 
 
 def metrics_of(name: str) -> Metrics:
-    """Return what stands below the first part of a metric path; nothing for an unknown one."""
+    """Return what is below the first part of a metric path; nothing for an unknown one."""
     return SUITES[name].metrics if name in SUITES else OTHERS.get(name, {})
 
 
@@ -370,7 +425,7 @@ def listed_paths() -> Iterator[str]:
 
 
 def _metric(path: str) -> str | None:
-    """Return which of the metrics of its suite a path is, as it stands or by a `*`; None for none."""
+    """Return which of the metrics of its suite a path is, as it is or by a `*`; None for none."""
     name, _, rest = path.partition("/")
     metrics = metrics_of(name)
     if rest in metrics:
@@ -388,8 +443,16 @@ def is_metric(path: str) -> bool:
 
 
 def is_percentage(path: str) -> bool:
-    """Return whether what stands at a metric path is a correlation, an accuracy, a recall or an overlap x 100."""
+    """Return whether what is at a metric path is a correlation, an accuracy, a recall or an overlap x 100."""
     return range_of(path) in (CORRELATION, PERCENTAGE)
+
+
+def unit_of(path: str) -> str:
+    """Return the unit of a metric path: `points` (x 100), `count`, `1` for none; blank where there is no number."""
+    limits = range_of(path)
+    if limits is None:
+        return ""
+    return "points" if is_percentage(path) else "count" if limits.whole else "1"
 
 
 def range_of(path: str) -> Range | None:

@@ -5,29 +5,22 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from replicse.checked import Checked, Id, Number, Positive, Text, Whole
+from replicse.checked import Count, Id, Number, Positive, Whole
 from replicse.registry.encoders import ClassifierHead, Scaling, SimilarityHead, TaskHead
 from replicse.registry.entries import Entry
+from replicse.registry.frozen import FrozenModel
 
 Views = Annotated[tuple[Annotated[Whole, Field(ge=0)], ...], Field(min_length=1)]
 Ratio = Annotated[Number, Field(gt=0, lt=1)]
 Weight = Annotated[Number, Field(ge=0)]
 
 
-class Named(Checked):
-    """A backbone by its name in a scale; the plan puts the folder of its weights in its place."""
-
-    backbone: Id
-
-
-Generator = Named | Text
-
-
 class TermParameters(Entry):
     """What every term has: its name and its weight in the objective.
 
     `implementation` names module and class of the loss. A term is asked which views it reads as vectors, how many
-    rows' worth of passes through an encoder of the run's size it adds, and how many through its generator.
+    rows' worth of passes through an encoder of the run's size it adds, and how many through its frozen models: the
+    fields of type `FrozenModel`.
     """
 
     key: ClassVar[str] = "term"
@@ -42,13 +35,17 @@ class TermParameters(Entry):
         """Return the views that the parameters name, which the run must have."""
         return ()
 
+    def momentum_views(self, count: int) -> Sequence[int]:
+        """Return which of `count` views the term reads as vectors of the run's momentum encoder; most read none."""
+        return ()
+
     def passes(self, count: int) -> float:
         """Return the passes of one row through an encoder of the run's size, beyond those of its vectors."""
         return 0
 
-    def generator_passes(self) -> float:
-        """Return the passes of one row through the frozen generator."""
-        return 0
+    def frozen_passes(self, count: int) -> float:
+        """Return the passes of one row through each of its frozen models: the views it reads, if nothing else."""
+        return len(self.vector_views(count))
 
     def missing(self) -> str:
         """Return what a complete term must be given besides; blank where nothing is missing."""
@@ -64,13 +61,18 @@ class TermParameters(Entry):
 
 
 class InfoNCEParameters(TermParameters):
-    """InfoNCE with in-batch and hard negatives (SimCSE Eq. 1, 5 and 8)."""
+    """InfoNCE with in-batch and hard negatives (SimCSE Eq. 1, 5 and 8).
+
+    Of a batch in several `parts` each compares its own rows alone, and the loss is the mean of theirs: so do devices
+    that do not gather their vectors, and steps of gradient accumulation.
+    """
 
     implementation: ClassVar[str] = "replicse.objective.infonce:InfoNCE"
     term: Literal["infonce"]
     temperature: Positive = 0.05
     similarity: Literal["cosine", "dot"] = "cosine"
     hard_negative_weight: Positive = 1
+    parts: Count = 1
     views: Annotated[tuple[Annotated[Whole, Field(ge=0)], ...], Field(min_length=2)] | None = None
 
     def vector_views(self, count: int) -> Sequence[int]:
@@ -170,13 +172,13 @@ class ConditionalParameters(TermParameters):
 class Rewriting(ConditionalParameters):
     """A conditional term whose sentences a frozen generator rewrites."""
 
-    generator: Generator | None = None
+    generator: FrozenModel | None = None
     choice: Literal["argmax", "sample"] = "argmax"
     places: Literal["all", "masked"] = "all"
 
-    def generator_passes(self) -> float:
+    def frozen_passes(self, count: int) -> float:
         """Return one pass for each edited view."""
-        return len(self.views) if self.generator else 0
+        return len(self.views)
 
     def missing(self) -> str:
         """Return a complaint where no generator is named."""

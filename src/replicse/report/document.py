@@ -41,11 +41,10 @@ def write_report(
 ) -> list[Path]:
     """Write report.md, report.tex, report.html, a page per paper, the tables and, with a TeX engine, report.pdf.
 
-    Returns what was written. report.html holds the first screen, what is drawn from all items, and links to the papers.
+    Returns what was written. report.html holds the findings, what is drawn from all items, and links to the papers.
     Items keep their order within their paper; `pages` hold what is drawn from all of them (claims, audit), `findings`
-    what they say in a line;
-    `drawings` the paths of drawn figures by item id, without a suffix. Raises MissingData for a figure that is
-    not there and LatexError where the PDF cannot be set.
+    the sentences that the report begins with, `drawings` the paths of drawn figures by item id, without a suffix.
+    Raises MissingData for a figure that is not there and LatexError where the PDF cannot be set.
     """
     start = time.monotonic()
     report = make_report(study, items, pages, findings)
@@ -57,13 +56,14 @@ def write_report(
         return {item.item: address(drawings[item.item]) if item.item in drawings else "" for item in items}
 
     addresses = pictures(html.data_address)
-    papers = [folder / f"{section.key}.html" for section in report.sections]
-    for path, section in zip(papers, report.sections, strict=True):
-        write_text(path, html.paper(report, section, addresses))
-    write_text(folder / "report.html", html.document(report))
+    beside = {page.file: html.page(report, page) for page in report.pages if page.file}
+    for section in report.sections:
+        beside |= html.papers(report, section, addresses)
+    for name, text in {"report.html": html.document(report), **beside}.items():
+        write_text(folder / name, text)
     write_text(folder / "report.md", markdown.document(report, pictures(partial(_relative, folder, "svg"))))
     write_text(folder / "report.tex", latex.document(report, pictures(partial(_relative, folder, "pdf"))))
-    written = [*(folder / f"report.{kind}" for kind in ("md", "tex", "html")), *papers]
+    written = [*(folder / f"report.{kind}" for kind in ("md", "tex", "html")), *map(folder.joinpath, beside)]
     written += write_tables(folder / "tables", report)
     engine = find_engine()
     if engine:
@@ -96,8 +96,9 @@ def write_page(out: Path, study: Mapping[str, Any], item: ItemResult, drawing: P
     if drawing:
         _check_drawing(item.item, drawing)
     report = make_report({**study, "papers": {item.paper: study["papers"][item.paper]}}, [item])
+    (section,) = report.sections
     pictures = {item.item: html.data_address(drawing) if drawing else ""}
-    write_text(out, html.paper(report, report.sections[0], pictures, alone=True))
+    write_text(out, html.paper(report, section, pictures, section.entries, alone=True))
 
 
 def find_engine() -> str | None:
@@ -106,7 +107,7 @@ def find_engine() -> str | None:
 
 
 def compile_latex(source: Path, engine: str, generated: str = "") -> Path:
-    """Compile `source` beside itself to PDF and return its path; nothing else is left behind.
+    """Compile `source` next to itself to PDF and return its path; nothing else is left there.
 
     Paths in the source are relative to its folder, so the engine runs there and writes elsewhere. `generated`
     (ISO time) fixes the dates inside the PDF. Raises LatexError with the first error line.

@@ -1,4 +1,4 @@
-"""Figures from tidy data, each as SVG, PNG and PDF with reproducible bytes, and its data beside it as CSV."""
+"""Figures from tidy data, each as SVG, PNG and PDF with reproducible bytes, and its data next to it as CSV."""
 
 import re
 import textwrap
@@ -14,6 +14,7 @@ import numpy as np
 from replicse.errors import BadInput, nearest
 from replicse.files import atomic_write, write_rows
 from replicse.report.content.records import PLANE, SOURCES
+from replicse.report.strip import effects, strip
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +24,19 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 Records = Sequence[Mapping[str, Any]]
-TEXTS = ("method", "step", "source", "label", "encoder", "group", "row", "column", "metric", "seeds")
+TEXTS = (
+    "method",
+    "step",
+    "selected",
+    "source",
+    "label",
+    "encoder",
+    "group",
+    "row",
+    "column",
+    "metric",
+    "seeds",
+)
 
 # Okabe and Ito's palette, told apart by colour-blind readers; every line differs in its marker too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
@@ -50,11 +63,11 @@ METADATA = {
 }
 
 
-def draw(kind: str, records: Records, stem: Path, title: str = "", caveat: str = "") -> list[Path]:
+def draw(kind: str, records: Records, stem: Path, title: str = "") -> list[Path]:
     """Draw tidy records and return the files written: `stem` with .svg, .png, .pdf and .csv.
 
-    The columns of each kind stand with its function; every panel that shows ours carries the `caveat`, such as
-    `micro: not comparable`. Raises BadInput for an unknown kind or no records.
+    The columns of each kind are described in its function. The title is the only one of the figure and names its
+    scale, such as `micro: not comparable`. Raises BadInput for an unknown kind or no records.
     """
     if kind not in DRAWERS:
         raise BadInput(f'figure "{kind}" is unknown{nearest(kind, DRAWERS)}')
@@ -63,7 +76,7 @@ def draw(kind: str, records: Records, stem: Path, title: str = "", caveat: str =
     import matplotlib
 
     with matplotlib.rc_context(fname=STYLE):
-        figure = DRAWERS[kind](frame(records), caveat)
+        figure = DRAWERS[kind](frame(records))
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=9.5, fontweight="bold", color=INK)
         return _save(figure, records, stem)
@@ -77,18 +90,23 @@ def frame(records: Records) -> "DataFrame":
     return table.astype({name: float for name in table.columns if name not in TEXTS})
 
 
-def trajectory(records: "DataFrame", caveat: str = "") -> "Figure":
+def trajectory(records: "DataFrame") -> "Figure":
     """Draw alignment against uniformity over training, one line per method with arrows along it.
 
-    Records, in the order of training: method, step, alignment, uniformity, source (reported or reproduced), seeds:
-    where those are too few for an interval, the place of each as `uniformity,alignment`; shown of the last step.
+    Records, in the order of training: method, step, alignment, uniformity, source (reported or reproduced), selected
+    (not blank: the checkpoint that was selected, no further step), seeds: where those are too few for an interval, the
+    place of each as `uniformity,alignment`; shown of the last step.
     """
     looks = method_looks(records["method"].unique())
-    figure, panels = _panels_by_source(records, caveat)
-    paths = set()
+    figure, panels = _panels_by_source(records)
+    paths, chosen = set(), False
     for axes, part in panels:
         for method, points in part.groupby("method", sort=False):
-            _path(axes, points["uniformity"].to_numpy(), points["alignment"].to_numpy(), looks[method])
+            selected = bool(points["selected"].iloc[-1])
+            _path(
+                axes, points["uniformity"].to_numpy(), points["alignment"].to_numpy(), looks[method], selected
+            )
+            chosen |= selected and len(points) > 1
             _seeds_in_plane(axes, points["seeds"].iloc[-1], looks[method]["color"])
             paths |= {method} if len(points) > 1 else set()
     ends = {"color": QUIET, "linestyle": "", "marker": "o"}
@@ -97,6 +115,7 @@ def trajectory(records: "DataFrame", caveat: str = "") -> "Figure":
     handles = [
         *(_handle(label=method, **look) for method, look in lines.items()),
         *([start] if paths else []),
+        *([_handle(label="to the selected checkpoint", color=QUIET, **CHOSEN)] if chosen else []),
         _handle(label="final", markeredgecolor=INK, markersize=8.5, **ends),
         *_seeds_handle(records),
     ]
@@ -104,7 +123,7 @@ def trajectory(records: "DataFrame", caveat: str = "") -> "Figure":
     return figure
 
 
-def scatter(records: "DataFrame", caveat: str = "") -> "Figure":
+def scatter(records: "DataFrame") -> "Figure":
     """Draw encoders in the plane of alignment and uniformity, coloured by score.
 
     Records: label, alignment, uniformity, score (None where missing), metric (of the score), source, seeds as for
@@ -115,7 +134,7 @@ def scatter(records: "DataFrame", caveat: str = "") -> "Figure":
 
     scores = records["score"]
     colours = ScalarMappable(Normalize(scores.min(), scores.max()), "cividis")
-    figure, panels = _panels_by_source(records, caveat)
+    figure, panels = _panels_by_source(records)
     for axes, part in panels:
         faces: list[Any] = [PALE if np.isnan(score) else colours.to_rgba(score) for score in part["score"]]
         look: dict[str, Any] = {"s": 46, "edgecolor": INK, "linewidth": 0.6, "zorder": 3}
@@ -133,7 +152,7 @@ def scatter(records: "DataFrame", caveat: str = "") -> "Figure":
     return figure
 
 
-def spectrum(records: "DataFrame", caveat: str = "") -> "Figure":
+def spectrum(records: "DataFrame") -> "Figure":
     """Draw singular values, the largest scaled to 1, one line per encoder. Records: encoder, index, value."""
     figure = _figure(3.6)
     axes = figure.subplots()
@@ -141,13 +160,12 @@ def spectrum(records: "DataFrame", caveat: str = "") -> "Figure":
     for place, (encoder, points) in enumerate(records.groupby("encoder", sort=False)):
         marks = (0.03 * place, 0.2)
         axes.plot(points["index"], points["value"], label=encoder, markevery=marks, **looks[encoder])
-    axes.set_title(caveat, **CAVEAT)
     axes.set(xlabel="index of the singular value", ylabel="singular value / largest", ylim=(0, None))
     axes.legend()
     return figure
 
 
-def density(records: "DataFrame", caveat: str = "", own_scales: bool = False) -> "Figure":
+def density(records: "DataFrame", own_scales: bool = False) -> "Figure":
     """Draw the density of cosine similarity by rating group, one panel of ridges per encoder.
 
     Records: encoder, group (from the lowest rating to the highest), cosine, density. With `own_scales` each panel
@@ -170,19 +188,19 @@ def density(records: "DataFrame", caveat: str = "", own_scales: bool = False) ->
             part = _own_span(part)
             axes.set_xlabel("own scale")
         _ridges(axes, part, groups, looks[encoder]["color"])
-        axes.set_title("\n".join(filter(None, [textwrap.fill(encoder, TITLE), caveat])))
+        axes.set_title(textwrap.fill(encoder, TITLE))
         axes.tick_params(labelbottom=own_scales or place + columns >= len(encoders))
     figure.supxlabel("cosine similarity", fontsize=8.5, color=INK)
     figure.supylabel("rating", fontsize=8.5, color=INK)
     return figure
 
 
-def profile(records: "DataFrame", caveat: str = "") -> "Figure":
+def profile(records: "DataFrame") -> "Figure":
     """Draw one column over an ordered row axis: the reported line and the reproduced one with its interval.
 
     Records, in the order of the rows: row, reported, reproduced, low, high (None where missing), metric, and seeds:
     those that are too few for an interval, a space between them. Rows whose names are numbers (`0.1`, `p = 0.1`) are
-    joined by lines; others (`Fixed 0.1`) stand alone. Where records have a group, each has a panel, on one scale where
+    joined by lines; others (`Fixed 0.1`) are alone. Where records have a group, each has a panel, on one scale where
     its shape stays readable.
     """
     parts = _panels(records)
@@ -204,7 +222,7 @@ def profile(records: "DataFrame", caveat: str = "") -> "Figure":
         name = name if part["row"].str.startswith(name).all() else ""
         axes.set_xticks(part.index, part["row"].str.removeprefix(name))
         axes.set_xlabel(name.rstrip(" ="))
-        axes.set_title("\n".join(filter(None, [group, caveat])), **({} if group else CAVEAT))
+        axes.set_title(group)
         scale = "" if shared else " on its own scale"
         axes.set(ylabel="" if place % columns and shared else records["metric"].iloc[0] + scale)
         axes.margins(x=0.06)
@@ -212,7 +230,7 @@ def profile(records: "DataFrame", caveat: str = "") -> "Figure":
     return figure
 
 
-def bars(records: "DataFrame", caveat: str = "") -> "Figure":
+def bars(records: "DataFrame") -> "Figure":
     """Draw a column row by row: the reported point, ours and its interval. Records as for `profile`."""
     parts = _panels(records)
     rows = list(max((part for _, part in parts), key=len)["row"])
@@ -228,13 +246,12 @@ def bars(records: "DataFrame", caveat: str = "") -> "Figure":
         axes.hlines(part.index, part["reported"], part["reproduced"], color=QUIET, linewidth=0.8, zorder=1)
         _beside(axes, part, upright=False)
         axes.set_yticks(range(len(rows)), [labels[row] for row in rows])
-        axes.set_title(caveat, **CAVEAT)
         axes.set(xlabel=part["metric"].iloc[0], ylim=(len(rows) - 0.4, -0.6))
     _legend(figure, records)
     return figure
 
 
-def heat(records: "DataFrame", caveat: str = "") -> "Figure":
+def heat(records: "DataFrame") -> "Figure":
     """Draw a number for each row and column as a shade. Records: row, column, value, metric; first row lowest."""
     rows, columns = (list(dict.fromkeys(records[side])) for side in ("row", "column"))
     grid = records.pivot_table(index="row", columns="column", values="value").loc[rows, columns].to_numpy()
@@ -249,12 +266,11 @@ def heat(records: "DataFrame", caveat: str = "") -> "Figure":
     axes.tick_params(length=0)
     axes.grid(visible=False)
     axes.set(xlabel="predicted")
-    axes.set_title(caveat, **CAVEAT)
     figure.colorbar(shades, ax=axes, label=records["metric"].iloc[0])
     return figure
 
 
-DRAWERS: dict[str, Callable[["DataFrame", str], "Figure"]] = {
+DRAWERS: dict[str, Callable[["DataFrame"], "Figure"]] = {
     "trajectory": trajectory,
     "scatter": scatter,
     "spectrum": spectrum,
@@ -263,6 +279,8 @@ DRAWERS: dict[str, Callable[["DataFrame", str], "Figure"]] = {
     "profile": profile,
     "bars": bars,
     "heat": heat,
+    "strip": strip,
+    "effects": effects,
 }
 # Where a label may stand beside its point, the nearest first: how far away, and which end of it is nearest.
 NEAR = 9
@@ -281,9 +299,8 @@ SPOTS = [
     )
 ]
 # Source, colour, marker, filled: reported is hollow and dashed wherever it stands beside ours.
-# What a panel of one kind of points says of its scale stands above it, to the right.
-CAVEAT: dict[str, Any] = {"loc": "right", "fontsize": 8, "color": QUIET}
 LOOKS = (("reported", QUIET, "s", False), ("reproduced", COLOURS[0], "o", True))
+CHOSEN: dict[str, Any] = {"linestyle": (0, (2, 2)), "linewidth": 1.0}
 ONE_MORE: dict[str, Any] = {"color": COLOURS[0], "linewidth": 5, "alpha": 0.25}
 ONE_SEED: dict[str, Any] = {
     "color": COLOURS[0],
@@ -308,7 +325,7 @@ def _panels(records: "DataFrame") -> "list[tuple[str, DataFrame]]":
     return list(records.groupby("group", sort=False)) if "group" in records else [("", records)]
 
 
-def _panels_by_source(records: "DataFrame", caveat: str) -> "tuple[Figure, list[tuple[Axes, DataFrame]]]":
+def _panels_by_source(records: "DataFrame") -> "tuple[Figure, list[tuple[Axes, DataFrame]]]":
     """Return a figure with one plane per source, on shared axes where the shapes stay readable."""
     parts = list(records.groupby("source", sort=False))
     shared = all(_fill_one_axis([part[name].to_numpy() for _, part in parts]) for name in PLANE)
@@ -317,11 +334,7 @@ def _panels_by_source(records: "DataFrame", caveat: str) -> "tuple[Figure, list[
     for axes, (source, _) in zip(grid, parts, strict=True):
         axes.set_xlabel("uniformity (lower is better)" + ("" if shared else "\non its own scales"))
         title = source if source in SOURCES else f"reproduced: {source[0].lower()}{source[1:]}"
-        lines = [
-            textwrap.fill(title, TITLE) if len(parts) > 1 else "",
-            caveat if source != SOURCES[0] else "",
-        ]
-        axes.set_title("\n".join(filter(None, lines)))
+        axes.set_title(textwrap.fill(title, TITLE) if len(parts) > 1 else "")
     grid[0].set_ylabel("alignment (lower is better)")
     return figure, [(axes, part) for axes, (_, part) in zip(grid, parts, strict=True)]
 
@@ -364,14 +377,19 @@ def _handle(**style: Any) -> Any:
     return Line2D([], [], **style)
 
 
-def _path(axes: "Axes", x: np.ndarray, y: np.ndarray, look: Mapping[str, Any]) -> None:
-    """Draw one method's way through the plane: start hollow, final point large, arrows on the way."""
-    axes.plot(x, y, markersize=3, alpha=0.85, **look)
+def _path(axes: "Axes", x: np.ndarray, y: np.ndarray, look: Mapping[str, Any], selected: bool) -> None:
+    """Draw one method's way through the plane: start hollow, final point large, arrows on the way.
+
+    The way to a `selected` checkpoint, which may lie before the last step, is dashed and has no arrow.
+    """
+    steps = len(x) - (selected and len(x) > 1)
+    axes.plot(x[:steps], y[:steps], markersize=3, alpha=0.85, **look)
+    axes.plot(x[steps - 1 :], y[steps - 1 :], color=look["color"], alpha=0.85, **CHOSEN)
     ends = {**look, "linestyle": "", "zorder": 4}
     axes.plot(x[:1], y[:1], markersize=7.5, markerfacecolor="white", markeredgewidth=1.3, **ends)
     axes.plot(x[-1:], y[-1:], markersize=8.5, markeredgecolor=INK, markeredgewidth=0.9, **ends)
     arrow = {"arrowstyle": "-|>", "color": look["color"], "lw": 1.2, "shrinkA": 0, "shrinkB": 0}
-    for first in _arrow_places(x, y):
+    for first in _arrow_places(x[:steps], y[:steps]):
         start, end = (np.array([x[place], y[place]]) for place in (first, first + 1))
         middle = (start + 2 * end) / 3
         axes.annotate("", xy=middle, xytext=tuple(start), arrowprops={**arrow, "mutation_scale": 11})
@@ -456,7 +474,7 @@ def _ridges(axes: "Axes", records: "DataFrame", groups: Sequence[str], colour: s
 def _label_points(axes: "Axes", records: "DataFrame") -> None:
     """Name every point where its label hits no other label or point and stays inside the axes.
 
-    A line leads to a label that stands apart from its point.
+    A line leads to a label that is apart from its point.
     """
     from matplotlib.transforms import Bbox
 

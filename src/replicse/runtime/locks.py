@@ -1,7 +1,7 @@
 """The lock of a folder in which Snakemake works: who holds it, and its release where nobody does any more.
 
 Snakemake's own lock names files, no process, so that after a kill only a person could remove it. A study notes its
-process beside the lock when it starts; processes that a killed study left at work hold the folder too.
+process next to the lock when it starts; processes that a killed study left at work hold the folder too.
 """
 
 import fcntl
@@ -81,7 +81,7 @@ def free(folder: Path) -> list[str]:
 
 
 def _refuse_living_holder(folder: Path) -> None:
-    """Raise BadInput where the process that noted itself beside the lock lives, or is another machine's."""
+    """Raise BadInput where the process that noted itself next to the lock lives, or is another machine's."""
     try:
         holder = json.loads((folder / HOLDER).read_bytes())
         host, pid, start = holder["host"], int(holder["pid"]), holder["start"]

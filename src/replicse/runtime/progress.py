@@ -1,4 +1,4 @@
-"""How far a job is: a live line on a terminal, a line a minute in its log, and a heartbeat beside that.
+"""How far a job is: a live line on a terminal, a line a minute in its log, and a heartbeat next to that.
 
 The heartbeat is a file that a job renews while it lives, so that every machine that shares the folder knows what runs
 and where. One that was not renewed is of a job that was killed, or whose machine was.

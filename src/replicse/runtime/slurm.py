@@ -1,4 +1,4 @@
-"""Jobs that a killed study left with Slurm: beside those of the next one they would make the same files."""
+"""Jobs that a killed study left with Slurm: together with those of the next one they would make the same files."""
 
 import re
 import subprocess

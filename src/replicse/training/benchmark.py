@@ -12,12 +12,13 @@ import torch
 
 from replicse.data.store import write_store
 from replicse.data.tokenizer import WORDPIECE_SPECIAL, tokenizer_from_vocabulary
+from replicse.encoder.fresh import fresh_backbone
 from replicse.errors import BadInput
 from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.encoders import Architecture
+from replicse.registry.frozen import FrozenModel, with_frozen
 from replicse.registry.runs import FILLED, Init, Run, SelectionRule, Trajectory, View
 from replicse.training.loop import Trainer, TrainJob
-from replicse.training.model import fresh_backbone
 
 VOCABULARY, WARM_UP = 30_522, 3
 # Bytes that a CPU keeps of each token, layer and unit of width for the backward pass, about; and the share of the
@@ -66,8 +67,8 @@ class Bench:
         self.tokenizer = self.work / TOKENIZER
         tokenizer_from_vocabulary(self.work / "vocab.txt").save(str(self.tokenizer))
 
-    def rate(self, run: Run, size: Size, generators: Sequence[Size]) -> float:
-        """Return rows per second of a run's steps; sizes are layers and width, of generators those of its terms.
+    def rate(self, run: Run, size: Size, frozen: Sequence[Size]) -> float:
+        """Return rows per second of a run's steps; sizes are layers and width, `frozen` those of its frozen models.
 
         Raises BadInput where less than two steps were measured.
         """
@@ -75,7 +76,7 @@ class Bench:
         texts = self._texts(length, min(TEXTS, 8 * rows))
         store = self.work / "store"
         write_store(store, texts, self.tokenizer, length, {})
-        like, stores = self._like(run, size, rows, generators), [store] * len(run.views or ())
+        like, stores = self._like(run, size, rows, frozen), [store] * len(run.views or ())
         timed = _Timed(
             TrainJob(like, "benchmark", None, self.tokenizer, stores),
             self.work, self.work / "out", self.work / "state", self.device,
@@ -95,19 +96,16 @@ class Bench:
         most = max(2, int(MEMORY_SHARE * self.memory_gib * 2**30 / row))
         return rows if self.device.type != "cpu" else min(rows, most)
 
-    def _like(self, run: Run, size: Size, rows: int, generators: Sequence[Size]) -> Run:
+    def _like(self, run: Run, size: Size, rows: int, frozen: Sequence[Size]) -> Run:
         """Return a run like another, from random weights, on made-up sentences, without selection."""
-        folders = (self._generator(*each) for each in generators)
+        models = (self._frozen(*each) for each in frozen)
         fresh = {"architecture": _architecture(*size).plain(), "tokenizer": {"kind": "made up"}}
         steps = WARM_UP + self.steps
         return run.replace(
             init=Init.of({"fresh": fresh}, "benchmark"),
             corpus={"name": "made-up"},
             views=(View(column="text"),) * len(run.views or ()),
-            objective=tuple(
-                term.replace(generator=next(folders)) if term.generator_passes() else term
-                for term in run.objective or ()
-            ),
+            objective=with_frozen(run.objective, lambda model: next(models)),
             optimisation=run.optimisation.replace(
                 batch_size=rows, steps=steps, epochs=1 + steps * rows // min(TEXTS, 8 * rows)
             ),
@@ -115,11 +113,11 @@ class Bench:
             trajectory=Trajectory(),
         )
 
-    def _generator(self, layers: int, hidden: int) -> str:
-        folder = self.work / f"generator-{layers}-{hidden}"
+    def _frozen(self, layers: int, hidden: int) -> FrozenModel:
+        folder = self.work / f"frozen-{layers}-{hidden}"
         if not folder.exists():
             fresh_backbone(_architecture(layers, hidden), self.tokenizer).save(folder)
-        return str(folder)
+        return FrozenModel(folder=str(folder))
 
     def _texts(self, length: int, count: int, seed: int = 0) -> list[str]:
         """Return sentences that fill a length as those of Wikipedia fill 32: to three quarters on average."""

@@ -57,7 +57,7 @@ class _JobDocument(Checked):
 
 @dataclass
 class TrainJob:
-    """A run's spec and the files it stands on, as the plan wrote them."""
+    """A run's spec and the files it depends on, as the plan wrote them."""
 
     spec: Run
     run_id: str
@@ -131,6 +131,8 @@ class Trainer:
         self.sources = list(self._sources())
         self.objectives = nn.ModuleList(source.objective for source in self.sources)
         self.objectives.to(self.device)
+        # Networks that terms have copied from the encoder are trained whole.
+        self.model.freeze(spec.freeze)
         options, count = spec.optimisation, len(self.sources)
         self.steps = self.sources[0].data.steps(options.epochs, None) * count
         self.steps = min(self.steps, options.steps or self.steps)
@@ -231,12 +233,17 @@ class Trainer:
         self.model.train()
         if self.job.spec.dropout.schedule != "constant":
             self.model.set_progress(step / self.steps)
+        self.model.follow()
         labels = None if labels is None else labels.to(self.device)
         edited = source.objective.edit(self._moved(columns), self.model, self.generator)
         precision = self.job.spec.precision
         with torch.autocast(self.device.type, DTYPES[precision], enabled=precision != "fp32"):
             vectors = self.model.vectors(edited, source.poolings, source.repeated, source.encoded)
-            loss = source.objective(Step(vectors, edited, self.model, self.generator, labels))
+            loss = source.objective(
+                Step(vectors, edited, self.model, self.generator, labels, source.poolings)
+            )
+        if not loss.requires_grad:
+            raise BadInput(f"{self.job.run_id}: no weight is left to train; take something out of freeze")
         self.optimiser.zero_grad()
         self.scaler.scale(loss).backward()
         self.parts.processes.mean_gradients(self.optimiser.parameters)
@@ -336,12 +343,12 @@ class Trainer:
 
 
 def train(*arguments: Any, **options: Any) -> Trainer:
-    """Return the trainer of these arguments behind its run, begun anew where its saved state is broken."""
+    """Return the trainer of these arguments at the end of its run, started again where its saved state is broken."""
     trainer = Trainer(*arguments, **options)
     try:
         trainer.run()
     except BrokenState as error:
-        log.warning("event=begun-anew reason=%s", error)
+        log.warning("event=begun-again reason=%s", error)
         trainer.state.remove()
         if trainer.parts.processes.count > 1:  # the others may be elsewhere
             raise
@@ -351,7 +358,7 @@ def train(*arguments: Any, **options: Any) -> Trainer:
 
 
 def pause_between_saves(spent: float, every: float = SAVE_EVERY_SECONDS) -> float:
-    """Return how many seconds no state is saved behind one that took so many: `every`, or more where saving is slow."""
+    """Return how many seconds pass until the next state is saved: `every`, or more where saving is slow."""
     return max(every, min(spent / SAVE_SHARE, SAVE_LEAST * every))
 
 

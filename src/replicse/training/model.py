@@ -10,16 +10,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from replicse.data.tokenizer import load_tokenizer, special_ids
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
+from replicse.encoder.fresh import fresh_backbone
 from replicse.encoder.heads import SentenceHead, make_head, stored_head
 from replicse.encoder.opening import open_backbone
 from replicse.encoder.pooling import SentencePooling
 from replicse.encoder.task_heads import stored_task_heads, task_heads
 from replicse.errors import BadInput
-from replicse.registry.encoders import Architecture, can_keep
-from replicse.registry.runs import DropoutRates, Run
+from replicse.registry.encoders import can_keep
+from replicse.registry.runs import DropoutRates, Freeze, Run
+from replicse.training.momentum import MomentumEncoder
 from replicse.training.parts import Parts, encode_in_parts
 
 
@@ -30,9 +31,13 @@ class SentenceModel(nn.Module):
     time the first encodes all sentences (methods 8.5).
     """
 
+    batch_size: int
+    width: int
+
     def __init__(self, backbone: Backbone, head: SentenceHead, two: bool, dropout: DropoutRates) -> None:
         super().__init__()
         self.backbone, self.head, self.dropout = backbone, head, dropout
+        self.momentum: MomentumEncoder | None = None
         self.task_heads = nn.ModuleDict()
         # A list of modules: a backbone and a head.
         self.second: Any = None
@@ -51,13 +56,36 @@ class SentenceModel(nn.Module):
         for backbone in (self.backbone, *([self.second[0]] if self.second else [])):
             backbone.set_dropout(rates.hidden * factor, rates.attention * factor)
 
+    def freeze(self, freeze: Freeze) -> None:
+        """Take the gradients from embeddings and layers; BadInput where the encoder has no such layers."""
+        for backbone in (self.backbone, *([self.second[0]] if self.second else [])):
+            frozen = backbone.embedding_parameters() if freeze.embeddings else []
+            for number in freeze.numbers(backbone.layer_count):
+                frozen += backbone.layer_parameters(number)
+            for parameter in frozen:
+                parameter.requires_grad_(False)
+
+    def follow(self) -> None:
+        """Let the momentum encoder, if there is one, follow the trained one."""
+        if self.momentum is not None:
+            self.momentum.follow(self.backbone, self.head)
+
+    def momentum_vectors(self, batch: TokenBatch, pooling: SentencePooling) -> Tensor:
+        """Return what the momentum encoder makes of a batch, (rows, width); BadInput where the run has none."""
+        if self.momentum is None:
+            raise BadInput(
+                "a term reads the momentum encoder, but the run has none; name it in momentum_views"
+            )
+        return self.momentum.vectors(batch, pooling, self.head)
+
     def trained(self) -> list[nn.Parameter]:
-        """Return all parameters, in the order in which the norms of their gradients are summed."""
+        """Return the parameters that have gradients, in the order in which the norms of these are summed."""
         token_head = self.backbone.token_head_parameters()
         apart = {id(parameter) for parameter in token_head}
         encoder = [parameter for parameter in self.backbone.parameters() if id(parameter) not in apart]
         second = [] if self.second is None else self.second.parameters()
-        return [*encoder, *self.head.parameters(), *token_head, *second, *self.task_heads.parameters()]
+        every = [*encoder, *self.head.parameters(), *token_head, *second, *self.task_heads.parameters()]
+        return [parameter for parameter in every if parameter.requires_grad]
 
     def vectors(
         self,
@@ -135,7 +163,7 @@ def open_model(spec: Run, init: Path | None, tokenizer: Path) -> SentenceModel:
     """
     head = None
     if init is None:
-        backbone = fresh_backbone(spec.init.fresh.architecture, tokenizer)
+        backbone = fresh_backbone(spec.init.fresh.architecture, tokenizer, spec.engine)
     else:
         backbone = open_backbone(init, spec.engine, tokenizer)
         head = stored_head(init) if spec.init.keep_head else None
@@ -148,20 +176,10 @@ def open_model(spec: Run, init: Path | None, tokenizer: Path) -> SentenceModel:
     else:
         head = make_head(spec.head, backbone.hidden)
     model = SentenceModel(backbone, head, spec.encoders == "two", spec.dropout)
-    width = head.width if spec.trains_head else backbone.hidden
-    kept = stored_task_heads(init, width) if init and spec.init.keep_head else nn.ModuleDict()
-    model.task_heads = task_heads(spec.terms, width, kept)
+    model.batch_size = spec.optimisation.batch_size
+    model.width = head.width if spec.trains_head else backbone.hidden
+    kept = stored_task_heads(init, model.width) if init and spec.init.keep_head else nn.ModuleDict()
+    model.task_heads = task_heads(spec.terms, model.width, kept)
+    if spec.momentum:
+        model.momentum = MomentumEncoder(spec.momentum, backbone, head)
     return model
-
-
-def fresh_backbone(architecture: Architecture, tokenizer: Path) -> Backbone:
-    """Return an encoder with random weights of the given architecture, masked-LM head included."""
-    from replicse.encoder.packed.config import EncoderConfig
-    from replicse.encoder.packed.transformer import PackedBackbone
-
-    loaded = load_tokenizer(tokenizer, None)
-    config = EncoderConfig.fresh(architecture, loaded.get_vocab_size(), special_ids(loaded).pad)
-    backbone = PackedBackbone(config)
-    backbone.new_token_head()
-    backbone.tokenizer_file = tokenizer
-    return backbone

@@ -86,7 +86,9 @@ def encode_in_parts(
     def backward(gradient: Tensor) -> None:
         # Of gradients the mean over processes is taken, and only this one has those of its part.
         for part, place in zip(starts, places, strict=True):
-            (encodings[0] if kept else encoded(part)).backward(gradient[place] * share)
+            values = encodings[0] if kept else encoded(part)
+            if values.requires_grad:  # not where the whole encoder is frozen
+                values.backward(gradient[place] * share)
 
     vectors.requires_grad_().register_hook(backward)
     return vectors

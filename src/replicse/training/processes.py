@@ -1,6 +1,6 @@
 """Several processes that train one run: each encodes its part of every batch, and every loss sees all vectors.
 
-They are those that torchrun started, or that `started` starts beside this one. Only the first writes.
+They are those that torchrun started, or that `started` starts next to this one. Only the first writes.
 """
 
 import contextlib

@@ -16,7 +16,7 @@ from replicse.files import not_written, sha256_of
 
 
 class BrokenState(BadInput):
-    """A saved state that cannot be gone on from; the run begins anew."""
+    """A saved state that cannot be resumed from; the run starts again."""
 
 
 class RunState:
@@ -34,7 +34,7 @@ class RunState:
         self.folder, self.parts, self.generator, self.code = folder, parts, generator, code
 
     def save(self, step: int, best: Mapping[str, Any] | None, **progress: Any) -> None:
-        """Write the state, with what the run says about its progress; older files are deleted behind it."""
+        """Write the state, with what the run says about its progress; older files are deleted afterwards."""
         content = {
             "parts": {name: part.state_dict() for name, part in self.parts.items()},
             "generator": self.generator.get_state(),

@@ -184,7 +184,7 @@ def test_floor_is_that_of_decimal_arithmetic(percent, n):
 
 def shuffled(ids, fraction, row=0, seed=42):
     """Return the ids of a line after the shuffle; 0 stands for a special token."""
-    change = token_change({"name": "shuffle", "fraction": fraction, "seed": seed})
+    change = token_change({"name": "shuffle", "fraction": fraction, "seed": seed}, Path())
     return change(row, ids, [int(token == 0) for token in ids])
 
 
@@ -219,7 +219,7 @@ def test_shuffle_of_everything_reaches_every_order_and_rows_and_seeds_draw_apart
 
 
 def test_an_augmentation_of_text_changes_no_tokens():
-    assert token_change({"name": "crop", "keep": 0.7}) is None
+    assert token_change({"name": "crop", "keep": 0.7}, Path()) is None
 
 
 # Next sentence

@@ -3,6 +3,8 @@
 import json
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,42 @@ def test_the_help_is_grouped_and_a_bare_call_shows_what_is_done_every_day(capsys
     assert all(f"\n  {verb} " in whole for verb in VERBS) and max(map(len, whole.splitlines()[:-1])) <= 80
 
 
+def test_no_help_is_wider_than_80_columns(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    for verb in VERBS:
+        with pytest.raises(SystemExit):
+            main([verb, "--help"])
+        assert [line for line in capsys.readouterr().out.splitlines() if len(line) > 80] == [], verb
+
+
+def completions(tmp_path, monkeypatch, line):
+    """Return what the shell is offered for a line, as argcomplete's script asks for it."""
+    out = tmp_path / "completions"
+    asked = {"ARGCOMPLETE": "1", "ARGCOMPLETE_IFS": "\n", "ARGCOMPLETE_STDOUT_FILENAME": str(out)}
+    for name, value in asked.items():
+        monkeypatch.setenv(f"_{name}", value)
+    for name, value in {"LINE": line, "POINT": str(len(line)), "TYPE": "9"}.items():
+        monkeypatch.setenv(f"COMP_{name}", value)
+    monkeypatch.setenv("REPLICSE_WORKFLOW", str(ROOT / "workflow"))
+    script = "import sys; from replicse.cli import main; main(sys.argv[1:])"
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=ROOT)
+    return [name.strip() for name in out.read_text().splitlines()]
+
+
+def test_tab_completes_verbs_items_cells_scales_and_studies(tmp_path, monkeypatch):
+    def complete(line):
+        return completions(tmp_path, monkeypatch, line)
+
+    assert complete("replicse pl") == ["plan"]
+    assert complete("replicse plan --sc") == ["--scale"]
+    assert complete("replicse plan --scale p") == ["paper"]
+    assert complete("replicse show simcse/table3") == ["simcse/table3"]
+    assert sorted(complete("replicse why simcse/table3/p0.0")) == [
+        "simcse/table3/p0.0/stsb-dev", "simcse/table3/p0.01/stsb-dev", "simcse/table3/p0.05/stsb-dev",
+    ]  # fmt: skip
+    assert "compact" in complete("replicse claims --study ")
+
+
 def test_the_plan_lists_items_and_distinct_runs(capsys):
     assert main(["plan", *STUDY, "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
@@ -62,29 +100,31 @@ def test_the_plan_lists_items_and_distinct_runs(capsys):
 def test_the_plan_goes_from_cheap_to_dear_and_says_what_it_leaves_out(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "config.yaml").write_text("scale: paper\npapers: all\nseeds: [0]\n")
+    monkeypatch.setenv("COLUMNS", "200")
     words = ["simcse/tableA1", "simcse/table3", "simcse/table6", "simcse/tableB2", "--scale", "paper"]
     assert main(["plan", *words, "--workflow", str(ROOT / "workflow")]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[1:8]] == [
-        "without", "simcse/tableB2", "trained", "simcse/table3", "simcse/table6", "searches", "simcse/tableA1",
+    assert [line.split()[0] for line in lines[1:9]] == [
+        "item", "without", "simcse/tableB2", "trained:", "simcse/table3", "simcse/table6", "searches", "simcse/tableA1",
     ]  # fmt: skip
-    text = "\n".join(lines)
+    text = " ".join(map(str.strip, lines))
     assert re.search(r"training without searches: \d+ runs, [\d.]+ h \([\d.]+ to [\d.]+\)", text)
     assert "an estimate for one RTX 3090, good to a factor of two; replicse benchmark --scale paper" in text
     assert "no commit in hub.lock.yaml (replicse lock --write looks it up): princeton-nlp/" in text
     assert main(["plan", "diffcse", "--workflow", str(ROOT / "workflow")]) == 0
-    assert (
-        "left out: diffcse/table12, diffcse/table13: not run unless asked for by name"
-        in capsys.readouterr().out
+    assert "left out: diffcse/table12, diffcse/table13: not run unless asked for by name" in " ".join(
+        capsys.readouterr().out.split()
     )
 
 
-def test_no_item_of_a_plan_is_wider_than_the_terminal(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    assert main(["plan", *STUDY]) == 0
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  simcse/")]
-    assert max(map(len, lines)) <= 80 and any(line.endswith("...") for line in lines)
+@pytest.mark.parametrize("scale", ["micro", "paper"])
+def test_no_line_of_a_plan_is_wider_than_80_columns(capsys, tmp_path, monkeypatch, scale):
+    """Lines of 579 columns were printed to a pipe."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.yaml").write_text(f"scale: {scale}\npapers: all\nseeds: [0]\n")
+    assert main(["plan", "--workflow", str(ROOT / "workflow")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80 and not any(line.endswith("...") for line in lines)
 
 
 def test_validate_says_ok_or_one_sentence(capsys, tmp_path):
@@ -225,7 +265,7 @@ def test_every_verb_that_reads_shows_a_committed_study(kept, capsys, verb, asked
     assert falls_back == (asked[0] == "--scale") and len(lines) > 3
     assert main([*words, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert isinstance(told, list) or told["study"] == "reports/studies/mine"
+    assert told["study"] == "reports/studies/mine" and told["units"]
 
 
 def test_a_committed_cell_has_its_committed_values(kept, capsys):
@@ -332,6 +372,7 @@ def test_papers_may_be_a_list_of_names(capsys, tmp_path, monkeypatch, papers):
 def test_a_broken_evaluation_is_not_done_and_is_named(capsys, tmp_path, monkeypatch, content):
     """A file cut by a full disk once counted as done."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
     plan = load_plan(read_config([CONFIG]), ROOT / "workflow")
     whole, cut = plan.evaluation_files(plan.item("simcse/table3"))[:2]
     for file, text in ((whole, '{"suites": {}}'), (cut, content)):

@@ -27,7 +27,7 @@ def found(tmp_path, monkeypatch, capsys):
         monkeypatch.setenv("REPLICSE_DATA", str(root))
         code = main(["doctor", *WORKFLOW, "--json"])
         told = {}
-        for one in json.loads(capsys.readouterr().out):
+        for one in json.loads(capsys.readouterr().out)["findings"]:
             told.setdefault(one["what"], []).append(one)
         return code, told
 
@@ -51,6 +51,7 @@ def test_the_micro_scale_needs_nothing_beyond_this_machine(found):
     } <= told.keys()
     assert told["hub"][0]["state"] == "note" and "no way there" in told["hub"][0]["found"]
     assert told["data"][0]["state"] == "ok"
+    assert told["memory"][0]["amount"] > 0 and told["memory"][0]["unit"] == "GB"
 
 
 def test_a_data_file_that_is_not_there_is_named_with_its_place(found, tmp_path):
@@ -87,5 +88,5 @@ def test_the_hub_is_missing_where_encoders_come_from_it(found):
 
 
 def test_what_is_short_is_noted(monkeypatch):
-    assert doctor._amount("disk free", 3, 200).remedy == "this scale wants about 200 GB"
+    assert doctor._amount("disk free", 3, 200).remedy == "this scale needs about 200 GB"
     assert doctor._amount("disk free", 300, 200).state == "ok"

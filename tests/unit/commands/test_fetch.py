@@ -277,7 +277,7 @@ def test_what_fails_is_told_and_the_rest_is_fetched(study, hub, tmp_path, capsys
     assert fetch("simcse/table3") == 2
     problems = capsys.readouterr().err
     assert "config.json of some/encoder" in problems
-    assert "replicse fetch: 1 of 5 could not be fetched; run it again, it goes on where it was" in problems
+    assert "replicse fetch: 1 of 5 could not be fetched; run it again to resume" in problems
     assert "Traceback" not in problems
     hub.gated = {}
     assert fetch("simcse/table3") == 0
@@ -286,7 +286,9 @@ def test_what_fails_is_told_and_the_rest_is_fetched(study, hub, tmp_path, capsys
 def test_what_must_be_brought_by_hand_is_told(study, hub, capsys):
     assert fetch("simcse/table3", "--dry-run") == 0
     lines = [
-        line for line in capsys.readouterr().out.splitlines() if line.startswith("by hand: pairs/paranmt")
+        line
+        for line in capsys.readouterr().out.splitlines()
+        if line.startswith("to download manually: pairs/paranmt")
     ]
     assert len(lines) <= 1
 

@@ -83,7 +83,7 @@ def test_a_failed_run_leaves_a_report_that_says_which_why_and_what_to_do(study, 
     )
     assert all(cell.get("reproduced") is None for cell in failed)
     text = Path("reports/micro/partial/report.html").read_text()
-    assert "RepliCSE report: incomplete" in text and ERROR in text and "mend or delete the file" in text
+    assert "RepliCSE report: micro, incomplete" in text and ERROR in text and "fix or delete the file" in text
     assert not Path("reports/micro/report.html").exists() and not Path("results/micro/items").exists()
     for name in ("claims", "audit", "adjudication", "cells"):
         assert Path(f"results/micro/partial/{name}.csv").stat().st_size > 100
@@ -109,8 +109,9 @@ def test_what_nobody_tried_is_not_run_and_an_old_log_is_no_failure(study, capsys
     assert "memory or time" in capsys.readouterr().out
 
 
-def test_status_knows_what_runs_on_any_machine_that_shares_the_folder(study, capsys):
+def test_status_knows_what_runs_on_any_machine_that_shares_the_folder(study, capsys, monkeypatch):
     """It once knew of this machine's processes alone, and took all that had begun for running while there was one."""
+    monkeypatch.setenv("COLUMNS", "200")
     plan, files = study
     jobs = {file: job for job in Jobs(plan).all for file in job.outputs}
     run = next(need for need in jobs[files[0]].needs if "/runs/" in need).split("/runs/")[1].split("/")[0]

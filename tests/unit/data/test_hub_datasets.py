@@ -148,7 +148,7 @@ def test_the_rows_are_those_of_the_pinned_commit(hub, tmp_path):
             {"map": "by-premise", "columns": {"premise": "premise"}},
             "columns that are hypothesis, label, premise",
         ),
-        ({"labels": []}, "labels beside a column that is the label"),
+        ({"labels": []}, "labels next to a column that is the label"),
         ({"keep": ["neutrall"]}, 'no label is named "neutrall"; did you mean "neutral"?'),
         ({"classes": {"positive": "entailmen"}}, 'no label is named "entailmen"'),
         ({"columns": {"premise": "premis"}}, 'did you mean "premise"?'),

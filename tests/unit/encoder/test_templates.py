@@ -138,7 +138,7 @@ def test_a_long_sentence_leaves_the_template_whole(encoder):
         assert (
             row[: len(template.before)] == template.before and row[-len(template.after) :] == template.after
         )
-    with pytest.raises(BadInput, match="tokens, and no sentence fits beside it into"):
+    with pytest.raises(BadInput, match="tokens, and no sentence fits next to it into"):
         SentenceEncoder.open(folder, MASK, max_length=template.length, device="cpu", engine=engine)
 
 
@@ -167,7 +167,7 @@ def test_a_template_that_leaves_no_room_is_refused(encoder):
     folder, engine, _ = encoder
     backbone = open_backbone(folder, engine)
     long = " ".join(["kon"] * backbone.max_length)
-    with pytest.raises(BadInput, match="no sentence fits beside it into"):
+    with pytest.raises(BadInput, match="no sentence fits next to it into"):
         pooled_by({**MASK, "template": f"{long} {{text}} {{mask}}"}, backbone)
 
 

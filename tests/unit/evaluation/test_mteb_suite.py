@@ -82,7 +82,7 @@ def test_a_task_of_another_language_is_the_librarys_whole(world, tmp_path):
     outcome = suite.evaluate(world, vectors, ["SICK-BR-STS", "BornholmBitextMining"], "miniature")
     assert outcome["SICK-BR-STS"] == suite.evaluate(world, vectors, ["STS12"], "miniature")["STS12"]
     assert outcome["BornholmBitextMining"] is None
-    assert outcome["failures"]["BornholmBitextMining"].startswith("no miniature stands in for BitextMining")
+    assert outcome["failures"]["BornholmBitextMining"].startswith("no miniature replaces BitextMining")
 
 
 def test_unknown_names_are_refused_with_the_nearest():

@@ -81,6 +81,19 @@ def test_infonce_is_its_formula(rows, views, temperature, alpha, cosine, seed):
     assert float(term(step_of(found))) == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.parametrize(("rows", "parts"), [(8, 4), (7, 2), (3, 4)])
+def test_infonce_in_parts_is_the_mean_of_what_devices_that_gather_nothing_compute(rows, parts):
+    found = vectors(rows, 5, 3, 1)
+    shares = zip(*(view.tensor_split(min(parts, rows)) for view in found), strict=True)
+    wanted = [float(term_of(term="infonce")(step_of(list(share)))) for share in shares]
+    assert float(term_of(term="infonce", parts=parts)(step_of(found))) == pytest.approx(
+        sum(wanted) / len(wanted)
+    )
+    assert float(term_of(term="infonce", parts=1)(step_of(found))) > float(
+        term_of(term="infonce", parts=rows)(step_of(found))
+    )
+
+
 def test_infonce_of_one_pair_is_zero_and_of_equal_vectors_is_log_n():
     same = torch.ones(4, 3, dtype=torch.float64)
     assert float(term_of(term="infonce")(step_of([same[:1], same[:1]]))) == pytest.approx(0)

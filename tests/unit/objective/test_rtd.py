@@ -59,6 +59,7 @@ def prepared(home, family="bert", name="rtd", **options):
     if name != "conditional-mlm" and options.get("edit") != "delete":
         options["generator"] = generator_folder(home, family)
     model = model_of(family)
+    model.backbone.tokenizer_file = home / "tokenizer.json"
     term = term_of(term=name, weight=0.5, **options)
     term.prepare(model)
     if getattr(term, "generator", None):
@@ -345,8 +346,15 @@ def test_generators_that_do_not_fit_the_run_are_named(tmp_path):
         term_of(term="rtd", generator=folder).prepare(model)
     tiny().save(tmp_path / "bare", None, tmp_path / "tokenizer.json")
     with pytest.raises(BadInput, match="no masked-LM head"):
-        term_of(term="rtd", generator=str(tmp_path / "bare")).prepare(model_of())
-    with pytest.raises(BadInput, match=r"rtd\.generator is .*backbone"):
+        model = model_of()
+        model.backbone.tokenizer_file = tmp_path / "tokenizer.json"
+        term_of(term="rtd", generator=str(tmp_path / "bare")).prepare(model)
+    other = tmp_path / "other.json"
+    train_tokenizer("wordpiece", ["Six zebras jump over quartz."] * 3, 97, lowercase=True).save(str(other))
+    model.backbone.tokenizer_file = other
+    with pytest.raises(BadInput, match="a vocabulary of other tokens than the encoder's"):
+        term_of(term="rtd", generator=folder).prepare(model)
+    with pytest.raises(BadInput, match="frozen model distilbert-base is a name"):
         term_of(term="rtd", generator={"backbone": "distilbert-base"}).prepare(model_of())
 
 

@@ -7,13 +7,22 @@ from pathlib import Path
 import pytest
 from micro import job
 
+from replicse.encoder.huggingface import heads_of_family
 from replicse.errors import BadInput, MissingData
 from replicse.objective.terms import make_term
 from replicse.provenance.record import provenance
 from replicse.provenance.source import Source
 from replicse.registry import plugins
 from replicse.registry.augmentations import AugmentationParameters, augmentation_of
-from replicse.registry.plugins import installed_plugins, plugin_places, plugins_of, suite_code, use_plugins
+from replicse.registry.encoders import FAMILIES, Architecture
+from replicse.registry.plugins import (
+    family_code,
+    installed_plugins,
+    plugin_places,
+    plugins_of,
+    suite_code,
+    use_plugins,
+)
 from replicse.registry.runs import Run
 from replicse.registry.suites import SUITES, is_metric
 from replicse.registry.terms import TermParameters
@@ -38,6 +47,20 @@ SUITES = {"letters": Suite(__name__, "letters", {"n": COUNT})}
 def evaluate(root, vectors):
     return {"n": 26}
 """
+FAMILY = """
+FAMILIES = {"windowed": f"{__name__}:register"}
+
+def register():
+    from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, BertConfig, BertForMaskedLM, BertModel
+
+    class Windowed(BertConfig):
+        model_type = "windowed"
+
+    AutoConfig.register("windowed", Windowed, exist_ok=True)
+    for auto, model in ((AutoModel, BertModel), (AutoModelForMaskedLM, BertForMaskedLM)):
+        auto.register(Windowed, type(model.__name__, (model,), {"config_class": Windowed}), exist_ok=True)
+"""
+SIZES = {"layers": 2, "hidden": 16, "heads": 2, "intermediate": 32, "positions": 64}
 
 
 @pytest.fixture(autouse=True)
@@ -144,6 +167,58 @@ def reverse(lines, *, seed):
         augmentation_of({"name": "reverse"})
 
 
+def test_a_family_of_a_plugin_is_made_saved_and_opened_again(tmp_path):
+    import torch
+    from micro import sentences
+
+    from replicse.data.tokenizer import train_tokenizer
+    from replicse.encoder.fresh import fresh_backbone
+    from replicse.encoder.opening import open_backbone
+
+    architecture = {"family": "windowed", **SIZES}
+    with pytest.raises(BadInput, match='neither transformers nor a plug-in has a family "windowed"'):
+        Architecture.of(architecture, "here")
+    use_plugins([written("mine.py", FAMILY)])
+    with pytest.raises(BadInput, match='has a family "window"; did you mean "windowed"'):
+        Architecture.of({**architecture, "family": "window"}, "here")
+    assert (family_code("windowed"), family_code("bert")) == ("mine", "")
+    tokenizer = tmp_path / "tokenizer.json"
+    train_tokenizer("wordpiece", sentences(50), 300, True).save(str(tokenizer))
+    made = fresh_backbone(Architecture.of(architecture, "here"), tokenizer)
+    made.save(tmp_path / "made")
+    opened = open_backbone(tmp_path / "made")
+    assert opened.model.config.model_type == "windowed" and opened.predicts_tokens and not opened.causal
+    for name, weight in made.state_dict().items():
+        assert torch.equal(opened.state_dict()[name], weight)
+    use_plugins([])
+    assert "windowed" not in FAMILIES
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("return", 'mine:register does not register "lone"; fix the plug-in'),
+        ("1 / 0", 'mine:register cannot register "lone" (ZeroDivisionError: division by zero); mend'),
+        ("import nosuchmodule", "(ModuleNotFoundError: No module named 'nosuchmodule'); fix the plug-in"),
+    ],
+)
+def test_a_family_that_is_not_registered(line, told):
+    text = FAMILY.replace("windowed", "lone")
+    use_plugins([written("mine.py", text.replace("    from", f"    {line}\n    from"))])
+    with pytest.raises(BadInput) as error:
+        heads_of_family("lone")
+    assert told in str(error.value)
+
+
+def test_an_encoder_of_a_family_that_nobody_has(tmp_path):
+    from replicse.encoder.huggingface import load_transformers
+
+    written(tmp_path / "config.json", '{"model_type": "windward"}')
+    written(tmp_path / "model.safetensors", "")
+    with pytest.raises(BadInput, match="neither transformers nor a plug-in in use has a family"):
+        load_transformers(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -153,21 +228,27 @@ def reverse(lines, *, seed):
          " there; define it, or give implementation"),
         (TERM.replace("    term:", '    implementation = "mine.loss:Near"\n    term:'), "which is not there"),
         (TERM.replace("    term:", '    implementation = "replicse.objective.vicreg:Near"\n    term:'), "is not there"),
+        (FAMILY.replace("windowed", "electra"), 'mine.py: there is a family "electra" already; choose another name'),
+        (FAMILY.replace("def register", "def enter"), 'family "windowed" names the code "mine:register", which is not'),
+        ("from replicse.registry.encoders import FAMILIES\n", "mine.py: it imports FAMILIES; give it a table"),
+        ("FAMILIES = ['windowed']\n", "mine.py: FAMILIES is no mapping of names; give it one, or another name"),
+        (FAMILY.replace('f"{__name__}:register"', "3"), "AttributeError: 'int' object"),
         (SUITE.replace("letters", "sts"), 'mine.py: there is a suite "sts" already; choose another name'),
         (SUITE.replace("def evaluate", "def evaluated"), 'suite "letters" names the code "mine:evaluate"'),
         ("from replicse.registry.suites import SUITES\n", "mine.py: it imports SUITES; give it a table"),
-        ("x = 1\ny = x / 0\n", "mine.py:2: ZeroDivisionError: division by zero; mend it, or take it out of plugins"),
+        ("x = 1\ny = x / 0\n", "mine.py:2: ZeroDivisionError: division by zero; fix it, or take it out of plugins"),
         ("def near(\n", "mine.py:1: SyntaxError"),
         ("import nosuchmodule\n", "mine.py:1: ModuleNotFoundError: No module named 'nosuchmodule'"),
         ("raise SystemExit(3)\n", "mine.py:1: SystemExit: 3"),
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_plugin_is_told_in_a_sentence_and_leaves_nothing(text, told):
-    before = {id(known): dict(known) for known in TermParameters.registries}, dict(SUITES)
+    before = {id(known): dict(known) for known in TermParameters.registries}, dict(SUITES), dict(FAMILIES)
     with pytest.raises(BadInput) as error:
         use_plugins([written("mine.py", text)])
     assert told in str(error.value) and "\n" not in str(error.value)
-    assert ({id(known): dict(known) for known in TermParameters.registries}, dict(SUITES)) == before
+    after = {id(known): dict(known) for known in TermParameters.registries}, dict(SUITES), dict(FAMILIES)
+    assert after == before
     assert "mine" not in sys.modules and not plugins.IN_USE
 
 

@@ -178,7 +178,18 @@ def test_a_missing_part_is_named():
         ({"init": {"run": "infonce-s0-000000000000"}}, 'unknown key "run" in init'),
         ({"init": {"use": "unsup", "run": {"seed": 3}}}, 'unknown key "seed"'),
         ({"corpus": BASE["corpus"]}, "corpus is a mapping; expected the name"),
-        ({"objective": [{"term": "rtd", "generator": "folder"}]}, "generator of rtd by name"),
+        (
+            {"objective": [{"term": "rtd", "generator": "folder"}]},
+            r'generator is "folder"; expected {backbone',
+        ),
+        (
+            {"objective": [{"term": "rtd", "generator": "a/folder"}]},
+            'rtd names the folder "a/folder"; expected',
+        ),
+        (
+            {"objective": [{"term": "rtd", "generator": {"backbone": "a", "use": "b"}}]},
+            "exactly one of backbone",
+        ),
         ({"beside": [{**BASE, "init": None}]}, 'unknown key "init"'),
     ],
 )

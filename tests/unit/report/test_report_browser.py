@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html import unescape
 
 import pytest
@@ -12,6 +13,7 @@ from places import ROOT
 
 from replicse.report.content.contents import Finding, make_report
 from replicse.report.formats import html
+from replicse.report.pages.audit import audit_page
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 AXE = ROOT / "build" / "node_modules" / "axe-core" / "axe.min.js"
@@ -30,6 +32,7 @@ seen.tip = getComputedStyle(cell.querySelector(".tip")).display;
 key("Enter");
 seen.open = !panel.hidden;
 seen.panel = panel.textContent;
+seen.links = Array.from(panel.querySelectorAll("a")).map(function (a) { return a.getAttribute("href"); });
 seen.hash = location.hash;
 Array.from(panel.querySelectorAll("button")).filter(function (b) { return b.textContent === "Copy"; })[0].click();
 seen.copied = copied;
@@ -41,6 +44,16 @@ field.dispatchEvent(new Event("input"));
 seen.rows = Array.from(document.querySelectorAll("tr.line")).filter(function (row) {
   return !row.hidden && !row.closest("article").hidden;
 }).length;
+field.value = "";
+field.dispatchEvent(new Event("input"));
+var table = document.querySelector("#simcse-table3 table"), head = table.querySelector("thead button");
+function labels() { return Array.from(table.tBodies[0].rows).map(function (row) { return row.cells[0].textContent; }); }
+var before = labels().join();
+head.click();
+seen.sorted = labels().slice(0, 3);
+head.click();
+head.click();
+seen.restored = labels().join() === before;
 document.title = JSON.stringify(seen);
 </script>
 """
@@ -73,16 +86,20 @@ def title_of(file, *words, address=""):
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
 def test_a_cell_is_reached_and_its_command_copied_by_keyboard(tmp_path):
     items = [example.dropout_table(), example.sts_table()]
-    report = make_report(example.STUDY, items)
-    text = html.paper(report, report.sections[0], {item.item: "" for item in items})
+    run = items[0].described["p0.1", "stsb-dev", "spearman"].values[0].run
+    report = make_report(example.STUDY | {"root": "../.."}, items)
+    text = html.papers(report, report.sections[0], {item.item: "" for item in items})["simcse.html"]
     file = tmp_path / "simcse.html"
     file.write_text(text.replace("</body>", f"{ACTS}</body>"), encoding="utf-8")
     seen = title_of(file)
     assert seen["tip"] == "grid" and seen["open"] and seen["closed"]
     assert "82.5 (Table 3" in seen["panel"] and seen["hash"] == "#simcse-table3--p0.1--stsb-dev"
     assert "replicse run simcse/table3 --config results/paper/config.json" in seen["panel"]
+    assert f"logs/paper/train/{run}.log" in seen["panel"] and f"runs/{run}/provenance.json" in seen["panel"]
     assert seen["copied"] == "replicse why simcse/table3/p0.1/stsb-dev --scale paper"
     assert seen["rows"] == 1
+    assert seen["links"][0] == f"../../logs/paper/train/{run}.log"
+    assert seen["sorted"] == ["Fixed 0.1a", "0.0", "No dropoutb"] and seen["restored"]
 
 
 # Where the cell of the address is, once the page has come to rest.
@@ -103,7 +120,7 @@ def test_an_address_brings_its_cell_onto_the_screen(tmp_path):
     """Articles are laid out when they are scrolled to, which moves those behind them."""
     items = [example.augmentation_table(), *[example.sts_table()] * 6, example.dropout_table()]
     report = make_report(example.STUDY, items)
-    text = html.paper(report, report.sections[0], {item.item: "" for item in items})
+    text = html.papers(report, report.sections[0], {item.item: "" for item in items})["simcse.html"]
     file = tmp_path / "simcse.html"
     file.write_text(text.replace("</body>", f"{PLACE}</body>"), encoding="utf-8")
     seen = title_of(file, "--virtual-time-budget=5000", address="#simcse-table3--p0.1--stsb-dev")
@@ -111,30 +128,76 @@ def test_an_address_brings_its_cell_onto_the_screen(tmp_path):
     assert 0 < seen["top"] < seen["height"]
 
 
+FINDING = {
+    "rule": "average", "place": "Table 6", "printed": "74.10", "against": "Table 5", "follows": "74.20",
+    "certainty": "certain", "note": "",
+}  # fmt: skip
+
+
 def shown_pages():
     """Return each kind of page by name: the first one, a paper, an item alone."""
     items = [example.dropout_table(), example.augmentation_table(), example.trajectory_figure()]
-    percentages = [cell.model_copy(update={"metric_path": "sts-dev/STS-B/all"}) for cell in items[0].cells]
-    items[0] = items[0].model_copy(update={"cells": tuple(percentages)})
-    findings = [Finding("Cells", "all of them", "counts"), Finding("Gaps", "one", "adjudication")]
-    report = make_report(example.STUDY, items, [example.adjudication()], findings)
+    items[0] = example.percentages(items[0])
+    findings = [Finding("All cells.", "all of them", "counts"), Finding("Gaps.", "one", "adjudication")]
+    audit = audit_page([FINDING | {"paper": paper} for paper in ("simcse", "diffcse")], {"simcse"})
+    study = example.STUDY | {"about": "# Mine\n## Part\n| a | b |\n|---|---|\n| 1 | 2 |\n"}
+    report = make_report(study, items, [example.adjudication(), audit], findings)
+    effects = make_report(study | {"comparable": False}, items, [], findings)
     first = report.sections[0]
     pictures = {item.item: "data:image/gif;base64,R0lGODlhAQABAAAAACw=" for item in items}
     return {
         "report": html.document(report),
-        "simcse": html.paper(report, first, pictures),
-        "table3": html.paper(report, first, pictures, alone=True),
+        "effects": html.document(replace(effects, picture="effects")),
+        "audit": html.page(report, audit),
+        "simcse": html.papers(report, first, pictures)["simcse.html"],
+        "table3": html.paper(report, first, pictures, first.entries[:1], alone=True),
     }
+
+
+# What the search of the first page lists for the query of its address.
+SEARCHED = """
+<script>
+var hits = Array.from(document.querySelectorAll("#hits a"));
+document.title = JSON.stringify(hits.map(function (hit) { return hit.textContent; }));
+</script>
+"""
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
+def test_the_search_lists_what_has_all_words_of_a_query(tmp_path):
+    report = make_report(example.STUDY, [example.dropout_table(), example.sts_table()])
+    file = tmp_path / "report.html"
+    file.write_text(html.document(report).replace("</body>", f"{SEARCHED}</body>"), encoding="utf-8")
+    found = title_of(file, address="?q=table+0.15")
+    assert found == ["simcse Table 3: 0.15"]
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
+@pytest.mark.parametrize("name", ["report", "effects", "audit", "simcse"])
+def test_no_page_scrolls_sideways_on_a_telephone(name, tmp_path):
+    """Chromium opens no window narrower than 500 pixels, so that the page is shown in a frame of 390 and a bar."""
+    inner = tmp_path / "inner.html"
+    inner.write_text(shown_pages()[name], encoding="utf-8")
+    file = tmp_path / "outer.html"
+    file.write_text(
+        '<title>[]</title><iframe src="inner.html" width="405" height="800" style="border:0"></iframe><script>'
+        'addEventListener("load", function () { var inner = frames[0].document.documentElement;'
+        "document.title = JSON.stringify([inner.scrollWidth, inner.clientWidth]); });</script>",
+        encoding="utf-8",
+    )
+    wide, room = title_of(file, "--allow-file-access-from-files", "--virtual-time-budget=5000")
+    assert wide <= room <= 390
 
 
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
 @pytest.mark.skipif(not AXE.is_file(), reason="no axe-core here: make axe")
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("name", ["report", "simcse", "table3"])
+@pytest.mark.parametrize("name", ["report", "effects", "audit", "simcse", "table3"])
 def test_no_page_has_a_serious_fault_of_accessibility(name, dark, tmp_path):
     text = shown_pages()[name]
-    if dark:
-        text = text.replace("@media (prefers-color-scheme: dark)", "@media all")
+    # What the browser prefers depends on the desktop around it.
+    text = text.replace("@media (prefers-color-scheme: dark)", "@media all" if dark else "@media not all")
+    text = text.replace('content="light dark"', f'content="{"dark" if dark else "light"}"')
     script = f"<script>{AXE.read_text(encoding='utf-8')}</script>{CHECK}"
     file = tmp_path / f"{name}.html"
     file.write_text(text.replace("</body>", f"{script}</body>"), encoding="utf-8")

@@ -60,13 +60,13 @@ def test_at_a_smaller_scale_the_difference_carries_its_name():
         reported="82.5", reproduced=21.34, delta=-61.16, low=20.7, high=22.0, verdict="not comparable"
     )
     shown = show(cell, scale="micro")
-    assert shown.words == "82.5 → 21.3 ±0.7 (−61.2 micro) ◇ not comparable"
+    assert shown.words == "82.5 → 21.3 ±0.7 (−61.2 micro)"
     assert (shown.scale, shown.wide) == ("micro", ("(−61.2 micro)", "±0.7"))
     assert show(result(reported="82.5"), scale="micro").detail == "", "no difference, no mark"
 
 
 def test_every_verdict_has_its_own_symbol_and_meaning():
-    assert set(SYMBOLS) == {*VERDICTS, "quoted"} == set(MEANINGS)
+    assert set(SYMBOLS) == {*VERDICTS, "quoted", "data absent"} == set(MEANINGS)
     assert len(set(SYMBOLS.values())) == len(SYMBOLS)
 
 
@@ -172,7 +172,7 @@ def test_no_cell_at_all_is_blank():
 
 def test_a_quoted_cell_shows_the_printed_number_and_its_mark_only():
     cell = result(reported="55.14", reproduced=51.0, delta=-4.14, low=50, high=52, verdict="lower")
-    assert show(cell, scale="micro", quoted=True).words == "55.14 ” quoted"
+    assert show(cell, scale="micro", quoted=True).words == "55.14 † quoted"
     assert show(result(), quoted=True).words == ""
 
 

@@ -19,6 +19,8 @@ from replicse.report.content.records import records_of
 from replicse.report.content.tables import Sheet, grid_of
 from replicse.report.document import LatexError, compile_latex, find_engine, write_report, write_tables
 from replicse.report.figures import draw
+from replicse.report.formats import html
+from replicse.report.formats.html import search_index
 from replicse.report.formats.prose import COVERED, SYMBOLS
 from replicse.report.formats.terminal import item_text
 
@@ -72,13 +74,14 @@ def test_all_formats_hold_every_item_in_the_papers_order(tmp_path, drawn, withou
     sheet = Sheet("Claims", ("Claim", "Holds"), (("Dropout helps.", "yes"),))
     claims = contents.Page("Claims", ("What the papers *state*.",), (sheet,))
     items, drawings = drawn
+    audit = contents.Page("Audit", ("In print.",), (), file="audit.html")
     shuffled = [items[-1], *items[:-1]]
-    written = write_report(tmp_path / "deep" / "reports", example.STUDY, shuffled, [claims], drawings)
-    assert [path.name for path in written][:6] == [
-        "report.md", "report.tex", "report.html", "simcse.html", "repro.html", "macros.tex",
+    written = write_report(tmp_path / "deep" / "reports", example.STUDY, shuffled, [claims, audit], drawings)
+    assert [path.name for path in written][:7] == [
+        "report.md", "report.tex", "report.html", "audit.html", "simcse.html", "repro.html", "macros.tex",
     ]  # fmt: skip
     found = (path for path in written[0].parent.rglob("*") if path.is_file())
-    assert sorted(found) == sorted(written) and len(written) == 6 + 3 * len(items)
+    assert sorted(found) == sorted(written) and len(written) == 7 + 3 * len(items)
     assert "no-engine" in caplog.text and "items=8" in caplog.text
     for path in written[:3]:
         text = path.read_text(encoding="utf-8")
@@ -87,7 +90,7 @@ def test_all_formats_hold_every_item_in_the_papers_order(tmp_path, drawn, withou
             continue
         places = [text.rindex(item.title) for item in items]
         assert places == sorted(places), path.name
-        assert text.rindex("Dropout helps.") < places[0]
+        assert text.rindex("Dropout helps.") > places[-1], "tables first, then what is drawn from all of them"
         for digest in (entry["sha256"] for entry in example.STUDY["data"]):
             assert digest[:16] in text
         assert "3f1c9a7e5b2d" in text and "NVIDIA A100 80GB" in text
@@ -97,8 +100,20 @@ def test_the_html_pages_are_self_contained_and_lead_to_each_other(tmp_path, draw
     items, drawings = drawn
     percentages = [cell.model_copy(update={"metric_path": "sts-dev/STS-B/all"}) for cell in items[1].cells]
     items = [items[0], items[1].model_copy(update={"cells": tuple(percentages)}), *items[2:]]
-    finding = contents.Finding("Cells", "all of them", "counts")
-    write_report(tmp_path, example.STUDY, items, drawings=drawings, findings=[finding])
+    found = [
+        contents.Finding("All of them.", "simcse/table3", "counts"),
+        contents.Finding("One of them.", "", "simcse/table3/p0.1/stsb-dev"),
+        contents.Finding("Audited.", "", "audit"),
+    ]
+    sheets = [Sheet(name, ("In print",), (("75.4 [Table 3]",),)) for name in ("simcse: 1", "diffcse: 2")]
+    audit = contents.Page(
+        "Audit", ("In print.",), sheets[:1], file="audit.html", further=sheets[1:], lines=True
+    )
+    study = example.STUDY | {
+        "about": "# Mine\nText of **people**.",
+        "committed": [("a", "A", "https://a.org")],
+    }
+    write_report(tmp_path, study, items, [audit], drawings, found)
     texts = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.glob("*.html")}
     pages = {name: Page(text) for name, text in texts.items()}
     for name, page in pages.items():
@@ -115,18 +130,68 @@ def test_the_html_pages_are_self_contained_and_lead_to_each_other(tmp_path, draw
     assert not any(set(source) & set('<>"#&') for source in sources)
     assert "simcse-table3--p0.1--stsb-dev" in pages["simcse.html"].ids
     index = pages["report.html"].links
-    assert "#counts" in index and "simcse.html#simcse-table3--p0.1--stsb-dev" in index
+    assert {"#counts", "audit.html", "audit.html#diffcse-2", "https://a.org"} <= set(index)
+    assert index.count("simcse.html#simcse-table3--p0.1--stsb-dev") == 2, "of its finding and of its point"
+    assert "diffcse: 2" in "".join(pages["audit.html"].text)
+    assert (
+        "<h2>Mine</h2>" in texts["report.html"] and "Text of <strong>people</strong>." in texts["report.html"]
+    )
     visible = "".join(text for page in pages.values() for text in page.text)
-    assert "all of them" in visible and "replicse why simcse/table3/p0.1/stsb-dev --scale paper" in visible
+    assert "All of them." in visible and "replicse why simcse/table3/p0.1/stsb-dev --scale paper" in visible
     for fact in (
         "by seed",
         "interval",
-        "encoders",
+        "runs",
         "81.1 (Table 3, p. 4)",
         "How to read a cell",
         "not comparable",
     ):
         assert fact in visible
+
+
+def test_a_paper_with_many_cells_has_a_page_for_each_item_and_a_large_item_several(
+    tmp_path, drawn, without_engine, monkeypatch
+):
+    monkeypatch.setattr(contents, "MOST_CELLS", 60)
+    items, drawings = drawn
+    write_report(tmp_path, example.STUDY, items, drawings=drawings)
+    pages = {path.name: Page(path.read_text(encoding="utf-8")) for path in tmp_path.glob("*.html")}
+    assert {"simcse-table3.html", "simcse-table5.html", "simcse-table5-2.html"} <= set(pages)
+    for page in pages.values():
+        for link in page.links:
+            file, _, anchor = link.partition("#")
+            assert "://" in link or not anchor or not file or anchor in pages[file].ids, link
+    cells = [name for page in pages.values() for name in page.ids if name.startswith("simcse-table5--")]
+    shown = [cell for column in grid_of(example.sts_table()).columns for cell in column.cells if cell.address]
+    assert sorted(cells) == sorted(cell.address for cell in shown), "each is on one page"
+    assert len(pages["simcse-table5.html"].sources) == len(pages["simcse-table5-2.html"].sources) == 0
+    assert not any(name.startswith("simcse-table") and "--" in name for name in pages["simcse.html"].ids)
+
+
+def test_the_search_finds_rows_and_lines_of_pages():
+    sheet = Sheet("Claims", ("Claim",), (("Dropout </script> helps.",),))
+    pages = [contents.Page("Claims", (), (sheet,), lines=True), contents.Page("Audit", (), (), file="a.html")]
+    report = make_report(example.STUDY, [example.dropout_table()], pages)
+    index = dict(search_index(report))
+    assert index["simcse Table 3: Fixed 0.1"] == "simcse.html#simcse-table3--fixed--stsb-dev"
+    assert index["Audit"] == "a.html" and index["Claims: Dropout </script> helps."] == "#claims"
+    assert "</script> helps." not in html.document(report).partition("var index")[2].partition("\n")[0]
+
+
+def test_the_picture_of_a_smaller_scale_is_of_effects_or_orders_never_of_absolute_differences():
+    study = example.STUDY | {"scale": "compact", "comparable": False, "judges_orders": True}
+    item = example.dropout_table("compact")
+    effects = html.document(make_report(study, [example.percentages(item)]))
+    assert '<svg class="effects"' in effects and "Fixed 0.1 less 0.1" in effects
+    assert "points against the baseline row" in effects and '<svg class="deltas"' not in effects
+    orders = html.document(make_report(study, [item]))
+    assert orders.count('<svg class="slopes"') == 1 and "order of the rows, best first" in orders
+    assert "compact: not comparable" in orders
+    judged = html.document(make_report(example.STUDY, [example.percentages(example.dropout_table())]))
+    assert '<svg class="deltas"' in judged and "logarithmic beyond" in judged
+    micro = study | {"scale": "micro", "judges_orders": False}
+    machine = html.document(make_report(micro, [example.percentages(item)]))
+    assert not any(f'<svg class="{kind}"' in machine for kind in ("effects", "slopes", "deltas"))
 
 
 def test_a_large_drawing_is_shown_as_a_picture(tmp_path, drawn, without_engine, monkeypatch):

@@ -2,11 +2,13 @@
 
 import csv
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 from golden import example_report as example
 
+from replicse.commands.render import draw_item
 from replicse.errors import BadInput
 from replicse.report import figures
 from replicse.report.content.records import records_of
@@ -89,24 +91,38 @@ def titles(axes):
 
 
 @pytest.mark.parametrize("kind", ITEMS)
-def test_every_panel_of_ours_says_that_a_smaller_scale_is_not_comparable(kind):
+def test_the_one_title_of_a_figure_says_that_a_smaller_scale_is_not_comparable(kind, monkeypatch):
     item = ITEMS[kind]("micro")
     assert item.caveat == "micro: not comparable"
-    drawn = figures.DRAWERS[kind](frame(records_of(item)), item.caveat)
-    panels = [axes for axes in drawn.axes if axes.get_label() != "<colorbar>" and axes.axison]
-    assert (
-        all((item.caveat in titles(axes)) == ("reported" not in titles(axes)) for axes in panels) and panels
-    )
-    plain = figures.DRAWERS[kind](frame(records_of(ITEMS[kind]())), ITEMS[kind]().caveat)
-    assert not any("not comparable" in text for axes in plain.axes for text in titles(axes))
+    drawn = []
+    monkeypatch.setattr(figures, "_save", lambda figure, *_: drawn.append(figure) or [])
+    draw_item(item, Path("x.svg"))
+    assert drawn[0].get_suptitle() == f"{item.item} · micro: not comparable"
+    assert not any("not comparable" in text for axes in drawn[0].axes for text in titles(axes))
 
 
 def test_the_panel_of_reported_numbers_is_not_called_ours():
     item = changed(example.trajectory_figure("micro"), variants={})
     records = records_of(item)
     printed = [{**record, "source": "reported"} for record in records]
-    first, second = figures.trajectory(frame([*printed, *records]), item.caveat).axes
-    assert titles(first) == {"reported", ""} and titles(second) == {"reproduced", item.caveat, ""}
+    first, second = figures.trajectory(frame([*printed, *records])).axes
+    assert titles(first) == {"reported", ""} and titles(second) == {"reproduced", ""}
+
+
+def test_the_way_to_the_selected_checkpoint_is_dashed():
+    item = changed(example.trajectory_figure(), variants={})
+    records = records_of(item)
+    assert {record["step"] for record in records if record["selected"]} == {"final"}
+    drawn = figures.trajectory(frame(records))
+    dashed = [
+        line for line in drawn.axes[0].lines if line._unscaled_dash_pattern == figures.CHOSEN["linestyle"]
+    ]
+    ends = {(record["uniformity"], record["alignment"]) for record in records if record["selected"]}
+    assert {tuple(line.get_xydata()[-1]) for line in dashed} == ends
+    assert "to the selected checkpoint" in [text.get_text() for text in drawn.legends[0].get_texts()]
+    steps = [record for record in records if not record["selected"]]
+    texts = [text.get_text() for text in figures.trajectory(frame(steps)).legends[0].get_texts()]
+    assert "to the selected checkpoint" not in texts
 
 
 @pytest.mark.parametrize("kind", ["profile", "bars"])
@@ -228,7 +244,8 @@ def test_methods_differ_in_colour_and_marker():
     handles = drawn.legends[0].legend_handles
     looks = {(handle.get_color(), handle.get_marker()) for handle in handles[:4]}
     assert len({colour for colour, _ in looks}) == len({marker for _, marker in looks}) == 4
-    assert [text.get_text() for text in drawn.legends[0].get_texts()][-2:] == ["start", "final"]
+    texts = [text.get_text() for text in drawn.legends[0].get_texts()]
+    assert texts[-3:] == ["start", "to the selected checkpoint", "final"]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 30])
@@ -321,7 +338,14 @@ def test_groups_of_a_profile_are_its_panels():
     assert len(drawn.legends) == 1
 
 
-PLACE = {"alignment": 0.2, "uniformity": -2.0, "source": "reproduced", "step": "final", "seeds": ""}
+PLACE = {
+    "alignment": 0.2,
+    "uniformity": -2.0,
+    "source": "reproduced",
+    "step": "final",
+    "selected": "",
+    "seeds": "",
+}
 
 
 def legend_of(drawn):

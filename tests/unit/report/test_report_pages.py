@@ -20,7 +20,7 @@ from replicse.report.content.tables import Sheet, verdict_counts
 from replicse.report.formats.terminal import page_text
 from replicse.report.formats.waterfall import waterfall_svg
 from replicse.report.pages.adjudication import adjudication_page
-from replicse.report.pages.audit import audit_page
+from replicse.report.pages.audit import against, audit_page
 from replicse.report.pages.claims import claims_page
 from replicse.report.pages.reproduces import (
     aggregate_sheet,
@@ -278,7 +278,7 @@ def item(name, verdicts, quoted=0):
 
 def test_verdicts_are_counted_by_item_and_unused_ones_have_no_column():
     sheet = verdict_sheet([item("a/b", ["higher", "higher", "lower"], quoted=1), item("a/c", ["failed"])])
-    assert sheet.header == ("Item", "▲ higher", "▼ lower", "✗ failed", "” quoted", "cells")
+    assert sheet.header == ("Item", "▲ higher", "▼ lower", "✗ failed", "† quoted", "cells")
     assert sheet.rows == (("a/b", "2", "1", "0", "1", "4"), ("a/c", "0", "0", "1", "0", "1"))
 
 
@@ -353,10 +353,32 @@ def test_findings_have_a_sheet_per_paper_and_none_is_said():
         "certainty": "certain",
         "note": "",
     }
-    page = audit_page([finding | {"paper": "simcse"}, finding | {"paper": "repro"}])
-    assert [sheet.title for sheet in page.sheets] == ["simcse", "repro"]
-    assert page.sheets[1].rows == (("Table 6", "74.10", "74.20", "certain", ""),)
-    assert audit_page([]).text[-1] == "Nothing was found." and audit_page([]).sheets == ()
+    rounded = finding | {"certainty": "unless one number was rounded in two ways", "paper": "repro"}
+    rows = [rounded, finding | {"paper": "simcse"}, finding | {"paper": "repro", "against": "Table 5"}]
+    page = audit_page(rows, {"repro"})
+    assert [sheet.title for sheet in page.sheets] == ["repro: 2 findings, 1 certain"]
+    assert [sheet.title for sheet in page.further] == ["simcse: 1 finding, 1 certain"]
+    assert page.sheets[0].rows[0] == ("Table 6: 74.10", "Table 5", "74.20", "certain", ""), (
+        "certain ones first"
+    )
+    assert page.sheets[0].rows[1][3] == "unless one number was rounded in two ways"
+    assert page.file == "audit.html"
+    nothing = audit_page([], set())
+    assert nothing.text[-1] == "Nothing was found." and nothing.sheets == nothing.further == ()
+
+
+@pytest.mark.parametrize(
+    ("follows", "place"),
+    [
+        ("78.21 (Table 1, DiffCSE-RoBERTa-base, Avg.)", "Table 1, DiffCSE-RoBERTa-base, Avg."),
+        ("1 of 2 parts fails: [Table 4, a] > [Table 5, b] (68.56 and 68.62)", "Table 4, a; Table 5, b"),
+        ("3,108, counted on the data", "the data"),
+        ("84.95, the mean of the 7 printed parts", ""),
+    ],
+)
+def test_the_second_place_of_a_finding_is_read_from_its_arithmetic(follows, place):
+    assert against({"follows": follows}) == place
+    assert against({"follows": follows, "against": "Table 9"}) == "Table 9"
 
 
 # Terminal
@@ -494,17 +516,18 @@ def run(verb, *words):
 def test_the_pages_of_a_study_from_its_files(study):
     record, items = study
     found = {page.title: page for page in pages(record, items, Paths("paper"))[0]}
-    assert list(found) == ["What reproduces", "Claims", "Audit", "Adjudication"]
+    assert list(found) == [
+        "What reproduces", "Claims", "Adjudication", "Measures of reproducibility", "What the papers' own numbers say",
+    ]  # fmt: skip
     assert found["Claims"].sheets[0].title == "✓ supported (1)"
-    assert found["Audit"].sheets[0].title == "simcse"
+    assert found["What the papers' own numbers say"].sheets[0].title == "simcse: 1 finding, 0 certain"
     assert found["Adjudication"].sheets[0].rows[0][0] == "Crop 10%"
-    first = {finding.what: finding for finding in pages(record, items, Paths("paper"))[1]}
-    assert first.keys() == {"Cells", "Coverage", "Claims", "Orders", "Gaps", "Audit"}
-    assert "1 supported" in first["Claims"].text and first["Claims"].anchor == "claims"
-    assert first["Cells"].text.startswith(f"{sum(verdict_counts(items).values())} cells: ")
-    assert (
-        "τ" in first["Orders"].text and "certain" in first["Audit"].text and "1 in part" in first["Gaps"].text
-    )
+    findings = pages(record, items, Paths("paper"))[1]
+    first = {finding.target: finding.sentence for finding in findings}
+    assert first["counts"].startswith(f"{sum(verdict_counts(items).values())} cells: ")
+    assert first["claims"] == "The runs test 1 of 1 claim of the papers: 1 supported."
+    assert "explains in part" in first["adjudication"] and "τ" in findings[-2].detail
+    assert list(first)[-1] == "audit" and first["audit"].startswith("0 certain contradictions")
 
 
 def test_a_study_that_adjudicates_nothing_has_no_page_of_it(study):
@@ -514,7 +537,9 @@ def test_a_study_that_adjudicates_nothing_has_no_page_of_it(study):
         page.title: page
         for page in pages({**record, "comparable": False, "judges_orders": False}, items, Paths("paper"))[0]
     }
-    assert list(found) == ["What reproduces", "Claims", "Audit"]
+    assert list(found) == [
+        "What reproduces", "Claims", "Measures of reproducibility", "What the papers' own numbers say",
+    ]  # fmt: skip
     assert "the machine only" in found["What reproduces"].text[-1]
     assert "judges no claim" in found["Claims"].text[-1]
 

@@ -106,7 +106,7 @@ def test_a_damaged_state_is_never_gone_on_from(study, tmp_path, caplog, damage, 
     damage(tmp_path / "state")
     caplog.set_level(logging.INFO)
     train(job, root, tmp_path / "out", tmp_path / "state", CPU)
-    assert ("begun-anew" in caplog.text) == begun_anew
+    assert ("begun-again" in caplog.text) == begun_anew
     assert (f"resumed step=13 of={20}" in caplog.text) != begun_anew
     for name in ("best", "last"):
         assert micro.equal_weights(whole / name, tmp_path / "out" / name)

@@ -1,4 +1,4 @@
-"""Sentence vectors behind a post-processing that is fitted on sentences: whitening and flow."""
+"""Sentence vectors after a post-processing that is fitted on sentences: whitening and flow."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -88,7 +88,7 @@ def read_word_vectors(file: Path) -> tuple[list[str], np.ndarray]:
         word, *numbers = line.rstrip().rsplit(" ", width)
         if len(numbers) < width or not word:
             problem = f"{len(numbers)} numbers after the word, but line 1 has {width}"
-            raise BadInput(f"{file}:{number}: {problem}; mend or remove the line")
+            raise BadInput(f"{file}:{number}: {problem}; fix or remove the line")
         if word not in vectors:
             vectors[word] = _vector(file, number, numbers)
     if not width:
@@ -108,7 +108,7 @@ def _vector(file: Path, number: int, numbers: list[str]) -> np.ndarray:
     try:
         vector = np.array(numbers, dtype=np.float32)
     except ValueError as error:
-        raise BadInput(f"{file}:{number}: {error}; mend or remove the line") from None
+        raise BadInput(f"{file}:{number}: {error}; fix or remove the line") from None
     if not np.isfinite(vector).all():
-        raise BadInput(f"{file}:{number}: a number is not finite; mend or remove the line")
+        raise BadInput(f"{file}:{number}: a number is not finite; fix or remove the line")
     return vector

@@ -99,7 +99,7 @@ class PackedAttention(torch.autograd.Function):
 
 
 def _picked(values: Tensor, places: Tensor, rows: int, width: int) -> Tensor:
-    """Return the values at some places as (rows, width), 0 behind their end."""
+    """Return the values at some places as (rows, width), 0 after their end."""
     result = values.new_empty(rows, width)
     used = len(places) * values.shape[1] // width
     torch.index_select(values, 0, places, out=result[:used].view(-1, values.shape[1]))

@@ -95,7 +95,7 @@ class EncoderConfig:
 
     @property
     def position_offset(self) -> int:
-        """Return the position id of a row's first token; RoBERTa's positions start behind the padding id."""
+        """Return the position id of a row's first token; RoBERTa's positions start after the padding id."""
         return self.pad_id + 1 if self.family == "roberta" else 0
 
     @property
@@ -106,7 +106,7 @@ class EncoderConfig:
     @staticmethod
     def fresh(architecture: Architecture, vocabulary: int, pad_id: int) -> "EncoderConfig":
         """Return the configuration of an encoder that is to be drawn at random."""
-        sizes = architecture.model_dump(exclude_none=True)
+        sizes = architecture.model_dump(exclude_none=True, exclude={"config"})
         types = {"bert": 2, "roberta": 1, "distilbert": 0}[architecture.family]
         return EncoderConfig(vocabulary=vocabulary, pad_id=pad_id, token_types=types, **sizes)
 

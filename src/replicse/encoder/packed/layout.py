@@ -1,4 +1,4 @@
-"""Where the weights of the packed engine stand in a Hugging Face folder, and writing one."""
+"""Where the weights of the packed engine are in a Hugging Face folder, and writing one."""
 
 from pathlib import Path
 from typing import Any

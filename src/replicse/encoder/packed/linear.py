@@ -1,4 +1,4 @@
-"""Linear layers on packed tokens: in bf16 on a CPU their rows are filled up to whole blocks."""
+"""Linear layers on packed tokens: in bf16 on a CPU their rows are filled up to complete blocks."""
 
 import torch
 import torch.nn.functional as F

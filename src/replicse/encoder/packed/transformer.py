@@ -105,6 +105,9 @@ class PackedBackbone(Backbone):
 
     def initialise(self) -> None:
         """Draw fresh weights as BERT does: normal ones, zero biases, a zero vector for the padding token."""
+        for module in self.modules():
+            if isinstance(module, nn.LayerNorm):
+                module.reset_parameters()
         tables = (self.token_embeddings, self.position_embeddings, self.type_embeddings)
         for table in tables:
             if table is not None:
@@ -125,6 +128,15 @@ class PackedBackbone(Backbone):
     def predicts_tokens(self) -> bool:
         """Return whether it has a masked-LM head."""
         return self.masked_lm is not None
+
+    def embedding_parameters(self) -> list[nn.Parameter]:
+        """Return the parameters of the embedding layer, its normalisation among them."""
+        tables = (self.token_embeddings, self.position_embeddings, self.type_embeddings)
+        return [*(table for table in tables if table is not None), *self.embedding_norm.parameters()]
+
+    def layer_parameters(self, number: int) -> list[nn.Parameter]:
+        """Return the parameters of a layer, counted from 0."""
+        return list(self.layers[number].parameters())
 
     def token_logits(self, states: Tensor, shortlist: Tensor | None = None) -> Tensor:
         """Return masked-LM logits (n, vocabulary) of (n, hidden) states, or only those of a shortlist of token ids."""

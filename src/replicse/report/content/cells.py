@@ -4,38 +4,46 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+from replicse.registry.mteb import NOT_LOCAL
 from replicse.study.paper.printed import PRINTED, UNITS
+from replicse.study.results.statistics import Paired
 from replicse.study.results.table import CellResult
 
 # Decimals where no number is printed to copy the rounding from.
 DECIMALS = 2
 ARROW = "→"
 MINUS = "−"
-QUOTED = "quoted"
+QUOTED, NOT_COMPARABLE, ABSENT = "quoted", "not comparable", "data absent"
 SYMBOLS = {
     "within seed spread": "≈",
     "higher": "▲",
     "lower": "▼",
     "undetermined": "?",
-    "not comparable": "◇",
+    NOT_COMPARABLE: "◇",
     "not run": "○",
+    ABSENT: "–",
     "failed": "✗",
-    QUOTED: "”",
+    QUOTED: "†",
 }
 MEANINGS = {
     "within seed spread": "The reported number lies where one more of our runs is expected to fall.",
     "higher": "The reproduced number is higher: the reported one lies below that interval. This is no pass.",
     "lower": "The reproduced number is lower: the reported one lies above that interval.",
     "undetermined": "Fewer than three seeds and no published spread to judge it by.",
-    "not comparable": "The scale or the setting differs from the paper's, so no verdict is given.",
+    NOT_COMPARABLE: "The setting differs from the paper's, so no verdict is given. Where the scale differs, the caption"
+    " of the table says so once.",
     "not run": "Planned, but at least one run is missing.",
-    "failed": "A run behind the cell failed, so no number is shown.",
+    ABSENT: "The data set is not part of this study's data, so the cell could not be evaluated. Nothing failed.",
+    "failed": "A run that the cell needs failed, so no number is shown.",
     QUOTED: "The paper took the number from elsewhere: shown, neither reproduced nor judged.",
 }
 # What happened to a run is no verdict on a paper, so it is said at every scale.
-FACTS = ("failed", "not run")
+FACTS = ("failed", "not run", ABSENT)
+
+
+Part = Literal["reported", "reproduced"]
 
 
 class Rounding(NamedTuple):
@@ -52,7 +60,8 @@ class Shown:
     """A cell in parts, each ready to print; a missing part is blank. `verdict` names a symbol or is blank.
 
     `spread` is half the width of an interval, or the seeds themselves where they are too few for one; `scale` names one
-    that is not the papers', which the difference then carries.
+    that is not the papers', which the difference then carries. `best` names the numbers that are the best of their
+    column: `reported`, `reproduced` or both.
     """
 
     reported: str = ""
@@ -61,17 +70,27 @@ class Shown:
     delta: str = ""
     verdict: str = ""
     scale: str = ""
+    best: tuple[Part, ...] = ()
+
+    @property
+    def word(self) -> str:
+        """Return the verdict as a cell shows it: the caption says once that a table is not comparable."""
+        return "" if self.scale and self.verdict == NOT_COMPARABLE else self.verdict
 
     @property
     def symbol(self) -> str:
         """Return the symbol of the verdict."""
-        return SYMBOLS.get(self.verdict, "")
+        return SYMBOLS.get(self.word, "")
+
+    @property
+    def arrow(self) -> str:
+        """Return the arrow from the reported number to ours; blank where one of them is missing."""
+        return ARROW if self.reported and self.reproduced else ""
 
     @property
     def numbers(self) -> str:
         """Return `82.5 → 75.4`, or the one number there is."""
-        reproduced = f"{ARROW} {self.reproduced}" if self.reproduced else ""
-        return _joined(self.reported, reproduced)
+        return _joined(self.reported, self.arrow, self.reproduced)
 
     @property
     def detail(self) -> str:
@@ -91,8 +110,8 @@ class Shown:
 
     @property
     def words(self) -> str:
-        """Return the text with the verdict spelt out behind its symbol."""
-        return _joined(self.text, self.verdict)
+        """Return the text with the verdict spelt out after its symbol."""
+        return _joined(self.text, self.word)
 
 
 def show(cell: CellResult | None, *, scale: str = "", quoted: bool = False) -> Shown:
@@ -112,19 +131,32 @@ def show(cell: CellResult | None, *, scale: str = "", quoted: bool = False) -> S
         reproduced=cell.text if cell.reproduced is None else rounded(cell.reproduced, rounding),
         spread=_spread(cell, rounding),
         delta="" if cell.delta is None else f"({signed(cell.delta, rounding)}{scale and f' {scale}'})",
-        verdict=shown_verdict(cell.verdict, not scale),
+        verdict=shown_verdict(ABSENT if NOT_LOCAL in cell.failure else cell.verdict, not scale),
         scale=scale,
     )
 
 
 def shown_verdict(verdict: str, comparable: bool) -> str:
     """Return the verdict that may be shown at a scale."""
-    return verdict if comparable or not verdict or verdict in FACTS else "not comparable"
+    return verdict if comparable or not verdict or verdict in FACTS else NOT_COMPARABLE
 
 
 def in_braces(numbers: Iterable[str]) -> str:
     """Return `{74.9, 75.9}`: the seeds themselves, which are no interval."""
     return f"{{{', '.join(numbers)}}}"
+
+
+def plus_minus(value: float) -> str:
+    """Return a difference with its sign and two decimals."""
+    return f"{value:+.2f}".replace("-", MINUS)
+
+
+def effect_text(effect: Paired) -> str:
+    """Return `−12.86 [−18.78, −6.94]`, or the seeds in braces where they are too few for an interval."""
+    if effect.low is not None and effect.high is not None:
+        return f"{plus_minus(effect.mean)} [{plus_minus(effect.low)}, {plus_minus(effect.high)}]"
+    seeds = in_braces(map(plus_minus, effect.by_seed)) if effect.n > 1 else ""
+    return _joined(plus_minus(effect.mean), seeds)
 
 
 def _spread(cell: CellResult, rounding: Rounding) -> str:

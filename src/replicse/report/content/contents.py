@@ -1,49 +1,91 @@
-"""What a report says, before any format: front page, sections in the papers' order, provenance."""
+"""What a report says, before any format: findings, sections in the papers' order, appendices, provenance."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
 
-from replicse.report.content.tables import Columns, Grid, Sheet, counts_sheet, grid_of, legend, remarks
+from replicse.registry.artefacts import PROVENANCE
+from replicse.report.content.tables import (
+    Columns,
+    Grid,
+    Sheet,
+    counts_sheet,
+    cut,
+    folded,
+    folded_note,
+    grid_of,
+    legend,
+    remarks,
+)
+from replicse.study.plan.paths import Paths
 from replicse.study.results.machines import distinct, mixture
 from replicse.study.results.table import ItemResult
 
 TITLE = "RepliCSE report"
 INTRODUCTION = (
-    "Tables and figures of the papers below, run again by one workflow. Each number stands beside the one the paper"
-    " prints, where it is known, with its uncertainty, a verdict, and the way back to the run it came from."
+    "Tables and figures of the papers below, run again by one workflow. Each number is shown next to the one that the"
+    " paper prints, with its uncertainty, a verdict, and the way back to the run that it came from."
 )
 ANATOMY = "reported → reproduced ±half-width or {seeds} (difference) verdict"
 READING = (
     "*Reported* is the number as the paper prints it; *reproduced* is the mean over our seeds, rounded like"
-    " the printed number; the *difference* is reproduced minus reported.",
+    " the printed number; the *difference* is reproduced minus reported. A number alone, without an arrow and a symbol,"
+    " is ours: the paper prints none. **Bold** is the best number of a column of a table, in print and in ours.",
     "*±* is half the width of the 95% interval in which one more of our runs is expected, the rounding of the"
     " printed number included: the paper's number is taken for one more run, or for what it says that it is of"
-    " several. An asterisk marks an interval that rests on a published spread, since there are fewer than five seeds."
+    " several. An asterisk marks an interval that uses a published spread, since there are fewer than five seeds."
     " Two seeds give no interval: *{a, b}* are the two themselves.",
-    "At a scale that is not the papers' the difference carries its name, as in (−7.1 micro), and every table and figure"
-    " says that it is not comparable. In tables with many columns the difference and ± stand below."
-    " A column marked ↓ is better"
-    " when lower. What is missing is blank, and so is an average of which a part is missing.",
+    "At a scale that is not the papers' the difference carries its name, as in (−7.1 micro), and the caption of every"
+    " table and figure says once that it is not comparable. In tables with many columns the difference and ± are in a"
+    " second line. A column marked ↓ is better when lower. What is missing is blank, and so is an average of which a"
+    " part is missing.",
 )
+# Cells on one HTML page, of about 700 bytes each: a paper of more has a page for each item, an item of more several.
+MOST_CELLS = 1200
 HASH = 16
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One item with its grid; `name` is as the paper prints it (`Table 3`), `facts` its page and setting."""
+    """One item with its grid; `name` is as the paper prints it (`Table 3`), `facts` its page and setting.
+
+    `rest` holds the columns without a number of ours; `page` is the HTML file that the item is on, `pages` are all of
+    them where it takes several.
+    """
 
     item: ItemResult
     grid: Grid
     name: str
     facts: tuple[str, ...]
     notes: tuple[str, ...]
+    rest: Grid | None = None
+    page: str = ""
+    pages: tuple[str, ...] = ()
+
+    @property
+    def continued(self) -> bool:
+        """Return whether the item begins on another page."""
+        return bool(self.pages) and self.page != self.pages[0]
 
     @property
     def anchor(self) -> str:
         """Return the item's id as a link target."""
         return self.item.item.replace("/", "-")
+
+    @property
+    def parts(self) -> "list[Entry]":
+        """Return the entry, or where it has too many cells for one page, its rows in several with a page each."""
+        first, *more = cut(self.grid, MOST_CELLS)
+        if not more:
+            return [self]
+        stem = self.page.removesuffix(".html")
+        pages = (self.page, *(f"{stem}-{number}.html" for number in range(2, len(more) + 2)))
+        further = (
+            replace(self, grid=grid, rest=None, page=page, pages=pages)
+            for grid, page in zip(more, pages[1:], strict=True)
+        )
+        return [replace(self, grid=first, pages=pages), *further]
 
 
 @dataclass(frozen=True)
@@ -56,6 +98,16 @@ class Section:
     url: str
     entries: tuple[Entry, ...]
     coverage: str = ""
+
+    @property
+    def page(self) -> str:
+        """Return the HTML file of the paper."""
+        return f"{self.key}.html"
+
+    @property
+    def parted(self) -> bool:
+        """Return whether each item has a page of its own."""
+        return any(entry.page != self.page for entry in self.entries)
 
 
 @dataclass(frozen=True)
@@ -81,9 +133,11 @@ class Waterfall:
 
 @dataclass(frozen=True)
 class Page:
-    """What stands behind the papers: a title, a few sentences, and tables of text such as the claims.
+    """What is drawn from all papers: a title, a few sentences, and tables of text such as the claims.
 
-    `headline` is what the page found, in a sentence; `waterfalls` are drawn above the tables where a format can.
+    `headline` is what the page found, in a sentence; `waterfalls` are drawn above the tables where a format can. A page
+    with a `file` is an HTML page of its own, which also holds the `further` sheets: those of papers outside the study.
+    The search finds the single `lines` of some pages.
     """
 
     title: str
@@ -91,20 +145,31 @@ class Page:
     sheets: tuple[Sheet, ...]
     headline: str = ""
     waterfalls: tuple[Waterfall, ...] = ()
+    file: str = ""
+    further: tuple[Sheet, ...] = ()
+    lines: bool = False
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What one page says in a line of the first screen; `anchor` is that page."""
+    """One of the sentences that a report begins with, and a line of details: interval, print, scale.
 
-    what: str
-    text: str
-    anchor: str
+    `target` is what it is of: the name of a cell or an item, or the anchor of a page.
+    """
+
+    sentence: str
+    detail: str = ""
+    target: str = ""
 
 
 @dataclass(frozen=True)
 class Report:
-    """Everything a report holds; the formats differ in looks only."""
+    """Everything a report holds; the formats differ in looks only.
+
+    `picture` is what the findings are drawn from: `effects`, `deltas` or a waterfall. `about` is what people wrote of
+    the study, `studies` are committed ones as (name, title, address). `log` and `record` are the paths of a run's log
+    and record, with RUN in place of its name; `root` leads to them from the pages where they are there.
+    """
 
     scale: str
     statement: str
@@ -116,11 +181,18 @@ class Report:
     pages: tuple[Page, ...]
     provenance: tuple[Sheet, ...]
     title: str = TITLE
+    subtitle: str = ""
     introduction: str = INTRODUCTION
     caveat: str = ""
     made_from: str = ""
     anatomy: str = ANATOMY
     reading: tuple[str, ...] = READING
+    picture: str | Waterfall = ""
+    about: str = ""
+    studies: tuple[tuple[str, str, str], ...] = ()
+    log: str = ""
+    record: str = ""
+    root: str = ""
 
 
 def make_report(
@@ -131,14 +203,18 @@ def make_report(
 ) -> Report:
     """Return the contents of a report from the study record, with what `study_facts` adds to it.
 
-    Papers stand in the order of the record, items in the order given. `pages` hold what is drawn from all of
-    them (claims, adjudication) and stand before the papers; `findings` are what they say in a line each.
+    Papers keep the order of the record, items the order given. `pages` hold what is drawn from all of them (claims,
+    adjudication); `findings` are the sentences that the report begins with.
     """
     sections = [
         _section(key, about, [item for item in items if item.paper == key])
         for key, about in study["papers"].items()
     ]
     sections = [section for section in sections if section.entries]
+    kept = items[0].kept if items else ""
+    # A committed study was made in the folder of its scale.
+    made_in = Paths(study["scale"])
+    picture = "deltas" if study.get("comparable") else "effects" if study.get("judges_orders") else ""
     return Report(
         scale=study["scale"],
         statement=study["shows"],
@@ -153,7 +229,14 @@ def make_report(
         provenance=tuple(sheet for sheet in _provenance(study, items) if sheet.rows),
         caveat=items[0].caveat if items else "",
         made_from=_made_from(study, items),
-        title=f"{TITLE}: incomplete" if study.get("incomplete") else TITLE,
+        title=f"{TITLE}: {kept or study['scale']}" + (", incomplete" if study.get("incomplete") else ""),
+        subtitle=study.get("title", ""),
+        picture=study.get("seconds") or picture,
+        about=study.get("about", ""),
+        studies=tuple(study.get("committed", ())),
+        log=f"{made_in.logs}/train/RUN.log",
+        record=made_in.run("RUN", PROVENANCE),
+        root=study.get("root", ""),
     )
 
 
@@ -193,21 +276,32 @@ def _other_packages(study: Mapping[str, Any], items: Sequence[ItemResult]) -> li
 def _section(key: str, about: Mapping[str, Any], items: Sequence[ItemResult]) -> Section:
     venue, year = about.get("venue", ""), str(about["year"])
     published = venue if year in venue else f"{venue} {year}".strip()
+    parted = sum(len(item.cells) for item in items) > MOST_CELLS
     return Section(
         key=key,
         title=about["title"],
         byline=". ".join(part for part in (about.get("authors", ""), published) if part),
         url=about.get("url", ""),
-        entries=tuple(_entry(item) for item in items),
+        entries=tuple(_entry(item, key, parted) for item in items),
         coverage=coverage(about, items),
     )
 
 
-def _entry(item: ItemResult) -> Entry:
+def _entry(item: ItemResult, key: str, parted: bool) -> Entry:
     name, _, page = item.place.partition(", ")
     setting = [f"{key} {value}" for key, value in item.setting.items()]
     facts = (item.item, *([page] if page else []), *setting)
-    return Entry(item, grid_of(item), name or item.item.rpartition("/")[2], facts, remarks(item))
+    grid, rest = folded(grid_of(item))
+    short = item.item.rpartition("/")[2]
+    return Entry(
+        item=item,
+        grid=grid,
+        name=name or short,
+        facts=facts,
+        notes=(*remarks(item), *([folded_note(rest)] if rest else [])),
+        rest=rest,
+        page=f"{key}-{short}.html" if parted else f"{key}.html",
+    )
 
 
 def _facts(study: Mapping[str, Any], items: Sequence[ItemResult]) -> tuple[tuple[str, str], ...]:

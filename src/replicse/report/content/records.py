@@ -1,9 +1,10 @@
-"""The tidy data behind every figure, from an item's result."""
+"""The tidy data of every figure, from an item's result."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
+from replicse.report.strip import strip_records
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult
 
 SOURCES = ("reported", "reproduced")
@@ -24,12 +25,13 @@ def records_of(item: ItemResult) -> list[Record]:
         "density": _density,
         "density-own-scales": _density,
         "heat": _heat,
+        "strip": strip_records,
     }
     return list(makers.get(item.figure, _profile)(item))
 
 
 def _trajectory(item: ItemResult) -> Iterator[Record]:
-    """Yield alignment and uniformity by source, method and step of training.
+    """Yield alignment and uniformity by source, method and step of training; the last is the selected checkpoint.
 
     A variant of the protocol is one more source: the same runs, measured otherwise.
     """
@@ -43,7 +45,8 @@ def _trajectory(item: ItemResult) -> Iterator[Record]:
             for columns in steps.values():
                 if point := _measures(cells, source, row.id, columns):
                     seen = {name: point[name] for name in PLANE} | {"source": source, "seeds": point["seeds"]}
-                    yield {"method": row.label, "step": columns[0].id, **seen}
+                    selected = "selected" if columns[0].step == -1 else ""
+                    yield {"method": row.label, "step": columns[0].id, "selected": selected, **seen}
 
 
 def _scatter(item: ItemResult) -> Iterator[Record]:
@@ -136,7 +139,7 @@ def _heat(item: ItemResult) -> Iterator[Record]:
 def _cells(item: ItemResult) -> Cells:
     """Return the cells by variant (blank for none), row, column and metric.
 
-    Of several protocols that are no variants, the paper's text stands first.
+    Of several protocols that are no variants, the paper's text is first.
     """
     cells = {(item.variants.get(cell.protocol, ""), *cell.key): cell for cell in reversed(item.cells)}
     return cells | {("", *key): cell for key, cell in item.described.items()}

@@ -1,4 +1,4 @@
-"""The grid behind every rendered table: the paper's rows, groups and rules with cells as text."""
+"""The grid of every rendered table: the paper's rows, groups and rules with cells as text."""
 
 import math
 import shlex
@@ -9,18 +9,32 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Self
 
-from replicse.report.content.cells import MEANINGS, QUOTED, SYMBOLS, Shown, show
+from replicse.registry.suites import is_percentage
+from replicse.report.content.cells import (
+    MEANINGS,
+    MINUS,
+    QUOTED,
+    SYMBOLS,
+    Part,
+    Shown,
+    effect_text,
+    show,
+)
+from replicse.report.content.effects import effects_of
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import AS_DESCRIBED
 from replicse.study.plan.paths import Paths
 from replicse.study.results.machines import mixture
+from replicse.study.results.shape import is_score
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult, RowHead
 
 # Beyond this many columns a cell is stacked on two lines instead of written out with its verdict in words.
 WRITTEN_OUT = 2
-# Encoders of a cell that are named.
+# Runs or encoders of a cell that are named.
 NAMED = 3
 Kind = Literal["label", "result", "prose"]
+# What a cell is measured by that has a better and a worse, beside percentages.
+PLANE = ("alignment", "uniformity")
 STATISTICS = {"max": "maximum", "min": "minimum", "sd": "standard deviation"}
 
 
@@ -42,7 +56,7 @@ class GridCell:
 class Column:
     """One column of a grid: a cell for each of its lines, which formats draw by its `kind`.
 
-    A `label` names the row and stands in every panel, a `result` is drawn in its parts, `prose` wraps.
+    A `label` names the row and is in every panel, a `result` is drawn in its parts, `prose` wraps.
     """
 
     heading: str
@@ -52,7 +66,7 @@ class Column:
     def longest(self, part: str, stacked: bool = False) -> str:
         """Return the longest `part` (a field of Shown) of the cells; of `wide` the longest of its lines.
 
-        Where cells are stacked, what stands on a line of its own has no part in the others.
+        Where cells are stacked, what is on a line of its own has no part in the others.
         """
         shown = [cell.shown for cell in self.cells]
         if part == "wide":
@@ -101,12 +115,12 @@ class Grid:
 
     @property
     def results(self) -> list[Column]:
-        """Return the columns beside the labels."""
+        """Return the columns apart from the labels."""
         return [column for column in self.columns if column.kind != "label"]
 
     @property
     def rows(self) -> Iterator[tuple[Line | Heading, list[tuple[Column, GridCell]]]]:
-        """Yield each entry of the body with its cells, each behind its column; a heading has none."""
+        """Yield each entry of the body with its cells, each with its column; a heading has none."""
         cells = zip(*(column.cells for column in self.columns), strict=True)
         for entry in self.body:
             here = () if isinstance(entry, Heading) else next(cells)
@@ -160,17 +174,66 @@ def grid_of(item: ItemResult, whole: bool = False) -> Grid:
     """Return the grid of an item; a trajectory keeps its ends, its figure shows the rest, unless `whole`."""
     heads = item.columns if whole else _heads(item)
     results = {(*cell.key, cell.protocol): cell for cell in item.cells}
+    effects = _effects(item)
     notes = _row_notes(item)
     body = _body(item, heads, results)
     lines = [entry for entry in body if isinstance(entry, Line)]
     # A column more here is one more in every format.
     columns = [Column("", "label", tuple(_label(line, notes) for line in lines))]
     for head in heads:
-        cells = (results.get((line.row.id, head.id, head.metric, line.protocol)) for line in lines)
-        shown = (_cell(item, line.row, head, cell) for line, cell in zip(lines, cells, strict=True))
+        cells = [results.get((line.row.id, head.id, head.metric, line.protocol)) for line in lines]
+        best = _best(item, head, filter(None, cells))
+        shown = (
+            _cell(item, line.row, head, cell, best, effects) for line, cell in zip(lines, cells, strict=True)
+        )
         kind: Kind = "prose" if head.kind == "text" else "result"
         columns.append(Column(_heading(item, head), kind, tuple(shown)))
     return Grid(tuple(columns), tuple(body), tuple(notes.values()), f"{item.item} · {item.standing}")
+
+
+def cut(grid: Grid, most: int) -> list[Grid]:
+    """Return the grid in parts of at most `most` cells, at least a line each; a part repeats the heading above it."""
+    size = max(1, most // max(1, len(grid.results)))
+    parts: list[list[Line | Heading]] = [[]]
+    heading, lines = None, 0
+    for entry in grid.body:
+        heading = entry if isinstance(entry, Heading) else heading
+        if isinstance(entry, Line):
+            if lines and lines % size == 0:
+                parts.append([heading] if heading else [])
+            lines += 1
+        parts[-1].append(entry)
+    grids, start = [], 0
+    for body in parts:
+        end = start + sum(isinstance(entry, Line) for entry in body)
+        columns = tuple(replace(column, cells=column.cells[start:end]) for column in grid.columns)
+        grids.append(replace(grid, columns=columns, body=tuple(body)))
+        start = end
+    return grids
+
+
+def folded(grid: Grid) -> tuple[Grid, Grid | None]:
+    """Return a grid without the columns in which no cell has a number of ours, and these by themselves.
+
+    Where no column has one, or all have, nothing is folded.
+    """
+    empty = [column for column in grid.results if not any(cell.shown.reproduced for cell in column.cells)]
+    if not empty or len(empty) == len(grid.results):
+        return grid, None
+    labels = tuple(column for column in grid.columns if column.kind == "label")
+    kept = tuple(column for column in grid.columns if column not in empty)
+    return replace(grid, columns=kept), replace(grid, columns=(*labels, *empty))
+
+
+def folded_note(rest: Grid) -> str:
+    """Return what is said of the columns that are folded away."""
+    names = ", ".join(column.heading for column in rest.results)
+    why = Counter(
+        cell.shown.verdict for column in rest.results for cell in column.cells if cell.shown.verdict
+    )
+    reasons = ", ".join(f"{count} cells: {reason}" for reason, count in why.items() if reason != QUOTED)
+    said = f" ({reasons})" if reasons else ""
+    return f"Columns without a number of ours: {names}{said}. Their printed numbers are in the CSV."
 
 
 def remarks(item: ItemResult) -> tuple[str, ...]:
@@ -184,7 +247,7 @@ def remarks(item: ItemResult) -> tuple[str, ...]:
 
 
 def panels(grid: Grid, most: int) -> list[Grid]:
-    """Return the grid cut into runs of at most `most` columns beside the labels, as even as can be; rows stay whole."""
+    """Return the grid cut into runs of at most `most` columns apart from the labels, as evenly as possible."""
     results = grid.results
     labels = [column for column in grid.columns if column.kind == "label"]
     count = max(1, math.ceil(len(results) / max(1, most)))
@@ -285,11 +348,52 @@ def _body(
     return body
 
 
-def _cell(item: ItemResult, row: RowHead, column: ColumnHead, cell: CellResult | None) -> GridCell:
+def _cell(
+    item: ItemResult,
+    row: RowHead,
+    column: ColumnHead,
+    cell: CellResult | None,
+    best: Mapping[Part, float],
+    effects: Mapping[tuple[str, str, str], tuple[str, str]],
+) -> GridCell:
     shown = show(cell, scale="" if item.comparable else item.scale, quoted=row.quoted)
     if not cell or not shown.text:
         return GridCell(shown)
-    return GridCell(shown, _facts(item, column, shown, cell), cell_address(cell_name(item, cell)))
+    if best:
+        numbers = _numbers(cell)
+        shown = replace(shown, best=tuple(part for part, number in best.items() if numbers[part] == number))
+    effect = effects.get(cell.key) if cell.protocol == AS_DESCRIBED else None
+    return GridCell(shown, _facts(item, column, shown, cell, effect), cell_address(cell_name(item, cell)))
+
+
+def _numbers(cell: CellResult) -> dict[Part, float | None]:
+    printed = cell.reported.number if cell.reported else None
+    return {"reported": printed.value if printed else None, "reproduced": cell.reproduced}
+
+
+def _best(item: ItemResult, head: ColumnHead, cells: Iterable[CellResult]) -> dict[Part, float]:
+    """Return the best printed and the best reproduced number of a column; none of what is no score, or all alike."""
+    scored = is_percentage(head.metric_path) or head.metric_path.rpartition("/")[2] in PLANE
+    if item.kind != "table" or not is_score(head) or head.chosen or not scored:
+        return {}
+    extreme = max if head.better == "higher" else min
+    sides: dict[Part, list[float]] = {"reported": [], "reproduced": []}
+    for cell in cells:
+        for part, number in _numbers(cell).items():
+            sides[part] += [] if number is None else [number]
+    return {part: extreme(numbers) for part, numbers in sides.items() if len(set(numbers)) > 1}
+
+
+def _effects(item: ItemResult) -> dict[tuple[str, str, str], tuple[str, str]]:
+    """Return what a row changes against the baseline row, by cell: (name, value) of a fact; none of a single seed."""
+    return {
+        effect.cell.key: (
+            f"less {effect.base}",
+            f"{effect_text(effect.ours)}, paired by seed; in print {effect.printed:+g}".replace("-", MINUS),
+        )
+        for effect in effects_of(item)
+        if effect.ours.n > 1
+    }
 
 
 def cell_name(item: ItemResult, cell: CellResult) -> str:
@@ -306,26 +410,28 @@ def cell_address(name: str) -> str:
 
 
 def _facts(
-    item: ItemResult, column: ColumnHead, shown: Shown, cell: CellResult
+    item: ItemResult, column: ColumnHead, shown: Shown, cell: CellResult, effect: tuple[str, str] | None
 ) -> tuple[tuple[str, str], ...]:
-    """Return what a reader may ask about a cell, as (name, value); what there is nothing to say of is left out."""
+    """Return what a reader may ask about a cell, as (name, value); what there is nothing to say of is left out.
+
+    The caption says once that a table is not comparable.
+    """
     printed = cell.reported
-    # The scale says it all where nothing else keeps a cell from being judged.
     by_seed = _by_seed(cell)
-    verdict = "" if item.caveat and shown.verdict == "not comparable" else shown.verdict
     source = printed.source if printed and printed.source else item.place
     facts = {
-        "scale": item.caveat,
-        "verdict": verdict,
-        "because": cell.reason if verdict and verdict == cell.verdict else "",
+        "verdict": shown.word,
+        "because": (cell.reason if shown.word == cell.verdict else cell.failure) if shown.word else "",
         "reported": f"{shown.reported} ({source})" if shown.reported and source else shown.reported,
         "printed as": _statistic(printed) if printed and shown.reported else "",
     }
     if shown.verdict != QUOTED:
+        runs = tuple(dict.fromkeys(entry.run for entry in cell.values if entry.run))
         facts |= {
             "reproduced": "" if cell.reproduced is None else f"{cell.reproduced:.6g}",
             "ours is": "" if column.statistic == "mean" else _over_seeds(column.statistic),
             "interval": _between(cell.low, cell.high, ".6g"),
+            **dict([effect] if effect else ()),
             "over pairs": _between(cell.pairs_low, cell.pairs_high, ".2f"),
             "spread": "borrowed from a publication" if cell.borrowed else "",
             "seeds": "" if by_seed else str(cell.n_seeds),
@@ -333,16 +439,16 @@ def _facts(
             "precision": cell.precision,
             "mixed": mixture(cell.machines),
             "protocol": "" if cell.protocol == AS_DESCRIBED else cell.protocol,
-            "encoders": _some(cell.encoders),
+            **({"runs": _some(runs)} if runs else {"encoders": _some(cell.encoders)}),
             "why": why_command(item, cell),
         }
     return tuple((name, value) for name, value in facts.items() if value)
 
 
-def _some(encoders: Sequence[str]) -> str:
-    """Return the names of a few encoders, and how many more there are; `replicse why` tells them all."""
-    more = len(encoders) - NAMED
-    return ", ".join(encoders[:NAMED]) + (f" and {more} more" if more > 0 else "")
+def _some(names: Sequence[str]) -> str:
+    """Return a few names, and how many more there are; `replicse why` shows them all."""
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def run_command(item: ItemResult) -> str:
@@ -352,7 +458,7 @@ def run_command(item: ItemResult) -> str:
 
 
 def why_command(item: ItemResult, cell: CellResult) -> str:
-    """Return the command that tells the story of a cell, in the study that it is of."""
+    """Return the command that shows where a cell comes from, in the study that it is of."""
     study = f"--study {item.kept}" if item.kept else f"--scale {item.scale}"
     return f"replicse why {shlex.quote(cell_name(item, cell))} {study}"
 

@@ -17,7 +17,8 @@ EDGE = 60.0
 def deltas_svg(report: Report) -> str:
     """Return the picture as SVG, its looks by the report's style sheet; blank where no percentage has a difference.
 
-    The axis is in the printed units, logarithmic beyond one: the differences of other metrics have no place on it.
+    Only for scales whose numbers are comparable. The axis is in the printed units, logarithmic beyond one: the
+    differences of other metrics have no place on it.
     """
     lines = [
         (section, item, cells)
@@ -41,10 +42,8 @@ def deltas_svg(report: Report) -> str:
         parts.append(f'<text class="tick" x="{x}" y="{TOP - 8}">{text}</text>')
     for place, (section, item, cells) in enumerate(lines):
         parts += _line(section, item, cells, TOP + LINE * (place + 0.75))
-    if report.caveat:
-        parts.append(
-            f'<text class="caveat" x="{LABELS + WIDTH - 8}" y="{height - 3}">{escape(report.caveat)}</text>'
-        )
+    axis = "ours less print, percentage points; linear up to ±1, logarithmic beyond"
+    parts.append(f'<text class="axis" x="{LABELS + WIDTH / 2}" y="{height - 3}">{axis}</text>')
     return "".join([*parts, "</svg>"])
 
 
@@ -53,7 +52,7 @@ def _is_drawn(cell: CellResult) -> bool:
 
 
 def _place(delta: float) -> float:
-    """Return where a difference stands on the axis."""
+    """Return the place of a difference on the axis."""
     clipped = math.copysign(min(abs(delta), EDGE), delta)
     share = math.copysign(math.log1p(abs(clipped)), clipped) / math.log1p(EDGE)
     return LABELS + WIDTH * (0.5 + 0.48 * share)

@@ -1,8 +1,9 @@
 """Tables and the report as one self-contained HTML file."""
 
 import base64
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from urllib.parse import quote
@@ -10,10 +11,12 @@ from urllib.parse import quote
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from replicse.report.content.contents import Report, Section
+from replicse.report.content.contents import Entry, Page, Report, Section, Waterfall
 from replicse.report.content.tables import (
     Column,
     Grid,
+    GridCell,
+    Line,
     Sheet,
     cell_address,
     cell_name,
@@ -22,13 +25,14 @@ from replicse.report.content.tables import (
 )
 from replicse.report.formats import templates
 from replicse.report.formats.deltas import deltas_svg
+from replicse.report.formats.effects import effects_svg, slopes_svg
 from replicse.report.formats.prose import html_blocks, html_inline, kept_whole
 from replicse.report.formats.waterfall import waterfall_svg
 
 # Columns that fit beside the labels on a screen and on a printed page, and how many need smaller type.
 COLUMNS, DENSE = 8, 7
 # Beyond this many bytes a drawing is larger than a picture of it.
-LARGE = 400_000
+LARGE = 300_000
 # The detail of a stacked cell is set in smaller type.
 DETAIL = 0.86
 PATH, DIGITS = re.compile(r' d="[^"]*"'), re.compile(r"(\.\d)\d+")
@@ -50,30 +54,92 @@ def sheet(table: Sheet) -> str:
 
 
 def document(report: Report) -> str:
-    """Return the report's first screen, what is drawn from all items, and links to its papers, as one HTML file."""
-    links, picture = addresses(report), Markup(deltas_svg(report))
-    return _environment().get_template("report.html.j2").render(report=report, links=links, picture=picture)
+    """Return the report's first page as one HTML file: findings, what is drawn from all items, links to the papers."""
+    template = _environment().get_template("report.html.j2")
+    index = json.dumps(search_index(report), ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+    links = addresses(report) | {page.file.partition(".")[0]: page.file for page in report.pages if page.file}
+    return template.render(report=report, links=links, picture=Markup(_picture(report)), index=Markup(index))
 
 
-def paper(report: Report, section: Section, pictures: Mapping[str, str], alone: bool = False) -> str:
-    """Return one paper of a report as an HTML file; `pictures` holds a data address for each item id.
+def page(report: Report, page: Page) -> str:
+    """Return a page of the report that has an HTML file of its own."""
+    return (
+        _environment().get_template("page.html.j2").render(report=report, page=page, links=addresses(report))
+    )
+
+
+def papers(report: Report, section: Section, pictures: Mapping[str, str]) -> dict[str, str]:
+    """Return the HTML files of one paper by name: one with all items, or one that leads to a page for each item.
+
+    `pictures` holds a data address for each item id.
+    """
+    files = {section.page: paper(report, section, pictures, () if section.parted else section.entries)}
+    for part in (part for entry in section.entries for part in entry.parts if section.parted):
+        files[part.page] = paper(report, section, pictures, [part])
+    return files
+
+
+def paper(
+    report: Report,
+    section: Section,
+    pictures: Mapping[str, str],
+    entries: Sequence[Entry] = (),
+    alone: bool = False,
+) -> str:
+    """Return some items of one paper as an HTML file.
 
     `alone` leaves out what leads to the rest of the report: it is the page of one item.
     """
     template = _environment().get_template("paper.html.j2")
-    return template.render(report=report, section=section, pictures=pictures, alone=alone)
+    return template.render(report=report, section=section, entries=entries, pictures=pictures, alone=alone)
+
+
+def _picture(report: Report) -> str:
+    """Return what is drawn below the findings."""
+    if isinstance(report.picture, Waterfall):
+        return waterfall_svg(report.picture)
+    if report.picture == "effects":
+        return effects_svg(report) or slopes_svg(report)
+    return deltas_svg(report) if report.picture else ""
 
 
 def addresses(report: Report) -> dict[str, str]:
-    """Return the address of each item and cell of a report by its name."""
+    """Return the address of each item and of each cell that is shown, by its name."""
     links = {}
     for section in report.sections:
         for entry in section.entries:
-            links[entry.item.item] = f"{section.key}.html#{entry.anchor}"
-            for cell in entry.item.cells:
-                name = cell_name(entry.item, cell)
-                links[name] = f"{section.key}.html#{cell_address(name)}"
+            links[entry.item.item] = f"{entry.page}#{entry.anchor}"
+            shown = {cell.address: part.page for part in entry.parts for cell in _cells(part)}
+            for name in (cell_name(entry.item, cell) for cell in entry.item.cells):
+                address = cell_address(name)
+                page = shown.get(address)
+                links[name] = f"{page}#{address}" if page else links[entry.item.item]
     return links
+
+
+def _cells(entry: Entry) -> Iterator[GridCell]:
+    grids = (entry.grid, entry.rest) if entry.rest else (entry.grid,)
+    return (cell for grid in grids for column in grid.results for cell in column.cells if cell.address)
+
+
+def search_index(report: Report) -> list[tuple[str, str]]:
+    """Return what the search of a report looks through: (text, address) of items, rows and lines of the pages."""
+    index = [(page.title, page.file or f"#{_slug(page.title)}") for page in report.pages]
+    for section in report.sections:
+        index.append((section.title, section.page))
+        for entry in section.entries:
+            where = f"{section.key} {entry.name}"
+            index.append((f"{where}: {entry.item.title}", f"{entry.page}#{entry.anchor}"))
+            for part in entry.parts:
+                for line, cells in part.grid.rows:
+                    if isinstance(line, Line):
+                        address = next((cell.address for _, cell in cells if cell.address), part.anchor)
+                        index.append((f"{where}: {line.label}", f"{part.page}#{address}"))
+    for page in report.pages:
+        place = page.file or f"#{_slug(page.title)}"
+        for sheet in (*page.sheets, *page.further) if page.lines else ():
+            index += [(f"{page.title}: {row[0]}", place) for row in sheet.rows]
+    return index
 
 
 def linked(text: str, links: Mapping[str, str]) -> Markup:
@@ -102,7 +168,7 @@ def _environment() -> Environment:
     environment = templates(autoescape=True)
     environment.filters |= {
         "inline": lambda text: Markup(html_inline(text)),
-        "blocks": lambda text: Markup(html_blocks(text)),
+        "blocks": lambda text, below=0: Markup(html_blocks(text, below)),
         "slug": _slug,
         "linked": linked,
         "waterfall": lambda fall: Markup(waterfall_svg(fall)),

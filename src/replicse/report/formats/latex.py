@@ -9,7 +9,7 @@ from functools import cache
 
 from jinja2 import Environment
 
-from replicse.report.content.cells import ARROW, QUOTED, Shown
+from replicse.report.content.cells import QUOTED, Part, Shown
 from replicse.report.content.contents import Entry, Report
 from replicse.report.content.tables import Column, Grid, GridCell, Heading, Line, Sheet, panels
 from replicse.report.formats import templates
@@ -27,6 +27,7 @@ ROOM, CHARACTER = 476.0, 4.3
 ARROW_WIDTH, SYMBOL, GAP = 11.0, 10.0, 8.0
 LABEL, PROSE = 165.0, 150.0
 HEADER = 14
+PARTS: tuple[Part, ...] = ("reported", "reproduced")
 # Physical lines of a table that is kept in one piece.
 WHOLE = 36
 # Where a line may end: behind a space, a hyphen or a slash.
@@ -72,13 +73,13 @@ def sheet(table: Sheet) -> str:
 def table(entry: Entry) -> str:
     r"""Return an item's table with its notes as a file to \input; it needs `macros`."""
     name = latex_text(f"{entry.name}, {entry.item.title}")
-    said = f"% {entry.item.item}: {name}; \\input{{macros}} stands in the preamble.\n"
+    said = f"% {entry.item.item}: {name}; \\input{{macros}} goes into the preamble.\n"
     notes = [rf"{{\footnotesize\noindent {latex_inline(note)}\par}}" for note in entry.notes]
     return said + grid(entry.grid) + "".join(f"{note}\n" for note in notes)
 
 
 def macros() -> str:
-    """Return what tables need in the preamble of the document that they stand in."""
+    """Return what tables need in the preamble of the document that they are in."""
     return _templates().get_template(MACROS).render() + "\n"
 
 
@@ -214,20 +215,27 @@ def _cell(column: Column, cell: GridCell, stacked: bool) -> str:
 def _result(shown: Shown, stacked: bool) -> str:
     if not shown.text:
         return ""
-    parts = [shown.reported, ARROW if shown.reproduced else "", shown.reproduced]
+    numbers = {part: latex_text(getattr(shown, part)) for part in PARTS}
+    parts = [rf"\textbf{{{text}}}" if part in shown.best else text for part, text in numbers.items()]
+    parts.insert(1, latex_text(shown.arrow))
+    symbol = latex_text(shown.symbol)
     if stacked and shown.wide:
-        first, second = (*shown.wide, "")[:2]
-        return _macro("celltall", [*parts, shown.symbol, first, second])
+        return _call("celltall", [*parts, symbol, *map(latex_text, (*shown.wide, "")[:2])])
     if stacked and shown.detail:
-        return _macro("cellstacked", [*parts, shown.symbol, shown.delta, shown.spread])
+        return _call("cellstacked", [*parts, symbol, *map(latex_text, (shown.delta, shown.spread))])
     if stacked:
-        return _macro("cellnumbers", [*parts, shown.symbol])
+        return _call("cellnumbers", [*parts, symbol])
     name = "cellquoted" if shown.verdict == QUOTED else "cellwritten"
-    return _macro(name, [*parts, shown.spread, shown.delta, shown.symbol, shown.verdict])
+    rest = map(latex_text, (shown.spread, shown.delta, shown.symbol, shown.word))
+    return _call(name, [*parts, *rest])
 
 
 def _macro(name: str, parts: Iterable[str]) -> str:
-    return rf"\{name}" + "".join(f"{{{latex_text(part)}}}" for part in parts)
+    return _call(name, map(latex_text, parts))
+
+
+def _call(name: str, parts: Iterable[str]) -> str:
+    return rf"\{name}" + "".join(f"{{{part}}}" for part in parts)
 
 
 def _sheet_widths(table: Sheet) -> Sequence[float | None]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 from replicse.printable import visible
+from replicse.report.content.cells import Part, Shown
 from replicse.report.content.contents import Entry, Report
 from replicse.report.content.tables import Column, Grid, GridCell, Heading, Sheet
 from replicse.report.formats import templates
@@ -61,16 +62,27 @@ def _cell(column: Column, cell: GridCell, stacked: bool) -> str:
         mark = f" <sup>{cell.mark}</sup>" if cell.mark else ""
         # No-break spaces, since Markdown drops the others at the start of a cell.
         return ("\u00a0\u00a0" if cell.indent else "") + escape(shown.text) + mark
+    parts = [_number(shown, "reported"), shown.arrow, _number(shown, "reproduced")]
     if not stacked:
-        return escape(shown.words)
-    first = " ".join(part for part in (shown.numbers, shown.symbol) if part)
-    return "<br>".join(escape(part) for part in (first, *(shown.wide or [shown.detail])) if part)
+        return " ".join(filter(None, [*parts, *map(escape, (shown.detail, shown.symbol, shown.word))]))
+    first = " ".join(filter(None, [*parts, escape(shown.symbol)]))
+    return "<br>".join(filter(None, [first, *map(escape, shown.wide or [shown.detail])]))
+
+
+def _number(shown: Shown, part: Part) -> str:
+    text = escape(getattr(shown, part))
+    return f"**{text}**" if part in shown.best else text
 
 
 def document(report: Report, pictures: Mapping[str, str]) -> str:
     """Return the report as Markdown; `pictures` holds the path of each item's picture by item id."""
     environment = templates()
-    environment.filters |= {"escaped": escape, "prose": prose}
+    environment.filters |= {"escaped": escape, "prose": prose, "slug": _slug}
     template = environment.get_template("report.md.j2")
     text = template.render(report=report, pictures=pictures, grid=grid, sheet=sheet)
     return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"
+
+
+def _slug(title: str) -> str:
+    """Return the address that GitHub gives a heading."""
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")

@@ -87,9 +87,15 @@ def is_harmless(text: str) -> bool:
     )
 
 
-def html_blocks(text: str) -> str:
-    """Return Markdown as HTML blocks; raw HTML in it is escaped."""
-    return _parser().render(text).strip()
+def html_blocks(text: str, below: int = 0) -> str:
+    """Return Markdown as HTML blocks, its headings `below` further levels; raw HTML in it is escaped."""
+    tokens = _parser().parse(text)
+    for token in tokens:
+        if token.type.startswith("heading_"):
+            token.tag = f"h{min(6, int(token.tag[1:]) + below)}"
+        elif token.type == "table_open":
+            token.attrSet("class", "plain")
+    return str(_parser().renderer.render(tokens, _parser().options, {})).strip()
 
 
 def html_inline(text: str) -> str:

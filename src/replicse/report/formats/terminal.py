@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from replicse.printable import visible
-from replicse.report.content.cells import ARROW, SYMBOLS
+from replicse.report.content.cells import SYMBOLS
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import (
     Column,
@@ -21,6 +21,8 @@ from replicse.report.content.tables import (
     GridCell,
     Heading,
     Sheet,
+    folded,
+    folded_note,
     grid_of,
     panels,
     remarks,
@@ -36,6 +38,7 @@ STYLES = {
     "failed": "red",
     "not run": "dim",
     "not comparable": "dim",
+    "data absent": "dim",
     "quoted": "dim",
 }
 
@@ -49,10 +52,14 @@ def item_text(item: ItemResult, width: int = 100, colour: bool = False) -> str:
     ]
     title = Text("\n".join([f"{item.item}  {item.title}", " · ".join(fact for fact in facts if fact)]))
     title.highlight_words([item.item, item.standing], "bold")
-    grid = grid_of(item)
-    used = {cell.shown.verdict for column in grid.columns for cell in column.cells}
+    grid, rest = folded(grid_of(item))
+    used = {cell.shown.word for column in grid.columns for cell in column.cells}
     key = "   ".join(f"{symbol} {name}" for name, symbol in SYMBOLS.items() if name in used)
-    notes = [*(f"[{mark}] {text}" for mark, text in grid.footnotes), *remarks(item)]
+    notes = [
+        *(f"[{mark}] {text}" for mark, text in grid.footnotes),
+        *remarks(item),
+        *([folded_note(rest)] if rest else []),
+    ]
     parts: list[RenderableType] = [*([Text(key)] if key else []), *map(_prose, notes)]
     if item.deviations:
         parts += [Text("Deviations:"), Padding(_prose(item.deviations), (0, 2))]
@@ -161,7 +168,7 @@ def _panel(grid: Grid, stacked: bool) -> Table:
 
 
 def _cell(column: Column, cell: GridCell, stacked: bool) -> Text:
-    """Return a cell; the parts of a result stand below those of the column's other cells."""
+    """Return a cell; the parts of a result are below those of the column's other cells."""
     shown = cell.shown
     if column.kind == "label":
         indent = "  " * cell.indent
@@ -175,11 +182,15 @@ def _cell(column: Column, cell: GridCell, stacked: bool) -> Text:
             widths["reported"] = widths["delta"] = max(widths["reported"], widths["delta"])
             widths["reproduced"] = widths["spread"] = max(widths["reproduced"], widths["spread"])
         reported, reproduced, spread, delta = (f"{getattr(shown, part):>{widths[part]}}" for part in PARTS)
-        numbers = f"{reported} {ARROW if shown.reproduced else ' '} {reproduced}"
+        numbers = f"{reported} {shown.arrow or ' '} {reproduced}"
         lines = [f"{numbers} {spread} {delta} {shown.symbol or ' '}"]
         if stacked:
             wide = [f"{text}  " for text in shown.wide]
             lines = [f"{numbers} {shown.symbol or ' '}", *(wide or [f"{delta}   {spread}  "])]
         text = Text("\n".join(line for line in lines if line.strip()))
-    text.highlight_words([shown.symbol] if shown.symbol else [], STYLES.get(shown.verdict, ""))
+    text.highlight_words([shown.symbol] if shown.symbol else [], STYLES.get(shown.word, ""))
+    if shown.best:
+        spans = {"reported": (0, len(reported)), "reproduced": (len(reported) + 3, len(numbers))}
+        for part in shown.best:
+            text.stylize("bold", *spans[part])
     return text

@@ -26,7 +26,8 @@ def waterfall_svg(fall: Waterfall) -> str:
         f'<svg class="waterfall" viewBox="0 0 {LABELS + WIDTH + TEXT} {height}" role="img"'
         f' aria-label="{escape(f"{fall.title}: {steps}")}">'
     ]
-    for value, kind in ((0.0, "zero"), (fall.steps[0].end, "goal")):
+    goal = [(fall.steps[0].end, "goal")] if fall.steps[0].kind == "gap" else []
+    for value, kind in ((0.0, "zero"), *goal):
         x = f"{place(value):.1f}"
         parts.append(f'<line class="{kind}" x1="{x}" x2="{x}" y1="2" y2="{height - 2}"/>')
     for line, step in enumerate(fall.steps):

@@ -1,6 +1,8 @@
 """The audit of the printed numbers, as a page of the report and as text for a terminal."""
 
-from collections.abc import Mapping, Sequence
+import re
+import textwrap
+from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 
@@ -8,48 +10,83 @@ from replicse.printable import columns
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import Columns, Sheet
 
-TITLE = "Audit"
+TITLE = "What the papers' own numbers say"
+FILE = "audit.html"
 TEXT = (
-    "What the printed numbers contradict by themselves: averages against their rows, differences against two papers,"
-    " one number printed twice, percentages that no count of test items gives, sizes against the data sets, numbers of"
+    "Contradictions between printed numbers, without any training: averages and their rows, differences between two"
+    " papers, one number printed twice, percentages that no count of test items gives, sizes of data sets, numbers of"
     " the running text and sentences against tables, values against the search that they come from, single runs against"
-    " published seeds. Nothing was trained for it. *Certain* is what no rounding explains; else the column says what"
-    " would. A number marked as quoted is the paper's quotation of somebody else, and so may be the mistake. A paper's"
-    " own findings stand before those on quotations, certain ones before others.",
+    " published seeds.",
+    "*Certain* is what no rounding explains; otherwise the column says what would explain it. A number marked as quoted"
+    " is the paper's quotation of somebody else, so the mistake may be theirs. Certain findings come first, and a"
+    " paper's own numbers before its quotations.",
 )
+NOT_AUDITED = "not audited"  # a rule that names what the others could not read
 COLUMNS: Columns = {
-    "Where": itemgetter("place"),
-    "Printed": lambda row: row["printed"] or row["rule"],
-    "What follows": itemgetter("follows"),
+    "In print": lambda row: f"{row['place']}: {row['printed'] or row['rule']}",
+    "Against": lambda row: against(row),
+    "Arithmetic": itemgetter("follows"),
     "How certain": itemgetter("certainty"),
     "Note": itemgetter("note"),
 }
-SHOWN = ("printed", "follows", "certainty", "note")
-WIDTH = 100
+# Where a contradicting number is printed: [Table 4, Word deletion 10%, STS-B dev], or parentheses at the end.
+BRACKETED = re.compile(r"\[([^\]]*)\]")
+LAST = re.compile(r"\(([^()]*(?:\([^()]*\)[^()]*)*)\)$")
+FEW_PLACES = 2
+Rows = Sequence[Mapping[str, str]]
+SHOWN = ("printed", "against", "follows", "certainty", "note")
+WIDTH = 80
 
 
-def audit_page(rows: Sequence[Mapping[str, str]]) -> Page:
-    """Return the page from the rows of audit.csv, a sheet per paper."""
-    sheets = (audit_sheet(list(part), paper) for paper, part in groupby(rows, key=lambda row: row["paper"]))
-    return Page(TITLE, TEXT if rows else (*TEXT, "Nothing was found."), tuple(sheets))
+def audit_page(rows: Rows, papers: Collection[str]) -> Page:
+    """Return the page from the rows of audit.csv, a sheet per paper: those of the study, then `further` ones."""
+    text = TEXT if rows else (*TEXT, "Nothing was found.")
+    sheets = {paper: audit_sheet(part, _title(paper, part)) for paper, part in audit_parts(rows).items()}
+    own = tuple(sheet for paper, sheet in sheets.items() if paper in papers)
+    further = tuple(sheet for paper, sheet in sheets.items() if paper not in papers)
+    return Page(TITLE, text, own, file=FILE, further=further, lines=True)
 
 
-def audit_sheet(rows: Sequence[Mapping[str, str]], title: str = TITLE) -> Sheet:
+def audit_parts(rows: Rows) -> dict[str, list[Mapping[str, str]]]:
+    """Return the findings by paper, certain ones first."""
+    ordered = sorted(rows, key=lambda row: not is_certain(row))
+    papers = dict.fromkeys(row["paper"] for row in rows)
+    return {paper: [row for row in ordered if row["paper"] == paper] for paper in papers}
+
+
+def is_certain(row: Mapping[str, str]) -> bool:
+    """Return whether no rounding explains a finding."""
+    return row["certainty"] == "certain"
+
+
+def audit_sheet(rows: Rows, title: str = TITLE) -> Sheet:
     """Return one line per finding, and one for what is not audited."""
     return Sheet.of(title, rows, COLUMNS)
 
 
-def audit_text(rows: Sequence[Mapping[str, str]], width: int = WIDTH) -> str:
+def against(row: Mapping[str, str]) -> str:
+    """Return the places of the numbers that contradict a finding's own, which most rules name within the arithmetic."""
+    places = list(dict.fromkeys(BRACKETED.findall(row["follows"]) or LAST.findall(row["follows"])))
+    more = len(places) - FEW_PLACES
+    named = "; ".join(places[:FEW_PLACES]) + (f" and {more} more" if more > 0 else "")
+    return row.get("against") or named or ("the data" if "counted on the data" in row["follows"] else "")
+
+
+def _title(paper: str, rows: Rows) -> str:
+    count = sum(row["rule"] != NOT_AUDITED for row in rows)
+    return f"{paper}: {count} finding{'s' * (count != 1)}, {sum(map(is_certain, rows))} certain"
+
+
+def audit_text(rows: Rows, width: int = WIDTH) -> str:
     """Return the findings as paragraphs under the key of their paper."""
     lines = []
     for paper, part in groupby(rows, key=lambda row: row["paper"]):
         findings = list(part)
-        certain = sum(row["certainty"] == "certain" for row in findings)
-        count = sum(row["rule"] != "not audited" for row in findings)
-        lines += [f"{paper}: {count} finding{'s' * (count != 1)}, {certain} certain", ""]
+        lines += [_title(paper, findings), ""]
         for row in findings:
-            lines.append(f"  {row['place']} ({row['rule']})")
-            details = ((f"    {name}", row[name]) for name in SHOWN if row[name])
+            place = f"{row['place']} ({row['rule']})"
+            lines += textwrap.wrap(place, width, initial_indent="  ", subsequent_indent="    ")
+            details = ((f"    {name}", row[name]) for name in SHOWN if row.get(name))
             lines += columns(details, width=width)
             lines.append("")
     return "\n".join(lines).rstrip() or "nothing found"

@@ -15,7 +15,7 @@ TEXT = (
     " hold. *In print* judges it by the paper's own numbers, *reproduction study* by the numbers that the study which"
     " repeated the paper prints for the same cells, and *ours* by our paired seeds.",
     "A sentence that can be read in several ways, such as a % that may be percent or points, is supported only if one"
-    " reading supports all of it and contradicted only if every reading is; the outcome of each stands behind the"
+    " reading supports all of it and contradicted only if every reading is; the outcome of each follows the"
     " sentence, and so does what of it no cell holds, which keeps it from support.",
     "The probability is that the claim's weakest part holds (Student's t over the paired seeds): supported from"
     " 0.95, contradicted up to 0.05, undetermined between them. A smaller scale than the papers' gives no verdict: what"
@@ -24,7 +24,7 @@ TEXT = (
     " seeds are shown themselves, as in {70.1, 70.4}. Printed numbers decide outright, except where their rounding"
     " could turn the relation. Blank: the study repeated none of the cells.",
 )
-SMALLER = "This scale judges no claim: ours says only what was found, and stands as not comparable."
+SMALLER = "This scale judges no claim: ours says only what was found, and counts as not comparable."
 FEW_CELLS = 2
 FOR_OR_AGAINST = ("for", "against")
 # An outcome differs by its symbol too, as a verdict does.
@@ -44,7 +44,7 @@ OURS = "Ours"
 def claims_page(rows: Sequence[Mapping[str, str]], judges_orders: bool, scale: str = "") -> Page | None:
     """Return the page, a sheet per outcome of our runs; None where no paper states a claim.
 
-    `scale` is named beside what a smaller scale found for or against a claim.
+    `scale` is named next to what a smaller scale found for or against a claim.
     """
     outcomes = dict.fromkeys([*SYMBOLS, *(row["ours"] for row in rows)])
     parts = {outcome: [row for row in rows if row["ours"] == outcome] for outcome in outcomes}
@@ -53,7 +53,8 @@ def claims_page(rows: Sequence[Mapping[str, str]], judges_orders: bool, scale: s
         for outcome, part in parts.items()
         if part
     )
-    return Page(TITLE, TEXT if judges_orders else (*TEXT, SMALLER), sheets) if sheets else None
+    text = TEXT if judges_orders else (*TEXT, SMALLER)
+    return Page(TITLE, text, sheets, lines=True) if sheets else None
 
 
 def claims_sheet(rows: Iterable[Mapping[str, str]], title: str = TITLE) -> Sheet:
@@ -97,7 +98,7 @@ def _without_blank(sheet: Sheet) -> Sheet:
 
 
 def marked(outcome: str) -> str:
-    """Return an outcome behind its symbol; nothing for none."""
+    """Return an outcome after its symbol; nothing for none."""
     return f"{SYMBOLS[outcome]} {outcome}" if outcome else ""
 
 

@@ -1,99 +1,210 @@
-"""The first screen: what a study found, a line for each page that says more."""
+"""The sentences that a report begins with: what a study found, each with its numbers and the way to them."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from replicse.report.content.cells import MINUS
-from replicse.report.content.contents import Finding, printed_of
-from replicse.report.content.tables import verdict_counts
-from replicse.report.pages.adjudication import headline
+from replicse.report.content.cells import MINUS, effect_text
+from replicse.report.content.contents import Finding
+from replicse.report.content.effects import Effect, effects_of
+from replicse.report.content.tables import cell_name, verdict_counts
+from replicse.report.pages.adjudication import NOISE, headline
+from replicse.report.pages.audit import audit_parts, is_certain
+from replicse.report.pages.claims import probability_text
 from replicse.study.results.shape import shapes
 from replicse.study.results.table import ItemResult
 
 Rows = Sequence[Mapping[str, str]]
-ANSWERS = ("supported", "contradicted", "for", "against", "undetermined", "not comparable", "not run")
-EXPLAINED = {"explains": "explain it", "in part": "in part", "no": "do not", "undetermined": "open"}
+TESTED = ("supported", "contradicted", "for", "against", "undetermined")
+MOST, MOST_TURNED = 6, 2
 
 
 def findings(
     study: Mapping[str, Any], items: Sequence[ItemResult], claims: Rows, audit: Rows, explained: Rows
 ) -> list[Finding]:
-    """Return what the first screen says; what there is nothing of is left out."""
-    lines = [
-        ("Incomplete", study.get("incomplete", ""), "incomplete"),
-        ("Cells", _counted(verdict_counts(items)), "counts"),
-        ("Coverage", _coverage(study, items), "papers"),
-        ("Claims", _claims(claims, study["scale"]), "claims"),
-        (
-            "Orders",
-            _orders(items) if study["comparable"] or study["judges_orders"] else "",
-            "what-reproduces",
-        ),
-        ("Gaps", ". ".join(_gaps(explained, items)), "adjudication"),
-        ("Audit", _audit(audit), "audit"),
-    ]
-    return [Finding(*each) for each in lines if each[1]]
+    """Return what a report begins with, the most important first; what there is nothing of is left out."""
+    lines = (
+        [Finding(f"Incomplete: {study['incomplete']}", "", "incomplete")] if study.get("incomplete") else []
+    )
+    scale = study["scale"]
+    if study["comparable"] or study["judges_orders"]:
+        lines += _verdicts(items) if study["comparable"] else []
+        lines += _effects(items, scale)
+        lines += _counted(items)
+        lines += _claims(claims, scale)
+        lines += _gaps(explained, items)
+        lines += _orders(items, scale)
+    else:
+        lines += _machine(study, items)
+        lines += _counted(items)
+    # The audit needs no run, so that it is never crowded out.
+    found = _audit(audit, items)
+    return [*lines[: MOST - len(found)], *found]
 
 
-def _several(count: int, what: str) -> str:
+def several(count: int, what: str) -> str:
+    """Return `1 cell` or `1,204 cells`."""
     return f"{count:,} {what}{'s' * (count != 1)}"
 
 
-def _counted(counts: Mapping[str, int]) -> str:
-    total = sum(counts.values())
-    parts = [
-        f"{count:,} {name}" for name, count in sorted(counts.items(), key=lambda entry: -entry[1]) if count
-    ]
-    return f"{_several(total, 'cell')}: {', '.join(parts)}" if total else ""
+def _effects(items: Sequence[ItemResult], scale: str) -> Iterator[Finding]:
+    """Yield the strongest effect that has the sign of print, and the strongest one that has the other sign."""
+    decided = [effect for item in items for effect in effects_of(item) if effect.decided and effect.printed]
+    decided.sort(key=lambda effect: effect.strength, reverse=True)
+    for agrees in (True, False):
+        chosen = next((effect for effect in decided if effect.agrees == agrees), None)
+        if chosen:
+            yield _effect_finding(chosen, decided, scale)
 
 
-def _coverage(study: Mapping[str, Any], items: Sequence[ItemResult]) -> str:
-    by_paper = {key: [item for item in items if item.paper == key] for key in study["papers"]}
-    counts = ", ".join(f"{key} {printed_of(each)}" for key, each in by_paper.items() if each)
-    notes = [study["papers"][key].get("coverage", "") for key, each in by_paper.items() if each]
-    return " ".join(filter(None, [f"cells with a printed number: {counts}.", *notes]))
+def _effect_finding(effect: Effect, others: Sequence[Effect], scale: str) -> Finding:
+    # Tables that share runs name them differently: "p = 0.0" and "No dropout". The name with more words is shown.
+    same = [other for other in others if other.measured == effect.measured]
+    row, base = (max((getattr(one, name) for one in same), key=_letters) for name in ("row", "base"))
+    mean = effect.ours.mean
+    where = "in both seeds" if effect.ours.n == 2 else f"over {effect.ours.n} seeds"
+    if effect.crossed:
+        values = [value for line in effect.crossed for value in line]
+        mean, where = sum(values) / len(values), f"over {len(values)} pairs of backbone and seed"
+    if effect.points:
+        amount = f"{'costs' if mean < 0 else 'adds'} {abs(mean):.1f} points on {effect.column.label}"
+    else:
+        amount = f"{'lowers' if mean < 0 else 'raises'} {effect.column.label} by {abs(mean):.2f}"
+    against = "" if effect.agrees else ", against print"
+    sentence = f"{row} {amount} {where}{against}."
+    printed = f"{effect.printed:+g}".replace("-", MINUS)
+    over = (
+        f"95% interval over {effect.ours.n} seeds" if effect.ours.low is not None else "the seeds themselves"
+    )
+    detail = (
+        f"Paired by seed {effect_text(effect.ours)} against {base} ({over}); in print {printed};"
+        f" {effect.item.item}, scale {scale}"
+    )
+    return Finding(sentence, detail, cell_name(effect.item, effect.cell))
 
 
-def _claims(rows: Rows, scale: str) -> str:
+def _letters(text: str) -> int:
+    return sum(map(str.isalpha, text))
+
+
+def _verdicts(items: Sequence[ItemResult]) -> Iterator[Finding]:
+    counts = verdict_counts(items)
+    parts = [f"{count:,} {name}" for name, count in counts.most_common() if count]
+    if parts:
+        yield Finding(f"{several(counts.total(), 'cell')}: {', '.join(parts)}.", "", "counts")
+
+
+def _claims(rows: Rows, scale: str) -> Iterator[Finding]:
+    """Yield how many claims the runs could test, and with it the one that they speak against most clearly."""
     counts = Counter(row["ours"] for row in rows)
-    parts = [f"{counts[answer]} {answer}" for answer in ANSWERS if counts[answer]]
-    smaller = f" at {scale}" if counts["for"] or counts["against"] else ""
-    return (
-        f"{_several(len(rows), 'sentence')} of the papers, by our runs{smaller}: {', '.join(parts)}"
-        if parts
-        else ""
+    parts = [f"{counts[answer]} {answer}" for answer in TESTED if counts[answer]]
+    if not parts:
+        return
+    tested = sum(counts[answer] for answer in TESTED)
+    against = [
+        row for row in rows if row["ours"] in ("against", "contradicted") and row["reported"] == "supported"
+    ]
+    against.sort(key=lambda row: float(row["probability"] or 1))
+    detail = ""
+    if against and against[0]["probability"]:
+        first = against[0]
+        holds = probability_text(first["probability"])
+        detail = (
+            f"Most clearly against: “{first['text']}” ({first['place']}; it holds with probability {holds})"
+        )
+    elif against:
+        detail = f"Against, without a probability: “{against[0]['text']}” ({against[0]['place']})"
+    yield Finding(
+        f"The runs test {tested} of {several(len(rows), 'claim')} of the papers: {', '.join(parts)}.",
+        f"{detail}; scale {scale}" if detail else f"Scale {scale}",
+        "claims",
     )
 
 
-def _orders(items: Sequence[ItemResult]) -> str:
+def _orders(items: Sequence[ItemResult], scale: str) -> Iterator[Finding]:
     every = [shape for item in items for shape in shapes(item)]
+    if not every:
+        return
     best = [shape.best.kept for shape in every if shape.best is not None]
     signs = [sign.agrees for shape in every for sign in shape.signs if sign.agrees is not None]
-    if not every:
-        return ""
     tau = f"{median(shape.rank.tau for shape in every):+.2f}".replace("-", MINUS)
-    parts = [f"median Kendall's τ {tau} over {_several(len(every), 'column')}"]
-    parts += [f"best row kept in {sum(best)} of {len(best)}"] if best else []
-    parts += [f"signs as in print {sum(signs)} of {len(signs)}"] if signs else []
-    return ", ".join(parts)
+    parts = [f"{sum(signs)} of {several(len(signs), 'effect')} have the sign of print"] if signs else []
+    parts += [f"the best row is the same in {sum(best)} of {several(len(best), 'column')}"] if best else []
+    sentence = "; ".join(parts) or f"The order of the rows agrees with print at Kendall's τ {tau}"
+    detail = f"Median Kendall's τ {tau} over {several(len(every), 'column')}; scale {scale}"
+    names = {item.item: item.row_names for item in items}
+    turned = [(shape, shape.best) for shape in every if shape.best is not None and not shape.best.kept]
+    for shape, sides in turned[:MOST_TURNED]:
+        labels = (
+            [names[shape.item][row].lstrip("* ") for row in rows] for rows in (sides.reported, sides.ours)
+        )
+        in_print, here = map(", ".join, labels)
+        detail += f"; {shape.label}: best in print {in_print}, here {here}"
+    yield Finding(f"{sentence[0].upper()}{sentence[1:]}.", detail, "what-reproduces")
 
 
-def _gaps(rows: Rows, items: Sequence[ItemResult]) -> Iterator[str]:
-    counts = Counter(row["outcome"] for row in rows if row["outcome"])
-    parts = [f"{counts[outcome]} {name}" for outcome, name in EXPLAINED.items() if counts[outcome]]
-    if parts:
-        yield f"{_several(counts.total(), 'variant')} of cells: {', '.join(parts)}"
-    if said := headline(rows, {item.item: item for item in items}):
-        yield said
+def _gaps(rows: Rows, items: Sequence[ItemResult]) -> Iterator[Finding]:
+    said = headline(rows, {item.item: item for item in items})
+    if said and said != NOISE:
+        yield Finding(said, "", "adjudication")
 
 
-def _audit(rows: Rows) -> str:
-    certain = sum(row["certainty"] == "certain" for row in rows)
-    count = sum(row["rule"] != "not audited" for row in rows)
-    return (
-        f"{_several(count, 'finding')} in the printed numbers by themselves, {certain} of them certain"
-        if rows
-        else ""
+def _counted(items: Sequence[ItemResult]) -> Iterator[Finding]:
+    """Yield what an item counts on the data where its paper prints nothing: exact, and of no scale."""
+    for item in items:
+        cells = [cell for cell in item.cells if cell.metric_path.startswith("data/") and not cell.reported]
+        if cells and len(cells) == len(item.cells):
+            labels = {column.id: column.label for column in item.columns}
+            parts = [
+                f"{cell.reproduced:,.0f} ({labels[cell.column]})"
+                for cell in cells
+                if cell.reproduced is not None
+            ]
+            yield Finding(
+                f"{item.title}: {', '.join(parts)}.", f"Counted on the data; {item.item}", item.item
+            )
+
+
+def _machine(study: Mapping[str, Any], items: Sequence[ItemResult]) -> Iterator[Finding]:
+    """Yield what a scale shows that says nothing of the papers: that the workflow runs, and where the time went."""
+    counts = verdict_counts(items)
+    lost = counts["failed"] + counts["not run"]
+    numbers = sum(cell.reproduced is not None or bool(cell.text) for item in items for cell in item.cells)
+    works = (
+        "The workflow runs from end to end" if not lost else f"{several(lost, 'cell')} failed or were not run"
     )
+    yield Finding(
+        f"{works}: {several(numbers, 'number')} in {several(len(items), 'item')}.",
+        f"Scale {study['scale']} shows the machine only; its numbers say nothing about the papers",
+        "papers",
+    )
+    fall = study.get("seconds")
+    if fall:
+        yield Finding(f"{fall.title}.", "; ".join(f"{step.label} {step.text}" for step in fall.steps), "")
+    committed = study.get("committed", ())
+    if committed:
+        yield Finding(
+            f"Results on real data are in the committed studies: {', '.join(name for name, *_ in committed)}.",
+            "Each has a report with findings, intervals and tables",
+            "studies",
+        )
+
+
+def _audit(rows: Rows, items: Sequence[ItemResult]) -> list[Finding]:
+    count = sum(map(is_certain, rows))
+    if not rows:
+        return []
+    papers = len({row["paper"] for row in rows})
+    own = {item.paper for item in items}
+    counts = {paper: sum(map(is_certain, part)) for paper, part in audit_parts(rows).items()}
+    here = ", ".join(f"{each} in {paper}" for paper, each in counts.items() if paper in own and each)
+    contradictions = several(count, "certain contradiction")
+    sentence = f"{contradictions} of arithmetic in print, in the numbers of {several(papers, 'paper')}."
+    return [
+        Finding(
+            sentence,
+            f"{f'Of them {here}' if here else 'None of them in the papers of this study'}; no run was needed",
+            "audit",
+        )
+    ]

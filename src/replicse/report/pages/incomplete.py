@@ -11,7 +11,7 @@ from replicse.study.results.incomplete import Incomplete
 TITLE = "Incomplete"
 TEXT = (
     "This report was written from what there was when the study stopped: *{count}* lack evaluations. Their cells are"
-    " blank: ✗ where a job behind them failed, ○ where none was started. Claims, orders and averages that need them"
+    " blank: ✗ where a job that they need failed, ○ where none was started. Claims, orders and averages that need them"
     " are open."
 )
 ITEMS: Columns = {

@@ -7,13 +7,12 @@ from functools import partial
 from operator import attrgetter
 
 from replicse.registry.levels import FEWEST_SEEDS
-from replicse.report.content.cells import MINUS, SYMBOLS, in_braces
+from replicse.report.content.cells import MINUS, SYMBOLS, effect_text, in_braces
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import Columns, Sheet, verdict_counts
-from replicse.report.pages.shape import shape_sheet, signed
+from replicse.report.pages.shape import shape_sheet
 from replicse.study.results.aggregate import RowAggregate, aggregates
 from replicse.study.results.shape import differences, shapes
-from replicse.study.results.statistics import Paired
 from replicse.study.results.table import ItemResult, standing
 
 TITLE = "What reproduces"
@@ -28,7 +27,7 @@ SMALLER = {
 }
 AGGREGATES = (
     "The interquartile mean over the tasks of a row: the lowest and the highest quarter are left out. The interval"
-    " redraws whole runs, since one run is measured on every task; two seeds are shown themselves, as in {70.1, 70.4}."
+    " redraws complete runs, since one run is measured on every task; two seeds are shown, as in {70.1, 70.4}."
 )
 
 
@@ -80,7 +79,7 @@ def difference_sheet(items: Iterable[ItemResult]) -> Sheet:
         "Column": lambda entry: entry[1].label,
         "Difference": lambda entry: _compared(entry[0], entry[2].row),
         "Printed": lambda entry: f"{entry[2].reported:+g}".replace("-", MINUS),
-        "Ours, paired by seed": lambda entry: _difference(entry[2].ours),
+        "Ours, paired by seed": lambda entry: effect_text(entry[2].ours),
     }
     return Sheet.of("Differences to the baseline row", entries, columns, PAIRED)
 
@@ -104,12 +103,6 @@ def aggregate_sheet(aggregates: Iterable[RowAggregate]) -> Sheet:
 
 def _number(value: float) -> str:
     return f"{value:.2f}".replace("-", MINUS)
-
-
-def _difference(ours: Paired) -> str:
-    if ours.low is not None and ours.high is not None:
-        return f"{signed(ours.mean)} [{signed(ours.low)}, {signed(ours.high)}]"
-    return f"{signed(ours.mean)} {in_braces(map(signed, ours.by_seed))}" if ours.n > 1 else signed(ours.mean)
 
 
 def _interval(entry: RowAggregate) -> str:

@@ -3,15 +3,15 @@
 from collections.abc import Iterable
 from operator import attrgetter
 
-from replicse.report.content.cells import MINUS
+from replicse.report.content.cells import plus_minus
 from replicse.report.content.tables import Columns, Sheet
 from replicse.study.results.agreement import BestRow, RankAgreement, SignAgreement
 from replicse.study.results.shape import ColumnShape
 
 MOST_TIED = 3
 NOTE = (
-    "Orders and signs are defined at every scale. τ is 1 where our rows stand in the paper's order and −1 where they"
-    " stand in the opposite one; its interval redraws our seeds, and p is the share of random orders that agree or"
+    "Orders and signs are defined at every scale. τ is 1 where our rows are in the paper's order and −1 where they"
+    " are in the opposite one; its interval redraws our seeds, and p is the share of random orders that agree or"
     " disagree as strongly. A sign is that of a row's difference to the table's baseline row; those in brackets are"
     " the ones whose interval over seeds excludes zero."
 )
@@ -34,13 +34,8 @@ def shape_sheet(shapes: Iterable[ColumnShape]) -> Sheet:
 
 def _rank(rank: RankAgreement) -> str:
     if rank.low is None or rank.high is None:
-        return signed(rank.tau)
-    return f"{signed(rank.tau)} [{signed(rank.low)}, {signed(rank.high)}]"
-
-
-def signed(value: float) -> str:
-    """Return a difference with its sign and two decimals."""
-    return f"{value:+.2f}".replace("-", MINUS)
+        return plus_minus(rank.tau)
+    return f"{plus_minus(rank.tau)} [{plus_minus(rank.low)}, {plus_minus(rank.high)}]"
 
 
 def _best(best: BestRow) -> str:

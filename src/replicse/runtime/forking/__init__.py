@@ -1,7 +1,7 @@
 """Start-up once: a process that has imported what the jobs of a small study share forks for each of them.
 
-Importing torch and what stands on it takes two to three seconds of a processor, as long as many a job of the embedded
-study. The workflow starts one server beside itself; a job's own process is then a client that hands its words, its
+Importing torch and what needs it takes two to three seconds of a processor, as long as many a job of the embedded
+study. The workflow starts one server next to itself; a job's own process is then a client that hands its words, its
 environment and its output over and waits for the exit code. Whatever is not as it should be (no server, another Python,
 other numerical settings, a server that dies before it answers), the job runs as the plain process that it is elsewhere.
 
@@ -24,7 +24,7 @@ JOB, SERVER = "replicse-job", "replicse.runtime.forking.server"
 
 
 def identity() -> list[str]:
-    """Return what a server and a job must have in common, beside numerical settings: Python and the package."""
+    """Return what a server and a job must have in common, in addition to numerical settings: Python and the package."""
     return [sys.prefix, os.path.realpath(__file__)]
 
 

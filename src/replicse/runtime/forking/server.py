@@ -112,7 +112,7 @@ class Job(socketserver.BaseRequestHandler):
     """A forked process that reads a request, runs it and tells its client the exit code."""
 
     def handle(self) -> None:
-        """Run a job as `python -m replicse` would; decline one that this process cannot stand in for."""
+        """Run a job as `python -m replicse` would; decline one that this process cannot replace."""
         os.setpgid(0, 0)
         _set_apart()
         self.request.settimeout(PATIENCE)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from statistics import NormalDist
 
 from replicse.registry.levels import LEVEL
-from replicse.study.judge.readings import numbers, runs_read
+from replicse.study.judge.readings import Reading, numbers, on_shared_draws, runs_read
 from replicse.study.paper.counterparts import CellKey, counterparts, printed_in
 from replicse.study.paper.papers import Paper
 from replicse.study.paper.printed import Reported
@@ -23,7 +23,7 @@ from replicse.study.results.statistics import (
     spread_of,
     t_quantile,
 )
-from replicse.study.results.table import CellResult, ItemResult
+from replicse.study.results.table import CellResult, ItemResult, draws_of
 from replicse.study.results.values import finite
 
 SAME_RUN = "same run"
@@ -107,8 +107,14 @@ def explained(
     counterpart: CellKey | None,
     printed: Reported | None,
 ) -> Explained:
-    """Return what one variant does to one cell; `printed` is what stands in its counterpart."""
-    base, changed = numbers(cell), numbers(variant)
+    """Return what one variant does to one cell; `printed` is what is in its counterpart."""
+    both = on_shared_draws(
+        {
+            name: Reading(numbers(each), draws=draws_of(each))
+            for name, each in (("", cell), ("variant", variant))
+        }
+    )
+    base, changed = both[""].values, both["variant"].values
     ours = _mean(base)
     gap = _gap(cell.reported, printed, ours if result.comparable else None)
     noise = gap_noise(cell, printed)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from replicse.registry.levels import FEWEST_SEEDS
-from replicse.study.judge.readings import OurCells, Reading, printed_reading
+from replicse.study.judge.readings import OurCells, Reading, on_shared_draws, printed_reading
 from replicse.study.paper.cell_names import CellNames
 from replicse.study.paper.claim_cells import resolved
 from replicse.study.paper.claims import STRICT, Claim, Relation
@@ -140,7 +140,7 @@ def _missing(parts: Sequence[_Part]) -> str:
 
 
 def _judged(relation: Relation, values: Readings) -> _Part:
-    readings = {name: values(name) for name in relation.cells}
+    readings = on_shared_draws({name: values(name) for name in relation.cells})
     missing = {name: reading.failure for name, reading in readings.items() if reading.missing}
     if missing:
         return _Part(relation, str(relation), missing=missing)
@@ -243,7 +243,7 @@ def claim_rows(plan: Plan, claims: Iterable[Claim], results: Iterable[ItemResult
     names = CellNames(plan.papers)
     counterpart, numbers = (
         _Counterpart(plan.papers, names),
-        _Ours(plan, names, OurCells(results, len(plan.seeds))),
+        OurNumbers(plan, names, OurCells(results, len(plan.seeds))),
     )
     rows = []
     for claim in claims:
@@ -303,13 +303,14 @@ class _Counterpart:
         return printed_reading(self._names.reported(self._names.name(key))) if key else Reading()
 
 
-class _Ours:
+class OurNumbers:
     """Our numbers, and what of a claim they may be asked at the scale of the study."""
 
     def __init__(self, plan: Plan, names: CellNames, cells: OurCells) -> None:
         self._plan, self._names, self._cells = plan, names, cells
 
     def __call__(self, name: str) -> Reading:
+        """Return what is read of a cell: ours, or print where it is only ever printed."""
         key = self._names.key(name)
         quoted = not self._is_run(key) and self._quoted(key)
         return printed_reading(self._names.reported(name)) if quoted else self._cells.reading(key)
@@ -324,7 +325,7 @@ class _Ours:
 
     def _judged(self, parts: Sequence[Relation]) -> ClaimOutcome:
         scale = self._plan.scale
-        kept = tuple(part for part in parts if scale.comparable or not self._absolute(part))
+        kept = tuple(part for part in parts if scale.comparable or not self.absolute(part))
         if parts and not kept:
             reason = (
                 f"every part holds a printed number or a margin, and {scale.name} is not the paper's setting"
@@ -351,7 +352,7 @@ class _Ours:
         table = self._plan.papers[paper].items.get(item)
         return table is None or next(row.quoted for row in table.rows if row.id == key[1])
 
-    def _absolute(self, part: Relation) -> bool:
+    def absolute(self, part: Relation) -> bool:
         """Return whether a part holds a number of the paper's own setting; how many rows are ordered so is none."""
         ordinal = part.op != "within" and part.left[0].compares_rows
         if part.margin != 0 or (not all(side.names for side in (*part.left, *part.right)) and not ordinal):

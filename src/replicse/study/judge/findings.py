@@ -1,5 +1,6 @@
 """Findings of the audit, and the printed numbers that they are made from."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 
@@ -9,15 +10,18 @@ from replicse.study.plan.plan import Cell, Plan
 
 CERTAIN = "certain"
 QUOTED = "quoted:"
+FEW_PLACES = 2
+PLACE = re.compile(r"\b(table|figure|section|appendix|readme)\b", re.IGNORECASE)
 UNROUNDED = "unless computed before rounding"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One mistake in print: what stands where, and what follows instead.
+    """One mistake in print: what is printed where, and what follows instead.
 
     `place` is in a reader's words. `cells` are names `paper/item/row/column/metric`, the one in question first; a
-    claim's `paper/id` stands first. `certainty` is "certain" where no rounding explains it, else it says what would.
+    claim's `paper/id` is first. `certainty` is "certain" where no rounding explains it, else it says what would.
+    `against` names the places of the numbers that contradict it, where `follows` does not.
     """
 
     paper: str
@@ -28,6 +32,7 @@ class Finding:
     follows: str
     certainty: str
     note: str = ""
+    against: str = ""
 
     def row(self) -> dict[str, str]:
         """Return the finding as text by field; cells are joined by `; `."""
@@ -72,20 +77,33 @@ def finding(
     note: str = "",
     further: tuple[str, ...] = (),
 ) -> Finding:
-    """Return a finding on printed cells: it stands where the first one does, and is about its number."""
+    """Return a finding on printed cells: it is at the place of the first one, and is about its number."""
     first = cells[0]
+    names = (*("/".join(cell.key) for cell in cells), *further)
+    # Most rules say in brackets where a number is printed.
+    said = PLACE.search(follows + printed)
     return Finding(
         paper=first.item.paper,
         rule=rule,
         place=place or words(plan.papers, first.key, first.item.paper),
-        cells=(*("/".join(cell.key) for cell in cells), *further),
+        cells=names,
         printed=printed or first.reported.value,
         follows=follows,
         certainty=certainty,
         note="; ".join(filter(None, [quotation(first.reported), note])),
+        against="" if said else _places(plan, names[1:], first.item.paper),
     )
 
 
+def _places(plan: Plan, names: Sequence[str], home: str) -> str:
+    """Return the places of some cells in a reader's words, a few of many."""
+    parts = (name.split("/", 4) for name in names)
+    keys = ((f"{paper}/{item}", row, column, metric) for paper, item, row, column, metric in parts)
+    places = list(dict.fromkeys(words(plan.papers, key, home) for key in keys))
+    more = len(places) - FEW_PLACES
+    return "; ".join(places[:FEW_PLACES]) + (f" and {more} more" if more > 0 else "")
+
+
 def source_of(cell: Cell) -> str:
-    """Return where a printed number stands in its paper."""
+    """Return where a printed number is in its paper."""
     return cell.reported.source.partition(";")[0]

@@ -1,21 +1,22 @@
-"""What stands in a cell: the printed number, or ours per seed out of the items' results."""
+"""What is in a cell: the printed number, or ours per seed out of the items' results."""
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from replicse.study.paper.counterparts import CellKey
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import AS_DESCRIBED
-from replicse.study.results.table import CellResult, ItemResult
+from replicse.study.results.table import CellResult, ItemResult, draws_of
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What stands in a cell: a value per seed, None where it is missing, all cells in one order of seeds.
+    """What is in a cell: a value per seed, None where it is missing, all cells in one order of seeds.
 
     `seedless` says that it is no draw of a seed (a printed number, a baseline); `half_digit` is half a unit of its
     last printed digit; `runs` tells which encoders gave what, nothing in print; `failure` why there is no value.
+    `draws` names lab and seed of each value.
     """
 
     values: tuple[float | None, ...] = ()
@@ -23,11 +24,32 @@ class Reading:
     half_digit: float = 0.0
     runs: tuple[str, ...] = ()
     failure: str = ""
+    draws: tuple[tuple[str, int | None], ...] = ()
 
     @property
     def missing(self) -> bool:
         """Return whether a value is not there or not finite."""
         return not self.values or any(value is None or not math.isfinite(value) for value in self.values)
+
+
+def on_shared_draws(readings: Mapping[str, Reading]) -> dict[str, Reading]:
+    """Return readings over the seeds that all with several have: a row may have more, and a lab fewer rows."""
+    several = [reading.draws for reading in readings.values() if len(reading.values) > 1]
+    if len(set(several)) < 2:
+        return dict(readings)
+    shared = set.intersection(*map(set, several))
+    return {
+        name: reading
+        if len(reading.values) < 2
+        else replace(
+            reading,
+            values=tuple(
+                value for draw, value in zip(reading.draws, reading.values, strict=True) if draw in shared
+            ),
+            draws=tuple(draw for draw in reading.draws if draw in shared),
+        )
+        for name, reading in readings.items()
+    }
 
 
 def printed_reading(reported: Reported | None) -> Reading:
@@ -39,7 +61,7 @@ def printed_reading(reported: Reported | None) -> Reading:
 class OurCells:
     """The cells of items' results by their names; what no result holds is missing.
 
-    `seeds` is how many seeds the study has: a lone encoder beside several is no draw of them.
+    `seeds` is how many seeds the study has: a lone encoder among several is no draw of them.
     """
 
     def __init__(self, results: Iterable[ItemResult], seeds: int = 1) -> None:
@@ -60,7 +82,7 @@ class OurCells:
         if cell.verdict == "failed":
             return Reading(failure=cell.reason)
         lone = len(cell.encoders) == len(cell.values) == 1 < self._seeds
-        return Reading(numbers(cell), cell.seedless or lone, runs=runs_read(cell))
+        return Reading(numbers(cell), cell.seedless or lone, runs=runs_read(cell), draws=draws_of(cell))
 
 
 def numbers(cell: CellResult) -> tuple[float | None, ...]:

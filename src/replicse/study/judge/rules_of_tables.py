@@ -160,7 +160,7 @@ def _escape(number: Rounded, items: int) -> str:
     """Return what could make an impossible percentage possible: a further zero, cutting off, several runs."""
     shorter = Rounded(number.value, float(10 * number.half))
     if number.exact % (2 * shorter.half) == 0 and shorter.share_of(items):
-        return f"unless {shorter.text(number.exact)} was printed with a zero behind it"
+        return f"unless {shorter.text(number.exact)} was printed with a zero after it"
     cut_off = Rounded(float(number.exact + number.half), number.half_digit)
     if cut_off.share_of(items):
         return "unless cut off instead of rounded"

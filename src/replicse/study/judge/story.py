@@ -1,4 +1,4 @@
-"""The story of one cell: where it is printed, what stands behind ours, and what is known of the gap."""
+"""The story of one cell: where it is printed, what ours is based on, and what is known of the gap."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,6 +8,7 @@ from typing import Any
 from replicse.errors import BadInput, nearest
 from replicse.registry.suites import file_of
 from replicse.study.judge.adjudicate import Explained, adjudicate
+from replicse.study.judge.evidence import lab_lines, log_lines, power_lines
 from replicse.study.judge.findings import Finding
 from replicse.study.paper.counterparts import counterparts, printed_in
 from replicse.study.paper.printed import Reported
@@ -50,7 +51,7 @@ def cell_story(
     claims: Sequence[Mapping[str, str]],
     findings: Sequence[Finding],
 ) -> dict[str, list[str]]:
-    """Return everything that stands behind one cell of an item's result as lines of text by heading.
+    """Return the evidence for one cell of an item's result as lines of text by heading.
 
     `claims` are rows of claims, `findings` those of the audit; empty headings are left out.
     """
@@ -63,6 +64,9 @@ def cell_story(
         "seeds": _seeds(cell, ours),
         "reproduced": _reproduced(ours, result.caveat),
         "verdict": [f"{ours.verdict or 'none'}: {ours.reason}".removesuffix(": ")],
+        "power": power_lines(plan, cell, ours) if cell.protocol == AS_DESCRIBED else [],
+        "labs": lab_lines(ours),
+        "log": log_lines(cell) if cell.protocol == AS_DESCRIBED else [],
         "baseline": _against_baseline(plan, cell, evaluations),
         "variants": list(_variants(plan, cell, result)),
         "claims": [
@@ -182,7 +186,7 @@ def _as_printed(reported: Reported, paper: str = "") -> str:
 
 
 def _sets_read(cell: Cell, evaluations: Evaluations) -> Iterator[str]:
-    """Yield the files of one's own that a cell's numbers were made on, as the evaluation found them."""
+    """Yield the files of your own that a cell's numbers were made on, as the evaluation found them."""
     for each in cell.operands or (cell,):
         suite, name, *_ = [*each.metric_path.split("/"), ""]
         if suite == "sets" and each.encoders:

@@ -1,4 +1,4 @@
-"""A whole study judged once: its claims, its adjudicated items and the audit, from the items' results and one plan."""
+"""A complete study judged once: claims, adjudicated items and audit, from the items' results and one plan."""
 
 import logging
 from collections import Counter
@@ -12,7 +12,7 @@ from replicse.errors import BadInput
 from replicse.files import read_json
 from replicse.study.judge.adjudicate import FIELDS as ADJUDICATION_FIELDS
 from replicse.study.judge.adjudicate import adjudicate
-from replicse.study.judge.audit import audit, audit_plan, of_items
+from replicse.study.judge.audit import audit, audit_plan
 from replicse.study.judge.claims import FIELDS as CLAIM_FIELDS
 from replicse.study.judge.claims import claim_rows, study_claims
 from replicse.study.judge.findings import FIELDS as AUDIT_FIELDS
@@ -23,6 +23,8 @@ from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import Planner
 from replicse.study.results.machines import Machine, distinct, recorded
+from replicse.study.results.qra import FIELDS as QRA_FIELDS
+from replicse.study.results.qra import assessments
 from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import TIDY, item_result, tidy_rows
 from replicse.study.results.values import Evaluations
@@ -32,16 +34,19 @@ Table = tuple[Sequence[str], list[dict[str, Any]]]
 
 
 def judge_study(plan: Plan, results: Sequence[ItemResult]) -> dict[str, Table]:
-    """Return claims, adjudication, audit and the tidy cells as fields and rows by name.
+    """Return claims, adjudication, audit, measures of reproducibility and the tidy cells as fields and rows by name.
 
-    Nothing but the items' results is read; the cells of an item without a result are missing.
+    Nothing but the items' results is read; the cells of an item without a result are missing. The audit is of all
+    papers.
     """
     explained = (asdict(row) for result in results for row in adjudicate(plan.papers, result))
-    findings = of_items(audit(audit_plan(plan.papers, plan.workflow)), plan.items)
+    claims = claim_rows(plan, study_claims(plan.papers, plan.studied), results)
+    findings = audit(audit_plan(plan.papers, plan.workflow))
     return {
-        "claims": (CLAIM_FIELDS, claim_rows(plan, study_claims(plan.papers, plan.studied), results)),
+        "claims": (CLAIM_FIELDS, claims),
         "adjudication": (ADJUDICATION_FIELDS, list(explained)),
         "audit": (AUDIT_FIELDS, [finding.row() for finding in findings]),
+        "qra": (QRA_FIELDS, [assessment.row() for assessment in assessments(results, claims)]),
         "cells": (TIDY, list(tidy_rows(results))),
     }
 
@@ -91,7 +96,7 @@ def results_of(
 def study_machines(plan: Plan, evaluations: Evaluations) -> Counter[Machine]:
     """Return how many runs and evaluations of a study each machine made, of those that are there.
 
-    A file that cannot be read is told and left out.
+    A file that cannot be read is logged and left out.
     """
     readings = [partial(evaluations.training_record, run) for run in plan.runs]
     for encoder in set(plan.suites) - {"data"}:
@@ -108,7 +113,7 @@ def study_machines(plan: Plan, evaluations: Evaluations) -> Counter[Machine]:
 
 
 def plan_further(plan: Plan, items: Iterable[str]) -> None:
-    """Add items of the study to a plan of a part of it; one that cannot be planned is told and left out."""
+    """Add items of the study to a plan of a part of it; one that cannot be planned is logged and left out."""
     wanted = set(items) - set(plan.items)
     planner = Planner(plan, load_lock(plan.workflow)) if wanted else None
     for item in chosen_items(plan.config, plan.papers, "config.yaml") if planner else ():

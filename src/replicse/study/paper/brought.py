@@ -1,4 +1,4 @@
-"""Corpora and evaluation sets of one's own: what papers and a config bring along to a scale."""
+"""Corpora and evaluation sets of your own: what papers and a config add to a scale."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -13,9 +13,9 @@ from replicse.study.paper.scales import Scale
 def beside(
     scale: Scale, papers: Mapping[str, Paper], config: Config, file: str, scales: Collection[str]
 ) -> Scale:
-    """Return a scale with the corpora and evaluation sets that papers, and a config in `file`, bring along.
+    """Return a scale with the corpora and evaluation sets that papers, and a config in `file`, add.
 
-    The scale's own corpus stands in the place of a paper's of the same name. A config's is refused then, and so is a
+    The scale's own corpus replaces a paper's of the same name. A config's is refused then, and so is a
     name that two of them have. `scales` are the names under which rows may be said.
     """
     for name in (config.corpora or {}).keys() & scale.corpora.keys():
@@ -34,12 +34,12 @@ def beside(
 
 
 def _joined(kind: str, papers: Mapping[str, Paper], config: Config, file: str) -> dict[str, tuple[Any, str]]:
-    """Return what papers and a config bring along of a kind by name, each with the file that it stands in."""
+    """Return what papers and a config add of a kind by name, each with the file that it is in."""
     homes = {f"{paper.folder / kind}.yaml": getattr(paper, kind) for paper in papers.values()}
     joined: dict[str, tuple[Any, str]] = {}
     for home, entries in {**homes, file: getattr(config, kind) or {}}.items():
         for name, entry in entries.items():
             if name in joined:
-                raise BadInput(f'{home}: {kind}: "{name}" stands in {joined[name][1]} too; rename one')
+                raise BadInput(f'{home}: {kind}: "{name}" is in {joined[name][1]} too; rename one')
             joined[name] = entry, home
     return joined

@@ -42,7 +42,7 @@ class Relation(Checked):
     """`left op right`, where `>` asks for more than `margin` and `within` for at most `margin` in either direction.
 
     A side is an expression, or several, for each of which the relation must hold. `up to` is what "by up to 14%" says,
-    and means one thing wherever it stands: nothing on the left lies beyond the number, and the farthest of them
+    and means one thing wherever it is: nothing on the left lies beyond the number, and the farthest of them
     reaches it, both to the rounding of the printed number, which is the margin.
     """
 
@@ -120,7 +120,7 @@ class Claim(Checked):
     """A sentence of a paper and the relations it comes to, all of which must hold.
 
     A sentence that can be read in several ways (a "%" that is percent or points) has `readings`, each with its own
-    relations beside the common ones; it needs one reading under which all of it holds. `untested` says what of the
+    relations besides the common ones; it needs one reading under which all of it holds. `untested` is what of the
     sentence no cell holds, so that nothing supports all of it; `against` says what else in print contradicts it
     where no relation can: another sentence, or what a table prints or leaves out.
     """
@@ -155,7 +155,7 @@ class Claim(Checked):
 
     @property
     def where(self) -> str:
-        """Return where a mistake in the claim stands."""
+        """Return where a mistake in the claim is."""
         return f"{self._file}: claim {self.id}"
 
     @property

@@ -70,7 +70,8 @@ class Config(Plugins):
     """What to reproduce: `adjudicate` names items whose protocols are all run, `rows` the rows of others.
 
     `crossed` names rows of items that are run under every seed on the backbone of every seed as well; `precision` is
-    that of all training, instead of the scale's. `corpora` and `sets` are of one's own, beside those of papers.
+    that of all training, instead of the scale's; `more_seeds` names further seeds of rows of items. `corpora` and
+    `sets` are of your own, next to those of papers.
     """
 
     scale: Id
@@ -81,12 +82,20 @@ class Config(Plugins):
     precision: Precision | None = None
     rows: dict[Text, tuple[Text, ...]] | None = None
     crossed: dict[Text, tuple[Text, ...]] | None = None
+    more_seeds: dict[Text, dict[Text, tuple[Seed, ...]]] | None = None
     corpora: dict[Id, Corpus] | None = None
     sets: dict[SetName, EvaluationSet] | None = None
 
     def whole(self) -> dict[str, Any]:
-        """Return plain data with every key, so that nothing of config.yaml is left where it is laid over that."""
-        return self.model_dump(mode="json", by_alias=True)
+        """Return plain data with every key, so that nothing of config.yaml is left where this is merged over it."""
+        # Studies of versions that knew no further seeds have no such key.
+        left_out = set() if self.more_seeds else {"more_seeds"}
+        return self.model_dump(mode="json", by_alias=True, exclude=left_out)
+
+    def seeds_of(self, item: str, row: str) -> tuple[int, ...]:
+        """Return the seeds of a row: those of the study, then its further ones."""
+        more = (self.more_seeds or {}).get(item, {}).get(row, ())
+        return (*self.seeds, *(seed for seed in more if seed not in self.seeds))
 
     def adjudicates(self, item: str) -> bool:
         """Return whether the protocols of an item are run."""
@@ -108,6 +117,7 @@ class Config(Plugins):
             "adjudicate": self.adjudicates(item),
             "rows": (self.rows or {}).get(item),
             "crossed": (self.crossed or {}).get(item),
+            **({"more_seeds": more} if (more := (self.more_seeds or {}).get(item)) else {}),
         }
 
     def names(self, item: str) -> bool:
@@ -132,7 +142,7 @@ def _read_json(file: Path) -> Any:
     try:
         return json.loads(read_text(file))
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"{file}: no JSON ({error}); start the study anew") from None
+        raise BadInput(f"{file}: no JSON ({error}); start the study again") from None
 
 
 def read_config(
@@ -141,9 +151,9 @@ def read_config(
     seeds: int | None = None,
     settings: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return the plain config of files, each laid over the one before, as Snakemake lays config files.
+    """Return the plain config of files, each merged over the one before, as Snakemake lays config files.
 
-    `settings` (YAML by key, as Snakemake's `--config key=value`), then `scale` and `seeds` (how many, from 0) stand
+    `settings` (YAML by key, as Snakemake's `--config key=value`), then `scale` and `seeds` (how many, from 0) are
     above all of them.
     """
     config: dict[str, Any] = {}

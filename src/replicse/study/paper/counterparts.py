@@ -31,7 +31,7 @@ def differences(papers: Mapping[str, Paper]) -> Iterator[tuple[CellKey, CellKey,
     """Yield every cell that prints a difference, its minuend and its subtrahend.
 
     A difference column prints minuend - subtrahend. The subtrahend is named; the minuend is the paper's own
-    cell of the same row that is read alike, in the same item where it stands there, else in another one.
+    cell of the same row that is read alike, in the same item where it is there, else in another one.
     """
     for paper in papers.values():
         for item in paper.items.values():

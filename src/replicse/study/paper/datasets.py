@@ -77,7 +77,7 @@ class ShareOf(Checked):
 
 
 class Datasets(Checked):
-    """The document of datasets.yaml; sizes of a set of several files stand by file."""
+    """The document of datasets.yaml; sizes of a set of several files are given by file."""
 
     sizes: dict[CountedPath, Count | Annotated[dict[Text, Count], Field(min_length=1)]]
     averages: dict[MetricPath, Average]
@@ -85,7 +85,7 @@ class Datasets(Checked):
     percentages: dict[PathPattern, Annotated[tuple[ShareOf, ...], Field(min_length=1)]]
 
     def parts(self, path: str) -> dict[str, int]:
-        """Return the sizes of the files of a set, the whole set under "" where it is a single one."""
+        """Return the sizes of the files of a set, the complete set under "" where it is a single one."""
         size = self.sizes.get(path, {})
         return {"": size} if isinstance(size, int) else size
 

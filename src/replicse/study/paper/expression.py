@@ -109,7 +109,7 @@ class Expression:
 
     @property
     def compares_rows(self) -> bool:
-        """Return whether it counts rows, which then stand in the same order in each column."""
+        """Return whether it counts rows, which then are in the same order in each column."""
         return self._function in ROWS
 
     def replaced(self, change: Callable[[str], str]) -> "Expression":

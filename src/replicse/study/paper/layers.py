@@ -1,4 +1,4 @@
-"""Layers of data: how a row stands over its table, a recipe over what it is like."""
+"""Layers of data: how a row extends its table, a recipe what it is like."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
@@ -27,7 +27,7 @@ def _over(key: str, old: Any, new: Any) -> Any:
 
 
 def _entries(layer: Any) -> dict[str, Any]:
-    """Return what a layer gives: without what stands at its default unsaid."""
+    """Return what a layer gives: without what is left at its default."""
     return layer.entries() if isinstance(layer, Checked) else dict(layer)
 
 

@@ -18,6 +18,8 @@ from replicse.registry.encoders import Checkpoint, Engine, Postprocessing, WordV
 from replicse.registry.poolings import Cls, Pooling
 from replicse.registry.runs import (
     DropoutRates,
+    Freeze,
+    Momentum,
     Optimisation,
     PoolingChoice,
     Run,
@@ -83,8 +85,6 @@ class Vary(Checked):
 
 def _term_problem(name: str, parameters: dict[str, Any]) -> str:
     """Return what is wrong with some parameters of a term; blank where nothing is."""
-    if isinstance(parameters.get("generator"), str):
-        return f'generator is "{parameters["generator"]}"; name it as {{backbone: NAME}}'
     return TERMS[name].problem({"term": name, **parameters}, partly=True)
 
 
@@ -93,6 +93,8 @@ SECTIONS: dict[str, type[Checked]] = {
     "pooling": PoolingChoice,
     "optimisation": Optimisation,
     "selection": SelectionRule,
+    "freeze": Freeze,
+    "momentum": Momentum,
 }
 
 
@@ -154,7 +156,7 @@ class Domain(Checked):
         return self.uniform or self.log_uniform or self.choice or ()
 
     def at(self, place: float) -> Any:
-        """Return what stands at a place from 0 up to 1: numbers with three digits, which name runs readably."""
+        """Return what is at a place from 0 up to 1: numbers with three digits, which name runs readably."""
         if self.choice:
             return self.choice[int(place * len(self.choice))]
         low, high = self.ends
@@ -187,7 +189,7 @@ class Draw(Checked):
 
 
 def _radical_inverse(number: int, base: int) -> float:
-    """Return a whole number's digits in a base, mirrored behind the point: 6 is 110 in base 2 and gives 0.011."""
+    """Return a whole number's digits in a base, mirrored after the point: 6 is 110 in base 2 and gives 0.011."""
     mirrored, scale = 0.0, 1.0
     while number:
         number, digit = divmod(number, base)

@@ -14,6 +14,7 @@ from replicse.checked import Checked, Id, Text, Whole, checked_yaml, read_text, 
 from replicse.errors import BadInput, check_names, nearest
 from replicse.registry.corpora import Corpus
 from replicse.registry.encoders import Precision
+from replicse.registry.frozen import with_frozen
 from replicse.registry.runs import Run
 from replicse.registry.sets import EvaluationSet, SetName
 from replicse.study.paper.claims import Claim, load_claims
@@ -34,7 +35,7 @@ class About(Checked):
     """What a paper is, the order in which it prints its items, and where else than in its text it prints numbers.
 
     `precision` is that of its training, where its code or text says so; `coverage` is a sentence on printed numbers
-    that are not known, which the report shows beside how many are.
+    that are not known, which the report shows next to how many are.
     """
 
     title: Text
@@ -57,13 +58,13 @@ class About(Checked):
 
 
 class Corpora(Checked):
-    """The corpora that a paper brings along; those of a scale come before them."""
+    """The corpora that a paper contains; those of a scale come before them."""
 
     corpora: dict[Id, Corpus]
 
 
 class Sets(Checked):
-    """The evaluation sets that a paper brings along."""
+    """The evaluation sets that a paper contains."""
 
     sets: dict[SetName, EvaluationSet]
 
@@ -139,7 +140,7 @@ def load_paper(folder: Path) -> Paper:
 
 
 def load_papers(workflow: Path, plugins: Iterable[str] = ()) -> dict[str, Paper]:
-    """Return every paper by key; one of the workspace stands in the place of the workflow's.
+    """Return every paper by key; one of the workspace replaces the workflow's.
 
     In use are then the plug-ins that are given, and those of the workspace, whose papers are read with any study.
     """
@@ -225,13 +226,14 @@ def recipe_of(
     if start and start.use and "/" not in start.use:
         # A name without its paper is of the paper that says it, not of the one that asks for the recipe.
         recipe = recipe.replace(init=start.replace(use=f"{home.key}/{start.use}"))
+    recipe = with_frozen(recipe, lambda model: model.of_paper(home.key))
     where = f"{home.folder / 'recipes.yaml'}: {short}.like"
     parent = recipe_of(papers, home.key, recipe.like, where, (*below, full)) if recipe.like else Run()
     return merged(parent, recipe.without("like"))
 
 
 def recipes_in_order(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]:
-    """Yield every recipe behind the one that it is like, so that a mistake is told where it stands."""
+    """Yield every recipe after the one that it is like, so that a mistake is reported at its place."""
     pending = [
         (paper, name, recipe.like) for paper in papers.values() for name, recipe in paper.recipes.items()
     ]

@@ -103,7 +103,7 @@ def printed_number(text: str | None) -> Rounded | None:
 def read_reported(path: Path) -> dict[tuple[str, str, str, str], Reported]:
     """Return reported.csv by (item, row, column, metric); BadInput names the line of a mistake.
 
-    Behind the seven fields of the contract may stand `statistic,q,seeds,sd`: what a printed value is of how many runs.
+    After the seven fields of the contract may follow `statistic,q,seeds,sd`: what a printed value is of how many runs.
     A value such as 75.11 ± 0.84 is a mean and gives the standard deviation itself; it must say of how many seeds.
     """
     reader = csv.DictReader(io.StringIO(read_text(path)), strict=True)

@@ -1,4 +1,4 @@
-"""Numbers of the running text: what each of them speaks of, so that it can be held against it."""
+"""Numbers of the running text: what each of them is about, so that the two can be compared."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -71,7 +71,7 @@ def _of_paper(paper: Paper, names: CellNames, datasets: Datasets) -> Iterator[tu
             (name,) = names.full_names(f"{home}/{number}", paper.key, where)
             key = names.key(name)
             if key not in left:
-                raise BadInput(f'{where}: "{number}" is spoken of twice; keep one entry')
+                raise BadInput(f'{where}: "{number}" is described twice; keep one entry')
             _check_sentence(entry, number, left.pop(key), paper, where)
             yield key, full
     if left:

@@ -31,7 +31,7 @@ class Pretraining(Run):
     """A run of the scale's own that makes a backbone: one for all under a seed, or with `each` one per seed of a study.
 
     A backbone that is pre-trained here varies by seed about as much as fine-tuning on it does. With `each` a seed is a
-    whole chain, and what two rows of one seed share includes their backbone.
+    complete chain, and what two rows of one seed share includes their backbone.
     """
 
     # No run of a plan is one of these: the plan puts a number here.
@@ -59,7 +59,7 @@ class BackboneSource(Checked):
 
 
 class Released(Checked):
-    """A released checkpoint with its pooling, or what stands in for it at a smaller scale."""
+    """A released checkpoint with its pooling, or what replaces it at a smaller scale."""
 
     hub: Text | None = None
     pooling: Pooling = Cls(pooling="cls")
@@ -93,7 +93,7 @@ HEAD_WIDTHS = ("head.width", "head.output")
 
 
 class Adjust(Checked):
-    """One rule that fits runs to the scale: a factor, an upper bound, or a fixed value of what stands at a path.
+    """One rule that fits runs to the scale: a factor, an upper bound, or a fixed value of what is at a path.
 
     Widths of a head are bounded where a run gives them: one that is not given follows the encoder's.
     """
@@ -265,7 +265,7 @@ class Scale(Checked):
         return entries[name]
 
     def recipe(self, paper: str, name: str) -> str:
-        """Return the name of a paper's recipe, or of the one that stands in for it at this scale."""
+        """Return the name of a paper's recipe, or of the one that replaces it at this scale."""
         return self.recipes.get(name if "/" in name else f"{paper}/{name}", name)
 
     def searched(self, request: EncoderRequest, where: str) -> list[dict[str, Any]]:
@@ -302,6 +302,8 @@ class Scale(Checked):
         """Return a run at this scale: factors, bounds, fixed values of `adjust` in order; BadInput for a mistake."""
         for rule in self.adjust:
             section, _, key = rule.path.partition(".")
+            if getattr(run, section) is None:
+                continue  # a run without momentum gets none
             part = getattr(run, section) if section in run.model_fields_set else None
             old = part.entries().get(key) if part else None
             if rule.path in HEAD_WIDTHS and old is None:

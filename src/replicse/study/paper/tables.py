@@ -26,7 +26,7 @@ MetricPath = Annotated[str, Field(strict=True)]
 class Reducer(Checked):
     """What becomes of several numbers: of the jobs of a row, or of its seeds.
 
-    `argmax` shows, instead of the best job's score, what stands at a path of its run (`shows`).
+    `argmax` shows, instead of the best job's score, what is at a path of its run (`shows`).
     """
 
     statistic: Literal["mean", "max", "min", "median", "percentile", "sd", "argmax"] = "mean"
@@ -213,7 +213,16 @@ class Item(Checked):
     id: Text
     kind: Literal["table", "figure"]
     figure: Literal[
-        "", "trajectory", "scatter", "spectrum", "density", "density-own-scales", "profile", "bars", "heat"
+        "",
+        "trajectory",
+        "scatter",
+        "spectrum",
+        "density",
+        "density-own-scales",
+        "profile",
+        "bars",
+        "heat",
+        "strip",
     ] = ""
     title: Text
     place: Text
@@ -334,14 +343,14 @@ def load_item(path: Path, paper: str) -> Item:
             raise BadInput(f'{path}: {where} is "{path_}", which no suite yields{near}')
         if path_.startswith("trajectory/"):
             raise BadInput(
-                f'{path}: {where} is "{path_}"; steps stand in figures with a trajectory, without columns'
+                f'{path}: {where} is "{path_}"; steps belong in figures with a trajectory, without columns'
             )
     item._file = path
     return item
 
 
 def _paths(item: Item) -> Iterator[tuple[str, str]]:
-    """Yield every metric path of an item and where it stands."""
+    """Yield every metric path of an item and where it is."""
     for column in item.listed:
         yield column.metric_path, f"column {column.id}: metric_path"
     for row in item.rows:
@@ -352,7 +361,7 @@ def _paths(item: Item) -> Iterator[tuple[str, str]]:
 def expanded(rows: Sequence[Any], names: Mapping[str, Any], where: str) -> Iterator[Any]:
     """Yield rows with every `{for_each: [{name: value}, ...], rows: [...]}` written out.
 
-    In the rows inside, `{name}` stands for the value; blocks may stand within blocks.
+    In the rows inside, `{name}` stands for the value; blocks may be nested.
     """
     for row in rows:
         if not isinstance(row, Mapping) or "for_each" not in row:

@@ -13,8 +13,8 @@ from replicse.checked import Checked, Positive, Text
 from replicse.errors import BadInput
 from replicse.files import read_json
 from replicse.registry.encoders import size_of
-from replicse.registry.runs import FILLED, Init, Run, resolved
-from replicse.registry.terms import Rewriting
+from replicse.registry.frozen import frozen_models
+from replicse.registry.runs import FILLED, Freeze, Init, Run, resolved
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.plan.plan import Plan
 
@@ -27,7 +27,7 @@ PUBLISHED, MEASURED = 2.0, 1.7
 # A selection encodes both sentences of the 1,500 pairs of STS-B's development set (methods 2.2).
 DEV_SENTENCES = 3000
 MAX_LENGTH = 32
-# Run id or folder of a generator -> what it was made from: hub id, fresh encoder, or another run.
+# Run id or folder of weights -> what it was made from: hub id, fresh encoder, or another run.
 Sources = Mapping[str, Init]
 
 
@@ -64,6 +64,18 @@ def sizes_of(source: Init, sources: Sources) -> tuple[int, int] | None:
     return size_of(source.hub or "")
 
 
+def check_frozen_layers(run: Run, runs: Mapping[str, Run], where: str) -> None:
+    """Refuse a run that freezes layers which its encoder, where its size is known, does not have."""
+    size = (
+        sizes_of(run.init, {name: other.init for name, other in runs.items()}) if run.freeze.layers else None
+    )
+    if size:
+        try:
+            run.freeze.numbers(size[0])
+        except BadInput as error:
+            raise BadInput(f"{where}: {error}") from None
+
+
 def layer_parameters(layers: int, hidden: int) -> int:
     """Return the parameters of an encoder's layers, 12 width^2 each."""
     return 12 * layers * hidden**2
@@ -73,25 +85,38 @@ def passes(run: Run, sources: Sources) -> float | None:
     """Return the passes of one row through the encoder in training; a pass without gradients counts a third.
 
     Several sources take turns, so that a row costs their mean. Each term says what it costs: the views it reads as
-    vectors, further passes, and passes of its frozen generator. None where the size of an encoder is not known.
+    vectors, further passes, and passes of its frozen models. None where the size of an encoder is not known.
     """
     size = sizes_of(run.init, sources)
     if size is None:
         return None
-    total = 0.0
+    total, share = 0.0, trained_share(run.freeze, size[0])
     for source in run.sources:
         count = len(source.views)
         encoded = {view for term in source.objective for view in term.vector_views(count)}
         around = sum(run.poolings(source)[view].added for view in encoded)
-        total += len(encoded) + around / (run.optimisation.max_length * FILLED)
+        total += share * (len(encoded) + around / (run.optimisation.max_length * FILLED))
         total += sum(term.passes(count) for term in source.objective)
-    for term in run.terms:
-        if isinstance(term, Rewriting) and isinstance(term.generator, str):
-            generator = sizes_of(sources[term.generator], sources)
-            if generator is None:
-                return None
-            total += FROZEN * layer_parameters(*generator) / layer_parameters(*size) * term.generator_passes()
+        total += FROZEN * sum(len(term.momentum_views(count)) for term in source.objective)
+        for term in source.objective:
+            for model in frozen_models(term):
+                other = sizes_of(sources[model.folder or ""], sources)
+                if other is None:
+                    return None
+                total += (
+                    FROZEN * layer_parameters(*other) / layer_parameters(*size) * term.frozen_passes(count)
+                )
     return total / len(run.sources)
+
+
+def trained_share(freeze: Freeze, layers: int) -> float:
+    """Return the share of a pass's operations that is left where some of so many layers are frozen.
+
+    They have no gradients of their weights, and no backward pass at all where nothing below them is trained.
+    """
+    frozen = freeze.numbers(layers)
+    spared = 2 if freeze.embeddings and 0 in frozen else 1
+    return 1 - spared * FROZEN * len(frozen) / layers
 
 
 def row_operations(run: Run, sources: Sources) -> float | None:

@@ -1,4 +1,4 @@
-"""The jobs of a study as a graph: what each reads, makes and logs, what it is told, and what its numbers come from."""
+"""The jobs of a study as a graph: what each reads, makes and logs, what it is given, and what its numbers come from."""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -13,7 +13,8 @@ from replicse.registry.artefacts import ENCODER, METRICS, OFFSETS, PROVENANCE, S
 from replicse.registry.augmentations import augmentation_of
 from replicse.registry.corpora import SIMCSE_DATA, CorpusFormat, corpus_of
 from replicse.registry.encoders import CHECKPOINTS
-from replicse.registry.plugins import IN_USE, plugins_of, suite_code, unit_of
+from replicse.registry.frozen import frozen_models
+from replicse.registry.plugins import IN_USE, family_code, plugins_of, suite_code, unit_of
 from replicse.registry.runs import resolved
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.lock import load_lock
@@ -22,7 +23,7 @@ from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 
 Outputs = dict[str, Any]
-JUDGED = ("claims", "adjudication", "audit")
+JUDGED = ("claims", "adjudication", "audit", "qra")
 DRAWINGS = ("svg", "png", "pdf")
 CORPORA = "replicse.data.corpora"
 TAIL, LONGEST = 4, 400
@@ -34,7 +35,7 @@ class Job:
     """One job of the workflow.
 
     `needs` are the files that it reads, `made` those that it writes by their names in the rule, `payload` what it is
-    told, `modules` the code that its numbers come from (`module` or `module:name`), `specs` checked data that name
+    given, `modules` the code that its numbers come from (`module` or `module:name`), `specs` checked data that name
     more of it, `files` plain data that names the files below the data root that it reads.
     """
 
@@ -87,7 +88,7 @@ class Job:
         if self.tail and self.tail[-1].startswith("replicse "):
             return f"do what its last line says, {AGAIN}"
         if self.tail and "Error" in self.tail[-1]:
-            return f"mend what its log names, {AGAIN}"
+            return f"fix what its log names, {AGAIN}"
         return f"its log names no error, as where memory or time ran out: give it more of them, {AGAIN}"
 
 
@@ -110,6 +111,7 @@ def _drawn(paths: Paths, item: str) -> Outputs:
 def _reported(paths: Paths, papers: Iterable[str], items: Iterable[str]) -> Outputs:
     return {
         "html": paths.report("html"),
+        "audit": paths.audit,
         "papers": [paths.paper(key) for key in papers],
         "markdown": paths.report("md"),
         "tex": paths.report("tex"),
@@ -148,12 +150,12 @@ def log_of(paths: Paths, stage: str, *parts: str) -> str:
 
 
 def graph_of(plan: Plan) -> Graph:
-    """Return every job by its stage and parts, one stage behind the other."""
+    """Return every job by its stage and parts, one stage after another."""
     return {(job.stage, *job.parts): job for job in _Jobs(plan)}
 
 
 class _Jobs:
-    """The jobs of a plan, one stage behind the other."""
+    """The jobs of a plan, one stage after another."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.paths, self.scale = plan, plan.paths, plan.scale
@@ -210,21 +212,21 @@ class _Jobs:
     def _store(self, name: str, spec: Mapping[str, Any]) -> Job:
         augment = spec["view"].get("augment", {})
         specs = (corpus_of(spec["corpus"]), *([augmentation_of(augment)] if augment else ()))
-        needs = (spec["tokenizer"], *([f"{augment['encoder']}/{ENCODER[0]}"] if "encoder" in augment else ()))
+        encoders = [augment["encoder"]] if "encoder" in augment else []
+        needs = (spec["tokenizer"], *(f"{encoder}/{ENCODER[0]}" for encoder in encoders))
+        modules = {CORPORA, "replicse.data.store", *self._families(*encoders)}
         payload = {**spec, "corpus": self.scale.expected(spec["corpus"])}
-        return self._job(
-            "store", (name,), payload, {CORPORA, "replicse.data.store"}, specs, needs, files=spec
-        )
+        return self._job("store", (name,), payload, modules, specs, needs, files=spec)
 
     def _train(self, name: str) -> Job:
         plan, run = self.plan, self.plan.runs[name]
         initial, stores = plan.init_folder(run), plan.run_stores[name]
-        folders = [initial, *(getattr(term, "generator", None) for term in run.terms)]
+        frozen = [model.folder or "" for model in frozen_models(run.terms)]
         tokenizer = plan.tokenizer_file(run.init)
         needs = (
             *(outputs_of(self.paths, "store", store)["store"] for store in dict.fromkeys(stores)),
             tokenizer,
-            *(f"{folder}/{ENCODER[0]}" for folder in dict.fromkeys(folders) if folder),
+            *(f"{folder}/{ENCODER[0]}" for folder in dict.fromkeys([initial, *frozen]) if folder),
         )
         payload = {
             "run": run.plain(),
@@ -236,6 +238,7 @@ class _Jobs:
         # The reader of a corpus is of its store, but a run asks its format for labels.
         formats = (CorpusFormat.known[resolved(source.corpus)["format"]] for source in run.sources)
         modules = {"replicse.training.loop", *(f"{kind.__module__}:{kind.__qualname__}" for kind in formats)}
+        modules |= self._families(name, *frozen)
         if IN_USE:
             modules.add(suite_code(run.selection.suite))
         return self._job("train", (name,), payload, modules, (run,), needs)
@@ -243,10 +246,11 @@ class _Jobs:
     def _evaluations(self, name: str, encoder: Encoder) -> Iterator[Job]:
         """Yield a job for each group of suites of an encoder, and one for the checkpoints of its run."""
         weights = () if encoder.source.vectors else (f"{self.plan.encoder_folder(encoder)}/{ENCODER[0]}",)
+        families = self._families(encoder.source.run or "")
         for group, suites in self.plan.groups(name).items():
             payload = self._encoder(encoder) | self._suites(name, suites)
             read: dict[str, Any] = {key: payload[key] for key in ("options", "postprocess") if key in payload}
-            modules = self._modules(encoder) | self._suite_modules(suites)
+            modules = self._modules(encoder) | self._suite_modules(suites) | families
             specs = (*map(self.scale.suite_options, suites), *self._specs(encoder))
             yield self._job("evaluate", (name, group), payload, modules, specs, weights, read)
         if "trajectory" in self.plan.suites[name]:
@@ -256,7 +260,7 @@ class _Jobs:
                 "pooling": encoder.pooling.spelling,
                 "engine": encoder.engine,
             }
-            modules = {"replicse.encoder.sentence", *self._suite_modules(["geometry"])}
+            modules = {"replicse.encoder.sentence", *self._suite_modules(["geometry"]), *families}
             kept = (outputs_of(self.paths, "train", run)["metrics"],)
             yield self._job(
                 "geometry",
@@ -267,8 +271,13 @@ class _Jobs:
                 kept,
             )
 
+    def _families(self, *encoders: str) -> set[str]:
+        """Return the plug-ins that bring the families of some encoders, each a run or a folder of weights."""
+        inits = (self.plan.first(self.plan.sources[name]) for name in encoders if name in self.plan.sources)
+        return {family_code(init.fresh.architecture.family) for init in inits if init.fresh} - {""}
+
     def _encoder(self, encoder: Encoder) -> dict[str, Any]:
-        """Return what an evaluation is told of its encoder."""
+        """Return what an evaluation is given about its encoder."""
         options: dict[str, Any] = {"pooling": encoder.pooling.spelling}
         if encoder.source.words:
             options["vectors"] = encoder.source.words.plain()
@@ -302,7 +311,7 @@ class _Jobs:
 
     @staticmethod
     def _modules(encoder: Encoder) -> set[str]:
-        """Return the code that reads an encoder, and what stands behind it."""
+        """Return the code that reads an encoder, and what it is based on."""
         modules = {f"replicse.encoder.{'baselines.word_vectors' if encoder.source.vectors else 'sentence'}"}
         if encoder.postprocess:
             modules.add("replicse.encoder.baselines.fitted")

@@ -1,4 +1,4 @@
-"""How it stands with the jobs of a study: done, running, failed, or waiting for one that is."""
+"""The state of the jobs of a study: done, running, failed, or waiting for one that is."""
 
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ class Jobs:
         return alive(job.log) if self.began(job) else None
 
     def state(self, file: str) -> str:
-        """Return how it stands with a file: done, or whether a job it needs has failed or runs, or it waits."""
+        """Return the state of a file: done, or whether a job it needs has failed or runs, or it waits."""
         job = self._making.get(file)
         if file not in self._states:
             if job is None or job.done:

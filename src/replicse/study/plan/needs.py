@@ -17,7 +17,7 @@ Kind = Literal["artefact", "part", "encoder", "file", "suite"]
 class Need:
     """Something that a study reads from outside: its name, about how large it is, and its licence.
 
-    `copies` is how many times its size lies on the disk in the end, `source` what it is fetched by: the part of a data
+    `copies` is how many times its size is on the disk in the end, `source` what it is fetched by: the part of a data
     set, the plain source of an encoder and the folder it is brought to, the scale's Download of a file.
     """
 
@@ -58,7 +58,7 @@ def needs(plan: Plan) -> Iterator[Need]:
 
 
 def amounts(wanted: Sequence[Need]) -> tuple[int, int, int]:
-    """Return the bytes to download, those that lie on the disk in the end, and how many needs are of unknown size."""
+    """Return the bytes to download, those on the disk in the end, and how many needs are of unknown size."""
     sized = [need for need in wanted if need.bytes is not None]
     disk = sum(need.bytes * need.copies for need in sized)
     return sum(need.bytes for need in sized), disk, len(wanted) - len(sized)
@@ -99,7 +99,7 @@ def data_files(plan: Plan) -> list[str]:
 
 
 def tables(plan: Plan) -> list[str]:
-    """Return the files of the working directory that some job reads: corpora and evaluation sets of one's own."""
+    """Return the files of the working directory that some job reads: corpora and evaluation sets of your own."""
     return workspace_files(_read(plan))
 
 

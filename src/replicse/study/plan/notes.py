@@ -13,7 +13,7 @@ EQUAL_PAIRS = 0.1
 def notes(plan: Plan) -> Iterator[str]:
     """Yield hub artefacts without a commit, augmentations that hardly change a view, and poolers that are not there.
 
-    Evaluation sets of one's own are named at a scale without verdicts.
+    Evaluation sets of your own are named at a scale without verdicts.
     """
     if plan.unpinned:
         names = ", ".join(sorted(plan.unpinned))
@@ -25,7 +25,7 @@ def notes(plan: Plan) -> Iterator[str]:
     read = [path for (_, suite), paths in plan.read.items() if suite == "sets" for path in paths]
     sets = sorted({path.partition("/")[0] for path in read})
     if sets and not plan.scale.comparable:
-        yield f"sets of one's own are used whole at this scale, and get no verdict: {', '.join(sets)}"
+        yield f"sets of your own are used completely at this scale, and get no verdict: {', '.join(sets)}"
 
 
 def _equal_views(plan: Plan) -> Iterator[str]:

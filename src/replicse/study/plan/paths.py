@@ -11,9 +11,9 @@ from replicse.registry.artefacts import CONFIG, STUDY, TOKENIZER
 class Paths:
     """Paths of one scale; every function takes an id and returns a relative path as text.
 
-    `kept` names a committed study, whose results lie beside its report, where no run of a user's own writes. `partial`
+    `kept` names a committed study, whose results are next to its report, where no run of a user's own writes. `partial`
     is what is made of a study that failed before its end: no rule makes or reads it, so none can take it for done.
-    `home` is where a committed study lies that the package brings along.
+    `home` is where a committed study lies that the package contains.
     """
 
     scale: str
@@ -122,6 +122,11 @@ class Paths:
         """Return the HTML page of one paper of the report."""
         return f"{self.reports}/{key}.html"
 
+    @property
+    def audit(self) -> str:
+        """Return the HTML page of the audit of all papers."""
+        return f"{self.reports}/audit.html"
+
     def page(self, item: str) -> str:
         """Return the HTML page of one item alone."""
         return f"{self.reports}/{item}.html"
@@ -136,7 +141,7 @@ class Paths:
 
 
 def drop_partial(scale: str) -> None:
-    """Remove the report of what there was of a study, once the whole of it is there."""
+    """Remove the report of what there was of a study, once all of it is there."""
     partial = Paths(scale, partial=True)
     for folder in (partial.results, partial.figures, Path(partial.report("html")).parent):
         shutil.rmtree(folder, ignore_errors=True)

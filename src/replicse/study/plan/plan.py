@@ -10,6 +10,7 @@ from replicse.errors import BadInput, nearest
 from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.digests import digest
 from replicse.registry.encoders import CHECKPOINTS, MAX_LENGTH, Checkpoint, Precision
+from replicse.registry.frozen import frozen_models
 from replicse.registry.runs import Init, Run, resolved
 from replicse.registry.suites import SUITES, file_of
 from replicse.study.paper.config import Config
@@ -56,7 +57,7 @@ class Cell:
 
 @dataclass
 class Plan:
-    """Everything a study needs; shared runs, encoders and stores stand once."""
+    """Everything a study needs; shared runs, encoders and stores occur once."""
 
     config: Config
     workflow: Path
@@ -104,7 +105,7 @@ class Plan:
         return (self.config.data and self.config.data.root) or ""
 
     def precision(self, paper: str) -> Precision:
-        """Return the precision that a paper's runs are trained in; a run's own stands above it."""
+        """Return the precision that a paper's runs are trained in; a run's own takes precedence."""
         if self.config.precision:
             return self.config.precision
         precision = self.scale.precision
@@ -163,7 +164,7 @@ class Plan:
         return [name for name, encoder in self.encoders.items() if encoder.source.hub]
 
     def chain(self, runs: Iterable[str]) -> set[str]:
-        """Return some runs and all that they stand on."""
+        """Return some runs and all that they depend on."""
         chain: set[str] = set()
         pending = list(runs)
         while pending:
@@ -178,20 +179,20 @@ class Plan:
         return chain
 
     def needed_folders(self, run_id: str) -> list[str]:
-        """Return the folders of weights a run stands on: initial weights, generators, a view's masked-LM."""
+        """Return the folders of weights a run depends on: initial weights, frozen models, a view's masked-LM."""
         if run_id not in self._needed:
             run = self.runs[run_id]
-            generators = (getattr(term, "generator", None) for term in run.terms)
+            frozen = (model.folder for model in frozen_models(run.terms))
             proposers = (
                 getattr(view.augment, "encoder", None) for source in run.sources for view in source.views
             )
-            folders = (self.init_folder(run), *generators, *proposers)
+            folders = (self.init_folder(run), *frozen, *proposers)
             self._needed[run_id] = [str(folder) for folder in folders if folder]
         return self._needed[run_id]
 
     @cached_property
     def checkpoints(self) -> dict[str, str]:
-        """Return the run behind each folder of weights that another run may stand on."""
+        """Return the run of each folder of weights that another run may depend on."""
         return {self.paths.checkpoint(run, which): run for run in self.runs for which in CHECKPOINTS}
 
     @cached_property
@@ -211,7 +212,7 @@ class Plan:
                 yield self.paths.evaluation(encoder, file_of(operand.metric_path))
 
     def hyperparameter(self, encoder: str, path: str) -> Any:
-        """Return what stands at `section.key`, or `terms.TERM.key`, of the run behind an encoder; None for no run."""
+        """Return what is at `section.key`, or `terms.TERM.key`, of the run of an encoder; None for no run."""
         run = self.runs.get(self.encoders[encoder].source.run)
         section, *rest = path.split(".")
         if section == "terms" and run:
@@ -259,10 +260,15 @@ class Plan:
             "postprocess": fitted,
         }
 
-    def tokenizer_file(self, init: Init) -> str:
-        """Return the tokenizer file of a run, followed through the runs it starts from."""
+    def first(self, init: Init) -> Init:
+        """Return what the first run was made from, of the runs that one continues."""
         while init.before:
             init = self.runs[init.before].init
+        return init
+
+    def tokenizer_file(self, init: Init) -> str:
+        """Return the tokenizer file of a run, followed through the runs it starts from."""
+        init = self.first(init)
         if init.fresh:
             return self.paths.tokenizer(tokenizer_id(resolved(init.fresh.tokenizer)))
         return f"{self.paths.backbone(backbone_id(init))}/{TOKENIZER}"
@@ -318,7 +324,9 @@ class Plan:
             for protocol in self.papers[key].protocols
             if protocol.id in run
         ]
-        described = "What the paper's text says; where it leaves a choice open, what is told beside the item."
+        described = (
+            "What the paper's text says; where it leaves a choice open, what is shown next to the item."
+        )
         crossed = "Every seed's fine-tuning on the backbone that the seed of this number pre-trained."
         protocols += [{"id": name, "text": crossed} for name in sorted(run) if name.startswith(ON_BACKBONE)]
         return [{"id": AS_DESCRIBED, "text": described}, *protocols]

@@ -9,9 +9,9 @@ from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import Labelled
 from replicse.registry.digests import digest
 from replicse.registry.encoders import Checkpoint, Engine, can_keep
+from replicse.registry.frozen import BY_NAME, FrozenModel, with_frozen
 from replicse.registry.runs import PARTS, Init, Run, SelectionRule, Source, View, resolved, symbol
 from replicse.registry.suites import SUITES
-from replicse.registry.terms import Term
 from replicse.study.paper.config import Config
 from replicse.study.paper.layers import merged
 from replicse.study.paper.lock import Lock, load_lock
@@ -19,6 +19,7 @@ from replicse.study.paper.models import Encoder, EncoderRequest, EncoderSource, 
 from replicse.study.paper.papers import Paper, recipe_of, recipes_in_order
 from replicse.study.paper.protocols import varied
 from replicse.study.paper.scales import Scale
+from replicse.study.plan.cost import check_frozen_layers
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan, backbone_id, tokenizer_id
 
@@ -53,52 +54,66 @@ class Start(NamedTuple):
 
 
 class Resolver:
-    """Adds encoders to a plan, with the runs, backbones, tokenizers and stores that they stand on."""
+    """Adds encoders to a plan, with the runs, backbones, tokenizers and stores that they depend on."""
 
     def __init__(self, plan: Plan, lock: Lock) -> None:
         self.plan, self.lock = plan, lock
         self._published = list(published_spreads(plan.papers)) if plan.scale.comparable else []
         self._backbones: dict[tuple[str, int], Start] = {}
         self._stores: dict[tuple[str, View, str, int], str] = {}
-        self._starts: list[Init] = []
+        self._starts: list[Init | FrozenModel] = []
         self._recipes: dict[tuple[str, str], Run] = {}
         self._corpora: dict[str, dict[str, Any]] = {}
 
     def encoders(self, paper: str, request: PlannedRequest, seeds: Sequence[Seeds], where: str) -> list[str]:
-        """Add the encoder of each seed (a lone one where no seed changes it), with all it stands on; return the ids."""
+        """Add the encoder of each seed (one where no seed changes it), with what it depends on; return the ids."""
+        encoders = self._encoders(paper, request, seeds, where)
+        self.plan.encoders |= {encoder.encoder_id: encoder for encoder in encoders}
+        return list(dict.fromkeys(encoder.encoder_id for encoder in encoders))
+
+    def _encoders(
+        self, paper: str, request: PlannedRequest, seeds: Sequence[Seeds], where: str
+    ) -> list[Encoder]:
+        """Return the encoder of each seed, with what it depends on added to the plan."""
         scale = self.plan.scale
         if request.released:
             released = scale.named("released", request.released, where)
             if released.stand_in is None:
                 source = self._artefact(EncoderSource(hub=released.hub))
-                return [self.encoder(request, source, {"pooling": released.pooling}, where)]
+                return [self._read(request, source, {"pooling": released.pooling}, where)]
             request = layered(released.stand_in, request.without("released", "run", "grid", "draw"))
         if request.vectors:
             words = scale.named("vectors", request.vectors, where)
-            return [self.encoder(request, EncoderSource(vectors=request.vectors, words=words), {}, where)]
+            return [self._read(request, EncoderSource(vectors=request.vectors, words=words), {}, where)]
         if request.use:
             runs = [self.plan.runs[run] for run in self._trained(paper, request, seeds, where)]
             return [
-                self.encoder(request, EncoderSource(run=run.run_id), self._as_trained(run), where)
+                self._read(request, EncoderSource(run=run.run_id), self._as_trained(run), where)
                 for run in runs
             ]
         if request.backbone:
             each = [self.backbone(request.backbone, seed.backbone, where) for seed in seeds]
-            encoders = [self.encoder(request, start.source, start.reading, where) for start in each]
-            return list(dict.fromkeys(encoders))
+            return [self._read(request, start.source, start.reading, where) for start in each]
         raise BadInput(f"{where}: the encoder names none of use, backbone, released, vectors")
 
     def encoder(
         self, request: EncoderRequest, source: EncoderSource, reading: Mapping[str, Any], where: str
     ) -> str:
         """Add an encoder to the plan and return its id; it is read as the request says, else by `reading`."""
+        spec = self._read(request, source, reading, where)
+        self.plan.encoders[spec.encoder_id] = spec
+        return spec.encoder_id
+
+    def _read(
+        self, request: EncoderRequest, source: EncoderSource, reading: Mapping[str, Any], where: str
+    ) -> Encoder:
+        """Return an encoder that is read as the request says, else by `reading`."""
         asked = {key: entry for key, entry in request.entries().items() if key in READING and entry}
         spec = Encoder.model_construct(source=source, **{**reading, **asked})
         if spec.postprocess and spec.postprocess.fit != "target":
             corpus = self.plan.scale.corpus(symbol(spec.postprocess.fit), where)
             spec = spec.replace(postprocess=spec.postprocess.replace(fit=corpus))
-        self.plan.encoders[spec.encoder_id] = spec
-        return spec.encoder_id
+        return spec
 
     def _trained(self, paper: str, request: PlannedRequest, seeds: Sequence[Seeds], where: str) -> list[str]:
         """Return the runs that a recipe describes, with what the request changes in it, one per seed."""
@@ -160,7 +175,7 @@ class Resolver:
     ) -> list[str]:
         """Add a run under each seed to the plan, and return their ids.
 
-        The encoders that its views and terms stand on are of the same chain as the weights it starts from.
+        The encoders that its views and terms depend on are of the same chain as the weights it starts from.
         """
         for part in PARTS:
             if part not in run.model_fields_set:
@@ -173,14 +188,14 @@ class Resolver:
         run_ids: list[str] = []
         for seed in seeds:
             init, engine = self._init(paper, asked, seed, stages, where)
-            source = self._source(run, seed, where)
+            source = self._source(paper, run, seed, stages, where)
             spec = run.replace(
                 seed=seed.run,
                 init=init,
                 corpus=source.corpus,
                 views=source.views,
                 objective=source.objective,
-                beside=tuple(self._source(other, seed, where) for other in run.beside),
+                beside=tuple(self._source(paper, other, seed, stages, where) for other in run.beside),
                 engine=run.engine if "engine" in run.model_fields_set else engine,
             )
             if problem := spec.incomplete():
@@ -188,6 +203,7 @@ class Resolver:
             if spec.run_id not in self.plan.runs:
                 self.plan.runs[spec.run_id] = spec
                 self._check_head(spec, asked, where)
+                check_frozen_layers(spec, self.plan.runs, where)
                 self.plan.run_stores[spec.run_id] = self._run_stores(spec)
             run_ids.append(spec.run_id)
         return run_ids
@@ -205,7 +221,7 @@ class Resolver:
         if task:
             raise BadInput(
                 f"{where}: init.keep_head is true, but the run of {init.use or init.backbone} has another"
-                f" head of task {task}; take it away or mend that run"
+                f" head of task {task}; take it away or fix that run"
             )
         if not run.trains_head:
             return
@@ -221,11 +237,11 @@ class Resolver:
             else "trains none (pooling.train cls-head does)"
         )
         raise BadInput(
-            f"{where}: init.keep_head is true, but the run of {init.use} {problem}; take it away or mend"
+            f"{where}: init.keep_head is true, but the run of {init.use} {problem}; take it away or fix"
             " that run"
         )
 
-    def _source(self, source: Run | Source, seed: Seeds, where: str) -> Source:
+    def _source(self, paper: str, source: Run | Source, seed: Seeds, stages: Stages, where: str) -> Source:
         """Return corpus, views and objective of a source as the scale has them."""
         name = symbol(source.corpus)
         self._check_columns(source.views, name, where)
@@ -234,7 +250,9 @@ class Resolver:
         return Source.model_construct(
             corpus=self._corpora[name],
             views=tuple(self._view(view, seed, where) for view in source.views),
-            objective=tuple(self._term(term, seed, where) for term in source.objective),
+            objective=with_frozen(
+                source.objective, lambda model: self._frozen(paper, model, seed, stages, where)
+            ),
         )
 
     def _selection(self, rule: SelectionRule, where: str) -> SelectionRule:
@@ -262,11 +280,12 @@ class Resolver:
         return Init.model_construct(**entries), start.engine
 
     @contextmanager
-    def _not_from_itself(self, start: Init, where: str) -> Iterator[None]:
-        """Refuse a run that starts from its own end, through however many others."""
+    def _not_from_itself(self, start: Init | FrozenModel, where: str) -> Iterator[None]:
+        """Refuse a run that starts from its own end or reads it, through however many others."""
         if start in self._starts:
             name = start.use or start.backbone
-            raise BadInput(f"{where}: the run starts from itself, by init from {name}; break the circle")
+            how = f"init from {name}" if isinstance(start, Init) else f"the frozen model {start.name}"
+            raise BadInput(f"{where}: the run starts from itself, by {how}; break the circle")
         self._starts.append(start)
         yield
         self._starts.pop()
@@ -289,12 +308,16 @@ class Resolver:
             view = view.replace(augment=view.augment.replace(backbone=None, encoder=folder))
         return view
 
-    def _term(self, term: Term, seed: Seeds, where: str) -> Term:
-        """Return a loss term; the backbone it generates with becomes its folder."""
-        generator = getattr(term, "generator", None)
-        if not generator:
-            return term
-        return term.replace(generator=self._backbone_folder(generator.backbone, seed, where))
+    def _frozen(self, paper: str, model: FrozenModel, seed: Seeds, stages: Stages, where: str) -> FrozenModel:
+        """Return a frozen model as its folder, and how it is read where that is not left to the term."""
+        if model.folder:
+            raise BadInput(f'{where}: a term names the folder "{model.folder}"; expected {BY_NAME}')
+        request = PlannedRequest.model_construct(**model.entries(), stages=dict(stages))
+        with self._not_from_itself(model, where):
+            (encoder,) = self._encoders(paper, request, [seed], where)
+        pooling = encoder.pooling if model.pooling or not model.backbone else None
+        read = {"pooling": pooling, "engine": encoder.engine}
+        return FrozenModel.of({"folder": self.plan.encoder_folder(encoder), **read}, f"{where}: {model.name}")
 
     def _backbone_folder(self, name: str, seed: Seeds, where: str) -> str:
         start = self.backbone(name, seed.backbone, where)

@@ -1,7 +1,7 @@
 """One number for a row of many tasks: the interquartile mean, with an interval over seeds.
 
 After Agarwal et al. 2021 (rliable): a mean follows its outliers, a median forgets half of the tasks; the
-interquartile mean does neither. One run is measured on all tasks, so whole runs are redrawn.
+interquartile mean does neither. One run is measured on all tasks, so complete runs are redrawn.
 """
 
 from collections.abc import Iterator, Sequence
@@ -59,7 +59,7 @@ def aggregates(item: ItemResult) -> Iterator[RowAggregate]:
 
 
 def task_columns(item: ItemResult) -> list[ColumnHead]:
-    """Return the columns that an average of the same suite is taken over; none where no average stands."""
+    """Return the columns that an average of the same suite is taken over; none where there is no average."""
     return [column for column in item.columns if column.task and is_score(column)]
 
 
@@ -96,7 +96,7 @@ def aggregate_interval(
     """Return the interquartile mean of (seeds, tasks) with a bootstrap interval stratified by task.
 
     After Agarwal et al. 2021: the seeds of each task are redrawn on their own. That suits tasks trained
-    apart; where one run is measured on every task its scores move together: `joint` redraws whole runs.
+    apart; where one run is measured on every task its scores move together: `joint` redraws complete runs.
     Below three seeds there is nothing to redraw: both bounds are the value.
     """
     table = np.asarray(scores, dtype=np.float64)

@@ -2,7 +2,7 @@
 
 Orders and signs are defined at every scale, where absolute numbers are not comparable. Reported numbers are
 plain mappings row -> number; ours are row -> one value per seed, all rows in one order of seeds (None where
-missing). A row with a single value has no seeds of its own (a baseline): it stands beside every seed of the
+missing). A row with a single value has no seeds of its own (a baseline): it is paired with every seed of the
 others. Rows that only one of the two mappings names take no part.
 """
 
@@ -160,7 +160,7 @@ def _redrawn_means(
 ) -> np.ndarray | None:
     """Return (samples, rows) means of redrawn seeds, each row on its own; None where they are too few.
 
-    A row with a lone value beside others that have seeds is a baseline: it stays where it is.
+    A row with a lone value among others that have seeds is a baseline: it stays where it is.
     """
     if min((len(row) for row in values if len(row) > 1), default=1) < FEWEST_SEEDS:
         return None

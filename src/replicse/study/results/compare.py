@@ -128,7 +128,7 @@ def _rows(cells: Mapping[tuple[str, ...], Rows]) -> Iterable[dict[str, str]]:
 
 
 def _named(cells: Mapping[tuple[str, ...], Rows], column: str) -> tuple[str, ...]:
-    """Return the machines or packages of a folder, the one behind most numbers first."""
+    """Return the machines or packages of a folder, the one with most numbers first."""
     counts = Counter(name for row in _rows(cells) for name in row.get(column, "").split(" | ") if name)
     return tuple(name for name, _ in counts.most_common())
 

@@ -1,6 +1,6 @@
 """Rows that were run under every seed on the backbone of every seed: how much of their spread is whose."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from replicse.study.paper.protocols import ON_BACKBONE
@@ -11,29 +11,38 @@ Crossed = list[list[float]]
 
 
 def crossed_notes(result: ItemResult) -> Iterator[str]:
-    """Yield a sentence for each number of a crossed row, and for its difference to a baseline that is crossed too.
-
-    Cells are paired: the difference of two rows is taken on the same backbone under the same seed.
-    """
-    designs = _designs(result)
+    """Yield a sentence for each number of a crossed row, and for its difference to a baseline that is crossed too."""
+    designs = crossed_designs(result)
     for column in result.columns:
-        base = designs.get((result.baseline, column.id, column.metric))
         for row in result.rows:
             design = designs.get((row.id, column.id, column.metric))
             if design is None:
                 continue
             yield from _sentence(f"{row.label}, {column.label}", design)
-            if base and row.id != result.baseline:
-                less = [
-                    [one - other for one, other in zip(*pair, strict=True)]
-                    for pair in zip(design, base, strict=True)
-                ]
+            less = crossed_difference(designs, result.baseline, (row.id, column.id, column.metric))
+            if less:
                 yield from _sentence(
                     f"{row.label} less {result.row_names[result.baseline]}, {column.label}", less
                 )
 
 
-def _designs(result: ItemResult) -> dict[tuple[str, str, str], Crossed]:
+def crossed_difference(
+    designs: Mapping[tuple[str, str, str], Crossed], baseline: str, key: tuple[str, str, str]
+) -> Crossed | None:
+    """Return a crossed cell less that of the baseline row, on the same backbone under the same seed; None without both.
+
+    Nothing is returned for the baseline row itself.
+    """
+    row, column, metric = key
+    design, base = designs.get(key), designs.get((baseline, column, metric))
+    if row == baseline or design is None or base is None:
+        return None
+    return [
+        [one - other for one, other in zip(*pair, strict=True)] for pair in zip(design, base, strict=True)
+    ]
+
+
+def crossed_designs(result: ItemResult) -> dict[tuple[str, str, str], Crossed]:
     """Return the values of each crossed cell, backbones by seeds; a design that lacks a value is left out."""
     lines: dict[tuple[str, str, str], list[CellResult]] = {}
     for cell in result.cells:

@@ -67,7 +67,7 @@ def _problems(evaluation: Mapping[str, Any], place: Mapping[str, Any]) -> Iterat
 
 
 def _says(entry: object, expected: object) -> bool:
-    """Return whether a file says what is expected; a corpus may be told with the rows that it must have as well."""
+    """Return whether a file says what is expected; a corpus may be recorded with the rows that it must have as well."""
     if isinstance(expected, Mapping) and isinstance(entry, Mapping):
         return all(key in entry and _says(entry[key], value) for key, value in expected.items())
     return entry == expected

@@ -23,7 +23,7 @@ class AsFarAsDone(Evaluations):
         self.broken: dict[str, str] = {}
 
     def value(self, encoder: str, metric_path: str) -> tuple[Any, str]:
-        """Return what stands at a metric path and, where it is undefined or its file failed, the reason."""
+        """Return what is at a metric path and, where it is undefined or its file failed, the reason."""
         value, reason = super().value(encoder, metric_path)
         return value, reason or self.failure(self.paths.evaluation(encoder, file_of(metric_path)))
 
@@ -80,7 +80,7 @@ class Incomplete:
     def remedy(self) -> str:
         """Return what to do, once for all that need the same."""
         remedies = [job.remedy for job in self.failed]
-        remedies += [f"mend or delete the file, {AGAIN}"] * bool(self.broken)
+        remedies += [f"fix or delete the file, {AGAIN}"] * bool(self.broken)
         return "; ".join(dict.fromkeys(remedies)) or "give the same command again"
 
 

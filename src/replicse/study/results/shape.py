@@ -1,4 +1,4 @@
-"""The shape of each tabulated column beside the paper's: what is judged at every scale, and all that compact judges."""
+"""The shape of each tabulated column compared with the paper's: judged at every scale, and all that compact judges."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from replicse.study.results.agreement import (
     rank_agreement,
     sign_agreements,
 )
-from replicse.study.results.table import CellResult, ColumnHead, ItemResult
+from replicse.study.results.table import CellResult, ColumnHead, ItemResult, draws_of
 
 FEWEST_ROWS = 3  # an order of two rows is one sign
 
@@ -72,6 +72,7 @@ def column_values(
     """Return the printed number and our value per seed by row, for rows that have both and are not quoted."""
     reported: dict[str, float] = {}
     ours: dict[str, list[float | None]] = {}
+    draws: dict[str, tuple[tuple[str, int | None], ...]] = {}
     described = item.described
     for row in item.rows:
         cell = described.get((row.id, column.id, column.metric))
@@ -79,6 +80,14 @@ def column_values(
         values = seed_values(cell, column) if cell else []
         if number and any(value is not None for value in values):
             reported[row.id], ours[row.id] = number.value, values
+            draws[row.id] = draws_of(cell)
+    # Rows may have more seeds than others, and labs fewer rows: values are beside those of the same draw.
+    several = {row: draws[row] for row, values in ours.items() if len(values) == len(draws[row]) > 1}
+    if len(set(several.values())) > 1:
+        every = dict.fromkeys(draw for each in several.values() for draw in each)
+        for name, own in several.items():
+            by_draw = dict(zip(own, ours[name], strict=True))
+            ours[name] = [by_draw.get(draw) for draw in every]
     return reported, ours
 
 

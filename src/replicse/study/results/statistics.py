@@ -11,6 +11,7 @@ from replicse.registry.levels import FEWEST_SEEDS, LEVEL
 
 # A published spread is refuted by a variance that it would give once in a hundred times.
 REFUTING = 0.99
+ORDERED = {"min": 0.0, "median": 50.0, "max": 100.0}
 
 
 def mean_and_spread(values: Sequence[float]) -> tuple[float, float | None]:
@@ -88,24 +89,29 @@ def order_statistic_interval(
 
 @cache
 def _order_quantile(p: float, size: int, count: int, share: float, spread_known: bool) -> float:
-    """Return the p-quantile of a quantile of `count` normal draws, counted from the mean of `size` others in their sd.
+    """Return the p-quantile of a quantile of `count` normal draws, from the mean of `size` others in their sd."""
+    from scipy.optimize import brentq
+
+    return float(brentq(lambda x: order_statistic_below(x, size, count, share, spread_known) - p, -1e4, 1e4))
+
+
+def order_statistic_below(
+    x: float, size: int, count: int, share: float, spread_known: bool, shift: float = 0.0
+) -> float:
+    """Return how probably a quantile of `count` normal draws lies below the mean of `size` others and x of their sd.
 
     The k-th of m draws lies below x with the probability of a beta distribution at the normal probability of x.
+    `shift` is by how many standard deviations the mean of the `count` draws is above that of the others.
     """
     import numpy as np
-    from scipy.optimize import brentq
     from scipy.special import betainc, chdtri, ndtr
 
     place = 1 + share * (count - 1)
     offsets, weights = np.polynomial.hermite_e.hermegauss(24)
     middles = (np.arange(200) + 0.5) / 200
     spreads = np.ones(1) if spread_known else np.sqrt(chdtri(size - 1, middles) / (size - 1))
-
-    def below(x: float) -> float:
-        shares = betainc(place, count + 1 - place, ndtr(offsets[:, None] / math.sqrt(size) + x * spreads))
-        return float(weights @ shares.mean(axis=1)) / math.sqrt(2 * math.pi) - p
-
-    return float(brentq(below, -1e4, 1e4))
+    places = ndtr(offsets[:, None] / math.sqrt(size) + x * spreads - shift)
+    return float(weights @ betainc(place, count + 1 - place, places).mean(axis=1)) / math.sqrt(2 * math.pi)
 
 
 def spread_interval(
@@ -149,7 +155,7 @@ class Paired:
 
 
 def paired(columns: Sequence[Sequence[Any]], where: str = "cells") -> list[Sequence[Any]]:
-    """Return columns of one length: a lone value (an encoder without seeds) stands beside every seed of the others.
+    """Return columns of one length: a lone value (an encoder without seeds) is paired with every seed of the others.
 
     Raises ValueError for other unequal lengths: those seeds are not the same.
     """
@@ -194,7 +200,7 @@ class Components:
 def components(table: Sequence[Sequence[float]]) -> Components | None:
     """Return the components of a crossed design, (rows, columns) with one value each, by analysis of variance.
 
-    `within` is what a column draws anew in a row, its own effect and the interaction; `between` is the mean square of
+    `within` is what a column draws again in a row, its own effect and the interaction; `between` is the mean square of
     the rows less that of the interaction, 0 where that is negative. None below two rows or columns, or where a value
     is missing.
     """

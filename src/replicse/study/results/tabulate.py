@@ -13,6 +13,7 @@ from replicse.study.paper.tables import TEXT, AnyColumn, Item, StepScore
 from replicse.study.plan.plan import Cell, Plan, item_curve
 from replicse.study.results.crossed import crossed_notes
 from replicse.study.results.machines import distinct, mixture, recorded
+from replicse.study.results.qra import cell_cv_star
 from replicse.study.results.statistics import mean_and_spread
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult, RowHead, SeedValue
 from replicse.study.results.values import Evaluations, Values, values
@@ -25,7 +26,7 @@ CONTRACT = (
 FIELDS = (*CONTRACT, "borrowed", "reason", "pairs_low", "pairs_high")
 TIDY = (
     "paper", "item", "row", "column", "protocol", "seed", "metric", "value", "encoder", "run",
-    "group", "machine", "package", "reported", "published_sd",
+    "group", "machine", "package", "reported", "published_sd", "cv_star",
 )  # fmt: skip
 DIGITS = 12
 
@@ -179,7 +180,7 @@ def cell_result(plan: Plan, cell: Cell, evaluations: Evaluations) -> CellResult:
 
 
 def records_behind(plan: Plan, cell: Cell, evaluations: Evaluations) -> list[Mapping[str, Any]]:
-    """Return the provenance of what a cell reads: of its evaluations, its runs, and the runs that those stand on."""
+    """Return the provenance of what a cell reads: of its evaluations, its runs, and the runs that those depend on."""
     records: list[Mapping[str, Any]] = []
     for operand in cell.operands or (cell,):
         # What is counted from the data is the same everywhere.
@@ -363,12 +364,15 @@ def tidy_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, Any]]:
                     "encoder": each.encoder,
                     "run": each.run,
                     "group": each.group,
-                    "machine": " | ".join(
-                        dict.fromkeys(str(next(filter(each.fits, machines))) for each in cell.machines)
+                    # Of a value that one of several labs brought, that lab.
+                    "machine": each.lab
+                    or " | ".join(
+                        dict.fromkeys(str(next(filter(made.fits, machines))) for made in cell.machines)
                     ),
                     "package": " | ".join(cell.packages),
                     "reported": cell.reported.value if cell.reported else "",
                     "published_sd": _text(cell.published_sd),
+                    "cv_star": _text(cell_cv_star(cell, result.comparable)),
                 }
 
 

@@ -43,7 +43,7 @@ class Evaluations:
         self._trained: dict[str, Mapping[str, Any]] = {}
 
     def value(self, encoder: str, metric_path: str) -> tuple[Any, str]:
-        """Return what stands at a metric path and, where it is undefined, the reason; (None, "") if not run."""
+        """Return what is at a metric path and, where it is undefined, the reason; (None, "") if not run."""
         evaluation = self.read(self.paths.evaluation(encoder, file_of(metric_path)))
         if evaluation is None:
             return None, ""
@@ -58,7 +58,7 @@ class Evaluations:
         return evaluation["suites"].get(name) if evaluation else None
 
     def pairs(self, encoder: str, metric_path: str) -> Mapping[str, str] | None:
-        """Return cosines and gold scores of the test pairs behind a correlation; None where there are none."""
+        """Return cosines and gold scores of the test pairs of a correlation; None where there are none."""
         task, _, aggregation = metric_path.rpartition("/")
         if aggregation != "all":
             return None

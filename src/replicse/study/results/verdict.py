@@ -10,6 +10,7 @@ from replicse.registry.levels import FEWEST_SEEDS, LEVEL
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.tables import Reducer
 from replicse.study.results.statistics import (
+    ORDERED,
     REFUTING,
     contradicts,
     order_statistic_interval,
@@ -22,7 +23,6 @@ from replicse.study.results.values import finite, reduced
 FEW_SEEDS = 5
 _REFUTED = f"our seeds vary more (chi-square test of the variance, {1 - REFUTING:.0%})"
 MEAN = Reducer()
-ORDERED = {"min": 0.0, "median": 50.0, "max": 100.0}
 
 
 @dataclass(frozen=True)

@@ -268,9 +268,9 @@ def test_the_word_says_what_the_interval_holds(found):
     assert outcome(None, None) == "undetermined"
 
 
-def test_unequal_numbers_of_seeds_are_refused():
-    with pytest.raises(ValueError, match=r"\[2, 3\] seeds cannot be paired"):
-        of(cell(70.0, 71.0), cell(71.0, 72.0, 73.0, protocol="v"))
+def test_of_unequal_numbers_of_seeds_those_of_both_are_paired():
+    found = of(cell(70.0, 71.0), cell(71.0, 72.5, 99.0, protocol="v"))
+    assert (found.n_seeds, found.by_seed) == (2, "1.0; 1.5")
 
 
 def test_a_variant_whose_encoders_are_those_of_the_text_is_marked():

@@ -421,8 +421,8 @@ def test_every_heading_stands_in_the_printed_story_and_in_json(verb):
     name = "repro/table4/crop-20/stsb-dev"
     headings = [line.split()[0] for line in verb(name).splitlines() if not line.startswith(" ")]
     assert headings == [
-        "cell", "scale", "printed", "read", "seeds", "reproduced", "verdict", "baseline", "variants", "claims", "run",
-        "made", "files",
+        "cell", "scale", "printed", "read", "seeds", "reproduced", "verdict", "power", "baseline", "variants", "claims",
+        "run", "made", "files",
     ]  # fmt: skip
     told = json.loads(verb(name, "--json"))
     assert list(told["story"]) == headings

@@ -135,7 +135,7 @@ def test_a_name_that_two_have_is_refused(plan, tmp_path, kind, entry):
     assert plan(**own()), "a paper's own stands beside the config's"
     config = own()
     config[kind]["twice"] = entry
-    with pytest.raises(BadInput, match=rf'config\.yaml: {kind}: "twice" stands in .*made/{kind}\.yaml too'):
+    with pytest.raises(BadInput, match=rf'config\.yaml: {kind}: "twice" is in .*made/{kind}\.yaml too'):
         plan(**config)
 
 
@@ -184,7 +184,7 @@ def test_the_doctor_says_which_tables_are_there(plan, tmp_path):
 
 
 def test_a_scale_without_verdicts_says_so_of_sets(plan):
-    said = "sets of one's own are used whole at this scale, and get no verdict: rated, topics"
+    said = "sets of your own are used completely at this scale, and get no verdict: rated, topics"
     assert said in notes(plan(**own())) and said not in notes(plan(scale="paper", **own()))
 
 

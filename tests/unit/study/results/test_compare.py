@@ -119,7 +119,8 @@ def test_every_cell_is_counted_once_in_json(folders, capsys):
     assert found["cells"][2]["cell"] == "made/table1/q/a@as-run"
 
 
-def test_the_page_names_machines_cells_and_runs(folders, capsys):
+def test_the_page_names_machines_cells_and_runs(folders, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     a, b = folders(
         [*rows("r", 70.0, 71.0), *rows("q", 70.0, published_sd="0.5"), *rows("p", 1.0)],
         [

@@ -171,4 +171,4 @@ def test_the_notebook_runs_on_any_results(results, execute):
 def test_the_committed_notebook_shows_what_it_gives(execute):
     committed = nbformat.read(NOTEBOOK, as_version=4)
     assert shown(committed) == shown(execute())
-    assert "made_up" in committed.cells[0].source and shown(committed)[1] == 1
+    assert "compact study" in committed.cells[0].source and shown(committed)[1] == 1

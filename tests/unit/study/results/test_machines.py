@@ -304,7 +304,8 @@ def status(study, capsys, *words):
     return capsys.readouterr().out
 
 
-def test_status_counts_what_each_machine_made_and_marks_two(study, capsys, caplog):
+def test_status_counts_what_each_machine_made_and_marks_two(study, capsys, caplog, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     assert f"made on one machine\n  6  runs and evaluations: {machine_of(record())}\n" in status(
         study, capsys
     )

@@ -1,12 +1,25 @@
 // Everything here is convenience: without it the page holds the same, offline.
 (function () {
   "use strict";
-  var panel = document.getElementById("panel"), origin = null;
+  var panel = document.getElementById("panel"), main = document.querySelector("main"), origin = null;
 
-  function copied(text, button) {
-    function done() { button.textContent = "copied"; }
+  function all(what, place) { return Array.from((place || document).querySelectorAll(what)); }
+  function made(kind, text) {
+    var element = document.createElement(kind);
+    element.textContent = text || "";
+    return element;
+  }
+  function button(text, act) {
+    var element = made("button", text);
+    element.type = "button";
+    element.addEventListener("click", act);
+    return element;
+  }
+
+  function copied(text, place) {
+    function done() { place.textContent = "copied"; }
     function plain() {
-      var field = document.createElement("textarea");
+      var field = made("textarea");
       field.value = text;
       document.body.appendChild(field);
       field.select();
@@ -18,40 +31,41 @@
     else plain();
   }
 
+  // One cell, pinned: what its tip says, the commands, and where the log and the record of each run are.
+  function add(name, text, address) {
+    var line = made("div"), value = made("span", address ? "" : text);
+    line.className = "fact";
+    if (address) {
+      value.appendChild(made("a", text)).href = address;
+    }
+    if (text.indexOf("replicse ") === 0) {
+      value.append(" ", button("Copy", function () { copied(text, this); }));
+    }
+    line.append(made("b", name), value);
+    panel.appendChild(line);
+  }
+
   function pin(cell) {
-    var tip = cell.querySelector(".tip");
+    var tip = cell.querySelector(".tip"), close = button("Close", unpin), root = main.dataset.root, runs = [];
     if (!tip) return;
     origin = cell;
-    panel.innerHTML = "";
-    var close = document.createElement("button");
-    close.type = "button";
+    panel.textContent = "";
     close.className = "close";
-    close.textContent = "Close";
-    close.addEventListener("click", unpin);
     panel.appendChild(close);
-    function add(name, value) {
-      var line = document.createElement("div"), text = value.textContent;
-      line.className = "fact";
-      line.append(name, value);
-      if (text.indexOf("replicse ") === 0) {
-        var button = document.createElement("button");
-        button.type = "button";
-        button.textContent = "Copy";
-        button.addEventListener("click", function () { copied(text, button); });
-        line.lastChild.append(" ", button);
-      }
-      panel.appendChild(line);
-    }
-    function made(kind, text) {
-      var element = document.createElement(kind);
-      element.textContent = text;
-      return element;
-    }
-    tip.querySelectorAll("b").forEach(function (name) {
-      add(name.cloneNode(true), name.nextSibling.cloneNode(true));
+    var caption = cell.closest("table").caption, run = cell.closest("article").querySelector(".run");
+    if (caption) add("table", caption.textContent);
+    all("b", tip).forEach(function (name) {
+      add(name.textContent, name.nextSibling.textContent);
+      if (name.textContent === "runs") runs = name.nextSibling.textContent.replace(/ and .*/, "").split(", ");
     });
-    var run = cell.closest("article").querySelector(".run");
-    if (run) add(made("b", "run it"), made("span", run.textContent));
+    if (run) add("run it", run.textContent);
+    runs.forEach(function (run) {
+      [["log", main.dataset.log], ["record", main.dataset.record]].forEach(function (kind) {
+        var path = kind[1].replace("RUN", run);
+        add(kind[0], path, root && root + "/" + path);
+      });
+    });
+    if (runs.length) add("", "A record holds spec and provenance." + (root ? "" : " Logs and records are written when the study runs."));
     panel.hidden = false;
     document.body.classList.add("pinned");
     panel.focus();
@@ -79,6 +93,8 @@
   function follow() {
     var target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!target || !target.matches("td.cell")) return;
+    var folded = target.closest("details");
+    if (folded) folded.open = true;
     pin(target);
     // What comes on the screen is laid out then, which moves the rest: go there again.
     function centre() { target.scrollIntoView({ block: "center" }); }
@@ -88,56 +104,107 @@
   window.addEventListener("hashchange", follow);
   follow();
 
-  // A row's label and its cells' verdicts, which are their classes.
-  function told(row) {
+  // A row's label and its cells' verdicts, which are their classes; of a plain table all of its text.
+  function words(row) {
     return Array.from(row.cells).map(function (cell) {
-      return cell.tagName === "TH" ? cell.textContent : cell.className.replace(/-/g, " ");
+      return cell.matches("td.cell") ? cell.className.replace(/-/g, " ") : cell.textContent;
     }).join(" ").toLowerCase();
   }
 
-  var filter = document.querySelector(".filter");
-  if (filter) {
+  all(".filter").forEach(function (filter) {
     filter.hidden = false;
     filter.querySelector("input").addEventListener("input", function () {
       var wanted = this.value.trim().toLowerCase(), shown = 0;
-      document.querySelectorAll("article").forEach(function (article) {
-        var whole = article.querySelector("h2").textContent.toLowerCase().indexOf(wanted) >= 0, any = whole;
-        article.querySelectorAll("tr.line").forEach(function (row) {
-          var fits = whole || told(row).indexOf(wanted) >= 0;
+      all("article, .page .shown").forEach(function (part) {
+        var title = part.querySelector("h2"), whole = title && title.textContent.toLowerCase().indexOf(wanted) >= 0, any = whole;
+        all("tr.line, .sheet tbody tr", part).forEach(function (row) {
+          var fits = whole || words(row).indexOf(wanted) >= 0;
           row.hidden = !fits;
           any = any || fits;
           shown += fits ? 1 : 0;
         });
-        article.hidden = !any;
+        part.hidden = !any;
       });
       filter.querySelector("[role=status]").textContent = wanted ? shown + " rows" : "";
     });
-  }
+  });
 
-  document.querySelectorAll("table.sheet").forEach(function (table) {
-    var body = table.tBodies[0];
-    if (body.rows.length < 4) return;
-    table.querySelectorAll("thead th").forEach(function (head, place) {
-      if (!head.textContent) return;
-      var button = document.createElement("button");
-      button.type = "button";
-      button.textContent = head.textContent;
+  // A click on a head sorts ascending, then descending, then in the paper's order; rows stay below their heading.
+  // By our numbers, where a column has some.
+  function value(cell, number, part) {
+    var shown = part && cell.querySelector(part), text = part ? (shown ? shown.textContent : "") : cell.textContent;
+    if (!number) return text;
+    var read = parseFloat(text.replace(/\u2212/g, "-").replace(/,/g, ""));
+    return isNaN(read) ? Infinity : read;
+  }
+  function blocks(body) {
+    var parts = [[]];
+    Array.from(body.rows).forEach(function (row) {
+      if (row.matches(".heading, .rule")) parts.push([]);
+      parts[parts.length - 1].push(row);
+    });
+    return parts;
+  }
+  all("table.sheet, table.grid").forEach(function (table) {
+    var body = table.tBodies[0], order = Array.from(body.rows), parts = blocks(body);
+    if (order.length < 3) return;
+    all("thead th", table).forEach(function (head, place) {
+      var number = head.matches(".number") || (table.matches(".grid") && place > 0 && !head.matches(".prose")), text = head.textContent;
+      if (!text || head.querySelector(".unseen")) return;
       head.textContent = "";
-      head.appendChild(button);
-      button.addEventListener("click", function () {
-        var down = head.getAttribute("aria-sort") === "ascending", number = head.classList.contains("number");
-        table.querySelectorAll("th").forEach(function (other) { other.removeAttribute("aria-sort"); });
-        head.setAttribute("aria-sort", down ? "descending" : "ascending");
-        Array.from(body.rows).sort(function (a, b) {
-          var x = a.cells[place].textContent, y = b.cells[place].textContent;
-          var order = number ? parseFloat(x.replace(",", "") || 0) - parseFloat(y.replace(",", "") || 0) : x.localeCompare(y);
-          return down ? -order : order;
-        }).forEach(function (row) { body.appendChild(row); });
-      });
+      head.appendChild(button(text, function () {
+        var was = head.getAttribute("aria-sort"), next = { ascending: "descending", descending: "" }[was];
+        if (next === undefined) next = "ascending";
+        all("th", table).forEach(function (other) { other.removeAttribute("aria-sort"); });
+        if (next) head.setAttribute("aria-sort", next);
+        if (!next) order.forEach(function (row) { body.appendChild(row); });
+        var numbers = table.matches(".grid") && number && [".reproduced", ".reported"].filter(function (kind) {
+          return order.some(function (row) { return row.cells[place] && value(row.cells[place], false, kind); });
+        })[0];
+        if (next) parts.forEach(function (part) {
+          var groups = [], above = [];
+          part.forEach(function (row) {
+            if (row.matches(".heading")) above.push(row);
+            else if (row.matches(".indent") && groups.length) groups[groups.length - 1].push(row);
+            else groups.push([row]);
+          });
+          groups.sort(function (a, b) {
+            var x = value(a[0].cells[place], number, numbers), y = value(b[0].cells[place], number, numbers);
+            var before = number ? x - y || 0 : x.localeCompare(y);
+            return next === "descending" && x !== Infinity && y !== Infinity ? -before : before;
+          });
+          above.concat.apply(above, groups).forEach(function (row) { body.appendChild(row); });
+        });
+      }));
     });
   });
 
+  // The index is part of report.html; the other pages lead there.
+  function search(text) {
+    var hits = document.getElementById("hits"), list = hits.querySelector("ul"), wanted = text.toLowerCase().split(/\s+/).filter(Boolean);
+    var found = index.filter(function (entry) {
+      return wanted.length && wanted.every(function (word) { return entry[0].toLowerCase().indexOf(word) >= 0; });
+    });
+    hits.hidden = !wanted.length;
+    list.textContent = "";
+    hits.querySelector("[role=status]").textContent = found.length + " found" + (found.length > 50 ? "; the first 50" : "");
+    found.slice(0, 50).forEach(function (entry) {
+      list.appendChild(made("li")).appendChild(made("a", entry[0])).href = entry[1];
+    });
+  }
+  all("form.search").forEach(function (form) {
+    var field = form.querySelector("input"), asked = new URLSearchParams(location.search).get("q");
+    form.hidden = false;
+    if (typeof index === "undefined") return;
+    form.addEventListener("submit", function (event) { event.preventDefault(); });
+    field.addEventListener("input", function () { search(field.value); });
+    if (asked) {
+      field.value = asked;
+      search(asked);
+    }
+  });
+
   if (window.matchMedia("(max-width: 66rem)").matches) {
-    document.querySelectorAll("nav details").forEach(function (contents) { contents.open = false; });
+    all("nav details").forEach(function (contents) { contents.open = false; });
   }
 })();

@@ -1,0 +1,166 @@
+"""Hooks of mkdocs: what the site takes from outside docs/, and the reference pages that are generated.
+
+Every page links as it does in the repository (`../reports/studies/compact/README.md`), so that links also
+work where the repository is read; `on_page_markdown` turns such a link into one of the site. A page of
+PAGES is a Markdown file elsewhere, a file of ASSETS is copied.
+"""
+
+import os
+import posixpath
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+import replicse
+from replicse.cli import GROUPS, verb_parser
+from replicse.commands.study import file_schemas
+
+ROOT = Path(__file__).resolve().parents[1]
+STUDIES = sorted(folder.name for folder in (ROOT / "reports/studies").iterdir() if folder.is_dir())
+# Place in the repository: place in the site.
+PAGES = {
+    "CONTRIBUTING.md": "contributing.md",
+    "config/README.md": "config.md",
+    "workflow/profiles/README.md": "profiles.md",
+    **{f"reports/studies/{name}/README.md": f"studies/{name}.md" for name in STUDIES},
+    **{f"reports/studies/{name}/report.md": f"reports/studies/{name}/report.html" for name in STUDIES},
+}
+ASSETS = ("figures/studies/**/*.png", "benchmarks/results/*.png", "reports/studies/**/*")
+LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]+)?\)")
+MARK = re.compile(r"^<!-- generated: (\w+) -->$", re.MULTILINE)
+
+
+def assets() -> Iterator[str]:
+    """Yield the files that are copied as they are, by their place in the repository; Markdown would become pages."""
+    for pattern in ASSETS:
+        for file in sorted(ROOT.glob(pattern)):
+            if file.is_file() and file.suffix != ".md":
+                yield file.relative_to(ROOT).as_posix()
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages and the files from outside docs/."""
+    for place, name in PAGES.items():
+        if name.endswith(".md"):
+            files.append(File.generated(config, name, content=(ROOT / place).read_text(encoding="utf-8")))
+    for place in assets():
+        files.append(File.generated(config, place, abs_src_path=str(ROOT / place)))
+    return files
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Copy the tables in Markdown that report pages link to."""
+    for file in ROOT.glob("reports/studies/*/tables/**/*.md"):
+        target = Path(config.site_dir) / file.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, target)
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Return a page with its generated parts, and with links that lead to the site."""
+    here = page.file.src_uri
+    origin = next((place for place, name in PAGES.items() if name == here), f"docs/{here}")
+    text = MARK.sub(lambda mark: GENERATED[mark[1]](), markdown)
+    return LINK.sub(lambda link: in_site(link, origin, here), text)
+
+
+def in_site(link: re.Match[str], origin: str, here: str) -> str:
+    """Return a link of a file of the repository as a link of the site; text alone where it leads to code."""
+    mark, text, path, anchor = link.groups(default="")
+    target = posixpath.normpath(posixpath.join(posixpath.dirname(origin), path))
+    if re.match(r"[a-z]+:", path) or not (ROOT / target).exists():
+        return link[0]
+    place = PAGES.get(target, target.removeprefix("docs/"))
+    published = target in PAGES or target.startswith("docs/") or target in assets()
+    return (
+        f"{mark}[{text}]({posixpath.relpath(place, posixpath.dirname(here) or '.')}{anchor})"
+        if published
+        else text
+    )
+
+
+def commands() -> str:
+    """Return the help of every verb, from the parsers of the command line."""
+    os.environ["COLUMNS"] = "80"
+    parts = []
+    for group, verbs in GROUPS.items():
+        parts.append(f"## {group.capitalize()}")
+        for verb in verbs:
+            parser, _ = verb_parser(verb)
+            parts.append(f"### {verb}\n\n{indented(parser.format_help())}")
+    return "\n\n".join(parts)
+
+
+def indented(text: str) -> str:
+    """Return text as a block of code."""
+    return "\n".join(f"    {line}" for line in text.splitlines())
+
+
+def interface() -> str:
+    """Return a directive of mkdocstrings for each public name of the package."""
+    names = [name for name in replicse.__all__ if not name.startswith("_")]
+    return "\n\n".join(f"::: replicse.{name}" for name in names)
+
+
+def formats() -> str:
+    """Return the keys of every kind of file, from the models that check them; parts of several kinds come last."""
+    kinds = file_schemas()
+    shared: dict[str, Mapping[str, Any]] = {}
+    parts = []
+    for name, schema in kinds.items():
+        shared |= schema.get("$defs", {})
+        parts.append(f"## {name}\n\n{keys(schema)}")
+    parts.append("## Parts of files")
+    parts += [f"### {name}\n\n{keys(schema)}" for name, schema in sorted(shared.items())]
+    return "\n\n".join(parts)
+
+
+def keys(schema: Mapping[str, Any]) -> str:
+    """Return the description of an object and a table of its keys, or what kind of value it is."""
+    about = schema.get("description", "").replace("\n\n", "\n")
+    if "properties" not in schema:
+        return f"{about}\n\nA file is {kind(schema)}."
+    required = schema.get("required", ())
+    lines = ["| key | value | default |", "| --- | --- | --- |"]
+    for key, value in schema["properties"].items():
+        default = "required" if key in required else f"`{value['default']}`" if value.get("default") else ""
+        lines.append(f"| `{key}` | {kind(value)} | {default} |".replace("\n", " "))
+    return "\n".join([about, "", *lines])
+
+
+def kind(value: Mapping[str, Any]) -> str:
+    """Return what values a schema admits, in words, with links to parts of files."""
+    if "$ref" in value:
+        name = value["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "const" in value:
+        return f"`{value['const']}`"
+    if "enum" in value:
+        return ", ".join(f"`{each}`" for each in value["enum"])
+    several = value.get("anyOf") or value.get("oneOf")
+    if several:
+        return " or ".join(dict.fromkeys(map(kind, several)))
+    return plural(value)
+
+
+def plural(value: Mapping[str, Any]) -> str:
+    """Return a list, a mapping or a plain value in words."""
+    if value.get("type") == "array":
+        members = value.get("items") or {"anyOf": value.get("prefixItems", [{}])}
+        return f"list of {kind(members)}"
+    if value.get("type") == "object":
+        members = value.get("additionalProperties")
+        return f"mapping to {kind(members)}" if isinstance(members, dict) and members else "mapping"
+    words = {"string": "text", "integer": "whole number", "null": "nothing", "boolean": "true or false"}
+    bounds = [f"{sign} {value[name]}" for name, sign in BOUNDS.items() if name in value]
+    return " ".join([words.get(value.get("type", ""), value.get("type", "any value")), *bounds])
+
+
+BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
+GENERATED = {"commands": commands, "interface": interface, "formats": formats}

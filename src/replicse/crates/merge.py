@@ -1,0 +1,262 @@
+"""Many labs as one study: seeds pooled by run, what differs refused, the variance between labs apart from seeds."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from replicse.crates.pack import SPECS
+from replicse.errors import BadInput
+from replicse.files import read_json
+from replicse.registry.artefacts import STUDY
+from replicse.study.results.folder import held
+from replicse.study.results.labs import pooled
+from replicse.study.results.machines import Machine
+from replicse.study.results.table import CellResult, ItemResult, LabSpread, SeedValue
+from replicse.study.results.verdict import judge
+
+LABS = ("item", "row", "column", "metric", "protocol", "lab", "seeds", "values")
+Key = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True)
+class Brought:
+    """What one crate or results folder brings: its items by id, record and specs, and the name that messages use."""
+
+    name: str
+    items: Mapping[str, ItemResult]
+    record: Mapping[str, Any]
+    specs: Mapping[str, Any]
+
+    def lab(self, cell: CellResult) -> str:
+        """Return the lab of a cell: processor or GPU, torch and transformers of the machines that made it."""
+        version = self.record.get("versions", {}).get("transformers", "")
+        stack = [f"transformers {version}"] if version else []
+        machines = [_stack(machine) for machine in cell.machines] or ["a machine that is not recorded"]
+        return ", ".join([" + ".join(dict.fromkeys(machines)), *stack])
+
+
+def _stack(machine: Machine) -> str:
+    part = (
+        machine.device
+        if not machine.processor
+        else f"{machine.processor} ({machine.flags})".removesuffix(" ()")
+    )
+    return ", ".join(filter(None, [part, machine.torch]))
+
+
+def brought(name: str, folder: Path) -> Brought:
+    """Return what a results folder brings to a merge; BadInput where it is broken."""
+    specs = folder / SPECS
+    record = read_json(folder / STUDY) if (folder / STUDY).is_file() else {}
+    return Brought(
+        name=name,
+        items={result.item: result for result in held(folder)},
+        record=record if isinstance(record, Mapping) else {},
+        specs=read_json(specs) if specs.is_file() else {},
+    )
+
+
+def merged(labs: Sequence[Brought]) -> list[ItemResult]:
+    """Return the items of the first lab with the seeds of all of them.
+
+    Raises BadInput for data, a printed number, a metric or a spec that differs: those are not draws of one run.
+    """
+    first, *others = labs
+    for other in others:
+        _same_data(first, other)
+        if not set(first.items) & set(other.items):
+            raise BadInput(f"{first.name} and {other.name} share no item; merge studies of the same items")
+    return [_merged_item(result, labs) for result in first.items.values()]
+
+
+def _same_data(first: Brought, other: Brought) -> None:
+    scales = [next(iter(lab.items.values())).scale for lab in (first, other)]
+    if len(set(scales)) > 1:
+        raise BadInput(
+            f"{other.name} is of scale {scales[1]}, {first.name} of {scales[0]}; merge studies of one scale"
+        )
+    sums = [
+        {file["name"]: file.get("sha256", "") for file in lab.record.get("data") or ()}
+        for lab in (first, other)
+    ]
+    for name in sums[0].keys() & sums[1].keys():
+        if sums[0][name] and sums[1][name] and sums[0][name] != sums[1][name]:
+            raise BadInput(
+                f"{other.name}: data file {name} has sha256 {sums[1][name][:12]}, in {first.name}"
+                f" {sums[0][name][:12]}; merge studies of the same data"
+            )
+
+
+def _merged_item(result: ItemResult, labs: Sequence[Brought]) -> ItemResult:
+    cells = []
+    for cell in result.cells:
+        same = [
+            (lab, twin)
+            for lab in labs
+            if lab.items.get(result.item) and (twin := _twin(lab.items[result.item], cell)) is not None
+        ]
+        cells.append(_merged_cell(result, cell, same) if len(same) > 1 else _named(cell, labs[0]))
+    return result.model_copy(update={"cells": tuple(cells), "config": ""})
+
+
+def _twin(item: ItemResult, cell: CellResult) -> CellResult | None:
+    return next(
+        (
+            each
+            for each in item.cells
+            if (each.key, each.protocol) == (cell.key, cell.protocol) and each.encoders
+        ),
+        None,
+    )
+
+
+def _named(cell: CellResult, lab: Brought) -> CellResult:
+    """Return a cell of one lab, its values with the name of it."""
+    values = tuple(
+        each.model_copy(update={"lab": each.lab or lab.lab(cell)}) for each in cell.values if cell.encoders
+    )
+    return cell.model_copy(update={"values": values or cell.values})
+
+
+def _merged_cell(
+    item: ItemResult, cell: CellResult, same: Sequence[tuple[Brought, CellResult]]
+) -> CellResult:
+    where = "/".join([item.item, *cell.key])
+    for lab, twin in same[1:]:
+        _same_cell(where, same[0], (lab, twin))
+    values: list[SeedValue] = []
+    for lab, twin in same:
+        for each in _named(twin, lab).values:
+            if not any((each.lab, each.seed, each.value) == (one.lab, one.seed, one.value) for one in values):
+                values.append(each)
+    machines = tuple(dict.fromkeys(machine for _, twin in same for machine in twin.machines))
+    numbers = [each.value for each in values if not isinstance(each.value, str)]
+    heads = {(column.id, column.metric): column.statistic for column in item.columns}
+    update: dict[str, Any] = {"values": tuple(values), "machines": machines}
+    if (
+        heads.get((cell.column, cell.metric), "mean") == "mean"
+        and not cell.seedless
+        and len(numbers) == len(values)
+    ):
+        failures = [twin.failure for _, twin in same if twin.failure]
+        why_not = cell.reason.partition("; made ")[0] if cell.verdict == "not comparable" else ""
+        judgement = judge(
+            numbers,
+            cell.reported,
+            planned=len(numbers),
+            comparable=item.comparable and not why_not,
+            why_not=why_not,
+            prior_sd=cell.published_sd,
+            failures=failures,
+        )
+        update |= vars(judgement) | {"labs": lab_spread(values), "failure": "; ".join(failures)}
+        # `labs` and the machines of the cell say which.
+        count = len({each.lab for each in values})
+        update["reason"] = "; ".join(filter(None, [judgement.reason, f"made by {count} labs" * (count > 1)]))
+    packages = sorted({package for _, twin in same for package in twin.packages})
+    return cell.model_copy(update={**update, "packages": tuple(packages)})
+
+
+def lab_spread(values: Sequence[SeedValue]) -> LabSpread | None:
+    """Return mean and deviations over the labs of some values; None where they cannot be distinguished."""
+    by_lab: dict[str, list[float]] = {}
+    for each in values:
+        if isinstance(each.value, float):
+            by_lab.setdefault(each.lab, []).append(each.value)
+    pool = pooled(by_lab)
+    if pool is None:
+        return None
+    return LabSpread(text=str(pool), mean=pool.mean, half=pool.half, seeds=pool.seeds, labs=pool.labs)
+
+
+def _same_cell(where: str, one: tuple[Brought, CellResult], two: tuple[Brought, CellResult]) -> None:
+    """Raise BadInput where two labs' cells are not draws of one run, with the difference named."""
+    (first, cell), (second, twin) = one, two
+    for what in ("metric_path", "reported", "subtracted"):
+        ours, theirs = getattr(cell, what), getattr(twin, what)
+        if ours != theirs:
+            raise BadInput(
+                f"{second.name}: {where}: {what} is {_shown(theirs)}, in {first.name} {_shown(ours)}"
+            )
+    by_seed = {each.seed: each for each in cell.values}
+    for each in twin.values:
+        mate = by_seed.get(each.seed)
+        if mate is None:
+            mate = cell.values[0] if cell.values else each
+            _same_spec(where, first, second, mate, each, seeds=True)
+        elif (mate.encoder, mate.run, mate.group) != (each.encoder, each.run, each.group):
+            _same_spec(where, first, second, mate, each, seeds=False)
+            raise BadInput(
+                f"{second.name}: {where}: seed {each.seed} is of encoder {each.encoder or each.group}, in"
+                f" {first.name} of {mate.encoder or mate.group}; merge studies of the same runs"
+            )
+
+
+def _same_spec(
+    where: str, first: Brought, second: Brought, mate: SeedValue, each: SeedValue, seeds: bool
+) -> None:
+    """Raise BadInput where two runs' specs differ; `seeds` passes over what only the seed changes."""
+    sides = [expanded(lab.specs, value.run, not seeds) for lab, value in ((first, mate), (second, each))]
+    if None in sides:
+        lab, value = (first, mate) if sides[0] is None else (second, each)
+        raise BadInput(
+            f"{lab.name}: {where}: no spec of run {value.run or value.group or 'of several encoders'} in it, so seeds"
+            f" {mate.seed} and {each.seed} cannot be compared; pack the study again, or merge the same seeds"
+        )
+    difference = first_difference(sides[0], sides[1])
+    if difference:
+        path, ours, theirs = difference
+        raise BadInput(
+            f"{second.name}: {where}: {path} of {each.run} is {_shown(theirs)}, in {first.name} {_shown(ours)};"
+            " merge studies of the same runs"
+        )
+
+
+def expanded(specs: Mapping[str, Any], run: str, with_seed: bool, depth: int = 8) -> dict[str, Any] | None:
+    """Return the spec of a run, those it starts from in place of their ids; None where one is absent."""
+    spec = specs.get(run)
+    if not isinstance(spec, Mapping) or depth == 0:
+        return None
+    document = {key: entry for key, entry in spec.items() if with_seed or key != "seed"}
+    init = document.get("init")
+    before = init.get("before") if isinstance(init, Mapping) else None
+    if before:
+        inner = expanded(specs, before, with_seed, depth - 1)
+        if inner is None:
+            return None
+        document["init"] = {**init, "before": inner}
+    return document
+
+
+def first_difference(one: Any, two: Any, path: str = "spec") -> tuple[str, Any, Any] | None:
+    """Return the first place where two specs differ, with both entries; None where they are the same."""
+    if isinstance(one, Mapping) and isinstance(two, Mapping):
+        for key in dict.fromkeys([*one, *two]):
+            if difference := first_difference(one.get(key), two.get(key), f"{path}.{key}"):
+                return difference
+        return None
+    if isinstance(one, list) and isinstance(two, list) and len(one) == len(two):
+        pairs = enumerate(zip(one, two, strict=True))
+        return next(
+            (each for place, pair in pairs if (each := first_difference(*pair, f"{path}[{place}]"))), None
+        )
+    return None if one == two else (path, one, two)
+
+
+def _shown(entry: Any) -> str:
+    text = getattr(entry, "value", entry)
+    return f"{text!r}"[:120]
+
+
+def lab_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, Any]]:
+    """Yield a row per cell and lab: the seeds that it brought and their values."""
+    for result in results:
+        for cell in result.cells:
+            for lab in dict.fromkeys(each.lab for each in cell.values if each.lab):
+                own = [each for each in cell.values if each.lab == lab and each.value is not None]
+                yield {
+                    **dict(zip(LABS, (result.item, *cell.key, cell.protocol, lab), strict=False)),
+                    "seeds": " ".join(str(each.seed) for each in own if each.seed is not None),
+                    "values": " ".join(repr(each.value) for each in own),
+                }

@@ -1,0 +1,107 @@
+"""Encoders with random weights: the packed engine makes its own families, `transformers` every other one."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from replicse.data.tokenizer import SpecialIds, load_tokenizer, special_ids
+from replicse.encoder.backbone import Backbone
+from replicse.errors import BadInput, nearest
+from replicse.registry.encoders import PACKED, Architecture, Engine
+
+# Our name of each size -> its keys in the configurations of `transformers`, which know some by other names themselves.
+SIZES = {
+    "hidden": ("hidden_size",),
+    "layers": ("num_hidden_layers",),
+    "heads": ("num_attention_heads",),
+    "intermediate": ("intermediate_size", "hidden_dim", "ffn_dim", "d_ff", "d_inner", "n_inner"),
+    "positions": ("max_position_embeddings",),
+    "layer_norm_epsilon": ("layer_norm_eps", "layer_norm_epsilon", "norm_eps", "rms_norm_eps"),
+    "activation": ("hidden_act", "hidden_activation", "activation", "activation_function"),
+}
+
+
+def fresh_backbone(architecture: Architecture, tokenizer: Path, engine: Engine = "auto") -> Backbone:
+    """Return an encoder with random weights of the given architecture, with a masked-LM head where it has one.
+
+    Raises BadInput where the engine cannot make the family, or the family has no such size.
+    """
+    family, loaded = architecture.family, load_tokenizer(tokenizer, None)
+    size, special = loaded.get_vocab_size(), special_ids(loaded)
+    if family in PACKED and engine != "transformers":
+        from replicse.encoder.packed.config import EncoderConfig
+        from replicse.encoder.packed.transformer import PackedBackbone
+
+        if architecture.config:
+            raise BadInput(
+                f"architecture.config is for engine transformers; {family} is made by the packed one"
+            )
+        backbone: Backbone = PackedBackbone(EncoderConfig.fresh(architecture, size, special.pad))
+        backbone.new_token_head()
+    elif engine == "packed":
+        raise BadInput(f"engine packed has {', '.join(PACKED)}, not {family}; leave the engine out")
+    else:
+        backbone = _of_transformers(architecture, size, special)
+    backbone.tokenizer_file = tokenizer
+    return backbone
+
+
+def _of_transformers(architecture: Architecture, vocabulary: int, special: SpecialIds) -> Backbone:
+    """Return a random encoder of a family of `transformers`, with its masked-LM head where it has one."""
+    from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM
+
+    from replicse.encoder.huggingface import TransformersBackbone, first_position, heads_of_family
+
+    family = architecture.family
+    with_head, causal_lm = heads_of_family(family)
+    values = dict(_values(architecture, AutoConfig.for_model(family), vocabulary, special))
+    opened = AutoModelForMaskedLM if with_head else AutoModel
+    try:
+        with torch.device("meta"):
+            model = opened.from_config(AutoConfig.for_model(family, **values)).base_model
+        # RoBERTa's kin begin to count positions after the padding id.
+        first = first_position(model)
+        values["max_position_embeddings"] += first
+        network = opened.from_config(AutoConfig.for_model(family, **values))
+    # Each family refuses what it cannot be by an exception of its own.
+    except Exception as error:
+        why = " ".join(str(error).split())[:200]
+        raise BadInput(f"transformers cannot make such an encoder of family {family} ({why})") from None
+    if first not in (0, special.pad + 1):
+        raise BadInput(
+            f"{family} counts positions after the padding id {first - 1}, but the tokenizer pads with {special.pad};"
+            " name a tokenizer of kind byte-bpe"
+        )
+    return TransformersBackbone(network, architecture.positions, causal_lm and not with_head)
+
+
+def _values(
+    architecture: Architecture, usual: Any, vocabulary: int, special: SpecialIds
+) -> Iterator[tuple[str, Any]]:
+    """Yield keys and values of a family's configuration; `usual` is the one that it has without any."""
+    family, hidden = architecture.family, architecture.hidden
+    if hidden % architecture.heads:
+        raise BadInput(f"hidden size {hidden} cannot be split over {architecture.heads} attention heads")
+    for ours, theirs in SIZES.items():
+        value, key = getattr(architecture, ours), next((key for key in theirs if hasattr(usual, key)), None)
+        if value is not None and key is None:
+            raise BadInput(f"the configuration of {family} has no key for {ours}; choose another family")
+        if value is not None:
+            yield str(key), value
+    more = {
+        "vocab_size": vocabulary,
+        "num_key_value_heads": architecture.heads,
+        "head_dim": hidden // architecture.heads,
+        "embedding_size": min(getattr(usual, "embedding_size", hidden), hidden),
+        **{f"{role}_token_id": getattr(special, role) for role in ("pad", "cls", "sep", "mask")},
+        "bos_token_id": special.cls,
+        "eos_token_id": special.sep,
+    }
+    yield from ((key, value) for key, value in more.items() if hasattr(usual, key))
+    for key, value in architecture.config.items():
+        if not hasattr(usual, key):
+            known = nearest(key, usual.to_dict())
+            raise BadInput(f'architecture.config: the configuration of {family} has no key "{key}"{known}')
+        yield key, value

@@ -1,0 +1,353 @@
+"""One encoder under many evaluations: the same test sets, read and scored as others read and score them.
+
+Each distinct sentence goes through the encoder once for all poolings, aggregations, splits and precisions of scores;
+once more for each precision of the weights, for padding that counts and for padding that leaks. Of a shorter length
+only the sentences are encoded again that it cuts.
+"""
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from replicse.data.sts import StsSubset, load_sts
+from replicse.encoder.backbone import Backbone, Hidden, Need
+from replicse.encoder.batch import TokenBatch
+from replicse.encoder.heads import SentenceHead, stored_head
+from replicse.encoder.pooling import SentencePooling
+from replicse.encoder.sentence import SentenceEncoder, encoder_folder
+from replicse.encoder.sentence_transformers import read_modules
+from replicse.errors import BadInput
+from replicse.evaluation.correlation import cosines, pearson, spearman
+from replicse.evaluation.sts import score_task
+from replicse.evaluation.suites import Vectors, average
+from replicse.registry.poolings import PoolingParameters, pooling_of
+from replicse.registry.suites import AS_READ, DEVELOPMENT, STS_DEV_TASKS, STS_TASKS, VARIANTS
+
+# Batches of SentEval: pairs sorted by the words of their sentences, 128 at a time, each side by itself.
+SENTEVAL_BATCH = 128
+READ = ("cls", "cls-head", "mean", "last2", "first-last", "first-last-0")
+# The template that PromptBERT takes for BERT (Jiang et al. 2022, section 4.1).
+TEMPLATE = {"pooling": "mask", "template": 'This sentence of "{text}" means {mask}.'}
+LENGTHS = {"length-32": 32, "length-128": 128}
+WEIGHTS = {"weights-in-bf16": torch.bfloat16, "weights-in-fp16": torch.float16, "all-in-bf16": torch.bfloat16}
+SCORES = {"scores-in-bf16": torch.bfloat16, "scores-in-fp16": torch.float16, "all-in-bf16": torch.bfloat16}
+PADDED = ("mean-with-padding", "padding-attended")
+RIDGES = (1.0, 10.0, 100.0, 1000.0)
+Scores = dict[str, float | None]
+Sets = Mapping[str, Sequence[StsSubset]]
+Similarity = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def evaluate(
+    root: Path, vectors: Vectors, variants: Sequence[str] | None = None, folder: str = ""
+) -> dict[str, Any]:
+    """Return each variant's scores by task and their average (x 100); `as-read` is the encoder as it was opened.
+
+    What an encoder cannot be read by, as a head that is not stored, is None with its reason under `failures`.
+    """
+    wanted = tuple(variants or VARIANTS)
+    if not isinstance(vectors, SentenceEncoder):
+        return _refused((AS_READ, *wanted), "the encoder is no transformer, whose variants these are")
+    study = Study(root, vectors, _head_in(folder))
+    scores = {AS_READ: study.scores(study.vectors(vectors.pooling))}
+    refused: dict[str, str] = {}
+    for variant in wanted:
+        if reason := study.unreadable(variant):
+            refused[variant] = reason
+        else:
+            scores[variant] = study.variant(variant)
+    blank = _refused(tuple(refused))
+    reasons = {path: refused[path.partition("/")[0]] for path in blank["failures"]}
+    return {**blank, **scores, "failures": reasons}
+
+
+def _head_in(folder: str) -> SentenceHead | None:
+    if not folder:
+        return None
+    return stored_head(read_modules(encoder_folder(folder), only_transformer=True).transformer)
+
+
+def _refused(variants: Sequence[str], reason: str = "") -> dict[str, Any]:
+    parts = {name: (*(STS_DEV_TASKS if name == DEVELOPMENT else STS_TASKS), "avg") for name in variants}
+    paths = [f"{name}/{part}" for name in variants for part in parts[name]]
+    return {
+        **{name: dict.fromkeys(parts[name]) for name in variants},
+        "failures": dict.fromkeys(paths, reason),
+    }
+
+
+@dataclass
+class Table:
+    """Vectors by sentence: float32 rows, and the row of each sentence."""
+
+    values: np.ndarray
+    places: Mapping[str, int]
+
+    def __call__(self, sentences: Sequence[str]) -> np.ndarray:
+        """Return the vectors of sentences, (n, width)."""
+        return self.values[[self.places[sentence] for sentence in sentences]]
+
+
+class Study:
+    """The test sets, and one encoder's vectors of their sentences in each way of reading, made when first asked for."""
+
+    def __init__(self, root: Path, encoder: SentenceEncoder, head: SentenceHead | None) -> None:
+        self.encoder = encoder
+        self.head = head if encoder.head is None else encoder.head
+        if self.head is not None:
+            self.head.to(encoder.device).eval()
+        self.test: Sets = {task: load_sts(root, task) for task in STS_TASKS}
+        self.splits: dict[str, Sets] = {
+            split: {task: load_sts(root, task, split) for task in STS_DEV_TASKS} for split in ("train", "dev")
+        }
+        every = [
+            *self.test.values(),
+            *(subsets for sets in self.splits.values() for subsets in sets.values()),
+        ]
+        distinct = dict.fromkeys(
+            sentence for subsets in every for subset in subsets for sentence in subset.sentences
+        )
+        self.sentences = list(distinct)
+        self.places = {sentence: place for place, sentence in enumerate(self.sentences)}
+        self.rows = encoder.rows(self.sentences)
+        self._read: dict[str, Table] = {}
+
+    # Reading
+
+    def unreadable(self, variant: str) -> str:
+        """Return why the encoder has no such variant; blank where it has."""
+        if variant == "cls-head" and self.head is None:
+            return "no head (pooler.dense) is stored with the encoder"
+        if variant in PADDED and self.encoder.pooling.template:
+            return "the encoder reads sentences in a template"
+        if variant in READ or variant == "in-a-template":
+            try:
+                self._pooling(pooling_of(TEMPLATE if variant == "in-a-template" else variant))
+            except BadInput as error:
+                return str(error)
+        return ""
+
+    def _pooling(self, params: PoolingParameters) -> SentencePooling:
+        return SentencePooling(params, self.encoder.backbone, self.encoder.tokenizer)
+
+    def vectors(self, params: PoolingParameters) -> Table:
+        """Return the vectors of a pooling in fp32; all that read the same tokens are read in one pass."""
+        if str(params) not in self._read:
+            names = [name for name in READ if not self.unreadable(name)]
+            together = [] if params.template else [pooling_of(name) for name in names]
+            every = {str(each): each for each in (params, *together)}
+            self._read |= self._pass(self.encoder.backbone, self.rows, [*every.values()])
+        return self._read[str(params)]
+
+    def _pass(
+        self, backbone: Backbone, rows: Sequence[np.ndarray], poolings: Sequence[PoolingParameters]
+    ) -> dict[str, Table]:
+        order = sorted(range(len(rows)), key=lambda place: (len(rows[place]), rows[place].tobytes()))
+        # Sentences that are the same tokens are encoded once.
+        first = {rows[place].tobytes(): place for place in reversed(order)}
+        distinct = sorted(first.values(), key=lambda place: len(rows[place]))
+        made = [self._pooling(params) for params in poolings]
+        parts: dict[str, list[Tensor]] = {str(params): [] for params in poolings}
+        with torch.inference_mode():
+            for some in self.encoder.batches([rows[place] for place in distinct]):
+                batch = TokenBatch.from_rows(some).to(self.encoder.device)
+                for name, value in self._pooled(backbone, made[0].filled(batch), made).items():
+                    parts[name].append(value)
+        found = {rows[place].tobytes(): number for number, place in enumerate(distinct)}
+        numbers = [found[row.tobytes()] for row in rows]
+        return {
+            name: Table(torch.cat(values).cpu().numpy()[numbers], self.places)
+            for name, values in parts.items()
+        }
+
+    def _pooled(
+        self, backbone: Backbone, fed: TokenBatch, poolings: Sequence[SentencePooling]
+    ) -> dict[str, Tensor]:
+        """Return float32 vectors by pooling from one forward pass."""
+        hidden = self._states(backbone, fed, poolings)
+        return {str(each.params): self._vectors(each, hidden, fed, backbone) for each in poolings}
+
+    def _states(
+        self, backbone: Backbone, fed: TokenBatch, poolings: Sequence[SentencePooling]
+    ) -> dict[int, Tensor]:
+        """Return the hidden states of all tokens that some poolings read, by their number, in float32."""
+        depth = backbone.layer_count + 1
+        wanted = sorted({state % depth for each in poolings for state in each.params.states})
+        training = backbone.training
+        hidden = backbone.eval()(fed, Need(tuple(wanted)))
+        backbone.train(training)
+        return {state: values.float() for state, values in zip(wanted, hidden.states, strict=True)}
+
+    def _vectors(
+        self, pooling: SentencePooling, states: Mapping[int, Tensor], batch: TokenBatch, backbone: Backbone
+    ) -> Tensor:
+        """Return what a pooling makes of states that are computed already, after its head."""
+        depth = backbone.layer_count + 1
+        chosen = [states[state % depth] for state in pooling.params.states]
+        if not pooling.params.tokens:
+            # What reads position 0 alone is given that alone.
+            chosen = [values.index_select(0, batch.first) for values in chosen]
+        hidden = Hidden(chosen, first_only=not pooling.params.tokens)
+        computed: Any = lambda *_: hidden  # noqa: E731
+        vectors = pooling.denoised(pooling.read(computed, batch), backbone, batch).float()
+        return vectors if not pooling.params.head or self.head is None else self.head(vectors).float()
+
+    def cut(self, length: int) -> Table:
+        """Return the vectors at a shorter length: only sentences that it cuts are encoded again."""
+        own = self.encoder.pooling
+        table = self.vectors(own)
+        long = [place for place, row in enumerate(self.rows) if len(row) > length]
+        if not long:
+            return table
+        # Special tokens stay: the last one of a row ends it at any length.
+        rows = [np.append(self.rows[place][: length - 1], self.rows[place][-1:]) for place in long]
+        values = table.values.copy()
+        values[long] = self._pass(self.encoder.backbone, rows, [own])[str(own)].values
+        return Table(values, self.places)
+
+    def in_precision(self, kind: torch.dtype) -> Table:
+        """Return the vectors of an encoder whose weights and layers are in another precision."""
+        own = self.encoder.pooling
+        name = f"{own} {kind}"
+        if name not in self._read:
+            backbone = copy.deepcopy(self.encoder.backbone).to(kind)
+            self._read[name] = self._pass(backbone, self.rows, [own])[str(own)]
+        return self._read[name]
+
+    def padded(self, variant: str, subsets: Sequence[StsSubset]) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return both sides' vectors of each subset in SentEval's batches, padded to the longest row of each batch."""
+        return [tuple(self._padded_sides(variant, subset)) for subset in subsets]  # type: ignore[misc]
+
+    def _padded_sides(self, variant: str, subset: StsSubset) -> Iterator[np.ndarray]:
+        words = [
+            (len(one.split()), len(two.split())) for one, two in zip(subset.first, subset.second, strict=True)
+        ]
+        order = sorted(range(len(words)), key=lambda place: (*words[place], subset.gold[place]))
+        for side in (subset.first, subset.second):
+            values = []
+            for start in range(0, len(order), SENTEVAL_BATCH):
+                some = [
+                    self.rows[self.places[side[place]]] for place in order[start : start + SENTEVAL_BATCH]
+                ]
+                values.append(self._padded_batch(variant, some))
+            together = np.concatenate(values)
+            yield together[np.argsort(order)]
+
+    @torch.inference_mode()
+    def _padded_batch(self, variant: str, rows: list[np.ndarray]) -> np.ndarray:
+        backbone = self.encoder.backbone
+        batch = TokenBatch.from_rows(rows).to(self.encoder.device)
+        filled = batch.filled(self._padding())
+        if variant == "mean-with-padding":
+            mean = self._pooling(pooling_of("mean"))
+            return self._vectors(mean, self._states(backbone, filled, [mean]), filled, backbone).cpu().numpy()
+        # All rows of one length without a mask: every token attends to the padding of its row.
+        unmasked = TokenBatch(filled.tokens, filled.offsets)
+        own = self._pooling(self.encoder.pooling)
+        states = self._states(backbone, unmasked, [own])
+        real = {state: values.index_select(0, batch.padded_places) for state, values in states.items()}
+        return self._vectors(own, real, batch, backbone).cpu().numpy()
+
+    def _padding(self) -> int:
+        """Return the id of the padding token: of the packed engine's config, or of that of `transformers`."""
+        backbone: Any = self.encoder.backbone
+        config = getattr(backbone, "config", None) or backbone.model.config
+        return int(getattr(config, "pad_id", getattr(config, "pad_token_id", 0)) or 0)
+
+    # Scoring
+
+    def variant(self, name: str) -> Scores:
+        """Return the scores of one variant by task, and their average."""
+        as_read = self.encoder.pooling
+        if name in READ or name == "in-a-template":
+            return self.scores(self.vectors(pooling_of(TEMPLATE if name == "in-a-template" else name)))
+        if name in LENGTHS:
+            return self.scores(self.cut(LENGTHS[name]))
+        if name in WEIGHTS or name in SCORES:
+            table = self.in_precision(WEIGHTS[name]) if name in WEIGHTS else self.vectors(as_read)
+            return self.scores(table, partial(cosines_in, SCORES[name]) if name in SCORES else cosines)
+        if name in PADDED:
+            return averaged({task: self._padded_score(name, subsets) for task, subsets in self.test.items()})
+        return getattr(self, f"_{name.replace('-', '_')}")(self.vectors(as_read))
+
+    def scores(self, table: Table, similarity: Similarity = cosines, key: str = "all") -> Scores:
+        """Return a score by task, one correlation over all pairs unless another `key` is asked for."""
+        return averaged(
+            {task: score_task(subsets, _predicted(subsets, table, similarity))[0][key]
+             for task, subsets in self.test.items()}
+        )  # fmt: skip
+
+    def _padded_score(self, variant: str, subsets: Sequence[StsSubset]) -> float | None:
+        predicted = [cosines(*sides) for sides in self.padded(variant, subsets)]
+        score: float | None = score_task(subsets, predicted)[0]["all"]
+        return score
+
+    def _mean_of_subsets(self, table: Table) -> Scores:
+        return self.scores(table, key="mean")
+
+    def _weighted_mean(self, table: Table) -> Scores:
+        return self.scores(table, key="wmean")
+
+    def _pearson(self, table: Table) -> Scores:
+        scores = {}
+        for task, subsets in self.test.items():
+            gold = np.concatenate([subset.gold for subset in subsets])
+            value = pearson(np.concatenate(_predicted(subsets, table, cosines)), gold)
+            scores[task] = None if value is None else 100 * value
+        return averaged(scores)
+
+    def _development_set(self, table: Table) -> Scores:
+        scores = {
+            task: score_task(subsets, _predicted(subsets, table, cosines))[0]["all"]
+            for task, subsets in self.splits["dev"].items()
+        }
+        return {**scores, "avg": average(list(scores.values()))}
+
+    def _sick_r_all_splits(self, table: Table) -> Scores:
+        subsets = [*self.splits["train"]["SICK-R"], *self.splits["dev"]["SICK-R"], *self.test["SICK-R"]]
+        score = score_task(subsets, _predicted(subsets, table, cosines))[0]["all"]
+        return averaged({**self.scores(table), "SICK-R": score})
+
+    def _stsb_regressor(self, table: Table) -> Scores:
+        """Return STS-B by a ridge regression on |u - v| and u * v, whose penalty the development set chooses."""
+        sets = {split: self.splits[split]["STS-B"][0] for split in ("train", "dev")}
+        sets["test"] = self.test["STS-B"][0]
+        features = {
+            split: _features(table(subset.first), table(subset.second)) for split, subset in sets.items()
+        }
+        centre, spread = features["train"].mean(0), features["train"].std(0) + 1e-9
+        design = {split: (values - centre) / spread for split, values in features.items()}
+        gram, target = design["train"].T @ design["train"], sets["train"].gold - sets["train"].gold.mean()
+        moment, best = design["train"].T @ target, (-2.0, 0.0)
+        for ridge in RIDGES:
+            weights = np.linalg.solve(gram + ridge * np.eye(len(gram)), moment)
+            dev, test = (spearman(design[split] @ weights, sets[split].gold) for split in ("dev", "test"))
+            best = max(best, (dev if dev is not None else -2.0, test if test is not None else 0.0))
+        return averaged({**self.scores(table), "STS-B": 100 * best[1]})
+
+
+def _features(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    return np.concatenate([np.abs(first - second), first * second], axis=1).astype(np.float64)
+
+
+def _predicted(subsets: Sequence[StsSubset], table: Table, similarity: Similarity) -> list[np.ndarray]:
+    return [similarity(table(subset.first), table(subset.second)) for subset in subsets]
+
+
+def averaged(scores: Mapping[str, float | None]) -> Scores:
+    """Return scores by task with their average, as the papers round it."""
+    return {**scores, "avg": average([scores[task] for task in STS_TASKS])}
+
+
+def cosines_in(kind: torch.dtype, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return the cosine of each pair of rows as a library computes it in a precision: normalised, then multiplied."""
+    first, second = (F.normalize(torch.from_numpy(side).to(kind), dim=-1) for side in (left, right))
+    return (first * second).sum(-1).float().numpy().astype(np.float64)

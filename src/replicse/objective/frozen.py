@@ -1,0 +1,57 @@
+"""Frozen models in a term: opened from their folder, on the device of the encoder that is trained."""
+
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from replicse.encoder.backbone import Backbone
+from replicse.encoder.batch import TokenBatch
+from replicse.encoder.heads import stored_head
+from replicse.encoder.opening import open_backbone
+from replicse.encoder.pooling import SentencePooling
+from replicse.errors import BadInput
+from replicse.registry.frozen import FrozenModel
+from replicse.registry.poolings import Cls
+
+
+def open_frozen(model: FrozenModel, trained: Backbone) -> Backbone:
+    """Return the encoder of a frozen model without gradients; BadInput where its tokens are not those of `trained`."""
+    if not model.folder:
+        raise BadInput(f"the frozen model {model.name} is a name; the plan puts a folder in its place")
+    backbone = open_backbone(Path(model.folder), model.engine)
+    problem = ""
+    if backbone.vocabulary != trained.vocabulary:
+        problem = f"{backbone.vocabulary} tokens, but the encoder {trained.vocabulary}"
+    elif not backbone.has_tokens_of(trained):
+        problem = "a vocabulary of other tokens than the encoder's"
+    if problem:
+        raise BadInput(
+            f"{model.folder}: the frozen model has {problem}; choose one with the encoder's tokenizer"
+        )
+    return backbone.to(trained.input_embeddings.device).requires_grad_(False)
+
+
+class FrozenEncoder:
+    """A frozen model that encodes sentences, without dropout and without gradients.
+
+    It is no module, so that neither the optimiser nor the resume state knows of it. `width` is that of its vectors.
+    Without a pooling of its own it reads "cls". Raises BadInput for a pooling whose head is not stored.
+    """
+
+    def __init__(self, model: FrozenModel, trained: Backbone) -> None:
+        params = model.pooling or Cls(pooling="cls")
+        self.backbone = open_frozen(model, trained).eval()
+        self.pooling = SentencePooling(params, self.backbone)
+        self.head = stored_head(Path(str(model.folder))) if params.head else None
+        if params.head and self.head is None:
+            raise BadInput(f"{model.folder}: no head for pooling {params} is stored there; choose cls")
+        if self.head is not None:
+            self.head.to(trained.input_embeddings.device).requires_grad_(False).eval()
+        self.width = self.backbone.hidden if self.head is None else self.head.width
+
+    @torch.no_grad()
+    def vectors(self, batch: TokenBatch) -> Tensor:
+        """Return the sentence vectors of a batch, (rows, width), float32."""
+        vectors = self.pooling(self.backbone, batch)
+        return (vectors if self.head is None else self.head(vectors)).float()

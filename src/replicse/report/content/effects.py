@@ -1,0 +1,75 @@
+"""Effects: what each row of a table changes against its baseline row, in print and in ours, paired by seed."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from replicse.registry.suites import is_percentage
+from replicse.study.results.crossed import Crossed, crossed_designs, crossed_difference
+from replicse.study.results.shape import differences
+from replicse.study.results.statistics import Paired
+from replicse.study.results.table import CellResult, ColumnHead, ItemResult
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a row changes against the baseline row; `crossed` holds our differences on every backbone, if there are."""
+
+    item: ItemResult
+    column: ColumnHead
+    cell: CellResult
+    row: str
+    base: str
+    printed: float
+    ours: Paired
+    crossed: Crossed | None
+
+    @property
+    def points(self) -> bool:
+        """Return whether it is measured in percentage points."""
+        return is_percentage(self.cell.metric_path)
+
+    @property
+    def agrees(self) -> bool:
+        """Return whether it has the sign of print."""
+        return self.printed * self.ours.mean > 0
+
+    @property
+    def decided(self) -> bool:
+        """Return whether the interval excludes zero, or where seeds are too few for one, all have one sign."""
+        if self.ours.low is not None:
+            return self.ours.resolved
+        return self.ours.n > 1 and abs(sum(map(_sign, self.ours.by_seed))) == self.ours.n
+
+    @property
+    def strength(self) -> tuple[bool, bool, float]:
+        """Return by what effects are ordered: crossed ones, percentages, then the mean over half the interval."""
+        low, high = self.ours.low, self.ours.high
+        if low is None or high is None:
+            return bool(self.crossed), self.points, min(map(abs, self.ours.by_seed))
+        return bool(self.crossed), self.points, 2 * abs(self.ours.mean) / (high - low or 1)
+
+    @property
+    def measured(self) -> tuple[tuple[str, ...], str]:
+        """Return the encoders and the metric of the row: tables that share them show one effect."""
+        return self.cell.encoders, self.cell.metric_path
+
+
+def _sign(value: float) -> int:
+    return (value > 0) - (value < 0)
+
+
+def effects_of(item: ItemResult) -> Iterator[Effect]:
+    """Yield the effect of every row that has a printed number and ours, column by column."""
+    designs = crossed_designs(item)
+    for column, sign in differences(item):
+        key = (sign.row, column.id, column.metric)
+        yield Effect(
+            item=item,
+            column=column,
+            cell=item.described[key],
+            row=item.row_names[sign.row].lstrip("* "),
+            base=item.row_names[item.baseline].lstrip("* "),
+            printed=sign.reported,
+            ours=sign.ours,
+            crossed=crossed_difference(designs, item.baseline, key),
+        )

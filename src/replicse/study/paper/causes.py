@@ -1,0 +1,133 @@
+"""Causes as data: why a number may not repeat, with the threads that met them, and what was measured of each."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from replicse.checked import Checked, Id, Number, Text
+from replicse.errors import BadInput
+from replicse.files import read_rows
+from replicse.study.paper.protocols import listed
+
+Kind = Literal["trained", "released", "untrained"]
+Thread = Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+#\d+$", strict=True)]
+CAUSES, MEASURED = "causes.yaml", "causes-measured.csv"
+MEASURED_FIELDS = ("cause", "variant", "encoder", "metric", "effect", "low", "high", "n")
+
+
+def address(thread: str) -> str:
+    """Return the address of a thread `owner/repository#number`."""
+    return "https://github.com/" + thread.replace("#", "/issues/")
+
+
+class Report(Checked):
+    """What a thread says that somebody got, x 100: numbers next to the printed one, or only the difference to it."""
+
+    thread: Thread
+    model: Text
+    quantity: Text
+    printed: Number | None = None
+    got: tuple[Number, ...] = ()
+    delta: tuple[Number, ...] = ()
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> Self:
+        if bool(self.delta) == bool(self.got) or bool(self.got) != (self.printed is not None):
+            raise ValueError("printed and got, or delta")
+        return self
+
+    @property
+    def deltas(self) -> tuple[float, ...]:
+        """Return obtained less printed, in points."""
+        return self.delta or tuple(got - (self.printed or 0) for got in self.got)
+
+
+class Measured(Checked):
+    """The effect of one variant that realises a cause, in points: exact for one encoder, else a mean over seeds."""
+
+    cause: Id
+    variant: Id
+    encoder: Text
+    metric: Text
+    effect: Number
+    low: Number | None = None
+    high: Number | None = None
+    n: int = 1
+
+
+class Cause(Checked):
+    """One cause: what it is, what people saw, how to fix and to test it, and where it was met.
+
+    `kinds`, `metrics` (suites) and `models` (parts of a model's name) say who can have it; `facts` are what a user may
+    say that bears on it. A cause is `either_way` where it swaps two conventions: its effects count with both signs.
+    `checks` are variants of an evaluation, `protocols` variants of a training that realise it.
+    """
+
+    id: Id
+    title: Text
+    sentence: Text
+    seen: Text
+    mend: Text
+    test: Text
+    kinds: Annotated[tuple[Kind, ...], Field(min_length=1)]
+    facts: tuple[Id, ...] = ()
+    either_way: bool = False
+    metrics: tuple[Id, ...] = ()
+    models: tuple[Text, ...] = ()
+    checks: tuple[Id, ...] = ()
+    protocols: tuple[Id, ...] = ()
+    threads: Annotated[tuple[Thread, ...], Field(min_length=1)]
+    reports: tuple[Report, ...] = ()
+
+    @model_validator(mode="after")
+    def _reports_are_of_threads(self) -> Self:
+        other = next((each.thread for each in self.reports if each.thread not in self.threads), None)
+        if other:
+            raise ValueError(f'reports of its threads, not of "{other}"')
+        return self
+
+    @cached_property
+    def by_thread(self) -> dict[str, tuple[float, ...]]:
+        """Return the differences in points of each thread that gives numbers."""
+        return {
+            name: tuple(delta for each in self.reports if each.thread == name for delta in each.deltas)
+            for name in dict.fromkeys(report.thread for report in self.reports)
+        }
+
+    def unaware_of(self, thread: str) -> Self:
+        """Return the cause as it would be known if one of its threads had never been written."""
+        kept = tuple(each for each in self.threads if each != thread)
+        return self.replace(
+            threads=kept, reports=tuple(each for each in self.reports if each.thread != thread)
+        )
+
+
+def load_causes(workflow: Path) -> tuple[Cause, ...]:
+    """Return all causes; BadInput names file, cause and key of a mistake."""
+    causes = tuple(listed(workflow / CAUSES, Cause))
+    names = [cause.id for cause in causes]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise BadInput(f'{workflow / CAUSES}: cause "{twice}" is given twice; keep one')
+    return causes
+
+
+def load_measured(workflow: Path) -> tuple[Measured, ...]:
+    """Return what was measured of the causes; nothing where there is no such file yet."""
+    file = workflow / MEASURED
+    return tuple(_measured(read_rows(str(file)), file)) if file.is_file() else ()
+
+
+def _measured(rows: Sequence[dict[str, str]], file: Path) -> Iterator[Measured]:
+    for number, row in enumerate(rows, 2):
+        yield Measured.of(
+            {
+                key: float(value) if key in ("effect", "low", "high") else int(value) if key == "n" else value
+                for key, value in row.items()
+                if value
+            },
+            f"{file}:{number}",
+        )

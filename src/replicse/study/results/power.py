@@ -1,0 +1,139 @@
+"""Power before running: the smallest gap to print that so many seeds tell, and the seeds that a gap asks for.
+
+A gap is given where the printed number lies outside of the interval of `verdict.expected`. For a single run or a mean
+the probability is that of a noncentral t distribution (normal where the spread is known beforehand); for an order
+statistic it is integrated over our mean and standard deviation.
+"""
+
+import math
+from collections.abc import Callable
+from functools import cache
+
+from replicse.registry.levels import FEWEST_SEEDS, LEVEL
+from replicse.study.results.statistics import order_statistic_below, order_statistic_interval, t_quantile
+
+POWER = 0.8
+MOST_SEEDS = 1000
+# A noncentral t that far from zero is beyond every quantile here, and beyond what scipy computes.
+FARTHEST = 36.0
+
+
+@cache
+def power(
+    gap: float,
+    seeds: int,
+    *,
+    of: int = 1,
+    share: float | None = None,
+    known: bool = False,
+    level: float = LEVEL,
+) -> float | None:
+    """Return how probably a gap, in standard deviations, is given from print by so many seeds.
+
+    Print is the mean of `of` runs, or with `share` their order statistic there (1 the largest). `known` says that the
+    standard deviation is known beforehand. None below three seeds where it is not.
+    """
+    if not known and seeds < FEWEST_SEEDS:
+        return None
+    from scipy.special import ndtr, ndtri
+
+    if share is not None:
+        # Only how far apart the seeds are counts: three at -1, 0 and 1 have a standard deviation of 1.
+        bounds = (
+            order_statistic_interval([0.0] * seeds, of, share, level=level, spread=1.0) if known else None
+        )
+        low, high = bounds or _unit_interval(seeds, of, share, level)
+        inside = [order_statistic_below(bound, seeds, of, share, known, gap) for bound in (low, high)]
+        return 1 - (inside[1] - inside[0])
+    shift = gap / math.sqrt(1 / of + 1 / seeds)
+    if known:
+        edge = float(ndtri((1 + level) / 2))
+        return float(ndtr(shift - edge) + ndtr(-shift - edge))
+    edge = t_quantile(seeds - 1, level)
+    return _beyond(edge, seeds - 1, shift) + _beyond(edge, seeds - 1, -shift)
+
+
+def _beyond(edge: float, degrees: int, shift: float) -> float:
+    """Return how probably a noncentral t is above an edge."""
+    if abs(shift) > FARTHEST:
+        return float(shift > 0)
+    from scipy.special import nctdtr
+
+    return 1 - float(nctdtr(degrees, shift, edge))
+
+
+def _unit_interval(seeds: int, of: int, share: float, level: float) -> tuple[float, float]:
+    """Return the interval of an order statistic from seeds with mean 0 and standard deviation 1."""
+    edge = math.sqrt((seeds - 1) / 2)
+    return order_statistic_interval([-edge, edge, *[0.0] * (seeds - 2)], of, share, level=level)
+
+
+@cache
+def smallest_gap(
+    seeds: int, *, of: int = 1, share: float | None = None, known: bool = False, power_wanted: float = POWER
+) -> float | None:
+    """Return the smallest gap, in standard deviations, that so many seeds tell from print with this power.
+
+    None below three seeds where the spread is not known beforehand.
+    """
+    if power(1.0, seeds, of=of, share=share, known=known) is None:
+        return None
+    from scipy.optimize import brentq
+
+    def short(gap: float) -> float:
+        return (power(gap, seeds, of=of, share=share, known=known) or 0.0) - power_wanted
+
+    return float(brentq(short, 0.0, 200.0, xtol=1e-6))
+
+
+def seeds_for(
+    gap: float, *, of: int = 1, share: float | None = None, known: bool = False, power_wanted: float = POWER
+) -> int | None:
+    """Return the fewest seeds that tell a gap, in standard deviations, with this power; None where no number does.
+
+    However many seeds there are, one printed run stays one draw: below 2.8 standard deviations none tells it at 0.8.
+    """
+
+    def told(seeds: int) -> bool:
+        return (power(abs(gap), seeds, of=of, share=share, known=known) or 0.0) >= power_wanted
+
+    return _fewest(told, 1 if known else FEWEST_SEEDS)
+
+
+def _fewest(enough: Callable[[int], bool], least: int) -> int | None:
+    """Return the least number from which on something holds, by halving; None where it does not below a thousand."""
+    if not enough(MOST_SEEDS):
+        return None
+    low, high = least - 1, MOST_SEEDS
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+@cache
+def power_of_sign(effect: float, seeds: int, *, level: float = LEVEL) -> float | None:
+    """Return how probably paired differences with this mean, in their standard deviations, support a claim.
+
+    A claim is supported where Student's one-sided t probability reaches the level (`judge.claims`).
+    """
+    if seeds < FEWEST_SEEDS:
+        return None
+    # One-sided: the two-sided quantile of the level 2 * level - 1.
+    return _beyond(t_quantile(seeds - 1, 2 * level - 1), seeds - 1, effect * math.sqrt(seeds))
+
+
+def smallest_effect(seeds: int, power_wanted: float = POWER) -> float | None:
+    """Return the smallest mean of paired differences, in their standard deviations, that so many seeds support."""
+    if seeds < FEWEST_SEEDS:
+        return None
+    from scipy.optimize import brentq
+
+    return float(brentq(lambda effect: (power_of_sign(effect, seeds) or 0.0) - power_wanted, 0.0, 200.0))
+
+
+def seeds_for_effect(effect: float, power_wanted: float = POWER) -> int | None:
+    """Return the fewest seeds that support a claim whose slack has this mean in standard deviations; None for none."""
+    if effect <= 0:
+        return None
+    return _fewest(lambda seeds: (power_of_sign(effect, seeds) or 0.0) >= power_wanted, FEWEST_SEEDS)

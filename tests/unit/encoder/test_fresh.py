@@ -1,0 +1,149 @@
+"""Encoders with random weights: of any family that transformers has, or refused in a sentence."""
+
+import micro
+import pytest
+import torch
+
+from replicse.data.tokenizer import train_tokenizer
+from replicse.encoder.fresh import fresh_backbone
+from replicse.encoder.opening import open_backbone
+from replicse.errors import BadInput
+from replicse.registry.encoders import Architecture
+from replicse.training.loop import Trainer, TrainJob
+
+SIZES = {"layers": 2, "hidden": 32, "heads": 4, "intermediate": 48, "positions": 40}
+CPU = torch.device("cpu")
+
+
+def tokenizer_of(folder, kind="byte-bpe"):
+    file = folder / f"{kind}.json"
+    train_tokenizer(kind, micro.sentences(100), 320, True).save(str(file))
+    return file
+
+
+def made(folder, family, kind="byte-bpe", engine="auto", **sizes):
+    return fresh_backbone(
+        Architecture(family=family, **{**SIZES, **sizes}), tokenizer_of(folder, kind), engine
+    )
+
+
+@pytest.mark.parametrize(
+    ("family", "engine", "token_head"),
+    [
+        ("bert", "packed", True), ("distilbert", "packed", True), ("electra", "transformers", True),
+        ("modernbert", "transformers", True), ("deberta-v2", "transformers", True), ("mpnet", "transformers", True),
+        ("albert", "transformers", True), ("xlm-roberta", "transformers", True), ("llama", "transformers", False),
+        ("qwen2", "transformers", False),
+    ],
+)  # fmt: skip
+def test_an_encoder_of_a_family_has_the_sizes_that_are_asked_for(tmp_path, family, engine, token_head):
+    backbone = made(tmp_path, family)
+    assert (backbone.engine, backbone.hidden, backbone.layer_count) == (engine, 32, 2)
+    assert (backbone.vocabulary, backbone.max_length) == (320, 40)
+    assert backbone.predicts_tokens == token_head
+    if engine == "transformers":
+        config = backbone.model.config
+        assert (config.num_attention_heads, config.intermediate_size) == (4, 48)
+        assert config.pad_token_id == backbone.special.pad
+
+
+def test_a_run_from_one_is_trained_saved_and_opened_again(tmp_path):
+    """Others were run as the documentation says."""
+    job = micro.job(tmp_path, selection={"every": 10}, pooling={"train": "mean", "test": "mean"})
+    fresh = {"architecture": {"family": "electra", **SIZES}, "tokenizer": {"name": "test"}}
+    spec = type(job.spec).of({**job.spec.plain(), "init": {"fresh": fresh}}, "run")
+    root = micro.dev_root(tmp_path / "data")
+    trainer = Trainer(
+        TrainJob(spec, "run", None, job.tokenizer, job.stores),
+        root,
+        tmp_path / "out",
+        tmp_path / "state",
+        CPU,
+    )
+    trainer.run()
+    again = open_backbone(tmp_path / "out" / "last")
+    assert again.model.config.model_type == "electra" and again.predicts_tokens
+    for name, weight in trainer.model.backbone.state_dict().items():
+        assert torch.equal(again.state_dict()[name], weight)
+    torch.manual_seed(spec.seed)
+    first = fresh_backbone(spec.init.fresh.architecture, job.tokenizer).input_embeddings
+    assert not torch.equal(first, trainer.model.backbone.input_embeddings)
+
+
+def test_further_keys_of_a_configuration_are_taken(tmp_path):
+    backbone = made(
+        tmp_path, "deberta-v2", config={"relative_attention": True, "pos_att_type": ["p2c", "c2p"]}
+    )
+    assert backbone.model.config.relative_attention and backbone.model.encoder.rel_embeddings is not None
+
+
+@pytest.mark.parametrize(
+    ("family", "options", "problem"),
+    [
+        (
+            "mpnet",
+            {"kind": "wordpiece"},
+            "mpnet counts positions after the padding id 1, but the tokenizer pads with 0",
+        ),
+        ("fnet", {}, "the configuration of fnet has no key for heads"),
+        ("t5", {}, "the configuration of t5 has no key for positions"),
+        ("electra", {"hidden": 30}, "hidden size 30 cannot be split over 4 attention heads"),
+        ("electra", {"engine": "packed"}, "engine packed has bert, roberta, distilbert, not electra"),
+        ("bert", {"config": {"a": 1}}, "architecture.config is for engine transformers"),
+        (
+            "electra",
+            {"config": {"embeding_size": 1}},
+            'no key "embeding_size"; did you mean "embedding_size"',
+        ),
+        (
+            "pix2struct",
+            {},
+            "has a family|configuration of pix2struct has no key|cannot make such an encoder",
+        ),
+    ],
+)
+def test_what_cannot_be_made_is_refused(tmp_path, family, options, problem):
+    with pytest.raises(BadInput, match=problem):
+        made(tmp_path, family, **options)
+
+
+def test_a_family_that_nobody_has_is_refused_before_transformers_is_imported():
+    with pytest.raises(BadInput, match='has a family "modernbrt"; did you mean "modernbert"'):
+        Architecture.of({"family": "modernbrt", **SIZES}, "architecture")
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "electra", "modernbert", "deberta-v2", "qwen2"])
+def test_embeddings_and_layers_are_told_apart(tmp_path, family):
+    """Of the encoder without its token head, all but what comes after the layers is one or the other."""
+    backbone = made(tmp_path, family)
+    parts = [backbone.embedding_parameters(), *(backbone.layer_parameters(number) for number in (0, 1))]
+    ids = [{id(parameter) for parameter in part} for part in parts]
+    assert all(ids) and len(set.union(*ids)) == sum(map(len, ids))
+    assert id(backbone.input_embeddings) in ids[0]
+    assert [len(part) for part in parts][1] in (len(parts[2]), len(parts[2]) - 1)  # ModernBERT: a norm less
+    head = {id(parameter) for parameter in backbone.token_head_parameters()}
+    rest = [name for name, one in backbone.named_parameters() if id(one) not in set.union(head, *ids)]
+    assert all("norm" in name.lower() for name in rest), rest
+
+
+def test_layers_that_share_their_weights_are_not_frozen_one_by_one(tmp_path):
+    backbone = made(tmp_path, "albert")
+    assert backbone.embedding_parameters()
+    with pytest.raises(BadInput, match="albert: its 2 layers share their weights; freeze none of them"):
+        backbone.layer_parameters(0)
+
+
+@pytest.mark.parametrize("family", ["bert", "electra"])
+def test_weights_are_drawn_anew_as_the_family_draws_them(tmp_path, family):
+    torch.manual_seed(0)
+    backbone = made(tmp_path, family)
+    spreads = {name: float(one.detach().std()) for name, one in backbone.named_parameters()}
+    before = {name: one.detach().clone() for name, one in backbone.named_parameters()}
+    with torch.no_grad():
+        for parameter in backbone.parameters():
+            parameter.add_(1)
+    backbone.initialise()
+    for name, one in backbone.named_parameters():
+        assert float(one.detach().std()) == pytest.approx(spreads[name], rel=0.5, abs=1e-3), name
+        if spreads[name]:
+            assert not torch.equal(one, before[name])

@@ -1,0 +1,171 @@
+"""One encoder under many evaluations: each variant against the plain way of reading or scoring it."""
+
+import numpy as np
+import pytest
+import torch
+from small_stsb import RandomVectors
+from tiny_encoders import mlp, tiny
+
+from replicse.data.sts import load_sts
+from replicse.data.tokenizer import train_tokenizer
+from replicse.encoder.sentence import SentenceEncoder
+from replicse.errors import BadInput
+from replicse.evaluation import sts, variants
+from replicse.evaluation.correlation import cosines, pearson, spearman
+from replicse.evaluation.suites import run_suites
+from replicse.registry.suites import STS_TASKS, VARIANTS, known_paths
+from replicse.world.world import write_world
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("world")
+    write_world(folder, sentences=200)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(world, tmp_path_factory):
+    where = tmp_path_factory.mktemp("encoder")
+    lines = [line for subset in load_sts(world, "STS12") for line in subset.sentences]
+    train_tokenizer("wordpiece", lines, 300, lowercase=True).save(str(where / "tokenizer.json"))
+    torch.manual_seed(0)
+    tiny(vocabulary=300, positions=160).save(where, mlp(32), where / "tokenizer.json")
+    return where
+
+
+@pytest.fixture(scope="module")
+def found(world, folder):
+    return variants.evaluate(world, SentenceEncoder.open(folder, "cls"), folder=str(folder))
+
+
+@pytest.fixture(scope="module")
+def seen(world, folder):
+    """Return how many rows go through the encoder for everything that needs no second pass."""
+    encoder, rows = SentenceEncoder.open(folder, "cls"), []
+    encoder.backbone.register_forward_pre_hook(lambda _, inputs: rows.append(inputs[0].rows))
+    again = ("length", "weights", "all", "padding", "mean-with", "in-a")
+    once = [name for name in VARIANTS if not name.startswith(again)]
+    variants.evaluate(world, encoder, once, str(folder))
+    return sum(rows), encoder
+
+
+def test_every_path_of_the_registry_is_a_number(found):
+    paths = [path.partition("/")[2] for path in known_paths() if path.startswith("variants/")]
+    assert len(paths) > 150 and found["failures"] == {}
+    for variant, task in (path.split("/") for path in paths):
+        assert isinstance(found[variant][task], float), (variant, task)
+
+
+def test_one_pass_is_enough_for_all_poolings_aggregations_splits_and_precisions_of_scores(seen):
+    rows, encoder = seen
+    assert rows == len(set(encoder._tokens.values()))
+
+
+@pytest.mark.parametrize("pooling", variants.READ)
+def test_a_pooling_is_that_of_the_suite_sts(found, world, folder, pooling):
+    plain = sts.evaluate(world, SentenceEncoder.open(folder, pooling))
+    assert found[pooling]["avg"] == pytest.approx(plain["avg"], abs=0.02)
+    assert found[pooling]["STS13"] == pytest.approx(plain["STS13"]["all"], abs=0.05)
+
+
+def test_a_template_is_that_of_an_encoder_that_reads_it(found, world, folder):
+    plain = sts.evaluate(world, SentenceEncoder.open(folder, variants.TEMPLATE))
+    assert found["in-a-template"]["avg"] == pytest.approx(plain["avg"], abs=0.02)
+
+
+@pytest.mark.parametrize(("variant", "key"), [("mean-of-subsets", "mean"), ("weighted-mean", "wmean")])
+def test_an_aggregation_is_that_of_the_suite_sts(found, world, folder, variant, key):
+    plain = sts.evaluate(world, SentenceEncoder.open(folder, "cls"))
+    assert found[variant]["avg"] == pytest.approx(plain[f"avg-{key}"], abs=0.02)
+
+
+def test_the_development_set_is_that_of_the_suite_and_its_average_of_two(found, world, folder):
+    plain = sts.evaluate(world, SentenceEncoder.open(folder, "cls"), split="dev")
+    two = [plain[task]["all"] for task in ("STS-B", "SICK-R")]
+    assert found["development-set"]["STS-B"] == pytest.approx(two[0], abs=0.05)
+    assert found["development-set"]["avg"] == pytest.approx(sum(two) / 2, abs=0.05)
+
+
+def test_sick_r_of_all_splits_is_one_correlation_and_the_others_are_as_read(found, world, folder):
+    encoder = SentenceEncoder.open(folder, "cls")
+    subsets = [subset for split in ("train", "dev", "test") for subset in load_sts(world, "SICK-R", split)]
+    gold = np.concatenate([subset.gold for subset in subsets])
+    ours = 100 * spearman(np.concatenate(sts.predict(subsets, encoder)), gold)
+    assert found["sick-r-all-splits"]["SICK-R"] == pytest.approx(ours, abs=0.05)
+    assert found["sick-r-all-splits"]["STS12"] == found["as-read"]["STS12"]
+
+
+def test_pearson(found, world, folder):
+    (subset,) = load_sts(world, "STS-B", "test")
+    predicted = sts.predict([subset], SentenceEncoder.open(folder, "cls"))[0]
+    assert found["pearson"]["STS-B"] == pytest.approx(100 * pearson(predicted, subset.gold), abs=1e-3)
+
+
+def test_a_shorter_length_is_that_of_an_encoder_opened_with_it(found, world, folder):
+    plain = sts.evaluate(world, SentenceEncoder.open(folder, "cls", max_length=32))
+    assert found["length-32"]["avg"] == pytest.approx(plain["avg"], abs=0.02)
+
+
+def plainly(folder, sentences, attended):
+    """Return states (rows, tokens, hidden) of one padded batch by `transformers`, and its mask."""
+    from transformers import AutoModel, AutoTokenizer
+
+    model = AutoModel.from_pretrained(folder).eval()
+    fed = AutoTokenizer.from_pretrained(folder)(list(sentences), padding=True, return_tensors="pt")
+    mask = torch.ones_like(fed["attention_mask"]) if attended else fed["attention_mask"]
+    with torch.no_grad():
+        return model(fed["input_ids"], attention_mask=mask).last_hidden_state
+
+
+@pytest.mark.parametrize("variant", variants.PADDED)
+def test_padding_is_that_of_transformers_in_sentevals_batches(world, folder, variant, monkeypatch):
+    monkeypatch.setattr(variants, "SENTEVAL_BATCH", 16)
+    subset = load_sts(world, "STS12")[0]
+    study = variants.Study(world, SentenceEncoder.open(folder, "cls"), None)
+    ((first, second),) = study.padded(variant, [subset])
+    pairs = list(zip(subset.first, subset.second, subset.gold, range(len(subset.gold)), strict=True))
+    pairs.sort(key=lambda pair: (len(pair[0].split()), len(pair[1].split()), pair[2]))
+    for start in range(0, len(pairs), 16):
+        some = pairs[start : start + 16]
+        places = [place for *_, place in some]
+        for side, ours in ((0, first), (1, second)):
+            states = plainly(folder, [pair[side] for pair in some], variant == "padding-attended")
+            wanted = states.mean(1) if variant == "mean-with-padding" else states[:, 0]
+            np.testing.assert_allclose(ours[places], wanted.numpy(), rtol=1e-3, atol=1e-4)
+
+
+def test_half_precision_moves_a_score_a_little_and_scores_in_bf16_tie():
+    generator = np.random.default_rng(0)
+    left, right = generator.normal(size=(2, 400, 8)).astype(np.float32)
+    rounded = variants.cosines_in(torch.bfloat16, left, right)
+    assert np.abs(rounded - cosines(left, right)).max() < 0.02
+    assert len(set(rounded)) < len(set(cosines(left, right)))
+
+
+def test_the_encoder_itself_keeps_its_weights(world, folder):
+    encoder = SentenceEncoder.open(folder, "cls")
+    before = {name: value.clone() for name, value in encoder.backbone.state_dict().items()}
+    variants.evaluate(world, encoder, ["weights-in-bf16", "padding-attended"], str(folder))
+    assert all(torch.equal(value, before[name]) for name, value in encoder.backbone.state_dict().items())
+    assert encoder.backbone.training
+
+
+def test_a_head_that_is_not_stored_is_a_reason_and_not_a_number(world, folder, tmp_path):
+    backbone = SentenceEncoder.open(folder, "cls").backbone
+    backbone.save(tmp_path / "bare", None, folder / "tokenizer.json")
+    encoder = SentenceEncoder.open(tmp_path / "bare", "mean")
+    found = run_suites(world, encoder, ["variants"], context={"folder": str(tmp_path / "bare")})
+    numbers, failures = found["suites"]["variants"], found["failures"]
+    assert numbers["cls-head"]["avg"] is None and "no head" in failures["variants/cls-head/avg"]
+    assert numbers["as-read"] == numbers["mean"] and set(numbers["mean"]) == {*STS_TASKS, "avg"}
+
+
+def test_word_vectors_have_no_variants(world):
+    found = variants.evaluate(world, RandomVectors(3))
+    assert found["mean"]["avg"] is None and "no transformer" in found["failures"]["mean/avg"]
+
+
+def test_an_unknown_variant_is_named_with_the_nearest(world):
+    with pytest.raises(BadInput, match='"pearsn" is no variant of an evaluation; did you mean "pearson"'):
+        run_suites(world, RandomVectors(3), ["variants"], {"variants": {"variants": ["pearsn"]}})

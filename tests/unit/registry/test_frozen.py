@@ -1,0 +1,59 @@
+"""Frozen models of a term: how they are written, found and replaced."""
+
+import pytest
+
+from replicse.errors import BadInput
+from replicse.registry.frozen import FrozenModel, frozen_models, with_frozen
+from replicse.registry.terms import TermParameters
+
+RTD = {"term": "rtd", "generator": {"backbone": "small"}}
+
+
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        ("results/x/best", "results/x/best"),
+        ({"folder": "results/x/best"}, "results/x/best"),
+        ({"folder": "results/x/best", "engine": "auto"}, "results/x/best"),
+        ({"folder": "here"}, {"folder": "here"}),
+        ({"folder": "a/b", "pooling": "mean"}, {"folder": "a/b", "pooling": "mean"}),
+        ({"use": "simcse/unsup", "checkpoint": "last"}, {"use": "simcse/unsup", "checkpoint": "last"}),
+    ],
+)
+def test_a_folder_alone_is_written_as_its_text(given, written):
+    model = FrozenModel.of(given, "here")
+    assert model.plain() == written and FrozenModel.of(model.plain(), "here") == model
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ("bert-base", r'"bert-base"; expected {backbone: NAME}, {released: NAME} or {use: RECIPE}'),
+        ({}, "exactly one of backbone, released, use"),
+        ({"backbone": "a", "released": "b"}, "exactly one of backbone, released, use"),
+        ({"released": "a", "checkpoint": "best"}, "checkpoint only with use"),
+        ({"bakbone": "a"}, 'unknown key "bakbone" in generator; did you mean "backbone"'),
+        ({"backbone": "a/b"}, "backbone"),
+    ],
+)
+def test_a_mistake_is_named(given, problem):
+    with pytest.raises(BadInput) as error:
+        TermParameters.of({"term": "rtd", "generator": given}, "here")
+    assert problem in str(error.value)
+
+
+def test_they_are_found_and_replaced_wherever_they_stand():
+    terms = tuple(TermParameters.of(each, "here") for each in (RTD, {"term": "infonce"}, RTD))
+    assert [model.name for model in frozen_models(terms)] == ["small", "small"]
+    assert frozen_models(terms[1]) == [] and with_frozen(terms[1], lambda model: model) is terms[1]
+    assert with_frozen(terms, lambda model: model) is terms
+    changed = with_frozen({"terms": terms}, lambda model: FrozenModel(folder=f"x/{model.backbone}"))
+    assert [model.folder for model in frozen_models(changed)] == ["x/small", "x/small"]
+    assert changed["terms"][1] is terms[1] and changed["terms"][0].plain()["generator"] == "x/small"
+
+
+def test_a_recipe_without_its_paper_is_of_the_paper_that_names_it():
+    model = FrozenModel(use="unsup")
+    assert model.of_paper("simcse").use == "simcse/unsup"
+    for other in (FrozenModel(use="diffcse/plain"), FrozenModel(backbone="unsup")):
+        assert other.of_paper("simcse") is other

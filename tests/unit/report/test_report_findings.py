@@ -1,0 +1,174 @@
+"""The sentences that a report begins with: each from data, with its numbers, its scale and the way to it."""
+
+import pytest
+from golden import example_report as example
+
+from replicse.commands.render import seconds_of, surroundings
+from replicse.files import write_json, write_text
+from replicse.report.content.effects import effects_of
+from replicse.report.pages.costs import seconds_picture
+from replicse.report.pages.findings import findings
+from replicse.study.paper.protocols import ON_BACKBONE
+from replicse.study.plan.paths import Paths
+
+COMPACT = {**example.STUDY, "scale": "compact", "comparable": False, "judges_orders": True}
+MICRO = {**example.STUDY, "scale": "micro", "comparable": False, "judges_orders": False}
+PATH = "sts-dev/STS-B/all"
+
+
+def ablation(rows, crossed=(), name="simcse/table3", scale="compact", path=PATH):
+    """Return a table from (id, label, printed, values); the first row is the baseline."""
+    cells = []
+    for row, _, printed, values in rows:
+        cells.append(example.judged(row, "dev", printed, values, scale=scale, metric_path=path))
+        for backbone in range(len(values) if row in crossed else 0):
+            shifted = [value + backbone for value in values]
+            protocol = f"{ON_BACKBONE}{backbone}"
+            cells.append(
+                example.judged(row, "dev", printed, shifted, protocol=protocol, scale=scale, metric_path=path)
+            )
+    heads = [(row, label) for row, label, *_ in rows]
+    return example.result(
+        name, "Dropout", [("dev", "STS-B dev")], heads, cells, scale=scale, baseline=rows[0][0]
+    )
+
+
+DROPOUT = [
+    ("p0.1", "p = 0.1", "82.5", [64.0, 63.0, 65.0]),
+    ("p0.0", "p = 0.0", "71.1", [52.0, 51.5, 52.5]),
+    ("crop", "Crop 20%", "71.4", [68.0, 67.5, 69.0]),
+    ("p0.2", "p = 0.2", "80.5", [64.0, 62.0, 66.0]),
+]
+
+
+def said(study, items, claims=(), audit=(), explained=()):
+    return findings(study, items, list(claims), list(audit), list(explained))
+
+
+def test_the_strongest_effects_with_and_against_print_come_first():
+    first, second, *_ = said(COMPACT, [ablation(DROPOUT)])
+    assert first.sentence == "p = 0.0 costs 12.0 points on STS-B dev over 3 seeds."
+    assert first.detail.startswith(
+        "Paired by seed −12.00 [−13.24, −10.76] against p = 0.1 (95% interval over 3"
+    )
+    assert first.detail.endswith("in print −11.4; simcse/table3, scale compact")
+    assert first.target == "simcse/table3/p0.0/dev"
+    assert second.sentence == "Crop 20% adds 4.2 points on STS-B dev over 3 seeds, against print."
+
+
+def test_a_crossed_effect_is_the_mean_over_all_pairs():
+    first, *_ = said(COMPACT, [ablation(DROPOUT, crossed=("p0.1", "p0.0"))])
+    assert first.sentence == "p = 0.0 costs 12.0 points on STS-B dev over 9 pairs of backbone and seed."
+
+
+def test_the_name_with_more_words_is_shown_of_rows_that_share_their_runs():
+    shared = [(row, {"p0.0": "No dropout"}.get(row, label), *rest) for row, label, *rest in DROPOUT]
+    first, *_ = said(COMPACT, [ablation(DROPOUT), ablation(shared, name="repro/table5")])
+    assert first.sentence.startswith("No dropout costs 12.0 points")
+
+
+def test_two_seeds_are_shown_and_must_agree():
+    rows = [(row, label, printed, values[:2]) for row, label, printed, values in DROPOUT]
+    first, *_ = said(COMPACT, [ablation(rows)])
+    assert first.sentence == "p = 0.0 costs 11.8 points on STS-B dev in both seeds."
+    assert "{−12.00, −11.50}" in first.detail and "the seeds themselves" in first.detail
+    assert not any(effect.decided for effect in effects_of(ablation(rows)) if effect.row == "p = 0.2")
+
+
+def test_what_is_no_percentage_is_named_with_its_measure():
+    rows = [("a", "SimCSE", "0.2", [0.20, 0.21, 0.19]), ("b", "No dropout", "0.3", [0.35, 0.36, 0.34])]
+    first, *_ = said(COMPACT, [ablation(rows, path="geometry/alignment")])
+    assert first.sentence == "No dropout raises STS-B dev by 0.15 over 3 seeds."
+
+
+def test_an_undecided_effect_is_no_finding():
+    rows = [DROPOUT[0], ("p0.2", "p = 0.2", "80.5", [64.5, 62.0, 66.5])]
+    assert not any("p = 0.2" in each.sentence for each in said(COMPACT, [ablation(rows)]))
+
+
+CLAIM = {"text": "All are lower.", "place": "Table 3", "reported": "supported", "probability": ""}
+
+
+@pytest.mark.parametrize(
+    ("ours", "probability", "detail"),
+    [
+        (
+            "against",
+            "0.004",
+            "Most clearly against: “All are lower.” (Table 3; it holds with probability < 0.01); scale",
+        ),
+        ("contradicted", "", "Against, without a probability: “All are lower.” (Table 3); scale"),
+        ("undetermined", "", "Scale compact"),
+    ],
+)
+def test_claims_say_which_one_the_runs_contradict(ours, probability, detail):
+    rows = [CLAIM | {"ours": ours, "probability": probability}, CLAIM | {"ours": "not run"}]
+    found = said(COMPACT, [], rows)[0]
+    assert found.sentence == f"The runs test 1 of 2 claims of the papers: 1 {ours}."
+    assert found.detail.startswith(detail) and found.target == "claims"
+    assert said(COMPACT, [], [CLAIM | {"ours": "not run"}]) == []
+
+
+def test_the_audit_is_counted_over_all_papers_and_never_crowded_out():
+    rows = [{"paper": paper, "certainty": certainty} for paper, certainty in
+            (("simcse", "certain"), ("repro", "certain"), ("repro", "unless"), ("diffcse", "certain"))]  # fmt: skip
+    *_, last = said(COMPACT, [ablation(DROPOUT)], [CLAIM | {"ours": "for"}], rows)
+    assert last.sentence == "3 certain contradictions of arithmetic in print, in the numbers of 3 papers."
+    assert last.detail == "Of them 1 in simcse; no run was needed" and last.target == "audit"
+
+
+def test_counts_on_the_data_are_exact():
+    cells = [
+        example.judged("course", name, None, [value], metric_path=f"data/x/{name}")
+        for name, value in (("train", 4089.0), ("dev", 1038.0))
+    ]
+    columns = [("train", "STS-B train"), ("dev", "STS-B dev")]
+    item = example.result(
+        "twotier/leakage", "Pairs that the split holds", columns, [("course", "Course")], cells
+    )
+    found = next(each for each in said(COMPACT, [item]) if each.target == "twotier/leakage")
+    assert found.sentence == "Pairs that the split holds: 4,089 (STS-B train), 1,038 (STS-B dev)."
+
+
+def test_micro_says_that_the_machine_works_and_where_the_time_went():
+    study = MICRO | {
+        "seconds": seconds_picture({"infonce-s0-1": 3.0, "infonce-s0-2": 2.0, "mlm-s0-3": 4.0}, {"e": 6.0}),
+        "committed": [("compact", "What it shows", "../studies/compact/report.html")],
+    }
+    machine, seconds, committed = said(study, [ablation(DROPOUT[:1], scale="micro")])
+    assert machine.sentence == "The workflow runs from end to end: 1 number in 1 item."
+    assert "say nothing about the papers" in machine.detail
+    assert seconds.sentence == "Training and evaluation took 15 s (3 runs, 1 evaluations)."
+    assert seconds.detail.startswith("evaluation 6 s, 1 jobs; training, infonce 5 s, 2 jobs")
+    assert committed.target == "studies" and "compact" in committed.sentence
+    lost = ablation([("a", "A", "1.0", [None])], scale="micro")
+    assert said(MICRO, [lost])[0].sentence.startswith("1 cell failed or were not run")
+
+
+def test_seconds_are_those_of_the_runs_that_the_items_stand_on(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    item, paths = ablation([("p0.1", "p = 0.1", "82.5", [64.0])], scale="micro"), Paths("micro")
+    (run,) = (entry.run for cell in item.cells for entry in cell.values)
+    spec = {"run": {"init": {"run": "mlm-s0-1"}}}
+    write_json(paths.run(run, "provenance.json"), {"cost": {"seconds": 3.0}, "job": spec})
+    write_json(paths.run("mlm-s0-1", "provenance.json"), {"cost": {"seconds": 4.0}})
+    write_json(paths.run("of-another-study", "provenance.json"), {"cost": {"seconds": 50.0}})
+    write_json(paths.evaluation(run, "fast"), {"provenance": {"seconds": 2.0}})
+    training, evaluation = seconds_of([item], paths)
+    assert training == {run: 3.0, "mlm-s0-1": 4.0} and list(evaluation.values()) == [2.0]
+    write_text("reports/studies/compact/report.html", "x")
+    write_text("reports/studies/compact/README.md", "# What it shows\n")
+    facts = surroundings(MICRO, [item], paths, tmp_path / "reports/micro")
+    assert facts["root"] == "../.." and facts["seconds"].steps[-1].end == 9.0
+    assert facts["committed"] == [("compact", "What it shows", "../studies/compact/report.html")]
+    assert surroundings(COMPACT, [item], Paths("compact"), tmp_path / "reports/compact") == {}
+
+
+def test_what_people_wrote_of_a_committed_study_links_to_nothing_outside_of_its_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "reports/studies/mine"
+    write_text(
+        folder / "README.md", "# Mine\nSee [config](../../../config/mine.yaml) and [report](report.md).\n"
+    )
+    facts = surroundings(COMPACT, [], Paths("", "mine"), folder)
+    assert facts == {"about": "# Mine\nSee config and [report](report.md).\n"}

@@ -1,0 +1,87 @@
+"""What is known of a cell: the paper's setting, published seeds, others' reruns, and a number among them."""
+
+import math
+
+import numpy as np
+import pytest
+
+from replicse.errors import BadInput
+from replicse.study.judge.known import Spread, known_cell
+from replicse.study.paper.papers import load_papers
+from replicse.workspace import packaged
+
+UNSUP = "simcse/table5/unsup-simcse-bert-base/avg"
+
+
+@pytest.fixture(scope="module")
+def papers():
+    return load_papers(packaged("workflow"))
+
+
+def test_unsupervised_simcse_has_fifty_seeds_five_reruns_and_one_of_a_study(papers):
+    known = known_cell(papers, UNSUP)
+    (seeds,) = known.seeds
+    assert (seeds.mean, seeds.sd, seeds.n) == (75.11, 0.84, 50)
+    threads = {source: value for source, value in known.reruns.items() if "/issues/" in source}
+    assert sorted(threads.values()) == [73.47, 74.84, 75.27, 75.85, 75.99]
+    assert np.std([*threads.values()], ddof=1) == pytest.approx(1.01, abs=0.01)
+    assert 74.45 in known.reruns.values(), "of the reproducibility study"
+    assert known.kind == "trained" and known.metric_path == "sts/avg"
+    wanted = {"pooling": "cls", "batch": 64, "learning-rate": 3e-5, "precision": "fp16", "steps": "best"}
+    assert {name: known.settings[name] for name in wanted} == wanted
+
+
+def test_the_single_reruns_of_diffcse_stand_instead_of_their_summary(papers):
+    known = known_cell(papers, "diffcse/table1/diffcse-bert-base/avg")
+    assert known.seeds == () and sorted(known.reruns.values()) == [75.25, 77.0, 77.33, 77.44]
+    assert known.labs.sd == pytest.approx(1.02, abs=0.005)
+
+
+def test_a_baseline_is_untrained_and_a_number_of_the_running_text_has_no_setting(papers):
+    baseline = known_cell(papers, "simcse/table5/bert-base-first-last/avg")
+    assert (baseline.kind, baseline.settings["pooling"]) == ("untrained", "first-last-0")
+    text = next(key for key in papers["simcse"].reported if key[0] == "text" and key[3] != "text")
+    known = known_cell(papers, "/".join(("simcse", *text)))
+    assert known.kind is None and known.spreads == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        (
+            "simcse/table5/unsup-simcse-bert-bas/avg",
+            'did you mean "simcse/table5/unsup-simcse-bert-base/avg"',
+        ),
+        ("simsce/table5/x/avg", 'no paper is "simsce"; did you mean "simcse"'),
+        ("simcse", "a cell is paper/item/row/column; simcse has table1"),
+    ],
+)
+def test_an_unknown_cell_is_named_with_the_nearest(papers, name, problem):
+    with pytest.raises(BadInput, match=problem):
+        known_cell(papers, name)
+
+
+def test_a_percentile_has_the_bounds_of_the_values_behind_it():
+    spread = Spread("seeds", 75.11, 0.84, 50)
+    below, low, high = spread.percentile(74.84)
+    assert below == pytest.approx(0.374, abs=0.005) and low < below < high
+    assert spread.percentile(75.11)[0] == 0.5
+    few = Spread("reruns", 75.11, 0.84, 5).percentile(74.84)
+    assert few[1] < low and few[2] > high
+
+
+def test_the_bounds_of_a_percentile_cover_as_often_as_they_say():
+    generator = np.random.default_rng(0)
+    hits = 0
+    for _ in range(400):
+        values = generator.normal(0, 1, 20)
+        _, low, high = Spread("", values.mean(), values.std(ddof=1), 20).percentile(-0.5)
+        hits += low <= 0.5 * math.erfc(0.5 / math.sqrt(2)) <= high
+    assert 0.92 < hits / 400 < 0.98
+
+
+def test_surprise_is_that_of_students_t():
+    from scipy.stats import t
+
+    spread = Spread("", 75.0, 1.0, 10)
+    assert spread.surprise(72.0) == pytest.approx(2 * t.sf(3 / math.sqrt(1.1), 9))

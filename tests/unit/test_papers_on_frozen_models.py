@@ -1,0 +1,481 @@
+"""ESimCSE, frozen teachers and frozen layers: papers of tests/papers that touch nothing of the package."""
+
+import math
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import micro
+import parted
+import pytest
+import torch
+import yaml
+from made_up import write_workspace
+from places import ROOT
+from tiny_encoders import tiny
+
+from replicse.augment import token_change
+from replicse.data.tokenizer import load_tokenizer, train_tokenizer
+from replicse.encoder.heads import make_head
+from replicse.encoder.sentence import SentenceEncoder
+from replicse.errors import BadInput
+from replicse.registry.encoders import MlpHead
+from replicse.registry.frozen import frozen_models
+from replicse.registry.plugins import use_plugins
+from replicse.study.plan.cost import Cost, passes
+from replicse.study.plan.graph import graph_of
+from replicse.study.plan.planner import load_plan
+from replicse.training.loop import Trainer, train
+from replicse.training.parts import Parts
+
+CPU = torch.device("cpu")
+QUEUE = {"term": "momentum-queue", "temperature": 0.1, "queue": 2.5}
+STEPS = {"batch_size": 8, "learning_rate": 1e-3, "steps": 12, "epochs": 2}
+
+
+@pytest.fixture(autouse=True)
+def _one_thread_and_nothing_in_use_after():
+    torch.set_num_threads(1)
+    yield
+    use_plugins([])
+
+
+def workspace(key):
+    """Make the test's folder a workspace of a paper, put its plug-ins to use, and return its config."""
+    config = write_workspace(Path(), key)
+    use_plugins(config["plugins"])
+    return config
+
+
+def plan_of(key, seeds=(0, 1), scale="micro"):
+    return load_plan({**workspace(key), "seeds": list(seeds), "scale": scale}, ROOT / "workflow")
+
+
+def run_of(plan, key, row, seed=0):
+    """Return the run of a row under a seed."""
+    (cell,) = [c for c in plan.cells[f"{key}/table1"] if (c.row.id, c.column.id) == (row, "stsb-dev")]
+    return plan.runs[plan.encoders[cell.jobs[cell.seeds.index(seed)][0]].source.run]
+
+
+def esimcse(folder, **changes):
+    """Return a job of ESimCSE on a tiny encoder."""
+    values = {"objective": [QUEUE], "optimisation": STEPS, "momentum": {"decay": 0.9, "start": "random"}}
+    return micro.job(folder, count=44, **{**values, "selection": {"every": 0}, **changes})
+
+
+def trainer_of(job, folder, **options):
+    return Trainer(job, folder, folder / "out", folder / "state", CPU, **options)
+
+
+# ESimCSE
+
+
+def repeated(change, row, words):
+    """Return which words (lists of tokens, all different) are there twice between [CLS] and [SEP]; check the rest."""
+    ids = [2, *(token for word in words for token in word), 3]
+    special = [1, *[0] * (len(ids) - 2), 1]
+    made = change(row, ids, special)
+    assert made == change(row, ids, special), "drawn once for a row"
+    twice = [number for number, word in enumerate(words) if count(made, word) == 2]
+    expected = [token for number, word in enumerate(words) for token in word * (1 + (number in twice))]
+    assert made == [2, *expected, 3]
+    return twice
+
+
+def count(ids, word):
+    return sum(ids[place : place + len(word)] == word for place in range(len(ids)))
+
+
+def test_pieces_are_repeated_by_the_rate_and_at_most_nine(tmp_path):
+    """With a rate of 0.32 nothing changes below 7 tokens, and from 32 on 0 to 9 pieces are there twice, alike often."""
+    workspace("esimcse")
+    change = token_change({"name": "repetition", "rate": 0.32}, micro.tokenizer_file(tmp_path))
+    for tokens in range(3, 40, 3):
+        pieces = [[100 + place] for place in range(tokens - 2)]
+        counts = [len(repeated(change, row, pieces)) for row in range(300)]
+        assert set(counts) == set(range(max(1, min(10, int(0.32 * tokens)))))
+    assert all(counts.count(number) > 15 for number in range(10))
+
+
+def test_words_are_repeated_with_all_their_pieces(tmp_path):
+    workspace("esimcse")
+    texts, file = ["unfair", "unjust", "fairly", "justly", "fair", "just"], tmp_path / "tokenizer.json"
+    train_tokenizer("wordpiece", texts, 40, True).save(str(file))
+    change = token_change({"name": "repetition", "rate": 1, "unit": "word"}, file)
+    words = [load_tokenizer(file, None).encode(text).ids[1:-1] for text in texts]
+    assert max(map(len, words)) > 1
+    assert {len(repeated(change, row, words)) for row in range(200)} == set(range(7))
+
+
+def recorded(trainer, steps):
+    """Make steps; return of each the vectors, the keys and the loss, and the trained weights before it."""
+    (term,) = trainer.sources[0].objective.terms
+    forward, seen = term.forward, []
+
+    def noted(step):
+        loss = forward(step)
+        weights = [parameter.detach().clone() for parameter in trainer.model.backbone.parameters()]
+        vectors = [each.detach().double() for each in step.vectors]
+        seen.append((vectors, step.momentum_vectors(0).double(), float(loss.detach()), weights))
+        return loss
+
+    term.forward = noted
+    source = trainer.sources[0]
+    for step, (columns, labels) in enumerate(source.data.batches(0, steps)):
+        trainer._update(step, source, columns, labels)
+    return seen
+
+
+def cosine(one, other):
+    dot = math.fsum(a * b for a, b in zip(one, other, strict=True))
+    return dot / math.sqrt(math.fsum(a * a for a in one) * math.fsum(b * b for b in other))
+
+
+def test_the_loss_is_the_loop_over_batch_and_queue(tmp_path):
+    """Batches of 8 and a queue of 20: it holds 0, 8, 16, then 20 keys, the newest; the last batch has 4 rows."""
+    workspace("esimcse")
+    queue, lengths = [], []
+    for vectors, keys, loss, _ in recorded(trainer_of(esimcse(tmp_path), tmp_path), 8):
+        anchors, positives = (each.tolist() for each in vectors)
+        losses = []
+        for row, anchor in enumerate(anchors):
+            logits = [cosine(anchor, other) / 0.1 for other in [*positives, *queue]]
+            most = max(logits)
+            losses.append(most + math.log(math.fsum(math.exp(x - most) for x in logits)) - logits[row])
+        assert loss == pytest.approx(math.fsum(losses) / len(losses), rel=1e-5)
+        lengths.append(len(queue))
+        queue = [*queue, *keys.tolist()][-20:]
+    assert lengths == [0, 8, 16, 20, 20, 20, 20, 20]
+
+
+@pytest.mark.parametrize("start", ["trained", "random"])
+def test_the_momentum_encoder_is_the_closed_form_of_its_average(tmp_path, start):
+    """After t steps: m^t g + (1 - m) (m^(t-1) f_1 + ... + f_t), f_s what is trained before step s."""
+    workspace("esimcse")
+    trainer = trainer_of(esimcse(tmp_path, momentum={"decay": 0.9, "start": start}), tmp_path)
+    average = trainer.model.momentum.backbone
+    first = [parameter.detach().clone() for parameter in average.parameters()]
+    trained = list(trainer.model.backbone.parameters())
+    assert all(torch.equal(*pair) for pair in zip(first, trained, strict=True)) == (start == "trained")
+    snapshots = [weights for *_, weights in recorded(trainer, 7)]
+    for place, parameter in enumerate(average.parameters()):
+        expected = 0.9**7 * first[place].double()
+        for step, weights in enumerate(snapshots, 1):
+            expected += 0.1 * 0.9 ** (7 - step) * weights[place].double()
+        torch.testing.assert_close(parameter.double(), expected, rtol=1e-5, atol=1e-7)
+        assert not parameter.requires_grad
+
+
+@pytest.mark.parametrize("head", ["averaged", "trained"])
+@pytest.mark.parametrize("kind", ["mlp", "projector"])
+def test_keys_have_no_dropout_and_the_head_that_is_asked_for(tmp_path, head, kind):
+    workspace("esimcse")
+    job = esimcse(tmp_path, head=kind, momentum={"decay": 0.5, "head": head})
+    trainer = trainer_of(job, tmp_path)
+    recorded(trainer, 3)
+    model = trainer.model
+    columns, _ = next(trainer.sources[0].data.batches(0, 1))
+    before = {name: value.clone() for name, value in model.head.state_dict().items()}
+    model.train()
+    (pooling, _) = trainer.sources[0].poolings
+    keys = model.momentum_vectors(columns[0], pooling)
+    assert torch.equal(keys, model.momentum_vectors(columns[0], pooling)) and not keys.requires_grad
+    assert model.head.training, "the trained head goes on as it was"
+    assert all(torch.equal(before[name], value) for name, value in model.head.state_dict().items())
+    used = model.momentum.head if head == "averaged" else model.head
+    rows = [columns[0].slice(row, row + 1) for row in range(columns[0].rows)]
+    used.eval()
+    with torch.no_grad():
+        each = [used(model.momentum.backbone(row).last[:1]) for row in rows]
+    torch.testing.assert_close(keys, torch.cat(each), rtol=1e-5, atol=1e-6)
+
+
+def test_a_run_that_was_stopped_ends_bit_for_bit_as_one_that_was_not(tmp_path, monkeypatch):
+    """Queue, momentum encoder and frozen layers included."""
+    workspace("esimcse")
+    freeze = {"embeddings": True, "layers": [0, 0]}
+    job = esimcse(tmp_path, freeze=freeze, selection={"every": 4})
+    root = micro.dev_root(tmp_path / "data")
+    whole = Trainer(job, root, tmp_path / "whole", tmp_path / "state-whole", CPU)
+    whole.run()
+
+    class Killed(BaseException):
+        pass
+
+    visit = Trainer._visit
+
+    def visit_then_die(self, step, loss):
+        if step == 7:
+            raise Killed
+        visit(self, step, loss)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "_visit", visit_then_die)
+        with pytest.raises(Killed):
+            Trainer(job, root, tmp_path / "cut", tmp_path / "state", CPU, save_every_seconds=0.0).run()
+    cut = train(job, root, tmp_path / "cut", tmp_path / "state", CPU)
+    assert micro.metrics(tmp_path / "whole")["history"] == micro.metrics(tmp_path / "cut")["history"]
+    for name in ("best", "last"):
+        assert micro.equal_weights(tmp_path / "whole" / name, tmp_path / "cut" / name)
+    (one,), (other,) = (list(trainer.objectives[0].terms) for trainer in (whole, cut))
+    assert torch.equal(one.keys, other.keys) and one.filled == other.filled == 20
+
+
+def close(found, whole):
+    torch.testing.assert_close(
+        found["float32"]["losses"][0], whole["float32"]["losses"][0], rtol=1e-6, atol=0
+    )
+    for part in ("losses", "gradients", "weights"):
+        torch.testing.assert_close(found["float64"][part], whole["float64"][part], rtol=1e-9, atol=1e-9)
+
+
+def test_chunks_and_processes_find_what_one_finds_with_the_whole_batch(tmp_path):
+    config = workspace("esimcse")
+    steps = {**STEPS, "batch_size": 16, "learning_rate": 1e-5, "clip": 1000, "steps": 6}
+    jobs = {
+        "frozen": esimcse(tmp_path, optimisation=steps, freeze={"embeddings": True, "layers": [0, 0]}),
+        "all-frozen": esimcse(tmp_path, optimisation=steps, freeze={"embeddings": True, "layers": [0, -1]}),
+    }
+    whole = {name: parted.both(job, tmp_path, Parts()) for name, job in jobs.items()}
+    for name, job in jobs.items():
+        close(parted.both(job, tmp_path, Parts(chunk=5)), whole[name])
+    (tmp_path / "jobs").write_bytes(pickle.dumps(jobs))
+    words = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", parted.__file__]
+    homes = [str(Path(plugin).parent.resolve()) for plugin in config["plugins"]]
+    path = os.pathsep.join([*homes, *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [sys.executable, *words, str(tmp_path), "0"],
+        env={**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "PYTHONPATH": path},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = [torch.load(tmp_path / f"found-{rank}") for rank in range(2)]
+    for name in jobs:
+        close(found[0][name], whole[name])
+        pairs = zip(*(each[name]["float64"]["weights"] for each in found), strict=True)
+        assert all(torch.equal(*pair) for pair in pairs), "all have one momentum encoder"
+
+
+def test_the_momentum_encoder_is_of_the_run_and_counted_in_its_cost():
+    plan = plan_of("esimcse")
+    run, told, simcse = (run_of(plan, "esimcse", row) for row in ("esimcse", "as-told", "simcse"))
+    assert run.canonical()["momentum"] == {"decay": 0.995, "start": "random", "head": "trained"}
+    assert "momentum" not in simcse.canonical() and "freeze" not in simcse.canonical()
+    assert len({run.run_id, told.run_id, run_of(plan, "esimcse", "decay").run_id}) == 3
+    assert passes(run, plan.sources) == pytest.approx(passes(simcse, plan.sources) + 1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"momentum": None}, "momentum: {decay: ...} for term momentum-queue"),
+        ({"objective": [{"term": "infonce"}]}, "no momentum, which none of infonce reads"),
+        ({"encoders": "two"}, "encoders shared with momentum"),
+        ({"momentum": {"decay": 1}}, "momentum.decay is 1"),
+        ({"momentum": {"decay": 0.9, "start": "pretrained"}}, 'start is "pretrained"'),
+    ],
+)
+def test_a_momentum_encoder_that_does_not_fit_is_refused(tmp_path, changes, problem):
+    workspace("esimcse")
+    with pytest.raises(BadInput) as error:
+        esimcse(tmp_path, **changes)
+    assert problem in str(error.value)
+
+
+# Frozen teachers
+
+
+def teacher_folder(folder, name, seed, head=False):
+    """Write a random encoder with the test's tokenizer; return its folder."""
+    torch.manual_seed(seed)
+    tokenizer = micro.tokenizer_file(folder)
+    size = load_tokenizer(tokenizer, 64).get_vocab_size()
+    encoder = tiny(layers=1, vocabulary=size, hidden=16, heads=2, intermediate=16, positions=64)
+    encoder.save(folder / name, make_head(MlpHead(kind="mlp"), 16) if head else None, tokenizer)
+    return str(folder / name)
+
+
+def test_the_loss_is_the_loop_over_the_teachers_cosines(tmp_path):
+    workspace("teacher")
+    one = {"folder": teacher_folder(tmp_path, "one", 1), "pooling": "mean"}
+    other = {"folder": teacher_folder(tmp_path, "other", 2, head=True), "pooling": "cls-head"}
+    term = {"term": "distillation", "teachers": [one, other], "temperature": 0.5}
+    job = micro.job(tmp_path, objective=[term], selection={"every": 0})
+    trainer = trainer_of(job, tmp_path)
+    (made,) = trainer.sources[0].objective.terms
+    forward, seen = made.forward, []
+    made.forward = lambda step: seen.append((step, forward(step))) or seen[-1][1]
+    source = trainer.sources[0]
+    weights = [parameter.clone() for each in made.teachers for parameter in each.backbone.parameters()]
+    columns, labels = next(source.data.batches(0, 1))
+    trainer._update(0, source, columns, labels)
+    after = [parameter for each in made.teachers for parameter in each.backbone.parameters()]
+    assert all(torch.equal(*pair) for pair in zip(weights, after, strict=True)), "nothing trains a teacher"
+    ((step, loss),) = seen
+    texts = [tuple(columns[0].slice(row, row + 1).tokens.tolist()) for row in range(columns[0].rows)]
+    decoded = {text: load_tokenizer(job.tokenizer, None).decode(text) for text in texts}
+    taught = []
+    for spec in (one, other):
+        encoder = SentenceEncoder.open(spec["folder"], spec["pooling"], device="cpu")
+        taught.append(shares([encoder([decoded[text]])[0].tolist() for text in texts]))
+    student = shares(step.vectors[0].detach().double().tolist())
+    rows = range(len(texts))
+    total = -math.fsum(
+        (taught[0][i][j] + taught[1][i][j]) / 2 * math.log(student[i][j])
+        for i in rows
+        for j in rows
+        if i != j
+    )
+    assert float(loss.detach()) == pytest.approx(total / len(texts), rel=1e-5)
+
+
+def shares(vectors):
+    """Return the softmax over the cosines of each row with all others, 0 with itself."""
+    weights = [
+        [0.0 if i == j else math.exp(cosine(one, other) / 0.5) for j, other in enumerate(vectors)]
+        for i, one in enumerate(vectors)
+    ]
+    return [[weight / math.fsum(row) for weight in row] for row in weights]
+
+
+def test_a_teacher_is_a_chain_of_its_own_for_each_seed():
+    plan = plan_of("teacher")
+    graph = graph_of(plan)
+    for seed in (0, 1):
+        teacher, student, second, of_two = (
+            run_of(plan, "teacher", row, seed)
+            for row in ("teacher", "student", "second-generation", "of-two")
+        )
+        (model,) = frozen_models(student.terms)
+        assert model.folder == plan.paths.checkpoint(teacher.run_id, "best") and str(model.pooling) == "cls"
+        assert teacher.seed == student.seed == seed
+        (model,) = frozen_models(second.terms)
+        assert (
+            model.folder == plan.paths.checkpoint(student.run_id, "last") and str(model.pooling) == "cls-head"
+        )
+        assert plan.chain([second.run_id]) > {second.run_id, student.run_id, teacher.run_id}
+        large, released = frozen_models(of_two.terms)
+        assert plan.checkpoints[large.folder] != plan.checkpoints[plan.init_folder(of_two)]
+        assert str(large.pooling) == "mean" and released.folder == plan.paths.checkpoint(
+            teacher.run_id, "best"
+        )
+        for run in (student, second, of_two):
+            needs = graph["train", run.run_id].needs
+            assert {f"{model.folder}/model.safetensors" for model in frozen_models(run.terms)} <= set(needs)
+            assert plan.chain([run.run_id]) <= plan.runs_of(plan.item("teacher/table1"))
+    assert Cost(plan).hours(plan.runs)
+    # At the scale of the papers what is released is downloaded.
+    config = {"scale": "paper", "papers": {"teacher": "all"}, "seeds": [0]}
+    plan = load_plan({**config, "plugins": ["papers/teacher/distillation"]}, ROOT / "workflow")
+    _, released = frozen_models(run_of(plan, "teacher", "of-two").terms)
+    assert "sup-simcse-bert-base-uncased" in released.folder and released.folder not in plan.checkpoints
+    assert ("backbone", released.folder.split("/")[-1]) in graph_of(plan)
+
+
+def edit_recipes(key, change):
+    file = Path("papers") / key / "recipes.yaml"
+    recipes = yaml.safe_load(file.read_text())
+    change(recipes)
+    file.write_text(yaml.safe_dump(recipes))
+
+
+@pytest.mark.parametrize(
+    ("teacher", "problem"),
+    [
+        ({"use": "second-generation"}, "the run starts from itself, by the frozen model"),
+        ({"use": "stuednt"}, 'recipe "teacher/stuednt" is unknown; did you mean "teacher/student"'),
+        ({"backbone": "bert-bsae"}, 'hold no "bert-bsae"; did you mean "bert-base"'),
+        ({"released": "sup-simcse"}, 'released of .* hold no "sup-simcse"'),
+        ("bert-base", r"expected {backbone: NAME}, {released: NAME} or {use: RECIPE}"),
+        ("results/x/best", 'names the folder "results/x/best"'),
+        ({"backbone": "bert-base", "checkpoint": "last"}, "checkpoint only with use"),
+        ({"backbone": "bert-base", "pooling": "meen"}, "meen"),
+    ],
+)
+def test_a_teacher_that_is_not_there_is_refused(teacher, problem):
+    config = workspace("teacher")
+    edit_recipes("teacher", lambda recipes: recipes["student"]["objective"][1].update(teachers=[teacher]))
+    with pytest.raises(BadInput, match=problem):
+        load_plan(config, ROOT / "workflow")
+
+
+def test_a_teacher_whose_head_or_tokens_do_not_fit_is_refused(tmp_path):
+    workspace("teacher")
+    folder = teacher_folder(tmp_path, "plain", 1)
+
+    def begin(**teacher):
+        term = {"term": "distillation", "teachers": [{"folder": folder, **teacher}]}
+        trainer_of(micro.job(tmp_path, objective=[term]), tmp_path)
+
+    begin()
+    with pytest.raises(BadInput, match="no head for pooling cls-head is stored there"):
+        begin(pooling="cls-head")
+    tokens = load_tokenizer(tmp_path / "plain" / "tokenizer.json", None)
+    tokens.add_tokens(["another"])
+    tokens.save(str(tmp_path / "plain" / "tokenizer.json"))
+    with pytest.raises(BadInput, match="a vocabulary of other tokens than the encoder's"):
+        begin()
+
+
+# Frozen layers
+
+
+def test_frozen_weights_stay_and_the_others_are_trained(tmp_path):
+    freeze = {"embeddings": True, "layers": [0, -2]}
+    trainer = trainer_of(micro.job(tmp_path, freeze=freeze, selection={"every": 0}), tmp_path)
+    before = {name: value.clone() for name, value in trainer.model.state_dict().items()}
+    trainer.run()
+    moved = {
+        name for name, value in trainer.model.state_dict().items() if not torch.equal(before[name], value)
+    }
+    trained = {name for name in before if ".layers.1." in name or name.startswith("head.")}
+    assert moved == trained
+    count = sum(before[name].numel() for name in trained)
+    assert micro.metrics(tmp_path / "out")["parameters"] == count
+    inner = trainer.model.backbone.layers
+    assert not any(p.grad is not None for p in inner[0].parameters())
+
+
+@pytest.mark.parametrize(
+    ("layers", "frozen"),
+    [(None, []), ([0, 0], [0]), ([1, -1], [1]), ([-2, -1], [0, 1]), ([0, 2], None), ([1, 0], None)],
+)
+def test_the_first_and_the_last_frozen_layer_are_named(tmp_path, layers, frozen):
+    job = micro.job(tmp_path, freeze={"layers": layers} if layers else {})
+    if frozen is None:
+        with pytest.raises(BadInput, match=r"freeze.layers is \[.*\]; the encoder has layers 0 to 1"):
+            trainer_of(job, tmp_path)
+        return
+    layers = trainer_of(job, tmp_path).model.backbone.layers
+    still = [n for n, layer in enumerate(layers) if not any(p.requires_grad for p in layer.parameters())]
+    assert still == frozen
+
+
+def test_networks_of_terms_are_trained_whole(tmp_path):
+    objective = [{"term": "infonce"}, {"term": "conditional-mlm", "weight": 0.1}]
+    freeze = {"embeddings": True, "layers": [0, 1]}
+    trainer = trainer_of(micro.job(tmp_path, objective=objective, freeze=freeze), tmp_path)
+    term = trainer.sources[0].objective.terms[1]
+    assert all(parameter.requires_grad for parameter in term.discriminator.parameters())
+
+
+def test_a_run_without_anything_to_train_is_refused(tmp_path):
+    job = micro.job(
+        tmp_path, freeze={"embeddings": True, "layers": [0, 1]}, pooling={"train": "mean", "test": "mean"}
+    )
+    with pytest.raises(BadInput, match="no weight is left to train; take something out of freeze"):
+        Trainer(job, micro.dev_root(tmp_path / "data"), tmp_path / "o", tmp_path / "s", CPU).run()
+
+
+def test_frozen_layers_are_planned_and_their_cost_is_less():
+    plan = plan_of("freezing")
+    every, frozen, embeddings = (run_of(plan, "freezing", row) for row in ("all", "frozen", "embeddings"))
+    assert frozen.canonical()["freeze"] == {"embeddings": True, "layers": [0, -2]}
+    # One of two layers has a forward pass alone: a third of its operations.
+    assert passes(frozen, plan.sources) == pytest.approx(2 / 3 * passes(every, plan.sources))
+    assert passes(embeddings, plan.sources) == passes(every, plan.sources)
+    edit_recipes("freezing", lambda recipes: recipes["frozen"]["freeze"].update(layers=[0, 9]))
+    with pytest.raises(BadInput, match=r"freeze.layers is \[0, 9\]; the encoder has layers 0 to 1"):
+        load_plan({"scale": "micro", "papers": {"freezing": "all"}, "seeds": [0]}, ROOT / "workflow")

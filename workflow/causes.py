@@ -1,0 +1,115 @@
+"""Write docs/causes.md and its pictures: `python workflow/causes.py`.
+
+With `--study FOLDER` (a committed study of config/causes.yaml) causes-measured.csv is written first: effects in
+training from its adjudication, effects at test from its table of variants, and those of causes-minilm.csv.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from replicse.checked import read_yaml
+from replicse.commands import diagnose as verb
+from replicse.files import read_rows, write_rows
+from replicse.registry.suites import AS_READ
+from replicse.report.figures import draw
+from replicse.report.pages.causes import causes_markdown, effect_records
+from replicse.study.judge.diagnosis import diagnose
+from replicse.study.paper.causes import MEASURED, MEASURED_FIELDS, load_causes, load_measured
+from replicse.study.paper.papers import load_papers
+from replicse.study.results.statistics import paired_difference
+
+ROOT = Path(__file__).resolve().parents[1]
+WORKFLOW = ROOT / "workflow"
+PICTURES = {"strip": "images/causes-strip.svg", "effects": "images/causes-effects.svg"}
+TRAINED, AT_TEST, COLUMN = "causes/table1", "causes/table2", "avg"
+
+
+def places() -> list[dict[str, Any]]:
+    """Return each thread that is checked with the place of its confirmed cause, the thread itself struck out."""
+    parser = argparse.ArgumentParser()
+    verb.diagnose_verb(parser)
+    found = []
+    for case in read_yaml(WORKFLOW / "causes-check.yaml"):
+        arguments = parser.parse_intermixed_args([*case["words"], "--workflow", str(WORKFLOW)])
+        cell = verb.compared_with(arguments)
+        causes = [cause.unaware_of(case["thread"]) for cause in load_causes(WORKFLOW)]
+        number, facts = verb.number_of(arguments, cell), verb.facts_of(arguments)
+        ranked = diagnose(number, cell, facts, causes, load_measured(WORKFLOW)).candidates
+        names = [each.cause.id for each in ranked]
+        place = names.index(case["cause"]) + 1 if case["cause"] in names else len(names) + 1
+        found.append({**case, "place": place})
+    return found
+
+
+def page() -> str:
+    """Return the page of the documentation."""
+    return causes_markdown(load_causes(WORKFLOW), load_measured(WORKFLOW), places(), PICTURES)
+
+
+def measured_rows(study: Path) -> Iterator[dict[str, Any]]:
+    """Yield the effects that were measured: on MiniLM, and on the chains of a study, in training and at test."""
+    causes = load_causes(WORKFLOW)
+    of_check = {check: cause.id for cause in causes for check in cause.checks}
+    of_protocol = {protocol: cause.id for cause in causes for protocol in cause.protocols}
+    minilm = {row["variant"]: row for row in read_rows(WORKFLOW / "causes-minilm.csv")}
+    base = minilm[AS_READ]["avg"]
+    for variant, row in minilm.items():
+        if variant in of_check and row["avg"]:
+            yield _row(of_check[variant], variant, "MiniLM", round(float(row["avg"]) - float(base), 4))
+    for row in read_rows(study / "adjudication.csv"):
+        if row["item"] == TRAINED and row["column"] == COLUMN and row["protocol"] in of_protocol:
+            bounds = (round(float(row[name]), 4) for name in ("effect", "low", "high"))
+            yield _row(
+                of_protocol[row["protocol"]], row["protocol"], "compact", *bounds, n=int(row["n_seeds"])
+            )
+    cells = json.loads((study / "items" / f"{AT_TEST}.json").read_text(encoding="utf-8"))["cells"]
+    values = {cell["column"]: [each.get("value") for each in cell["values"]] for cell in cells}
+    for variant, ours in values.items():
+        difference = paired_difference(ours, values[AS_READ]) if variant in of_check else None
+        if difference:
+            bounds = (round(bound, 4) for bound in (difference.mean, difference.low, difference.high))
+            yield _row(of_check[variant], variant, "compact", *bounds, n=difference.n)
+
+
+def _row(
+    cause: str, variant: str, encoder: str, effect: float, low: Any = "", high: Any = "", n: int = 1
+) -> dict[str, Any]:
+    bounds = {"effect": effect, "low": low, "high": high, "n": n}
+    return {"cause": cause, "variant": variant, "encoder": encoder, "metric": "sts/avg", **bounds}
+
+
+def strip_of(workflow: Path) -> list[Mapping[str, Any]]:
+    """Return the records of the strip plot: what is printed in the table of reruns."""
+    paper = load_papers(workflow)["reruns"]
+    records = []
+    for row in paper.items["table2"].rows:
+        printed = paper.reported["table2", row.id, "avg", "spearman"]
+        kind = "rerun" if not row.quoted else "seeds" if printed.statistic == "mean" else "print"
+        spread = {"sd": printed.sd, "count": printed.seeds}
+        records.append(
+            {"group": row.group, "label": row.label, "source": kind, "value": printed.number.value, **spread}
+        )
+    return records
+
+
+def main() -> None:
+    """Write the measured effects where a study is given, then the page and its pictures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--study", type=Path)
+    study = parser.parse_args().study
+    if study:
+        write_rows(str(WORKFLOW / MEASURED), MEASURED_FIELDS, list(measured_rows(study)))
+    (ROOT / "docs" / "causes.md").write_text(page(), encoding="utf-8")
+    drawn = {"strip": strip_of(WORKFLOW), "effects": effect_records(load_measured(WORKFLOW))}
+    for kind, records in drawn.items():
+        stem = (ROOT / "docs" / PICTURES[kind]).with_suffix("")
+        for file in draw(kind, records, stem) if records else ():
+            if file.suffix != ".svg":
+                file.unlink()
+
+
+if __name__ == "__main__":
+    main()
