@@ -23,7 +23,7 @@ from replicse.study.results.pairs import packed_pairs
 log = logging.getLogger(__name__)
 
 
-def spelling(text: str) -> str | dict[str, Any]:
+def pooling(text: str) -> str | dict[str, Any]:
     """Return what an argument says of a pooling: a name, or a mapping with parameters."""
     return json_mapping(text) if text.startswith("{") else text
 
@@ -33,7 +33,7 @@ def add_encoder_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--encoder", default="", help="a Hugging Face encoder folder, or a hub id")
     parser.add_argument(
         "--pooling",
-        type=spelling,
+        type=pooling,
         help="a name, or JSON with parameters; default: a sentence-transformers folder's own, else cls",
     )
     parser.add_argument(

@@ -73,15 +73,16 @@ def runs(tmp_path_factory):
 
 
 def close(found, whole):
-    """Check that what was found is that of whole batches, to 1e-6; in double precision to 1e-9, weights included.
+    """Check that what was found is that of whole batches, to 2e-6; in double precision to 1e-9, weights included.
 
-    In single precision Adam makes steps of full length of gradients that are 0 but for rounding (biases of keys), in
-    one process as in two, so that weights are compared in double precision.
+    Denoised vectors are differences, which lose a digit. In single precision Adam makes steps of full length of
+    gradients that are 0 but for rounding (biases of keys), in one process as in two, so that weights are compared in
+    double precision.
     """
     one, other = (each["float32"] for each in (found, whole))
     assert one["losses"][0] == pytest.approx(other["losses"][0], rel=1e-6)
     largest = max(1.0, *(float(gradient.abs().max()) for gradient in other["gradients"][0]))
-    torch.testing.assert_close(one["gradients"][0], other["gradients"][0], rtol=0, atol=1e-6 * largest)
+    torch.testing.assert_close(one["gradients"][0], other["gradients"][0], rtol=0, atol=2e-6 * largest)
     one, other = (each["float64"] for each in (found, whole))
     for part in ("losses", "gradients", "weights"):
         torch.testing.assert_close(one[part], other[part], rtol=1e-9, atol=1e-9)

@@ -148,7 +148,18 @@ def test_views_of_one_text_share_their_store_and_are_encoded_once_only_where_the
 
 
 def test_the_evaluate_verb_refuses_a_pooling_that_is_none(tmp_path, capsys):
-    words = ["evaluate", "--encoder", "x", "--suite", "sts", "--data", "x", "--out", "x", "--pooling"]
+    words = [
+        "evaluate",
+        "--encoder",
+        "x",
+        "--suite",
+        "sts",
+        "--data",
+        str(tmp_path),
+        "--out",
+        "x",
+        "--pooling",
+    ]
     for value, told in (
         ("clss", 'no pooling is named "clss"; did you mean "cls"?'),
         ('{"pooling": "mask"}', 'pooling lacks the key "template"'),
