@@ -164,9 +164,9 @@ def _of_ranks(ranks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield (
         f"\nIn {len(agreed)} threads a maintainer named the cause, the asker agreed, and a score had been missed. Given"
         " only what the first post says, and with the thread itself struck from the causes, the confirmed cause is"
-        f" among the first three in {_hits(agreed)}; chance would have it there in about three. A first version had 9 of"
-        " these 12. Two rules were added after it, for every cause alike: a swap of two conventions counts with both"
-        " signs, and where a score was read is something that an asker may say."
+        f" among the first three in {_hits(agreed)}; chance would have it there in about three. A first version had 9"
+        " of these 12. Two rules were added after it, for every cause alike: a swap of two conventions counts with"
+        " both signs, and where a score was read is something that an asker may say."
     )
     yield from _places(agreed)
     if further:
