@@ -18,6 +18,7 @@ from replicse.commands.diagnosis import (
 )
 from replicse.commands.study import add_workflow_argument, wrapped
 from replicse.errors import BadInput, nearest
+from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.poolings import PoolingParameters
 from replicse.registry.suites import AGGREGATIONS, is_metric, known_paths
 from replicse.study.judge.diagnosis import Diagnosis, check_number, diagnose
@@ -61,7 +62,7 @@ FACTS: dict[str, tuple[Any, str]] = {
     "model": (str, "the encoder's name"),
 }
 TOKENIZERS = (
-    "tokenizer.json",
+    TOKENIZER,
     "vocab.txt",
     "vocab.json",
     "sentencepiece.bpe.model",

@@ -15,7 +15,7 @@ from replicse.commands import Action
 from replicse.commands.study import add_study_arguments, add_workflow_argument, chosen_plan
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json, read_rows, write_json, write_rows, write_text
-from replicse.registry.artefacts import PROVENANCE, STUDY
+from replicse.registry.artefacts import HTML, PROVENANCE, STUDY
 from replicse.study.judge.study import committed_item, judge_study, read_results
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
@@ -128,7 +128,7 @@ def surroundings(
                 _title(page.with_name("README.md")),
                 Path(os.path.relpath(page, folder)).as_posix(),
             )
-            for page in sorted(Path("reports/studies").glob("*/report.html"))
+            for page in sorted(Path("reports/studies").glob(f"*/{HTML}"))
         ]
     return facts
 

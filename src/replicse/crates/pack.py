@@ -9,7 +9,7 @@ from typing import Any
 
 from replicse.errors import BadInput
 from replicse.files import atomic_write, sha256_of, write_json
-from replicse.registry.artefacts import CONFIG, METRICS, PROVENANCE, STUDY
+from replicse.registry.artefacts import CONFIG, DATA, MACROS, MARKDOWN, METRICS, PROVENANCE, STUDY, TEX
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 from replicse.workspace import packaged
@@ -17,8 +17,8 @@ from replicse.workspace import packaged
 SPECS = "specs.json"
 # What of a results folder is packed: no weights, stores or states, and no pages that run scripts.
 PATTERNS = (
-    CONFIG, STUDY, "data.json", "README.md", "*.csv", "labs.json", "items/*/*.json", "tables/*/*", "tables/macros.tex",
-    "encoders/*/*.json", f"runs/*/{PROVENANCE}", f"runs/*/{METRICS}", "report.md", "report.tex", "report.pdf",
+    CONFIG, STUDY, DATA, "README.md", "*.csv", "labs.json", "items/*/*.json", "tables/*/*", f"tables/{MACROS}",
+    "encoders/*/*.json", f"runs/*/{PROVENANCE}", f"runs/*/{METRICS}", MARKDOWN, TEX, "report.pdf",
 )  # fmt: skip
 DRAWINGS = ("*/*.svg", "*/*.png", "*/*.pdf", "*/*.csv")
 PROFILES = (
@@ -33,7 +33,7 @@ def packed_files(paths: Paths) -> Iterator[tuple[Path, str]]:
     """Yield the files of a study that go into its crate, each with its path below a committed one's."""
     for folder, patterns, place in (
         (Path(paths.results), PATTERNS, "reports"),
-        (Path(paths.reports), ("report.md", "report.tex", "report.pdf"), "reports"),
+        (Path(paths.reports), (MARKDOWN, TEX, "report.pdf"), "reports"),
         (Path(paths.figures), DRAWINGS, "figures"),
     ):
         for file in sorted({file for pattern in patterns for file in folder.glob(pattern) if file.is_file()}):

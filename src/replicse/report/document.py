@@ -15,6 +15,7 @@ from typing import Any
 
 from replicse.errors import Failed, MissingData
 from replicse.files import atomic_write, write_rows, write_text
+from replicse.registry.artefacts import HTML, MACROS, MARKDOWN, TEX
 from replicse.report.content.contents import Finding, Page, Report, make_report
 from replicse.report.formats import html, latex, markdown
 from replicse.study.plan.graph import DRAWINGS
@@ -59,15 +60,15 @@ def write_report(
     beside = {page.file: html.page(report, page) for page in report.pages if page.file}
     for section in report.sections:
         beside |= html.papers(report, section, addresses)
-    for name, text in {"report.html": html.document(report), **beside}.items():
+    for name, text in {HTML: html.document(report), **beside}.items():
         write_text(folder / name, text)
-    write_text(folder / "report.md", markdown.document(report, pictures(partial(_relative, folder, "svg"))))
-    write_text(folder / "report.tex", latex.document(report, pictures(partial(_relative, folder, "pdf"))))
-    written = [*(folder / f"report.{kind}" for kind in ("md", "tex", "html")), *map(folder.joinpath, beside)]
+    write_text(folder / MARKDOWN, markdown.document(report, pictures(partial(_relative, folder, "svg"))))
+    write_text(folder / TEX, latex.document(report, pictures(partial(_relative, folder, "pdf"))))
+    written = [*(folder / name for name in (MARKDOWN, TEX, HTML)), *map(folder.joinpath, beside)]
     written += write_tables(folder / "tables", report)
     engine = find_engine()
     if engine:
-        compile_latex(folder / "report.tex", engine, study.get("generated", ""))
+        compile_latex(folder / TEX, engine, study.get("generated", ""))
         written.append(folder / "report.pdf")
     else:
         log.warning("event=no-pdf reason=no-engine looked_for=%s", ",".join(ENGINES))
@@ -80,7 +81,7 @@ def write_report(
 
 def write_tables(folder: Path, report: Report) -> list[Path]:
     r"""Write each item as `<paper>/<item>.tex` to \input (its macros in macros.tex), .md and .csv; return the paths."""
-    written = [folder / latex.MACROS]
+    written = [folder / MACROS]
     write_text(written[0], latex.macros())
     for entry in (entry for section in report.sections for entry in section.entries):
         paths = {kind: folder / f"{entry.item.item}.{kind}" for kind in TABLES}

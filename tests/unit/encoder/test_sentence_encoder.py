@@ -116,7 +116,7 @@ def test_long_sentences_are_cut_at_the_length_asked_for_and_at_the_encoders(fold
 def test_batches_hold_all_rows_and_stay_within_the_budget(lengths, budget):
     encoder = SimpleNamespace(batch_tokens=budget)
     rows = [np.zeros(length) for length in sorted(lengths)]
-    batches = list(SentenceEncoder._batches(encoder, rows))
+    batches = list(SentenceEncoder.batches(encoder, rows))
     assert [len(row) for batch in batches for row in batch] == sorted(lengths)
     assert all(len(batch) == 1 or len(batch) * len(batch[-1]) <= budget for batch in batches)
     for batch, following in itertools.pairwise(batches):
@@ -127,7 +127,7 @@ def test_batches_hold_all_rows_and_stay_within_the_budget(lengths, budget):
 
 def test_many_rows_of_few_lengths_make_batches_of_one_length():
     rows = [np.zeros(length) for length in (4, 6, 12) for _ in range(100)]
-    batches = list(SentenceEncoder._batches(SimpleNamespace(batch_tokens=240), rows))
+    batches = list(SentenceEncoder.batches(SimpleNamespace(batch_tokens=240), rows))
     assert [(len(batch), len(batch[0]), len(batch[-1])) for batch in batches] == [
         *[(60, 4, 4), (40, 4, 4)],
         *[(40, 6, 6), (40, 6, 6), (20, 6, 6)],

@@ -9,6 +9,7 @@ from functools import cache
 
 from jinja2 import Environment
 
+from replicse.registry.artefacts import MACROS
 from replicse.report.content.cells import QUOTED, Part, Shown
 from replicse.report.content.contents import Entry, Report
 from replicse.report.content.tables import Column, Grid, GridCell, Heading, Line, Sheet, panels
@@ -32,7 +33,6 @@ PARTS: tuple[Part, ...] = ("reported", "reproduced")
 WHOLE = 36
 # Where a line may end: behind a space, a hyphen or a slash.
 BREAKS = re.compile(r"(?<=[-/])|[ \n]+")
-MACROS = "macros.tex"  # the template, and the file that tables need
 RAGGED = r">{{\raggedright\arraybackslash{more}}}p{{{width:.0f}pt}}"
 
 

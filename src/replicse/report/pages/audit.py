@@ -7,11 +7,11 @@ from itertools import groupby
 from operator import itemgetter
 
 from replicse.printable import columns
+from replicse.registry.artefacts import AUDIT
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import Columns, Sheet
 
 TITLE = "What the papers' own numbers say"
-FILE = "audit.html"
 TEXT = (
     "Contradictions between printed numbers, without any training: averages and their rows, differences between two"
     " papers, one number printed twice, percentages that no count of test items gives, sizes of data sets, numbers of"
@@ -44,7 +44,7 @@ def audit_page(rows: Rows, papers: Collection[str]) -> Page:
     sheets = {paper: audit_sheet(part, _title(paper, part)) for paper, part in audit_parts(rows).items()}
     own = tuple(sheet for paper, sheet in sheets.items() if paper in papers)
     further = tuple(sheet for paper, sheet in sheets.items() if paper not in papers)
-    return Page(TITLE, text, own, file=FILE, further=further, lines=True)
+    return Page(TITLE, text, own, file=AUDIT, further=further, lines=True)
 
 
 def audit_parts(rows: Rows) -> dict[str, list[Mapping[str, str]]]:

@@ -4,7 +4,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from replicse.registry.artefacts import CONFIG, STUDY, TOKENIZER
+from replicse.registry.artefacts import AUDIT, CONFIG, DATA, STUDY, TOKENIZER
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Paths:
     @property
     def data(self) -> str:
         """Return the data record: where the data root is and what lies in it."""
-        return f"{self.results}/data.json"
+        return f"{self.results}/{DATA}"
 
     @property
     def study(self) -> str:
@@ -125,7 +125,7 @@ class Paths:
     @property
     def audit(self) -> str:
         """Return the HTML page of the audit of all papers."""
-        return f"{self.reports}/audit.html"
+        return f"{self.reports}/{AUDIT}"
 
     def page(self, item: str) -> str:
         """Return the HTML page of one item alone."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from replicse.checked import shown
+from replicse.checked import Checked, shown
 from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import SIMCSE_DATA
 from replicse.registry.runs import Trajectory
@@ -237,7 +237,8 @@ class Planner:
         for encoder in (encoder for group in jobs for encoder in group) if path else ():
             value = self.plan.hyperparameter(encoder, path)
             if isinstance(value, bool) or not isinstance(value, int | float):
-                what = f'over.jobs.argmax is "{path}", {shown(value)} in a run of row {row.id}'
+                plain = value.plain() if isinstance(value, Checked) else value
+                what = f'over.jobs.argmax is "{path}", {shown(plain)} in a run of row {row.id}'
                 raise BadInput(f"{item.file}: column {column.id}: {what}; expected the path of a number")
 
     def _seed(self, encoder: str) -> int | None:
