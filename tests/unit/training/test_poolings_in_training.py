@@ -174,5 +174,5 @@ def test_the_evaluate_verb_refuses_a_pooling_that_is_none(tmp_path, capsys):
 
 def test_a_template_that_the_encoder_has_no_room_for_stops_the_run(tmp_path):
     long = " ".join(["bal"] * 70) + " {text} {mask}"
-    with pytest.raises(BadInput, match="no sentence fits beside it into 64"):
+    with pytest.raises(BadInput, match="no sentence fits next to it into 64"):
         trainer_of(micro.job(tmp_path, pooling={"train": {"pooling": "mask", "template": long}}), tmp_path)
