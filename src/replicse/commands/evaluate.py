@@ -252,7 +252,7 @@ def geometry_verb(parser: ArgumentParser) -> Action:
         start, root = time.monotonic(), data_folder(arguments.data)
         use_plugins(arguments.plugin)
         set_threads(arguments)
-        result: dict[str, Any] = {"encoder": arguments.encoder, "pooling": arguments.pooling}
+        result: dict[str, Any] = {"encoder": arguments.encoder}
         if arguments.trajectory:
             suites: dict[str, Any] = {}
             failures: dict[str, str] = {}
@@ -271,7 +271,7 @@ def geometry_verb(parser: ArgumentParser) -> Action:
         else:
             vectors = opened(arguments, arguments.encoder)
             result |= run_suites(root, vectors, ["geometry"])
-        result["pooling"] = vectors.pooling
+        result["pooling"] = vectors.pooling.spelling
         written(arguments, result, vectors, start)
 
     return action

@@ -1,5 +1,6 @@
 """Poolings: how one vector of a sentence is read from an encoder's hidden states, in training and at test time."""
 
+import json
 import re
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -66,6 +67,10 @@ class PoolingParameters(Entry):
     def spelling(self) -> str | dict[str, Any]:
         """Return how a file writes it: its name, or a mapping with its parameters."""
         return self.model_dump(mode="json", exclude_defaults=True)
+
+    def __repr__(self) -> str:
+        """Return the spelling as errors show it."""
+        return json.dumps(self.spelling, ensure_ascii=False)
 
     def __str__(self) -> str:
         """Return the name, and the parameters that are not usual."""
