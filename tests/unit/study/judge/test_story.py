@@ -473,7 +473,7 @@ def test_an_item_that_cannot_be_planned_is_left_out_of_what_a_claim_reads(tmp_pa
 
 def test_lines_stand_below_their_heading_and_wrap():
     story = {"printed": ["82.5  (Table 3)", "word " * 36], "reproduced": ["82.6"]}
-    first, second, third, fourth = story_lines(story)
+    first, second, third, fourth = story_lines(story, 110)
     assert first == "printed     82.5  (Table 3)" and fourth == "reproduced  82.6"
     assert second.startswith(" " * 12 + "word") and len(second) <= 110
     assert third.startswith(" " * 14 + "word")

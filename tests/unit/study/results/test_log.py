@@ -75,5 +75,5 @@ def test_contribute_adds_rows_and_says_what_to_put_into_a_pull_request(tmp_path,
     assert "the same run is there twice; nothing was added" in capsys.readouterr().err
     assert len(logged(["simcse/table3"])) == 1 and logged(["simcse/table1"]) == []
     write_rows(LOG, FIELDS, [{**written, "numbers": "none"}])
-    with pytest.raises(BadInput, match="mend the row"):
+    with pytest.raises(BadInput, match="fix the row"):
         logged()
