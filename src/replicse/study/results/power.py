@@ -31,9 +31,9 @@ def power(
     """Return how probably a gap, in standard deviations, is given from print by so many seeds.
 
     Print is the mean of `of` runs, or with `share` their order statistic there (1 the largest). `known` says that the
-    standard deviation is known beforehand. None below three seeds where it is not.
+    standard deviation is known beforehand. None without a seed, and below three where it is not known.
     """
-    if not known and seeds < FEWEST_SEEDS:
+    if seeds < (1 if known else FEWEST_SEEDS):
         return None
     from scipy.special import ndtr, ndtri
 

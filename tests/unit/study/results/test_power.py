@@ -74,3 +74,7 @@ def test_below_three_seeds_nothing_is_told_without_a_known_spread():
     assert power(9.0, 2) is None and smallest_gap(2) is None and smallest_effect(2) is None
     assert smallest_gap(1, known=True) == pytest.approx(2.8016 * math.sqrt(2), abs=0.01)
     assert seeds_for_effect(-1.0) is None
+
+
+def test_without_a_seed_nothing_is_told():
+    assert power(1.0, 0, known=True) is None and smallest_gap(0, known=True) is None
