@@ -306,7 +306,8 @@ def test_the_settings_of_the_script_are_those_of_the_recipe():
     options, (contrastive, rtd) = run.optimisation, run.objective
     assert run.init.hub == script["model"]
     assert script["generator"] in rtd.generator.folder
-    assert (run.head.kind, run.pooling.train, run.pooling.test) == ("projector", "cls-head", "cls")
+    poolings = run.pooling.train.pooling, run.pooling.test.pooling
+    assert (run.head.kind, *poolings) == ("projector", "cls-head", "cls")
     assert options.epochs == int(script["epochs"])
     assert options.batch_size == int(script["batch-size"])
     assert options.max_length == int(script["max-length"])

@@ -198,7 +198,7 @@ def test_a_family_of_a_plugin_is_made_saved_and_opened_again(tmp_path):
     ("line", "told"),
     [
         ("return", 'mine:register does not register "lone"; fix the plug-in'),
-        ("1 / 0", 'mine:register cannot register "lone" (ZeroDivisionError: division by zero); mend'),
+        ("1 / 0", 'mine:register cannot register "lone" (ZeroDivisionError: division by zero); fix'),
         ("import nosuchmodule", "(ModuleNotFoundError: No module named 'nosuchmodule'); fix the plug-in"),
     ],
 )
