@@ -1,8 +1,7 @@
 """What a run's own record says of its training: hours, steps, speed (Table 3 of the reproducibility study), and size.
 
-How often its checkpoint was read on development data, and after which share of the steps the best one, is in logs
-such as ESimCSE's.
-The size is what the optimiser moved, a discriminator included and a frozen generator not (DiffCSE Table 14).
+The size is what the optimiser moved, a discriminator included and a frozen generator not (DiffCSE Table 14). Where in
+its training the selected checkpoint lies, and of how many development scores it is the best, is in ESimCSE's logs.
 """
 
 from pathlib import Path
@@ -21,10 +20,13 @@ def evaluate(root: Path, vectors: Vectors, folder: str = "") -> dict[str, Any]:
         reason = "the encoder is not a checkpoint of a run of this study"
         return {**dict.fromkeys(keys), "failures": dict.fromkeys(keys, reason)}
     metrics = run_metrics(record.parent)
-    result = {"hours": metrics["seconds"] / 3600, **{key: metrics.get(key) for key in keys[1:4]}}
     best, failures = metrics.get("best"), {}
-    result["evaluations"] = len(metrics.get("history", ()))
-    result["selected_at"] = best["step"] / metrics["steps"] if best else None
+    result = {
+        "hours": metrics["seconds"] / 3600,
+        **{key: metrics.get(key) for key in ("steps", "sentences_per_second", "parameters")},
+        "evaluations": len(metrics.get("history", ())),
+        "selected_at": best["step"] / metrics["steps"] if best else None,
+    }
     if not best:
         failures["selected_at"] = "the run was never read on development data"
     if "parameters" not in metrics:
