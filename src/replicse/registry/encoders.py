@@ -152,6 +152,13 @@ class PostprocessingParameters(Entry):
         return {key: value for key, value in self if key not in ("name", "fit")}
 
 
+class CentringParameters(PostprocessingParameters):
+    """The mean of the vectors taken away."""
+
+    implementation: ClassVar[str] = "replicse.encoder.baselines.postprocess:Centring"
+    name: Literal["centring"]
+
+
 class WhiteningParameters(PostprocessingParameters):
     """Whitening (Su et al. 2021), a closed form."""
 
