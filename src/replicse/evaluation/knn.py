@@ -1,7 +1,7 @@
 """Accuracy of a k-nearest-neighbour classifier on sentence vectors as they are (Gonzalez-Marquez et al. 2026).
 
-The classifier and the split are those of scikit-learn with the settings of their code: ten neighbours with equal votes, a
-tenth of the texts as the test set, drawn with seed 42.
+Classifier and split are those of scikit-learn with the settings of their code: ten neighbours with equal votes, a tenth
+of the texts as the test set, drawn with seed 42.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,15 +29,17 @@ def sentences(root: Path, sets: Sets) -> Iterator[str]:
 def evaluate(root: Path, vectors: Vectors, sets: Sets) -> dict[str, Any]:
     """Return by set the accuracies (x 100) by distance and the texts `n`, test texts included.
 
-    An accuracy is None where vectors are not finite, with its reason under `failures`. Post-processing that is fitted on
-    its target is so on each set by itself. Raises BadInput for a set of too few texts.
+    An accuracy is None where vectors are not finite, with its reason under `failures`. Post-processing that is fitted
+    on its target is so on each set by itself. Raises BadInput for a set of too few texts.
     """
     scores: dict[str, Any] = {}
     failures: dict[str, str] = {}
     for name, one in sets.items():
         texts, classes = classified(root, one)
         if (1 - TEST_SHARE) * len(texts) < NEIGHBOURS + 1:
-            raise BadInput(f"knn/{name}: {len(texts)} texts are too few for {NEIGHBOURS} neighbours; add some")
+            raise BadInput(
+                f"knn/{name}: {len(texts)} texts are too few for {NEIGHBOURS} neighbours; add some"
+            )
         rows = focused(vectors, texts)(texts)
         scores[name] = {"n": len(texts), **dict.fromkeys(KNN_DISTANCES)}
         if np.isfinite(rows).all():

@@ -249,7 +249,9 @@ class Chunks(CorpusFormat):
     @model_validator(mode="after")
     def _is_of_texts(self) -> Self:
         if "text" not in self.documents.columns:
-            raise ValueError(f"documents of a corpus with the column text, not of {', '.join(self.documents.columns)}")
+            raise ValueError(
+                f"documents of a corpus with the column text, not of {', '.join(self.documents.columns)}"
+            )
         if self.shortest > self.longest:
             raise ValueError(f"shortest at most longest, {self.longest}")
         return self
