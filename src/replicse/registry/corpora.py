@@ -231,45 +231,6 @@ class Documents(OneFile):
         return ("text", "class") if self.label else ("text",)
 
 
-class Chunks(CorpusFormat):
-    """Pairs of chunks of one document, which may overlap (Gonzalez-Marquez et al. 2026).
-
-    A sentence ends at a full stop; of those from `shortest` to `longest` characters each begins a chunk of the next
-    `sentences` of them. Two chunks of each of the `documents` that have two are drawn, at each of `visits`.
-    """
-
-    format: Literal["chunks"]
-    documents: CorpusFormat
-    sentences: Count = 2
-    shortest: Count = 100
-    longest: Count = 250
-    visits: Count = 1
-    seed: Annotated[Whole, Field(ge=0)] = 42
-
-    @model_validator(mode="after")
-    def _is_of_texts(self) -> Self:
-        if "text" not in self.documents.columns:
-            raise ValueError(
-                f"documents of a corpus with the column text, not of {', '.join(self.documents.columns)}"
-            )
-        if self.shortest > self.longest:
-            raise ValueError(f"shortest at most longest, {self.longest}")
-        return self
-
-    @property
-    def parts(self) -> tuple["HubPart", ...]:
-        """Return the parts of the hub that the documents are in."""
-        return getattr(self.documents, "parts", ())
-
-    def pinned(self, commit: Callable[[str], str | None]) -> Self:
-        """Return the corpus of pinned documents."""
-        return self.model_copy(update={"documents": self.documents.pinned(commit)})
-
-    def origin(self, root: Path) -> tuple[str, str]:
-        """Return where the documents come from."""
-        return self.documents.origin(root)
-
-
 class Part(Checked):
     """A part of labelled rows, so that no sentence is on both sides: `train`, or a `held_out` share of them."""
 
@@ -428,6 +389,45 @@ class HubDataset(CorpusFormat):
     def origin(self, root: Path) -> tuple[str, str]:
         """Return the data sets of the hub."""
         return " and ".join(dict.fromkeys(part.path for part in self.parts)), "look at its commit"
+
+
+class Chunks(CorpusFormat):
+    """Pairs of chunks of one document, which may overlap (Gonzalez-Marquez et al. 2026).
+
+    A sentence ends at a full stop; of those from `shortest` to `longest` characters each begins a chunk of the next
+    `sentences` of them. Two chunks of each of the `documents` that have two are drawn, at each of `visits`.
+    """
+
+    format: Literal["chunks"]
+    documents: Annotated[Documents | HubDataset, Field(discriminator="format")]
+    sentences: Count = 2
+    shortest: Count = 100
+    longest: Count = 250
+    visits: Count = 1
+    seed: Annotated[Whole, Field(ge=0)] = 42
+
+    @model_validator(mode="after")
+    def _is_of_texts(self) -> Self:
+        if "text" not in self.documents.columns:
+            raise ValueError(
+                f"documents of a corpus with the column text, not of {', '.join(self.documents.columns)}"
+            )
+        if self.shortest > self.longest:
+            raise ValueError(f"shortest at most longest, {self.longest}")
+        return self
+
+    @property
+    def parts(self) -> tuple[HubPart, ...]:
+        """Return the parts of the hub that the documents are in."""
+        return getattr(self.documents, "parts", ())
+
+    def pinned(self, commit: Callable[[str], str | None]) -> Self:
+        """Return the corpus of pinned documents."""
+        return self.model_copy(update={"documents": self.documents.pinned(commit)})
+
+    def origin(self, root: Path) -> tuple[str, str]:
+        """Return where the documents come from."""
+        return self.documents.origin(root)
 
 
 Corpus = CorpusFormat

@@ -445,8 +445,9 @@ def test_documents_of_a_table_have_classes_where_a_heading_names_them(tmp_path):
     assert read_corpus(tmp_path, {**spec, "label": "field"})["class"] == ["x", "y"]
     with pytest.raises(BadInput, match="text, the heading of the texts"):
         read_corpus(tmp_path, {"format": "documents", "file": "texts.csv"})
+    pairs = {"format": "hub-dataset", "parts": [{"path": "a/b"}], "columns": {"a": "anchor", "b": "positive"}}
     with pytest.raises(BadInput, match="a corpus with the column text, not of anchor, positive"):
-        read_corpus(tmp_path, {"format": "chunks", "documents": {"format": "pairs", "file": "p.tsv"}})
+        read_corpus(tmp_path, {"format": "chunks", "documents": pairs})
 
 
 def test_sentences_of_a_transfer_set_come_with_their_classes(real_data):
