@@ -54,7 +54,7 @@ class SentencePooling:
         return template.room(longest) + template.start + template.end if template else longest
 
     def filled(self, batch: TokenBatch) -> TokenBatch:
-        """Return the tokenised texts as the encoder is given them: in the template or padded, where the pooling says so.
+        """Return the tokenised texts as the encoder is given them: padded or in the template, if the pooling says so.
 
         Raises BadInput where a text is longer than what it is padded to.
         """

@@ -7,7 +7,9 @@ from torch import Tensor
 from replicse.objective.terms import Step, Term
 from replicse.registry import terms as parameters
 
-LEAST = 1e-7  # of the community implementation: of a probability, and by a slip of the logarithm of their mean
+LEAST = (
+    1e-7  # of the community implementation: of a probability, and by a slip of the logarithm of their mean
+)
 
 
 class RankingConsistency(Term[parameters.RankingConsistencyParameters]):
