@@ -86,7 +86,7 @@ class InfoNCEParameters(TermParameters):
 
 
 class TwoViews(TermParameters):
-    """What the terms that compare the dimensions of two views share: they read the first two of the run."""
+    """What the terms that compare two views share: they read the first two of the run."""
 
     def vector_views(self, count: int) -> Sequence[int]:
         """Return the first two views."""
@@ -103,6 +103,22 @@ class NTXentParameters(TwoViews):
     implementation: ClassVar[str] = "replicse.objective.nt_xent:NTXent"
     term: Literal["nt-xent"]
     temperature: Positive = 0.05
+
+
+class MomentumQueueParameters(TwoViews):
+    """InfoNCE with further negatives: vectors of earlier first views by the momentum encoder (ESimCSE, section 3.2).
+
+    `queue` is how many of these vectors are kept, the newest ones.
+    """
+
+    implementation: ClassVar[str] = "replicse.objective.momentum_queue:MomentumQueue"
+    term: Literal["momentum-queue"]
+    temperature: Positive = 0.05
+    queue: Count = 160
+
+    def momentum_views(self, count: int) -> Sequence[int]:
+        """Return the first view, whose vectors are queued."""
+        return (0,)
 
 
 class BarlowTwinsParameters(TwoViews):
