@@ -202,11 +202,12 @@ class SentenceEncoder:
 
         A run that is half full ends where longer rows begin: rows of one length need no padding and no mask.
         """
-        start = 0
-        for stop, following in enumerate(rows[1:], 1):
-            size, longest = stop - start, len(rows[stop - 1])
-            full = (size + 1) * len(following) > self.batch_tokens
-            if full or (len(following) > longest and 2 * size * longest >= self.batch_tokens):
+        start, least = 0, self.pooling.padded_to
+        lengths = [max(len(row), least) for row in rows]
+        for stop, following in enumerate(lengths[1:], 1):
+            size, longest = stop - start, lengths[stop - 1]
+            full = (size + 1) * following > self.batch_tokens
+            if full or (following > longest and 2 * size * longest >= self.batch_tokens):
                 yield rows[start:stop]
                 start = stop
         yield rows[start:]

@@ -57,6 +57,20 @@ class DeleteOneWord(AugmentationParameters):
     name: Literal["delete-one-word"]
 
 
+class SpanMasking(AugmentationParameters):
+    """A span of characters replaced by a mask between blanks, which breaks words (Mirror-BERT, Liu et al. 2021).
+
+    Lines of fewer than `shortest` characters, or of no more than the span has, stay as they are. `mask` is text: what a
+    tokenizer makes of it is its affair.
+    """
+
+    home: ClassVar[str] = "replicse.augment.spans"
+    name: Literal["span-masking"]
+    characters: Count = 5
+    shortest: Count = 30
+    mask: Text = "[MASK]"
+
+
 class Shuffle(AugmentationParameters):
     """A share of the tokens, at least two, permuted among their own places; special tokens stay (methods 3.3)."""
 

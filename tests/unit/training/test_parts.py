@@ -53,6 +53,11 @@ def jobs_of(folder: Path) -> dict:
         "two-encoders": {"encoders": "two", "views": [TEXT, OTHER]},
         "mlm": {"objective": [{"term": "infonce"}, {"term": "mlm", "weight": 0.1}]},
         "templates": {"views": [templated("mi {text} : {mask} ."), templated("{mask} {text} ba")]},
+        "drophead": {
+            "objective": [{"term": "nt-xent", "temperature": 0.5}],
+            "dropout": {"heads": 0.3},
+            "pooling": {"train": {"pooling": "mean", "pad_to": 20}},
+        },
         "pooled-dropout": {"dropout": {"pooled": 0.2}, "head": {"kind": "mlp", "standout": {}}},
     }
     return {
