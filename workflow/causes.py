@@ -1,7 +1,8 @@
 """Write docs/causes.md and its pictures: `python workflow/causes.py`.
 
 With `--study FOLDER` (a committed study of config/causes.yaml) causes-measured.csv is written first: effects in
-training from its adjudication, effects at test from its table of variants, and those of causes-minilm.csv.
+training from its adjudication, effects at test from its table of variants, and those of causes-minilm.csv. With
+`--minilm FOLDER --data DIR` that file is written: the scores of the public all-MiniLM-L6-v2 under each variant.
 """
 
 import argparse
@@ -13,7 +14,7 @@ from typing import Any
 from replicse.checked import read_yaml
 from replicse.commands import diagnose as verb
 from replicse.files import read_rows, write_rows
-from replicse.registry.suites import AS_READ
+from replicse.registry.suites import AS_READ, STS_TASKS
 from replicse.report.figures import draw
 from replicse.report.pages.causes import causes_markdown, effect_records
 from replicse.study.judge.diagnosis import diagnose
@@ -23,7 +24,9 @@ from replicse.study.results.statistics import paired_difference
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKFLOW = ROOT / "workflow"
+MINILM = WORKFLOW / "causes-minilm.csv"
 PICTURES = {"strip": "images/causes-strip.svg", "effects": "images/causes-effects.svg"}
+TASKS = (*STS_TASKS, "avg")
 TRAINED, AT_TEST, COLUMN = "causes/table1", "causes/table2", "avg"
 
 
@@ -54,7 +57,7 @@ def measured_rows(study: Path) -> Iterator[dict[str, Any]]:
     causes = load_causes(WORKFLOW)
     of_check = {check: cause.id for cause in causes for check in cause.checks}
     of_protocol = {protocol: cause.id for cause in causes for protocol in cause.protocols}
-    minilm = {row["variant"]: row for row in read_rows(WORKFLOW / "causes-minilm.csv")}
+    minilm = {row["variant"]: row for row in read_rows(MINILM)}
     base = minilm[AS_READ]["avg"]
     for variant, row in minilm.items():
         if variant in of_check and row["avg"]:
@@ -72,6 +75,23 @@ def measured_rows(study: Path) -> Iterator[dict[str, Any]]:
         if difference:
             bounds = (round(bound, 4) for bound in (difference.mean, difference.low, difference.high))
             yield _row(of_check[variant], variant, "compact", *bounds, n=difference.n)
+
+
+def minilm_rows(encoder: str, data: Path) -> list[dict[str, Any]]:
+    """Return the public encoder's scores by task, a row per variant; blank where a variant has no such task."""
+    from replicse.data.sets import data_folder
+    from replicse.encoder.sentence import SentenceEncoder
+    from replicse.evaluation.variants import evaluate
+
+    scores = evaluate(data_folder(data), SentenceEncoder.open(encoder, "mean"), None, encoder)
+    return [
+        {
+            "variant": name,
+            **{task: "" if (one := row.get(task)) is None else round(one, 4) for task in TASKS},
+        }
+        for name, row in scores.items()
+        if name != "failures"
+    ]
 
 
 def _row(
@@ -99,7 +119,12 @@ def main() -> None:
     """Write the measured effects where a study is given, then the page and its pictures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--study", type=Path)
-    study = parser.parse_args().study
+    parser.add_argument("--minilm", help="the folder of all-MiniLM-L6-v2")
+    parser.add_argument("--data", type=Path, help="the data root, next to --minilm")
+    arguments = parser.parse_args()
+    if arguments.minilm:
+        write_rows(str(MINILM), ["variant", *TASKS], minilm_rows(arguments.minilm, arguments.data))
+    study = arguments.study
     if study:
         write_rows(str(WORKFLOW / MEASURED), MEASURED_FIELDS, list(measured_rows(study)))
     (ROOT / "docs" / "causes.md").write_text(page(), encoding="utf-8")

@@ -3,6 +3,7 @@
 import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from replicse.study.paper.printed import Reported, printed_number
 FACTS: dict[str, tuple[Any, str]] = {
     "encoder-is": (("trained", "released", "untrained"), "who made the encoder: you, the authors, or nobody"),
     "seed": (int, "the seed of your training"),
+    "seeds": (int, "your number is a mean of so many seeds"),
     "devices": (int, "how many cards trained it"),
     "batch": (int, "sentences of one loss, over all cards"),
     "accumulation": (int, "steps of gradient accumulation"),
@@ -216,7 +218,11 @@ def facts_of(arguments: Namespace) -> dict[str, Any]:
 
 def diagnosed(arguments: Namespace) -> Diagnosis:
     """Return the diagnosis that is asked for; BadInput names what is wrong with it."""
-    known = compared_with(arguments)
+    if arguments.seeds is not None and arguments.seeds < 1:
+        raise BadInput(
+            f"--seeds is {arguments.seeds}; expected how many seeds your number is a mean of, 1 or more"
+        )
+    known = replace(compared_with(arguments), averaged=arguments.seeds or 1)
     number = number_of(arguments, known)
     if number is not None:
         check_number(number, known)

@@ -30,8 +30,9 @@ def standing(found: Diagnosis) -> Iterator[str]:
         print_share = (
             f"; of the printed number {spread.percentile(printed_at.value)[0]:.0%} are" if printed_at else ""
         )
+        such, of = ("such runs", "") if known.averaged == 1 else ("them", f" of means of {known.averaged}")
         yield (
-            f"{spread.name}: mean {spread.mean:.2f}, sd {spread.sd:.2f}; {share:.0%} of such runs are below yours"
+            f"{spread.name}: mean {spread.mean:.2f}, sd {spread.sd:.2f}{of}; {share:.0%} of {such} are below yours"
             f" ({low:.0%} to {high:.0%}){print_share}."
         )
     if found.unusual is not None:

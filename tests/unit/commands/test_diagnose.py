@@ -27,6 +27,12 @@ def test_a_number_among_seeds_and_reruns_and_the_causes_for_it(capsys):
     assert max(map(len, text.splitlines())) <= 80
 
 
+def test_a_mean_of_seeds_is_compared_with_means_of_seeds(capsys):
+    text = " ".join(said(capsys, "74.84", "--item", UNSUP, "--seeds", "5").split())
+    assert "mean 75.11, sd 0.38 of means of 5; 24% of them are below yours" in text
+    assert "--seeds is 0; expected" in said(capsys, "74.84", "--item", UNSUP, "--seeds", "0", code=2)
+
+
 def test_markdown_to_paste_names_what_was_said(capsys):
     text = said(capsys, "56.87", "--item", UNSUP, "--pooling", "cls-head", "--markdown")
     assert "Said of the run: pooling cls-head." in text and "| share | cause |" in text

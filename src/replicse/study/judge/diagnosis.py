@@ -154,7 +154,7 @@ def _noise(known: Known) -> float:
     """Return the standard deviation between seeds; none for an encoder that is not trained."""
     if known.kind in ("released", "untrained"):
         return 0.0
-    return max((spread.sd for spread in known.spreads), default=USUAL_SD)
+    return max((spread.sd for spread in known.spreads), default=USUAL_SD / math.sqrt(known.averaged))
 
 
 def _is_spread(cause: Cause, known: Known) -> bool:
@@ -171,7 +171,7 @@ def _effect(cause: Cause, known: Known, measured: Sequence[Measured]) -> Effect:
             known.labs
         )
         rests = ", ".join(counted)
-        return Effect(widest.mean - printed.value, sd * math.sqrt(1 + 1 / widest.n), widest.n - 1, rests)
+        return Effect(widest.mean - printed.value, math.hypot(sd, widest.error), widest.n - 1, rests)
     by_variant: dict[str, list[float]] = {}
     for each in measured:
         if each.cause == cause.id:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from replicse.errors import BadInput, nearest
@@ -23,13 +23,26 @@ DEFAULT_SEED = 42
 
 @dataclass(frozen=True)
 class Spread:
-    """Values around which a number may lie: their mean, standard deviation and count, and whose they are."""
+    """Values around which a number may lie: their mean, standard deviation and count, and whose they are.
+
+    `error` is the standard error of the mean, sd / sqrt(n) unless a number is itself a mean, which has a smaller sd.
+    """
 
     name: str
     mean: float
     sd: float
     n: int
     values: tuple[float, ...] = ()
+    error: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Set the standard error."""
+        object.__setattr__(self, "error", self.error or self.sd / math.sqrt(self.n))
+
+    def of_means(self, count: int, shared: float = 0.0) -> "Spread":
+        """Return the spread of means of `count` such values, of whose variance shared**2 is not averaged out."""
+        sd = math.sqrt(shared**2 + (self.sd**2 - shared**2) / count)
+        return replace(self, sd=sd)
 
     def percentile(self, number: float, level: float = LEVEL) -> tuple[float, float, float]:
         """Return which share of such values is expected below a number, with the bounds that `n` values allow.
@@ -37,7 +50,7 @@ class Spread:
         Values are normal; the bounds are those of their mean and standard deviation together (delta method).
         """
         place = (number - self.mean) / self.sd
-        half = t_quantile(self.n - 1, level) * math.sqrt((1 + place**2 / 2) / self.n)
+        half = t_quantile(self.n - 1, level) * math.hypot(self.error / self.sd, place / math.sqrt(2 * self.n))
         low, middle, high = (_normal(z) for z in (place - half, place, place + half))
         return middle, low, high
 
@@ -45,7 +58,7 @@ class Spread:
         """Return how likely one more value is to lie at least as far from the mean: Student's t, two sides."""
         from scipy.special import stdtr
 
-        place = abs(number - self.mean) / (self.sd * math.sqrt(1 + 1 / self.n))
+        place = abs(number - self.mean) / math.hypot(self.sd, self.error)
         return 2 * float(stdtr(self.n - 1, -place))
 
 
@@ -54,6 +67,7 @@ class Known:
     """What the papers say of one cell: its name and words, what it is, and what others got for the same recipe.
 
     `settings` holds the paper's setting by the name of a fact. `reruns` are single runs of others by their source.
+    `averaged` is how many seeds a number that is compared with them is a mean of.
     """
 
     name: str
@@ -65,6 +79,7 @@ class Known:
     settings: Mapping[str, Any] = field(default_factory=dict)
     seeds: tuple[Spread, ...] = ()
     reruns: Mapping[str, float] = field(default_factory=dict)
+    averaged: int = 1
 
     @property
     def labs(self) -> Spread | None:
@@ -75,8 +90,15 @@ class Known:
 
     @property
     def spreads(self) -> tuple[Spread, ...]:
-        """Return the spread of seeds and that of labs, each where it is known."""
-        return (*self.seeds, *filter(None, [self.labs]))
+        """Return the spread of seeds and that of labs, each where it is known, for a mean of so many seeds.
+
+        What labs differ by beyond their seeds is not averaged out; where no seeds are known, that is all of it.
+        """
+        seeds = max((spread.sd for spread in self.seeds), default=0.0)
+        means = [spread.of_means(self.averaged) for spread in self.seeds]
+        if labs := self.labs:
+            means.append(labs.of_means(self.averaged, math.sqrt(max(0.0, labs.sd**2 - seeds**2))))
+        return tuple(means)
 
 
 def known_cell(papers: Mapping[str, Paper], name: str) -> Known:

@@ -132,7 +132,8 @@ def test_known_seeds_and_reruns_state_the_effect_of_another_seed():
     cell = known(seeds=(seeds,), reruns={"a": 74.0, "b": 75.0, "c": 76.0})
     (candidate,) = diagnose(74.84, cell, {}, [made("seed-or-hardware", facts=["seed"])]).candidates
     assert candidate.effect.mean == pytest.approx(75.11 - 76.25)
-    assert candidate.effect.scale == pytest.approx(1.0 * math.sqrt(1 + 1 / 50)), "the wider of both spreads"
+    spread = math.hypot(1.0, 0.84 / math.sqrt(50))
+    assert candidate.effect.scale == pytest.approx(spread), "the wider spread, about the mean of the 50"
     assert diagnose(74.84, cell, {}, []).unusual is False
     assert diagnose(56.0, cell, {}, []).unusual is True
     assert diagnose(56.0, known(), {}, []).unusual is None

@@ -1,6 +1,7 @@
 """What is known of a cell: the paper's setting, published seeds, others' reruns, and a number among them."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -85,3 +86,22 @@ def test_surprise_is_that_of_students_t():
 
     spread = Spread("", 75.0, 1.0, 10)
     assert spread.surprise(72.0) == pytest.approx(2 * t.sf(3 / math.sqrt(1.1), 9))
+
+
+def test_a_mean_of_seeds_varies_less_but_for_what_labs_differ_by(papers):
+    """Of 10,000 labs: their own offset, five seeds each; and the mean of ten published seeds is itself uncertain."""
+    random = np.random.default_rng(1)
+    labs = random.normal(75.0, 0.6, 10_000)
+    means = labs + random.normal(0.0, 0.8, (5, 10_000)).mean(0)
+    assert Spread("", 75.0, 1.0, 10).of_means(5, shared=0.6).sd == pytest.approx(means.std(), abs=0.01)
+    alone = Spread("", 75.0, 1.0, 10).of_means(5)
+    missed = random.normal(0.0, 1.0, (5, 10_000)).mean(0) - random.normal(0.0, 1.0, (10, 10_000)).mean(0)
+    assert math.hypot(alone.sd, alone.error) == pytest.approx(missed.std(), abs=0.01)
+    known = known_cell(papers, UNSUP)
+    five = replace(known, averaged=5)
+    assert (
+        five.spreads[0].sd == pytest.approx(0.84 / math.sqrt(5))
+        and five.spreads[0].error == known.seeds[0].error
+    )
+    between = known.labs.sd**2 - 0.84**2
+    assert five.spreads[1].sd == pytest.approx(math.sqrt(between + 0.84**2 / 5))
