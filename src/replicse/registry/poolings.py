@@ -60,7 +60,9 @@ class PoolingParameters(Entry):
                 f'template is "{self.template}"; expected one {{text}} in it, and one {{mask}} at most'
             )
         if self.denoise and not self.template:
-            raise UserMessage(f"denoise is {self.denoise}, but there is no template whose vector could be subtracted")
+            raise UserMessage(
+                f"denoise is {self.denoise}, but there is no template whose vector could be subtracted"
+            )
         return self
 
     @model_serializer(mode="wrap")

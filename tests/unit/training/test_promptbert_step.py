@@ -115,7 +115,9 @@ def test_steps_of_promptbert_are_those_written_out(tmp_path, double):
             still = torch.autograd.grad(
                 loss_by_hand(bert, weight, bias, sentences, templates, free=False), trained
             )
-            assert max(float((one - two).abs().max()) for one, two in zip(gradients, still, strict=True)) > 1e-3
+            assert (
+                max(float((one - two).abs().max()) for one, two in zip(gradients, still, strict=True)) > 1e-3
+            )
         loss, norm = trainer._update(taken, source, columns, labels)
         assert float(loss) == pytest.approx(float(expected.detach()), rel=1e-7)
         length = math.sqrt(math.fsum(float((each**2).sum()) for each in gradients))
@@ -138,7 +140,9 @@ def test_steps_of_promptbert_are_those_written_out(tmp_path, double):
 @pytest.mark.parametrize("denoise", [True, "unshifted"])
 def test_the_template_alone_is_encoded_at_its_positions(tmp_path, double, denoise):
     """Shifted by the length of each sentence; or, as PromptBERT's evaluation did until 2023, not at all."""
-    trainer = promptbert(tmp_path, pooling={"train": pooling(FIRST, denoise=denoise, head=False)}, views=[TEXT, TEXT])
+    trainer = promptbert(
+        tmp_path, pooling={"train": pooling(FIRST, denoise=denoise, head=False)}, views=[TEXT, TEXT]
+    )
     with torch.no_grad():
         for parameter in trainer.model.backbone.parameters():
             parameter.add_(torch.randn(parameter.shape) * 0.1)
@@ -193,5 +197,7 @@ def test_dropout_is_on_in_the_sentences_and_in_the_template_alone(tmp_path, doub
         ours = trainer.model.vectors(columns, source.poolings, source.repeated)
         for drops_template in (True, False):
             torch.manual_seed(5)
-            gaps = [float((one - two).abs().max()) for one, two in zip(ours, views(drops_template), strict=True)]
+            gaps = [
+                float((one - two).abs().max()) for one, two in zip(ours, views(drops_template), strict=True)
+            ]
             assert (max(gaps) < 1e-9) if drops_template else (min(gaps) > 1e-6), gaps
