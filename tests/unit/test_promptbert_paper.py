@@ -232,7 +232,7 @@ def test_every_wording_is_read_with_and_without_a_full_stop(scale):
             (name,) = cell.encoders
             read_as[cell.row.id, cell.column.id] = plan.encoders[name].pooling
     rows = {row for row, _ in read_as}
-    assert len(rows) == 9 and len({read_as[row, "avg"].template for row in rows}) == 9
+    assert len(rows) == 8 and len({read_as[row, "avg"].template for row in rows}) == 8
     for row in rows:
         assert read_as[row, "plain"].replace(full_stop=True) == read_as[row, "avg"]
         assert not read_as[row, "plain"].full_stop and not read_as[row, "avg"].denoise
@@ -261,6 +261,11 @@ def test_protocols_change_the_vector_that_is_trained_selected_or_tested():
     assert len(set(plan.run_stores[ended.run_id])) == 1
     selected = plan.runs[encoders["unsup-bert", "selected-as-tested"].source.run]
     assert selected.pooling.selection == selected.pooling.test
+    worst = plan.runs[encoders["unsup-roberta", "worst-checkpoint"].source.run]
+    assert (
+        worst.selection.keeps == "lowest"
+        and encoders["unsup-roberta", "worst-checkpoint"].checkpoint == "best"
+    )
     one = plan.runs[encoders["unsup-roberta", "one-template"].source.run]
     assert one.poolings(one)[0] == one.poolings(one)[1]
 
