@@ -49,11 +49,13 @@ def several(count: int, what: str) -> str:
 
 
 def _effects(items: Sequence[ItemResult], scale: str) -> Iterator[Finding]:
-    """Yield the strongest effect that has the sign of print, and the strongest one that has the other sign."""
-    decided = [effect for item in items for effect in effects_of(item) if effect.decided and effect.printed]
+    """Yield the strongest effects: one with the sign of print, one with the other, one that nothing is printed of."""
+    decided = [
+        effect for item in items for effect in effects_of(item) if effect.decided and effect.printed != 0
+    ]
     decided.sort(key=lambda effect: effect.strength, reverse=True)
-    for agrees in (True, False):
-        chosen = next((effect for effect in decided if effect.agrees == agrees), None)
+    for agrees in (True, False, None):
+        chosen = next((effect for effect in decided if effect.agrees is agrees), None)
         if chosen:
             yield _effect_finding(chosen, decided, scale)
 
@@ -71,14 +73,14 @@ def _effect_finding(effect: Effect, others: Sequence[Effect], scale: str) -> Fin
         amount = f"{'costs' if mean < 0 else 'adds'} {abs(mean):.1f} points on {effect.column.label}"
     else:
         amount = f"{'lowers' if mean < 0 else 'raises'} {effect.column.label} by {abs(mean):.2f}"
-    against = "" if effect.agrees else ", against print"
+    against = ", against print" if effect.agrees is False else ""
     sentence = f"{row} {amount} {where}{against}."
-    printed = f"{effect.printed:+g}".replace("-", MINUS)
+    in_print = "" if effect.printed is None else f" in print {effect.printed:+g};".replace("-", MINUS)
     over = (
         f"95% interval over {effect.ours.n} seeds" if effect.ours.low is not None else "the seeds themselves"
     )
     detail = (
-        f"Paired by seed {effect_text(effect.ours)} against {base} ({over}); in print {printed};"
+        f"Paired by seed {effect_text(effect.ours)} against {base} ({over});{in_print}"
         f" {effect.item.item}, scale {scale}"
     )
     return Finding(sentence, detail, cell_name(effect.item, effect.cell))
