@@ -19,6 +19,7 @@ from replicse.study.paper.printed import Reported
 from replicse.study.paper.tables import Reducer
 from replicse.study.plan.graph import graph_of
 from replicse.study.plan.planner import load_plan
+from replicse.study.results.tabulate import borrowed_spread
 from replicse.study.results.verdict import judge
 
 WORKFLOW = ROOT / "workflow"
@@ -289,6 +290,14 @@ def test_the_largest_of_ten_draws_is_where_the_claim_says():
         (78.54 + low * 0.15, 78.54 + high * 0.15), abs=0.01
     )
     assert np.mean(draws < 78.87) == pytest.approx(norm.cdf(2.2) ** 10, abs=0.01)
+
+
+def test_a_seed_or_two_are_judged_by_the_spread_that_the_readme_prints(printed):
+    plan = load_plan({"scale": "paper", "papers": {"promptbert": ["readme-sts"]}, "seeds": [0]}, WORKFLOW)
+    for cell in plan.described("promptbert/readme-sts"):
+        here = printed["promptbert"].get(("readme-sts", cell.row.id, cell.column.id))
+        if here and here["statistic"] == "mean":
+            assert borrowed_spread(plan, cell) == float(here["sd"])
 
 
 def judged(mean, sd, count=10):

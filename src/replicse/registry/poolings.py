@@ -61,7 +61,7 @@ class PoolingParameters(Entry):
             )
         if self.denoise and not self.template:
             raise UserMessage(
-                f"denoise is {self.denoise}, but there is no template whose vector could be subtracted"
+                f"denoise is {str(self.denoise).lower()}, but there is no template whose vector could be subtracted"
             )
         return self
 
