@@ -1,4 +1,4 @@
-"""Papers that are written by data alone: a search, a derived column, an encoder of another family, templates."""
+"""Papers that are written by data alone: a search, a derived column, an encoder of another family, sets."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from replicse.study.plan.planner import load_plan
 from replicse.study.results.tabulate import item_result
 from replicse.study.results.values import Evaluations
 
-KEYS = ("search", "overall", "electra", "promptbert", "sets")
+KEYS = ("search", "overall", "electra", "sets")
 
 
 @pytest.fixture(scope="module")
@@ -84,28 +84,6 @@ def test_a_table_on_an_electra_encoder(result):
         assert f"{plan.init_folder(plan.runs[run])}/model.safetensors" in graph_of(plan)["train", run].needs
 
 
-def test_promptbert_is_read_through_templates_of_its_own(workflow, tmp_path, monkeypatch):
-    """In training through one for each view, denoised and behind the head; at test time with a full stop instead."""
-    monkeypatch.chdir(tmp_path)
-    for scale in ("micro", "compact", "stronger", "paper"):
-        plan = load_plan({"scale": scale, "papers": {"promptbert": "all"}, "seeds": [0]}, workflow)
-        cells = {cell.row.id: cell for cell in plan.cells["promptbert/table1"]}
-        (encoder,) = (plan.encoders[name] for name in cells["promptbert"].encoders)
-        run = plan.runs[encoder.source.run]
-        first, second = run.poolings(run)
-        assert first.template != second.template
-        assert all(each.pooling == "mask" and each.denoise and each.head for each in (first, second))
-        assert run.trains_head and len(set(plan.run_stores[run.run_id])) == 1
-        selected, tested = run.pooling.selection, run.pooling.test
-        assert (selected.denoise, selected.head, selected.full_stop) == (True, False, False)
-        assert (tested.denoise, tested.head, tested.full_stop) == (False, False, True)
-        assert selected.template == tested.template == first.template and encoder.pooling == tested
-        (other,) = (plan.encoders[name].source.run for name in cells["one-template"].encoders)
-        assert plan.run_stores[other] == plan.run_stores[run.run_id], "a template needs no store of its own"
-        told = graph_of(plan)["evaluate", encoder.encoder_id, "fast"].payload["pooling"]
-        assert told == {"pooling": "mask", "template": first.template, "full_stop": True}
-
-
 SETS = {
     "sets/similarity/spearman/wmean": 60.0,
     "sets/similarity/pearson/all": 62.0,
@@ -129,7 +107,6 @@ SHOWN = {
     "search": "82.5",
     "overall": "84.4",  # (81.25 + 81.25 + 90.625) / 3 = 84.375
     "electra": "70.1",
-    "promptbert": "78.5",
     "sets": "61.2",  # what is printed is 61.20
 }
 
@@ -139,7 +116,7 @@ def test_they_render(result, key):
     from replicse.report.content.tables import grid_of
     from replicse.report.formats import markdown
 
-    cells = {"search": 32, "overall": 4, "electra": 3, "promptbert": 6, "sets": 2}
+    cells = {"search": 32, "overall": 4, "electra": 3, "sets": 2}
     _, found = result(key, [SCORE] * cells[key])
     text = markdown.grid(grid_of(found))
     for head in (*found.rows, *found.columns):

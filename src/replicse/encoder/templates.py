@@ -54,12 +54,13 @@ class Template:
         every = torch.cat([self._tokens(batch.tokens.device), batch.tokens])
         return TokenBatch(every[source.to(every.device, non_blocking=True)], offsets)
 
-    def empty(self, filled: TokenBatch) -> tuple[TokenBatch, Tensor]:
+    def empty(self, filled: TokenBatch, shifted: bool = True) -> tuple[TokenBatch, Tensor]:
         """Return the template alone, its tokens placed as around a sentence, for each length of one in filled rows.
 
-        The second tensor, (rows,), is which of these is that of each row.
+        The second tensor, (rows,), is which of these is that of each row. What is not `shifted` is placed as without a
+        sentence, once for all rows.
         """
-        lengths, of_rows = (filled.lengths - self.length).unique(return_inverse=True)
+        lengths, of_rows = ((filled.lengths - self.length) * shifted).unique(return_inverse=True)
         count, device = len(lengths), filled.tokens.device
         own = torch.arange(self.length)
         places = own + lengths[:, None] * (own >= len(self.before))

@@ -71,6 +71,13 @@ class SpanMasking(AugmentationParameters):
     mask: Text = "[MASK]"
 
 
+class FullStop(AugmentationParameters):
+    """A full stop after every line that has no end, as a pooling with `full_stop` sets it at test time (PromptBERT)."""
+
+    home: ClassVar[str] = "replicse.augment.lines"
+    name: Literal["full-stop"]
+
+
 class Shuffle(AugmentationParameters):
     """A share of the tokens, at least two, permuted among their own places; special tokens stay (methods 3.3)."""
 

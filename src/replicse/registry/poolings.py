@@ -15,6 +15,11 @@ ENDS = ".?\"'"  # of a sentence, as PromptBERT's evaluation has them
 PLACES = re.compile(r"\{(\w*)\}")  # what a template has filled in
 
 
+def ended(sentence: str) -> str:
+    """Return a sentence with a full stop, where it has no end."""
+    return f"{sentence}." if sentence and sentence[-1] not in ENDS else sentence
+
+
 def _spelt_out(value: object) -> object:
     """Return the parameters that a name stands for; UserMessage where no pooling has it."""
     if not isinstance(value, str):
@@ -32,8 +37,9 @@ class PoolingParameters(Entry):
 
     `head` applies a head to the vector: the run's own one, or one that is drawn at random. `template` is a text that
     every sentence is put in, at "{text}"; "{mask}" is the tokenizer's mask. `denoise` subtracts the vector of the
-    template alone, its tokens at the positions that they have around the sentence (PromptBERT, Jiang et al. 2022).
-    `full_stop` ends a sentence without an end by a full stop, at test time.
+    template alone, its tokens at the positions that they have around the sentence (PromptBERT, Jiang et al. 2022), or
+    `unshifted`, at those that they have without one. `full_stop` ends a sentence without an end by a full stop, at test
+    time.
     """
 
     key: ClassVar[str] = "pooling"
@@ -43,7 +49,7 @@ class PoolingParameters(Entry):
     pooling: str
     head: bool | Literal["random"] = False
     template: Text | None = None
-    denoise: bool = False
+    denoise: bool | Literal["unshifted"] = False
     full_stop: bool = False
 
     @model_validator(mode="after")
@@ -54,7 +60,9 @@ class PoolingParameters(Entry):
                 f'template is "{self.template}"; expected one {{text}} in it, and one {{mask}} at most'
             )
         if self.denoise and not self.template:
-            raise UserMessage("denoise is true, but there is no template whose vector could be subtracted")
+            raise UserMessage(
+                f"denoise is {str(self.denoise).lower()}, but there is no template whose vector could be subtracted"
+            )
         return self
 
     @model_serializer(mode="wrap")
@@ -90,7 +98,7 @@ class PoolingParameters(Entry):
 
     def text(self, sentence: str) -> str:
         """Return a sentence as it is tokenised at test time."""
-        return f"{sentence}." if self.full_stop and sentence and sentence[-1] not in ENDS else sentence
+        return ended(sentence) if self.full_stop else sentence
 
     def untrainable(self) -> str:
         """Return what a training would need instead; blank where one can read vectors through it."""

@@ -120,12 +120,14 @@ class SelectionRule(Checked):
     """Which checkpoint is best: the metric on a development set, read every `every` steps (0: never).
 
     As in the released code of SimCSE the last step is read only where it is a multiple of `every`; `at_end` reads it
-    in any case. Where nothing was read, the last checkpoint is the best.
+    in any case. Where nothing was read, the last checkpoint is the best. `keeps: lowest` takes the checkpoint with the
+    lowest score, as a script does whose `greater_is_better` is false by mistake.
     """
 
     metric: str = "sts-dev/STS-B/all"
     every: Annotated[Whole, Field(ge=0)] = 125
     at_end: bool = False
+    keeps: Literal["highest", "lowest"] = "highest"
     # The labelled development set of a task head, which the plan puts here from the scale's options.
     data: Labelled | None = None
 
@@ -137,6 +139,10 @@ class SelectionRule(Checked):
                 f'metric is "{self.metric}", none on development data{nearest(self.metric, metrics)}'
             )
         return self
+
+    def prefers(self, value: float, kept: float) -> bool:
+        """Return whether a checkpoint with a score takes the place of the one that was kept so far."""
+        return value < kept if self.keeps == "lowest" else value > kept
 
     @property
     def suite(self) -> str:

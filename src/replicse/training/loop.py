@@ -277,7 +277,7 @@ class Trainer:
             )
         self.history.append({"step": step, "dev": value, "loss": float(loss)})
         log.info("step=%d dev=%s loss=%.4f", step, value, float(loss))
-        if value is not None and (self.best is None or value > self.best["dev"]):
+        if value is not None and (self.best is None or spec.selection.prefers(value, self.best["dev"])):
             self.best = {"step": step, "dev": value}
             self.state.save_best(self.model, step)
 

@@ -564,3 +564,10 @@ def test_ppdb_is_read_as_nlpaug_reads_it(tmp_path):
     for word in ("chef", "old", "in", "the", "at once", "run", "two", "soon", "absent"):
         for pos in "nvasr":
             assert ours.get(word, {}).get(pos, []) == theirs.predict(word, pos=pos)
+
+
+def test_a_full_stop_ends_a_line_without_an_end_and_nothing_else():
+    """PromptBERT's evaluation: none of . ? " ' at the end; an exclamation mark is no end there."""
+    lines = ["a b", "a b.", "a b?", 'a "b"', "a 'b'", "a b!", ""]
+    ended = ["a b.", "a b.", "a b?", 'a "b"', "a 'b'", "a b!.", ""]
+    assert augment(lines, {"name": "full-stop"}) == ended == augment(ended, {"name": "full-stop", "seed": 7})

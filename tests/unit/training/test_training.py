@@ -101,13 +101,15 @@ def test_a_run_killed_without_warning_resumes_from_its_last_state(tmp_path, root
     assert micro.equal_weights(whole / "last", trained(job, root, tmp_path / "cut") / "last")
 
 
-def test_best_is_the_best_development_score_and_last_the_last(tmp_path, root):
-    out = trained(micro.job(tmp_path), root, tmp_path / "run")
+@pytest.mark.parametrize(("keeps", "taken"), [("highest", np.argmax), ("lowest", np.argmin)])
+def test_best_is_the_best_development_score_and_last_the_last(tmp_path, root, keeps, taken):
+    """Or the worst one, where a run says so."""
+    out = trained(micro.job(tmp_path, selection={"every": 5, "keeps": keeps}), root, tmp_path / "run")
     found = micro.metrics(out)
     assert [entry["step"] for entry in found["history"]] == [5, 10, 15, 20]
     scores = [entry["dev"] for entry in found["history"]]
-    assert found["best"]["dev"] == max(scores)
-    assert found["best"]["step"] == found["history"][int(np.argmax(scores))]["step"]
+    place = int(taken(scores))
+    assert found["best"] == {key: found["history"][place][key] for key in ("step", "dev")}
     same = found["best"]["step"] == 20
     assert micro.equal_weights(out / "best", out / "last") == same
 

@@ -1,0 +1,203 @@
+"""PromptBERT's vectors and steps, written out in float64 on the BERT of `transformers`, its positions given by hand."""
+
+import math
+
+import micro
+import pytest
+import torch
+import transformers
+
+from replicse.data.tokenizer import load_tokenizer
+from replicse.training.loop import Trainer
+
+CPU = torch.device("cpu")
+FIRST, SECOND = ("mi ko", "tu {mask} ba"), ("re", "zo {mask} mi")
+TEXT = {"column": "text"}
+RATE, STEPS = 1e-3, 10
+
+
+def pooling(parts, **changes):
+    return {"pooling": "mask", "template": " {text} ".join(parts), "denoise": True, "head": True, **changes}
+
+
+def promptbert(folder, **changes):
+    """Return a trainer of PromptBERT on a tiny encoder."""
+    values = {
+        "views": [TEXT, {**TEXT, "pooling": pooling(SECOND)}],
+        "pooling": {"train": pooling(FIRST)},
+        "optimisation": {"batch_size": 8, "learning_rate": RATE, "steps": STEPS, "epochs": 2},
+        "selection": {"every": 0},
+        "dropout": {"hidden": 0, "attention": 0},
+    }
+    job = micro.job(folder, count=44, **{**values, **changes})
+    return Trainer(job, folder, folder / "out", folder / "state", CPU)
+
+
+@pytest.fixture
+def double(monkeypatch):
+    """Vectors are float32 to all precisions of a run; here they stay what they are."""
+    monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)
+
+
+def opened(trainer, folder, **options):
+    """Return the BERT of `transformers` with the weights of a trainer's backbone, in float64; both then are."""
+    trainer.model.backbone.save(folder)
+    bert = transformers.BertModel.from_pretrained(folder, add_pooling_layer=False, **options).double()
+    trainer.model.double()
+    return bert
+
+
+class Template:
+    """Token ids before and after a sentence, the special ones at the ends."""
+
+    def __init__(self, parts, file):
+        tokenizer = load_tokenizer(file, None)
+        self.cls, self.sep, self.mask = map(tokenizer.token_to_id, ("[CLS]", "[SEP]", "[MASK]"))
+        before, after = (
+            [tokenizer.token_to_id(word) for word in part.format(mask="[MASK]").split()] for part in parts
+        )
+        assert None not in (*before, *after)
+        self.before, self.after = [self.cls, *before], [*after, self.sep]
+
+    def row(self, sentence):
+        """Return the ids of a sentence in the template, its own special tokens taken off."""
+        return [*self.before, *sentence[1:-1], *self.after]
+
+    def positions(self, length):
+        """Return the positions of the template alone around a sentence of so many tokens."""
+        first = len(self.before) + length
+        return [*range(len(self.before)), *range(first, first + len(self.after))]
+
+    def denoised(self, bert, sentence, length=None, free=True):
+        """Return the last state of the mask around a sentence, less that of the mask of the template alone."""
+        row, alone = self.row(sentence), [*self.before, *self.after]
+        places = self.positions(len(sentence) - 2 if length is None else length)
+        state = bert(input_ids=torch.tensor([row])).last_hidden_state[0, row.index(self.mask)]
+        with torch.set_grad_enabled(free):
+            states = bert(
+                input_ids=torch.tensor([alone]), position_ids=torch.tensor([places])
+            ).last_hidden_state
+        return state - states[0, alone.index(self.mask)]
+
+
+def sentences_of(column):
+    return [ids.tolist() for ids in column.tokens.split(column.lengths.tolist())]
+
+
+def loss_by_hand(bert, weight, bias, sentences, templates, free=True):
+    """Return InfoNCE at temperature 0.05 of both views, one direction, each sentence and each logit by itself."""
+    first, second = (
+        [torch.tanh(weight @ template.denoised(bert, each, free=free) + bias) for each in sentences]
+        for template in templates
+    )
+    loss = 0
+    for place, anchor in enumerate(first):
+        cosines = [anchor @ other / (anchor @ anchor).sqrt() / (other @ other).sqrt() for other in second]
+        logits = torch.stack(cosines) / 0.05
+        loss = loss + torch.log(torch.exp(logits).sum()) - logits[place]
+    return loss / len(sentences)
+
+
+def test_steps_of_promptbert_are_those_written_out(tmp_path, double):
+    """Loss, gradients through the template alone, clipping, AdamW with linear decay: three steps."""
+    trainer = promptbert(tmp_path)
+    source, dense = trainer.sources[0], trainer.model.head.dense
+    bert = opened(trainer, tmp_path / "start", attn_implementation="eager").eval()
+    templates = [Template(parts, trainer.job.tokenizer) for parts in (FIRST, SECOND)]
+    weight, bias = (each.detach().clone().requires_grad_() for each in (dense.weight, dense.bias))
+    trained = [*bert.parameters(), weight, bias]
+    moments = [(torch.zeros_like(each), torch.zeros_like(each)) for each in trained]
+    for taken, (columns, labels) in enumerate(source.data.batches(0, 3)):
+        sentences = sentences_of(columns[0])
+        expected = loss_by_hand(bert, weight, bias, sentences, templates)
+        gradients = torch.autograd.grad(expected, trained)
+        if not taken:  # a bias that were held still would give the same loss and other gradients
+            still = torch.autograd.grad(
+                loss_by_hand(bert, weight, bias, sentences, templates, free=False), trained
+            )
+            assert (
+                max(float((one - two).abs().max()) for one, two in zip(gradients, still, strict=True)) > 1e-3
+            )
+        loss, norm = trainer._update(taken, source, columns, labels)
+        assert float(loss) == pytest.approx(float(expected.detach()), rel=1e-7)
+        length = math.sqrt(math.fsum(float((each**2).sum()) for each in gradients))
+        assert float(norm) == pytest.approx(length, rel=1e-7)
+        with torch.no_grad():
+            for weights, gradient, (mean, square) in zip(trained, gradients, moments, strict=True):
+                clipped = gradient * min(1.0, 1 / length)
+                mean.mul_(0.9).add_(0.1 * clipped)
+                square.mul_(0.999).add_(0.001 * clipped**2)
+                best, spread = mean / (1 - 0.9 ** (taken + 1)), square / (1 - 0.999 ** (taken + 1))
+                weights -= RATE * (STEPS - taken) / STEPS * best / (spread.sqrt() + 1e-8)
+    torch.testing.assert_close(dense.weight, weight, rtol=1e-7, atol=1e-9)
+    with torch.no_grad():
+        vectors = trainer.model.vectors(columns, source.poolings, source.repeated)
+        for ours, template in zip(vectors, templates, strict=True):
+            theirs = [torch.tanh(weight @ template.denoised(bert, each) + bias) for each in sentences]
+            torch.testing.assert_close(ours, torch.stack(theirs), rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("denoise", [True, "unshifted"])
+def test_the_template_alone_is_encoded_at_its_positions(tmp_path, double, denoise):
+    """Shifted by the length of each sentence; or, as PromptBERT's evaluation did until 2023, not at all."""
+    trainer = promptbert(
+        tmp_path, pooling={"train": pooling(FIRST, denoise=denoise, head=False)}, views=[TEXT, TEXT]
+    )
+    with torch.no_grad():
+        for parameter in trainer.model.backbone.parameters():
+            parameter.add_(torch.randn(parameter.shape) * 0.1)
+    bert = opened(trainer, tmp_path / "start", attn_implementation="eager").eval()
+    template = Template(FIRST, trainer.job.tokenizer)
+    source = trainer.sources[0]
+    columns, _ = next(source.data.batches(0, 1))
+    sentences = sentences_of(columns[0])
+    assert len({len(each) for each in sentences}) > 3
+    with torch.no_grad():
+        ours, _ = trainer.model.vectors(columns, source.poolings, source.repeated)
+        for length in (None, 0):
+            theirs = torch.stack([template.denoised(bert, each, length) for each in sentences])
+            gap = float((ours - theirs).abs().max())
+            assert (gap < 1e-9) == ((length is None) == (denoise is True)) and (gap < 1e-9 or gap > 1e-3)
+
+
+def test_dropout_is_on_in_the_sentences_and_in_the_template_alone(tmp_path, double):
+    """The same draws in the same order: rows of the batch, then the template alone, once for each length; each view."""
+    trainer = promptbert(tmp_path, engine="transformers", dropout={"hidden": 0.1, "attention": 0.1})
+    options = {"hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}
+    bert = opened(trainer, tmp_path / "start", **options).train()
+    source, dense = trainer.sources[0], trainer.model.head.dense
+    columns, _ = next(source.data.batches(0, 1))
+    sentences = sentences_of(columns[0])
+    lengths = sorted({len(each) - 2 for each in sentences})
+
+    def views(drops_template):
+        for parts in (FIRST, SECOND):
+            template = Template(parts, trainer.job.tokenizer)
+            rows, alone = [template.row(each) for each in sentences], [*template.before, *template.after]
+            ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
+            attended = torch.zeros_like(ids)
+            for place, row in enumerate(rows):
+                ids[place, : len(row)], attended[place, : len(row)] = torch.tensor(row), 1
+            states = bert(input_ids=ids, attention_mask=attended).last_hidden_state
+            masks = states[torch.arange(len(rows)), [row.index(template.mask) for row in rows]]
+            bert.train(drops_template)
+            states = bert(
+                input_ids=torch.tensor([alone] * len(lengths)),
+                attention_mask=torch.ones(len(lengths), len(alone), dtype=torch.long),
+                position_ids=torch.tensor([template.positions(length) for length in lengths]),
+            ).last_hidden_state
+            bert.train()
+            noise = states[:, alone.index(template.mask)]
+            noise = noise[[lengths.index(len(each) - 2) for each in sentences]]
+            yield torch.tanh((masks - noise) @ dense.weight.T + dense.bias)
+
+    trainer.model.train()
+    with torch.no_grad():
+        torch.manual_seed(5)
+        ours = trainer.model.vectors(columns, source.poolings, source.repeated)
+        for drops_template in (True, False):
+            torch.manual_seed(5)
+            gaps = [
+                float((one - two).abs().max()) for one, two in zip(ours, views(drops_template), strict=True)
+            ]
+            assert (max(gaps) < 1e-9) if drops_template else (min(gaps) > 1e-6), gaps
