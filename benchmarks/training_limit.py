@@ -7,7 +7,7 @@ All three train the same folder of random weights on the same real sentences: In
 entailment, hard negative). They take turns; the first step of each is not counted. The peers tokenise and pad
 each batch as they are used; our tokenising is done before, and its time is added to the steps. A rate is of rows, each
 two or three sentences. The limit is the time of the matrix products that must be computed of the real tokens, forward
-and backward, at the best rate of the machine seen in the same run (`products.py`); our loop leaves out what nobody
+and backward, at the best rate of the machine seen in the same run (`replicse.training.products`); our loop leaves out what nobody
 reads of the last layer, and so does its limit. `share_of_all` is what it would be of a limit that leaves out nothing.
 """
 
@@ -27,12 +27,12 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
-from products import Rates, operations
 from record import RESULTS, SIZES, data_name, row, sentences, triples, write_encoder, write_record
 
 from replicse.data.store import open_store, write_store
 from replicse.registry.runs import Run
 from replicse.training.loop import Trainer, TrainJob
+from replicse.training.products import Rates, operations
 
 BATCH, LENGTH = 64, 32
 # times sentence-transformers, share of the limit; bf16: times sentence-transformers' fp32
