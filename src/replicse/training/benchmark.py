@@ -129,6 +129,7 @@ class Bench:
 
 
 def architecture_of(layers: int, hidden: int) -> Architecture:
+    """Return a BERT of a size with heads of 64."""
     return Architecture(
         layers=layers, hidden=hidden, heads=max(1, hidden // 64), intermediate=4 * hidden, positions=512
     )
