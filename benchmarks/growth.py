@@ -6,8 +6,8 @@
 Studies of 1, 3, 10 and 30 times today's cells are made up (`made_study.py`); sentences are real, over again beyond
 240,000. Planning, graph, report and tokenising on one core are seconds of the processor, the rest of the clock.
 Tokenising takes turns over its sizes, and the least of each counts: what else the machine does only adds to it.
-`power` is the slope of the last two points on log-log axes: 1 is linear. Draws benchmarks/results/growth.png from the record;
-`--figure` draws it again and measures nothing.
+`power` is the slope of the last two points on log-log axes: 1 is linear. Draws benchmarks/results/growth.png from the
+record; `--figure` draws it again and measures nothing.
 """
 
 import argparse

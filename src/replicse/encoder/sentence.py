@@ -191,18 +191,11 @@ class SentenceEncoder:
         for part in parts:
             part.eval()
         rows = [np.frombuffer(key, dtype=np.int32) for key in keys]
-        # Copied from the device once at the end, so that a GPU never waits for the packing of the next batch; and in
-        # one tensor from the start, as many small ones between what layers free keep a heap from being used again.
-        batches = self.batches(rows)
-        first = self._encode_batch(next(batches))
-        vectors, place = first.new_empty(len(rows), first.shape[1]), len(first)
-        vectors[:place] = first
-        for some in batches:
-            vectors[place : place + len(some)] = self._encode_batch(some)
-            place += len(some)
+        # Copied from the device once at the end, so that a GPU never waits for the packing of the next batch.
+        vectors = torch.cat([self._encode_batch(some) for some in self.batches(rows)]).cpu().numpy()
         for part, before in zip(parts, training, strict=True):
             part.train(before)
-        self._vectors.update(zip(keys, vectors.cpu().numpy(), strict=True))
+        self._vectors.update(zip(keys, vectors, strict=True))
 
     def batches(self, rows: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
         """Yield runs of length-sorted rows whose padded size stays within `batch_tokens`.

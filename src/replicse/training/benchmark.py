@@ -60,10 +60,7 @@ class Bench:
     memory_gib: float = 0.0
 
     def __post_init__(self) -> None:
-        words = [*WORDPIECE_SPECIAL, *(f"w{number}" for number in range(VOCABULARY - len(WORDPIECE_SPECIAL)))]
-        (self.work / "vocab.txt").write_text("".join(f"{word}\n" for word in words))
-        self.tokenizer = self.work / TOKENIZER
-        tokenizer_from_vocabulary(self.work / "vocab.txt").save(str(self.tokenizer))
+        self.tokenizer = made_up_tokenizer(self.work, VOCABULARY)
 
     def rate(self, run: Run, size: Size, frozen: Sequence[Size]) -> float:
         """Return rows per second of a run's steps; sizes are layers and width, `frozen` those of its frozen models.
@@ -126,6 +123,15 @@ class Bench:
             " ".join(f"w{word}" for word in drawn.choices(words, k=max(1, drawn.randint(*longest) - 2)))
             for _ in range(count)
         ]
+
+
+def made_up_tokenizer(folder: Path, size: int) -> Path:
+    """Write a tokenizer of so many tokens, the words w0, w1, ... after the special ones; return its file."""
+    words = [*WORDPIECE_SPECIAL, *(f"w{number}" for number in range(size - len(WORDPIECE_SPECIAL)))]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "vocab.txt").write_text("".join(f"{word}\n" for word in words))
+    tokenizer_from_vocabulary(folder / "vocab.txt").save(str(folder / TOKENIZER))
+    return folder / TOKENIZER
 
 
 def architecture_of(layers: int, hidden: int) -> Architecture:

@@ -167,7 +167,7 @@ class SelfTest:
     @cached_property
     def term_errors(self) -> TermErrors:
         """Return what the terms are measured with."""
-        return TermErrors(self.work / "frozen", self.bench.tokenizer)
+        return TermErrors(self.work / "terms")
 
     def chunks(self) -> Row:
         """Hold a step that encodes chunks of rows to one that encodes the batch at once."""
@@ -435,9 +435,11 @@ class SelfTest:
             torch.manual_seed(0)
             backbone = fresh_backbone(architecture_of(layers, hidden), self.bench.tokenizer)
             backbone.drop_token_head()
-            with torch.no_grad():  # as usually drawn, all sentences have nearly one vector, and rounding counts
+            with (
+                torch.no_grad()
+            ):  # as usually drawn, all sentences have nearly one vector, and rounding counts
                 for parameter in backbone.parameters():
-                    parameter += torch.randn_like(parameter) / hidden**0.5
+                    parameter.add_(torch.randn_like(parameter) / hidden**0.5)
             backbone.save(folder)
         return folder
 

@@ -14,14 +14,16 @@ from replicse.encoder.fresh import fresh_backbone
 from replicse.encoder.pooling import SentencePooling
 from replicse.errors import BadInput
 from replicse.objective import Objective, Step
+from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.encoders import Architecture
 from replicse.registry.frozen import FrozenModel
 from replicse.registry.runs import Run
 from replicse.registry.terms import Term, TermParameters
+from replicse.training.benchmark import made_up_tokenizer
 from replicse.training.loop import DTYPES
 from replicse.training.model import open_model
 
-ROWS, LENGTH = 12, 9
+ROWS, LENGTH, VOCABULARY = 12, 9, 64
 SIZES = Architecture(layers=2, hidden=32, heads=2, intermediate=64, positions=32)
 # What fp16 losses are multiplied with, so that small gradients do not vanish.
 SCALE = 1024.0
@@ -30,18 +32,23 @@ FP64 = "fp64"
 
 @dataclass(frozen=True)
 class TermErrors:
-    """The terms' errors on small tensors: `tokenizer` is a tokenizer.json, `work` a folder for a frozen model."""
+    """The terms' errors on small tensors; `work` is a folder for a tokenizer and a frozen model."""
 
     work: Path
-    tokenizer: Path
 
     def __post_init__(self) -> None:
-        """Write the frozen model: a masked-LM that is so sure of one token that rounding changes no choice of its."""
+        """Write a frozen masked-LM that is so sure of one token that rounding changes none of its choices."""
+        made_up_tokenizer(self.work, VOCABULARY)
         torch.manual_seed(1)
         backbone: Any = fresh_backbone(SIZES, self.tokenizer)
         with torch.no_grad():
             backbone.masked_lm.bias[self._ordinary(backbone)[0]] = 100.0
-        backbone.save(self.work)
+        backbone.save(self.work, None, self.tokenizer)
+
+    @property
+    def tokenizer(self) -> Path:
+        """Return the tokenizer.json."""
+        return self.work / TOKENIZER
 
     def runs(self, name: str) -> Iterator[Run]:
         """Yield runs of a term alone, on two views, and on three where it reads a third.
