@@ -107,7 +107,7 @@ def self_tested(plan: Plan, arguments: Namespace, say: Callable[[str], None]) ->
     else:
         print("\n".join(self_test_lines(rows)))
     outside = sum(row.verdict == "outside" for row in rows)
-    say(f"out of range: {outside or 'none'}; wrote {file} (docs/speed.md says how to share it)")
+    say(f"out of range: {outside or 'none'}; wrote {file}\n(docs/speed.md says how to share it)")
     return int(outside > 0)
 
 

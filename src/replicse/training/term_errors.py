@@ -28,6 +28,7 @@ SIZES = Architecture(layers=2, hidden=32, heads=2, intermediate=64, positions=32
 # What fp16 losses are multiplied with, so that small gradients do not vanish.
 SCALE = 1024.0
 FP64 = "fp64"
+NOT_FINITE = 1e30  # JSON has no infinity
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,6 @@ class TermErrors:
 
 
 def relative_error(values: Tensor, exact: Tensor) -> float:
-    """Return the norm of a difference over the norm of what is exact; infinite where a value is not finite."""
+    """Return the norm of a difference over the norm of what is exact; NOT_FINITE where a value is not finite."""
     error = float((values.double() - exact).norm() / exact.norm().clamp(min=1e-30))
-    return error if np.isfinite(error) else float("inf")
+    return error if np.isfinite(error) else NOT_FINITE

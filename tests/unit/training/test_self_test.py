@@ -15,7 +15,7 @@ from replicse.registry.terms import Term, TermParameters
 from replicse.training import self_test
 from replicse.training.processes import Processes
 from replicse.training.self_test import Extent, SelfTest, refusal
-from replicse.training.term_errors import relative_error
+from replicse.training.term_errors import NOT_FINITE, relative_error
 
 CPU = torch.device("cpu")
 # What a tiny encoder on a busy machine reaches is no matter here.
@@ -109,6 +109,22 @@ def test_steps_that_differ_the_second_time_are_outside(tested, monkeypatch):
     assert tested.repeated().verdict == "outside"
 
 
+def test_a_check_that_cannot_be_made_is_outside_and_the_others_go_on(tested, monkeypatch):
+    def broken(self):
+        raise RuntimeError("CUDA error:\nno kernel image")
+
+    monkeypatch.setattr(SelfTest, "terms", lambda self, precision: self_test.within(precision, 0, 1))
+    monkeypatch.setattr(SelfTest, "chunks", broken)
+    for name in ("encoder", "training"):
+        monkeypatch.setattr(SelfTest, name, lambda self: ())
+    for name in ("repeated", "processes"):
+        monkeypatch.setattr(SelfTest, name, lambda self: self_test.within("", 0, 1))
+    rows = list(tested.rows())
+    (failed,) = (row for row in rows if row.verdict == "outside")
+    assert (failed.what, failed.note) == ("gradient caching", "RuntimeError: CUDA error: no kernel image")
+    assert [row.verdict for row in rows[-3:]] == ["ok"] * 3
+
+
 def test_without_sentence_transformers_its_rows_are_skipped(tested, monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     rows = {row.what: row for row in tested.training()}
@@ -138,4 +154,4 @@ def test_a_gpu_without_bf16_trains_in_fp16(tested, monkeypatch):
 def test_an_error_is_relative_to_what_is_exact_and_never_hides_what_is_no_number():
     exact = torch.tensor([3.0, 4.0], dtype=torch.float64)
     assert relative_error(torch.tensor([3.0, 4.5]), exact) == pytest.approx(0.1)
-    assert relative_error(torch.tensor([3.0, float("nan")]), exact) == float("inf")
+    assert relative_error(torch.tensor([3.0, float("nan")]), exact) == NOT_FINITE
