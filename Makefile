@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CORES ?= all
 OLDEST := .venv-oldest
 LONG := tests/e2e/test_rehearsal.py tests/e2e/test_public_encoder.py tests/e2e/test_wheel.py \
-	tests/e2e/test_papers_with_plugins.py
+	tests/e2e/test_papers_with_plugins.py tests/e2e/test_docs_site.py
 
 .PHONY: study test fuzz rehearsal test-cluster test-faults test-oldest lint docs axe environment citation crates clean
 

@@ -54,6 +54,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
+def on_page_content(html: str, **_: Any) -> str:
+    """Let blocks of code that scroll sideways be reached by keyboard."""
+    return html.replace("<pre", '<pre tabindex="0"')
+
+
 def on_post_build(config: MkDocsConfig) -> None:
     """Copy the tables in Markdown that report pages link to."""
     for file in ROOT.glob("reports/studies/*/tables/**/*.md"):

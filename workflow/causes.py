@@ -7,7 +7,7 @@ training from its adjudication, effects at test from its table of variants, and 
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from replicse.registry.suites import AS_READ, STS_TASKS
 from replicse.report.figures import draw
 from replicse.report.pages.causes import causes_markdown, effect_records
 from replicse.study.judge.diagnosis import diagnose
-from replicse.study.paper.causes import MEASURED, MEASURED_FIELDS, load_causes, load_measured
+from replicse.study.paper.causes import MEASURED, MEASURED_FIELDS, Cause, load_causes, load_measured
 from replicse.study.paper.papers import load_papers
 from replicse.study.results.statistics import paired_difference
 
@@ -27,7 +27,9 @@ WORKFLOW = ROOT / "workflow"
 MINILM = WORKFLOW / "causes-minilm.csv"
 PICTURES = {"strip": "images/causes-strip.svg", "effects": "images/causes-effects.svg"}
 TASKS = (*STS_TASKS, "avg")
-TRAINED, AT_TEST, COLUMN = "causes/table1", "causes/table2", "avg"
+TRAINED, AT_TEST, COLUMN, METRIC = "causes/table1", "causes/table2", "avg", "sts/avg"
+# The rows of causes/table2: how the page names each, and who made the encoder.
+ENCODERS = {"unsup-simcse": ("compact", "trained"), "untrained": ("compact, untrained", "untrained")}
 
 
 def places() -> list[dict[str, Any]]:
@@ -53,28 +55,46 @@ def page() -> str:
 
 
 def measured_rows(study: Path) -> Iterator[dict[str, Any]]:
-    """Yield the effects that were measured: on MiniLM, and on the chains of a study, in training and at test."""
+    """Yield the effects that were measured: on MiniLM, and on the chains of a study, in training and at test.
+
+    An encoder that cannot have a cause measures nothing of it: a template costs one that was trained without. Nor does
+    a variant that is how the encoder is read anyway.
+    """
     causes = load_causes(WORKFLOW)
-    of_check = {check: cause.id for cause in causes for check in cause.checks}
-    of_protocol = {protocol: cause.id for cause in causes for protocol in cause.protocols}
     minilm = {row["variant"]: row for row in read_rows(MINILM)}
-    base = minilm[AS_READ]["avg"]
+    read = {**minilm[AS_READ], "variant": ""}
     for variant, row in minilm.items():
-        if variant in of_check and row["avg"]:
-            yield _row(of_check[variant], variant, "MiniLM", round(float(row["avg"]) - float(base), 4))
+        if row["avg"] and {**row, "variant": ""} != read:
+            yield from _rows(
+                causes, variant, "MiniLM", "released", round(float(row["avg"]) - float(read["avg"]), 4)
+            )
+    of_protocol = {protocol: cause.id for cause in causes for protocol in cause.protocols}
     for row in read_rows(study / "adjudication.csv"):
         if row["item"] == TRAINED and row["column"] == COLUMN and row["protocol"] in of_protocol:
-            bounds = (round(float(row[name]), 4) for name in ("effect", "low", "high"))
-            yield _row(
-                of_protocol[row["protocol"]], row["protocol"], "compact", *bounds, n=int(row["n_seeds"])
-            )
-    cells = json.loads((study / "items" / f"{AT_TEST}.json").read_text(encoding="utf-8"))["cells"]
-    values = {cell["column"]: [each.get("value") for each in cell["values"]] for cell in cells}
-    for variant, ours in values.items():
-        difference = paired_difference(ours, values[AS_READ]) if variant in of_check else None
-        if difference:
-            bounds = (round(bound, 4) for bound in (difference.mean, difference.low, difference.high))
-            yield _row(of_check[variant], variant, "compact", *bounds, n=difference.n)
+            cause, bounds = of_protocol[row["protocol"]], [row["effect"], row["low"], row["high"]]
+            effect, low, high = (round(float(bound), 4) for bound in bounds)
+            yield _row(cause, row["protocol"], "compact", "trained", effect, low, high, int(row["n_seeds"]))
+    item = json.loads((study / "items" / f"{AT_TEST}.json").read_text(encoding="utf-8"))
+    for line in item["rows"]:
+        cells = [cell for cell in item["cells"] if cell["row"] == line["id"]]
+        values = {cell["column"]: [each.get("value") for each in cell["values"]] for cell in cells}
+        for variant, ours in values.items():
+            found = paired_difference(ours, values[AS_READ])
+            if found and ours != values[AS_READ]:
+                effect, low, high = (
+                    None if bound is None else round(bound, 4)
+                    for bound in (found.mean, found.low, found.high)
+                )
+                yield from _rows(causes, variant, *ENCODERS[line["id"]], effect, low, high, found.n)
+
+
+def _rows(
+    causes: Sequence[Cause], variant: str, encoder: str, kind: str, *effect: Any
+) -> Iterator[dict[str, Any]]:
+    """Yield a variant's effect for each cause that it realises on such an encoder."""
+    for cause in causes:
+        if variant in cause.checks and not cause.excluded(kind, METRIC, encoder):
+            yield _row(cause.id, variant, encoder, kind, *effect)
 
 
 def minilm_rows(encoder: str, data: Path) -> list[dict[str, Any]]:
@@ -95,10 +115,18 @@ def minilm_rows(encoder: str, data: Path) -> list[dict[str, Any]]:
 
 
 def _row(
-    cause: str, variant: str, encoder: str, effect: float, low: Any = "", high: Any = "", n: int = 1
+    cause: str,
+    variant: str,
+    encoder: str,
+    kind: str,
+    effect: Any,
+    low: Any = None,
+    high: Any = None,
+    n: int = 1,
 ) -> dict[str, Any]:
-    bounds = {"effect": effect, "low": low, "high": high, "n": n}
-    return {"cause": cause, "variant": variant, "encoder": encoder, "metric": "sts/avg", **bounds}
+    bounds = {"low": "" if low is None else low, "high": "" if high is None else high}
+    where = {"encoder": encoder, "kind": kind, "metric": METRIC}
+    return {"cause": cause, "variant": variant, **where, "effect": effect, **bounds, "n": n}
 
 
 def strip_of(workflow: Path) -> list[Mapping[str, Any]]:

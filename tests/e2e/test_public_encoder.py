@@ -46,8 +46,11 @@ def committed(variant):
     return {task: float(value) for task, value in row.items() if task != "variant" and value}
 
 
-def official(task, root, splits, pooling="", length=512):
-    """Return mteb's own scores of sentence-transformers' own model, x 100, on the pairs of a local test set."""
+def official(task, root, splits, pooling="", length=512, alone=None):
+    """Return mteb's own scores of sentence-transformers' own model, x 100, on the pairs of a local test set.
+
+    `alone` is the place of the one subset whose pairs are scored.
+    """
     import mteb
     from sentence_transformers import SentenceTransformer
 
@@ -60,6 +63,7 @@ def official(task, root, splits, pooling="", length=512):
         model[1] = type(model[1])(model.get_embedding_dimension(), pooling_mode=pooling)
     (made,) = mteb.get_tasks(tasks=[{"STS-B": "STSBenchmark"}.get(task, task)])
     subsets = [subset for split in splits for subset in load_sts(root, task, split)]
+    subsets = subsets if alone is None else [subsets[alone]]
     made = with_data(made, {"test": sts_columns(*subsets)}, task)
     result = mteb.evaluate(model, made, cache=None, encode_kwargs={"batch_size": 64}, show_progress_bar=False)
     (scores,) = result.task_results[0].scores["test"]
@@ -83,3 +87,15 @@ def test_the_committed_variants_of_the_public_encoder_are_those_of_the_official_
 ):
     found = official(task, real_data, splits, **modules)[score]
     assert committed(variant)[task] == pytest.approx(found, abs=0.006)
+
+
+def test_the_means_over_subsets_are_those_of_the_official_evaluation_of_each_subset(real_data):
+    from replicse.data.sts import load_sts
+
+    sizes = [len(subset.gold) for subset in load_sts(real_data, "STS16", "test")]
+    scores = [
+        official("STS16", real_data, ("test",), alone=place)["cosine_spearman"] for place in range(len(sizes))
+    ]
+    assert committed("mean-of-subsets")["STS16"] == pytest.approx(sum(scores) / len(scores), abs=0.006)
+    weighted = sum(size * score for size, score in zip(sizes, scores, strict=True)) / sum(sizes)
+    assert committed("weighted-mean")["STS16"] == pytest.approx(weighted, abs=0.006)

@@ -1,22 +1,15 @@
 """A report in a browser: a cell's panel by keyboard, its command copied, rows filtered; faults that axe-core finds."""
 
-import json
-import re
-import shutil
-import subprocess
 from dataclasses import replace
-from html import unescape
 
 import pytest
+from browser import faults, title_of, with_axe, with_browser
 from golden import example_report as example
-from places import ROOT
 
 from replicse.report.content.contents import Finding, make_report
 from replicse.report.formats import html
 from replicse.report.pages.audit import audit_page
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-AXE = ROOT / "build" / "node_modules" / "axe-core" / "axe.min.js"
 # What a person would do, one after the other; what is seen goes into the title.
 ACTS = """
 <script>
@@ -59,31 +52,7 @@ document.title = JSON.stringify(seen);
 """
 
 
-# What of its rules axe-core finds broken, as serious as that: name, what, and the first places.
-CHECK = """
-<script>
-axe.run({ resultTypes: ["violations"] }).then(function (found) {
-  document.title = JSON.stringify(found.violations.filter(function (one) {
-    return one.impact === "serious" || one.impact === "critical";
-  }).map(function (one) {
-    return [one.id, one.help].concat(one.nodes.slice(0, 3).map(function (node) { return node.html.slice(0, 200); }));
-  }));
-});
-</script>
-"""
-
-
-def title_of(file, *words, address=""):
-    """Return what a page leaves in its title, after it was opened in Chromium."""
-    options = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={file.parent}/profile"]
-    done = subprocess.run(
-        [BROWSER, *options, *words, "--dump-dom", file.as_uri() + address],
-        capture_output=True, text=True, timeout=120, check=True,
-    )  # fmt: skip
-    return json.loads(unescape(re.search("<title>(.*?)</title>", done.stdout, re.DOTALL)[1]))
-
-
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
+@with_browser
 def test_a_cell_is_reached_and_its_command_copied_by_keyboard(tmp_path):
     items = [example.dropout_table(), example.sts_table()]
     run = items[0].described["p0.1", "stsb-dev", "spearman"].values[0].run
@@ -115,7 +84,7 @@ addEventListener("load", function () {
 """
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
+@with_browser
 def test_an_address_brings_its_cell_onto_the_screen(tmp_path):
     """Articles are laid out when they are scrolled to, which moves those behind them."""
     items = [example.augmentation_table(), *[example.sts_table()] * 6, example.dropout_table()]
@@ -163,7 +132,7 @@ document.title = JSON.stringify(hits.map(function (hit) { return hit.textContent
 """
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
+@with_browser
 def test_the_search_lists_what_has_all_words_of_a_query(tmp_path):
     report = make_report(example.STUDY, [example.dropout_table(), example.sts_table()])
     file = tmp_path / "report.html"
@@ -172,7 +141,7 @@ def test_the_search_lists_what_has_all_words_of_a_query(tmp_path):
     assert found == ["simcse Table 3: 0.15"]
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
+@with_browser
 @pytest.mark.parametrize("name", ["report", "effects", "audit", "simcse"])
 def test_no_page_scrolls_sideways_on_a_telephone(name, tmp_path):
     """Chromium opens no window narrower than 500 pixels, so that the page is shown in a frame of 390 and a bar."""
@@ -189,8 +158,7 @@ def test_no_page_scrolls_sideways_on_a_telephone(name, tmp_path):
     assert wide <= room <= 390
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
-@pytest.mark.skipif(not AXE.is_file(), reason="no axe-core here: make axe")
+@with_axe
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("name", ["report", "effects", "audit", "simcse", "table3"])
 def test_no_page_has_a_serious_fault_of_accessibility(name, dark, tmp_path):
@@ -198,18 +166,15 @@ def test_no_page_has_a_serious_fault_of_accessibility(name, dark, tmp_path):
     # What the browser prefers depends on the desktop around it.
     text = text.replace("@media (prefers-color-scheme: dark)", "@media all" if dark else "@media not all")
     text = text.replace('content="light dark"', f'content="{"dark" if dark else "light"}"')
-    script = f"<script>{AXE.read_text(encoding='utf-8')}</script>{CHECK}"
     file = tmp_path / f"{name}.html"
-    file.write_text(text.replace("</body>", f"{script}</body>"), encoding="utf-8")
+    file.write_text(text.replace("</body>", f"{faults()}</body>"), encoding="utf-8")
     assert title_of(file, "--virtual-time-budget=60000", "--window-size=1440,900") == []
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
-@pytest.mark.skipif(not AXE.is_file(), reason="no axe-core here: make axe")
+@with_axe
 def test_a_fault_of_accessibility_is_found(tmp_path):
     file = tmp_path / "bad.html"
-    script = f"<script>{AXE.read_text(encoding='utf-8')}</script>{CHECK}"
     file.write_text(
-        f'<html lang="en"><title>Bad</title><body><img src="x">{script}</body></html>', encoding="utf-8"
+        f'<html lang="en"><title>Bad</title><body><img src="x">{faults()}</body></html>', encoding="utf-8"
     )
     assert [fault[0] for fault in title_of(file, "--virtual-time-budget=60000")] == ["image-alt"]

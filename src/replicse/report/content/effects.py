@@ -5,21 +5,24 @@ from dataclasses import dataclass
 
 from replicse.registry.suites import is_percentage
 from replicse.study.results.crossed import Crossed, crossed_designs, crossed_difference
-from replicse.study.results.shape import differences
+from replicse.study.results.shape import row_effects
 from replicse.study.results.statistics import Paired
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What a row changes against the baseline row; `crossed` holds our differences on every backbone, if there are."""
+    """What a row changes against the baseline row.
+
+    `printed` is None unless both rows are in print; `crossed` holds our differences on every backbone, if there are.
+    """
 
     item: ItemResult
     column: ColumnHead
     cell: CellResult
     row: str
     base: str
-    printed: float
+    printed: float | None
     ours: Paired
     crossed: Crossed | None
 
@@ -29,9 +32,9 @@ class Effect:
         return is_percentage(self.cell.metric_path)
 
     @property
-    def agrees(self) -> bool:
-        """Return whether it has the sign of print."""
-        return self.printed * self.ours.mean > 0
+    def agrees(self) -> bool | None:
+        """Return whether it has the sign of print; None where nothing is printed."""
+        return None if self.printed is None else self.printed * self.ours.mean > 0
 
     @property
     def decided(self) -> bool:
@@ -59,17 +62,17 @@ def _sign(value: float) -> int:
 
 
 def effects_of(item: ItemResult) -> Iterator[Effect]:
-    """Yield the effect of every row that has a printed number and ours, column by column."""
+    """Yield the effect of every row that we measured next to its baseline row, column by column."""
     designs = crossed_designs(item)
-    for column, sign in differences(item):
-        key = (sign.row, column.id, column.metric)
+    for column, row, printed, ours in row_effects(item):
+        key = (row, column.id, column.metric)
         yield Effect(
             item=item,
             column=column,
             cell=item.described[key],
-            row=item.row_names[sign.row].lstrip("* "),
+            row=item.row_names[row].lstrip("* "),
             base=item.row_names[item.baseline].lstrip("* "),
-            printed=sign.reported,
-            ours=sign.ours,
+            printed=printed,
+            ours=ours,
             crossed=crossed_difference(designs, item.baseline, key),
         )

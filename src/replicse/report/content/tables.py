@@ -389,11 +389,15 @@ def _effects(item: ItemResult) -> dict[tuple[str, str, str], tuple[str, str]]:
     return {
         effect.cell.key: (
             f"less {effect.base}",
-            f"{effect_text(effect.ours)}, paired by seed; in print {effect.printed:+g}".replace("-", MINUS),
+            f"{effect_text(effect.ours)}, paired by seed{_in_print(effect.printed)}",
         )
         for effect in effects_of(item)
         if effect.ours.n > 1
     }
+
+
+def _in_print(difference: float | None) -> str:
+    return "" if difference is None else f"; in print {difference:+g}".replace("-", MINUS)
 
 
 def cell_name(item: ItemResult, cell: CellResult) -> str:

@@ -30,7 +30,7 @@ def effects_svg(report: Report) -> str:
     if not effects:
         return ""
     effects.sort(key=lambda each: each[1].strength, reverse=True)
-    ends = [end for _, effect in effects for end in (0.0, effect.printed, *_ends(effect))]
+    ends = [end for _, effect in effects for end in (0.0, effect.printed or 0.0, *_ends(effect))]
     low, span = min(ends), (max(ends) - min(ends)) or 1.0
 
     def place(value: float) -> float:
@@ -73,16 +73,18 @@ def _effect(effect: Effect, page: str, top: float, place: Callable[[float], floa
     """Yield one effect: its name above, and below it the printed square and our point on the axis."""
     y, ours = top + 22, effect.ours
     name = f"{effect.row} less {effect.base}, {effect.column.label}"
-    title = f"{name}: {effect_text(ours)}; in print {plus_minus(effect.printed)}"
+    printed = "nothing in print" if effect.printed is None else f"in print {plus_minus(effect.printed)}"
+    title = f"{name}: {effect_text(ours)}; {printed}"
     yield f'<a href="{page}#{escape(cell_address(cell_name(effect.item, effect.cell)))}"><title>{escape(title)}</title>'
     yield f'<text class="name" x="2" y="{top + 13}">{escape(name)}<tspan> · {escape(effect.item.item)}</tspan></text>'
     if ours.low is not None and ours.high is not None:
         yield f'<line class="range" x1="{place(ours.low):.1f}" x2="{place(ours.high):.1f}" y1="{y}" y2="{y}"/>'
     else:
         yield from (f'<circle class="seed" cx="{place(each):.1f}" cy="{y}" r="3"/>' for each in ours.by_seed)
-    x = place(effect.printed) - 3.5
-    yield f'<rect class="printed" x="{x:.1f}" y="{y - 3.5}" width="7" height="7"/>'
-    kind = "agrees" if effect.agrees else "turned"
+    if effect.printed is not None:
+        x = place(effect.printed) - 3.5
+        yield f'<rect class="printed" x="{x:.1f}" y="{y - 3.5}" width="7" height="7"/>'
+    kind = "turned" if effect.agrees is False else "agrees"
     yield f'<circle class="{kind}" cx="{place(ours.mean):.1f}" cy="{y}" r="4"/></a>'
 
 

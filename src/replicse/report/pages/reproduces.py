@@ -12,7 +12,7 @@ from replicse.report.content.contents import Page
 from replicse.report.content.tables import Columns, Sheet, verdict_counts
 from replicse.report.pages.shape import shape_sheet
 from replicse.study.results.aggregate import RowAggregate, aggregates
-from replicse.study.results.shape import differences, shapes
+from replicse.study.results.shape import row_effects, shapes
 from replicse.study.results.table import ItemResult, standing
 
 TITLE = "What reproduces"
@@ -73,13 +73,13 @@ def _counted(verdict: str, entry: tuple[str, Counter[str]]) -> str:
 
 def difference_sheet(items: Iterable[ItemResult]) -> Sheet:
     """Return one line per row that is compared with its table's baseline row, in each column whose shape is judged."""
-    entries = ((item, *each) for item in items for each in differences(item))
+    entries = ((item, *each) for item in items for each in row_effects(item))
     columns: Columns = {
         "Item": lambda entry: entry[0].item,
         "Column": lambda entry: entry[1].label,
-        "Difference": lambda entry: _compared(entry[0], entry[2].row),
-        "Printed": lambda entry: f"{entry[2].reported:+g}".replace("-", MINUS),
-        "Ours, paired by seed": lambda entry: effect_text(entry[2].ours),
+        "Difference": lambda entry: _compared(entry[0], entry[2]),
+        "Printed": lambda entry: "" if entry[3] is None else f"{entry[3]:+g}".replace("-", MINUS),
+        "Ours, paired by seed": lambda entry: effect_text(entry[4]),
     }
     return Sheet.of("Differences to the baseline row", entries, columns, PAIRED)
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from replicse.errors import BadInput
 from replicse.registry.suites import CORRELATION, is_percentage, range_of
 from replicse.study.judge.known import Known, Spread
-from replicse.study.paper.causes import Cause, Kind, Measured
+from replicse.study.paper.causes import Cause, Measured
 
 # What a stated setting does to the causes that it bears on.
 DIFFERS, AGREES = 10.0, 0.25
@@ -44,15 +44,15 @@ class Effect:
         return math.exp(log - (df + 1) / 2 * math.log1p(place**2 / df))
 
 
-def effect_of(groups: Iterable[Sequence[float]], measured: Sequence[float] = ()) -> Effect:
+def effect_of(threads: Iterable[Sequence[float]], encoders: Iterable[Sequence[float]] = ()) -> Effect:
     """Return the predictive distribution of one more effect: normal effects, mean and variance unknown.
 
-    Each group is a thread and counts once, however many numbers it gives; each measured variant counts once.
+    A group is a thread, or an encoder on which variants were measured, and counts once, however many numbers it has.
     """
-    threads = list(groups)
-    weighted = [(value, 1 / len(group)) for group in threads for value in group]
-    weighted += [(value, 1.0) for value in measured]
-    count = len(threads) + len(measured)
+    reported, measured = list(threads), list(encoders)
+    groups = [*reported, *measured]
+    weighted = [(value, 1 / len(group)) for group in groups for value in group]
+    count = len(groups)
     mean = math.fsum(value * weight for value, weight in weighted) / count if count else 0.0
     within = math.fsum(weight * (value - mean) ** 2 for value, weight in weighted)
     total = PRIOR_COUNT + count
@@ -60,7 +60,7 @@ def effect_of(groups: Iterable[Sequence[float]], measured: Sequence[float] = ())
     degrees = PRIOR_DEGREES + count
     squares = PRIOR_DEGREES * PRIOR_SD**2 * PRIOR_COUNT / (PRIOR_COUNT + 1)
     squares += within + PRIOR_COUNT * count * (mean - PRIOR_MEAN) ** 2 / total
-    counted = {"report": len(threads), "measurement": len(measured)}
+    counted = {"report": len(reported), "encoder": len(measured)}
     rests = ", ".join(f"{number} {what}{'s' * (number > 1)}" for what, number in counted.items() if number)
     scale = math.sqrt(squares / degrees * (total + 1) / total)
     return Effect(centre, scale, degrees, rests or "no report")
@@ -128,10 +128,11 @@ def diagnose(
     total = sum(len(cause.threads) + 1 for cause in causes)
     candidates, excluded = [], {}
     for cause in causes:
-        if why := _impossible(cause, known, facts):
+        model = f"{known.model} {facts.get('model', '')}"
+        if why := cause.excluded(facts.get("encoder-is", known.kind), known.metric_path, model):
             excluded[cause.id] = why
             continue
-        effect = _effect(cause, known, measured)
+        effect = _effect(cause, known, [each for each in measured if _tells_of(each, known, facts)])
         bearings = _bearings(cause, known, facts)
         fit = (
             1.0
@@ -172,29 +173,23 @@ def _effect(cause: Cause, known: Known, measured: Sequence[Measured]) -> Effect:
         )
         rests = ", ".join(counted)
         return Effect(widest.mean - printed.value, math.hypot(sd, widest.error), widest.n - 1, rests)
-    by_variant: dict[str, list[float]] = {}
+    by_encoder: dict[str, list[float]] = {}
     for each in measured:
         if each.cause == cause.id:
-            by_variant.setdefault(each.variant, []).append(each.effect)
-    means = [math.fsum(values) / len(values) for values in by_variant.values()]
-    if cause.either_way:
-        both = ([sign * value for value in group for sign in (1, -1)] for group in cause.by_thread.values())
-        return effect_of(both, means)
-    return effect_of(cause.by_thread.values(), means)
+            by_encoder.setdefault(each.encoder, []).append(each.effect)
+    signs = (1, -1) if cause.either_way else (1,)
+    threads, encoders = (
+        [[sign * value for value in group for sign in signs] for group in groups.values()]
+        for groups in (cause.by_thread, by_encoder)
+    )
+    return effect_of(threads, encoders)
 
 
-def _impossible(cause: Cause, known: Known, facts: Mapping[str, Any]) -> str:
-    """Return why an encoder cannot have a cause; blank where it can."""
-    kind: Kind | None = facts.get("encoder-is", known.kind)
-    if kind and kind not in cause.kinds:
-        return f"the encoder is {kind}"
-    suite = known.metric_path.partition("/")[0]
-    if suite and cause.metrics and suite not in cause.metrics:
-        return f"the number is of {suite}"
-    model = f"{known.model} {facts.get('model', '')}".lower()
-    if cause.models and model.strip() and not any(part in model for part in cause.models):
-        return f"the encoder is none of {', '.join(cause.models)}"
-    return ""
+def _tells_of(measured: Measured, known: Known, facts: Mapping[str, Any]) -> bool:
+    """Return whether an effect is of the suite of a number and of an encoder that is fine-tuned too, or not either."""
+    suite, kind = known.metric_path.partition("/")[0], facts.get("encoder-is", known.kind)
+    same = not kind or (kind == "untrained") == (measured.kind == "untrained")
+    return same and suite in ("", measured.metric.partition("/")[0])
 
 
 def _bearings(cause: Cause, known: Known, facts: Mapping[str, Any]) -> dict[str, Bearing]:

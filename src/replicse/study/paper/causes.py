@@ -15,7 +15,7 @@ from replicse.study.paper.protocols import listed
 Kind = Literal["trained", "released", "untrained"]
 Thread = Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+#\d+$", strict=True)]
 CAUSES, MEASURED = "causes.yaml", "causes-measured.csv"
-MEASURED_FIELDS = ("cause", "variant", "encoder", "metric", "effect", "low", "high", "n")
+MEASURED_FIELDS = ("cause", "variant", "encoder", "kind", "metric", "effect", "low", "high", "n")
 
 
 def address(thread: str) -> str:
@@ -51,6 +51,7 @@ class Measured(Checked):
     cause: Id
     variant: Id
     encoder: Text
+    kind: Kind
     metric: Text
     effect: Number
     low: Number | None = None
@@ -96,6 +97,17 @@ class Cause(Checked):
             name: tuple(delta for each in self.reports if each.thread == name for delta in each.deltas)
             for name in dict.fromkeys(report.thread for report in self.reports)
         }
+
+    def excluded(self, kind: str | None, metric_path: str, model: str) -> str:
+        """Return why an encoder cannot have the cause; blank where it can, or where nothing is said against it."""
+        if kind and kind not in self.kinds:
+            return f"the encoder is {kind}"
+        suite = metric_path.partition("/")[0]
+        if suite and self.metrics and suite not in self.metrics:
+            return f"the number is of {suite}"
+        if self.models and model.strip() and not any(part in model.lower() for part in self.models):
+            return f"the encoder is none of {', '.join(self.models)}"
+        return ""
 
     def unaware_of(self, thread: str) -> Self:
         """Return the cause as it would be known if one of its threads had never been written."""

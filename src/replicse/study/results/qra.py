@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from replicse.study.results.shape import column_values, differences, shape_columns
+from replicse.study.results.shape import column_values, row_effects, shape_columns
 from replicse.study.results.statistics import mean_and_spread
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult
 from replicse.study.results.values import finite
@@ -141,7 +141,7 @@ def _correlations(pairs: Sequence[tuple[float, float]]) -> tuple[float | None, f
 
 def _evidence(result: ItemResult) -> _Evidence:
     cvs = [cell_cv_star(cell, result.comparable) for cell in result.described.values()]
-    effects = [(sign.reported, sign.ours.mean) for _, sign in differences(result)]
+    effects = [(printed, ours.mean) for *_, printed, ours in row_effects(result) if printed is not None]
     upheld = [same for column in shape_columns(result) for same in _conclusions(result, column)]
     return _Evidence([cv for cv in cvs if cv is not None], effects, upheld)
 

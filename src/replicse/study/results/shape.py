@@ -11,6 +11,7 @@ from replicse.study.results.agreement import (
     rank_agreement,
     sign_agreements,
 )
+from replicse.study.results.statistics import Paired, paired_difference
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult, draws_of
 
 FEWEST_ROWS = 3  # an order of two rows is one sign
@@ -47,11 +48,16 @@ def shapes(item: ItemResult) -> Iterator[ColumnShape]:
             )
 
 
-def differences(item: ItemResult) -> Iterator[tuple[ColumnHead, SignAgreement]]:
-    """Yield the difference of every row to the baseline row, printed and ours, paired by seed, column by column."""
+def row_effects(item: ItemResult) -> Iterator[tuple[ColumnHead, str, float | None, Paired]]:
+    """Yield column, row, and the row's difference to the baseline row: in print, None unless both are, and ours."""
     for column in shape_columns(item):
-        for sign in sign_agreements(*column_values(item, column), item.baseline):
-            yield column, sign
+        reported, ours = column_values(item, column, printed=False)
+        base = reported.get(item.baseline)
+        for row in ours if item.baseline in ours else ():
+            paired = paired_difference(ours[row], ours[item.baseline]) if row != item.baseline else None
+            if paired:
+                both = base is not None and row in reported
+                yield column, row, round(reported[row] - base, 10) if both else None, paired
 
 
 def shape_columns(item: ItemResult) -> list[ColumnHead]:
@@ -67,9 +73,9 @@ def is_score(column: ColumnHead) -> bool:
 
 
 def column_values(
-    item: ItemResult, column: ColumnHead
+    item: ItemResult, column: ColumnHead, printed: bool = True
 ) -> tuple[dict[str, float], dict[str, list[float | None]]]:
-    """Return the printed number and our value per seed by row, for rows that have both and are not quoted."""
+    """Return the printed number and our value per seed by row, for rows that have both, or at least ours."""
     reported: dict[str, float] = {}
     ours: dict[str, list[float | None]] = {}
     draws: dict[str, tuple[tuple[str, int | None], ...]] = {}
@@ -78,9 +84,9 @@ def column_values(
         cell = described.get((row.id, column.id, column.metric))
         number = cell.reported.number if cell and cell.reported else None
         values = seed_values(cell, column) if cell else []
-        if number and any(value is not None for value in values):
-            reported[row.id], ours[row.id] = number.value, values
-            draws[row.id] = draws_of(cell)
+        if (number or not printed) and any(value is not None for value in values):
+            reported |= {row.id: number.value} if number else {}
+            ours[row.id], draws[row.id] = values, draws_of(cell)
     # Rows may have more seeds than others, and labs fewer rows: values are beside those of the same draw.
     several = {row: draws[row] for row, values in ours.items() if len(values) == len(draws[row]) > 1}
     if len(set(several.values())) > 1:

@@ -1,0 +1,44 @@
+"""Pages in Chromium: what they leave in their title, and the faults of accessibility that axe-core finds."""
+
+import json
+import re
+import shutil
+import subprocess
+from html import unescape
+
+import pytest
+from places import ROOT
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+AXE = ROOT / "build" / "node_modules" / "axe-core" / "axe.min.js"
+with_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
+with_axe = pytest.mark.skipif(
+    BROWSER is None or not AXE.is_file(), reason="no Chromium here, or no axe-core: make axe"
+)
+# What of its rules axe-core finds broken, as serious as that: name, what, and the first places.
+CHECK = """
+<script>
+axe.run({ resultTypes: ["violations"] }).then(function (found) {
+  document.title = JSON.stringify(found.violations.filter(function (one) {
+    return one.impact === "serious" || one.impact === "critical";
+  }).map(function (one) {
+    return [one.id, one.help].concat(one.nodes.slice(0, 3).map(function (node) { return node.html.slice(0, 200); }));
+  }));
+});
+</script>
+"""
+
+
+def title_of(file, *words, address=""):
+    """Return what a page leaves in its title, after it was opened in Chromium."""
+    options = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={file.parent}/profile"]
+    done = subprocess.run(
+        [BROWSER, *options, *words, "--dump-dom", file.as_uri() + address],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    return json.loads(unescape(re.search("<title>(.*?)</title>", done.stdout, re.DOTALL)[1]))
+
+
+def faults() -> str:
+    """Return the scripts that leave a page's faults in its title."""
+    return f"<script>{AXE.read_text(encoding='utf-8')}</script>{CHECK}"
