@@ -38,7 +38,7 @@ _TOKENISED_AT_ONCE = 4096
 COLLAPSED = 1e-12
 # After so many batches glibc gives back what layers freed: batches of other shapes do not fit in there.
 # That was 600 of the 1,040 MiB of the seven STS sets at 6x384. To map each block apart costs a quarter of the time.
-_GIVEN_BACK_EVERY = 32
+_GIVEN_BACK_EVERY = 16
 _malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
 _HUB_ID = re.compile(r"(?P<repo>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[\w.-]+))?")
 
@@ -76,6 +76,7 @@ class SentenceEncoder:
             )
         self.device = backbone.input_embeddings.device
         self.batch_tokens = batch_tokens or BATCH_TOKENS.get(self.device.type, BATCH_TOKENS["cpu"])
+        self._batches = 0
         self._tokens: dict[str, bytes] = {}
         self._vectors: dict[bytes, np.ndarray] = {}
 
@@ -197,12 +198,7 @@ class SentenceEncoder:
             part.eval()
         rows = [np.frombuffer(key, dtype=np.int32) for key in keys]
         # Copied from the device once at the end, so that a GPU never waits for the packing of the next batch.
-        encoded = []
-        for number, some in enumerate(self.batches(rows), 1):
-            encoded.append(self._encode_batch(some))
-            if number % _GIVEN_BACK_EVERY == 0:
-                give_back()
-        vectors = torch.cat(encoded).cpu().numpy()
+        vectors = torch.cat([self._encode_batch(some) for some in self.batches(rows)]).cpu().numpy()
         for part, before in zip(parts, training, strict=True):
             part.train(before)
         self._vectors.update(zip(keys, vectors, strict=True))
@@ -225,6 +221,9 @@ class SentenceEncoder:
         batch = TokenBatch.from_rows(rows).to(self.device)
         vectors = self.read(self.backbone, batch)
         vectors = (vectors if self.head is None else self.head(vectors)).float()
+        self._batches += 1
+        if self._batches % _GIVEN_BACK_EVERY == 0:
+            give_back()
         return normalize(vectors) if self.normalised else vectors
 
 
