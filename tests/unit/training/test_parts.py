@@ -47,6 +47,10 @@ def jobs_of(folder: Path) -> dict:
     chosen = {
         "infonce": {},
         "hard-negatives": {"views": [TEXT, TEXT, OTHER]},
+        "weighted-negatives": {
+            "views": [TEXT, OTHER, OTHER],
+            "objective": [{"term": "infonce", "hard_negative_weight": 2}],
+        },
         "barlow-twins": {"objective": [{"term": "barlow-twins"}]},
         "vicreg": {"objective": [{"term": "vicreg"}], "pooling": {"train": "mean"}},
         "diffcse": {"objective": [{"term": "infonce"}, rtd], "head": "projector"},
