@@ -136,7 +136,7 @@ class ClassifiedTexts(Checked):
 
     @model_validator(mode="after")
     def _has_classes(self) -> Self:
-        if self.corpus.columns != ("text", "class"):
+        if set(self.corpus.columns) != {"text", "class"}:
             raise ValueError(f"a corpus of text and class, not of {', '.join(self.corpus.columns)}")
         return self
 
