@@ -267,11 +267,9 @@ def _made_from(study: Mapping[str, Any], items: Sequence[ItemResult]) -> str:
     parts = [
         f"commit {study['commit'][:12]}" if study.get("commit") else "",
         "with uncommitted changes" if study.get("dirty") else "",
-        f"its numbers were made by {len(others)} other version{'s' * (len(others) > 1)} of the code"
-        if others
-        else "",
+        f"runs of {len(others)} other version{'s' * (len(others) > 1)} of the code" if others else "",
     ]
-    return "; ".join(filter(None, [" ".join(filter(None, parts[:2])), parts[2]]))
+    return " and ".join(filter(None, [" ".join(filter(None, parts[:2])), parts[2]]))
 
 
 def _other_packages(study: Mapping[str, Any], items: Sequence[ItemResult]) -> list[str]:
