@@ -57,6 +57,7 @@ REFERRING = {
 REFERRING |= {"rows", "sizes", "averages", "downloads"}
 # Text that says nothing to the machine, names that only others use, and what stands in a data set.
 FREE = {
+    "mask",
     *(
         "title",
         "authors",

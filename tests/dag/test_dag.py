@@ -122,8 +122,9 @@ def test_a_corpus_that_was_placed_is_read_again_when_it_changes(checkout):
     """A corpus that was cut from 2,000 to 500 lines once gave "Nothing to be done"."""
     scale = checkout / "workflow/scales/micro.yaml"
     text = scale.read_text()
-    assert text.count("file: wiki/wiki.txt") == 1
-    scale.write_text(text.replace("file: wiki/wiki.txt", "file: placed.txt"))
+    line = "  wiki: {format: lines, file: wiki/wiki.txt"
+    assert text.count(line) == 1
+    scale.write_text(text.replace(line, line.replace("wiki/wiki.txt", "placed.txt")))
     placed = checkout / "results/micro/data/placed.txt"
     placed.parent.mkdir(parents=True)
     placed.write_text("a sentence of words\n" * 2000)

@@ -398,6 +398,7 @@ class Chunks(CorpusFormat):
     `sentences` of them. Two chunks of each of the `documents` that have two are drawn, at each of `visits`.
     """
 
+    home: ClassVar[str] = "replicse.data.chunks"
     format: Literal["chunks"]
     documents: Annotated[Documents | HubDataset, Field(discriminator="format")]
     sentences: Count = 2

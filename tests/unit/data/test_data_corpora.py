@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from replicse.data.corpora import chunks_of, read_corpus
+from replicse.data.chunks import chunks_of
+from replicse.data.corpora import read_corpus
 from replicse.errors import BadInput, MissingData
 from replicse.registry.corpora import CorpusFormat, corpus_of
 
