@@ -57,14 +57,17 @@ def page() -> str:
 def measured_rows(study: Path) -> Iterator[dict[str, Any]]:
     """Yield the effects that were measured: on MiniLM, and on the chains of a study, in training and at test.
 
-    An encoder that cannot have a cause measures nothing of it: a template costs one that was trained without.
+    An encoder that cannot have a cause measures nothing of it: a template costs one that was trained without. Nor does
+    a variant that is how the encoder is read anyway.
     """
     causes = load_causes(WORKFLOW)
     minilm = {row["variant"]: row for row in read_rows(MINILM)}
-    base = minilm[AS_READ]["avg"]
+    read = {**minilm[AS_READ], "variant": ""}
     for variant, row in minilm.items():
-        if row["avg"]:
-            yield from _rows(causes, variant, "MiniLM", "released", round(float(row["avg"]) - float(base), 4))
+        if row["avg"] and {**row, "variant": ""} != read:
+            yield from _rows(
+                causes, variant, "MiniLM", "released", round(float(row["avg"]) - float(read["avg"]), 4)
+            )
     of_protocol = {protocol: cause.id for cause in causes for protocol in cause.protocols}
     for row in read_rows(study / "adjudication.csv"):
         if row["item"] == TRAINED and row["column"] == COLUMN and row["protocol"] in of_protocol:
@@ -76,7 +79,8 @@ def measured_rows(study: Path) -> Iterator[dict[str, Any]]:
         cells = [cell for cell in item["cells"] if cell["row"] == line["id"]]
         values = {cell["column"]: [each.get("value") for each in cell["values"]] for cell in cells}
         for variant, ours in values.items():
-            if found := paired_difference(ours, values[AS_READ]):
+            found = paired_difference(ours, values[AS_READ])
+            if found and ours != values[AS_READ]:
                 effect, low, high = (
                     None if bound is None else round(bound, 4)
                     for bound in (found.mean, found.low, found.high)

@@ -1,4 +1,4 @@
-"""ESimCSE, frozen teachers and frozen layers: papers of tests/papers that touch nothing of the package."""
+"""Terms that read a momentum encoder, frozen teachers and frozen layers: papers that touch nothing of the package."""
 
 import math
 import os
@@ -31,7 +31,7 @@ from replicse.training.loop import Trainer, train
 from replicse.training.parts import Parts
 
 CPU = torch.device("cpu")
-QUEUE = {"term": "momentum-queue", "temperature": 0.1, "queue": 2.5}
+TERMS = [{"term": "momentum-queue", "temperature": 0.1, "queue": 20}, {"term": "bootstrap"}]
 STEPS = {"batch_size": 8, "learning_rate": 1e-3, "steps": 12, "epochs": 2}
 
 
@@ -59,9 +59,9 @@ def run_of(plan, key, row, seed=0):
     return plan.runs[plan.encoders[cell.jobs[cell.seeds.index(seed)][0]].source.run]
 
 
-def esimcse(folder, **changes):
-    """Return a job of ESimCSE on a tiny encoder."""
-    values = {"objective": [QUEUE], "optimisation": STEPS, "momentum": {"decay": 0.9, "start": "random"}}
+def with_momentum(folder, **changes):
+    """Return a job with a term of the package and one of a plug-in that read a momentum encoder."""
+    values = {"objective": TERMS, "optimisation": STEPS, "momentum": {"decay": 0.9, "start": "random"}}
     return micro.job(folder, count=44, **{**values, "selection": {"every": 0}, **changes})
 
 
@@ -69,134 +69,41 @@ def trainer_of(job, folder, **options):
     return Trainer(job, folder, folder / "out", folder / "state", CPU, **options)
 
 
-# ESimCSE
+# A momentum encoder
 
 
-def repeated(change, row, words):
-    """Return which words (lists of tokens, all different) are there twice between [CLS] and [SEP]; check the rest."""
+def test_words_are_doubled_with_all_their_pieces(tmp_path):
+    workspace("bootstrap")
+    texts, file = ["unfair", "unjust", "fairly", "justly", "fair", "just"], tmp_path / "tokenizer.json"
+    train_tokenizer("wordpiece", texts, 40, True).save(str(file))
+    words = [load_tokenizer(file, None).encode(text).ids[1:-1] for text in texts]
+    assert max(map(len, words)) > 1
     ids = [2, *(token for word in words for token in word), 3]
     special = [1, *[0] * (len(ids) - 2), 1]
-    made = change(row, ids, special)
-    assert made == change(row, ids, special), "drawn once for a row"
-    twice = [number for number, word in enumerate(words) if count(made, word) == 2]
-    expected = [token for number, word in enumerate(words) for token in word * (1 + (number in twice))]
-    assert made == [2, *expected, 3]
-    return twice
+    for rate in (0, 0.5, 1):
+        change = token_change({"name": "doubled", "rate": rate}, file)
+        doubled = set()
+        for row in range(100):
+            made = change(row, ids, special)
+            assert made == change(row, ids, special), "drawn once for a row"
+            twice = {number for number, word in enumerate(words) if count(made, word) == 2}
+            expected = [
+                token for number, word in enumerate(words) for token in word * (1 + (number in twice))
+            ]
+            assert made == [2, *expected, 3]
+            doubled.add(len(twice))
+        assert doubled == {0: {0}, 1: {6}}.get(rate, set(range(7)))
 
 
 def count(ids, word):
     return sum(ids[place : place + len(word)] == word for place in range(len(ids)))
 
 
-def test_pieces_are_repeated_by_the_rate_and_at_most_nine(tmp_path):
-    """With a rate of 0.32 nothing changes below 7 tokens, and from 32 on 0 to 9 pieces are there twice, alike often."""
-    workspace("esimcse")
-    change = token_change({"name": "repetition", "rate": 0.32}, micro.tokenizer_file(tmp_path))
-    for tokens in range(3, 40, 3):
-        pieces = [[100 + place] for place in range(tokens - 2)]
-        counts = [len(repeated(change, row, pieces)) for row in range(300)]
-        assert set(counts) == set(range(max(1, min(10, int(0.32 * tokens)))))
-    assert all(counts.count(number) > 15 for number in range(10))
-
-
-def test_words_are_repeated_with_all_their_pieces(tmp_path):
-    workspace("esimcse")
-    texts, file = ["unfair", "unjust", "fairly", "justly", "fair", "just"], tmp_path / "tokenizer.json"
-    train_tokenizer("wordpiece", texts, 40, True).save(str(file))
-    change = token_change({"name": "repetition", "rate": 1, "unit": "word"}, file)
-    words = [load_tokenizer(file, None).encode(text).ids[1:-1] for text in texts]
-    assert max(map(len, words)) > 1
-    assert {len(repeated(change, row, words)) for row in range(200)} == set(range(7))
-
-
-def recorded(trainer, steps):
-    """Make steps; return of each the vectors, the keys and the loss, and the trained weights before it."""
-    (term,) = trainer.sources[0].objective.terms
-    forward, seen = term.forward, []
-
-    def noted(step):
-        loss = forward(step)
-        weights = [parameter.detach().clone() for parameter in trainer.model.backbone.parameters()]
-        vectors = [each.detach().double() for each in step.vectors]
-        seen.append((vectors, step.momentum_vectors(0).double(), float(loss.detach()), weights))
-        return loss
-
-    term.forward = noted
-    source = trainer.sources[0]
-    for step, (columns, labels) in enumerate(source.data.batches(0, steps)):
-        trainer._update(step, source, columns, labels)
-    return seen
-
-
-def cosine(one, other):
-    dot = math.fsum(a * b for a, b in zip(one, other, strict=True))
-    return dot / math.sqrt(math.fsum(a * a for a in one) * math.fsum(b * b for b in other))
-
-
-def test_the_loss_is_the_loop_over_batch_and_queue(tmp_path):
-    """Batches of 8 and a queue of 20: it holds 0, 8, 16, then 20 keys, the newest; the last batch has 4 rows."""
-    workspace("esimcse")
-    queue, lengths = [], []
-    for vectors, keys, loss, _ in recorded(trainer_of(esimcse(tmp_path), tmp_path), 8):
-        anchors, positives = (each.tolist() for each in vectors)
-        losses = []
-        for row, anchor in enumerate(anchors):
-            logits = [cosine(anchor, other) / 0.1 for other in [*positives, *queue]]
-            most = max(logits)
-            losses.append(most + math.log(math.fsum(math.exp(x - most) for x in logits)) - logits[row])
-        assert loss == pytest.approx(math.fsum(losses) / len(losses), rel=1e-5)
-        lengths.append(len(queue))
-        queue = [*queue, *keys.tolist()][-20:]
-    assert lengths == [0, 8, 16, 20, 20, 20, 20, 20]
-
-
-@pytest.mark.parametrize("start", ["trained", "random"])
-def test_the_momentum_encoder_is_the_closed_form_of_its_average(tmp_path, start):
-    """After t steps: m^t g + (1 - m) (m^(t-1) f_1 + ... + f_t), f_s what is trained before step s."""
-    workspace("esimcse")
-    trainer = trainer_of(esimcse(tmp_path, momentum={"decay": 0.9, "start": start}), tmp_path)
-    average = trainer.model.momentum.backbone
-    first = [parameter.detach().clone() for parameter in average.parameters()]
-    trained = list(trainer.model.backbone.parameters())
-    assert all(torch.equal(*pair) for pair in zip(first, trained, strict=True)) == (start == "trained")
-    snapshots = [weights for *_, weights in recorded(trainer, 7)]
-    for place, parameter in enumerate(average.parameters()):
-        expected = 0.9**7 * first[place].double()
-        for step, weights in enumerate(snapshots, 1):
-            expected += 0.1 * 0.9 ** (7 - step) * weights[place].double()
-        torch.testing.assert_close(parameter.double(), expected, rtol=1e-5, atol=1e-7)
-        assert not parameter.requires_grad
-
-
-@pytest.mark.parametrize("head", ["averaged", "trained"])
-@pytest.mark.parametrize("kind", ["mlp", "projector"])
-def test_keys_have_no_dropout_and_the_head_that_is_asked_for(tmp_path, head, kind):
-    workspace("esimcse")
-    job = esimcse(tmp_path, head=kind, momentum={"decay": 0.5, "head": head})
-    trainer = trainer_of(job, tmp_path)
-    recorded(trainer, 3)
-    model = trainer.model
-    columns, _ = next(trainer.sources[0].data.batches(0, 1))
-    before = {name: value.clone() for name, value in model.head.state_dict().items()}
-    model.train()
-    (pooling, _) = trainer.sources[0].poolings
-    keys = model.momentum_vectors(columns[0], pooling)
-    assert torch.equal(keys, model.momentum_vectors(columns[0], pooling)) and not keys.requires_grad
-    assert model.head.training, "the trained head goes on as it was"
-    assert all(torch.equal(before[name], value) for name, value in model.head.state_dict().items())
-    used = model.momentum.head if head == "averaged" else model.head
-    rows = [columns[0].slice(row, row + 1) for row in range(columns[0].rows)]
-    used.eval()
-    with torch.no_grad():
-        each = [used(model.momentum.backbone(row).last[:1]) for row in rows]
-    torch.testing.assert_close(keys, torch.cat(each), rtol=1e-5, atol=1e-6)
-
-
 def test_a_run_that_was_stopped_ends_bit_for_bit_as_one_that_was_not(tmp_path, monkeypatch):
-    """Queue, momentum encoder and frozen layers included."""
-    workspace("esimcse")
+    """Queue, a plug-in's buffer, momentum encoder and frozen layers included."""
+    workspace("bootstrap")
     freeze = {"embeddings": True, "layers": [0, 0]}
-    job = esimcse(tmp_path, freeze=freeze, selection={"every": 4})
+    job = with_momentum(tmp_path, freeze=freeze, selection={"every": 4})
     root = micro.dev_root(tmp_path / "data")
     whole = Trainer(job, root, tmp_path / "whole", tmp_path / "state-whole", CPU)
     whole.run()
@@ -219,8 +126,10 @@ def test_a_run_that_was_stopped_ends_bit_for_bit_as_one_that_was_not(tmp_path, m
     assert micro.metrics(tmp_path / "whole")["history"] == micro.metrics(tmp_path / "cut")["history"]
     for name in ("best", "last"):
         assert micro.equal_weights(tmp_path / "whole" / name, tmp_path / "cut" / name)
-    (one,), (other,) = (list(trainer.objectives[0].terms) for trainer in (whole, cut))
-    assert torch.equal(one.keys, other.keys) and one.filled == other.filled == 20
+    for one, other in zip(
+        whole.objectives.state_dict().items(), cut.objectives.state_dict().items(), strict=True
+    ):
+        assert one[0] == other[0] and torch.equal(one[1], other[1])
 
 
 def close(found, whole):
@@ -232,11 +141,13 @@ def close(found, whole):
 
 
 def test_chunks_and_processes_find_what_one_finds_with_the_whole_batch(tmp_path):
-    config = workspace("esimcse")
+    config = workspace("bootstrap")
     steps = {**STEPS, "batch_size": 16, "learning_rate": 1e-5, "clip": 1000, "steps": 6}
     jobs = {
-        "frozen": esimcse(tmp_path, optimisation=steps, freeze={"embeddings": True, "layers": [0, 0]}),
-        "all-frozen": esimcse(tmp_path, optimisation=steps, freeze={"embeddings": True, "layers": [0, -1]}),
+        "frozen": with_momentum(tmp_path, optimisation=steps, freeze={"embeddings": True, "layers": [0, 0]}),
+        "all-frozen": with_momentum(
+            tmp_path, optimisation=steps, freeze={"embeddings": True, "layers": [0, -1]}
+        ),
     }
     whole = {name: parted.both(job, tmp_path, Parts()) for name, job in jobs.items()}
     for name, job in jobs.items():
@@ -259,29 +170,14 @@ def test_chunks_and_processes_find_what_one_finds_with_the_whole_batch(tmp_path)
 
 
 def test_the_momentum_encoder_is_of_the_run_and_counted_in_its_cost():
-    plan = plan_of("esimcse")
-    run, told, simcse = (run_of(plan, "esimcse", row) for row in ("esimcse", "as-told", "simcse"))
-    assert run.canonical()["momentum"] == {"decay": 0.995, "start": "random", "head": "trained"}
+    plan = plan_of("bootstrap")
+    run, other, simcse = (run_of(plan, "bootstrap", row) for row in ("bootstrap", "random-start", "simcse"))
+    assert run.canonical()["momentum"] == {"decay": 0.99}
+    assert other.canonical()["momentum"] == {"decay": 0.99, "start": "random", "head": "trained"}
     assert "momentum" not in simcse.canonical() and "freeze" not in simcse.canonical()
-    assert len({run.run_id, told.run_id, run_of(plan, "esimcse", "decay").run_id}) == 3
-    assert passes(run, plan.sources) == pytest.approx(passes(simcse, plan.sources) + 1 / 3)
-
-
-@pytest.mark.parametrize(
-    ("changes", "problem"),
-    [
-        ({"momentum": None}, "momentum: {decay: ...} for term momentum-queue"),
-        ({"objective": [{"term": "infonce"}]}, "no momentum, which none of infonce reads"),
-        ({"encoders": "two"}, "encoders shared with momentum"),
-        ({"momentum": {"decay": 1}}, "momentum.decay is 1"),
-        ({"momentum": {"decay": 0.9, "start": "pretrained"}}, 'start is "pretrained"'),
-    ],
-)
-def test_a_momentum_encoder_that_does_not_fit_is_refused(tmp_path, changes, problem):
-    workspace("esimcse")
-    with pytest.raises(BadInput) as error:
-        esimcse(tmp_path, **changes)
-    assert problem in str(error.value)
+    assert len({run.run_id, other.run_id, run_of(plan, "bootstrap", "decay").run_id}) == 3
+    # Of two encoded views one needs no gradient, and one more is encoded by the momentum encoder.
+    assert passes(run, plan.sources) == pytest.approx(passes(simcse, plan.sources) / 2 + 1 / 3)
 
 
 # Frozen teachers
@@ -329,6 +225,11 @@ def test_the_loss_is_the_loop_over_the_teachers_cosines(tmp_path):
         if i != j
     )
     assert float(loss.detach()) == pytest.approx(total / len(texts), rel=1e-5)
+
+
+def cosine(one, other):
+    dot = math.fsum(a * b for a, b in zip(one, other, strict=True))
+    return dot / math.sqrt(math.fsum(a * a for a in one) * math.fsum(b * b for b in other))
 
 
 def shares(vectors):

@@ -10,6 +10,7 @@ from replicse.registry.corpora import DataFile
 from replicse.registry.entries import Entry
 
 Part = Annotated[Number, Field(gt=0, le=1)]
+MOST_REPEATED = 10  # ESimCSE's code draws a number of repetitions below this one, whatever the rate
 
 
 class AugmentationParameters(Entry):
@@ -79,6 +80,26 @@ class Shuffle(AugmentationParameters):
 def permuted(fraction: float, tokens: int) -> int:
     """Return how many tokens of a line a shuffle chooses: one alone could not move, so two at least."""
     return min(tokens, max(2, round(fraction * tokens))) if fraction else 0
+
+
+class Repetition(AugmentationParameters):
+    """Random word pieces twice in a row, fewer than a share of the row's and fewer than ten (ESimCSE as coded).
+
+    Tokens are repeated after a line was cut at its most tokens, so that the row may be longer.
+    """
+
+    home: ClassVar[str] = "replicse.augment.tokens"
+    of_tokens: ClassVar[bool] = True
+    name: Literal["repetition"]
+    rate: Share
+
+
+class WordRepetition(AugmentationParameters):
+    """Random words twice in a row, but the last one: fewer than a share of them, or than two, and fewer than ten."""
+
+    home: ClassVar[str] = "replicse.augment.words"
+    name: Literal["word-repetition"]
+    rate: Share
 
 
 class FromThesaurus(AugmentationParameters):

@@ -345,7 +345,10 @@ SUITES: dict[str, Suite] = {
     "training": Suite(
         "replicse.evaluation.training",
         "fast",
-        {"hours": ABOVE, "steps": COUNT, "sentences_per_second": ABOVE, "parameters": COUNT},
+        {
+            **{"hours": ABOVE, "steps": COUNT, "sentences_per_second": ABOVE, "parameters": COUNT},
+            **{"evaluations": COUNT, "selected_at": SHARE},
+        },
         options=TrainingOptions,
         told=("folder",),
     ),

@@ -85,7 +85,7 @@ class InfoNCEParameters(TermParameters):
 
 
 class TwoViews(TermParameters):
-    """What the terms that compare the dimensions of two views share: they read the first two of the run."""
+    """What the terms that compare two views share: they read the first two of the run."""
 
     def vector_views(self, count: int) -> Sequence[int]:
         """Return the first two views."""
@@ -94,6 +94,22 @@ class TwoViews(TermParameters):
     def named_views(self) -> Iterable[int]:
         """Return the two views: a run with one lacks what the term compares it with."""
         return (0, 1)
+
+
+class MomentumQueueParameters(TwoViews):
+    """InfoNCE with further negatives: vectors of earlier first views by the momentum encoder (ESimCSE, section 3.2).
+
+    `queue` is how many of these vectors are kept, the newest ones.
+    """
+
+    implementation: ClassVar[str] = "replicse.objective.momentum_queue:MomentumQueue"
+    term: Literal["momentum-queue"]
+    temperature: Positive = 0.05
+    queue: Count = 160
+
+    def momentum_views(self, count: int) -> Sequence[int]:
+        """Return the first view, whose vectors are queued."""
+        return (0,)
 
 
 class BarlowTwinsParameters(TwoViews):

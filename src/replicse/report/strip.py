@@ -1,6 +1,7 @@
 """Two drawings for numbers that do not repeat: a printed number among seeds and reruns, and effects in order."""
 
 from collections.abc import Iterator, Mapping
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from replicse.study.results.table import ItemResult
@@ -29,6 +30,10 @@ SEEDS: dict[str, Any] = {
     "label": "published seeds: mean ± 2 sd",
 }
 TWO_SIDES = 2.0
+# Of effects: a colour for each encoder, how far its points are apart in a line, and ticks of the axis.
+ENCODERS = (BLUE, ORANGE, QUIET)
+APART = 0.22
+TICKS = (-30, -10, -3, -1, 0, 1, 3, 10)
 
 
 def strip_records(item: ItemResult) -> Iterator[dict[str, Any]]:
@@ -88,23 +93,30 @@ def _once(look: Mapping[str, Any], kind: str, named: set[str]) -> dict[str, Any]
 
 
 def effects(records: "DataFrame") -> "Figure":
-    """Draw effects with their intervals, the largest loss first: one panel for each encoder.
+    """Draw effects with their intervals, a line for each variant, the largest loss first: a colour for each encoder.
 
     Records: group (the encoder), row (the variant), value, low, high (None where the effect is exact).
     """
     from replicse.report.figures import _figure
 
     groups = list(dict.fromkeys(records["group"]))
-    rows = max(sum(records["group"] == group) for group in groups)
-    figure = _figure(1.0 + 0.19 * rows)
-    grid = figure.subplots(1, len(groups), squeeze=False)[0]
-    for axes, group in zip(grid, groups, strict=True):
-        part = records[records["group"] == group].sort_values("value").reset_index(drop=True)
-        axes.axvline(0, color=QUIET, linewidth=0.8, zorder=0)
-        axes.hlines(part.index, part["low"], part["high"], color=BLUE, linewidth=4, alpha=0.3)
-        axes.plot(part["value"], part.index, "o", color=BLUE, markersize=4.5)
-        axes.set_yticks(part.index, part["row"], fontsize=7)
-        axes.set(xlabel="effect in points of STS average", ylim=(len(part) - 0.4, -0.6))
-        axes.set_xscale("symlog", linthresh=1)
-        axes.set_title(group, loc="left", fontsize=8, color=QUIET)
+    rows = list(records.groupby("row")["value"].mean().sort_values().index)
+    figure = _figure(1.2 + 0.24 * len(rows))
+    axes = figure.subplots()
+    axes.axvline(0, color=QUIET, linewidth=0.8, zorder=0)
+    for number, (group, color) in enumerate(zip(groups, cycle(ENCODERS))):
+        part = records[records["group"] == group].drop_duplicates("row")
+        shift = APART * (number - (len(groups) - 1) / 2)
+        places = [rows.index(row) + shift for row in part["row"]]
+        axes.hlines(places, part["low"], part["high"], color=color, linewidth=3, alpha=0.3)
+        axes.plot(part["value"], places, "o", color=color, markersize=4, label=group)
+    axes.set_yticks(range(len(rows)), rows, fontsize=7.5)
+    axes.set_xscale("symlog", linthresh=1)
+    axes.set_xticks(TICKS, [f"{tick:+d}".replace("-", "\N{MINUS SIGN}") if tick else "0" for tick in TICKS])
+    axes.minorticks_off()
+    axes.set(
+        xlabel="effect in points of the STS average (linear between \N{MINUS SIGN}1 and 1)",
+        ylim=(len(rows) - 0.4, -0.6),
+    )
+    figure.legend(loc="outside lower left", ncols=len(groups))
     return figure

@@ -129,6 +129,7 @@ RATED = {
 def yielded(world, tmp_path_factory):
     run = tmp_path_factory.mktemp("run")
     record = {"seconds": 3600.0, "steps": 5, "sentences_per_second": 64.0, "parameters": 7}
+    record |= {"history": [{"step": 5, "dev": 70.0}], "best": {"step": 5, "dev": 70.0}}
     (run / "metrics.json").write_text(json.dumps(record))
     captions = {"format": "caption-lines", "file": "pairs/flickr30k/captions.tsv.gz"}
     sets = checked_yaml(OWN / "sets.yaml", Sets).sets

@@ -5,6 +5,7 @@ import json
 from replicse.evaluation.training import evaluate
 
 RECORD = {"seconds": 7200.0, "steps": 50, "sentences_per_second": 64.0, "parameters": 220_000_000}
+READ = {"history": [{"step": step, "dev": 60.0} for step in (10, 20, 30)], "best": {"step": 20, "dev": 70.0}}
 
 
 def run_folder(folder, **record):
@@ -13,24 +14,33 @@ def run_folder(folder, **record):
 
 
 def test_numbers_are_those_of_the_record(tmp_path):
-    assert evaluate(tmp_path, None, run_folder(tmp_path, **RECORD, rows=3)) == {
+    assert evaluate(tmp_path, None, run_folder(tmp_path, **RECORD, **READ, rows=3)) == {
         "hours": 2.0,
         "steps": 50,
         "sentences_per_second": 64.0,
         "parameters": 220_000_000,
+        "evaluations": 3,
+        "selected_at": 0.4,
     }
 
 
 def test_a_record_without_the_count_says_how_to_get_it(tmp_path):
     old = {key: value for key, value in RECORD.items() if key != "parameters"}
-    found = evaluate(tmp_path, None, run_folder(tmp_path, **old))
+    found = evaluate(tmp_path, None, run_folder(tmp_path, **old, **READ))
     assert (found["parameters"], found["hours"]) == (None, 2.0)
     assert list(found["failures"]) == ["parameters"]
     assert "delete its folder to train the run again" in found["failures"]["parameters"]
 
 
+def test_a_run_that_was_never_read_has_no_place_of_selection(tmp_path):
+    found = evaluate(tmp_path, None, run_folder(tmp_path, **RECORD, history=[], best=None))
+    assert (found["evaluations"], found["selected_at"], found["steps"]) == (0, None, 50)
+    assert found["failures"] == {"selected_at": "the run was never read on development data"}
+
+
 def test_an_encoder_that_no_run_made_has_no_numbers(tmp_path):
     for folder in ("", str(tmp_path / "backbone")):
         found = evaluate(tmp_path, None, folder)
-        assert set(found.pop("failures")) == set(found) == set(RECORD) - {"seconds"} | {"hours"}
+        read = {"hours", "evaluations", "selected_at"}
+        assert set(found.pop("failures")) == set(found) == set(RECORD) - {"seconds"} | read
         assert set(found.values()) == {None}

@@ -56,6 +56,34 @@ def test_the_strongest_effects_with_and_against_print_come_first():
     assert second.sentence == "Crop 20% adds 4.2 points on STS-B dev over 3 seeds, against print."
 
 
+def test_a_row_that_nothing_is_printed_of_has_an_effect_too():
+    rows = [DROPOUT[0], ("mirror", "Mirror", None, [70.0, 69.5, 71.0])]
+    first, *_ = said(COMPACT, [ablation(rows)])
+    assert first.sentence == "Mirror adds 6.2 points on STS-B dev over 3 seeds."
+    assert "in print" not in first.detail
+
+
+def test_a_protocol_next_to_nothing_printed_is_a_finding_where_its_interval_excludes_zero():
+    item = ablation(DROPOUT[:1])
+    item = item.replace(variants={"head": "Head kept at test", "last": "Last checkpoint"})
+    row = {
+        "item": item.item,
+        "row": "p0.1",
+        "column": "dev",
+        "metric": item.columns[0].metric,
+        "gap": "",
+        "n_seeds": "3",
+    }
+    explained = [
+        {**row, "protocol": "head", "effect": "-2.97", "low": "-3.24", "high": "-2.69"},
+        {**row, "protocol": "last", "effect": "-0.36", "low": "-1.64", "high": "0.92"},
+    ]
+    (finding,) = [each for each in said(COMPACT, [item], explained=explained) if "Head" in each.sentence]
+    assert finding.sentence == "Head kept at test costs 3.0 points on STS-B dev over 3 seeds."
+    assert "−2.97 [−3.24, −2.69]" in finding.detail and finding.target == "simcse/table3/p0.1/dev"
+    assert not any("Last" in each.sentence for each in said(COMPACT, [item], explained=explained))
+
+
 def test_a_crossed_effect_is_the_mean_over_all_pairs():
     first, *_ = said(COMPACT, [ablation(DROPOUT, crossed=("p0.1", "p0.0"))])
     assert first.sentence == "p = 0.0 costs 12.0 points on STS-B dev over 9 pairs of backbone and seed."

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from statistics import median
 from typing import Any
 
@@ -34,6 +35,7 @@ def findings(
         lines += _counted(items)
         lines += _claims(claims, scale)
         lines += _gaps(explained, items)
+        lines += _protocols(explained, items, scale)
         lines += _orders(items, scale)
     else:
         lines += _machine(study, items)
@@ -150,6 +152,32 @@ def _gaps(rows: Rows, items: Sequence[ItemResult]) -> Iterator[Finding]:
     said = headline(rows, {item.item: item for item in items})
     if said and said != NOISE:
         yield Finding(said, "", "adjudication")
+
+
+def _protocols(rows: Rows, items: Sequence[ItemResult], scale: str) -> Iterator[Finding]:
+    """Yield the strongest effects of protocols where nothing is printed that they could explain."""
+    by_item = {item.item: item for item in items}
+    decided = [
+        (abs(effect) / ((high - low) or 1), row)
+        for row in rows
+        if not row["gap"] and row["low"] and row["item"] in by_item
+        for effect, low, high in [tuple(float(row[name]) for name in ("effect", "low", "high"))]
+        if low * high > 0
+    ]
+    decided.sort(key=itemgetter(0))
+    # Of a protocol the column in which it is strongest.
+    strongest = {(row["item"], row["protocol"]): row for _, row in decided}
+    for row in list(strongest.values())[: -MOST_TURNED - 1 : -1]:
+        item, effect = by_item[row["item"]], float(row["effect"])
+        described = item.described[row["row"], row["column"], row["metric"]]
+        label = next(column.label for column in item.columns if column.id == row["column"])
+        amount = f"{'costs' if effect < 0 else 'adds'} {abs(effect):.1f} points on {label}"
+        interval = f"{effect:+.2f} [{float(row['low']):+.2f}, {float(row['high']):+.2f}]".replace("-", MINUS)
+        yield Finding(
+            f"{item.variants.get(row['protocol'], row['protocol'])} {amount} over {row['n_seeds']} seeds.",
+            f"Paired by seed {interval} against the row as described (95% interval); {item.item}, scale {scale}",
+            cell_name(item, described),
+        )
 
 
 def _counted(items: Sequence[ItemResult]) -> Iterator[Finding]:

@@ -132,7 +132,7 @@ def diagnose(
         if why := cause.excluded(facts.get("encoder-is", known.kind), known.metric_path, model):
             excluded[cause.id] = why
             continue
-        effect = _effect(cause, known, measured)
+        effect = _effect(cause, known, [each for each in measured if _tells_of(each, known, facts)])
         bearings = _bearings(cause, known, facts)
         fit = (
             1.0
@@ -174,10 +174,8 @@ def _effect(cause: Cause, known: Known, measured: Sequence[Measured]) -> Effect:
         rests = ", ".join(counted)
         return Effect(widest.mean - printed.value, math.hypot(sd, widest.error), widest.n - 1, rests)
     by_encoder: dict[str, list[float]] = {}
-    suite = known.metric_path.partition("/")[0]
     for each in measured:
-        # What a cause does to similarities says nothing of a number of another suite.
-        if each.cause == cause.id and suite in ("", each.metric.partition("/")[0]):
+        if each.cause == cause.id:
             by_encoder.setdefault(each.encoder, []).append(each.effect)
     signs = (1, -1) if cause.either_way else (1,)
     threads, encoders = (
@@ -185,6 +183,13 @@ def _effect(cause: Cause, known: Known, measured: Sequence[Measured]) -> Effect:
         for groups in (cause.by_thread, by_encoder)
     )
     return effect_of(threads, encoders)
+
+
+def _tells_of(measured: Measured, known: Known, facts: Mapping[str, Any]) -> bool:
+    """Return whether an effect is of the suite of a number and of an encoder that is fine-tuned too, or not either."""
+    suite, kind = known.metric_path.partition("/")[0], facts.get("encoder-is", known.kind)
+    same = not kind or (kind == "untrained") == (measured.kind == "untrained")
+    return same and suite in ("", measured.metric.partition("/")[0])
 
 
 def _bearings(cause: Cause, known: Known, facts: Mapping[str, Any]) -> dict[str, Bearing]:

@@ -75,12 +75,12 @@ def test_a_cause_that_is_given_twice_is_refused(tmp_path):
 
 def test_what_was_measured_is_read_and_its_mistakes_name_the_line(tmp_path):
     assert load_measured(tmp_path) == ()
-    head = "cause,variant,encoder,metric,effect,low,high,n\n"
+    head = "cause,variant,encoder,kind,metric,effect,low,high,n\n"
     file = tmp_path / "causes-measured.csv"
-    file.write_text(f"{head}one,mean,minilm,sts/avg,-1.5,,,1\n")
+    file.write_text(f"{head}one,mean,minilm,released,sts/avg,-1.5,,,1\n")
     (measured,) = load_measured(tmp_path)
     assert (measured.effect, measured.low, measured.n) == (-1.5, None, 1)
-    file.write_text(f"{head}one,mean,,sts/avg,-1.5,,,1\n")
+    file.write_text(f"{head}one,mean,,released,sts/avg,-1.5,,,1\n")
     with pytest.raises(BadInput, match=r"causes-measured\.csv:2: the document lacks the key"):
         load_measured(tmp_path)
 

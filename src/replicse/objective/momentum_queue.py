@@ -1,0 +1,35 @@
+"""InfoNCE with a queue of negatives by a momentum encoder (He et al. 2020; Wu et al. 2022, ESimCSE)."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from replicse.objective.terms import Model, Step, Term
+from replicse.registry import terms as parameters
+
+
+class MomentumQueue(Term[parameters.MomentumQueueParameters]):
+    """Cross-entropy of each first view against all second views of the batch and the queue.
+
+    Only first views are classified, as in InfoNCE. The queue holds vectors as the momentum encoder gave them, of
+    any length: it is the logits that are cosines.
+    """
+
+    keys: Tensor
+    filled: Tensor
+
+    def prepare(self, model: Model) -> None:
+        """Make room for the queue."""
+        self.register_buffer("keys", torch.zeros(self.params.queue, model.width))
+        self.register_buffer("filled", torch.tensor(0))
+
+    def forward(self, step: Step) -> Tensor:
+        """Return the mean loss over the batch's anchors; then queue their vectors, the oldest making room."""
+        anchors, positives = (F.normalize(vectors, dim=-1) for vectors in step.vectors_of((0, 1)))
+        queue = self.keys[len(self.keys) - int(self.filled) :]
+        others = torch.cat([positives, F.normalize(queue.to(positives.dtype), dim=-1)])
+        logits = anchors @ others.T / self.params.temperature
+        new = step.momentum_vectors(0).to(self.keys.dtype)
+        self.keys.copy_(torch.cat([self.keys, new])[len(new) :])
+        self.filled.add_(len(new)).clamp_(max=len(self.keys))
+        return F.cross_entropy(logits, torch.arange(len(anchors), device=logits.device))

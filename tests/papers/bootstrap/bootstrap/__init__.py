@@ -1,0 +1,52 @@
+"""BYOL for sentences as a plug-in: doubled words, and a target of the momentum encoder."""
+
+from collections.abc import Iterable, Sequence
+from random import Random
+from typing import ClassVar, Literal
+
+from tokenizers import Tokenizer
+
+from replicse.checked import Share
+from replicse.registry.augmentations import AugmentationParameters
+from replicse.registry.terms import TermParameters
+
+
+class DoubledParameters(AugmentationParameters):
+    """Words written twice in a row with all their pieces, which only the tokenizer knows."""
+
+    implementation: ClassVar[str] = "bootstrap:doubled"
+    of_tokens: ClassVar[bool] = True
+    sees_tokenizer: ClassVar[bool] = True
+    name: Literal["doubled"]
+    rate: Share
+
+
+def doubled(
+    ids: Sequence[int], special: Sequence[int], random: Random, *, rate: float, tokenizer: Tokenizer
+) -> list[int]:
+    """Return the ids, each word between the special tokens twice in a row with the chance `rate`."""
+    words: list[list[int]] = []
+    for place, token in enumerate(ids):
+        inside = tokenizer.id_to_token(token).startswith("##") and words
+        words[-1].append(place) if inside else words.append([place])
+    times = (1 if special[word[0]] or random.random() >= rate else 2 for word in words)
+    return [ids[place] for word, count in zip(words, times, strict=True) for place in word * count]
+
+
+class BootstrapParameters(TermParameters):
+    """Each first view is drawn to the vector of the second by the momentum encoder (Grill et al. 2020)."""
+
+    implementation: ClassVar[str] = "bootstrap.loss:Bootstrap"
+    term: Literal["bootstrap"]
+
+    def vector_views(self, count: int) -> Sequence[int]:
+        """Return the view that is trained."""
+        return (0,)
+
+    def named_views(self) -> Iterable[int]:
+        """Return both views."""
+        return (0, 1)
+
+    def momentum_views(self, count: int) -> Sequence[int]:
+        """Return the view that is the target."""
+        return (1,)

@@ -1,0 +1,105 @@
+"""The loss of ESimCSE against loops and closed forms in float64: what is classified, and what the queue holds."""
+
+import math
+
+import pytest
+import torch
+
+from replicse.objective.terms import Step, make_term
+from replicse.registry.terms import TermParameters
+
+WIDTH, TEMPERATURE = 6, 0.05
+
+
+class Keys:
+    """A model whose momentum encoder gives what the test says."""
+
+    width = WIDTH
+
+    def __init__(self):
+        self.given = None
+
+    def momentum_vectors(self, batch, pooling):
+        assert (batch, pooling) == ("first", "cls"), "the first view is queued"
+        return self.given
+
+
+def term_of(queue, temperature=TEMPERATURE):
+    """Return the term in float64 and its model."""
+    term, model = make_term(
+        TermParameters.of(
+            {"term": "momentum-queue", "queue": queue, "temperature": temperature}, "a test"
+        )
+    ), Keys()  # fmt: skip
+    term.prepare(model)
+    return term.double(), model
+
+
+def loss_of(term, model, anchors, positives, keys):
+    model.given = keys
+    step = Step([anchors, positives], ["first", "second"], model, torch.Generator(), None, ["cls", "cls"])
+    return term(step)
+
+
+def cosine(one, other):
+    dot = math.fsum(a * b for a, b in zip(one, other, strict=True))
+    return dot / math.sqrt(math.fsum(a * a for a in one) * math.fsum(b * b for b in other))
+
+
+def test_the_loss_is_the_loop_over_second_views_and_queue():
+    """Batches of 3, the last of 2, and a queue of 7: it has 0, 3, 6, then 7 keys, the newest, of any length."""
+    generator = torch.Generator().manual_seed(0)
+    term, model = term_of(7)
+    queue, lengths = [], []
+    for rows in (3, 3, 3, 3, 2):
+        anchors, positives, keys = (
+            scale * torch.randn(rows, WIDTH, dtype=torch.float64, generator=generator) for scale in (1, 2, 5)
+        )
+        losses = []
+        for row, anchor in enumerate(anchors.tolist()):
+            logits = [cosine(anchor, other) / 0.05 for other in [*positives.tolist(), *queue]]
+            most = max(logits)
+            losses.append(most + math.log(math.fsum(math.exp(x - most) for x in logits)) - logits[row])
+        loss = loss_of(term, model, anchors, positives, keys)
+        assert float(loss) == pytest.approx(math.fsum(losses) / rows, rel=1e-12)
+        lengths.append(len(queue))
+        queue = [*queue, *keys.tolist()][-7:]
+        kept = term.keys[len(term.keys) - int(term.filled) :]
+        assert kept.tolist() == queue, "as they are, not normalised"
+    assert lengths == [0, 3, 6, 7, 7]
+
+
+@pytest.mark.parametrize("keys", [0, 1, 3])
+def test_orthogonal_vectors_have_a_closed_form(keys):
+    """Pairs that are equal, all else orthogonal: log(1 + (rows - 1 + keys) exp(-1 / temperature)) for each anchor."""
+    basis = torch.eye(WIDTH, dtype=torch.float64)
+    term, model = term_of(3, temperature=0.5)
+    if keys:
+        loss_of(term, model, basis[:1], basis[:1], 9 * basis[3 : 3 + keys])
+    loss = loss_of(term, model, basis[:3], 2 * basis[:3], basis[:3])
+    assert float(loss) == pytest.approx(math.log(1 + (2 + keys) * math.exp(-2)), rel=1e-12)
+
+
+def test_only_first_views_are_classified_and_keys_have_no_gradient():
+    basis = torch.eye(WIDTH, dtype=torch.float64)
+    anchors = torch.stack([basis[0], basis[1]]).requires_grad_()
+    positives = torch.stack([basis[0], basis[0]]).requires_grad_()
+    term, model = term_of(2, temperature=1)
+    keys = torch.stack([basis[2], basis[3]])
+    loss_of(term, model, basis[4:], basis[4:], keys)
+    loss = loss_of(term, model, anchors, positives, keys)
+    # Logits of the first anchor are 1, 1, 0, 0 and of the second 0, 0, 0, 0.
+    expected = (math.log(2 * math.e + 2) - 1 + math.log(4)) / 2
+    assert float(loss.detach()) == pytest.approx(expected, rel=1e-12)
+    loss.backward()
+    assert anchors.grad.abs().sum() > 0 and positives.grad.abs().sum() > 0
+    assert not term.keys.requires_grad
+    # The other direction would be another number: second views alike, told apart by nothing.
+    assert expected != pytest.approx((math.log(math.e + 1 + 2) * 2 - 1) / 2)
+
+
+def test_a_batch_larger_than_the_queue_leaves_its_last_rows():
+    term, model = term_of(2)
+    vectors = torch.randn(3, WIDTH, dtype=torch.float64)
+    loss_of(term, model, vectors, vectors, vectors)
+    assert torch.equal(term.keys, vectors[1:]) and int(term.filled) == 2
