@@ -7,8 +7,9 @@ All three train the same folder of random weights on the same real sentences: In
 entailment, hard negative). They take turns; the first step of each is not counted. The peers tokenise and pad
 each batch as they are used; our tokenising is done before, and its time is added to the steps. A rate is of rows, each
 two or three sentences. The limit is the time of the matrix products that must be computed of the real tokens, forward
-and backward, at the best rate of the machine seen in the same run (`products.py`); our loop leaves out what nobody
-reads of the last layer, and so does its limit. `share_of_all` is what it would be of a limit that leaves out nothing.
+and backward, at the best rate of the machine seen in the same run (`replicse.training.products`); our loop leaves out
+what nobody reads of the last layer, and so does its limit. `share_of_all` is what it would be of a limit that leaves
+out nothing.
 """
 
 import argparse
@@ -27,12 +28,13 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
-from products import Rates, operations
 from record import RESULTS, SIZES, data_name, row, sentences, triples, write_encoder, write_record
 
 from replicse.data.store import open_store, write_store
 from replicse.registry.runs import Run
 from replicse.training.loop import Trainer, TrainJob
+from replicse.training.peer import SentenceTransformersPeer
+from replicse.training.products import Rates, operations
 
 BATCH, LENGTH = 64, 32
 # times sentence-transformers, share of the limit; bf16: times sentence-transformers' fp32
@@ -90,46 +92,11 @@ class Bench:
         return [self.tokenising + later - before for before, later in pairwise(trainer.times)][1:]
 
     def sentence_transformers(self) -> list[float]:
-        """Return the seconds of the steps of SentenceTransformerTrainer."""
-        from datasets import Dataset
-        from sentence_transformers import (
-            SentenceTransformer,
-            SentenceTransformerTrainer,
-            SentenceTransformerTrainingArguments,
-            losses,
-            models,
-        )
-
-        times = []
-
-        class Noting(transformers.TrainerCallback):
-            def on_step_end(self, *_: Any, **__: Any) -> None:
-                times.append(time.perf_counter())
-
-        transformer = models.Transformer(str(self.folder), max_seq_length=LENGTH)
-        pooling = models.Pooling(transformer.get_word_embedding_dimension(), pooling_mode="cls")
-        model = SentenceTransformer(modules=[transformer, pooling], device="cpu")
-        arguments = SentenceTransformerTrainingArguments(
-            output_dir=str(self.work / "peer"),
-            per_device_train_batch_size=self.batch,
-            max_steps=self.steps,
-            learning_rate=3e-5,
-            warmup_steps=0,
-            report_to=[],
-            save_strategy="no",
-            logging_strategy="no",
-            use_cpu=True,
-            disable_tqdm=True,
-        )
-        names = ("anchor", "positive", "negative")
-        SentenceTransformerTrainer(
-            model=model,
-            args=arguments,
-            train_dataset=Dataset.from_dict(dict(zip(names, self.columns, strict=False))),
-            loss=losses.MultipleNegativesRankingLoss(model, scale=20.0),
-            callbacks=[Noting()],
-        ).train()
-        return [later - before for before, later in pairwise(times)]
+        """Return the seconds of the steps of SentenceTransformerTrainer, without the first."""
+        peer = SentenceTransformersPeer(self.folder, torch.device("cpu"), "fp32", LENGTH, self.work / "peer")
+        return [
+            later - before for before, later in pairwise(peer.times(self.columns, self.batch, self.steps))
+        ]
 
     def plain(self) -> list[float]:
         """Return the seconds of the steps of a loop on an AutoModel, all views of a batch in one padded pass."""

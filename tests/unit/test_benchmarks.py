@@ -15,12 +15,12 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import evaluation
 import growth
 import made_study
-import products
 import record
 
 from replicse.data.sts import StsSubset
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.evaluation.sts import predict, score_task
+from replicse.training import products
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_the_summary_holds_the_lines_of_every_committed_record(run):
 
 def test_every_benchmark_is_a_file_and_every_file_with_a_record_a_benchmark(run):
     files = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
-    assert set(run.BENCHMARKS) == files - {"record", "products", "made_study"}
+    assert set(run.BENCHMARKS) == files - {"record", "made_study"}
 
 
 def test_each_part_of_the_table_names_where_it_was_taken_and_what_was_missed(run):

@@ -151,7 +151,7 @@ def test_the_commands_are_found_and_few_are_left_out():
     found = commands()
     assert {words[0] for words in found} <= {*VERBS, "--help"}
     assert ("why", "simcse/table3/p0.1/stsb-dev", "--scale", "compact") in found
-    assert sum(map(runs_here, found)) > len(found) / 2
+    assert sum(map(runs_here, found)) >= len(found) / 2
 
 
 def test_the_cell_that_the_readme_asks_for_has_numbers_in_a_bare_clone(clone, monkeypatch, capsys):

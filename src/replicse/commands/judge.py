@@ -25,7 +25,7 @@ from replicse.files import read_json, write_rows
 from replicse.printable import columns, visible
 from replicse.registry.artefacts import METRICS
 from replicse.registry.suites import unit_of
-from replicse.report.pages.claims import FOR_OR_AGAINST, probability_text
+from replicse.report.pages.claims import FOR_OR_AGAINST, contradicted, probability_text
 from replicse.study.judge.adjudicate import Explained, adjudicate, adjudicated
 from replicse.study.judge.audit import audit, audit_plan, chosen, of_items
 from replicse.study.judge.claims import cells_read, claim_rows, study_claims
@@ -100,7 +100,7 @@ def claim_lines(rows: Sequence[Mapping[str, str]], room: int) -> Iterator[str]:
         lines = list(map(narrow, outcomes[1:]))
     for line, row in zip(lines, rows, strict=True):
         yield from line.splitlines()
-        for text in (f"{row['text']} ({row['place']})", row["remark"]):
+        for text in (f"{row['text']} ({row['place']})", row["remark"], *contradicted(row, rows)):
             yield from textwrap.wrap(text, room, initial_indent="  ", subsequent_indent="  ")
 
 

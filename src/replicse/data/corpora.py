@@ -6,7 +6,7 @@ corpus below a data root, in file order; white space in them becomes single spac
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, islice
+from itertools import combinations, groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from replicse.data.sts import filled_lines, load_sts, one_spaced, read_lines, read_table, score_of
 from replicse.data.tables import csv_records, table_rows
+from replicse.data.transfer import load_transfer
 from replicse.errors import BadInput, nearest
 from replicse.registry import corpora as registry
 
@@ -193,6 +194,45 @@ def labelled(root: Path, corpus: registry.Labelled) -> Iterator[Row]:
 def labelled_lines(root: Path, corpus: registry.LabelledLines) -> Iterator[Row]:
     """Yield the distinct sentences of labelled rows, one a row."""
     return ((text,) for text in dict.fromkeys(text for *texts, _ in labelled(root, corpus) for text in texts))
+
+
+def transfer_sentences(root: Path, corpus: registry.TransferSentences) -> Iterator[Row]:
+    """Yield the sentences of a transfer set and their classes, its splits after each other."""
+    for split in load_transfer(root, corpus.task).splits.values():
+        yield from zip(split.first, map(str, split.labels), strict=True)
+
+
+def documents(root: Path, corpus: registry.Documents) -> Iterator[Row]:
+    """Yield texts on one line, each of their sentences with an end, and of a table with a `label` their classes."""
+    path = root / corpus.file
+    if corpus.text:
+        headings = [heading for heading in (corpus.text, corpus.label) if heading]
+        yield from (cells for _, cells in table_rows(str(path), headings, headings[1:]))
+        return
+    stripped = (line.strip() for _, line in read_lines(path))
+    ended = (line if not line or line[-1] in ".?!" else f"{line}." for line in stripped)
+    yield from ((one_spaced(" ".join(sentences)),) for is_text, sentences in groupby(ended, bool) if is_text)
+
+
+def chunks(root: Path, corpus: registry.Chunks) -> Iterator[Row]:
+    """Yield two different chunks of each document that has two, drawn evenly, at each visit; the others are dropped."""
+    texts = read_corpus(root, corpus.documents)["text"]
+    by_document = [chunks_of(text, corpus.sentences, corpus.shortest, corpus.longest) for text in texts]
+    random = np.random.default_rng(corpus.seed)
+    for some in (some for _ in range(corpus.visits) for some in by_document if len(some) > 1):
+        first, second = random.choice(len(some), size=2, replace=False)
+        yield some[first], some[second]
+
+
+def chunks_of(text: str, sentences: int, shortest: int, longest: int) -> list[str]:
+    """Return the chunk that begins with each sentence of a length, where enough of them follow, in order.
+
+    What lies between two full stops is a sentence, a blank before it counts, and those of other lengths are skipped:
+    the sentences of a chunk need not be next to each other in the text (as in the code of Gonzalez-Marquez et al.).
+    """
+    fitting = [part.strip() for part in text.split(".") if shortest <= len(part) <= longest]
+    starts = range(len(fitting) - sentences + 1)
+    return [" ".join(f"{part}." for part in fitting[start : start + sentences]) for start in starts]
 
 
 def _labelled_rows(path: Path, corpus: registry.Labelled) -> Iterator[list[str]]:

@@ -35,6 +35,8 @@ def hub_dataset(root: Path, corpus: HubDataset) -> Iterator[Row]:
                 text for row in rows for each in row for text in ([each] if isinstance(each, str) else each)
             )
             return ((text,) for text in texts)
+        case "lists":
+            return (place for row in rows for place in zip(*row, strict=True))
     kept = [place for place, name in enumerate(corpus.read.values()) if name != "label"]
     return (tuple(row[place] for place in kept) for row in rows)
 

@@ -100,8 +100,11 @@ class Backbone(nn.Module, ABC):
         """
 
     @abstractmethod
-    def set_dropout(self, hidden: float, attention: float) -> None:
-        """Change the dropout rates of the hidden values and of the attention weights."""
+    def set_dropout(self, hidden: float, attention: float, heads: float = 0) -> None:
+        """Change the dropout rates of the hidden values, of the attention weights, and of entire heads of attention.
+
+        Raises BadInput where heads are to be dropped and the engine drops none.
+        """
 
     def masks(self, batch: TokenBatch) -> "Masks | None":
         """Return the dropout masks of a whole batch, for parts of it; None where layers can only draw their own."""

@@ -35,7 +35,9 @@ class TokenBatch:
     def concatenate(batches: Sequence["TokenBatch"]) -> "TokenBatch":
         """Put the rows of several batches one after another."""
         lengths = torch.cat([batch.lengths for batch in batches])
-        return TokenBatch(torch.cat([batch.tokens for batch in batches]), offsets_of(lengths))
+        tokens, offsets = torch.cat([batch.tokens for batch in batches]), offsets_of(lengths)
+        real = [batch.real for batch in batches if isinstance(batch, FilledBatch)]
+        return FilledBatch(tokens, offsets, torch.cat(real)) if real else TokenBatch(tokens, offsets)
 
     def repeat(self, times: int) -> "TokenBatch":
         """Return all rows `times` times over: rows of the first copy, rows of the second, and so on."""
@@ -142,13 +144,19 @@ class TokenBatch:
         """Return what attention may read in the padded layout, (rows, longest); None where it may read all."""
         return None if self.even else self.padded_mask
 
-    def filled(self, token: int) -> "TokenBatch":
-        """Return the rows filled up to the longest with a token that is computed with, but never attended to."""
-        if self.even:
+    def filled(self, token: int, length: int | None = None) -> "TokenBatch":
+        """Return the rows filled up with a token that is computed with, but never attended to.
+
+        They are as long as the longest, or as a given `length` that is no shorter.
+        """
+        if length is None and self.even:
             return self
-        tokens = self.tokens.new_full((self.rows * self.longest,), token)
-        tokens = tokens.index_copy(0, self.padded_places, self.tokens)
-        return FilledBatch(tokens, torch.arange(self.rows + 1) * self.longest, self.padded_mask)
+        length = length or self.longest
+        tokens = self.tokens.new_full((self.rows * length,), token)
+        tokens = tokens.index_copy(0, self.row_ids * length + self.positions, self.tokens)
+        columns = torch.arange(length, device=self.tokens.device)
+        real = columns < self._on_device(self.lengths)[:, None]
+        return FilledBatch(tokens, torch.arange(self.rows + 1) * length, real)
 
     def pad(self, values: Tensor) -> Tensor:
         """Lay packed (total, width) values out as (rows, longest, width), zeros after the shorter rows."""
@@ -175,6 +183,11 @@ class FilledBatch(TokenBatch):
     """Rows of one length whose ends are padding; `real` (rows, length) is False there. Made right before encoding."""
 
     real: Tensor
+
+    def slice(self, start: int, stop: int) -> "FilledBatch":
+        """Return the rows from `start` up to `stop` (not included)."""
+        rows = super().slice(start, stop)
+        return FilledBatch(rows.tokens, rows.offsets, self.real[start:stop])
 
     @property
     def attention_mask(self) -> Tensor:

@@ -139,8 +139,13 @@ class TransformersBackbone(Backbone):
                 return part
         raise BadInput(f"{self.model.config.model_type} has no embedding layer that a vector could follow")
 
-    def set_dropout(self, hidden: float, attention: float) -> None:
-        """Change the dropout rates, at every place where the configuration's rates would be."""
+    def set_dropout(self, hidden: float, attention: float, heads: float = 0) -> None:
+        """Change the dropout rates, at every place where the configuration's rates would be; BadInput for heads'."""
+        if heads:
+            raise BadInput(
+                f"{self.model.config.model_type}: dropout.heads is for encoders of the packed engine (BERT, RoBERTa,"
+                " DistilBERT); leave it out"
+            )
         rates = {_HIDDEN_MARK: hidden, _ATTENTION_MARK: attention}
         config = self.network.config
         marks = {key: _ATTENTION_MARK if "att" in key else _HIDDEN_MARK for key in self.rates}

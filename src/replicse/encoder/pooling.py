@@ -35,6 +35,12 @@ class SentencePooling:
                 " language model; choose last-token or mean"
             )
         self.params, self.need = params, Need(params.states, params.tokens)
+        if params.padded_to > backbone.max_length:
+            raise BadInput(
+                f"pooling {params} pads rows to {params.padded_to} tokens, but the encoder takes"
+                f" {backbone.max_length}; give a smaller pad_to"
+            )
+        self._padding = backbone.special.pad if params.padded_to else 0
         self.template: Template | None = None
         if params.template:
             tokenizer = tokenizer or load_tokenizer(backbone.tokenizer_file, None)
@@ -44,11 +50,23 @@ class SentencePooling:
     def sentence_tokens(self, longest: int) -> int:
         """Return how many tokens of a sentence, its special ones included, make no more than `longest` in all."""
         template = self.template
+        longest = min(longest, self.params.padded_to or longest)
         return template.room(longest) + template.start + template.end if template else longest
 
     def filled(self, batch: TokenBatch) -> TokenBatch:
-        """Return the tokenised texts as the encoder is given them: in the template, where there is one."""
-        return self.template.filled(batch) if self.template else batch
+        """Return the tokenised texts as the encoder is given them: padded or in the template, if the pooling says so.
+
+        Raises BadInput where a text is longer than what it is padded to.
+        """
+        length = self.params.padded_to
+        if not length:
+            return self.template.filled(batch) if self.template else batch
+        if batch.longest > length:
+            raise BadInput(
+                f"a row of {batch.longest} tokens, but pooling {self.params} pads rows to {length}; give the run an"
+                f" optimisation.max_length of {length} at most"
+            )
+        return batch.filled(self._padding, length)
 
     def read(self, backbone: Backbone, filled: TokenBatch) -> Tensor:
         """Return a vector of each row as the encoder has it, (rows, hidden)."""

@@ -142,7 +142,8 @@ class Study:
         """Return the vectors of a pooling in fp32; all that read the same tokens are read in one pass."""
         if str(params) not in self._read:
             names = [name for name in READ if not self.unreadable(name)]
-            together = [] if params.template else [pooling_of(name) for name in names]
+            alone = params.template or params.padded_to
+            together = [] if alone else [pooling_of(name) for name in names]
             every = {str(each): each for each in (params, *together)}
             self._read |= self._pass(self.encoder.backbone, self.rows, [*every.values()])
         return self._read[str(params)]

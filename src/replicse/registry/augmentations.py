@@ -57,6 +57,20 @@ class DeleteOneWord(AugmentationParameters):
     name: Literal["delete-one-word"]
 
 
+class SpanMasking(AugmentationParameters):
+    """A span of characters replaced by a mask between blanks, which breaks words (Mirror-BERT, Liu et al. 2021).
+
+    Lines of fewer than `shortest` characters, or of no more than the span has, stay as they are. `mask` is text: what a
+    tokenizer makes of it is its affair.
+    """
+
+    home: ClassVar[str] = "replicse.augment.spans"
+    name: Literal["span-masking"]
+    characters: Count = 5
+    shortest: Count = 30
+    mask: Text = "[MASK]"
+
+
 class FullStop(AugmentationParameters):
     """A full stop after every line that has no end, as a pooling with `full_stop` sets it at test time (PromptBERT)."""
 

@@ -81,6 +81,10 @@ class CorpusFormat(Entry, Kept):
         """Return the names of the columns that a view may read."""
         return ("anchor", "positive")
 
+    def pinned(self, commit: Callable[[str], str | None]) -> Self:
+        """Return the corpus with what it reads of the hub at a commit, where one is known."""
+        return self
+
     def origin(self, root: Path) -> tuple[str, str]:
         """Return where the rows come from, and what to do where they are not as many as expected."""
         files = getattr(self, "files", None) or [getattr(self, "file", self.format)]
@@ -191,6 +195,42 @@ class StsSentences(OneColumn):
         return self
 
 
+class TransferSentences(CorpusFormat):
+    """The sentences of a transfer set, all its splits, and their classes."""
+
+    format: Literal["transfer-sentences"]
+    task: Literal["MR", "CR", "SUBJ", "MPQA", "SST2", "TREC"]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the sentence and its class."""
+        return ("text", "class")
+
+
+class Documents(OneFile):
+    """Texts of several sentences: of a file with a sentence a line, each text ends at a blank line.
+
+    Of a table `text` is the heading of the texts, `label` that of their classes, if it has any.
+    """
+
+    format: Literal["documents"]
+    text: Text | None = None
+    label: Text | None = None
+
+    @model_validator(mode="after")
+    def _has_headings_in_a_table(self) -> Self:
+        if (PurePosixPath(self.file).suffix in TABLE_KINDS) != bool(self.text):
+            raise ValueError(f"text, the heading of the texts, for {', '.join(TABLE_KINDS)}, and only there")
+        if self.label and not self.text:
+            raise ValueError("label only with text")
+        return self
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the text and, where there are any, its class."""
+        return ("text", "class") if self.label else ("text",)
+
+
 class Part(Checked):
     """A part of labelled rows, so that no sentence is on both sides: `train`, or a `held_out` share of them."""
 
@@ -287,8 +327,9 @@ class HubPart(Checked):
 
 
 HubColumn = Literal[
-    "anchor", "positive", "negative", "text", "first", "second", "premise", "hypothesis", "captions", "label"
-]
+    "anchor", "positive", "negative", "text", "first", "second", "premise", "hypothesis", "captions", "label",
+    "class",
+]  # fmt: skip
 Classes = dict[Literal["positive", "negative", "neutral"], Text]
 # What each map reads; any columns where it is not named.
 MAP_READS = {"by-premise": ("premise", "hypothesis", "label"), "caption-pairs": ("captions",)}
@@ -300,7 +341,7 @@ class HubDataset(CorpusFormat):
     `columns` says what each column of the hub is here. `labels` names the numbers of the label; rows of other numbers
     (SNLI's -1, where annotators did not agree) are dropped, and with `keep` those of other labels. A `map` makes rows
     of them: `by-premise` as the format nli does, of the labels in `classes`; `caption-pairs` all pairs of a list of
-    captions; `lines` every text by itself.
+    captions; `lines` every text by itself; `lists` a row for each place of lists that are equally long.
     """
 
     home: ClassVar[str] = "replicse.data.hub_datasets"
@@ -309,7 +350,7 @@ class HubDataset(CorpusFormat):
     read: Annotated[dict[Text, HubColumn], Field(alias="columns", min_length=1)]
     labels: tuple[Text, ...] = ()
     keep: tuple[Text, ...] = ()
-    map: Literal["by-premise", "caption-pairs", "lines"] | None = None
+    map: Literal["by-premise", "caption-pairs", "lines", "lists"] | None = None
     classes: Classes = {"positive": "entailment", "negative": "contradiction"}
 
     @model_validator(mode="after")
@@ -348,6 +389,45 @@ class HubDataset(CorpusFormat):
     def origin(self, root: Path) -> tuple[str, str]:
         """Return the data sets of the hub."""
         return " and ".join(dict.fromkeys(part.path for part in self.parts)), "look at its commit"
+
+
+class Chunks(CorpusFormat):
+    """Pairs of chunks of one document, which may overlap (Gonzalez-Marquez et al. 2026).
+
+    A sentence ends at a full stop; of those from `shortest` to `longest` characters each begins a chunk of the next
+    `sentences` of them. Two chunks of each of the `documents` that have two are drawn, at each of `visits`.
+    """
+
+    format: Literal["chunks"]
+    documents: Annotated[Documents | HubDataset, Field(discriminator="format")]
+    sentences: Count = 2
+    shortest: Count = 100
+    longest: Count = 250
+    visits: Count = 1
+    seed: Annotated[Whole, Field(ge=0)] = 42
+
+    @model_validator(mode="after")
+    def _is_of_texts(self) -> Self:
+        if "text" not in self.documents.columns:
+            raise ValueError(
+                f"documents of a corpus with the column text, not of {', '.join(self.documents.columns)}"
+            )
+        if self.shortest > self.longest:
+            raise ValueError(f"shortest at most longest, {self.longest}")
+        return self
+
+    @property
+    def parts(self) -> tuple[HubPart, ...]:
+        """Return the parts of the hub that the documents are in."""
+        return getattr(self.documents, "parts", ())
+
+    def pinned(self, commit: Callable[[str], str | None]) -> Self:
+        """Return the corpus of pinned documents."""
+        return self.model_copy(update={"documents": self.documents.pinned(commit)})
+
+    def origin(self, root: Path) -> tuple[str, str]:
+        """Return where the documents come from."""
+        return self.documents.origin(root)
 
 
 Corpus = CorpusFormat

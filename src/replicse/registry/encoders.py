@@ -152,6 +152,13 @@ class PostprocessingParameters(Entry):
         return {key: value for key, value in self if key not in ("name", "fit")}
 
 
+class CentringParameters(PostprocessingParameters):
+    """The mean of the vectors taken away."""
+
+    implementation: ClassVar[str] = "replicse.encoder.baselines.postprocess:Centring"
+    name: Literal["centring"]
+
+
 class WhiteningParameters(PostprocessingParameters):
     """Whitening (Su et al. 2021), a closed form."""
 
@@ -193,6 +200,8 @@ SIZES = {
     "roberta-large": (24, 1024),
     "distilbert-base-uncased": (6, 768),
     "distilroberta-base": (6, 768),
+    "mpnet-base": (12, 768),
+    "llm-embedder": (12, 768),
     "bert_uncased_L-8_H-512_A-8": (8, 512),
     "bert_uncased_L-4_H-512_A-8": (4, 512),
     "bert_uncased_L-4_H-256_A-4": (4, 256),

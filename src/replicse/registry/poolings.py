@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, SerializerFunctionWrapHandler, model_serializer, model_validator
 from pydantic_core.core_schema import no_info_before_validator_function
 
-from replicse.checked import Text, UserMessage
+from replicse.checked import Count, Text, UserMessage
 from replicse.errors import nearest
 from replicse.registry.entries import Entry
 
@@ -91,6 +91,11 @@ class PoolingParameters(Entry):
         """Return about how many tokens the template adds to a sentence: its words and marks."""
         return len(re.findall(r"\w+|[^\w\s]", PLACES.sub("", self.template or "")))
 
+    @property
+    def padded_to(self) -> int:
+        """Return the length to which every row is filled up with padding that the pooling reads; 0 for none."""
+        return 0
+
     def text(self, sentence: str) -> str:
         """Return a sentence as it is tokenised at test time."""
         return ended(sentence) if self.full_stop else sentence
@@ -152,13 +157,34 @@ class RandomHead(FirstToken):
     head: Literal["random"] = "random"
 
 
-class Mean(PoolingParameters):
-    """The mean over all tokens, special ones included."""
+class Average(PoolingParameters):
+    """What the means over all tokens share, special ones included.
+
+    `pad_to` fills every row up to so many tokens with padding, which counts in the mean and to which no token attends
+    (Mirror-BERT as coded); a longer row is cut at test time and refused in training.
+    """
+
+    pad_to: Count | None = None
+
+    @model_validator(mode="after")
+    def _is_padded_alone(self) -> Self:
+        if self.pad_to and self.template:
+            raise UserMessage(f"pad_to is {self.pad_to}, but a template is not padded; leave one of them out")
+        return self
+
+    @property
+    def padded_to(self) -> int:
+        """Return the length to which every row is filled up; 0 for none."""
+        return self.pad_to or 0
+
+
+class Mean(Average):
+    """The mean over all tokens of the last layer's output."""
 
     pooling: Literal["mean"]
 
 
-class FirstLast(PoolingParameters):
+class FirstLast(Average):
     """The mean over all tokens of the first layer's output and the last one's."""
 
     implementation: ClassVar[str] = "replicse.encoder.pooling:mean"
@@ -166,7 +192,7 @@ class FirstLast(PoolingParameters):
     pooling: Literal["first-last"]
 
 
-class FirstLast0(PoolingParameters):
+class FirstLast0(Average):
     """The mean over all tokens of the embeddings and the last layer's output, as SimCSE's code has it."""
 
     implementation: ClassVar[str] = "replicse.encoder.pooling:mean"
@@ -174,7 +200,7 @@ class FirstLast0(PoolingParameters):
     pooling: Literal["first-last-0"]
 
 
-class LastTwo(PoolingParameters):
+class LastTwo(Average):
     """The mean over all tokens of the last two layers' outputs."""
 
     implementation: ClassVar[str] = "replicse.encoder.pooling:mean"

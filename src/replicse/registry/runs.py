@@ -68,16 +68,23 @@ def resolved(value: Symbol | Resolved) -> Resolved:
 class DropoutRates(Checked):
     """Dropout of a run. SimCSE Table 3 sets both rates of the encoder to p (methods 1.7).
 
-    `pooled` is that of sentence vectors after their pooling (2-Tier SimCSE, methods 5). `schedule: curriculum` raises
-    all rates from 0 to what they are: at step t of T by the factor 1 - exp(-gamma t / T) (Morerio et al. 2017).
+    `pooled` is that of sentence vectors after their pooling (2-Tier SimCSE, methods 5); `heads` that of entire heads of
+    attention (drophead, Zhou et al. 2020), which the packed engine has. `schedule: curriculum` raises all rates from 0
+    to what they are: at step t of T by the factor 1 - exp(-gamma t / T) (Morerio et al. 2017).
     """
 
     hidden: Rate = 0.1
     attention: Rate = 0.1
     pooled: Rate = 0
+    heads: Rate = 0
     masks: Literal["independent", "fixed"] = "independent"
     schedule: Literal["constant", "curriculum"] = "constant"
     gamma: Positive = 10
+
+    @property
+    def drawn(self) -> bool:
+        """Return whether anything is dropped, so that two passes of one text differ."""
+        return any((self.hidden, self.attention, self.pooled, self.heads))
 
     def factor(self, progress: float) -> float:
         """Return the share of the rates at some progress of the training, from 0 at its start to 1."""

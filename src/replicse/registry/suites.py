@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import chain, product
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from replicse.checked import Checked, Id, Text, UserMessage
 from replicse.errors import nearest
@@ -58,6 +58,7 @@ VARIANTS = {
 }
 AS_READ, DEVELOPMENT = "as-read", "development-set"
 CUTOFFS = {"at1": 1, "at5": 5, "at10": 10}
+KNN_DISTANCES = ("euclidean", "cosine")
 NEIGHBOURS = 3  # ranks that a retrieval shows (SimCSE Table 8, DiffCSE Table 9)
 
 
@@ -124,6 +125,26 @@ class SetsOptions(SuiteOptions):
     """Evaluation sets of your own by name."""
 
     sets: Annotated[dict[SetName, EvaluationSet], Field(min_length=1)]
+
+
+class ClassifiedTexts(Checked):
+    """Texts with classes: a corpus of both, the classes in `drop` left out, of each what is before the mark `until`."""
+
+    corpus: Corpus
+    drop: tuple[Text, ...] = ()
+    until: Text | None = None
+
+    @model_validator(mode="after")
+    def _has_classes(self) -> Self:
+        if set(self.corpus.columns) != {"text", "class"}:
+            raise ValueError(f"a corpus of text and class, not of {', '.join(self.corpus.columns)}")
+        return self
+
+
+class KnnOptions(SuiteOptions):
+    """Classified texts by name."""
+
+    sets: Annotated[dict[Id, ClassifiedTexts], Field(min_length=1)]
 
 
 def _of_variants(name: str) -> str:
@@ -381,6 +402,17 @@ SUITES: dict[str, Suite] = {
         narrowed=_only_sets,
         aggregations=AGGREGATIONS,
         rising=_BOUNDS,
+    ),
+    # Each text of a test set is compared with all others: 73,000 with 660,000 for arXiv.
+    "knn": Suite(
+        "replicse.evaluation.knn",
+        "knn",
+        {**_in(PERCENTAGE, ("*",), KNN_DISTANCES), "*/n": COUNT},
+        options=KnnOptions,
+        named_by="sets",
+        narrowed=_only_sets,
+        memory=32000,
+        hours=24,
     ),
     "heads-dev": Suite(
         "replicse.evaluation.heads",

@@ -1,11 +1,12 @@
 """Loss terms: their parameters, the views they read, and the passes through the encoder that they cost."""
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from replicse.checked import Count, Id, Number, Positive, Whole
+from replicse.checked import Count, Id, Number, Positive, Share, Whole
 from replicse.registry.encoders import ClassifierHead, Scaling, SimilarityHead, TaskHead
 from replicse.registry.entries import Entry
 from replicse.registry.frozen import FrozenModel
@@ -96,6 +97,14 @@ class TwoViews(TermParameters):
         return (0, 1)
 
 
+class NTXentParameters(TwoViews):
+    """NT-Xent (Chen et al. 2020): InfoNCE of both views, each vector against all others of the batch in both."""
+
+    implementation: ClassVar[str] = "replicse.objective.nt_xent:NTXent"
+    term: Literal["nt-xent"]
+    temperature: Positive = 0.05
+
+
 class MomentumQueueParameters(TwoViews):
     """InfoNCE with further negatives: vectors of earlier first views by the momentum encoder (ESimCSE, section 3.2).
 
@@ -131,6 +140,57 @@ class VICRegParameters(TwoViews):
     covariance: Weight = 1
     gamma: Positive = 1
     epsilon: Positive = 1e-4
+
+
+class RankDistillationParameters(TwoViews):
+    """What distillation of rankings from frozen teachers shares (RankCSE, Liu et al. 2023).
+
+    The list of a row are its cosines with all rows of the second view. The teachers' are averaged, by `shares` where
+    they do not count alike. A row's own place in its list is left out unless `diagonal` keeps it.
+    """
+
+    teachers: Annotated[tuple[FrozenModel, ...], Field(min_length=1)]
+    shares: tuple[Share, ...] | None = None
+    temperature: Positive = 0.05
+    teacher_temperature: Positive = 0.05
+    diagonal: bool = False
+
+    def missing(self) -> str:
+        """Return a complaint where the shares are not those of the teachers."""
+        if not self.shares or (len(self.shares) == len(self.teachers) and math.isclose(sum(self.shares), 1)):
+            return ""
+        return f"shares {list(self.shares)} of {len(self.teachers)} teachers: give one each, 1 together"
+
+
+class ListNetParameters(RankDistillationParameters):
+    """ListNet (Cao et al. 2007): cross-entropy of the chances to be ranked first, the teachers' and the student's."""
+
+    implementation: ClassVar[str] = "replicse.objective.rank_distillation:ListNet"
+    term: Literal["listnet"]
+
+
+class ListMLEParameters(RankDistillationParameters):
+    """ListMLE (Xia et al. 2008): likelihood of the teachers' order; `epsilon` is added to each sum of exponentials.
+
+    The sums are relative to the largest exponential of the row, so that an epsilon weakens the end of the list.
+    """
+
+    implementation: ClassVar[str] = "replicse.objective.rank_distillation:ListMLE"
+    term: Literal["listmle"]
+    epsilon: Annotated[Number, Field(ge=0)] = 0
+
+
+class RankingConsistencyParameters(TwoViews):
+    """Jensen-Shannon divergence of the rankings by two views: rows of their similarities and columns (RankCSE).
+
+    `clamped` is what a community implementation computes instead: minus the mean entropy of both, but for its
+    constants.
+    """
+
+    implementation: ClassVar[str] = "replicse.objective.ranking_consistency:RankingConsistency"
+    term: Literal["ranking-consistency"]
+    temperature: Positive = 0.05
+    clamped: bool = False
 
 
 class MaskedLanguageModellingParameters(TermParameters):

@@ -31,6 +31,15 @@ def device_for(name: str | None = None) -> "torch.device":
     return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
 
 
+def waited_for(device: "torch.device") -> float:
+    """Return the seconds of the clock once a device has done what it was asked for: a GPU works on its own."""
+    if device.type == "cuda":
+        import torch
+
+        torch.cuda.synchronize(device)
+    return time.perf_counter()
+
+
 def take_slot(environment: MutableMapping[str, str], patience: float = 1.0) -> str:
     """Lock a free slot, let this process see its device alone, and return it; blank where no slots are asked for.
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import random
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -18,6 +17,7 @@ from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.encoders import Architecture
 from replicse.registry.frozen import FrozenModel, with_frozen
 from replicse.registry.runs import FILLED, Init, Run, SelectionRule, Trajectory, View
+from replicse.runtime.devices import waited_for
 from replicse.training.loop import Trainer, TrainJob
 
 VOCABULARY, WARM_UP = 30_522, 3
@@ -29,23 +29,21 @@ TEXTS = 4096
 Size = tuple[int, int]
 
 
-class _Enough(Exception):
+class Enough(Exception):
     """The time is spent."""
 
 
 @dataclass
-class _Timed(Trainer):
+class Timed(Trainer):
     """A trainer that notes when each step was done and keeps nothing."""
 
     seconds: float = 120.0
     times: list[float] = field(default_factory=list)
 
     def _visit(self, step: int, loss: torch.Tensor | None) -> None:
-        if self.device.type == "cuda":
-            torch.cuda.synchronize(self.device)
-        self.times.append(time.perf_counter())
+        self.times.append(waited_for(self.device))
         if step > WARM_UP + 2 and self.times[-1] - self.times[0] > self.seconds:
-            raise _Enough
+            raise Enough
 
     def _finish(self, step: int, seconds: float, done: int) -> None:
         pass
@@ -62,10 +60,7 @@ class Bench:
     memory_gib: float = 0.0
 
     def __post_init__(self) -> None:
-        words = [*WORDPIECE_SPECIAL, *(f"w{number}" for number in range(VOCABULARY - len(WORDPIECE_SPECIAL)))]
-        (self.work / "vocab.txt").write_text("".join(f"{word}\n" for word in words))
-        self.tokenizer = self.work / TOKENIZER
-        tokenizer_from_vocabulary(self.work / "vocab.txt").save(str(self.tokenizer))
+        self.tokenizer = made_up_tokenizer(self.work, VOCABULARY)
 
     def rate(self, run: Run, size: Size, frozen: Sequence[Size]) -> float:
         """Return rows per second of a run's steps; sizes are layers and width, `frozen` those of its frozen models.
@@ -73,16 +68,16 @@ class Bench:
         Raises BadInput where less than two steps were measured.
         """
         rows, length = self.fitting(run, size), run.optimisation.max_length
-        texts = self._texts(length, min(TEXTS, 8 * rows))
+        texts = self.texts(length, min(TEXTS, 8 * rows))
         store = self.work / "store"
         write_store(store, texts, self.tokenizer, length, {})
         like, stores = self._like(run, size, rows, frozen), [store] * len(run.views or ())
-        timed = _Timed(
+        timed = Timed(
             TrainJob(like, "benchmark", None, self.tokenizer, stores),
             self.work, self.work / "out", self.work / "state", self.device,
             save_every_seconds=float("inf"), seconds=self.seconds,
         )  # fmt: skip
-        with contextlib.suppress(_Enough):
+        with contextlib.suppress(Enough):
             timed.run()
         durations = [later - before for before, later in pairwise(timed.times)][WARM_UP:]
         if len(durations) < 2:
@@ -99,7 +94,7 @@ class Bench:
     def _like(self, run: Run, size: Size, rows: int, frozen: Sequence[Size]) -> Run:
         """Return a run like another, from random weights, on made-up sentences, without selection."""
         models = (self._frozen(*each) for each in frozen)
-        fresh = {"architecture": _architecture(*size).plain(), "tokenizer": {"kind": "made up"}}
+        fresh = {"architecture": architecture_of(*size).plain(), "tokenizer": {"kind": "made up"}}
         steps = WARM_UP + self.steps
         return run.replace(
             init=Init.of({"fresh": fresh}, "benchmark"),
@@ -116,10 +111,10 @@ class Bench:
     def _frozen(self, layers: int, hidden: int) -> FrozenModel:
         folder = self.work / f"frozen-{layers}-{hidden}"
         if not folder.exists():
-            fresh_backbone(_architecture(layers, hidden), self.tokenizer).save(folder)
+            fresh_backbone(architecture_of(layers, hidden), self.tokenizer).save(folder)
         return FrozenModel(folder=str(folder))
 
-    def _texts(self, length: int, count: int, seed: int = 0) -> list[str]:
+    def texts(self, length: int, count: int, seed: int = 0) -> list[str]:
         """Return sentences that fill a length as those of Wikipedia fill 32: to three quarters on average."""
         drawn = random.Random(seed)
         longest = round((2 * FILLED - 1) * length), length
@@ -130,7 +125,17 @@ class Bench:
         ]
 
 
-def _architecture(layers: int, hidden: int) -> Architecture:
+def made_up_tokenizer(folder: Path, size: int) -> Path:
+    """Write a tokenizer of so many tokens, the words w0, w1, ... after the special ones; return its file."""
+    words = [*WORDPIECE_SPECIAL, *(f"w{number}" for number in range(size - len(WORDPIECE_SPECIAL)))]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "vocab.txt").write_text("".join(f"{word}\n" for word in words))
+    tokenizer_from_vocabulary(folder / "vocab.txt").save(str(folder / TOKENIZER))
+    return folder / TOKENIZER
+
+
+def architecture_of(layers: int, hidden: int) -> Architecture:
+    """Return a BERT of a size with heads of 64."""
     return Architecture(
         layers=layers, hidden=hidden, heads=max(1, hidden // 64), intermediate=4 * hidden, positions=512
     )

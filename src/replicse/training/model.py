@@ -54,7 +54,7 @@ class SentenceModel(nn.Module):
         factor = rates.factor(progress)
         self.pooled_rate = rates.pooled * factor
         for backbone in (self.backbone, *([self.second[0]] if self.second else [])):
-            backbone.set_dropout(rates.hidden * factor, rates.attention * factor)
+            backbone.set_dropout(rates.hidden * factor, rates.attention * factor, rates.heads * factor)
 
     def freeze(self, freeze: Freeze) -> None:
         """Take the gradients from embeddings and layers; BadInput where the encoder has no such layers."""
@@ -102,9 +102,7 @@ class SentenceModel(nn.Module):
         """
         views = range(len(columns)) if views is None else views
         rates = self.dropout
-        drawn = (
-            rates.hidden or rates.attention or rates.pooled or getattr(self.head.settings, "standout", None)
-        )
+        drawn = rates.drawn or getattr(self.head.settings, "standout", None)
         same_masks = rates.masks == "fixed" or not drawn
         once = repeated and same_masks and {0, 1} <= set(views) and poolings[0] is poolings[1]
         encoded = [view for view in views if not (once and view == 1)]

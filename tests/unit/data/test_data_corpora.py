@@ -1,13 +1,14 @@
 import csv
 import gzip
 import json
-from itertools import combinations
+from collections import Counter
+from itertools import combinations, permutations
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from replicse.data.corpora import read_corpus
+from replicse.data.corpora import chunks_of, read_corpus
 from replicse.errors import BadInput, MissingData
 from replicse.registry.corpora import CorpusFormat, corpus_of
 
@@ -345,6 +346,9 @@ COURSE_STS = {
 }  # fmt: skip
 
 
+ARTICLES = {"file": "wiki/enwiki_sentences.txt.gz"}
+
+
 def test_real_columns_of_all_formats_are_clean(real_data):
     specs = [
         {"format": "lines", "file": "wiki/enwiki_sentences.txt.gz", "limit": 2000},
@@ -357,6 +361,9 @@ def test_real_columns_of_all_formats_are_clean(real_data):
         {"format": "sts-sentences", "task": "SICK-R", "split": "dev"},
         {"format": "labelled", **COURSE_STS},
         {"format": "labelled-lines", **COURSE_STS},
+        {"format": "transfer-sentences", "task": "TREC"},
+        {"format": "documents", **ARTICLES, "limit": 200},
+        {"format": "chunks", "documents": {"format": "documents", **ARTICLES, "limit": 200}},
     ]
     # No real file of plain pairs is at hand: ParaNMT could not be had. The others have tests of their own.
     elsewhere = {"pairs", "hub-dataset", "table"}
@@ -373,3 +380,76 @@ def test_tab_separated_pairs_take_the_first_two_fields(tmp_path):
     (tmp_path / "broken.tsv").write_text("a\tb\nalone\n", encoding="utf-8")
     with pytest.raises(BadInput, match=r"broken\.tsv:2: expected two sentences"):
         read_corpus(tmp_path, {"format": "pairs", "file": "broken.tsv"})
+
+
+A, B, C, D = ("a" * 30, "b" * 40, "c" * 30, "d" * 35)
+LONG = "e" * 60
+
+
+def by_hand(text, sentences, shortest, longest):
+    """Return the chunks of a text as the code of Gonzalez-Marquez et al. makes them, a sentence at a time."""
+    parts = text.split(".")
+    chunks = []
+    for start in range(len(parts) - (sentences - 1)):
+        if not shortest <= len(parts[start]) <= longest:
+            continue
+        chunk, count = "", 0
+        for part in parts[start:]:
+            if shortest <= len(part) <= longest:
+                chunk, count = chunk + part.strip() + ". ", count + 1
+            if count == sentences:
+                chunks.append(chunk.strip())
+                break
+    return chunks
+
+
+def test_chunks_skip_sentences_of_other_lengths_and_may_overlap():
+    text = f"{A}. no. {B}. {LONG}. {C}. {D}."
+    assert chunks_of(text, 2, 20, 50) == [f"{A}. {B}.", f"{B}. {C}.", f"{C}. {D}."]
+    assert chunks_of(text, 3, 20, 50) == [f"{A}. {B}. {C}.", f"{B}. {C}. {D}."]
+    # The blank before a sentence counts.
+    assert chunks_of(f"{A}. {B}. {C}.", 2, 20, 40) == [f"{A}. {C}."]
+    assert chunks_of(f"{A}.", 2, 20, 50) == chunks_of("", 2, 20, 50) == []
+
+
+@given(st.text(alphabet="ab. ", max_size=120), st.integers(1, 3), st.integers(1, 6), st.integers(0, 12))
+def test_chunks_are_those_of_a_slow_loop(text, sentences, shortest, more):
+    assert chunks_of(text, sentences, shortest, shortest + more) == by_hand(
+        text, sentences, shortest, shortest + more
+    )
+
+
+def test_each_visit_draws_two_different_chunks_of_a_text_that_has_two(tmp_path):
+    lines = [f"{A}.", f"{B}.", f"{C}.", f"{D}", "", "Title", f"{A}.", "", f"{D}.", f"{A}.", f"{B}.", ""]
+    (tmp_path / "texts.txt").write_text("\n".join(lines), encoding="utf-8")
+    documents = {"format": "documents", "file": "texts.txt"}
+    texts = [f"{A}. {B}. {C}. {D}.", f"Title. {A}.", f"{D}. {A}. {B}."]
+    assert read_corpus(tmp_path, documents) == {"text": texts}
+    spec = {"format": "chunks", "documents": documents, "shortest": 20, "longest": 50, "visits": 200}
+    found = read_corpus(tmp_path, spec)
+    assert found == read_corpus(tmp_path, spec) != read_corpus(tmp_path, {**spec, "seed": 1})
+    pairs = list(zip(found["anchor"], found["positive"], strict=True))
+    chosen = [by_hand(texts[place], 2, 20, 50) for place in (0, 2)]
+    for place, chunks in enumerate(chosen):  # the text with one chunk is never there
+        drawn = Counter(pairs[place::2])
+        wanted = set(permutations(chunks, 2))
+        assert set(drawn) == wanted and sum(drawn.values()) == 200
+        assert min(drawn.values()) > 200 / len(wanted) / 2
+    assert len(pairs) == 400
+
+
+def test_documents_of_a_table_have_classes_where_a_heading_names_them(tmp_path):
+    (tmp_path / "texts.csv").write_text("abstract,field\nOne. Two.,x\nThree.,y\n", encoding="utf-8")
+    spec = {"format": "documents", "file": "texts.csv", "text": "abstract"}
+    assert read_corpus(tmp_path, spec) == {"text": ["One. Two.", "Three."]}
+    assert read_corpus(tmp_path, {**spec, "label": "field"})["class"] == ["x", "y"]
+    with pytest.raises(BadInput, match="text, the heading of the texts"):
+        read_corpus(tmp_path, {"format": "documents", "file": "texts.csv"})
+    pairs = {"format": "hub-dataset", "parts": [{"path": "a/b"}], "columns": {"a": "anchor", "b": "positive"}}
+    with pytest.raises(BadInput, match="a corpus with the column text, not of anchor, positive"):
+        read_corpus(tmp_path, {"format": "chunks", "documents": pairs})
+
+
+def test_sentences_of_a_transfer_set_come_with_their_classes(real_data):
+    found = read_corpus(real_data, {"format": "transfer-sentences", "task": "TREC"})
+    assert len(found["text"]) == 5952 and set(found["class"]) == set("012345")

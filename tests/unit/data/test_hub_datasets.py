@@ -333,3 +333,21 @@ def test_sentences_of_similarity_sets_are_the_same(hub, tmp_path, real_data, tok
     corpus = {"format": "hub-dataset", "parts": [part], "columns": columns, "map": "lines"}
     (tmp_path / "SentEval").symlink_to(real_data / "SentEval")
     check_equal(tmp_path, tokenizer, {"format": "sts-sentences", "task": task, "split": split}, corpus)
+
+
+def test_lists_are_rows_and_documents_of_the_hub_are_pinned(hub, tmp_path):
+    rows = [
+        {"sentences": ["One. a", "Two."], "labels": ["x", "y"]},
+        {"sentences": ["Three."], "labels": ["x"]},
+    ]
+    hub("made/sets", "test.jsonl.gz", rows)
+    documents = {
+        "format": "hub-dataset",
+        "parts": [{"path": "made/sets", "files": "test.jsonl.gz"}],
+        "columns": {"sentences": "text", "labels": "class"},
+        "map": "lists",
+    }
+    chunks = corpus_of({"format": "chunks", "documents": documents}).pinned(lambda path: COMMIT)
+    assert chunks.parts[0].revision == COMMIT and chunks.columns == ("anchor", "positive")
+    found = read_corpus(tmp_path, chunks.documents)
+    assert found == {"text": ["One. a", "Two.", "Three."], "class": ["x", "y", "x"]}

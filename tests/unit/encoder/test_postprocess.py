@@ -1,4 +1,4 @@
-"""Whitening and flow: closed forms, invertibility and likelihood."""
+"""Centring, whitening and flow: closed forms, invertibility and likelihood."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replicse.encoder.baselines import postprocess
-from replicse.encoder.baselines.postprocess import Flow, Whitening
+from replicse.encoder.baselines.postprocess import Centring, Flow, Whitening
 from replicse.errors import BadInput
 
 FITTED = 500
@@ -25,6 +25,13 @@ def curved(rows, seed=0):
     x = generator.normal(size=rows)
     noise = generator.normal(size=(2, rows))
     return np.stack([x, x**2 + 0.2 * noise[0], 5 + 0.1 * noise[1], x], axis=1).astype(np.float32)
+
+
+def test_centred_vectors_have_the_mean_that_was_fitted_taken_away():
+    vectors = np.array([[1.0, 2.0], [3.0, 8.0]], dtype=np.float32)
+    centring = Centring.fit(vectors)
+    assert centring.transform(vectors).tolist() == [[-1.0, -3.0], [1.0, 3.0]]
+    assert centring.transform(np.zeros((1, 2), dtype=np.float32)).tolist() == [[-2.0, -5.0]]
 
 
 @settings(max_examples=30)

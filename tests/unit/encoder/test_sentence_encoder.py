@@ -74,6 +74,17 @@ def test_every_distinct_token_sequence_is_encoded_once_and_sorted_by_length(fold
     assert len(seen) == 1 and len(seen[0]) == 1
 
 
+def test_memory_that_layers_freed_is_given_back_now_and_then(folder, monkeypatch):
+    asked = []
+    monkeypatch.setattr("replicse.encoder.sentence._malloc_trim", asked.append)
+    monkeypatch.setattr("replicse.encoder.sentence._GIVEN_BACK_EVERY", 2)
+    encoder = SentenceEncoder.open(folder, "cls", batch_tokens=1)
+    vectors = encoder(SENTENCES)
+    assert len(asked) == len(encoder._vectors) // 2 > 0
+    monkeypatch.setattr("replicse.encoder.sentence._malloc_trim", None)
+    assert np.array_equal(SentenceEncoder.open(folder, "cls", batch_tokens=1)(SENTENCES), vectors)
+
+
 def test_forgetting_drops_vectors_but_not_tokens(folder):
     encoder = SentenceEncoder.open(folder, "cls")
     before = encoder(SENTENCES)
@@ -112,22 +123,23 @@ def test_long_sentences_are_cut_at_the_length_asked_for_and_at_the_encoders(fold
 
 
 @settings(max_examples=50)
-@given(st.lists(st.integers(1, 24), min_size=1, max_size=60), st.integers(1, 80))
-def test_batches_hold_all_rows_and_stay_within_the_budget(lengths, budget):
-    encoder = SimpleNamespace(batch_tokens=budget)
+@given(st.lists(st.integers(1, 24), min_size=1, max_size=60), st.integers(1, 80), st.integers(0, 12))
+def test_batches_hold_all_rows_and_stay_within_the_budget(lengths, budget, padded):
+    encoder = SimpleNamespace(batch_tokens=budget, pooling=SimpleNamespace(padded_to=padded))
     rows = [np.zeros(length) for length in sorted(lengths)]
     batches = list(SentenceEncoder.batches(encoder, rows))
     assert [len(row) for batch in batches for row in batch] == sorted(lengths)
-    assert all(len(batch) == 1 or len(batch) * len(batch[-1]) <= budget for batch in batches)
+    assert all(len(batch) == 1 or len(batch) * max(len(batch[-1]), padded) <= budget for batch in batches)
     for batch, following in itertools.pairwise(batches):
-        longest, longer = len(batch[-1]), len(following[0])
+        longest, longer = max(len(batch[-1]), padded), max(len(following[0]), padded)
         half_full = longer > longest and len(batch) * longest >= budget / 2
         assert half_full or (len(batch) + 1) * longer > budget
 
 
 def test_many_rows_of_few_lengths_make_batches_of_one_length():
     rows = [np.zeros(length) for length in (4, 6, 12) for _ in range(100)]
-    batches = list(SentenceEncoder.batches(SimpleNamespace(batch_tokens=240), rows))
+    encoder = SimpleNamespace(batch_tokens=240, pooling=SimpleNamespace(padded_to=0))
+    batches = list(SentenceEncoder.batches(encoder, rows))
     assert [(len(batch), len(batch[0]), len(batch[-1])) for batch in batches] == [
         *[(60, 4, 4), (40, 4, 4)],
         *[(40, 6, 6), (40, 6, 6), (20, 6, 6)],

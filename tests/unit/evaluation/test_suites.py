@@ -140,6 +140,7 @@ def yielded(world, tmp_path_factory):
         "training": {"folder": str(run / "best")},
         "heads-dev": {"tasks": {"sst": SENTIMENT, "sts": RATED}, "folder": str(run / "best")},
         "mteb": {"data": "miniature"},
+        "knn": {"sets": {"questions": {"corpus": {"format": "transfer-sentences", "task": "TREC"}}}},
         "sets": {
             "sets": {name: one.replace(file=str(OWN / Path(one.file).name)) for name, one in sets.items()}
         },

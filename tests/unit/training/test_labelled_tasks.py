@@ -187,18 +187,18 @@ class Recorder(torch.nn.Module):
         super().__init__()
         self.seen = []
 
-    def set_dropout(self, hidden, attention):
-        self.seen.append((hidden, attention))
+    def set_dropout(self, hidden, attention, heads):
+        self.seen.append((hidden, attention, heads))
 
 
 def test_a_model_is_given_the_rates_of_its_progress():
     backbone = Recorder()
-    rates = DropoutRates(hidden=0.2, attention=0.1, pooled=0.3, schedule="curriculum")
+    rates = DropoutRates(hidden=0.2, attention=0.1, pooled=0.3, heads=0.4, schedule="curriculum")
     model = SentenceModel(backbone, torch.nn.Identity(), False, rates)
-    assert backbone.seen == [(0, 0)] and model.pooled_rate == 0
+    assert backbone.seen == [(0, 0, 0)] and model.pooled_rate == 0
     model.set_progress(0.1)
     factor = 1 - math.exp(-1)
-    assert backbone.seen[-1] == pytest.approx((0.2 * factor, 0.1 * factor))
+    assert backbone.seen[-1] == pytest.approx((0.2 * factor, 0.1 * factor, 0.4 * factor))
     assert model.pooled_rate == pytest.approx(0.3 * factor)
 
 

@@ -47,12 +47,21 @@ def jobs_of(folder: Path) -> dict:
     chosen = {
         "infonce": {},
         "hard-negatives": {"views": [TEXT, TEXT, OTHER]},
+        "weighted-negatives": {
+            "views": [TEXT, OTHER, OTHER],
+            "objective": [{"term": "infonce", "hard_negative_weight": 2}],
+        },
         "barlow-twins": {"objective": [{"term": "barlow-twins"}]},
         "vicreg": {"objective": [{"term": "vicreg"}], "pooling": {"train": "mean"}},
         "diffcse": {"objective": [{"term": "infonce"}, rtd], "head": "projector"},
         "two-encoders": {"encoders": "two", "views": [TEXT, OTHER]},
         "mlm": {"objective": [{"term": "infonce"}, {"term": "mlm", "weight": 0.1}]},
         "templates": {"views": [templated("mi {text} : {mask} ."), templated("{mask} {text} ba")]},
+        "drophead": {
+            "objective": [{"term": "nt-xent", "temperature": 0.5}],
+            "dropout": {"heads": 0.3},
+            "pooling": {"train": {"pooling": "mean", "pad_to": 20}},
+        },
         "pooled-dropout": {"dropout": {"pooled": 0.2}, "head": {"kind": "mlp", "standout": {}}},
     }
     return {

@@ -1,4 +1,4 @@
-"""Transformations of finished sentence vectors: whitening and a normalising flow (methods 2.5)."""
+"""Transformations of finished sentence vectors: centring, whitening and a normalising flow (methods 2.5)."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
@@ -13,6 +13,22 @@ if TYPE_CHECKING:
 
 _ROWS_AT_ONCE, _FITTED_AT_ONCE = 8192, 65536
 _LEAST_DEVIATION = 1e-6
+
+
+class Centring:
+    """x -> x - mean."""
+
+    def __init__(self, mean: np.ndarray) -> None:
+        self.mean = mean
+
+    @classmethod
+    def fit(cls, vectors: np.ndarray) -> Self:
+        """Take the mean of `vectors` (n, d)."""
+        return cls(_checked(vectors, "centring").mean(axis=0, dtype=np.float64))
+
+    def transform(self, vectors: np.ndarray) -> np.ndarray:
+        """Return centred float32 vectors (n, d)."""
+        return (vectors - self.mean).astype(np.float32)
 
 
 class Whitening:

@@ -57,6 +57,31 @@ class Dropout(nn.Module):
         return values if (mask := self.mask(values)) is None else values * mask
 
 
+class HeadDropout(Dropout):
+    """Drophead (Zhou et al. 2020): heads of attention that are dropped for an entire row."""
+
+    def of_rows(self, context: Tensor, batch: TokenBatch, heads: int) -> Tensor:
+        """Return what attention puts out, (tokens, hidden) or (rows, hidden), without the dropped heads of each row.
+
+        Those that a row keeps are scaled by `heads` over their number. A row that would keep none keeps all of them,
+        where the reference code divides by zero.
+        """
+        if not self.rate:
+            return context
+        kept = self._drawn(context.new_ones(batch.rows, heads))
+        count = kept.sum(1, keepdim=True)
+        scale = torch.where(count == 0, 1.0, kept * heads / count.clamp_min(1)).to(context.dtype)
+        if len(context) != batch.rows:
+            # Rows of `context` beyond the tokens are read by nobody.
+            scale = F.pad(scale[batch.row_ids], (0, 0, 0, len(context) - len(batch.tokens)))
+        return (context.unflatten(1, (heads, -1)) * scale[:, :, None]).flatten(1)
+
+    def _drawn(self, ones: Tensor) -> Tensor:
+        """Return 1 for each head that is kept and 0 for each that is not, (rows, heads)."""
+        mask = self.mask(ones) if ones.device.type == "cpu" else F.dropout(ones, self.rate)
+        return ones if mask is None else (mask > 0).float()
+
+
 class WholeMasks:
     """The masks of a batch that is encoded in parts on a CPU: those that the whole batch would have drawn.
 

@@ -13,7 +13,7 @@ from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead
 from replicse.encoder.packed.attention import attention
 from replicse.encoder.packed.config import ACTIVATIONS, EncoderConfig
-from replicse.encoder.packed.dropout import Dropout, WholeMasks
+from replicse.encoder.packed.dropout import Dropout, HeadDropout, WholeMasks
 from replicse.encoder.packed.layout import save_packed
 from replicse.encoder.packed.linear import Linear, draw_normal, linear, missing_rows
 
@@ -34,12 +34,13 @@ class Layer(nn.Module):
         self.output_norm = nn.LayerNorm(hidden, epsilon)
         self.hidden_dropout = Dropout(hidden_dropout)
         self.attention_dropout = Dropout(attention_dropout)
+        self.head_dropout = HeadDropout(0.0)
 
     def forward(self, values: Tensor, batch: TokenBatch) -> Tensor:
         """Return the layer's output for all tokens, (total, hidden)."""
         projected = self.query_key_value(values)
         context = attention(projected, None, batch, self.heads, self.attention_dropout)
-        return self._finish(values, context)
+        return self._finish(values, self.head_dropout.of_rows(context, batch, self.heads))
 
     def forward_first(self, values: Tensor, batch: TokenBatch) -> Tensor:
         """Return the layer's output for position 0 of each row only, (rows, hidden)."""
@@ -49,7 +50,8 @@ class Layer(nn.Module):
         first = values.index_select(0, batch.first)
         query = linear(first, weights[0], biases[0])
         projected = linear(values, weights[1], biases[1])
-        return self._finish(first, attention(projected, query, batch, self.heads, self.attention_dropout))
+        context = attention(projected, query, batch, self.heads, self.attention_dropout)
+        return self._finish(first, self.head_dropout.of_rows(context, batch, self.heads))
 
     def _finish(self, values: Tensor, context: Tensor) -> Tensor:
         values = self.attention_norm(values + self.hidden_dropout(self.attention_output(context)))
@@ -163,12 +165,13 @@ class PackedBackbone(Backbone):
         """Return the dropout masks of a whole batch on a CPU; on a GPU the attention kernel draws its own."""
         return WholeMasks(batch) if self.token_embeddings.device.type == "cpu" else None
 
-    def set_dropout(self, hidden: float, attention: float) -> None:
-        """Change the dropout rates of the hidden values and of the attention weights."""
+    def set_dropout(self, hidden: float, attention: float, heads: float = 0) -> None:
+        """Change the dropout rates of the hidden values, of the attention weights, and of entire heads of attention."""
         self.embedding_dropout.probability = hidden
         for layer in self.layers:
             layer.hidden_dropout.probability = hidden
             layer.attention_dropout.probability = attention
+            layer.head_dropout.probability = heads
 
     def forward(
         self, batch: TokenBatch, need: Need = ALL_TOKENS, first_vector: Tensor | None = None

@@ -1,7 +1,7 @@
 """What a report says, before any format: findings, sections in the papers' order, appendices, provenance."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any
 
@@ -90,7 +90,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Section:
-    """One paper and its items; `coverage` says how many of its cells have a printed number."""
+    """One paper and its items; `coverage` says how many cells have a printed number, `notes` what it disputes."""
 
     key: str
     title: str
@@ -98,6 +98,7 @@ class Section:
     url: str
     entries: tuple[Entry, ...]
     coverage: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def page(self) -> str:
@@ -137,7 +138,7 @@ class Page:
 
     `headline` is what the page found, in a sentence; `waterfalls` are drawn above the tables where a format can. A page
     with a `file` is an HTML page of its own, which also holds the `further` sheets: those of papers outside the study.
-    The search finds the single `lines` of some pages.
+    The search finds the single `lines` of some pages. `notes` are sentences that the pages of single papers show too.
     """
 
     title: str
@@ -148,6 +149,7 @@ class Page:
     file: str = ""
     further: tuple[Sheet, ...] = ()
     lines: bool = False
+    notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -207,7 +209,12 @@ def make_report(
     adjudication); `findings` are the sentences that the report begins with.
     """
     sections = [
-        _section(key, about, [item for item in items if item.paper == key])
+        _section(
+            key,
+            about,
+            [item for item in items if item.paper == key],
+            tuple(note for page in pages for note in page.notes.get(key, ())),
+        )
         for key, about in study["papers"].items()
     ]
     sections = [section for section in sections if section.entries]
@@ -260,11 +267,9 @@ def _made_from(study: Mapping[str, Any], items: Sequence[ItemResult]) -> str:
     parts = [
         f"commit {study['commit'][:12]}" if study.get("commit") else "",
         "with uncommitted changes" if study.get("dirty") else "",
-        f"its numbers were made by {len(others)} other version{'s' * (len(others) > 1)} of the code"
-        if others
-        else "",
+        f"runs of {len(others)} other version{'s' * (len(others) > 1)} of the code" if others else "",
     ]
-    return "; ".join(filter(None, [" ".join(filter(None, parts[:2])), parts[2]]))
+    return " and ".join(filter(None, [" ".join(filter(None, parts[:2])), parts[2]]))
 
 
 def _other_packages(study: Mapping[str, Any], items: Sequence[ItemResult]) -> list[str]:
@@ -273,7 +278,9 @@ def _other_packages(study: Mapping[str, Any], items: Sequence[ItemResult]) -> li
     return sorted(each for each in packages if not study.get("package_sha256", "").startswith(each))
 
 
-def _section(key: str, about: Mapping[str, Any], items: Sequence[ItemResult]) -> Section:
+def _section(
+    key: str, about: Mapping[str, Any], items: Sequence[ItemResult], notes: tuple[str, ...]
+) -> Section:
     venue, year = about.get("venue", ""), str(about["year"])
     published = venue if year in venue else f"{venue} {year}".strip()
     parted = sum(len(item.cells) for item in items) > MOST_CELLS
@@ -284,6 +291,7 @@ def _section(key: str, about: Mapping[str, Any], items: Sequence[ItemResult]) ->
         url=about.get("url", ""),
         entries=tuple(_entry(item, key, parted) for item in items),
         coverage=coverage(about, items),
+        notes=notes,
     )
 
 

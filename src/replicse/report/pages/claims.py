@@ -39,9 +39,10 @@ SYMBOLS = {
     "not printed": "–",
 }
 OURS = "Ours"
+Row = Mapping[str, str]
 
 
-def claims_page(rows: Sequence[Mapping[str, str]], judges_orders: bool, scale: str = "") -> Page | None:
+def claims_page(rows: Sequence[Row], judges_orders: bool, scale: str = "") -> Page | None:
     """Return the page, a sheet per outcome of our runs; None where no paper states a claim.
 
     `scale` is named next to what a smaller scale found for or against a claim.
@@ -49,20 +50,41 @@ def claims_page(rows: Sequence[Mapping[str, str]], judges_orders: bool, scale: s
     outcomes = dict.fromkeys([*SYMBOLS, *(row["ours"] for row in rows)])
     parts = {outcome: [row for row in rows if row["ours"] == outcome] for outcome in outcomes}
     sheets = tuple(
-        _without_blank(claims_sheet(part, f"{marked(outcome)}{_at(outcome, scale)} ({len(part)})".strip()))
+        _without_blank(
+            claims_sheet(part, f"{marked(outcome)}{_at(outcome, scale)} ({len(part)})".strip(), rows)
+        )
         for outcome, part in parts.items()
         if part
     )
     text = TEXT if judges_orders else (*TEXT, SMALLER)
-    return Page(TITLE, text, sheets, lines=True) if sheets else None
+    notes: dict[str, tuple[str, ...]] = {}
+    for row, others in ((row, contradicted(row, rows)) for row in rows):
+        key, said = row["claim"].partition("/")[0], f'{row["claim"]}, "{row["text"]}" ({_outcomes(row)}),'
+        notes[key] = notes.get(key, ()) + tuple(f"{said} {other}." for other in others)
+    return Page(TITLE, text, sheets, lines=True, notes=notes) if sheets else None
 
 
-def claims_sheet(rows: Iterable[Mapping[str, str]], title: str = TITLE) -> Sheet:
-    """Return one row per claim, as `claim_rows` or claims.csv has them."""
+def contradicted(row: Row, rows: Iterable[Row]) -> list[str]:
+    """Return which claims of other papers a claim contradicts, each with what print and our runs say of it."""
+    names = [name for name in row.get("contradicts", "").split("; ") if name]
+    by_name = {other["claim"]: other for other in rows} if names else {}
+    said = {name: _outcomes(by_name[name]) if name in by_name else "not in this study" for name in names}
+    return [f"contradicts {name} ({outcomes})" for name, outcomes in said.items()]
+
+
+def _outcomes(row: Row) -> str:
+    return f"in print {row['reported']}, ours {row['ours']}"
+
+
+def claims_sheet(rows: Iterable[Row], title: str = TITLE, among: Iterable[Row] = ()) -> Sheet:
+    """Return one row per claim, as `claim_rows` or claims.csv has them; `among` are all claims of the study."""
+
+    def sentence(row: Row) -> str:
+        remarks = "; ".join([*filter(None, [row.get("remark")]), *contradicted(row, among)])
+        return f"{row['claim']}: {row['text']}" + (f" ({remarks})" if remarks else "")
+
     columns: Columns = {
-        "Claim": lambda row: (
-            f"{row['claim']}: {row['text']}" + (f" ({row['remark']})" if row.get("remark") else "")
-        ),
+        "Claim": sentence,
         "Place": itemgetter("place"),
         "Cells": lambda row: cells_text(row["cells"].split("; ")),
         "In print": lambda row: marked(row["reported"]),

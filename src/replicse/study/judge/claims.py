@@ -8,7 +8,7 @@ from replicse.registry.levels import FEWEST_SEEDS
 from replicse.study.judge.readings import OurCells, Reading, on_shared_draws, printed_reading
 from replicse.study.paper.cell_names import CellNames
 from replicse.study.paper.claim_cells import resolved
-from replicse.study.paper.claims import STRICT, Claim, Relation
+from replicse.study.paper.claims import STRICT, Claim, Relation, contradictions
 from replicse.study.paper.counterparts import CellKey, counterparts
 from replicse.study.paper.expression import Expression
 from replicse.study.paper.papers import Paper
@@ -24,7 +24,7 @@ SMALLER = {"supported": "for", "contradicted": "against"}
 SAME_RUN = "both sides are the same run"
 FIELDS = (
     "claim", "text", "place", "cells", "reported", "reproduction", "ours", "ran", "probability", "n_seeds", "remark",
-    "reason",
+    "contradicts", "reason",
 )  # fmt: skip
 Readings = Callable[[str], Reading]
 
@@ -221,9 +221,14 @@ def _probability(slacks: Sequence[float], op: str) -> float:
 
 
 def study_claims(papers: Mapping[str, Paper], keys: Iterable[str]) -> list[Claim]:
-    """Return the claims of some papers, names resolved over all of them."""
+    """Return the claims of some papers, names resolved over all of them; BadInput for a contradiction of no claim."""
     names = CellNames(papers)
+    _contradictions(papers)
     return [resolved(claim, names) for key in keys for claim in papers[key].claims]
+
+
+def _contradictions(papers: Mapping[str, Paper]) -> dict[str, tuple[str, ...]]:
+    return contradictions(claim for paper in papers.values() for claim in paper.claims)
 
 
 def judged_in_print(claim: Claim, names: CellNames) -> ClaimOutcome:
@@ -245,6 +250,7 @@ def claim_rows(plan: Plan, claims: Iterable[Claim], results: Iterable[ItemResult
         _Counterpart(plan.papers, names),
         OurNumbers(plan, names, OurCells(results, len(plan.seeds))),
     )
+    contradicting = _contradictions(plan.papers)
     rows = []
     for claim in claims:
         reported = judged_in_print(claim, names)
@@ -264,6 +270,7 @@ def claim_rows(plan: Plan, claims: Iterable[Claim], results: Iterable[ItemResult
                 "probability": "" if ours.probability is None else repr(ours.probability),
                 "n_seeds": str(ours.n_seeds),
                 "remark": _remark(claim, views),
+                "contradicts": "; ".join(contradicting.get(claim.name, ())),
                 "reason": ". ".join(f"{view}: {judged.reason}" for view, judged in views.items() if judged),
             }
         )

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, InstanceOf, PrivateAttr, model_validator
 
 from replicse.checked import Checked, Id, Number, Text
-from replicse.errors import BadInput
+from replicse.errors import BadInput, nearest
 from replicse.study.paper.expression import Expression
 from replicse.study.paper.protocols import listed
 
@@ -122,7 +122,8 @@ class Claim(Checked):
     A sentence that can be read in several ways (a "%" that is percent or points) has `readings`, each with its own
     relations besides the common ones; it needs one reading under which all of it holds. `untested` is what of the
     sentence no cell holds, so that nothing supports all of it; `against` says what else in print contradicts it
-    where no relation can: another sentence, or what a table prints or leaves out.
+    where no relation can: another sentence, or what a table prints or leaves out. `contradicts` names claims of other
+    papers, as `paper/id`, that speak of the same thing and say otherwise; one of the two names the other.
     """
 
     id: Id
@@ -133,6 +134,7 @@ class Claim(Checked):
     untested: str = ""
     against: str = ""
     note: str = ""
+    contradicts: tuple[Text, ...] = ()
     _file: Path = PrivateAttr(default=Path())
 
     @model_validator(mode="after")
@@ -192,3 +194,22 @@ def load_claims(file: Path) -> tuple[Claim, ...]:
     if twice:
         raise BadInput(f'{file}: claim "{twice}" is given twice; ids must differ')
     return tuple(claims)
+
+
+def contradictions(claims: Iterable[Claim]) -> dict[str, tuple[str, ...]]:
+    """Return by the name of a claim those that it contradicts, whichever of the two says so.
+
+    BadInput names a claim that is not there, and one of the same paper.
+    """
+    by_name = {claim.name: claim for claim in claims}
+    found: dict[str, dict[str, None]] = {}
+    for claim, other in ((each, other) for each in by_name.values() for other in each.contradicts):
+        if other not in by_name:
+            raise BadInput(f'{claim.where}: contradicts "{other}", no claim{nearest(other, by_name)}')
+        if by_name[other].paper == claim.paper:
+            raise BadInput(
+                f'{claim.where}: contradicts "{other}" of the same paper; name one of another paper'
+            )
+        found.setdefault(claim.name, {})[other] = None
+        found.setdefault(other, {})[claim.name] = None
+    return {name: tuple(others) for name, others in found.items()}

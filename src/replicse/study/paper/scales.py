@@ -324,7 +324,7 @@ class Scale(Checked):
 
 def _pinned(value: Any, lock: Lock) -> Any:
     """Return corpora, or plain data that may hold some, with those of the hub at the commits of a lock."""
-    if isinstance(value, HubDataset):
+    if isinstance(value, Corpus):
         return value.pinned(lock.revision)
     if not isinstance(value, Mapping):
         return value

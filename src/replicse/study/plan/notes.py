@@ -51,7 +51,7 @@ def equal_pairs(run: Run) -> float:
     any augmentation is not meant.
     """
     rates, views = run.dropout, run.views[:2]
-    if rates.hidden or rates.attention or rates.pooled or not any(view.augment for view in views):
+    if rates.drawn or not any(view.augment for view in views):
         return 0.0
     tokens = round(run.optimisation.max_length * FILLED)
     same_text = len({view.column for view in views}) == 1

@@ -35,7 +35,7 @@ from replicse.study.judge.readings import OurCells, Reading, printed_reading
 from replicse.study.judge.study import results_of
 from replicse.study.paper.cell_names import CellNames
 from replicse.study.paper.claim_cells import resolved
-from replicse.study.paper.claims import Claim, Relation, load_claims
+from replicse.study.paper.claims import Claim, Relation, contradictions, load_claims
 from replicse.study.paper.expression import Expression
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult, RowHead, SeedValue
@@ -1087,3 +1087,60 @@ def test_the_verb_prints_and_speaks_json(tmp_path, monkeypatch, capsys):
     document = json.loads(capsys.readouterr().out)
     assert document["scale"] == "micro"
     assert document["claims"][0]["claim"] == "simcse/dropout-beats-augmentation"
+
+
+# Contradictions
+
+
+def contradicting(tmp_path, *claims):
+    """Claims by paper and id, each with the names that it contradicts, read from files."""
+    by_paper = {}
+    for name, others in claims:
+        paper, _, key = name.partition("/")
+        by_paper.setdefault(paper, []).append({**entry(), "id": key, "contradicts": others})
+    return [one for paper, some in by_paper.items() for one in load_claims(written(tmp_path, some, paper))]
+
+
+def test_a_contradiction_is_said_once_and_holds_for_both(tmp_path):
+    claims = contradicting(tmp_path, ("simcse/a", []), ("repro/b", ["simcse/a"]), ("repro/c", ["simcse/a"]))
+    expected = {"simcse/a": ("repro/b", "repro/c"), "repro/b": ("simcse/a",), "repro/c": ("simcse/a",)}
+    assert contradictions(claims) == expected
+    both = contradicting(tmp_path, ("simcse/a", ["repro/b"]), ("repro/b", ["simcse/a"]))
+    assert contradictions(both) == {"simcse/a": ("repro/b",), "repro/b": ("simcse/a",)}
+
+
+@pytest.mark.parametrize(
+    ("other", "problem"),
+    [("simcse/aa", 'no claim; did you mean "simcse/a"'), ("repro/b", "name one of another paper")],
+)
+def test_a_contradiction_of_no_claim_or_of_ones_own_paper_is_refused(tmp_path, other, problem):
+    claims = contradicting(tmp_path, ("simcse/a", []), ("repro/b", []), ("repro/c", [other]))
+    with pytest.raises(BadInput, match=problem) as told:
+        contradictions(claims)
+    assert "repro/claims.yaml: claim c: contradicts" in str(told.value).replace(str(tmp_path), "")
+
+
+def test_both_claims_and_the_pages_of_both_papers_say_what_print_and_runs_say_of_the_other(
+    plan, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    rows = claim_rows(plan, study_claims(plan.papers, ["simcse", "cropping"]), ())
+    first, second = "simcse/dropout-beats-augmentation", "cropping/crops-beat-dropout"
+    by_name = {row["claim"]: row for row in rows}
+    assert second in by_name[first]["contradicts"].split("; ") and by_name[second]["contradicts"] == first
+    by_name[second]["ours"] = "for"
+    said = f"contradicts {second} (in print supported, ours for)"
+    assert f"  {said}" in list(claim_lines(rows, 110))
+    page = claims_page(rows, judges_orders=True)
+    sentences = [row[0] for sheet in page.sheets for row in sheet.rows]
+    assert any(text.startswith(first) and said in text for text in sentences)
+    assert any(
+        text.startswith(second) and f"contradicts {first} (in print supported" in text for text in sentences
+    )
+    assert set(page.notes) == {"simcse", "cropping"}
+    assert any(said in note for note in page.notes["simcse"])
+    begin = f'{second}, "{by_name[second]["text"]}" (in print supported, ours for), '
+    assert page.notes["cropping"][0].startswith(begin)
+    # A study without the other paper says so.
+    (alone,) = claims_sheet([by_name[first]], among=[by_name[first]]).rows
+    assert f"contradicts {second} (not in this study)" in alone[0]

@@ -4,10 +4,11 @@ A limit is the time of the products alone, those of attention counted at the rat
 element-wise work, tokenising and the optimiser take none of it.
 """
 
-import time
 from collections.abc import Sequence
 
 import torch
+
+from replicse.runtime.devices import waited_for
 
 ROWS = 64
 
@@ -39,10 +40,12 @@ class Rates:
         "fp32": (torch.float32, "highest"),
         "fp32 medium": (torch.float32, "medium"),
         "bf16": (torch.bfloat16, "highest"),
+        "fp16": (torch.float16, "highest"),
     }
 
-    def __init__(self, hidden: int, rows: int, backward: bool) -> None:
+    def __init__(self, hidden: int, rows: int, backward: bool, device: torch.device | None = None) -> None:
         self.shapes, self.backward = products(hidden), backward
+        self.device = device or torch.device("cpu")
         self.rows = max(ROWS, rows // ROWS * ROWS)
         self.seconds: dict[tuple[str, int, int], float] = {}
 
@@ -52,15 +55,14 @@ class Rates:
             dtype, precision = self.KINDS[kind]
             torch.set_float32_matmul_precision(precision)
             for place, (inputs, outputs) in enumerate(self.shapes):
-                values = torch.randn(self.rows, inputs).to(dtype)
-                weight = torch.randn(outputs, inputs).to(dtype)
-                gradient = torch.randn(self.rows, outputs).to(dtype)
+                sizes = (self.rows, inputs), (outputs, inputs), (self.rows, outputs)
+                values, weight, gradient = (torch.randn(size).to(self.device, dtype) for size in sizes)
                 pairs = [(values, weight.T), (gradient, weight), (gradient.T, values)]
                 for number, (left, right) in enumerate(pairs if self.backward else pairs[:1]):
                     for _ in range(repeats):
-                        start = time.perf_counter()
+                        start = waited_for(self.device)
                         torch.mm(left, right)
-                        spent = time.perf_counter() - start
+                        spent = waited_for(self.device) - start
                         key = kind, place, number
                         self.seconds[key] = min(spent, self.seconds.get(key, spent))
         torch.set_float32_matmul_precision("highest")

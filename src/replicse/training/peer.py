@@ -1,0 +1,78 @@
+"""The trainer of sentence-transformers on the same encoder and sentences, to compare with."""
+
+import contextlib
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from replicse.encoder.stored import read_config
+from replicse.runtime.devices import waited_for
+
+ROLES = ("anchor", "positive", "negative")
+
+
+@dataclass(frozen=True)
+class SentenceTransformersPeer:
+    """SentenceTransformerTrainer on the encoder of a folder: InfoNCE at temperature 0.05 on position 0, AdamW."""
+
+    folder: Path
+    device: torch.device
+    precision: str
+    length: int
+    work: Path
+
+    def times(
+        self, columns: Sequence[Sequence[str]], rows: int, steps: int, seconds: float = float("inf")
+    ) -> list[float]:
+        """Return when each step ended, by the clock; it stops where they took more than so many seconds.
+
+        Raises ImportError where sentence-transformers or its `datasets` is not installed.
+        """
+        from datasets import Dataset
+        from sentence_transformers import (
+            SentenceTransformer,
+            SentenceTransformerTrainer,
+            SentenceTransformerTrainingArguments,
+            losses,
+            models,
+        )
+        from transformers import TrainerCallback
+
+        times: list[float] = []
+
+        class Noting(TrainerCallback):
+            def on_step_end(peer, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: N805
+                times.append(waited_for(self.device))
+                control.should_training_stop = len(times) > 3 and times[-1] - times[0] > seconds
+
+        transformer = models.Transformer(str(self.folder), max_seq_length=self.length)
+        pooling = models.Pooling(read_config(self.folder)["hidden_size"], pooling_mode="cls")
+        model = SentenceTransformer(modules=[transformer, pooling], device=str(self.device))
+        arguments = SentenceTransformerTrainingArguments(
+            output_dir=str(self.work),
+            per_device_train_batch_size=rows,
+            max_steps=steps,
+            learning_rate=3e-5,
+            report_to=[],
+            save_strategy="no",
+            logging_strategy="no",
+            use_cpu=self.device.type == "cpu",
+            bf16=self.precision == "bf16",
+            fp16=self.precision == "fp16",
+            disable_tqdm=True,
+        )
+        arguments._n_gpu = 1  # it would split a batch over all GPUs that it sees
+        trainer = SentenceTransformerTrainer(
+            model=model,
+            args=arguments,
+            train_dataset=Dataset.from_dict(dict(zip(ROLES, columns, strict=False))),
+            loss=losses.MultipleNegativesRankingLoss(model, scale=20.0),
+            callbacks=[Noting()],
+        )
+        with contextlib.redirect_stdout(sys.stderr):  # it prints how long it took
+            trainer.train()
+        return times

@@ -1,0 +1,148 @@
+"""Every registered loss term on small tensors: loss and gradients on a device against fp64 on the CPU."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from replicse.encoder.batch import TokenBatch
+from replicse.encoder.fresh import fresh_backbone
+from replicse.encoder.pooling import SentencePooling
+from replicse.errors import BadInput
+from replicse.objective import Objective, Step
+from replicse.registry.artefacts import TOKENIZER
+from replicse.registry.encoders import Architecture
+from replicse.registry.frozen import FrozenModel
+from replicse.registry.runs import Run
+from replicse.registry.terms import Term, TermParameters
+from replicse.training.benchmark import made_up_tokenizer
+from replicse.training.loop import DTYPES
+from replicse.training.model import open_model
+
+ROWS, LENGTH, VOCABULARY = 12, 9, 64
+SIZES = Architecture(layers=2, hidden=32, heads=2, intermediate=64, positions=32)
+# What fp16 losses are multiplied with, so that small gradients do not vanish.
+SCALE = 1024.0
+FP64 = "fp64"
+NOT_FINITE = 1e30  # JSON has no infinity
+
+
+@dataclass(frozen=True)
+class TermErrors:
+    """The terms' errors on small tensors; `work` is a folder for a tokenizer and a frozen model."""
+
+    work: Path
+
+    def __post_init__(self) -> None:
+        """Write a frozen masked-LM that is so sure of one token that rounding changes none of its choices."""
+        made_up_tokenizer(self.work, VOCABULARY)
+        torch.manual_seed(1)
+        backbone: Any = fresh_backbone(SIZES, self.tokenizer)
+        with torch.no_grad():
+            backbone.masked_lm.bias[self._ordinary(backbone)[0]] = 100.0
+        backbone.save(self.work, None, self.tokenizer)
+
+    @property
+    def tokenizer(self) -> Path:
+        """Return the tokenizer.json."""
+        return self.work / TOKENIZER
+
+    def runs(self, name: str) -> Iterator[Run]:
+        """Yield runs of a term alone, on two views, and on three where it reads a third.
+
+        Raises BadInput where the term needs a parameter that cannot be guessed.
+        """
+        kind: type[TermParameters] = Term.known[name]
+        values = {"term": name, **self._needed(kind)}
+        try:
+            term = kind(**values)
+        except ValueError as error:
+            raise BadInput(f"it needs other parameters ({' '.join(str(error).split())[:80]})") from None
+        fresh = {"architecture": SIZES.plain(), "tokenizer": {"kind": "made up"}}
+        for count in (2, 3):
+            if count == 2 or set(term.vector_views(3)) != set(term.vector_views(2)):
+                momentum = {"momentum": {"decay": 0.9}} if term.momentum_views(count) else {}
+                yield Run.of(
+                    {
+                        "init": {"fresh": fresh},
+                        "corpus": {"name": "made-up", "format": "labelled"},
+                        "views": [{"column": str(place)} for place in range(count)],
+                        "objective": [values],
+                        "pooling": {"train": "cls", "test": "cls"},
+                        "dropout": {"hidden": 0, "attention": 0},
+                        "optimisation": {"batch_size": ROWS, "max_length": LENGTH},
+                        "selection": {"every": 0},
+                        **momentum,
+                    },
+                    name,
+                )
+
+    def _needed(self, kind: type[TermParameters]) -> dict[str, Any]:
+        """Return what a term must be given: a frozen model where it reads one, the name of a task, a number of 2."""
+        needed: dict[str, Any] = {}
+        for name, field in kind.model_fields.items():
+            if FrozenModel in (field.annotation, *get_args(field.annotation)):
+                needed[name] = {"folder": str(self.work)}
+            elif field.is_required() and name != kind.key:
+                needed[name] = 2 if field.annotation is int else "self-test"
+        return needed
+
+    def error(self, name: str, device: torch.device, precision: str) -> float:
+        """Return the larger of the relative errors of a term's loss and of all its gradients, of each case the worst.
+
+        The reference is fp64 on the CPU; what the loop itself rounds to fp32 is rounded there too.
+        """
+        errors = []
+        for run in self.runs(name):
+            exact = self._measured(run, torch.device("cpu"), FP64)
+            here = self._measured(run, device, precision)
+            errors += [relative_error(one, other) for one, other in zip(here, exact, strict=True)]
+        return max(errors)
+
+    def _measured(self, run: Run, device: torch.device, precision: str) -> tuple[Tensor, Tensor]:
+        """Return the loss, (1,), and all gradients, one after the other, in fp64 on the CPU."""
+        torch.manual_seed(run.seed)
+        kind = torch.float64 if precision == FP64 else torch.float32
+        model = open_model(run, None, self.tokenizer).to(device, kind).train()
+        objective = Objective(run.objective or ())
+        objective.prepare(model)
+        objective.to(device, kind)
+        columns = [self._tokens(model.backbone, view).to(device) for view in range(len(run.views or ()))]
+        draw = torch.Generator().manual_seed(run.seed)
+        leaves = [
+            torch.randn(ROWS, model.width, generator=draw).to(device, kind).requires_grad_() for _ in columns
+        ]
+        half = precision in ("bf16", "fp16")
+        scale = SCALE if precision == "fp16" else 1.0
+        poolings = [SentencePooling(params, model.backbone) for params in run.poolings(run.sources[0])]
+        labels = (torch.arange(ROWS) % 2).to(device, torch.float32)
+        with torch.autocast(device.type, DTYPES[precision] if half else None, enabled=half):
+            edited = objective.edit(columns, model, draw)
+            loss = objective(Step(leaves, edited, model, draw, labels, poolings))
+        (loss * scale).backward()
+        trained = [*leaves, *model.parameters(), *objective.parameters()]
+        gradients = [one.grad.flatten().double().cpu() / scale for one in trained if one.grad is not None]
+        return loss.detach().double().cpu().reshape(1), torch.cat(gradients)
+
+    def _ordinary(self, backbone: Any) -> range:
+        """Return the ids of tokens that are not special."""
+        special = backbone.special
+        first = 1 + max(special.pad, special.unk, special.cls, special.sep, special.mask)
+        return range(first, backbone.vocabulary)
+
+    def _tokens(self, backbone: Any, seed: int) -> TokenBatch:
+        """Return rows of 4 to LENGTH tokens between the special ones, drawn from few, so that some occur again."""
+        drawn, special = np.random.default_rng(seed), backbone.special
+        few: Sequence[int] = self._ordinary(backbone)[:8]
+        rows = [drawn.choice(few, drawn.integers(4, LENGTH - 1)) for _ in range(ROWS)]
+        return TokenBatch.from_rows([np.array([special.cls, *row, special.sep]) for row in rows])
+
+
+def relative_error(values: Tensor, exact: Tensor) -> float:
+    """Return the norm of a difference over the norm of what is exact; NOT_FINITE where a value is not finite."""
+    error = float((values.double() - exact).norm() / exact.norm().clamp(min=1e-30))
+    return error if np.isfinite(error) else NOT_FINITE
