@@ -736,7 +736,7 @@ def test_every_finding_on_numbers_is_expected(findings):
     assert Counter(one.rule for one in numbers) == {
         "difference": 2,
         "size": 7,
-        "average": 4 + 4 + 1,
+        "average": 5 + 4,
         "equal": 4 + 1,
         "percentage": 9 + 11 + 4,
         "text": 4,
