@@ -62,10 +62,12 @@ class CellNames:
     def full_names(self, name: str, home: str, where: str) -> tuple[str, ...]:
         """Return the full names that a name stands for; BadInput names the nearest one where there is none.
 
-        A name may leave out its paper, which is then `home`. A `*` in the place of the row stands for every row
+        A name may leave out its paper, which is then `home`: an item of it goes before a paper of that key. A `*` in the place of the row stands for every row
         with a printed number, or for every row where the column has none in print (a figure without numbers).
         """
-        full = name if name.partition("/")[0] in self._papers else f"{home}/{name}"
+        first = name.partition("/")[0]
+        own = home in self._papers and first in self._papers[home].items
+        full = name if first in self._papers and not own else f"{home}/{name}"
         item, starred, rest = full.partition(ROWS)
         if starred:
             same = [key for key in self._names if key[0] == item and rest in (key[2], "/".join(key[2:]))]

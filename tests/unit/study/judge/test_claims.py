@@ -37,6 +37,7 @@ from replicse.study.paper.cell_names import CellNames
 from replicse.study.paper.claim_cells import resolved
 from replicse.study.paper.claims import Claim, Relation, contradictions, load_claims
 from replicse.study.paper.expression import Expression
+from replicse.study.paper.papers import load_papers
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult, RowHead, SeedValue
 from replicse.study.results.values import Evaluations
@@ -619,6 +620,13 @@ def test_a_pareto_front_takes_the_rows_with_both_numbers(tmp_path, plan):
         *((row, "alignment") for row in rows),
         *((row, "uniformity") for row in rows),
     ]
+
+
+def test_an_item_of_the_own_paper_goes_before_a_paper_of_that_key():
+    papers = load_papers(WORKFLOW)
+    named = CellNames({**papers, "table1": papers["repro"]})
+    short = named.full_names("table1/none/stsb-dev", "simcse", "")
+    assert short == named.full_names("simcse/table1/none/stsb-dev", "repro", "")
 
 
 def test_names_may_leave_out_paper_and_a_lone_metric(tmp_path, plan):
