@@ -62,8 +62,9 @@ class CellNames:
     def full_names(self, name: str, home: str, where: str) -> tuple[str, ...]:
         """Return the full names that a name stands for; BadInput names the nearest one where there is none.
 
-        A name may leave out its paper, which is then `home`: an item of it goes before a paper of that key. A `*` in the place of the row stands for every row
-        with a printed number, or for every row where the column has none in print (a figure without numbers).
+        A name may leave out its paper, which is then `home`: an item of it goes before a paper of that key. A `*` in
+        the place of the row stands for every row with a printed number, or for every row where the column has none in
+        print (a figure without numbers).
         """
         first = name.partition("/")[0]
         own = home in self._papers and first in self._papers[home].items
