@@ -57,7 +57,7 @@ REFERRING = {
 REFERRING |= {"rows", "sizes", "averages", "downloads"}
 # Text that says nothing to the machine, names that only others use, and what stands in a data set.
 FREE = {
-    "mask",
+    *("mask", "template", "drop", "until"),
     *(
         "title",
         "authors",
@@ -255,8 +255,10 @@ def at_a_place(kind: str, name: str, document: Any, path: tuple, value: Any) -> 
         content = partial(renamed, document, path, wrong)
         yield Mistake(f"{name}: key {shown} misspelt as {wrong}", {name: content}, (*told, wrong))
     if isinstance(value, str) and not any(part in FREE for part in path):
-        # Of an expression the first cell that is named in it.
-        cell = re.search(r"(?<=\{)[^{}]+/[^{}]+(?=\})", value)
+        # Of an expression the first cell or column that is named in it.
+        cell = re.search(
+            r"(?<=\{)[^{}]+(?=\})" if path[-1] == "formula" else r"(?<=\{)[^{}]+/[^{}]+(?=\})", value
+        )
         name_in = cell[0] if cell else value
         wrong = value.replace(name_in, misspelt(name_in), 1)
         content = partial(changed, document, path, wrong)

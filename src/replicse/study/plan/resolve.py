@@ -81,6 +81,7 @@ class Resolver:
             if released.stand_in is None:
                 source = self._artefact(EncoderSource(hub=released.hub))
                 return [self._read(request, source, {"pooling": released.pooling}, where)]
+            where = f"{scale.file}: released.{request.released}.stand_in"
             request = layered(released.stand_in, request.without("released", "run", "grid", "draw"))
         if request.vectors:
             words = scale.named("vectors", request.vectors, where)
