@@ -37,7 +37,7 @@ from replicse.training.parts import Parts
 from replicse.training.peer import SentenceTransformersPeer
 from replicse.training.processes import started
 from replicse.training.products import Rates, operations
-from replicse.training.term_errors import NOT_FINITE, TermErrors, relative_error
+from replicse.training.term_errors import NOT_FINITE, TermErrors, relative_error, spread
 
 # Largest relative error of a term's loss and gradients: about ten times what CPUs have (fp16: an eighth of bf16).
 ERRORS = {"fp32": 1e-5, "bf16": 5e-2, "fp16": 1e-2}
@@ -440,11 +440,7 @@ class SelfTest:
             torch.manual_seed(0)
             backbone = fresh_backbone(architecture_of(layers, hidden), self.bench.tokenizer)
             backbone.drop_token_head()
-            with (
-                torch.no_grad()
-            ):  # as usually drawn, all sentences have nearly one vector, and rounding counts
-                for parameter in backbone.parameters():
-                    parameter.add_(torch.randn_like(parameter) / hidden**0.5)
+            spread(backbone)
             backbone.save(folder)
         return folder
 

@@ -10,9 +10,11 @@ from torch.nn.attention import SDPBackend
 
 from replicse.encoder.packed.transformer import Layer
 from replicse.errors import BadInput
+from replicse.objective.frozen import FrozenEncoder
 from replicse.objective.infonce import InfoNCE
 from replicse.registry.terms import Term, TermParameters
 from replicse.training import self_test
+from replicse.training.model import open_model
 from replicse.training.processes import Processes
 from replicse.training.self_test import Extent, SelfTest, refusal
 from replicse.training.term_errors import NOT_FINITE, relative_error
@@ -156,3 +158,14 @@ def test_an_error_is_relative_to_what_is_exact_and_never_hides_what_is_no_number
     exact = torch.tensor([3.0, 4.0], dtype=torch.float64)
     assert relative_error(torch.tensor([3.0, 4.5]), exact) == pytest.approx(0.1)
     assert relative_error(torch.tensor([3.0, float("nan")]), exact) == NOT_FINITE
+
+
+def test_the_frozen_model_ranks_so_that_half_precision_cannot_change_an_order(tested):
+    (run,) = tested.term_errors.runs("listmle")
+    model = open_model(run, None, tested.term_errors.tokenizer)
+    teacher = FrozenEncoder(run.objective[0].teachers[0], model.backbone)
+    batches = [tested.term_errors._tokens(model.backbone, view) for view in range(2)]
+    first, second = (torch.nn.functional.normalize(teacher.vectors(batch)) for batch in batches)
+    cosines = first @ second.T
+    lists = cosines[~torch.eye(len(cosines), dtype=torch.bool)].view(len(cosines), -1)
+    assert float(lists.sort(-1).values.diff(dim=-1).min()) > 0.04
