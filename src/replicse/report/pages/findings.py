@@ -18,7 +18,7 @@ from replicse.study.results.table import ItemResult
 
 Rows = Sequence[Mapping[str, str]]
 TESTED = ("supported", "contradicted", "for", "against", "undetermined")
-MOST, MOST_TURNED = 6, 2
+MOST, MOST_TURNED, MOST_UNPRINTED = 6, 2, 3
 
 
 def findings(
@@ -51,15 +51,23 @@ def several(count: int, what: str) -> str:
 
 
 def _effects(items: Sequence[ItemResult], scale: str) -> Iterator[Finding]:
-    """Yield the strongest effects: one with the sign of print, one with the other, one that nothing is printed of."""
+    """Yield the strongest effect with the sign of print, the strongest with the other, and the largest of no print."""
     decided = [
         effect for item in items for effect in effects_of(item) if effect.decided and effect.printed != 0
     ]
     decided.sort(key=lambda effect: effect.strength, reverse=True)
-    for agrees in (True, False, None):
+    for agrees in (True, False):
         chosen = next((effect for effect in decided if effect.agrees is agrees), None)
         if chosen:
             yield _effect_finding(chosen, decided, scale)
+    apart = sorted(
+        (effect for effect in decided if effect.printed is None and effect.points),
+        key=lambda effect: -abs(effect.ours.mean),
+    )
+    # Of a row the column in which its effect is largest.
+    largest = {(effect.item.item, effect.row): effect for effect in reversed(apart)}
+    for effect in [each for each in apart if largest[each.item.item, each.row] is each][:MOST_UNPRINTED]:
+        yield _effect_finding(effect, decided, scale)
 
 
 def _effect_finding(effect: Effect, others: Sequence[Effect], scale: str) -> Finding:
