@@ -1,4 +1,4 @@
-"""Chunks of documents: pairs of neighbouring sentences of one text, drawn anew at each visit."""
+"""Chunks of documents: pairs of neighbouring sentences of one text, drawn again at each visit."""
 
 from collections.abc import Iterator
 from pathlib import Path
