@@ -89,7 +89,7 @@ def reading(source: Any, arguments: Namespace) -> dict[str, Any]:
     pooling = getattr(source, "pooling", None)
     return {
         "pooling": pooling.spelling if pooling else arguments.pooling,
-        "max_length": getattr(source, "max_length", arguments.max_length),
+        "max_length": getattr(source, "max_length", arguments.max_length or MAX_LENGTH),
     }
 
 
