@@ -39,9 +39,11 @@ def cv_star(measurements: Sequence[float]) -> float | None:
 
 def cell_cv_star(cell: CellResult, comparable: bool) -> float | None:
     """Return CV* of a printed number and ours; None where they are not comparable, not there, or a difference."""
+    # A text has no reproduced number, and its print is none.
+    if not comparable or cell.reproduced is None or cell.subtracted is not None or cell.verdict == "failed":
+        return None
     number = cell.reported.number if cell.reported else None
-    there = comparable and number is not None and cell.reproduced is not None and cell.subtracted is None
-    return cv_star([number.value, cell.reproduced]) if there and cell.verdict != "failed" else None
+    return cv_star([number.value, cell.reproduced]) if number else None
 
 
 @dataclass(frozen=True)
