@@ -1,7 +1,10 @@
 """CV* and its kin against published examples, and what a table and a paper give."""
 
+from types import SimpleNamespace
+
 import pytest
 
+from replicse.study.paper.printed import Reported
 from replicse.study.results.qra import FIELDS, assessments, cell_cv_star, cv_star
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult, RowHead, SeedValue
 
@@ -77,3 +80,9 @@ def test_a_smaller_scale_has_no_cv_star_and_keeps_orders():
 def test_rows_that_share_all_runs_are_no_conclusions():
     one, _ = assessments([table(*CELLS, merged=("c", "d"))], [])
     assert one.conclusions == 1
+
+
+def test_a_text_in_print_has_no_cv():
+    text = Reported(value="A man riding a small boat in a harbor.", source="Table 8")
+    cell = SimpleNamespace(reproduced=None, subtracted=None, verdict="", reported=text)
+    assert cell_cv_star(cell, comparable=True) is None
