@@ -1,13 +1,10 @@
 """The cropping paper: its numbers against what was collected, its training against a slow one."""
 
-import csv
-import os
-from pathlib import Path
-
 import micro
 import pytest
 import torch
 import yaml
+from collected import collected, printed_of
 from places import CHECKOUT, ROOT
 
 from replicse.study.judge.claims import judged_in_print, study_claims
@@ -16,8 +13,6 @@ from replicse.study.paper.papers import load_papers
 from replicse.training.loop import Trainer
 
 PAPER = CHECKOUT / "workflow" / "papers" / "cropping"
-DATA = Path(os.environ.get("REPLICSE_DATA") or CHECKOUT.parent / "shared" / "data")
-MATERIAL = DATA.parent / "next" / "reported.csv"
 Place = tuple[str, str, str]
 
 TASKS = {"StackExchangeClusteringP2P (the only task left in that output)": "StackExchangeClusteringP2P"}
@@ -84,21 +79,14 @@ def placed(item: str, row: str, column: str) -> Place | None:
     return "sets", f"{SETS[one]}-{method}" + "-held-out" * kind.endswith("heldout"), name
 
 
-def rows_of(file: Path) -> list[dict[str, str]]:
-    with file.open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
-@pytest.mark.skipif(not MATERIAL.is_file(), reason="the collected numbers lie beside the real data")
 def test_every_collected_number_is_in_the_papers_file_or_left_out_with_a_reason():
-    ours = {(row["item"], row["row"], row["column"]): row for row in rows_of(PAPER / "reported.csv")}
-    collected = [row for row in rows_of(MATERIAL) if row["paper"] == "cropping"]
-    places = [placed(row["item"], row["row"], row["column"]) for row in collected]
-    for row, place in zip(collected, places, strict=True):
+    ours, material = printed_of("cropping"), collected("cropping")
+    places = [placed(row["item"], row["row"], row["column"]) for row in material]
+    for row, place in zip(material, places, strict=True):
         if place is not None:
             assert (ours[place]["value"], ours[place]["source"]) == (row["value"], row["source"])
     assert {place for place in places if place} == set(ours)
-    assert len(collected) == 278 and places.count(None) == 18
+    assert len(material) == 278 and places.count(None) == 18
 
 
 def recipe(name: str) -> dict:

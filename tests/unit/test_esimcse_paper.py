@@ -1,13 +1,12 @@
 """ESimCSE as data: every collected number is in, or left out for a reason; recipes are those of the script."""
 
-import csv
-import os
 import re
 from collections import Counter
 from decimal import Decimal
 
 import pytest
-from places import CHECKOUT, ROOT
+from collected import collected, printed_of
+from places import ROOT
 
 from replicse.study.plan.planner import load_plan
 
@@ -87,27 +86,9 @@ EXCLUDED = {
 }
 
 
-def read(paper):
-    with (PAPERS / paper / "reported.csv").open(encoding="utf-8") as stream:
-        rows = list(csv.DictReader(stream))
-    return {(row["item"], row["row"], row["column"]): row for row in rows}
-
-
 @pytest.fixture(scope="module")
 def printed():
-    return {paper: read(paper) for paper in ("esimcse", "reruns")}
-
-
-@pytest.fixture(scope="module")
-def collected():
-    """Return what was collected of the paper, from the folder next to that of real data."""
-    given = os.environ.get("REPLICSE_DATA")
-    data = CHECKOUT.parent / "shared" / "data" if not given else CHECKOUT / given
-    file = data.parent / "next" / "reported.csv"
-    if not file.exists():
-        pytest.skip("the collected numbers are absent: no next/reported.csv next to the folder of real data")
-    with file.open(encoding="utf-8") as stream:
-        return [row for row in csv.DictReader(stream) if row["paper"] == "esimcse"]
+    return {paper: printed_of(paper) for paper in ("esimcse", "reruns")}
 
 
 def place_of(row):
@@ -121,8 +102,9 @@ def place_of(row):
     return (paper, item, rows[row["row"]], columns.get(row["column"], row["column"]))
 
 
-def test_every_collected_number_is_there_or_left_out_for_a_reason(collected, printed):
-    placed = [(row, place_of(row)) for row in collected]
+def test_every_collected_number_is_there_or_left_out_for_a_reason(printed):
+    material = collected("esimcse")
+    placed = [(row, place_of(row)) for row in material]
     assert Counter(place is None for _, place in placed) == {False: 144, True: 13}
     for row, place in placed:
         if place is None:

@@ -1,11 +1,8 @@
 """Mirror-BERT and RankCSE as data: printed numbers against the material, and what their rows ask for."""
 
-import csv
-import os
-from pathlib import Path
-
 import pytest
-from places import CHECKOUT, ROOT
+from collected import collected, printed_of
+from places import ROOT
 
 from replicse.data.corpora import read_corpus
 from replicse.registry.frozen import frozen_models
@@ -30,26 +27,10 @@ LEFT_OUT = {("readme-word", row): "similarity of words is no suite" for row in
             ("fasttext", "mirror-bert-base-uncased-word")}  # fmt: skip
 
 
-def printed(key):
-    with (WORKFLOW / "papers" / key / "reported.csv").open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
-@pytest.fixture
-def material():
-    """The rows of these papers in the collected numbers; skips where they are absent."""
-    data = os.environ.get("REPLICSE_DATA")
-    folder = Path(data).parent if data else CHECKOUT.parent / "shared"
-    if not (folder / "next" / "reported.csv").is_file():
-        pytest.skip("material absent: set REPLICSE_DATA to a folder next to next/reported.csv")
-    with (folder / "next" / "reported.csv").open(encoding="utf-8", newline="") as stream:
-        return [row for row in csv.DictReader(stream) if row["paper"] in KEYS]
-
-
-def test_every_collected_number_is_here_or_left_out_with_a_reason(material):
-    here = {(row["item"], row["row"], row["column"]): row for row in printed("mirrorbert")}
+def test_every_collected_number_is_here_or_left_out_with_a_reason():
+    here = printed_of("mirrorbert")
     found = set()
-    for row in material:
+    for row in collected(*KEYS):
         assert row["paper"] == "mirrorbert", "no number of RankCSE was seen"
         if (row["item"], row["row"]) in LEFT_OUT:
             continue
@@ -57,7 +38,7 @@ def test_every_collected_number_is_here_or_left_out_with_a_reason(material):
         assert here[cell]["value"] == row["value"], cell
         assert here[cell]["source"].split(" (")[0] in row["source"], cell
         found.add(cell)
-    assert found == set(here) and not printed("rankcse")
+    assert found == set(here) and not printed_of("rankcse")
 
 
 @pytest.mark.parametrize("scale", ["micro", "short", "compact", "stronger", "paper"])

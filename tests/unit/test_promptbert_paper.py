@@ -1,14 +1,12 @@
 """PromptBERT as data: collected numbers, the vector of each stage, wordings, the best of ten runs, what print says."""
 
-import csv
-import os
 from collections import Counter
 from decimal import Decimal
-from pathlib import Path
 
 import numpy as np
 import pytest
-from places import CHECKOUT, ROOT
+from collected import collected, printed_of
+from places import ROOT
 from scipy.special import ndtri
 from scipy.stats import norm
 
@@ -83,31 +81,15 @@ README_2021 = {
 TASKS = ["STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R", "avg"]
 
 
-def read(paper):
-    with (WORKFLOW / "papers" / paper / "reported.csv").open(encoding="utf-8") as stream:
-        rows = list(csv.DictReader(stream))
-    return {(row["item"], row["row"], row["column"]): row for row in rows}
-
-
 @pytest.fixture(scope="module")
 def printed():
-    return {paper: read(paper) for paper in ("promptbert", "reruns")}
+    return {paper: printed_of(paper) for paper in ("promptbert", "reruns")}
 
 
-@pytest.fixture(scope="module")
-def collected():
-    """Return what was collected of the paper, from the folder next to that of real data."""
-    data = Path(os.environ.get("REPLICSE_DATA") or CHECKOUT.parent / "shared" / "data")
-    file = data.parent / "next" / "reported.csv"
-    if not file.exists():
-        pytest.skip("the collected numbers are absent: no next/reported.csv next to the folder of real data")
-    with file.open(encoding="utf-8") as stream:
-        return [row for row in csv.DictReader(stream) if row["paper"] == "promptbert"]
-
-
-def test_every_collected_number_is_there_with_its_spread_and_seeds(collected, printed):
+def test_every_collected_number_is_there_with_its_spread_and_seeds(printed):
+    material = collected("promptbert")
     places = []
-    for row in collected:
+    for row in material:
         paper, *cell = PLACES[row["item"], row["row"]]
         place = tuple(part.format(COLUMNS.get(row["column"], row["column"])) for part in cell)
         here = printed[paper][place]

@@ -7,9 +7,8 @@ from torch import Tensor
 from replicse.objective.terms import Step, Term
 from replicse.registry import terms as parameters
 
-LEAST = (
-    1e-7  # of the community implementation: of a probability, and by a slip of the logarithm of their mean
-)
+# Of the community implementation: the least probability and, by a slip, the least logarithm of their mean.
+LEAST = 1e-7
 
 
 class RankingConsistency(Term[parameters.RankingConsistencyParameters]):

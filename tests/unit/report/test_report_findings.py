@@ -75,8 +75,22 @@ def test_a_protocol_next_to_nothing_printed_is_a_finding_where_its_interval_excl
         "n_seeds": "3",
     }
     explained = [
-        {**row, "protocol": "head", "effect": "-2.97", "low": "-3.24", "high": "-2.69"},
-        {**row, "protocol": "last", "effect": "-0.36", "low": "-1.64", "high": "0.92"},
+        {
+            **row,
+            "protocol": "head",
+            "effect": "-2.97",
+            "low": "-3.24",
+            "high": "-2.69",
+            "by_seed": "-2.88; -2.92; -3.09",
+        },
+        {
+            **row,
+            "protocol": "last",
+            "effect": "-0.36",
+            "low": "-1.64",
+            "high": "0.92",
+            "by_seed": "-0.95; -0.13; 0.0",
+        },
     ]
     (finding,) = [each for each in said(COMPACT, [item], explained=explained) if "Head" in each.sentence]
     assert finding.sentence == "Head kept at test costs 3.0 points on STS-B dev over 3 seeds."

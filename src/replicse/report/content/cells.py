@@ -151,6 +151,11 @@ def plus_minus(value: float) -> str:
     return f"{value:+.2f}".replace("-", MINUS)
 
 
+def printed_difference(printed: float | None) -> str:
+    """Return a difference of printed numbers with its sign and the decimals that it has; blank for none."""
+    return "" if printed is None else f"{printed:+g}".replace("-", MINUS)
+
+
 def effect_text(effect: Paired) -> str:
     """Return `−12.86 [−18.78, −6.94]`, or the seeds in braces where they are too few for an interval."""
     if effect.low is not None and effect.high is not None:

@@ -46,15 +46,19 @@ class Effect:
     @property
     def strength(self) -> tuple[bool, bool, float]:
         """Return by what effects are ordered: crossed ones, percentages, then the mean over half the interval."""
-        low, high = self.ours.low, self.ours.high
-        if low is None or high is None:
-            return bool(self.crossed), self.points, min(map(abs, self.ours.by_seed))
-        return bool(self.crossed), self.points, 2 * abs(self.ours.mean) / (high - low or 1)
+        return bool(self.crossed), self.points, strength(self.ours)
 
     @property
     def measured(self) -> tuple[tuple[str, ...], str]:
         """Return the encoders and the metric of the row: tables that share them show one effect."""
         return self.cell.encoders, self.cell.metric_path
+
+
+def strength(ours: Paired) -> float:
+    """Return a mean difference over half its interval; of two seeds, which have none, the smaller difference."""
+    if ours.low is None or ours.high is None:
+        return min(map(abs, ours.by_seed))
+    return 2 * abs(ours.mean) / (ours.high - ours.low or 1)
 
 
 def _sign(value: float) -> int:

@@ -12,12 +12,12 @@ from typing import Any, Literal, Self
 from replicse.registry.suites import is_percentage
 from replicse.report.content.cells import (
     MEANINGS,
-    MINUS,
     QUOTED,
     SYMBOLS,
     Part,
     Shown,
     effect_text,
+    printed_difference,
     show,
 )
 from replicse.report.content.effects import effects_of
@@ -389,15 +389,15 @@ def _effects(item: ItemResult) -> dict[tuple[str, str, str], tuple[str, str]]:
     return {
         effect.cell.key: (
             f"less {effect.base}",
-            f"{effect_text(effect.ours)}, paired by seed{_in_print(effect.printed)}",
+            "; in print ".join(
+                filter(
+                    None, [f"{effect_text(effect.ours)}, paired by seed", printed_difference(effect.printed)]
+                )
+            ),
         )
         for effect in effects_of(item)
         if effect.ours.n > 1
     }
-
-
-def _in_print(difference: float | None) -> str:
-    return "" if difference is None else f"; in print {difference:+g}".replace("-", MINUS)
 
 
 def cell_name(item: ItemResult, cell: CellResult) -> str:

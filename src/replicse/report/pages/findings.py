@@ -2,18 +2,18 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from operator import itemgetter
 from statistics import median
 from typing import Any
 
-from replicse.report.content.cells import MINUS, effect_text
+from replicse.report.content.cells import MINUS, effect_text, printed_difference
 from replicse.report.content.contents import Finding
-from replicse.report.content.effects import Effect, effects_of
+from replicse.report.content.effects import Effect, effects_of, strength
 from replicse.report.content.tables import cell_name, verdict_counts
 from replicse.report.pages.adjudication import NOISE, headline
 from replicse.report.pages.audit import audit_parts, is_certain
 from replicse.report.pages.claims import probability_text
 from replicse.study.results.shape import shapes
+from replicse.study.results.statistics import Paired
 from replicse.study.results.table import ItemResult
 
 Rows = Sequence[Mapping[str, str]]
@@ -60,13 +60,11 @@ def _effects(items: Sequence[ItemResult], scale: str) -> Iterator[Finding]:
         chosen = next((effect for effect in decided if effect.agrees is agrees), None)
         if chosen:
             yield _effect_finding(chosen, decided, scale)
-    apart = sorted(
-        (effect for effect in decided if effect.printed is None and effect.points),
-        key=lambda effect: -abs(effect.ours.mean),
-    )
-    # Of a row the column in which its effect is largest.
-    largest = {(effect.item.item, effect.row): effect for effect in reversed(apart)}
-    for effect in [each for each in apart if largest[each.item.item, each.row] is each][:MOST_UNPRINTED]:
+    apart = [effect for effect in decided if effect.printed is None and effect.points]
+    largest: dict[tuple[str, str], Effect] = {}  # of a row the column in which its effect is largest
+    for effect in sorted(apart, key=lambda effect: -abs(effect.ours.mean)):
+        largest.setdefault((effect.item.item, effect.row), effect)
+    for effect in list(largest.values())[:MOST_UNPRINTED]:
         yield _effect_finding(effect, decided, scale)
 
 
@@ -80,12 +78,12 @@ def _effect_finding(effect: Effect, others: Sequence[Effect], scale: str) -> Fin
         values = [value for line in effect.crossed for value in line]
         mean, where = sum(values) / len(values), f"over {len(values)} pairs of backbone and seed"
     if effect.points:
-        amount = f"{'costs' if mean < 0 else 'adds'} {abs(mean):.1f} points on {effect.column.label}"
+        amount = _points(mean, effect.column.label)
     else:
         amount = f"{'lowers' if mean < 0 else 'raises'} {effect.column.label} by {abs(mean):.2f}"
     against = ", against print" if effect.agrees is False else ""
     sentence = f"{row} {amount} {where}{against}."
-    in_print = "" if effect.printed is None else f" in print {effect.printed:+g};".replace("-", MINUS)
+    in_print = "" if effect.printed is None else f" in print {printed_difference(effect.printed)};"
     over = (
         f"95% interval over {effect.ours.n} seeds" if effect.ours.low is not None else "the seeds themselves"
     )
@@ -94,6 +92,10 @@ def _effect_finding(effect: Effect, others: Sequence[Effect], scale: str) -> Fin
         f" {effect.item.item}, scale {scale}"
     )
     return Finding(sentence, detail, cell_name(effect.item, effect.cell))
+
+
+def _points(mean: float, column: str) -> str:
+    return f"{'costs' if mean < 0 else 'adds'} {abs(mean):.1f} points on {column}"
 
 
 def _letters(text: str) -> int:
@@ -165,27 +167,30 @@ def _gaps(rows: Rows, items: Sequence[ItemResult]) -> Iterator[Finding]:
 def _protocols(rows: Rows, items: Sequence[ItemResult], scale: str) -> Iterator[Finding]:
     """Yield the strongest effects of protocols where nothing is printed that they could explain."""
     by_item = {item.item: item for item in items}
-    decided = [
-        (abs(effect) / ((high - low) or 1), row)
-        for row in rows
-        if not row["gap"] and row["low"] and row["item"] in by_item
-        for effect, low, high in [tuple(float(row[name]) for name in ("effect", "low", "high"))]
-        if low * high > 0
-    ]
-    decided.sort(key=itemgetter(0))
-    # Of a protocol the column in which it is strongest.
-    strongest = {(row["item"], row["protocol"]): row for _, row in decided}
-    for row in list(strongest.values())[: -MOST_TURNED - 1 : -1]:
-        item, effect = by_item[row["item"]], float(row["effect"])
-        described = item.described[row["row"], row["column"], row["metric"]]
+    rows = [row for row in rows if not row["gap"] and row["low"] and row["item"] in by_item]
+    decided = [(row, ours) for row in rows if (ours := _measured(row)).resolved]
+    decided.sort(key=lambda entry: strength(entry[1]), reverse=True)
+    strongest: dict[
+        tuple[str, str], tuple[Mapping[str, str], Paired]
+    ] = {}  # of a protocol its strongest column
+    for row, ours in decided:
+        strongest.setdefault((row["item"], row["protocol"]), (row, ours))
+    for row, ours in list(strongest.values())[:MOST_TURNED]:
+        item = by_item[row["item"]]
         label = next(column.label for column in item.columns if column.id == row["column"])
-        amount = f"{'costs' if effect < 0 else 'adds'} {abs(effect):.1f} points on {label}"
-        interval = f"{effect:+.2f} [{float(row['low']):+.2f}, {float(row['high']):+.2f}]".replace("-", MINUS)
+        protocol = item.variants.get(row["protocol"], row["protocol"])
         yield Finding(
-            f"{item.variants.get(row['protocol'], row['protocol'])} {amount} over {row['n_seeds']} seeds.",
-            f"Paired by seed {interval} against the row as described (95% interval); {item.item}, scale {scale}",
-            cell_name(item, described),
+            f"{protocol} {_points(ours.mean, label)} over {row['n_seeds']} seeds.",
+            f"Paired by seed {effect_text(ours)} against the row as described (95% interval); {item.item},"
+            f" scale {scale}",
+            cell_name(item, item.described[row["row"], row["column"], row["metric"]]),
         )
+
+
+def _measured(row: Mapping[str, str]) -> Paired:
+    """Return the effect of a protocol as a row of adjudication.csv has it."""
+    mean, low, high = (float(row[name]) for name in ("effect", "low", "high"))
+    return Paired(mean, low, high, tuple(map(float, row["by_seed"].split("; "))))
 
 
 def _counted(items: Sequence[ItemResult]) -> Iterator[Finding]:

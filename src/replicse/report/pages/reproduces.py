@@ -7,7 +7,7 @@ from functools import partial
 from operator import attrgetter
 
 from replicse.registry.levels import FEWEST_SEEDS
-from replicse.report.content.cells import MINUS, SYMBOLS, effect_text, in_braces
+from replicse.report.content.cells import MINUS, SYMBOLS, effect_text, in_braces, printed_difference
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import Columns, Sheet, verdict_counts
 from replicse.report.pages.shape import shape_sheet
@@ -78,7 +78,7 @@ def difference_sheet(items: Iterable[ItemResult]) -> Sheet:
         "Item": lambda entry: entry[0].item,
         "Column": lambda entry: entry[1].label,
         "Difference": lambda entry: _compared(entry[0], entry[2]),
-        "Printed": lambda entry: "" if entry[3] is None else f"{entry[3]:+g}".replace("-", MINUS),
+        "Printed": lambda entry: printed_difference(entry[3]),
         "Ours, paired by seed": lambda entry: effect_text(entry[4]),
     }
     return Sheet.of("Differences to the baseline row", entries, columns, PAIRED)

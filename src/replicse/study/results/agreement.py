@@ -8,7 +8,7 @@ others. Rows that only one of the two mappings names take no part.
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -110,20 +110,24 @@ def _rows_at(numbers: Mapping[str, float], best: Callable[[Iterable[float]], flo
     return tuple(row for row, number in numbers.items() if number == extreme)
 
 
+def row_differences(
+    reported: Printed, ours: Ours, baseline: str
+) -> Iterator[tuple[str, float | None, Paired]]:
+    """Yield each other row of ours less the baseline row: in print, None unless both rows are, and paired by seed."""
+    for row in ours if baseline in ours else ():
+        paired = None if row == baseline else paired_difference(ours[row], ours[baseline])
+        if paired is not None:
+            both = row in reported and baseline in reported
+            # A printed difference without binary noise: 82.5 - 82.2 is 0.3.
+            yield row, round(reported[row] - reported[baseline], 10) if both else None, paired
+
+
 def sign_agreements(reported: Printed, ours: Ours, baseline: str) -> tuple[SignAgreement, ...]:
     """Return, for every other row with both numbers, whether it moves from the baseline as in the paper."""
-    if baseline not in reported or baseline not in ours:
-        return ()
-    differences = {
-        row: paired_difference(ours[row], ours[baseline])
-        for row in reported
-        if row in ours and row != baseline
-    }
-    # A printed difference without binary noise: 82.5 - 82.2 is 0.3.
+    both = {row: ours[row] for row in reported if row in ours}
+    differences = row_differences(reported, both, baseline)
     return tuple(
-        SignAgreement(row, round(reported[row] - reported[baseline], 10), difference)
-        for row, difference in differences.items()
-        if difference is not None
+        SignAgreement(row, printed, ours) for row, printed, ours in differences if printed is not None
     )
 
 

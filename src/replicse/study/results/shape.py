@@ -9,9 +9,10 @@ from replicse.study.results.agreement import (
     SignAgreement,
     best_row,
     rank_agreement,
+    row_differences,
     sign_agreements,
 )
-from replicse.study.results.statistics import Paired, paired_difference
+from replicse.study.results.statistics import Paired
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult, draws_of
 
 FEWEST_ROWS = 3  # an order of two rows is one sign
@@ -51,13 +52,8 @@ def shapes(item: ItemResult) -> Iterator[ColumnShape]:
 def row_effects(item: ItemResult) -> Iterator[tuple[ColumnHead, str, float | None, Paired]]:
     """Yield column, row, and the row's difference to the baseline row: in print, None unless both are, and ours."""
     for column in shape_columns(item):
-        reported, ours = column_values(item, column, printed=False)
-        base = reported.get(item.baseline)
-        for row in ours if item.baseline in ours else ():
-            paired = paired_difference(ours[row], ours[item.baseline]) if row != item.baseline else None
-            if paired:
-                both = base is not None and row in reported
-                yield column, row, round(reported[row] - base, 10) if both else None, paired
+        for each in row_differences(*column_values(item, column, printed=False), item.baseline):
+            yield column, *each
 
 
 def shape_columns(item: ItemResult) -> list[ColumnHead]:

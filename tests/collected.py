@@ -1,0 +1,29 @@
+"""Numbers that were collected of further papers, next to the folder of real data, and those of a paper's own file."""
+
+import csv
+import os
+from pathlib import Path
+
+import pytest
+from places import CHECKOUT, ROOT
+
+
+def collected(*papers: str) -> list[dict[str, str]]:
+    """Return the collected rows of some papers; skips where they are absent."""
+    data = Path(os.environ.get("REPLICSE_DATA") or CHECKOUT.parent / "shared" / "data")
+    file = CHECKOUT / data.parent / "next" / "reported.csv"
+    if not file.is_file():
+        pytest.skip("the collected numbers are absent: no next/reported.csv next to the folder of real data")
+    return [row for row in rows_of(file) if row["paper"] in papers]
+
+
+def printed_of(paper: str) -> dict[tuple[str, str, str], dict[str, str]]:
+    """Return the rows of a paper's reported.csv by item, row and column."""
+    rows = rows_of(ROOT / "workflow" / "papers" / paper / "reported.csv")
+    return {(row["item"], row["row"], row["column"]): row for row in rows}
+
+
+def rows_of(file: Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV file."""
+    with file.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
