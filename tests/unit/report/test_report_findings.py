@@ -96,6 +96,8 @@ def test_a_protocol_next_to_nothing_printed_is_a_finding_where_its_interval_excl
     assert finding.sentence == "Head kept at test costs 3.0 points on STS-B dev over 3 seeds."
     assert "−2.97 [−3.24, −2.69]" in finding.detail and finding.target == "simcse/table3/p0.1/dev"
     assert not any("Last" in each.sentence for each in said(COMPACT, [item], explained=explained))
+    plane = ablation(DROPOUT[:1], path="geometry/uniformity").replace(variants=item.variants)
+    assert not any("points" in each.sentence for each in said(COMPACT, [plane], explained=explained))
 
 
 def test_a_crossed_effect_is_the_mean_over_all_pairs():

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from replicse.registry.suites import is_percentage
 from replicse.report.content.cells import MINUS, effect_text, printed_difference
 from replicse.report.content.contents import Finding
 from replicse.report.content.effects import Effect, effects_of, strength
@@ -14,7 +15,7 @@ from replicse.report.pages.audit import audit_parts, is_certain
 from replicse.report.pages.claims import probability_text
 from replicse.study.results.shape import shapes
 from replicse.study.results.statistics import Paired
-from replicse.study.results.table import ItemResult
+from replicse.study.results.table import CellResult, ItemResult
 
 Rows = Sequence[Mapping[str, str]]
 TESTED = ("supported", "contradicted", "for", "against", "undetermined")
@@ -61,7 +62,8 @@ def _effects(items: Sequence[ItemResult], scale: str) -> Iterator[Finding]:
         if chosen:
             yield _effect_finding(chosen, decided, scale)
     apart = [effect for effect in decided if effect.printed is None and effect.points]
-    largest: dict[tuple[str, str], Effect] = {}  # of a row the column in which its effect is largest
+    # Of a row the column in which its effect is largest.
+    largest: dict[tuple[str, str], Effect] = {}
     for effect in sorted(apart, key=lambda effect: -abs(effect.ours.mean)):
         largest.setdefault((effect.item.item, effect.row), effect)
     for effect in list(largest.values())[:MOST_UNPRINTED]:
@@ -165,14 +167,17 @@ def _gaps(rows: Rows, items: Sequence[ItemResult]) -> Iterator[Finding]:
 
 
 def _protocols(rows: Rows, items: Sequence[ItemResult], scale: str) -> Iterator[Finding]:
-    """Yield the strongest effects of protocols where nothing is printed that they could explain."""
+    """Yield the strongest effects in points of protocols where nothing is printed that they could explain."""
     by_item = {item.item: item for item in items}
     rows = [row for row in rows if not row["gap"] and row["low"] and row["item"] in by_item]
-    decided = [(row, ours) for row in rows if (ours := _measured(row)).resolved]
+    decided = [
+        (row, ours)
+        for row in rows
+        if is_percentage(_described(row, by_item).metric_path) and (ours := _measured(row)).resolved
+    ]
     decided.sort(key=lambda entry: strength(entry[1]), reverse=True)
-    strongest: dict[
-        tuple[str, str], tuple[Mapping[str, str], Paired]
-    ] = {}  # of a protocol its strongest column
+    # Of a protocol the column in which it is strongest.
+    strongest: dict[tuple[str, str], tuple[Mapping[str, str], Paired]] = {}
     for row, ours in decided:
         strongest.setdefault((row["item"], row["protocol"]), (row, ours))
     for row, ours in list(strongest.values())[:MOST_TURNED]:
@@ -183,8 +188,13 @@ def _protocols(rows: Rows, items: Sequence[ItemResult], scale: str) -> Iterator[
             f"{protocol} {_points(ours.mean, label)} over {row['n_seeds']} seeds.",
             f"Paired by seed {effect_text(ours)} against the row as described (95% interval); {item.item},"
             f" scale {scale}",
-            cell_name(item, item.described[row["row"], row["column"], row["metric"]]),
+            cell_name(item, _described(row, by_item)),
         )
+
+
+def _described(row: Mapping[str, str], items: Mapping[str, ItemResult]) -> CellResult:
+    """Return the cell whose protocol a row of adjudication.csv is of, as the paper describes it."""
+    return items[row["item"]].described[row["row"], row["column"], row["metric"]]
 
 
 def _measured(row: Mapping[str, str]) -> Paired:
