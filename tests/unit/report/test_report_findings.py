@@ -189,6 +189,15 @@ def test_micro_says_that_the_machine_works_and_where_the_time_went():
     assert said(MICRO, [lost])[0].sentence.startswith("1 cell failed or were not run")
 
 
+def test_of_many_objectives_the_small_ones_are_one_bar():
+    picture = seconds_picture(
+        {f"{letter}-s0-1": float(place) for place, letter in enumerate("abcdefghijkl", 1)}, {}
+    )
+    assert [step.label for step in picture.steps][::8] == ["training, l", "4 others"]
+    assert picture.steps[-1].text == "10 s, 4 jobs" and picture.steps[-1].end == 78
+    assert len(seconds_picture({f"{letter}-s0-1": 1.0 for letter in "abcdefghi"}, {}).steps) == 9
+
+
 def test_seconds_are_those_of_the_runs_that_the_items_stand_on(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     item, paths = ablation([("p0.1", "p = 0.1", "82.5", [64.0])], scale="micro"), Paths("micro")

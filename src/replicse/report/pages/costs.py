@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 from replicse.report.content.contents import Step, Waterfall
 
+MOST = 8  # bars of their own; the others are one bar
+
 
 def seconds_picture(training: Mapping[str, float], evaluations: Mapping[str, float]) -> Waterfall | None:
     """Return the seconds of the runs by objective and of the evaluations, one bar after the other; None for none.
@@ -18,8 +20,12 @@ def seconds_picture(training: Mapping[str, float], evaluations: Mapping[str, flo
     total = sum(map(sum, parts.values()))
     if not total:
         return None
+    ranked = sorted(parts.items(), key=lambda part: -sum(part[1]))
+    if len(ranked) > MOST + 1:
+        others = [second for _, each in ranked[MOST:] for second in each]
+        ranked = [*ranked[:MOST], (f"{len(ranked) - MOST} others", others)]
     steps, start = [], 0.0
-    for label, each in sorted(parts.items(), key=lambda part: -sum(part[1])):
+    for label, each in ranked:
         steps.append(Step(label, f"{sum(each):.0f} s, {len(each)} jobs", start, start + sum(each)))
         start += sum(each)
     jobs = f"{len(training)} runs, {len(evaluations)} evaluations"
