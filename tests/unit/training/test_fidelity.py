@@ -1,5 +1,6 @@
 """Our training against plain ones, step by step, at a small size; benchmarks/fidelity.py does the same at BERT-base."""
 
+import dataclasses
 import random
 import sys
 
@@ -41,6 +42,18 @@ def test_fifty_steps_are_those_of_the_plain_trainer(name, lines, tmp_path):
     # What training did to the weights is the same too; a share of it follows gradients that are rounding alone.
     assert found["difference_of_way"] < 5e-2
     assert abs(found["first_loss"] - found["last_loss"]) > 1e-3
+
+
+def test_in_float64_diffcse_is_that_of_the_plain_trainer_to_rounding(lines, tmp_path):
+    found = fidelity.compared("DiffCSE", SIZE, lines, tmp_path, torch.float64)
+    assert found["loss_difference"] < 1e-11
+    assert found["difference_of_way"] < 1e-8
+
+
+def test_rounding_is_told_apart_from_an_error(lines, tmp_path):
+    size = dataclasses.replace(SIZE, steps=5)
+    found = fidelity.compared("unsupervised", size, lines, tmp_path, with_itself=True)
+    assert 0 < found["rounding"]["weight_difference"] < 1e-6
 
 
 @pytest.mark.parametrize(
