@@ -16,9 +16,12 @@ import evaluation
 import growth
 import made_study
 import record
+import transfer_reference
 
 from replicse.data.sts import StsSubset
 from replicse.encoder.sentence import SentenceEncoder
+from replicse.evaluation import transfer
+from replicse.evaluation.linear_probe import ProbeSetting, with_bias
 from replicse.evaluation.sts import predict, score_task
 from replicse.training import products
 
@@ -116,6 +119,41 @@ def test_the_official_loop_sorts_pairs_by_words_and_gives_the_same_score(tmp_pat
     found = loop.scores({"made": [ordered]})["made"]
     assert found == pytest.approx(score_task([subset], predict([subset], encoder))[0]["all"], abs=0.01)
     assert loop.sentences == 12
+
+
+def test_sentevals_classifier_written_apart_is_ours_up_to_its_draws():
+    generator = np.random.default_rng(0)
+    labels = generator.integers(0, 2, 400)
+    features = (generator.normal(size=(400, 8)) + 0.4 * labels[:, None]).astype(np.float32)
+    setting = ProbeSetting(3, "adam", 0.01, 16, tenacity=2, epoch_size=1)
+    rows = {"train": np.arange(200), "test": np.arange(200, 400)}
+    theirs = [
+        transfer_reference.SentEval(features, labels, setting, seed).accuracy(rows) for seed in range(3)
+    ]
+    ours, _ = transfer.folds_then_test(with_bias([features]), labels, rows["train"], rows["test"], setting)
+    assert 100 * ours == pytest.approx(np.mean(theirs), abs=4)
+    assert len(set(theirs)) > 1 and min(theirs) > 60
+    ends = transfer_reference.to_the_end(features, labels, rows, setting, 0)
+    assert max(ends[0]) == pytest.approx(max(ends[1]), abs=3)
+
+
+def test_sentevals_classifier_stops_at_the_miss_after_those_it_tolerates(monkeypatch):
+    shares = iter([0.5, 0.7, 0.6, 0.7, 0.8, 0.1, 0.9])
+    monkeypatch.setattr(transfer_reference.SentEval, "share_right", lambda *_: next(shares))
+    setting = ProbeSetting(3, "adam", 0.01, 16, tenacity=2, epoch_size=1)
+    classifier = transfer_reference.SentEval(np.eye(4, dtype=np.float32), np.array([0, 1, 0, 1]), setting, 0)
+    assert classifier.fitted(np.arange(4), 1e-4, np.arange(4))[0] == 0.8
+    assert next(shares) == 0.9
+
+
+def test_the_rows_of_transfer_compare_with_sentevals_and_show_the_regression():
+    task = {"difference": 0.2, "regression_difference": -1.17, "unstopped_difference": 0.26, "spread": 0.38}
+    tasks = {"CR": task, "TREC": task | {"difference": -0.4}}
+    found = {"tasks": tasks, "folds": 10, "seeds": 5, "seeds_of_senteval": 1, "encoder": "e", "goal": 1.0}
+    first, second = transfer_reference.lines_of(found)
+    assert first["ours"] == "0.40" and first["met"] and "CR, TREC; 10 folds" in first["what"]
+    assert "up to 0.38" in first["what"]
+    assert second["ours"] == "1.17; ours not stopped either: 0.26" and second["met"] is None
 
 
 def small_encoder(folder):
