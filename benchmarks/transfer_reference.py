@@ -170,12 +170,14 @@ def lines_of(found: dict) -> Iterator[dict]:
         for key in ("difference", "regression_difference", "unstopped_difference", "spread")
     }
     what = f"transfer accuracies ({', '.join(tasks)}; {found['folds']} folds), {found['encoder']}: worst difference"
+    # The embedded world has too few sentences for the goal.
+    real = found["data"] == "real"
     yield row(
-        f"{what} from SentEval's procedure written apart, as means over {found['seeds']} and"
-        f" {found['seeds_of_senteval']} seeds (one seed's standard deviation: up to {worst['spread']:.2f})",
-        f"{worst['difference']:.2f}",
-        goal=f"{found['goal']:.1f}",
-        met=worst["difference"] < found["goal"],
+        f"{what} from SentEval's procedure written apart (seeds: {found['seeds']} of ours, {found['seeds_of_senteval']}"
+        " of SentEval's)",
+        f"{worst['difference']:.2f} (standard deviation of one seed: up to {worst['spread']:.2f})",
+        goal=f"{found['goal']:.1f}" if real else "",
+        met=worst["difference"] < found["goal"] if real else None,
     )
     yield row(
         f"{what} from scikit-learn's logistic regression, which is not stopped early on 5% of the rows",

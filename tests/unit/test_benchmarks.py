@@ -150,9 +150,10 @@ def test_the_rows_of_transfer_compare_with_sentevals_and_show_the_regression():
     task = {"difference": 0.2, "regression_difference": -1.17, "unstopped_difference": 0.26, "spread": 0.38}
     tasks = {"CR": task, "TREC": task | {"difference": -0.4}}
     found = {"tasks": tasks, "folds": 10, "seeds": 5, "seeds_of_senteval": 1, "encoder": "e", "goal": 1.0}
-    first, second = transfer_reference.lines_of(found)
-    assert first["ours"] == "0.40" and first["met"] and "CR, TREC; 10 folds" in first["what"]
-    assert "up to 0.38" in first["what"]
+    first, second = transfer_reference.lines_of(found | {"data": "real"})
+    assert "CR, TREC; 10 folds" in first["what"] and "5 of ours, 1 of SentEval's" in first["what"]
+    assert first["ours"] == "0.40 (standard deviation of one seed: up to 0.38)" and first["met"]
+    assert next(transfer_reference.lines_of(found | {"data": "embedded world"}))["met"] is None
     assert second["ours"] == "1.17; ours not stopped either: 0.26" and second["met"] is None
 
 
