@@ -26,11 +26,12 @@ from replicse.provenance.record import commit, versions  # noqa: E402
 from replicse.runtime.machine import hardware  # noqa: E402
 
 
-
 def kind(facts: Mapping[str, Any]) -> str:
     """Return the kind of a processor as the name of a folder: its maker's name for it, and whether it has AMX."""
     name = re.sub(r"\(\w+\)| processor", "", facts["processor"].lower())
-    return "-".join([*re.findall("[a-z0-9]+", name), *(["amx"] if "amx_bf16" in facts["kernel_flags"] else [])])
+    return "-".join(
+        [*re.findall("[a-z0-9]+", name), *(["amx"] if "amx_bf16" in facts["kernel_flags"] else [])]
+    )
 
 
 # A folder for each kind of processor: a record of one replaces none of another.
