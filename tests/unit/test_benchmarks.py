@@ -105,6 +105,13 @@ def test_rates_are_of_all_products_of_a_layer():
     assert rates.rate("fp32") == pytest.approx(3 * 2 * 128 * 12 * 32**2 / 6)
 
 
+def test_rates_are_of_the_clock_that_they_are_given():
+    ticks = iter(range(100))
+    rates = products.Rates(hidden=32, rows=64, backward=False, clock=lambda: next(ticks))
+    rates.measure(("fp32",), repeats=1)
+    assert set(rates.seconds.values()) == {1}
+
+
 def test_the_official_loop_sorts_pairs_by_words_and_gives_the_same_score(tmp_path):
     texts = ["one", "a b c", "two words", "a b", "four of them here", "x"]
     subset = StsSubset("made", tuple(texts), tuple(reversed(texts)), np.array([1.0, 2, 3, 4, 5, 0]))
@@ -116,6 +123,8 @@ def test_the_official_loop_sorts_pairs_by_words_and_gives_the_same_score(tmp_pat
     found = loop.scores({"made": [ordered]})["made"]
     assert found == pytest.approx(score_task([subset], predict([subset], encoder))[0]["all"], abs=0.01)
     assert loop.sentences == 12
+    sorted_first = evaluation.in_batches(encoder, {"made": [subset]}, loop.sorted_rows)["made"]
+    assert sorted_first == pytest.approx(found, abs=0.01) and loop.sentences == 24
 
 
 def small_encoder(folder):
