@@ -327,7 +327,7 @@ def lines_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
     one, tasks, counts = found["sts"], found["transfer"], found["all_suites"]
     seconds, ratio, limit = one["seconds"], one["ratio"], one["limit"]
     yield row(
-        f"seven STS sets, {one['share']:.0%} of their pairs, equal scores: seconds",
+        f"seven STS sets, {one['share']:.0%} of their pairs, equal scores: CPU seconds",
         f"{seconds['ours']:.1f}",
         f"{seconds['official']:.1f} (official protocol), {seconds['file_order']:.1f} (in file order)",
         f"{limit:.1f} ({limit / seconds['ours']:.0%})",
@@ -337,7 +337,7 @@ def lines_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
     )
     chain = ("official", "sorted_by_length", "without_padding", "ours")
     yield row(
-        "the same, one change after the other: seconds",
+        "the same, one change after the other: CPU seconds",
         f"{seconds['ours']:.1f} (each sentence once)",
         f"{seconds['official']:.1f} (official protocol), {seconds['sorted_by_length']:.1f} (sorted by length),"
         f" {seconds['without_padding']:.1f} (no padding)",
@@ -363,7 +363,7 @@ def lines_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for size, case in found["encoding"].items():
         share = case["share"]
         yield row(
-            f"encoding {size}, fp32: sentences a second",
+            f"encoding {size}, fp32: sentences a CPU second",
             f"{case['sentences_per_second']:.0f}",
             limit=f"{case['limit']:.0f} ({share:.0%})",
             goal=f"{GOAL_ENCODE:.0%}" if size != "2x128" else "",

@@ -271,7 +271,7 @@ def lines_of(found: dict[str, Any]) -> list[dict[str, Any]]:
         smaller = f", batch {case['batch']}" if case["batch"] != BATCH else ""
         lines.append(
             row(
-                f"training {size}, {kind}, {precision}{smaller}: rows a second",
+                f"training {size}, {kind}, {precision}{smaller}: rows a CPU second",
                 f"{rates[name]:.1f}",
                 f"{rates['sentence_transformers']:.1f} (sentence-transformers), "
                 f"{rates['plain_transformers']:.1f} (plain loop)",
