@@ -84,21 +84,27 @@ def write_record(
     write_json(path, {**content, "machine": about, "rows": list(rows)})
 
 
-def timed(action: Callable[[], Any]) -> tuple[float, Any]:
+Clock = Callable[[], float]
+
+
+def timed(action: Callable[[], Any], clock: Clock = time.perf_counter) -> tuple[float, Any]:
     """Return the seconds of an action, and what it returns."""
-    start = time.perf_counter()
+    start = clock()
     found = action()
-    return time.perf_counter() - start, found
+    return clock() - start, found
 
 
 def in_turn(
-    actions: Mapping[str, Callable[[], Any]], repeats: int, warm_ups: int = 1
+    actions: Mapping[str, Callable[[], Any]],
+    repeats: int,
+    warm_ups: int = 1,
+    clock: Clock = time.perf_counter,
 ) -> dict[str, list[float]]:
     """Return the seconds of each action, one after the other in each repeat, so that a busy machine slows all."""
     seconds: dict[str, list[float]] = {name: [] for name in actions}
     for repeat in range(warm_ups + repeats):
         for name, action in actions.items():
-            found, _ = timed(action)
+            found, _ = timed(action, clock)
             if repeat >= warm_ups:
                 seconds[name].append(found)
     return seconds

@@ -9,7 +9,8 @@ each batch as they are used; our tokenising is done before, and its time is adde
 two or three sentences. The limit is the time of the matrix products that must be computed of the real tokens, forward
 and backward, at the best rate of the machine seen in the same run (`replicse.training.products`); our loop leaves out
 what nobody reads of the last layer, and so does its limit. `share_of_all` is what it would be of a limit that leaves
-out nothing.
+out nothing. Seconds are those of the CPU, so that what else runs counts little. Of 6x384 some steps of ours are
+profiled: what a step does outside its products says how much of the limit it could reach if these ran at their best.
 """
 
 import argparse
@@ -19,16 +20,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 import transformers
-from record import RESULTS, SIZES, data_name, row, sentences, triples, write_encoder, write_record
+from record import RESULTS, SIZES, Clock, data_name, row, sentences, triples, write_encoder, write_record
 
 from replicse.data.store import open_store, write_store
 from replicse.registry.runs import Run
@@ -40,23 +41,66 @@ BATCH, LENGTH = 64, 32
 # times sentence-transformers, share of the limit; bf16: times sentence-transformers' fp32
 GOAL_RATIO, GOAL_SHARE, GOAL_BF16 = 2.5, 0.75, 5.0
 KINDS = {"unsupervised": 2, "supervised": 3}
+PROFILED = "6x384"
+# What torch calls the operations of a step, by what they do; all others are the rest.
+PRODUCTS = "products"
+OPERATIONS = {
+    PRODUCTS: ("mm", "addmm", "bmm"),
+    "casts and other copies": ("copy_", "_to_copy"),
+    "gathers, padding, zeros": ("index_select", "index_copy_", "fill_", "zero_", "embedding_dense_backward"),
+    "sums and products by element": ("add", "add_", "mul", "mul_", "addcmul_"),
+    "GELU": ("gelu", "gelu_backward"),
+    "random bits of dropout": ("random_", "ge"),
+    "gradients of biases": ("sum",),
+    "LayerNorm": ("native_layer_norm", "native_layer_norm_backward"),
+    "softmax": ("_softmax",),
+    "AdamW, norm of gradients": ("_fused_adamw_", "linalg_vector_norm"),
+}
 
 
 class Measured(Trainer):
     """Our loop, which notes when each step was done and keeps nothing."""
 
+    clock = staticmethod(time.process_time)
+
     def _visit(self, step: int, loss: torch.Tensor | None) -> None:
-        self.times = [*getattr(self, "times", []), time.perf_counter()]
+        self.times = [*getattr(self, "times", []), self.clock()]
 
     def _finish(self, *_: Any) -> None:
         pass
 
 
+class Profiled(Measured):
+    """Our loop, which notes the milliseconds of each operation of each step but the first."""
+
+    def _visit(self, step: int, loss: torch.Tensor | None) -> None:
+        if step == 0:
+            self.spent: list[dict[str, float]] = []
+        if step > 1:
+            self.profile.stop()
+            events = self.profile.key_averages()
+            self.spent.append({event.key: event.self_cpu_time_total / 1000 for event in events})
+        if 0 < step < self.steps:
+            self.profile = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])
+            self.profile.start()
+
+
+Each = TypeVar("Each", bound=Measured)
+
+
 class Bench:
     """One encoder and one kind of training: what the three loops need."""
 
-    def __init__(self, folder: Path, work: Path, kind: str, steps: int, batch: int = BATCH) -> None:
-        self.folder, self.work, self.steps, self.batch = folder, work, steps + 1, batch
+    def __init__(
+        self,
+        folder: Path,
+        work: Path,
+        kind: str,
+        steps: int,
+        batch: int = BATCH,
+        clock: Clock = time.process_time,
+    ) -> None:
+        self.folder, self.work, self.steps, self.batch, self.clock = folder, work, steps + 1, batch, clock
         count = batch * self.steps
         if kind == "unsupervised":
             self.columns = [sentences(count)] * 2
@@ -65,14 +109,23 @@ class Bench:
         self.stores = [work / f"{kind}-{steps}-{number}" for number in range(len(self.columns))]
         if kind == "unsupervised":
             self.stores[1] = self.stores[0]
-        start = time.perf_counter()
+        start = clock()
         for store, column in dict(zip(self.stores, self.columns, strict=True)).items():
             write_store(store, column, folder / "tokenizer.json", LENGTH, {})
-        self.tokenising = (time.perf_counter() - start) / self.steps
+        self.tokenising = (clock() - start) / self.steps
         self.lengths = [int(length) for store in self.stores for length in np.diff(open_store(store).offsets)]
 
     def ours(self, precision: str) -> list[float]:
         """Return the seconds of our steps, and the tokenising of a step in each."""
+        trainer = self.trained(Measured, precision)
+        return [self.tokenising + later - before for before, later in pairwise(trainer.times)][1:]
+
+    def profiled(self, precision: str) -> dict[str, float]:
+        """Return the milliseconds of a step by what its operations do."""
+        return by_kind(self.trained(Profiled, precision).spent)
+
+    def trained(self, kind: type[Each], precision: str) -> Each:
+        """Return our loop after its steps."""
         spec = Run.of(
             {
                 "init": {"folder": "benchmark"},
@@ -87,13 +140,15 @@ class Bench:
             "run",
         )
         job = TrainJob(spec, spec.run_id, self.folder, self.folder / "tokenizer.json", self.stores)
-        trainer = Measured(job, self.work, self.work / "out", self.work / "state", torch.device("cpu"))
+        trainer = kind(job, self.work, self.work / "out", self.work / "state", torch.device("cpu"))
+        trainer.clock = self.clock
         trainer.run()
-        return [self.tokenising + later - before for before, later in pairwise(trainer.times)][1:]
+        return trainer
 
     def sentence_transformers(self) -> list[float]:
         """Return the seconds of the steps of SentenceTransformerTrainer, without the first."""
-        peer = SentenceTransformersPeer(self.folder, torch.device("cpu"), "fp32", LENGTH, self.work / "peer")
+        place = self.folder, torch.device("cpu"), "fp32", LENGTH, self.work / "peer"
+        peer = SentenceTransformersPeer(*place, self.clock)
         return [
             later - before for before, later in pairwise(peer.times(self.columns, self.batch, self.steps))
         ]
@@ -105,7 +160,7 @@ class Bench:
         tokenizer = AutoTokenizer.from_pretrained(self.folder)
         model = AutoModel.from_pretrained(self.folder, add_pooling_layer=False).train()
         optimiser = torch.optim.AdamW(model.parameters(), lr=3e-5, weight_decay=0.0)
-        times = [time.perf_counter()]
+        times = [self.clock()]
         for start in range(0, self.batch * self.steps, self.batch):
             texts = [text for column in self.columns for text in column[start : start + self.batch]]
             batch = tokenizer(texts, padding=True, truncation=True, max_length=LENGTH, return_tensors="pt")
@@ -117,7 +172,7 @@ class Bench:
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimiser.step()
-            times.append(time.perf_counter())
+            times.append(self.clock())
         return [later - before for before, later in pairwise(times)][1:]
 
     def compared(self, layers: int, hidden: int, rounds: int) -> dict[str, Any]:
@@ -129,7 +184,8 @@ class Bench:
             "plain_transformers": self.plain,
         }
         tokens = sum(self.lengths) // self.steps
-        rates, seconds = Rates(hidden, tokens, backward=True), {name: [] for name in loops}
+        rates = Rates(hidden, tokens, backward=True, clock=self.clock)
+        seconds: dict[str, list[float]] = {name: [] for name in loops}
         for _ in range(rounds):
             for name, loop in loops.items():
                 rates.measure(("fp32", "fp32 medium", "bf16"))
@@ -162,6 +218,15 @@ class Bench:
         }
 
 
+def by_kind(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return milliseconds by kind, each operation at the least of some steps: what else runs makes it longer."""
+    kinds = {f"aten::{name}": kind for kind, names in OPERATIONS.items() for name in names}
+    found = dict.fromkeys((*OPERATIONS, "the rest"), 0.0)
+    for name in set().union(*steps):
+        found[kinds.get(name, "the rest")] += min(step[name] for step in steps if name in step)
+    return {kind: round(spent, 3) for kind, spent in found.items()}
+
+
 def both_cores(folder: Path, steps: int) -> dict[str, float]:
     """Return rows a second of one run on two threads, and of two runs at once on a thread each."""
 
@@ -180,7 +245,8 @@ def work_alone(folder: str, threads: str, steps: str) -> None:
     """Print the rows a second of our loop in this process."""
     torch.set_num_threads(int(threads))
     with tempfile.TemporaryDirectory() as work:
-        print(BATCH / median(Bench(Path(folder), Path(work), "unsupervised", int(steps)).ours("fp32")))
+        bench = Bench(Path(folder), Path(work), "unsupervised", int(steps), clock=time.perf_counter)
+        print(BATCH / median(bench.ours("fp32")))
 
 
 def lines_of(found: dict[str, Any]) -> list[dict[str, Any]]:
@@ -205,7 +271,7 @@ def lines_of(found: dict[str, Any]) -> list[dict[str, Any]]:
         smaller = f", batch {case['batch']}" if case["batch"] != BATCH else ""
         lines.append(
             row(
-                f"training {size}, {kind}, {precision}{smaller}: rows a second",
+                f"training {size}, {kind}, {precision}{smaller}: rows a CPU second",
                 f"{rates[name]:.1f}",
                 f"{rates['sentence_transformers']:.1f} (sentence-transformers), "
                 f"{rates['plain_transformers']:.1f} (plain loop)",
@@ -215,6 +281,18 @@ def lines_of(found: dict[str, Any]) -> list[dict[str, Any]]:
                 met,
             )
         )
+        if spent := case.get("step", {}).get(precision):
+            products, limit = spent[PRODUCTS], 1000 * case["batch"] / case["limit"][name]
+            outside = {kind: each for kind, each in spent.items() if kind != PRODUCTS}
+            total = sum(outside.values())
+            lines.append(
+                row(
+                    f"a step of it, {size}, {kind}, {precision}: milliseconds outside its products",
+                    f"{total:.0f} ({', '.join(f'{what} {each:.0f}' for what, each in outside.items())})",
+                    limit=f"{limit:.0f} of products, which take {products:.0f}",
+                    ratio=f"at most {limit / (limit + total):.0%} of the limit",
+                )
+            )
     if cores := found.get("both_cores"):
         one, two = cores["one_run_two_threads"], cores["two_runs_one_thread_each"]
         lines.append(
@@ -260,6 +338,8 @@ def main() -> None:
                 batch = smaller.get(size, BATCH) if chosen.quick else BATCH
                 bench = Bench(folder, Path(scratch), kind, steps, batch)
                 found.setdefault(size, {})[kind] = bench.compared(layers, hidden, rounds)
+                if size == PROFILED:
+                    found[size][kind]["step"] = {each: bench.profiled(each) for each in ("fp32", "bf16")}
                 print(size, kind, json.dumps(found[size][kind]), flush=True)
         if "6x384" in chosen.sizes:
             found["both_cores"] = both_cores(Path(scratch) / "6x384", 3 if chosen.quick else 10)

@@ -16,6 +16,7 @@ import evaluation
 import growth
 import made_study
 import record
+import training_limit
 import transfer_reference
 
 from replicse.data.sts import StsSubset
@@ -124,6 +125,35 @@ def test_rates_are_of_all_products_of_a_layer():
     assert rates.rate("fp32") == pytest.approx(3 * 2 * 128 * 12 * 32**2 / 6)
 
 
+def test_rates_are_of_the_clock_that_they_are_given():
+    ticks = iter(range(100))
+    rates = products.Rates(hidden=32, rows=64, backward=False, clock=lambda: next(ticks))
+    rates.measure(("fp32",), repeats=1)
+    assert set(rates.seconds.values()) == {1}
+
+
+def test_a_step_is_split_by_what_its_operations_do_each_at_its_least():
+    steps = [{"aten::mm": 5.0, "aten::gelu": 2.0, "Python": 1.0}, {"aten::mm": 4.0, "aten::gelu": 3.0}]
+    found = training_limit.by_kind(steps)
+    assert {kind: spent for kind, spent in found.items() if spent} == {
+        "products": 4, "GELU": 2, "the rest": 1,
+    }  # fmt: skip
+    case = {
+        "times_sentence_transformers": {"ours": 1.0, "ours_bf16": 2.0}, "share": {"ours": 0.5, "ours_bf16": 0.5},
+        "rows_per_second": {"ours": 1, "ours_bf16": 1, "sentence_transformers": 1, "plain_transformers": 1},
+        "limit": {"ours": 1000.0, "ours_bf16": 9000.0}, "batch": 9, "step": {"bf16": found},
+    }  # fmt: skip
+    lines = training_limit.lines_of({"6x384": {"unsupervised": case}})
+    assert [line["ratio"] for line in lines] == ["1.00x", "2.00x", "at most 25% of the limit"]
+    assert lines[-1]["ours"].startswith("3 (") and "GELU 2" in lines[-1]["ours"]
+
+
+def test_the_operations_of_a_step_are_those_that_torch_profiles(tmp_path):
+    bench = training_limit.Bench(small_encoder(tmp_path / "encoder"), tmp_path, "unsupervised", 2, batch=4)
+    found = bench.profiled("fp32")
+    assert all(found[kind] > 0 for kind in ("products", "GELU", "LayerNorm", "softmax"))
+
+
 def test_the_official_loop_sorts_pairs_by_words_and_gives_the_same_score(tmp_path):
     texts = ["one", "a b c", "two words", "a b", "four of them here", "x"]
     subset = StsSubset("made", tuple(texts), tuple(reversed(texts)), np.array([1.0, 2, 3, 4, 5, 0]))
@@ -135,6 +165,8 @@ def test_the_official_loop_sorts_pairs_by_words_and_gives_the_same_score(tmp_pat
     found = loop.scores({"made": [ordered]})["made"]
     assert found == pytest.approx(score_task([subset], predict([subset], encoder))[0]["all"], abs=0.01)
     assert loop.sentences == 12
+    sorted_first = evaluation.in_batches(encoder, {"made": [subset]}, loop.sorted_rows)["made"]
+    assert sorted_first == pytest.approx(found, abs=0.01) and loop.sentences == 24
 
 
 def test_sentevals_classifier_written_apart_is_ours_up_to_its_draws():

@@ -2,8 +2,9 @@
 
 import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,14 @@ class SentenceTransformersPeer:
     precision: str
     length: int
     work: Path
+    clock: Callable[[], float] | None = None
 
     def times(
         self, columns: Sequence[Sequence[str]], rows: int, steps: int, seconds: float = float("inf")
     ) -> list[float]:
-        """Return when each step ended, by the clock; it stops where they took more than so many seconds.
+        """Return when each step ended; it stops where they took more than so many seconds.
+
+        The clock is that of the wall unless another was given.
 
         Raises ImportError where sentence-transformers or its `datasets` is not installed.
         """
@@ -43,10 +47,11 @@ class SentenceTransformersPeer:
         from transformers import TrainerCallback
 
         times: list[float] = []
+        clock = self.clock or partial(waited_for, self.device)
 
         class Noting(TrainerCallback):
             def on_step_end(peer, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: N805
-                times.append(waited_for(self.device))
+                times.append(clock())
                 control.should_training_stop = len(times) > 3 and times[-1] - times[0] > seconds
 
         transformer = models.Transformer(str(self.folder), max_seq_length=self.length)

@@ -4,7 +4,8 @@ A limit is the time of the products alone, those of attention counted at the rat
 element-wise work, tokenising and the optimiser take none of it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 
@@ -33,7 +34,8 @@ def operations(lengths: Sequence[int], layers: int, hidden: int, first_only: boo
 class Rates:
     """The best rate that was seen of a machine's products, in operations a second, by precision.
 
-    `measure` is called again and again between what is compared with it, so that both see the same machine.
+    `measure` is called again and again between what is compared with it, so that both see the same machine. `clock`
+    is that of what is compared: of the wall unless another is given, such as the CPU time of this process.
     """
 
     KINDS = {
@@ -43,9 +45,17 @@ class Rates:
         "fp16": (torch.float16, "highest"),
     }
 
-    def __init__(self, hidden: int, rows: int, backward: bool, device: torch.device | None = None) -> None:
+    def __init__(
+        self,
+        hidden: int,
+        rows: int,
+        backward: bool,
+        device: torch.device | None = None,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
         self.shapes, self.backward = products(hidden), backward
         self.device = device or torch.device("cpu")
+        self.clock = clock or partial(waited_for, self.device)
         self.rows = max(ROWS, rows // ROWS * ROWS)
         self.seconds: dict[tuple[str, int, int], float] = {}
 
@@ -60,9 +70,9 @@ class Rates:
                 pairs = [(values, weight.T), (gradient, weight), (gradient.T, values)]
                 for number, (left, right) in enumerate(pairs if self.backward else pairs[:1]):
                     for _ in range(repeats):
-                        start = waited_for(self.device)
+                        start = self.clock()
                         torch.mm(left, right)
-                        spent = waited_for(self.device) - start
+                        spent = self.clock() - start
                         key = kind, place, number
                         self.seconds[key] = min(spent, self.seconds.get(key, spent))
         torch.set_float32_matmul_precision("highest")
