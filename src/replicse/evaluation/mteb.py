@@ -31,18 +31,18 @@ def evaluate(
     and so is an average with a missing part.
     """
     if data == "miniature":
-        score: Callable[[str], float] = partial(miniature, root, vectors)
+        measure: Callable[[str], float] = partial(miniature, root, vectors)
     else:
         from replicse.evaluation.mteb_library import Library
 
-        score = Library(root, vectors, data, results, model).score
+        measure = Library(root, vectors, data, results, model).score
     outcomes: dict[str, tuple[float | None, str]] = {}
     scores: dict[str, float | None] = {}
     failures: dict[str, str] = {}
     for name in tasks or MTEB_NAMES:
         run = categories()[name] if data == "miniature" else name
         if run not in outcomes:
-            outcomes[run] = _outcome(run, score)
+            outcomes[run] = _outcome(run, measure)
         scores[name], reason = outcomes[run]
         if reason:
             failures[name] = reason
@@ -56,11 +56,11 @@ def evaluate(
     return {**scores, "average": averages, "failures": failures}
 
 
-def _outcome(name: str, score: Callable[[str], float]) -> tuple[float | None, str]:
+def _outcome(name: str, measure: Callable[[str], float]) -> tuple[float | None, str]:
     """Return a task's main score x 100, or None and why there is none: one task must not take 55 others with it."""
     try:
-        found = score(name)
+        score = measure(name)
     except Exception as error:
         log.warning("task=%s failed", name, exc_info=True)
         return None, f"{error}" or type(error).__name__
-    return (100 * float(found), "") if math.isfinite(found) else (None, "the score is undefined")
+    return (100 * float(score), "") if math.isfinite(score) else (None, "the score is undefined")

@@ -32,7 +32,7 @@ class Vectors(Protocol):
 def suite(
     name: str, options: Mapping[str, Any] | None = None, context: Mapping[str, str] | None = None
 ) -> tuple[ModuleType, dict[str, Any]]:
-    """Return a suite's module and what it is called with; BadInput for an unknown suite, bad options, no package for it.
+    """Return a suite's module and what it is called with; BadInput for an unknown one, bad options, no package for it.
 
     `context` is what the job tells those suites that ask for it.
     """
