@@ -35,7 +35,8 @@ def write_study(folder: Path, factor: int) -> None:
     for path in (ROOT / "workflow").iterdir():
         if path.name != "papers":
             (workflow / path.name).symlink_to(path)
-    (folder / "Snakefile").symlink_to(ROOT / "Snakefile")
+    for name in ("Snakefile", "src"):
+        (folder / name).symlink_to(ROOT / name)
     keys = [f"made{number}" for number in range(PAPERS * factor)]
     for number, key in enumerate(keys):
         tables = {f"table{table}": _table(number, table) for table in range(1, TABLES + 1)}
