@@ -14,7 +14,7 @@ OLDEST := .venv-oldest
 LONG := tests/e2e/test_rehearsal.py tests/e2e/test_public_encoder.py tests/e2e/test_wheel.py \
 	tests/e2e/test_papers_with_plugins.py tests/e2e/test_docs_site.py
 
-.PHONY: study test fuzz rehearsal test-cluster test-faults test-oldest lint docs axe environment citation crates clean
+.PHONY: study test fuzz rehearsal self-test test-cluster test-faults test-oldest lint docs axe environment citation crates clean
 
 study: $(RUN)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m replicse run --cores $(CORES) $(ARGS)
@@ -30,9 +30,13 @@ fuzz: $(DEV)
 rehearsal: $(DEV)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile $(LONG) $(ARGS)
 
-# A real Slurm of one node (root and Debian, else skipped), and pods of Kubernetes played by processes: a quarter of an hour.
+# Whether this machine computes and trains as it should: a minute.
+self-test: $(DEV)
+	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m replicse benchmark --self-test --seconds 10 $(ARGS)
+
+# A real Slurm of one node (root and Debian, else skipped) beside pods of Kubernetes played by processes: they mostly wait.
 test-cluster: $(DEV)
-	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/cluster -rs $(ARGS)
+	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile tests/cluster -rs $(ARGS)
 
 # Kills at random moments, full disks, two studies in one folder: a quarter of an hour.
 test-faults: $(DEV)

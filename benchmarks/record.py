@@ -8,6 +8,7 @@ import functools
 import gzip
 import itertools
 import os
+import re
 import sys
 import tempfile
 import time
@@ -18,12 +19,24 @@ from statistics import median
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "benchmarks" / "results"
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
 from replicse.files import write_json  # noqa: E402
 from replicse.provenance.record import commit, versions  # noqa: E402
 from replicse.runtime.machine import hardware  # noqa: E402
+
+
+def kind(facts: Mapping[str, Any]) -> str:
+    """Return the kind of a processor as the name of a folder: its maker's name for it, and whether it has AMX."""
+    name = re.sub(r"\(\w+\)| processor", "", facts["processor"].lower())
+    return "-".join(
+        [*re.findall("[a-z0-9]+", name), *(["amx"] if "amx_bf16" in facts["kernel_flags"] else [])]
+    )
+
+
+# A folder for each kind of processor: a record of one replaces none of another.
+RECORDS = ROOT / "benchmarks" / "results"
+RESULTS = RECORDS / kind(hardware())
 
 # Taken before anything is measured: what else runs, not the benchmark itself.
 _LOAD = round(os.getloadavg()[0] / (os.cpu_count() or 1), 1)
@@ -63,7 +76,7 @@ def row(
 def write_record(
     out: Path | str, content: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], device: str = ""
 ) -> None:
-    """Write a record aside and rename it; a bare name is that of a file in benchmarks/results."""
+    """Write a record aside and rename it; a bare name is that of a file of this kind of processor."""
     if clash := {"machine", "rows"} & set(content):
         raise ValueError(f"{out}: {', '.join(clash)} of the content would be lost; call it otherwise")
     path = out if isinstance(out, Path) else RESULTS / f"{out}.json"

@@ -31,7 +31,7 @@ PAGES = {
     **{f"reports/studies/{name}/README.md": f"studies/{name}.md" for name in STUDIES},
     **{f"reports/studies/{name}/report.md": f"reports/studies/{name}/report.html" for name in STUDIES},
 }
-ASSETS = ("figures/studies/**/*.png", "benchmarks/results/*.png", "reports/studies/**/*")
+ASSETS = ("figures/studies/**/*.png", "benchmarks/results/**/*.png", "reports/studies/**/*")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]+)?\)")
 MARK = re.compile(r"^<!-- generated: (\w+) -->$", re.MULTILINE)
 

@@ -56,7 +56,8 @@ def test_snakemake_that_is_told_to_end_with_all_it_started_waits_until_a_trainin
         assert study.process.poll() is None
         process.send_signal(signal.SIGCONT)
         assert study.process.wait(timeout=60) != 0
-        assert len(list(state.rglob("state-*.pt"))) == 1
+        left = [file.name + "\n" + file.read_text() for file in log.glob("mlm-*.log")]
+        assert len(list(state.rglob("state-*.pt"))) == 1, "\n".join([study.said(), *left])
 
 
 @contextmanager

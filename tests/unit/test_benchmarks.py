@@ -1,4 +1,4 @@
-"""The benchmarks' own arithmetic, their records, and the README's table; no test here asserts a time."""
+"""The benchmarks' own arithmetic, their records, and the tables of docs/speed.md; no test here asserts a time."""
 
 import importlib.machinery
 import importlib.util
@@ -32,17 +32,25 @@ def run():
     return module
 
 
-def test_the_page_on_speed_holds_the_table_of_the_committed_record(run):
+def test_the_page_on_speed_holds_the_tables_of_the_committed_records(run):
     gathered = json.loads(run.SUMMARY.read_text(encoding="utf-8"))
     page = run.PAGE.read_text(encoding="utf-8")
     assert run.with_table(page, gathered) == page
-    assert all(row["what"] in page for entry in gathered.values() for row in entry["rows"])
+    entries = [entry for records in gathered.values() for entry in records.values()]
+    assert all(row["what"] in page for entry in entries for row in entry["rows"])
+
+
+def test_every_row_that_missed_its_goal_says_why_and_no_other_does(run):
+    missed = {
+        kind: {row["what"] for entry in records.values() for row in entry["rows"] if row["met"] is False}
+        for kind, records in run.summary().items()
+    }
+    assert {kind: set(rows) for kind, rows in run.reasons().items()} == {k: v for k, v in missed.items() if v}
 
 
 def test_the_summary_holds_the_lines_of_every_committed_record(run):
     assert json.loads(run.SUMMARY.read_text(encoding="utf-8")) == run.summary()
-    names = {path.stem for path in run.RESULTS.glob("*.json")} - {"summary"}
-    assert names <= set(run.BENCHMARKS)
+    assert {path.stem for path in run.RECORDS.glob("*/*.json")} <= set(run.BENCHMARKS)
 
 
 def test_every_benchmark_is_a_file_and_every_file_with_a_record_a_benchmark(run):
@@ -55,10 +63,12 @@ def test_each_part_of_the_table_names_where_it_was_taken_and_what_was_missed(run
         machine = {"processor": processor, "commit": "abcdef0123456", "dirty": True, "date": "2026-01-02"}
         return {"machine": machine, "rows": [record.row("w", "1", met=each) for each in met]}
 
-    text = run.table({"memory": entry("Other", None), "training_limit": entry("One", True, False)})
-    assert [line.split(" | ")[-2:] for line in text.splitlines()[2:5]] == [
+    records = {"memory": entry("Other", None), "training_limit": entry("One", True, False)}
+    text = run.table("a-kind", records, {"w": "its reason"})
+    assert [line.split(" | ")[-2:] for line in text.splitlines()[4:7]] == [
         ["met", "A |"], ["missed", "A |"], ["", "B |"],
     ]  # fmt: skip
+    assert "### a-kind" in text and "- w: its reason" in text
     assert "A: One, commit abcdef0123, changed, 2026-01-02." in text and "B: Other" in text
 
 
@@ -70,6 +80,12 @@ def test_a_record_names_the_machine_and_loses_nothing(tmp_path):
     )
     with pytest.raises(ValueError, match="rows"):
         record.write_record(tmp_path / "found.json", {"rows": 256}, [])
+
+
+def test_a_kind_of_processor_is_a_name_of_a_folder():
+    assert record.kind({"processor": "AMD EPYC", "kernel_flags": "fma avx512_bf16"}) == "amd-epyc"
+    flags = {"processor": "Intel(R) Xeon(R) Processor", "kernel_flags": "amx_bf16 amx_tile"}
+    assert record.kind(flags) == "intel-xeon-amx"
 
 
 def test_actions_take_turns():
