@@ -6,8 +6,8 @@ ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
 ENV OMP_NUM_THREADS=1 PYTHONUNBUFFERED=1
 
 WORKDIR /opt/replicse
-COPY requirements/run.txt requirements/run.txt
-RUN pip install --no-cache-dir --extra-index-url "$TORCH_INDEX" --requirement requirements/run.txt
+COPY requirements/run.txt requirements/mteb.txt requirements/
+RUN pip install --no-cache-dir --extra-index-url "$TORCH_INDEX" --requirement requirements/mteb.txt
 COPY pyproject.toml README.md LICENSE Snakefile config.yaml environment.yml ./
 COPY src src
 COPY workflow workflow

@@ -51,6 +51,7 @@ for item in PLAN.items.values():
 
 onstart:
     refuse_folder()
+    refuse_without_extras()
     note_holder(Path.cwd())
     restore_world()
     wake_for_jobs_only()

@@ -35,7 +35,8 @@ def write_study(folder: Path, factor: int) -> None:
     for path in (ROOT / "workflow").iterdir():
         if path.name != "papers":
             (workflow / path.name).symlink_to(path)
-    (folder / "Snakefile").symlink_to(ROOT / "Snakefile")
+    for name in ("Snakefile", "src"):
+        (folder / name).symlink_to(ROOT / name)
     keys = [f"made{number}" for number in range(PAPERS * factor)]
     for number, key in enumerate(keys):
         tables = {f"table{table}": _table(number, table) for table in range(1, TABLES + 1)}
@@ -87,13 +88,14 @@ def plan() -> dict[str, Any]:
 
 
 def dag() -> dict[str, Any]:
-    """Let Snakemake build the graph of the study and say what it would run; return the number of jobs."""
+    """Let Snakemake build the graph of the study and say what it would run; return jobs and peak memory."""
     done = subprocess.run(
         [sys.executable, "-m", "replicse", "run", "-n", "--cores", "2"],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True, check=True,
     )  # fmt: skip
     (jobs,) = re.findall(r"^([\d,]+) jobs:", done.stdout + done.stderr, re.MULTILINE)
-    return {"jobs": int(jobs.replace(",", ""))}
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    return {"jobs": int(jobs.replace(",", "")), "graph_mib": round(peak)}
 
 
 def judge() -> dict[str, Any]:

@@ -1,10 +1,10 @@
-"""Write environment.yml from requirements/run.txt: `python workflow/environment.py`; the pins stand there alone."""
+"""Write environment.yml from the pins of requirements/: `python workflow/environment.py`; they are there alone."""
 
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 HEAD = """\
-# Made by `make environment` from requirements/run.txt: conda env create -f environment.yml
+# Made by `make environment` from requirements/run.txt and mteb.txt: conda env create -f environment.yml
 name: replicse
 channels: [conda-forge]
 dependencies:
@@ -16,10 +16,13 @@ dependencies:
 
 
 def environment(requirements: Path) -> str:
-    """Return the conda environment that installs the pins of a requirements file."""
-    lines = requirements.read_text(encoding="utf-8").splitlines()
-    return HEAD + "".join(f"      - {line}\n" for line in lines if line and not line.startswith("#"))
+    """Return the conda environment that installs the pins of a study at any scale, of a folder of requirements."""
+    texts = [(requirements / name).read_text(encoding="utf-8") for name in ("run.txt", "mteb.txt")]
+    pins = [
+        line for text in texts for line in text.splitlines() if line and not line.startswith(("#", "-r "))
+    ]
+    return HEAD + "".join(f"      - {pin}\n" for pin in pins)
 
 
 if __name__ == "__main__":
-    (ROOT / "environment.yml").write_text(environment(ROOT / "requirements" / "run.txt"), encoding="utf-8")
+    (ROOT / "environment.yml").write_text(environment(ROOT / "requirements"), encoding="utf-8")

@@ -235,6 +235,21 @@ def test_a_folder_that_the_executors_of_schedulers_cannot_quote_is_refused(
     assert said in done.stderr and found in done.stderr.partition(said)[2]
 
 
+def test_a_job_whose_package_is_not_installed_is_refused_before_any_starts(checkout, tmp_path):
+    """MTEB on its own data is an extra; whoever asks for none of it starts."""
+    (tmp_path / "without").mkdir()
+    (tmp_path / "without" / "sitecustomize.py").write_text('import sys\nsys.modules["mteb"] = None\n')
+    path = os.pathsep.join([str(tmp_path / "without"), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path}
+    words = ["--config", "scale=compact", "--forcerun", "data"]
+    done = snakemake(checkout, "cropping/batches", *words, env=environment)
+    said = 'scale compact: suite mteb needs the package mteb, which is not installed; pip install "replicse[mteb]"'
+    assert done.returncode == 1 and said in done.stderr
+    assert not list((checkout / "logs").rglob("*.log"))
+    done = snakemake(checkout, "repro/table2", *words, env={**environment, "REPLICSE_DATA": "nowhere"})
+    assert "replicse[mteb]" not in done.stderr and list((checkout / "logs").rglob("*.log"))
+
+
 def test_a_kill_leaves_no_lock_and_a_lost_file_no_gap(checkout):
     """After a kill every start failed until a person unlocked; a deleted file of the embedded world never came back."""
     words = [str(SNAKEMAKE), "--cores", "1", "results/micro/data.json"]

@@ -55,7 +55,7 @@ def official(task, root, splits, pooling="", length=512, alone=None):
     from sentence_transformers import SentenceTransformer
 
     from replicse.data.sts import load_sts
-    from replicse.evaluation.mteb_miniature import sts_columns, with_data
+    from replicse.evaluation.mteb_library import sts_columns, with_data
 
     model = SentenceTransformer(str(minilm()), device="cpu")
     model.max_seq_length = length

@@ -15,7 +15,7 @@ def test_the_image_installs_the_pins_of_the_conda_environment():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
     (python,) = [each for each in environment["dependencies"] if str(each).startswith("python=")]
     assert re.search(r"^FROM python:(\d+\.\d+)\.", DOCKERFILE, re.MULTILINE)[1] == python.partition("=")[2]
-    assert "--requirement requirements/run.txt" in DOCKERFILE
+    assert "--requirement requirements/mteb.txt" in DOCKERFILE
     assert "environment.yml" in DOCKERFILE, "the rules name it"
 
 

@@ -12,7 +12,7 @@ from places import CHECKOUT, ROOT
 
 from replicse.provenance.record import PACKAGES
 
-FILES = {name: ROOT / "requirements" / f"{name}.txt" for name in ("run", "bench", "dev")}
+FILES = {name: ROOT / "requirements" / f"{name}.txt" for name in ("run", "mteb", "bench", "dev")}
 # Import name -> distribution, where they differ.
 DISTRIBUTIONS = {
     "sklearn": "scikit-learn",
@@ -28,7 +28,7 @@ PRESENTATION = {
 }  # fmt: skip
 # What is run by its own command, and what is there for the corpora of the hub.
 NOT_IMPORTED = {"snakemake", "datasets"}
-# What a self-test compares with where it is installed; mteb depends on it.
+# What a self-test compares with where it is installed; the extra mteb depends on it.
 COMPARED_WITH = {"sentence-transformers"}
 
 
@@ -41,8 +41,9 @@ def pins(name):
     return [line for line in lines if line and not line.startswith(("#", "-r "))]
 
 
-def declared():
-    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+def declared(extra=None):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    listed = project["optional-dependencies"][extra] if extra else project["dependencies"]
     return {normal(re.match(r"[\w.-]+", text)[0]) for text in listed}
 
 
@@ -66,26 +67,27 @@ def test_every_pin_is_exact_and_stands_once():
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize(("name", "below"), [("bench", "run"), ("dev", "bench")])
+@pytest.mark.parametrize(("name", "below"), [("mteb", "run"), ("bench", "mteb"), ("dev", "bench")])
 def test_a_larger_environment_is_the_smaller_one_and_more(name, below):
     assert f"-r {below}.txt" in FILES[name].read_text().splitlines()
 
 
 def test_what_is_declared_is_pinned_for_a_study():
-    assert declared() <= {normal(line.partition("==")[0]) for line in pins("run")}
+    for extra, file in ((None, "run"), ("mteb", "mteb")):
+        assert declared(extra) <= {normal(line.partition("==")[0]) for line in pins(file)}
 
 
 def test_what_the_package_imports_is_declared_and_nothing_else():
-    assert imported() <= declared() | COMPARED_WITH
+    assert imported() <= declared() | declared("mteb") | COMPARED_WITH
     assert declared() - imported() <= NOT_IMPORTED | PRESENTATION
 
 
 def test_provenance_names_every_package_that_can_change_a_number():
-    assert {normal(name) for name in PACKAGES} >= declared() - PRESENTATION
+    assert {normal(name) for name in PACKAGES} >= (declared() | declared("mteb")) - PRESENTATION
 
 
 def test_the_conda_environment_is_made_of_the_pins():
-    made = runpy.run_path(str(ROOT / "workflow" / "environment.py"))["environment"](FILES["run"])
+    made = runpy.run_path(str(ROOT / "workflow" / "environment.py"))["environment"](ROOT / "requirements")
     assert (ROOT / "environment.yml").read_text() == made, "run make environment"
     assert "      - torch==2.13.0\n" in made and "pytest" not in made
 

@@ -23,7 +23,7 @@ from replicse.encoder.folders import restore_run
 from replicse.errors import BadInput, Failed
 from replicse.files import read_json, sha256_of
 from replicse.registry.plugins import plugin_places
-from replicse.registry.suites import Suite, groups
+from replicse.registry.suites import Suite, groups, to_install
 from replicse.runtime.forking import ADDRESS
 from replicse.runtime.locks import note_holder
 from replicse.provenance.source import Source, contents_digest
@@ -163,6 +163,20 @@ def refuse_folder():
         raise WorkflowError(
             f"{folder}: the executors of schedulers cannot quote {' '.join(found)}; use a folder without it in its path"
         )
+
+
+def refuse_without_extras():
+    """Refuse to start where a job needs an extra of the package that is not installed, as a job's own environment has it."""
+    if workflow.deployment_settings.deployment_method:
+        return
+    asked = [
+        GRAPH[("evaluate", *job.wildcards)].payload["suite"]
+        for job in workflow.dag.needrun_jobs()
+        if job.rule.name == "evaluate"
+    ]
+    for suite in sorted(set().union(*asked)):
+        if problem := to_install(suite, PLAN.scale.suite_options(suite)):
+            raise WorkflowError(f"scale {SCALE}: {problem}")
 
 
 def share_gpus():

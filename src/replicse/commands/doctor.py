@@ -21,6 +21,7 @@ from replicse.commands.study import add_study_arguments, chosen_plan, hours_fact
 from replicse.data.sts import senteval_root
 from replicse.errors import BadInput
 from replicse.printable import columns
+from replicse.registry.suites import SUITES, to_install
 from replicse.report.document import ENGINES, find_engine
 from replicse.study.plan.cost import Cost
 from replicse.study.plan.needs import amounts_text, data_files, needs, size_text, tables
@@ -100,6 +101,7 @@ def machine_findings(plan: Plan) -> Iterator[Finding]:
     yield judged("LaTeX", bool(engine), engine or f"none of {', '.join(ENGINES)}", without)
     yield _hub(plan)
     yield _slurm()
+    yield from _extras(plan)
     cost = Cost(plan)
     hours = hours_facts(cost.hours(plan.runs))
     text = f"{len(plan.runs)} runs, about {interval_text(hours)} on {cost.speed.device}"
@@ -167,6 +169,14 @@ def _slurm() -> Finding:
     plugin = importlib.util.find_spec("snakemake_executor_plugin_slurm") is not None
     partitions = f"partitions {', '.join(answer.stdout.split())}"
     return judged("Slurm", plugin, partitions, "pip install snakemake-executor-plugin-slurm")
+
+
+def _extras(plan: Plan) -> Iterator[Finding]:
+    """Yield each suite of the study that needs an extra of the package which is not installed."""
+    for name in sorted(SUITES.keys() & set().union(*plan.suites.values())):
+        if problem := to_install(name, plan.scale.suite_options(name)):
+            found, _, remedy = problem.partition("; ")
+            yield Finding("packages", "missing", found, remedy)
 
 
 def data_findings(plan: Plan) -> Iterator[Finding]:

@@ -1,188 +1,175 @@
-"""Miniatures of MTEB: one real task of each category over the data sets of the embedded world."""
+"""Miniatures of MTEB: the measure of each category over a few rows of the embedded world, without the library.
 
-import hashlib
-import json
-from collections.abc import Mapping
+The measures are those of Muennighoff et al. (2023), section 3.2, computed as the library `mteb` computes the main score
+of a task of the category: a test compares the two on the same rows.
+"""
+
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
-from datasets import Dataset, DatasetDict
-from mteb.abstasks import (
-    AbsTask,
-    AbsTaskClassification,
-    AbsTaskPairClassification,
-    AbsTaskRetrieval,
-    AbsTaskSTS,
-)
-from mteb.abstasks.clustering_legacy import AbsTaskClusteringLegacy
-from mteb.abstasks.task_metadata import TaskMetadata
-from mteb.abstasks.text.summarization import AbsTaskSummarization
+import numpy as np
 
 from replicse.data.corpora import read_corpus
-from replicse.data.sts import StsSubset, load_sts
+from replicse.data.sts import load_sts
 from replicse.data.transfer import load_transfer
 from replicse.errors import MissingData
+from replicse.evaluation.correlation import cosines, spearman
+from replicse.evaluation.neighbours import cosine_matrix, unit_rows
+from replicse.evaluation.suites import Vectors
 
 ROWS = 80  # of each set: seconds for all seven
 CANDIDATES = 16  # that a reranking orders
-Columns = dict[str, list[Any]]
-Splits = dict[str, Columns]
+SEED, DRAWS, OF_A_CLASS = 42, 10, 8  # of a classification, as in the library
+BATCH = 500  # of a clustering
 
 
-def with_data(task: AbsTask, splits: Splits, path: str) -> AbsTask:
-    """Return a task over given rows; its data set has another path then, and as its revision the digest of the rows."""
-    task.dataset = DatasetDict({split: Dataset.from_dict(columns) for split, columns in splits.items()})
-    return _described(task, splits, path)
+def miniature(root: Path, vectors: Vectors, category: str) -> float:
+    """Return the main score of a category's miniature, at most 1.
 
-
-def _described(task: AbsTask, rows: Mapping[str, Any], path: str) -> AbsTask:
-    revision = hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:40]
-    task.metadata = task.metadata.model_copy(update={"dataset": {"path": path, "revision": revision}})
-    task.data_loaded = True
-    return task
-
-
-def sts_columns(*subsets: StsSubset) -> Columns:
-    """Return scored pairs in the columns of the library."""
-    return {
-        "sentence1": [text for subset in subsets for text in subset.first],
-        "sentence2": [text for subset in subsets for text in subset.second],
-        "score": [float(score) for subset in subsets for score in subset.gold],
-    }
-
-
-def miniature(category: str, root: Path) -> AbsTask:
-    """Return the miniature of a category; MissingData where there is none, or a file that it is made of is absent."""
-    if category not in TASKS:
+    MissingData where there is none, or a file that it is made of is absent.
+    """
+    if category not in MEASURES:
         raise MissingData(f"no miniature replaces {category}; run it at a scale with the data of the hub")
-    task = TASKS[category]()
-    path = "replicse/miniature"
-    if category in ("Reranking", "Retrieval"):
-        split = _captions(root, ranked=category == "Reranking")
-        task.dataset = {
-            "default": {"test": {**split, **{key: _with_ids(split[key]) for key in ("queries", "corpus")}}}
-        }
-        return _described(task, split, path)
-    return with_data(task, {"Classification": _questions, "Clustering": _sources, "PairClassification": _paraphrases,
-                            "STS": _similarities, "Summarization": _summaries}[category](root), path)  # fmt: skip
+    return MEASURES[category](root, vectors)
 
 
-def _questions(root: Path) -> Splits:
-    """Return questions and their classes."""
+def classification(root: Path, vectors: Vectors) -> float:
+    """Return the accuracy of a logistic regression on 8 questions of a class, the mean of ten draws."""
+    from sklearn.linear_model import LogisticRegression
+
     splits = load_transfer(root, "TREC").splits
-    return {
-        name: {"text": list(split.first[:ROWS]), "label": split.labels[:ROWS].tolist()}
-        for name, split in splits.items()
-    }
+    (rows, labels), (asked, wanted) = (
+        (vectors(splits[name].first[:ROWS]), splits[name].labels[:ROWS]) for name in ("train", "test")
+    )
+    order, shares = np.arange(len(labels)), []
+    for _ in range(DRAWS):
+        # The same seed each time, but what it shuffles is the order of the draw before.
+        np.random.RandomState(SEED).shuffle(order)
+        same = labels[order] == labels[order][:, None]
+        drawn = order[np.tril(same).sum(1) <= OF_A_CLASS]
+        model = LogisticRegression(max_iter=100, random_state=SEED).fit(rows[drawn], labels[drawn])
+        shares.append(np.mean(model.predict(asked) == wanted))
+    return float(np.mean(shares))
 
 
-def _sources(root: Path) -> Splits:
-    """Return sentences of four data sets, to be distinguished by where they come from."""
+def clustering(root: Path, vectors: Vectors) -> float:
+    """Return the V-measure of sentences of four data sets, clustered by k-means, with where they come from."""
+    from sklearn.cluster import MiniBatchKMeans
+    from sklearn.metrics import v_measure_score
+
     sources = {
         name: load_transfer(root, name).splits["all"].first[: ROWS // 4]
         for name in ("MR", "CR", "SUBJ", "MPQA")
     }
     labels = [name for name, texts in sources.items() for _ in texts]
-    return {
-        "test": {"sentences": [[text for texts in sources.values() for text in texts]], "labels": [labels]}
-    }
+    model = MiniBatchKMeans(len(sources), batch_size=BATCH, n_init="auto", random_state=SEED)
+    clusters = model.fit_predict(vectors([text for texts in sources.values() for text in texts]))
+    return float(v_measure_score(labels, clusters))
 
 
-def _paraphrases(root: Path) -> Splits:
-    """Return pairs, and whether they are paraphrases."""
+def pair_classification(root: Path, vectors: Vectors) -> float:
+    """Return the average precision of paraphrases, the largest over four similarities."""
+    from sklearn.metrics import average_precision_score
+
     split = load_transfer(root, "MRPC").splits["test"]
     assert split.second is not None, "MRPC holds pairs"
-    columns = {
-        "sentence1": list(split.first),
-        "sentence2": list(split.second),
-        "labels": split.labels.tolist(),
-    }
-    return {"test": {name: values[:ROWS] for name, values in columns.items()}}
+    left, right = vectors(split.first[:ROWS]), vectors(split.second[:ROWS])
+    similarities = (
+        cosines(left, right),
+        np.einsum("ij,ij->i", left, right),
+        -np.linalg.norm(left - right, axis=1),
+        -np.abs(left - right).sum(axis=1),
+    )
+    return max(float(average_precision_score(split.labels[:ROWS], each)) for each in similarities)
 
 
-def _similarities(root: Path) -> Splits:
-    """Return the scored pairs of STS-B."""
-    return {
-        "test": {
-            name: values[:ROWS] for name, values in sts_columns(*load_sts(root, "STS-B", "test")).items()
-        }
-    }
+def sts(root: Path, vectors: Vectors) -> float:
+    """Return Spearman's correlation of cosines with the scores of STS-B."""
+    (subset,) = load_sts(root, "STS-B", "test")
+    found = cosines(vectors(subset.first[:ROWS]), vectors(subset.second[:ROWS]))
+    return _mean([spearman(found, subset.gold[:ROWS])])
 
 
-def _summaries(root: Path) -> Splits:
-    """Return premises with hypotheses as their summaries: an entailed one is best, a contradicting one worst."""
+def summarization(root: Path, vectors: Vectors) -> float:
+    """Return the mean correlation over texts: a premise has an entailed hypothesis, another one and a contradiction.
+
+    They are its summaries, rated 5, 3 and 1.
+    """
     nli = read_corpus(
         root, {"format": "nli", "files": ["nli/nli.jsonl"], "neutral": "neutral", "limit": ROWS}
     )
-    return {
-        "test": {
-            "text": nli["anchor"],
-            "human_summaries": [[text] for text in nli["anchor"]],
-            "machine_summaries": [
-                list(row) for row in zip(nli["positive"], nli["neutral"], nli["negative"], strict=True)
-            ],
-            "relevance": [[5, 3, 1]] * len(nli["anchor"]),
-        }
-    }
+    rows = vectors(nli["anchor"])
+    ranked = np.stack([cosines(rows, vectors(nli[name])) for name in ("positive", "neutral", "negative")], 1)
+    return _mean([spearman(each, np.array([5, 3, 1])) for each in ranked])
 
 
-def _captions(root: Path, ranked: bool) -> dict[str, Any]:
-    """Return queries, documents and their relevance: the first caption of an image asks for its others.
+def reranking(root: Path, vectors: Vectors) -> float:
+    """Return the mean average precision of the captions of an image among those that follow in the file."""
+    queries, documents, relevant = captions(root)
+    ranks = [
+        [(wanted[0] + step) % len(documents) for step in range(min(CANDIDATES, len(documents)))]
+        for wanted in relevant
+    ]
+    found = _hits(vectors, queries, documents, relevant, ranks)
+    precisions = [
+        (hits * np.cumsum(hits) / np.arange(1, len(hits) + 1)).sum() / len(wanted)
+        for hits, wanted in zip(found, relevant, strict=True)
+    ]
+    return float(np.mean(precisions))
 
-    To be reranked are its own captions among those that follow in the file.
-    """
+
+def retrieval(root: Path, vectors: Vectors) -> float:
+    """Return the nDCG at 10 of the other captions of an image among all: the first one is the query."""
+    queries, documents, relevant = captions(root)
+    found = _hits(vectors, queries, documents, relevant, [range(len(documents))] * len(queries))
+    gains = 1 / np.log2(np.arange(2, 12))
+    shares = [
+        (hits[:10] * gains[: len(hits)]).sum() / gains[: len(wanted)].sum()
+        for hits, wanted in zip(found, relevant, strict=True)
+    ]
+    return float(np.mean(shares))
+
+
+def captions(root: Path) -> tuple[list[str], list[str], list[list[int]]]:
+    """Return queries, documents, and of each query the places of its documents."""
     pairs = read_corpus(
         root, {"format": "captions", "file": "pairs/flickr30k/captions.tsv.gz", "limit": 10 * ROWS}
     )
-    wanted: dict[str, list[str]] = {}
+    place = {text: number for number, text in enumerate(dict.fromkeys(pairs["positive"]))}
+    wanted: dict[str, list[int]] = {}
     for query, document in zip(pairs["anchor"], pairs["positive"], strict=True):
-        wanted.setdefault(query, []).append(document)
-    documents = list(dict.fromkeys(pairs["positive"]))
-    place = {text: number for number, text in enumerate(documents)}
+        wanted.setdefault(query, []).append(place[document])
     queries = [text for text in wanted if text not in place][:ROWS]
-    relevant = {f"q{i}": {f"d{place[text]}": 1 for text in wanted[query]} for i, query in enumerate(queries)}
-    candidates = {
-        f"q{i}": [
-            f"d{(place[wanted[query][0]] + step) % len(documents)}"
-            for step in range(min(CANDIDATES, len(documents)))
-        ]
-        for i, query in enumerate(queries)
-    }
-    return {
-        "queries": {"q": queries},
-        "corpus": {"d": documents},
-        "relevant_docs": relevant,
-        "top_ranked": candidates if ranked else None,
-    }
+    return queries, list(place), [list(dict.fromkeys(wanted[text])) for text in queries]
 
 
-def _with_ids(texts: Mapping[str, list[str]]) -> Dataset:
-    ((letter, lines),) = texts.items()
-    return Dataset.from_dict({"id": [f"{letter}{i}" for i in range(len(lines))], "text": lines})
+def _hits(
+    vectors: Vectors,
+    queries: Sequence[str],
+    documents: Sequence[str],
+    relevant: Sequence[Sequence[int]],
+    candidates: Iterable[Sequence[int]],
+) -> list[np.ndarray]:
+    """Return of each query whether its candidates, nearest first, are relevant."""
+    rows = cosine_matrix(unit_rows(vectors(queries)), unit_rows(vectors(documents)))
+    return [
+        np.isin(np.array(places)[np.argsort(-row[places], kind="stable")], wanted)
+        for row, wanted, places in zip(rows, relevant, map(list, candidates), strict=True)
+    ]
 
 
-def _task(kind: type[AbsTask], category: str, main_score: str) -> type[AbsTask]:
-    """Return the task class of a miniature."""
-    metadata = TaskMetadata(
-        name=f"Miniature{category}",
-        type=category,
-        description=f"A few generated sentences that replace the {category} tasks of MTEB.",
-        dataset={"path": "replicse/miniature", "revision": "not loaded"},
-        eval_langs=["eng-Latn"],
-        main_score=main_score,
-    )
-    return type(metadata.name, (kind,), {"metadata": metadata, "min_score": 0, "max_score": 5})
+def _mean(correlations: Iterable[float | None]) -> float:
+    """Return the mean of those that are defined, nan where none is."""
+    defined = [each for each in correlations if each is not None]
+    return float(np.mean(defined)) if defined else float("nan")
 
 
-TASKS: dict[str, type[AbsTask]] = {
-    category: _task(kind, category, main_score)
-    for category, kind, main_score in (
-        ("Classification", AbsTaskClassification, "accuracy"),
-        ("Clustering", AbsTaskClusteringLegacy, "v_measure"),
-        ("PairClassification", AbsTaskPairClassification, "max_ap"),
-        ("Reranking", AbsTaskRetrieval, "map_at_1000"),
-        ("Retrieval", AbsTaskRetrieval, "ndcg_at_10"),
-        ("STS", AbsTaskSTS, "cosine_spearman"),
-        ("Summarization", AbsTaskSummarization, "cosine_spearman"),
-    )
+MEASURES = {
+    "Classification": classification,
+    "Clustering": clustering,
+    "PairClassification": pair_classification,
+    "Reranking": reranking,
+    "Retrieval": retrieval,
+    "STS": sts,
+    "Summarization": summarization,
 }

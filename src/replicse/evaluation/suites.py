@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from replicse.errors import BadInput, nearest
-from replicse.registry.suites import SUITES
+from replicse.registry.suites import SUITES, to_install
 
 
 class Vectors(Protocol):
@@ -32,7 +32,7 @@ class Vectors(Protocol):
 def suite(
     name: str, options: Mapping[str, Any] | None = None, context: Mapping[str, str] | None = None
 ) -> tuple[ModuleType, dict[str, Any]]:
-    """Return a suite's module and what it is called with; BadInput for an unknown suite and for bad options.
+    """Return a suite's module and what it is called with; BadInput for an unknown one, bad options, no package for it.
 
     `context` is what the job tells those suites that ask for it.
     """
@@ -41,6 +41,8 @@ def suite(
     entry = SUITES[name]
     extras = {key: context[key] for key in entry.told} if context else {}
     parameters = entry.options.of({**(options or {}), **extras}, f"suite {name}")
+    if problem := to_install(name, parameters):
+        raise BadInput(problem)
     return resolve_name(entry.module), {
         **entry.fixed,
         **{key: getattr(parameters, key) for key in parameters.model_fields_set},

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
+from importlib.util import find_spec
 from itertools import chain, product
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -72,6 +73,10 @@ class SuiteOptions(Checked):
         """Return which data sets a library of the suite downloads while it runs; blank for none."""
         return ""
 
+    def extra(self) -> str:
+        """Return the extra of this package that the suite needs, named like what it installs; blank for none."""
+        return ""
+
 
 class StsOptions(SuiteOptions):
     """The similarity tasks to run; all of the split where none are named."""
@@ -119,6 +124,10 @@ class MtebOptions(SuiteOptions):
     def downloads(self) -> str:
         """Return all of them where they are those of the hub."""
         return "data sets of MTEB" if self.data == "hub" else ""
+
+    def extra(self) -> str:
+        """Return the library, but for miniatures."""
+        return "" if self.data == "miniature" else "mteb"
 
 
 class SetsOptions(SuiteOptions):
@@ -434,6 +443,14 @@ COUNTED: Metrics = {
     **_in(COUNT, ("shared/*",), STS_DEV_TASKS, ("train", "dev", "test")),
 }
 OTHERS = {"data": COUNTED, "trajectory": {f"*/{metric}": limits for metric, limits in _GEOMETRY.items()}}
+
+
+def to_install(name: str, options: SuiteOptions) -> str:
+    """Return a sentence on the extra that a suite needs and this machine lacks; blank where there is none."""
+    extra = options.extra()
+    if not extra or find_spec(extra):
+        return ""
+    return f'suite {name} needs the package {extra}, which is not installed; pip install "replicse[{extra}]"'
 
 
 def groups() -> dict[str, list[Suite]]:

@@ -2,6 +2,7 @@
 
 import json
 import socket
+import sys
 
 import pytest
 from places import ROOT
@@ -52,6 +53,16 @@ def test_the_micro_scale_needs_nothing_beyond_this_machine(found):
     assert told["hub"][0]["state"] == "note" and "no way there" in told["hub"][0]["found"]
     assert told["data"][0]["state"] == "ok"
     assert told["memory"][0]["amount"] > 0 and told["memory"][0]["unit"] == "GB"
+
+
+def test_a_package_that_a_suite_of_the_study_lacks_is_missing(found, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mteb", None)
+    for scale, lacking in (("micro", False), ("compact", True)):
+        _, told = found(f"scale: {scale}\npapers: {{cropping: [batches]}}\nseeds: [0]\n")
+        assert ("packages" in told) == lacking
+    (one,) = told["packages"]
+    assert one["state"] == "missing" and one["found"].startswith("suite mteb needs the package mteb")
+    assert one["remedy"] == 'pip install "replicse[mteb]"'
 
 
 def test_a_data_file_that_is_not_there_is_named_with_its_place(found, tmp_path):

@@ -1,6 +1,7 @@
-"""MTEB through its own library: the task list, miniatures, result files, hub data, and agreement with our own STS."""
+"""MTEB: miniatures without the library; with it tasks, result files, hub data, and agreement with our own STS."""
 
 import json
+import sys
 import zlib
 from functools import cache
 
@@ -11,16 +12,23 @@ from small_stsb import RandomVectors, write_stsb
 from tiny_encoders import tiny
 
 from replicse.cli import main
+from replicse.data.corpora import read_corpus
+from replicse.data.sts import load_sts
 from replicse.data.tokenizer import train_tokenizer
+from replicse.data.transfer import load_transfer
 from replicse.errors import BadInput
+from replicse.evaluation import mteb as suite
 from replicse.evaluation import suites
+from replicse.evaluation.mteb_miniature import CANDIDATES, MEASURES, ROWS, captions
 from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS, categories
 from replicse.registry.suites import MtebOptions
 from replicse.world.world import write_world
 
 mteb = pytest.importorskip("mteb")
-from replicse.evaluation import mteb as suite  # noqa: E402
-from replicse.evaluation.mteb_miniature import TASKS  # noqa: E402
+from mteb.abstasks import AbsTaskRetrieval  # noqa: E402
+from mteb.abstasks.task_metadata import TaskMetadata  # noqa: E402
+
+from replicse.evaluation import mteb_library as library  # noqa: E402
 
 
 class Vectors(RandomVectors):
@@ -57,7 +65,7 @@ def world(tmp_path_factory):
 
 
 def test_the_list_is_the_librarys_own_with_pinned_data():
-    tasks = {task.metadata.name: task for task in mteb.get_benchmark(suite.BENCHMARK).tasks}
+    tasks = {task.metadata.name: task for task in mteb.get_benchmark(library.BENCHMARK).tasks}
     assert {name: task.metadata.type for name, task in tasks.items()} == {
         name: category for category, names in MTEB_TASKS.items() for name in names
     }
@@ -78,7 +86,9 @@ def test_the_names_of_all_tasks_on_texts_are_the_librarys():
 
 def test_a_task_of_another_language_is_the_librarys_whole(world, tmp_path):
     vectors = BagOfWords()
-    assert suite._task(world, "SICK-BR-STS", "hub").metadata.eval_langs == ["por-Latn"]
+    assert library.Library(world, vectors, "hub", "", "").task("SICK-BR-STS").metadata.eval_langs == [
+        "por-Latn"
+    ]
     outcome = suite.evaluate(world, vectors, ["SICK-BR-STS", "BornholmBitextMining"], "miniature")
     assert outcome["SICK-BR-STS"] == suite.evaluate(world, vectors, ["STS12"], "miniature")["STS12"]
     assert outcome["BornholmBitextMining"] is None
@@ -94,35 +104,20 @@ def test_unknown_names_are_refused_with_the_nearest():
 
 
 @pytest.fixture(scope="module")
-def found(world, tmp_path_factory):
-    """Return numbers, the folder of the result files, and the vectors that were asked."""
-    folder, vectors = tmp_path_factory.mktemp("results"), Vectors(8)
-    options = {"mteb": {"data": "miniature", "results": str(folder), "model": "random"}}
-    return suites.run_suites(world, vectors, ["mteb"], options), folder, vectors
+def found(world):
+    """Return numbers of random vectors, and the vectors that were asked."""
+    vectors = Vectors(8)
+    return suites.run_suites(world, vectors, ["mteb"], {"mteb": {"data": "miniature"}}), vectors
 
 
 def test_every_data_set_has_the_score_of_its_categorys_miniature(found):
-    numbers, _, vectors = found
+    numbers, vectors = found
     assert numbers["failures"] == {} and vectors.cleared == 0
     scores = numbers["suites"]["mteb"]
     for category, names in MTEB_TASKS.items():
         assert [scores[name] for name in names] == pytest.approx([scores["average"][category]] * len(names))
     weighted = sum(len(names) * scores["average"][category] for category, names in MTEB_TASKS.items())
     assert scores["average"]["all"] == pytest.approx(weighted / 56)
-
-
-def test_result_files_are_the_librarys_own(found):
-    numbers, folder, _ = found
-    results = mteb.ResultCache(folder).load_results().model_results
-    assert [result.model_name for result in results] == ["replicse/random"]
-    read = {result.task_name: 100 * result.get_score() for result in results[0].task_results}
-    scores = numbers["suites"]["mteb"]["average"]
-    assert read == {
-        f"Miniature{category}": pytest.approx(scores[category], abs=1e-3) for category in MTEB_TASKS
-    }
-    (file,) = folder.rglob("MiniatureSTS.json")
-    record = json.loads(file.read_text())
-    assert record["mteb_version"] == mteb.__version__ and len(record["dataset_revision"]) == 40
 
 
 def test_miniatures_rank_an_encoder_that_knows_the_words_above_chance(world, found):
@@ -132,42 +127,11 @@ def test_miniatures_rank_an_encoder_that_knows_the_words_above_chance(world, fou
         assert good[category] > chance[category] + 10, category
 
 
-# Of two kinds, which are quick.
-TWO = ("STS12", "SummEval")
-
-
-def rerun(world, folder, vectors, monkeypatch, tasks=None):
-    """Return how many tasks are evaluated again."""
-    ran = []
-    for kind in TASKS.values():
-        original = kind.evaluate
-        monkeypatch.setattr(
-            kind,
-            "evaluate",
-            lambda self, *a, original=original, **k: (ran.append(1), original(self, *a, **k))[1],
-        )
-    suite.evaluate(world, vectors, tasks, data="miniature", results=str(folder), model="random")
-    return len(ran)
-
-
-def test_a_result_is_taken_again_for_the_same_encoder_over_the_same_data_only(
-    world, found, tmp_path, monkeypatch
-):
-    _, folder, vectors = found
-    with monkeypatch.context() as patched:
-        assert rerun(world, folder, vectors, patched) == 0
-    with monkeypatch.context() as patched:
-        assert rerun(world, folder, Vectors(8, seed=1), patched, TWO) == 2
-    write_world(tmp_path, seed=1, sentences=300)
-    with monkeypatch.context() as patched:
-        assert rerun(tmp_path, folder, vectors, patched, TWO) == 2
-
-
 def test_one_failing_task_leaves_a_blank_and_its_reason(world, monkeypatch):
-    def broken(self, *_, **__):
+    def broken(*_):
         raise ValueError("no such column")
 
-    monkeypatch.setattr(TASKS["Retrieval"], "evaluate", broken)
+    monkeypatch.setitem(MEASURES, "Retrieval", broken)
     numbers = suite.evaluate(world, Vectors(8), data="miniature")
     assert (
         numbers["NFCorpus"] is None and numbers["average"]["Retrieval"] is numbers["average"]["all"] is None
@@ -176,6 +140,101 @@ def test_one_failing_task_leaves_a_blank_and_its_reason(world, monkeypatch):
     assert numbers["failures"]["NFCorpus"] == "no such column"
     assert numbers["failures"]["average/all"] == "a part is missing: ArguAna, no such column"
     assert set(numbers["failures"]) == {*MTEB_TASKS["Retrieval"], "average/Retrieval", "average/all"}
+
+
+def test_without_the_library_miniatures_run_and_all_else_says_how_to_install_it(world, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mteb", None)
+    monkeypatch.delitem(sys.modules, "replicse.evaluation.mteb_library")
+
+    def score(data):
+        options = {"mteb": {"data": data, "tasks": ["STS12"]}}
+        return suites.run_suites(world, BagOfWords(), ["mteb"], options)["suites"]["mteb"]["STS12"]
+
+    assert score("miniature") > 0
+    for data in ("local", "hub"):
+        with pytest.raises(
+            BadInput, match=r'suite mteb needs .* not installed; pip install "replicse\[mteb\]"'
+        ):
+            score(data)
+
+
+# Miniatures beside the tasks of the library over the same rows
+
+
+def columns_of(world, category):
+    """Return kind, main score and data of the library's task over the rows of a miniature."""
+    from mteb import abstasks
+    from mteb.abstasks.clustering_legacy import AbsTaskClusteringLegacy
+    from mteb.abstasks.text.summarization import AbsTaskSummarization
+
+    if category == "Classification":
+        splits = {
+            name: {"text": split.first[:ROWS], "label": split.labels[:ROWS].tolist()}
+            for name, split in load_transfer(world, "TREC").splits.items()
+        }
+        return abstasks.AbsTaskClassification, "accuracy", splits
+    if category == "Clustering":
+        texts = {
+            name: load_transfer(world, name).splits["all"].first[: ROWS // 4]
+            for name in ("MR", "CR", "SUBJ", "MPQA")
+        }
+        rows = [(text, name) for name, several in texts.items() for text in several]
+        sentences, labels = zip(*rows, strict=True)
+        return AbsTaskClusteringLegacy, "v_measure", {"test": {"sentences": [sentences], "labels": [labels]}}
+    if category == "PairClassification":
+        split = load_transfer(world, "MRPC").splits["test"]
+        labels = split.labels[:ROWS].tolist()
+        sides = {"sentence1": split.first[:ROWS], "sentence2": split.second[:ROWS]}
+        return abstasks.AbsTaskPairClassification, "max_ap", {"test": {**sides, "labels": labels}}
+    if category == "STS":
+        several = library.sts_columns(*load_sts(world, "STS-B", "test"))
+        return abstasks.AbsTaskSTS, "cosine_spearman", {"test": {k: v[:ROWS] for k, v in several.items()}}
+    spec = {"format": "nli", "files": ["nli/nli.jsonl"], "neutral": "neutral", "limit": ROWS}
+    nli = read_corpus(world, spec)
+    machine = list(zip(nli["positive"], nli["neutral"], nli["negative"], strict=True))
+    several = {"text": nli["anchor"], "human_summaries": [[text] for text in nli["anchor"]]}
+    ratings = {"machine_summaries": machine, "relevance": [[5, 3, 1]] * len(machine)}
+    return AbsTaskSummarization, "cosine_spearman", {"test": {**several, **ratings}}
+
+
+def task_of(kind, category, main_score):
+    metadata = TaskMetadata(
+        name=f"Like{category}", type=category, description="A test.", dataset={"path": "a", "revision": "b"},
+        eval_langs=["eng-Latn"], main_score=main_score,
+    )  # fmt: skip
+    return type(metadata.name, (kind,), {"metadata": metadata, "min_score": 0, "max_score": 5})()
+
+
+def searched(world, category):
+    """Return the library's task over the captions."""
+    queries, documents, relevant = captions(world)
+    ranked = {
+        f"q{number}": [f"d{(wanted[0] + step) % len(documents)}" for step in range(CANDIDATES)]
+        for number, wanted in enumerate(relevant)
+    }
+    lines = {"queries": ("q", queries), "corpus": ("d", documents)}
+    task = task_of(AbsTaskRetrieval, category, "ndcg_at_10" if category == "Retrieval" else "map_at_1000")
+    task.dataset = {"default": {"test": {
+        **{name: Dataset.from_dict({"id": [f"{letter}{i}" for i in range(len(texts))], "text": texts})
+           for name, (letter, texts) in lines.items()},
+        "relevant_docs": {f"q{n}": {f"d{place}": 1 for place in wanted} for n, wanted in enumerate(relevant)},
+        "top_ranked": ranked if category == "Reranking" else None,
+    }}}  # fmt: skip
+    task.data_loaded = True
+    return task
+
+
+@pytest.mark.parametrize("vectors", [BagOfWords(), Vectors(8)], ids=["words", "random"])
+@pytest.mark.parametrize("category", MEASURES)
+def test_a_miniature_has_the_main_score_of_the_library_over_its_rows(world, category, vectors):
+    if category in ("Retrieval", "Reranking"):
+        task = searched(world, category)
+    else:
+        kind, main_score, splits = columns_of(world, category)
+        task = library.with_data(task_of(kind, category, main_score), splits, "rows")
+    score = library.Library(world, vectors, "local", "", "").result(task).get_score()
+    assert MEASURES[category](world, vectors) == pytest.approx(score, abs=1e-5), "it rounds to 5 decimals"
+    assert 0 < score < 1 or category in ("STS", "Summarization")
 
 
 # Local data
@@ -202,8 +261,8 @@ def test_local_data_give_the_sts_tasks_and_tell_what_is_missing(tmp_path):
 def test_sts_agrees_with_our_own_evaluator_on_real_data(real_data):
     vectors = BagOfWords()
     own = suites.run_suites(real_data, vectors, ["sts"])["suites"]["sts"]
-    numbers = suite.evaluate(real_data, vectors, tasks=tuple(suite.LOCAL), data="local")
-    for name, task in suite.LOCAL.items():
+    numbers = suite.evaluate(real_data, vectors, tasks=tuple(library.LOCAL), data="local")
+    for name, task in library.LOCAL.items():
         if name != "SICK-R":
             assert numbers[name] == pytest.approx(own[task]["all"], abs=0.01)
     # Of SICK-R the library takes all three splits.
@@ -235,6 +294,27 @@ def test_the_verb_keeps_the_librarys_files_beside_its_own(tmp_path):
     assert record["suites"]["mteb"]["STSBenchmark"] == pytest.approx(100 * score["main_score"], abs=1e-3)
 
 
+def test_a_result_is_taken_again_for_the_same_encoder_over_the_same_data_only(tmp_path, monkeypatch):
+    def rerun(root, vectors):
+        """Return how many tasks are evaluated again."""
+        ran = []
+        kind = type(library._english()["STSBenchmark"])
+        original = kind.evaluate
+        with monkeypatch.context() as patched:
+            patched.setattr(kind, "evaluate", lambda *a, **k: (ran.append(1), original(*a, **k))[1])
+            suite.evaluate(root, vectors, ["STSBenchmark"], "local", str(tmp_path / "results"), "random")
+        return len(ran)
+
+    pairs = [(score, f"{word} a", f"{word} b") for score, word in enumerate(("five", "little", "words"))]
+    root = write_stsb(tmp_path / "one", {"test": pairs})
+    assert [rerun(root, Vectors(8)) for _ in range(2)] == [1, 0]
+    assert rerun(root, Vectors(8, seed=1)) == 1
+    assert rerun(write_stsb(tmp_path / "other", {"test": pairs[::-1]}), Vectors(8)) == 1
+    (file, _) = (tmp_path / "results").rglob("STSBenchmark.json")
+    record = json.loads(file.read_text())
+    assert record["mteb_version"] == mteb.__version__ and len(record["dataset_revision"]) == 40
+
+
 # Hub data, without the hub
 
 
@@ -256,7 +336,7 @@ def test_hub_data_are_read_at_the_pinned_commit_and_vectors_are_not_kept(monkeyp
 
 def test_a_set_of_many_is_the_mean_of_its_parts(monkeypatch, tmp_path):
     """CQADupstack is twelve retrieval tasks; each is stored by itself."""
-    whole = suite._english()["CQADupstackRetrieval"]
+    whole = library._english()["CQADupstackRetrieval"]
 
     def load_data(self, *_, **__):
         lines = {"id": ["0", "1", "2"], "text": [f"{self.metadata.name} {place}" for place in "abc"]}

@@ -27,15 +27,12 @@ from replicse.runtime.machine import SETTINGS
 
 log = logging.getLogger(__name__)
 
-# Not mteb nor polars, which it imports: that starts threads, which a fork would leave behind. But most of what else
-# mteb needs: datasets and scikit-learn.
 PRELOADED = (
     "torch",
     "scipy.stats",
     "pandas",
     "tokenizers",
     "safetensors.torch",
-    "datasets",
     "sklearn.cluster",
     "sklearn.linear_model",
     "matplotlib.figure",
