@@ -558,6 +558,7 @@ def _in_tables() -> Iterator[Mistake]:
         TABLE, ("title: Dropout probabilities on STS-B development (BERT-base)", 'title: ""'), "title"
     )
     yield edited(TABLE, ("figure: profile", "figure: pie"), "pie")
+    yield edited(TABLE, ("figure: profile", "figure: effects"), ("baseline: p0.1\n", ""), "baseline")
     yield edited(TABLE, ("kind: table", "kind: tabel"), "tabel")
     yield edited(TABLE, ("kind: table\n", ""), "kind")
     yield edited(TABLE, ("place: Table 3, section 3\n", ""), "place")

@@ -95,7 +95,8 @@ def _once(look: Mapping[str, Any], kind: str, named: set[str]) -> dict[str, Any]
 def effects(records: "DataFrame") -> "Figure":
     """Draw effects with their intervals, a line for each variant, the largest loss first: a colour for each encoder.
 
-    Records: group (the encoder), row (the variant), value, low, high (None where the effect is exact).
+    Records: group (the encoder), row (the variant), value, low, high (None where the effect is exact); metric, the
+    label of the axis, where it is not the STS average.
     """
     from replicse.report.figures import _figure
 
@@ -114,9 +115,8 @@ def effects(records: "DataFrame") -> "Figure":
     axes.set_xscale("symlog", linthresh=1)
     axes.set_xticks(TICKS, [f"{tick:+d}".replace("-", "\N{MINUS SIGN}") if tick else "0" for tick in TICKS])
     axes.minorticks_off()
-    axes.set(
-        xlabel="effect in points of the STS average (linear between \N{MINUS SIGN}1 and 1)",
-        ylim=(len(rows) - 0.4, -0.6),
-    )
-    figure.legend(loc="outside lower left", ncols=len(groups))
+    label = records["metric"].iloc[0] if "metric" in records else "effect in points of the STS average"
+    axes.set(xlabel=f"{label} (linear between \N{MINUS SIGN}1 and 1)", ylim=(len(rows) - 0.4, -0.6))
+    if len(groups) > 1:
+        figure.legend(loc="outside lower left", ncols=len(groups))
     return figure

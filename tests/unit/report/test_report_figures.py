@@ -22,6 +22,7 @@ ITEMS = {
     "spectrum": example.spectrum_figure,
     "density": example.density_figure,
     "density-own-scales": example.density_figure,
+    "effects": lambda *scale: changed(example.dropout_table(*scale), figure="effects", baseline="p0.1"),
 }
 
 
@@ -44,6 +45,33 @@ def test_every_kind_is_written_with_its_data_and_the_same_bytes_twice(kind, tmp_
     ]
     for path in files[:3]:
         assert b"/tmp" not in path.read_bytes() and b"202" not in path.read_bytes()[:400]
+
+
+def test_effects_are_the_differences_to_the_baseline_row_under_the_same_seed():
+    item = ITEMS["effects"]()
+    records = {record["row"]: record for record in records_of(item)}
+    column = item.columns[0]
+    seeds = {
+        row: {
+            each.seed: each.value
+            for each in item.described[(row, column.id, column.metric)].values
+            if isinstance(each.value, float)
+        }
+        for row in item.row_names
+    }
+    assert len(records) > 5 and item.row_names[item.baseline] not in records
+    for row, name in item.row_names.items():
+        pairs = [
+            (seeds[row][seed], base) for seed, base in seeds[item.baseline].items() if seed in seeds[row]
+        ]
+        if name in records and len(pairs) > 1:
+            mean = np.mean([value - base for value, base in pairs])
+            assert records[name]["value"] == pytest.approx(mean)
+            assert records[name]["low"] < mean < records[name]["high"]
+            assert (
+                records[name]["metric"]
+                == f"{column.label} less {item.row_names[item.baseline]}'s, paired by seed"
+            )
 
 
 def test_mistakes_are_named(tmp_path):

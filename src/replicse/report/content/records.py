@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from replicse.report.strip import strip_records
+from replicse.study.results.shape import row_effects
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult
 
 SOURCES = ("reported", "reproduced")
@@ -26,6 +27,7 @@ def records_of(item: ItemResult) -> list[Record]:
         "density-own-scales": _density,
         "heat": _heat,
         "strip": strip_records,
+        "effects": _effects,
     }
     return list(makers.get(item.figure, _profile)(item))
 
@@ -102,6 +104,16 @@ def _profile(item: ItemResult) -> Iterator[Record]:
             yield {
                 "row": row.label, **numbers, **interval, "metric": axis, **({"group": group} if group else {}),
             }  # fmt: skip
+
+
+def _effects(item: ItemResult) -> Iterator[Record]:
+    """Yield what each row changes against the baseline row in the column whose shape is judged, paired by seed."""
+    base = item.row_names[item.baseline]
+    for column, row, _, ours in row_effects(item):
+        yield {
+            "group": column.label, "row": item.row_names[row], "value": ours.mean, "low": ours.low, "high": ours.high,
+            "metric": f"{column.label} less {base}'s, paired by seed",
+        }  # fmt: skip
 
 
 def _spectrum(item: ItemResult) -> Iterator[Record]:

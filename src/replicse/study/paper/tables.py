@@ -223,6 +223,7 @@ class Item(Checked):
         "bars",
         "heat",
         "strip",
+        "effects",
     ] = ""
     title: Text
     place: Text
@@ -293,7 +294,7 @@ class Item(Checked):
                     raise ValueError(
                         f'columns of the item in {key} of row {row.id}, not "{wrong}"{nearest(wrong, column_ids)}'
                     )
-        if self.baseline and self.baseline not in ids:
+        if (self.baseline or self.figure == "effects") and self.baseline not in ids:
             raise ValueError(f'a row as baseline, not "{self.baseline}"{nearest(self.baseline, ids)}')
         for column in self.columns:
             if column.kind == "derived":
