@@ -162,10 +162,10 @@ def test_the_readme_says_how_many_numbers_are_printed():
 # The READMEs of the studies
 
 
-def values(name, item, row):
-    """Return the numbers of a row on STS-B development, by seed, as the paper describes it."""
+def values(name, item, row, column="stsb-dev"):
+    """Return the numbers of a row in a column, by seed, as the paper describes it."""
     paper, _, short = item.partition("/")
-    wanted = {"paper": paper, "item": short, "row": row, "column": "stsb-dev", "protocol": "as-described"}
+    wanted = {"paper": paper, "item": short, "row": row, "column": column, "protocol": "as-described"}
     with (ROOT / f"reports/studies/{name}/cells.csv").open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if wanted.items() <= row.items()]
     return [float(row["value"]) for row in sorted(rows, key=lambda row: int(row["seed"]))]
@@ -183,6 +183,23 @@ def test_a_readme_prints_differences_as_they_are_paired(name):
         for item, row in (("table3", "p0.0"), ("table1", "crop-20"), ("table1", "deletion-10")):
             found = paired_difference(values(name, f"simcse/{item}", row), base)
             assert ", ".join(f"{each:+.1f}" for each in found.by_seed) in readme
+
+
+FOLLOWERS = (
+    "crop-20", "repetition", "queue", "esimcse", "promptbert", "crops", "crops-dropout", "mirror-bert", "rankcse",
+)  # fmt: skip
+
+
+def test_the_readme_of_the_followers_prints_their_effects_as_they_are_paired():
+    readme = (ROOT / "reports/studies/followups/README.md").read_text(encoding="utf-8")
+    pairs = [(row, "simcse") for row in FOLLOWERS] + [("crops", "crops-dropout"), ("queue-pretrained", "queue")]
+    for row, base in pairs:
+        found = paired_difference(*(values("followups", "followups/table1", each, "avg") for each in (row, base)))
+        bounds = sorted(map(abs, (found.low, found.high))) if found.resolved else (found.low, found.high)
+        signs = "" if found.resolved else "+"
+        shown = [f"{bound:{signs}.1f}" for bound in bounds]
+        one_sided = f"{abs(found.mean):.1f} [{', '.join(shown)}]"
+        assert one_sided in readme or f"{found.mean:+.1f} [{found.low:+.1f}, {found.high:+.1f}]" in readme, row
 
 
 def test_the_readme_names_every_interval_of_the_random_head_without_zero():
