@@ -192,14 +192,21 @@ FOLLOWERS = (
 
 def test_the_readme_of_the_followers_prints_their_effects_as_they_are_paired():
     readme = (ROOT / "reports/studies/followups/README.md").read_text(encoding="utf-8")
-    pairs = [(row, "simcse") for row in FOLLOWERS] + [("crops", "crops-dropout"), ("queue-pretrained", "queue")]
+    pairs = [(row, "simcse") for row in FOLLOWERS] + [
+        ("crops", "crops-dropout"),
+        ("queue-pretrained", "queue"),
+    ]
     for row, base in pairs:
-        found = paired_difference(*(values("followups", "followups/table1", each, "avg") for each in (row, base)))
+        found = paired_difference(
+            *(values("followups", "followups/table1", each, "avg") for each in (row, base))
+        )
         bounds = sorted(map(abs, (found.low, found.high))) if found.resolved else (found.low, found.high)
         signs = "" if found.resolved else "+"
         shown = [f"{bound:{signs}.1f}" for bound in bounds]
         one_sided = f"{abs(found.mean):.1f} [{', '.join(shown)}]"
-        assert one_sided in readme or f"{found.mean:+.1f} [{found.low:+.1f}, {found.high:+.1f}]" in readme, row
+        assert one_sided in readme or f"{found.mean:+.1f} [{found.low:+.1f}, {found.high:+.1f}]" in readme, (
+            row
+        )
 
 
 def test_the_readme_names_every_interval_of_the_random_head_without_zero():
