@@ -218,4 +218,5 @@ def test_the_readme_names_every_interval_of_the_random_head_without_zero():
     assert [
         f"{float(row['effect']):+.3f} [{float(row['low']):+.3f}, {float(row['high']):+.3f}] " in readme
         for row in apart
-    ] == [True] * 5
+    ] == [True] * len(apart)
+    assert apart
