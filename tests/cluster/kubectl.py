@@ -35,7 +35,9 @@ def create() -> None:
     """Start the pod of the job on standard input."""
     manifest = yaml.safe_load(sys.stdin)
     name = manifest["metadata"]["name"]
-    (HOME / f"{name}.json").write_text(json.dumps(manifest))
+    # Who looks sees a whole manifest or none.
+    (HOME / f"{name}.new").write_text(json.dumps(manifest))
+    (HOME / f"{name}.new").rename(HOME / f"{name}.json")
     subprocess.Popen(
         [sys.executable, __file__, "pod", name], start_new_session=True, stdout=subprocess.DEVNULL
     )
@@ -84,7 +86,12 @@ def pod(name: str) -> None:
     # What outlives its parent is a child of this process then, as it is of a container's first one.
     ctypes.CDLL(None).prctl(CHILD_SUBREAPER, 1)
     manifest = HOME / f"{name}.json"
-    spec = json.loads(manifest.read_text())["spec"]["template"]["spec"]
+    try:
+        text = manifest.read_text()
+    except FileNotFoundError:
+        # It was deleted before it began.
+        text = (HOME / f"{name}.deleted").read_text()
+    spec = json.loads(text)["spec"]["template"]["spec"]
     (container,) = spec["containers"]
     own = {key: os.environ[key] for key in ("PATH", "HOME")}
     process = subprocess.Popen(
