@@ -5,7 +5,8 @@
 #   one-node-slurm.sh restart DIR   stops the controller and starts it again; jobs go on
 #   one-node-slurm.sh stop DIR      cancels all jobs and stops what it started, by the process ids kept in DIR
 # /etc/slurm/slurm.conf is a link to DIR/slurm.conf while it runs, since jobs lose SLURM_CONF; where there is one already,
-# nothing is started. There is no accounting database: ask squeue, not sacct.
+# nothing is started, unless a cluster of this script left it that was killed. There is no accounting database: ask squeue,
+# not sacct.
 set -euo pipefail
 action=${1:?start, restart or stop} dir=$(realpath -m "${2:?folder}")
 export SLURM_CONF=$dir/slurm.conf
@@ -37,6 +38,9 @@ start)
     command -v apt-get >/dev/null || { echo "slurm-wlm and munge are missing, and so is apt-get" >&2; exit 3; }
     { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends slurm-wlm munge; } \
       >/dev/null 2>&1 || { echo "slurm-wlm and munge are missing and could not be installed" >&2; exit 3; }
+  fi
+  if [ -L /etc/slurm/slurm.conf ] && ! pgrep -x slurmctld >/dev/null && grep -qs '^ClusterName=test$' /etc/slurm/slurm.conf; then
+    rm /etc/slurm/slurm.conf
   fi
   [ ! -e /etc/slurm/slurm.conf ] || { echo "/etc/slurm/slurm.conf is there: this machine has a cluster" >&2; exit 3; }
   mkdir -p "$dir/state" "$dir/spool" /etc/slurm
