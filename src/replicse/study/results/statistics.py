@@ -107,11 +107,19 @@ def order_statistic_below(
     from scipy.special import betainc, chdtri, ndtr
 
     place = 1 + share * (count - 1)
-    offsets, weights = np.polynomial.hermite_e.hermegauss(24)
+    offsets, weights = _normal_nodes()
     middles = (np.arange(200) + 0.5) / 200
     spreads = np.ones(1) if spread_known else np.sqrt(chdtri(size - 1, middles) / (size - 1))
     places = ndtr(offsets[:, None] / math.sqrt(size) + x * spreads - shift)
     return float(weights @ betainc(place, count + 1 - place, places).mean(axis=1)) / math.sqrt(2 * math.pi)
+
+
+@cache
+def _normal_nodes() -> tuple[Any, Any]:
+    """Return points and weights of an integral over a normal distribution; finding them takes most of its time."""
+    from numpy.polynomial.hermite_e import hermegauss
+
+    return hermegauss(24)
 
 
 def spread_interval(
