@@ -107,11 +107,12 @@ def shape(seeds: int) -> dict[str, dict]:
 
     config = read_config([ROOT / "config.yaml"], "paper", seeds, {})
     jobs = Jobs(load_plan(config, ROOT / "workflow")).all
-    first = {file: f"{job.stage}/{job.name or 'all'}/0" for job in jobs for file in job.outputs}
+    names = {job: ".".join(job.parts).replace("/", ".") or "all" for job in jobs}
+    first = {file: f"{job.stage}/{names[job]}/0" for job in jobs for file in job.outputs}
     found: dict[str, dict] = {}
     for job in jobs:
         stage = found.setdefault(job.stage, {"files": FILES.get(job.stage, 1), "needs": {}})
-        stage["needs"][job.name or "all"] = [first[file] for file in job.needs if file in first]
+        stage["needs"][names[job]] = [first[file] for file in job.needs if file in first]
     return found
 
 

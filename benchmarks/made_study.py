@@ -127,17 +127,18 @@ def judge() -> dict[str, Any]:
 def report() -> dict[str, Any]:
     """Write the report of what `judge` wrote; return the sizes of the pages."""
     import replicse.report.document
-    from replicse.commands.render import study_facts, write_all
+    from replicse.commands.render import read_item, study_facts, write_all
     from replicse.files import read_json
     from replicse.study.plan.paths import Paths
 
     replicse.report.document.find_engine = lambda: None
     paths = Paths("paper")
     facts = study_facts(read_json(paths.study), {"files": []})
-    write_all(paths, facts, Path("reports"))
+    items = [read_item(Path(paths.item(name))) for name in facts["items"]]
+    write_all(paths, facts, items, Path("reports"))
     sizes = [path.stat().st_size for path in Path("reports").glob("*.html")]
     return {
-        "cells": len(facts["items"]) * ROWS * len(COLUMNS),
+        "cells": len(items) * ROWS * len(COLUMNS),
         "first_page_bytes": Path("reports/report.html").stat().st_size,
         "largest_page_bytes": max(sizes),
         "pages_bytes": sum(sizes),

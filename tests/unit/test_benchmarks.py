@@ -12,6 +12,7 @@ from places import ROOT
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
+import dry_run
 import evaluation
 import growth
 import made_study
@@ -229,6 +230,27 @@ def test_a_made_up_study_has_the_cells_that_its_factor_says(tmp_path, monkeypatc
     rows = made_study.PAPERS * made_study.TABLES * made_study.ROWS
     assert sum(map(len, plan.cells.values())) == rows * len(made_study.COLUMNS)
     assert len(plan.runs) == rows * len(made_study.SEEDS)
+
+
+def test_a_made_up_study_is_judged_and_reported(tmp_path, monkeypatch):
+    for name in ("PAPERS", "TABLES"):
+        monkeypatch.setattr(made_study, name, 1)
+    monkeypatch.setattr("replicse.report.document.find_engine", None)
+    made_study.write_study(tmp_path / "study", 1)
+    monkeypatch.chdir(tmp_path / "study")
+    made_study.judge()
+    cells = made_study.ROWS * len(made_study.COLUMNS)
+    assert made_study.report()["cells"] == cells
+    text = (tmp_path / "study/reports/report.html").read_text(encoding="utf-8")
+    assert f"{cells} of {cells} cells have a printed number" in text
+
+
+def test_the_workflow_beside_a_dry_run_has_its_jobs_and_needs():
+    shape = dry_run.shape(1)
+    made = {f"{stage}/{name}/0" for stage, found in shape.items() for name in found["needs"]}
+    needed = {need for found in shape.values() for needs in found["needs"].values() for need in needs}
+    assert len(made) > 3000 and needed < made
+    assert all(found["needs"] and found["files"] for found in shape.values())
 
 
 def test_the_power_of_a_growth_is_its_slope_on_log_log_axes():
