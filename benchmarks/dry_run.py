@@ -107,7 +107,7 @@ def shape(seeds: int) -> dict[str, dict]:
 
     config = read_config([ROOT / "config.yaml"], "paper", seeds, {})
     jobs = Jobs(load_plan(config, ROOT / "workflow")).all
-    names = {job: ".".join(job.parts).replace("/", ".") or "all" for job in jobs}
+    names = {job: ".".join(job.parts) or "all" for job in jobs}
     first = {file: f"{job.stage}/{names[job]}/0" for job in jobs for file in job.outputs}
     found: dict[str, dict] = {}
     for job in jobs:
