@@ -1,6 +1,5 @@
 """Sentences to vectors: every distinct one is tokenised and encoded once, in batches of similar length."""
 
-import ctypes
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,6 +26,7 @@ from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.encoders import MAX_LENGTH, Engine
 from replicse.registry.poolings import PoolingParameters, pooling_of
 from replicse.runtime.devices import device_for
+from replicse.runtime.memory import give_back
 
 # Padded tokens of one batch: a CPU wants its working set in the cache, a GPU wants to be full.
 BATCH_TOKENS = {"cpu": 2048, "cuda": 65536}
@@ -39,7 +39,6 @@ COLLAPSED = 1e-12
 # After so many batches glibc gives back what layers freed: batches of other shapes do not fit in there.
 # That was 600 of the 1,040 MiB of the seven STS sets at 6x384. To map each block apart costs a quarter of the time.
 _GIVEN_BACK_EVERY = 16
-_malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
 _HUB_ID = re.compile(r"(?P<repo>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[\w.-]+))?")
 
 
@@ -226,12 +225,6 @@ class SentenceEncoder:
         if self._batches % _GIVEN_BACK_EVERY == 0:
             give_back()
         return normalize(vectors) if self.normalised else vectors
-
-
-def give_back() -> None:
-    """Give memory that is free back to the machine, where the C library can."""
-    if _malloc_trim is not None:
-        _malloc_trim(0)
 
 
 def encoder_folder(folder_or_hub_id: str | Path) -> Path:

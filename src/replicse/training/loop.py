@@ -26,6 +26,7 @@ from replicse.registry.artefacts import METRICS
 from replicse.registry.poolings import PoolingParameters
 from replicse.registry.runs import Run
 from replicse.runtime.devices import device_for
+from replicse.runtime.memory import freed_memory_kept
 from replicse.runtime.progress import Progress
 from replicse.training.data import TrainingData, in_turn
 from replicse.training.guards import Guard
@@ -193,7 +194,7 @@ class Trainer:
     def run(self) -> None:
         """Train to the end and write best, last, metrics and trajectory below `out`."""
         start, step = time.monotonic(), 0
-        with StopSignal() as stop:
+        with StopSignal() as stop, freed_memory_kept():
             step = self._resume()
             self.parts.processes.agree(step)
             first, last_report, saved = step, time.monotonic(), time.monotonic()

@@ -76,12 +76,12 @@ def test_every_distinct_token_sequence_is_encoded_once_and_sorted_by_length(fold
 
 def test_memory_that_layers_freed_is_given_back_now_and_then(folder, monkeypatch):
     asked = []
-    monkeypatch.setattr("replicse.encoder.sentence._malloc_trim", asked.append)
+    monkeypatch.setattr("replicse.runtime.memory._malloc_trim", asked.append)
     monkeypatch.setattr("replicse.encoder.sentence._GIVEN_BACK_EVERY", 2)
     encoder = SentenceEncoder.open(folder, "cls", batch_tokens=1)
     vectors = encoder(SENTENCES)
     assert len(asked) == len(encoder._vectors) // 2 > 0
-    monkeypatch.setattr("replicse.encoder.sentence._malloc_trim", None)
+    monkeypatch.setattr("replicse.runtime.memory._malloc_trim", None)
     assert np.array_equal(SentenceEncoder.open(folder, "cls", batch_tokens=1)(SENTENCES), vectors)
 
 

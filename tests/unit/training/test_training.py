@@ -18,6 +18,7 @@ from replicse.commands.train import failing_once
 from replicse.encoder.heads import stored_head
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput, Failed, MissingData
+from replicse.runtime import memory
 from replicse.runtime.locks import HOLDER
 from replicse.training import loop
 from replicse.training.data import TrainingData
@@ -55,6 +56,20 @@ def test_the_same_seed_gives_the_same_weights_bit_for_bit(tmp_path, root):
     assert micro.equal_weights(first / "last", second / "last")
     other = replace(job, spec=changed(job, seed=8))
     assert not micro.equal_weights(first / "last", trained(other, root, tmp_path / "c") / "last")
+
+
+def test_steps_keep_the_memory_that_they_free(tmp_path, root, monkeypatch):
+    thresholds, seen, update = {}, [], Trainer._update
+    monkeypatch.setattr(memory, "_mallopt", thresholds.__setitem__)
+
+    def noted(self, *arguments):
+        seen.append(dict(thresholds))
+        return update(self, *arguments)
+
+    monkeypatch.setattr(Trainer, "_update", noted)
+    trained(micro.job(tmp_path), root, tmp_path / "run")
+    assert seen and all(each == dict.fromkeys(memory.USUAL, memory.NEVER) for each in seen)
+    assert thresholds == memory.USUAL
 
 
 @pytest.mark.parametrize("stop_after", [3, 12])

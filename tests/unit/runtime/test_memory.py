@@ -1,0 +1,48 @@
+import resource
+
+import numpy as np
+import pytest
+
+from replicse.runtime import memory
+from replicse.runtime.memory import MMAP_THRESHOLD, NEVER, TRIM_THRESHOLD, USUAL, freed_memory_kept
+
+KEPT = dict.fromkeys(USUAL, NEVER)
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Return what the C library is asked for, in its order."""
+    calls = []
+    monkeypatch.setattr(memory, "_mallopt", lambda name, value: calls.append((name, value)))
+    monkeypatch.setattr(memory, "_malloc_trim", lambda pad: calls.append(("trim", pad)))
+    return calls
+
+
+def test_what_is_freed_is_kept_in_the_block_and_given_back_after_it_also_where_it_fails(asked):
+    with pytest.raises(KeyError), freed_memory_kept():
+        assert asked == [*KEPT.items()]
+        raise KeyError
+    assert asked == [*KEPT.items(), *USUAL.items(), ("trim", 0)]
+
+
+def test_another_c_library_is_left_alone(monkeypatch):
+    monkeypatch.setattr(memory, "_mallopt", None)
+    monkeypatch.setattr(memory, "_malloc_trim", None)
+    with freed_memory_kept():
+        memory.give_back()
+
+
+@pytest.mark.skipif(memory._mallopt is None, reason="the C library is not glibc")
+def test_a_large_block_is_not_cleared_again_by_the_system():
+    def pages() -> int:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        np.ones(2**23)  # 64 MiB, or 16,384 pages
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+    with freed_memory_kept():
+        memory._set({TRIM_THRESHOLD: 2**17, MMAP_THRESHOLD: 2**17})
+        pages()
+        anew = pages()
+        memory._set(KEPT)
+        pages()
+        assert pages() < anew / 4
