@@ -11,15 +11,18 @@ and backward, at the best rate of the machine seen in the same run (`replicse.tr
 what nobody reads of the last layer, and so does its limit. `share_of_all` is what it would be of a limit that leaves
 out nothing. Seconds are those of the CPU, so that what else runs counts little. Of 6x384 some steps of ours are
 profiled: what a step does outside its products says how much of the limit it could reach if these ran at their best.
+One of them is drawn as a flame graph beside the record (`--figure` draws it again), whose stacks are in the record.
 """
 
 import argparse
 import itertools
 import json
+import re
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -56,6 +59,12 @@ OPERATIONS = {
     "softmax": ("_softmax",),
     "AdamW, norm of gradients": ("_fused_adamw_", "linalg_vector_norm"),
 }
+REST = "the rest"
+KIND_OF = {name: kind for kind, names in OPERATIONS.items() for name in names}
+PHASES = ("forward", "backward", "update")
+NODE = "autograd::engine::evaluate_function: "
+# Stacks of fewer milliseconds are left out; a flame as wide as the figure has room for so many letters.
+LEAST, LETTERS = 0.05, 190
 
 
 class Measured(Trainer):
@@ -71,7 +80,7 @@ class Measured(Trainer):
 
 
 class Profiled(Measured):
-    """Our loop, which notes the milliseconds of each operation of each step but the first."""
+    """Our loop, which notes the milliseconds of each operation of each step but the first, and of the last by stack."""
 
     def _visit(self, step: int, loss: torch.Tensor | None) -> None:
         if step == 0:
@@ -80,6 +89,8 @@ class Profiled(Measured):
             self.profile.stop()
             events = self.profile.key_averages()
             self.spent.append({event.key: event.self_cpu_time_total / 1000 for event in events})
+            if step == self.steps:
+                self.stacks = stacks(self.profile.events())
         if 0 < step < self.steps:
             self.profile = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])
             self.profile.start()
@@ -120,9 +131,10 @@ class Bench:
         trainer = self.trained(Measured, precision)
         return [self.tokenising + later - before for before, later in pairwise(trainer.times)][1:]
 
-    def profiled(self, precision: str) -> dict[str, float]:
-        """Return the milliseconds of a step by what its operations do."""
-        return by_kind(self.trained(Profiled, precision).spent)
+    def profiled(self, precision: str) -> tuple[dict[str, float], dict[str, float]]:
+        """Return the milliseconds of a step by what its operations do, and those of one step by stack."""
+        trained = self.trained(Profiled, precision)
+        return by_kind(trained.spent), trained.stacks
 
     def trained(self, kind: type[Each], precision: str) -> Each:
         """Return our loop after its steps."""
@@ -220,11 +232,88 @@ class Bench:
 
 def by_kind(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Return milliseconds by kind, each operation at the least of some steps: what else runs makes it longer."""
-    kinds = {f"aten::{name}": kind for kind, names in OPERATIONS.items() for name in names}
-    found = dict.fromkeys((*OPERATIONS, "the rest"), 0.0)
+    found = dict.fromkeys((*OPERATIONS, REST), 0.0)
     for name in set().union(*steps):
-        found[kinds.get(name, "the rest")] += min(step[name] for step in steps if name in step)
+        found[KIND_OF.get(name.removeprefix("aten::"), REST)] += min(
+            step[name] for step in steps if name in step
+        )
     return {kind: round(spent, 3) for kind, spent in found.items()}
+
+
+def stacks(events: Sequence[Any]) -> dict[str, float]:
+    """Return the milliseconds of one step's own operations as folded stacks: `phase;outermost operation;operation`.
+
+    What runs before the first node of autograd is forward, what runs after the last is the update of the weights.
+    """
+    nodes = [event.time_range for event in events if event.name.startswith(NODE)]
+    first, last = min(node.start for node in nodes), max(node.end for node in nodes)
+    found: Counter[str] = Counter()
+    for event in events:
+        outermost = event
+        while outermost.cpu_parent is not None:
+            outermost = outermost.cpu_parent
+        start = outermost.time_range.start
+        phase = "forward" if start < first else "backward" if start < last else "update"
+        names = (re.sub(r"^.*(::|#)", "", each.name.removeprefix(NODE)) for each in (outermost, event))
+        path = phase, *dict.fromkeys(re.sub(r"Backward\d*$", "", name) for name in names)
+        found[";".join(path)] += event.self_cpu_time_total / 1000
+    return {path: round(spent, 3) for path, spent in found.most_common() if spent >= LEAST}
+
+
+def draw(found: Mapping[str, Any], out: Path) -> None:
+    """Draw a step of 6x384 in bf16 as a flame graph, for each kind of training, over what its products need at best."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    cases = {kind: found[PROFILED][kind] for kind in KINDS if kind in found[PROFILED]}
+    figure, axes = pyplot.subplots(
+        len(cases), 1, figsize=(11, 2.4 * len(cases) + 1.4), squeeze=False, layout="constrained"
+    )
+    shades = [f"C{number}" for number in (0, 1, 2, 3, 4, 5, 6)] + ["gold", "C8", "C9", "0.6"]
+    colours = dict(zip((*OPERATIONS, REST), shades, strict=True))
+    for axis, (kind, case) in zip(axes.flat, cases.items(), strict=True):
+        tree = {tuple(path.split(";")): spent for path, spent in case["stacks"]["bf16"].items()}
+        _flames(axis, tree, (), 0.0, colours)
+        limit = 1000 * case["batch"] / case["limit"]["ours_bf16"]
+        axis.barh(-1, limit, height=0.9, color="0.9")
+        axis.text(
+            limit / 2, -1, f"its products at the limit: {limit:.0f} ms", ha="center", va="center", fontsize=7
+        )
+        axis.set_title(
+            f"a step of {kind} training, {PROFILED}, bf16: {sum(tree.values()):.0f} ms", fontsize=9
+        )
+        axis.set_yticks([])
+        axis.set_xlabel("milliseconds", fontsize=8)
+        axis.tick_params(labelsize=8)
+        axis.margins(x=0)
+    handles = [pyplot.Rectangle((0, 0), 1, 1, color=colour) for colour in colours.values()]
+    figure.legend(handles, colours, loc="outside lower center", ncols=4, fontsize=7, frameon=False)
+    figure.savefig(out, dpi=110, metadata={"Software": None})
+
+
+def _flames(
+    axis: Any,
+    tree: Mapping[tuple[str, ...], float],
+    path: tuple[str, ...],
+    left: float,
+    colours: Mapping[str, Any],
+) -> None:
+    """Draw what is below a path, its widest part first; phases are in their order."""
+    depth, inner = len(path), Counter[str]()
+    below = {name: spent for name, spent in tree.items() if name[:depth] == path and len(name) > depth}
+    for name, spent in below.items():
+        inner[name[depth]] += spent
+    for name in sorted(inner, key=PHASES.index) if not depth else dict(inner.most_common()):
+        spent = inner[name]
+        has_parts = any(each[depth] == name and len(each) > depth + 1 for each in below)
+        colour = "0.85" if has_parts else colours[KIND_OF.get(name, REST)]
+        axis.barh(depth, spent, left=left, height=0.95, color=colour, edgecolor="white", linewidth=0.4)
+        if len(name) < spent / sum(tree.values()) * LETTERS:
+            axis.text(left + spent / 2, depth, name, ha="center", va="center", fontsize=6, clip_on=True)
+        _flames(axis, tree, (*path, name), left, colours)
+        left += spent
 
 
 def both_cores(folder: Path, steps: int) -> dict[str, float]:
@@ -316,8 +405,12 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true", help="few steps, one round; batch 16 at 12x768")
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
+    parser.add_argument("--figure", action="store_true", help="draw the record again")
     parser.add_argument("--out", type=Path, default=RESULTS / "training_limit.json")
     chosen = parser.parse_args()
+    if chosen.figure:
+        draw(json.loads(chosen.out.read_text()), chosen.out.with_suffix(".png"))
+        return
     torch.set_num_threads(1)
     transformers.logging.set_verbosity_error()
     found: dict[str, Any] = {
@@ -339,12 +432,16 @@ def main() -> None:
                 bench = Bench(folder, Path(scratch), kind, steps, batch)
                 found.setdefault(size, {})[kind] = bench.compared(layers, hidden, rounds)
                 if size == PROFILED:
-                    found[size][kind]["step"] = {each: bench.profiled(each) for each in ("fp32", "bf16")}
+                    profiled = {each: bench.profiled(each) for each in ("fp32", "bf16")}
+                    found[size][kind]["step"] = {each: spent for each, (spent, _) in profiled.items()}
+                    found[size][kind]["stacks"] = {each: stack for each, (_, stack) in profiled.items()}
                 print(size, kind, json.dumps(found[size][kind]), flush=True)
         if "6x384" in chosen.sizes:
             found["both_cores"] = both_cores(Path(scratch) / "6x384", 3 if chosen.quick else 10)
             print(found["both_cores"])
     write_record(chosen.out, found, lines_of(found))
+    if PROFILED in found:
+        draw(found, chosen.out.with_suffix(".png"))
 
 
 if __name__ == "__main__":

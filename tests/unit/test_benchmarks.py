@@ -149,10 +149,35 @@ def test_a_step_is_split_by_what_its_operations_do_each_at_its_least():
     assert lines[-1]["ours"].startswith("3 (") and "GELU 2" in lines[-1]["ours"]
 
 
-def test_the_operations_of_a_step_are_those_that_torch_profiles(tmp_path):
+def test_the_operations_of_a_step_are_those_that_torch_profiles(tmp_path, monkeypatch):
+    monkeypatch.setattr(training_limit, "LEAST", 0)
     bench = training_limit.Bench(small_encoder(tmp_path / "encoder"), tmp_path, "unsupervised", 2, batch=4)
-    found = bench.profiled("fp32")
+    found, stacks = bench.profiled("fp32")
     assert all(found[kind] > 0 for kind in ("products", "GELU", "LayerNorm", "softmax"))
+    for path in (
+        "forward;linear;addmm",
+        "backward;Addmm;mm",
+        "update;AdamW.step;_fused_adamw_",
+    ):
+        assert stacks[path] > 0
+    assert {path.partition(";")[0] for path in stacks} == set(training_limit.PHASES)
+
+
+def test_a_flame_is_as_wide_as_what_it_holds_and_ours_lies_over_the_limit(tmp_path, monkeypatch):
+    bars = []
+    monkeypatch.setattr(
+        "matplotlib.axes.Axes.barh",
+        lambda *words, **more: bars.append((*words[1:], more.get("left", 0))),
+    )
+    stacks = {"backward;Gelu;gelu_backward": 2.0, "forward;linear;addmm": 5.0, "backward;Addmm;mm": 8.0}
+    case = {"stacks": {"bf16": stacks}, "batch": 64, "limit": {"ours_bf16": 8000.0}}
+    training_limit.draw({"6x384": {"unsupervised": case}}, tmp_path / "step.png")
+    assert (tmp_path / "step.png").exists()
+    # Depth, width, left: forward first, then the widest part of backward.
+    assert bars == [
+        (0, 5.0, 0.0), (1, 5.0, 0.0), (2, 5.0, 0.0), (0, 10.0, 5.0), (1, 8.0, 5.0), (2, 8.0, 5.0), (1, 2.0, 13.0),
+        (2, 2.0, 13.0), (-1, 8.0, 0),
+    ]  # fmt: skip
 
 
 def test_the_official_loop_sorts_pairs_by_words_and_gives_the_same_score(tmp_path):
