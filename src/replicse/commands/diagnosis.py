@@ -77,7 +77,11 @@ def text_lines(found: Diagnosis, width: int) -> Iterator[str]:
     for sentence in standing(found):
         yield from textwrap.wrap(sentence, width)
     yield ""
-    yield from columns(ranked_rows(found)[: SHOWN + 1], numbers=(0, 2, 4), width=width)
+    header, *rows = ranked_rows(found)
+    lines: list[Sequence[str] | str] = [header[:-1]]
+    for *row, facts in rows[:SHOWN]:
+        lines += [row, f"       {facts}"] if facts else [row]
+    yield from columns(lines, numbers=(0, 2, 4))
     yield from textwrap.wrap(READING, width)
     for place, each in enumerate(found.candidates[:3], 1):
         yield ""

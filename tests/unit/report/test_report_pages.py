@@ -400,6 +400,37 @@ def test_a_sheet_as_text_is_aligned_and_wraps_what_is_long():
     assert all(line == line.rstrip() for line in lines)
 
 
+def test_a_sheet_as_text_breaks_no_word_that_has_room_and_shows_no_blank_column():
+    """Heads of 80 columns were once cut in the middle of words: `undeterm`, `ined`."""
+    header = (
+        "Row",
+        "Printed by simcse",
+        "Printed by repro",
+        "Gap",
+        "As described",
+        "Variant",
+        "Ours",
+        "Share",
+        "Explains it?",
+    )
+    row = (
+        "None (unsup. SimCSE)",
+        "82.5",
+        "81.61",
+        "−0.89",
+        "63.43",
+        "Last checkpoint",
+        "63.05",
+        "",
+        "undetermined (compact)",
+    )
+    text = page_text(Page("Page", (), (Sheet("", header, (row,)),)), 80)
+    words = text.split()
+    assert {"SimCSE)", "Printed", "described", "checkpoint", "undetermined", "(compact)"} <= set(words)
+    assert "Share" not in words and max(map(len, text.splitlines())) <= 80
+    assert max(map(len, page_text(Page("Page", (), (Sheet("", header, (row,)),)), 30).splitlines())) <= 30
+
+
 def test_a_terminal_gets_colour_and_its_own_width(monkeypatch):
     page = Page("Page", (), (Sheet("", ("text", "n"), (("[red]B[/red] " * 12, "1"),)),))
     monkeypatch.delenv("NO_COLOR", raising=False)
