@@ -28,6 +28,7 @@ from replicse.report.pages.reproduces import (
     reproduces_page,
     verdict_sheet,
 )
+from replicse.study.paper.papers import load_papers
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.aggregate import RowAggregate
@@ -655,3 +656,12 @@ def test_a_mistake_in_an_items_file_is_named(study):
     write_json("results/paper/items/simcse/table3.json", study[1][0].plain() | {"tittle": "x"})
     with pytest.raises(BadInput, match=r'table3\.json: unknown key "tittle"; did you mean "title"'):
         run(figures_verb, "--item", "results/paper/items/simcse/table3.json", "--out", "x.svg")
+
+
+def test_the_name_of_an_item_is_not_cut_within_parentheses():
+    """A name ends at the first comma of the place: `a copy (OpenCodePapers` was one in the list of contents."""
+    places = [
+        item.place for paper in load_papers(ROOT / "workflow").values() for item in paper.items.values()
+    ]
+    names = [place.partition(", ")[0] for place in places]
+    assert [name for name in names if name.count("(") != name.count(")")] == []
