@@ -224,7 +224,9 @@ def test_what_people_wrote_of_a_committed_study_links_to_nothing_outside_of_its_
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "reports/studies/mine"
     write_text(
-        folder / "README.md", "# Mine\nSee [config](../../../config/mine.yaml) and [report](report.md).\n"
+        folder / "README.md",
+        "# Mine\n![A picture](../../../figures/mine.png)\n\n"
+        "See [config](../../../config/mine.yaml) and [report](report.md).\n",
     )
     facts = surroundings(COMPACT, [], Paths("", "mine"), folder)
     assert facts == {"about": "# Mine\nSee config and [report](report.md).\n"}

@@ -15,7 +15,8 @@ from replicse.commands.render import figures_verb, keep_verb, pages, report_verb
 from replicse.errors import BadInput
 from replicse.evaluation.bootstrap import Estimate
 from replicse.files import read_json, write_json, write_rows
-from replicse.report.content.contents import Page, coverage
+from replicse.report.content.cells import printed_difference
+from replicse.report.content.contents import Page, _made_from, coverage
 from replicse.report.content.tables import Sheet, verdict_counts
 from replicse.report.formats.terminal import page_text
 from replicse.report.formats.waterfall import waterfall_svg
@@ -665,3 +666,20 @@ def test_the_name_of_an_item_is_not_cut_within_parentheses():
     ]
     names = [place.partition(", ")[0] for place in places]
     assert [name for name in names if name.count("(") != name.count(")")] == []
+
+
+def test_the_page_of_one_item_names_no_other_version_of_the_code_where_it_knows_none():
+    """It said `Made from runs of 1 other version of the code` of a study that one version had made."""
+    item = example.dropout_table()
+    packages = [package for cell in item.cells for package in cell.packages] or ["a" * 12]
+    item = type(item).of(
+        {**item.plain(), "cells": [{**cell, "packages": packages} for cell in item.plain()["cells"]]},
+        item.item,
+    )
+    assert _made_from({}, [item]) == ""
+    assert _made_from({"package_sha256": "b" * 64}, [item]) == "runs of 1 other version of the code"
+
+
+def test_a_printed_difference_has_the_decimals_that_it_has():
+    shown = [printed_difference(value) for value in (71.1 - 82.5, 80.5 - 82.5, 5e6 - 314e3, 0.0009, None)]
+    assert shown == ["−11.4", "−2", "+4,686,000", "+0.0009", ""]
