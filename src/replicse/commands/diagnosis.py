@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from replicse.commands import room
 from replicse.printable import columns
 from replicse.registry.suites import AS_READ, VARIANTS
 from replicse.study.judge.diagnosis import Candidate, Diagnosis
@@ -201,7 +202,7 @@ def variant_lines(
     if markdown:
         yield from _table(header, rows)
     else:
-        yield from columns([header, *rows], numbers=(1, 2))
+        yield from columns([header, *rows], numbers=(1, 2), width=room())
     if found is None:
         return
     given = [row[0] for row in rows if "gives" in row[3]]

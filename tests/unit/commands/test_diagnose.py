@@ -124,6 +124,8 @@ def test_a_check_scores_the_variants_of_its_cause_and_says_which_gives_a_number(
     words = [str(encoder), "--check", "pooler", "--data", str(world)]
     text = said(capsys, *words)
     assert "first-last-0" in text and "pearson" not in text
+    wide = said(capsys, str(encoder), "--check", "evaluation-batch", "--data", str(world))
+    assert "padding-attended" in wide and max(map(len, wide.splitlines())) <= 80
     scores = json.loads(said(capsys, *words, "--json"))["variants"]
     mine = scores["first-last"]["score"]
     item = ["--item", UNSUP, "--encoder", str(encoder), "--data", str(world)]
