@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 MARKDOWN = (
     "README.md", "CONTRIBUTING.md", "docs/*.md", "config/README.md", "workflow/profiles/README.md",
-    "workflow/papers/*/deviations.md", "reports/studies/*/README.md", "src/replicse/skeletons/**/*.md",
+    "workflow/papers/*/deviations.md", "reports/studies/**/README.md", "src/replicse/skeletons/**/*.md",
 )  # fmt: skip
 TEMPLATES = ("src/replicse/report/formats/templates/*.j2", "src/replicse/skeletons/**/*.yaml")
 NOTEBOOKS = ("examples/*.ipynb",)

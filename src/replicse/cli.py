@@ -73,7 +73,7 @@ GROUPS = {
 VERBS = {verb: entry for group in GROUPS.values() for verb, entry in group.items()}
 EVERYDAY = ("plan", "run", "status", "show", "why", "doctor")
 ABOUT = "Re-run sentence-embedding papers; each number next to the reported one."
-CODES = "Exit codes: 0 ok, 1 failed, 2 bad input. `replicse VERB --help` shows an example of each verb."
+CODES = "Exit codes: 0 ok, 1 failed, 2 bad input.\n`replicse VERB --help` shows an example of each verb."
 
 
 def help_text(verbs: Mapping[str, Iterable[str]]) -> str:

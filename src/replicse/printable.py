@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 # The last of several columns is never narrower.
-LEAST = 24
+LEAST = 20
 # Control characters but tab and line feed, marks of writing direction, invisible format characters, lone surrogates.
 HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"

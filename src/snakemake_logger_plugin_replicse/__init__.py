@@ -97,7 +97,8 @@ class LogHandler(LogHandlerBase):
         self.stages = {name: Stage(count) for name, count in totals.items() if count}
         summary = ", ".join(f"{name} {stage.total:,}" for name, stage in self.stages.items())
         if summary:
-            self.console.print(f"{sum(totals.values()):,} jobs: {summary}")
+            count = sum(totals.values())
+            self.console.print(f"{count:,} {'job' if count == 1 else 'jobs'}: {summary}")
 
     def _start(self, said: Mapping[str, Any]) -> None:
         stage = STAGE_OF.get(said["rule_name"])

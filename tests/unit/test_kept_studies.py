@@ -209,6 +209,25 @@ def test_the_readme_of_the_followers_prints_their_effects_as_they_are_paired():
         )
 
 
+LOSSES = {
+    "avg. (no training)": "avg", "SimCSE": "simcse", "VICReg, dropout": "vicreg-dropout",
+    "VICReg, shuffle": "vicreg-shuffle", "Barlow Twins, dropout": "barlow-twins-dropout",
+    "Barlow Twins, shuffle": "barlow-twins-shuffle",
+}  # fmt: skip
+
+
+def test_the_readme_of_the_losses_prints_the_seeds_of_each():
+    """53.45 was once rounded again, to 53.5, of a seed with 53.446."""
+    readme = (ROOT / "reports/studies/noncontrastive/README.md").read_text(encoding="utf-8")
+    for label, row in LOSSES.items():
+        (line,) = (line for line in readme.splitlines() if line.startswith(f"| {label} |"))
+        shown = [cell.strip() for cell in line.strip("|").split("|")]
+        for place, column, decimals in ((2, "alignment", 2), (4, "uniformity", 2), (5, "sts", 1)):
+            seeds = values("noncontrastive", "noncontrastive/figure3", f"bert-base-{row}", column)
+            for text, value in zip(shown[place].split(", "), seeds, strict=True):
+                assert abs(float(text) - value) <= 0.5 * 10**-decimals + 1e-9, (label, column)
+
+
 def test_the_readme_names_every_interval_of_the_random_head_without_zero():
     readme = (ROOT / "reports/studies/compact/README.md").read_text(encoding="utf-8")
     with (ROOT / "reports/studies/compact/adjudication.csv").open(encoding="utf-8", newline="") as file:

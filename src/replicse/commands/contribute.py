@@ -47,7 +47,7 @@ def contribute_verb(parser: ArgumentParser) -> Action:
             raise BadInput(f"{LOG}: {problem}; nothing was added")
         write_rows(LOG, FIELDS, rows)
         print(f"wrote={LOG} rows={len(added)}")
-        print(pull_request(added))
+        print(pull_request(added, arguments.study))
 
     return action
 
@@ -75,8 +75,8 @@ def own_record(paths: Paths, workflow: Path) -> Callable[[str], Mapping[str, Any
     return record
 
 
-def pull_request(rows: list[dict[str, str]]) -> str:
-    """Return the text of a pull request that brings some rows."""
+def pull_request(rows: list[dict[str, str]], study: str) -> str:
+    """Return the text of a pull request that brings some rows of a study, as the verb was given it."""
     first = rows[0]
     lines = [
         "",
@@ -89,6 +89,6 @@ def pull_request(rows: list[dict[str, str]]) -> str:
             for row in rows
         ),
         "",
-        f"Files: {LOG} alone. The numbers can be had again with `replicse pack {first['study']}`.",
+        f"Files: {LOG} alone. The numbers can be had again with `replicse pack {study}`.",
     ]
     return "\n".join(lines)

@@ -147,7 +147,8 @@ def show_comparison(arguments: Namespace) -> None:
     if arguments.json:
         print_json(plain_comparison(found))
     else:
-        print("\n".join(comparison_lines(found, first, second, arguments.markdown)))
+        lines = comparison_lines(found, first, second, arguments.markdown)
+        print("\n".join(lines if arguments.markdown else wrapped(lines)))
 
 
 def show_variants(arguments: Namespace, found: Diagnosis | None, checks: Sequence[str]) -> None:

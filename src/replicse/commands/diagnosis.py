@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from replicse.commands import room
 from replicse.printable import columns
 from replicse.registry.suites import AS_READ, VARIANTS
 from replicse.study.judge.diagnosis import Candidate, Diagnosis
@@ -77,7 +78,11 @@ def text_lines(found: Diagnosis, width: int) -> Iterator[str]:
     for sentence in standing(found):
         yield from textwrap.wrap(sentence, width)
     yield ""
-    yield from columns(ranked_rows(found)[: SHOWN + 1], numbers=(0, 2, 4), width=width)
+    header, *rows = ranked_rows(found)
+    lines: list[Sequence[str] | str] = [header[:-1]]
+    for *row, facts in rows[:SHOWN]:
+        lines += [row, f"       {facts}"] if facts else [row]
+    yield from columns(lines, numbers=(0, 2, 4))
     yield from textwrap.wrap(READING, width)
     for place, each in enumerate(found.candidates[:3], 1):
         yield ""
@@ -197,7 +202,7 @@ def variant_lines(
     if markdown:
         yield from _table(header, rows)
     else:
-        yield from columns([header, *rows], numbers=(1, 2))
+        yield from columns([header, *rows], numbers=(1, 2), width=room())
     if found is None:
         return
     given = [row[0] for row in rows if "gives" in row[3]]

@@ -19,6 +19,7 @@ from replicse.commands.study import (
     chosen_config,
     chosen_plan,
     hours_text,
+    wrapped,
 )
 from replicse.errors import BadInput
 from replicse.files import write_text
@@ -74,7 +75,7 @@ def power_verb(parser: ArgumentParser) -> Action:
                 {"item": item, "seeds": seeds, "power": arguments.power, "needs": list(map(asdict, rows))}
             )
         else:
-            print("\n".join(power_lines(plan, item, seeds, arguments.power, rows)))
+            print("\n".join(wrapped(power_lines(plan, item, seeds, arguments.power, rows))))
 
     return action
 
@@ -127,7 +128,7 @@ def gap_told(plan: Plan, item: str, results: Sequence[ItemResult]) -> float | No
 
 def next_verb(parser: ArgumentParser) -> Action:
     """Say which runs settle most open cells and claims per hour, over the runs and chains that they share."""
-    add_study_arguments(parser, "replicse next --scale paper --seeds 5 --hours 8 --device H100")
+    add_study_arguments(parser, "replicse next --scale paper --seeds 5 --hours 8 --device 3090")
     add_items_argument(parser)
     parser.add_argument("--hours", type=float, required=True, help="hours that there are")
     parser.add_argument("--device", default="", help="a measured or published device, by a part of its name")
@@ -144,7 +145,7 @@ def next_verb(parser: ArgumentParser) -> Action:
         if arguments.json:
             print_json({"hours": arguments.hours, "open": len(things), "steps": list(map(asdict, steps))})
         else:
-            print("\n".join(next_lines(plan, cost, things, steps, arguments.hours)))
+            print("\n".join(wrapped(next_lines(plan, cost, things, steps, arguments.hours))))
 
     return action
 
@@ -161,17 +162,20 @@ def next_lines(
     spent = 0.0
     for count, step in enumerate(steps, 1):
         spent += step.hours
-        yield f"{count}. {hours_text(step.hours)} h, {len(step.runs)} runs: {_some(step.settles, SETTLED_SHOWN)}"
+        several = "run" if len(step.runs) == 1 else "runs"
+        yield f"{count}. {hours_text(step.hours)} h, {len(step.runs)} {several}: {_some(step.settles, SETTLED_SHOWN)}"
         yield f"   {_some(step.runs, SHOWN_RUNS)}"
     settled = sum(len(step.settles) for step in steps)
     yield f"together {hours_text(spent)} of {hours:g} h settle {settled}; {len(things) - settled} stay open"
     if steps:
-        rows = _rows(plan, {run for step in steps for run in step.runs})
+        runs = {run for step in steps for run in step.runs}
+        rows = _rows(plan, runs)
         words = ", ".join(f"{item}: [{', '.join(each)}]" for item, each in rows.items())
-        seeds = ",".join(map(str, plan.seeds))
+        seeds = ",".join(map(str, sorted({plan.runs[run].seed for run in runs})))
+        yield "run them:"
         yield (
-            f"run them: replicse run {' '.join(rows)} --scale {scale.name} --config 'rows={{{words}}}'"
-            f" --config 'seeds=[{seeds}]'"
+            f"  replicse run {' '.join(rows)} --scale {scale.name} --config 'rows={{{words}}}'"
+            f" --config 'seeds=[{seeds}]' --config adjudicate=[]"
         )
 
 

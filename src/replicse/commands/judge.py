@@ -105,10 +105,10 @@ def claim_lines(rows: Sequence[Mapping[str, str]], room: int) -> Iterator[str]:
 
 
 def narrow(outcomes: Sequence[str]) -> str:
-    """Return the outcomes of a claim below its name."""
+    """Return the outcomes of a claim below its name, which fit 80 columns."""
     claim, reported, reproduction, ours, holds = outcomes
-    views = f"  in print {reported}; reproduction {reproduction}; ours {ours}"
-    return f"{claim}\n{views} {holds and f'(holds: {holds})'}".rstrip()
+    chance = f"; P {holds}" if holds.startswith(("<", ">")) else f"; P = {holds}" if holds else ""
+    return f"{claim}\n  in print {reported}; reproduction {reproduction}; ours {ours}{chance}"
 
 
 def adjudicate_verb(parser: ArgumentParser) -> Action:

@@ -31,8 +31,8 @@ from replicse.workspace import workflow_folder
 if TYPE_CHECKING:
     from replicse.report.content.contents import Finding, Page
 
-# A link that leaves the folder of a committed study.
-LEAVING = re.compile(r"\[([^\]]+)\]\(\.\./[^)]*\)")
+# A link that leaves the folder of a committed study; a picture of it is on the page of its item.
+LEAVING = re.compile(r"!\[[^\]]*\]\(\.\./[^)]*\)\s*|\[([^\]]+)\]\(\.\./[^)]*\)")
 log = logging.getLogger(__name__)
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 

@@ -122,7 +122,7 @@ def chosen_plan(arguments: Namespace, only: str = "") -> Plan:
 def plan_verb(parser: ArgumentParser) -> Action:
     """List items with their cells, runs and evaluations, the cheapest first, and what all of it costs."""
     add_study_arguments(parser, "replicse plan --scale paper --seeds 5")
-    parser.epilog += "\n  replicse plan --scale paper simcse/table5 diffcse --device H100"
+    parser.epilog += "\n  replicse plan --scale paper simcse/table5 diffcse --device 3090"
     add_items_argument(parser)
     parser.add_argument("--device", default="", help="a measured or published device, by a part of its name")
 
@@ -369,14 +369,14 @@ def unchanged_variants(plan: Plan) -> Iterator[str]:
 
 
 def wrapped(lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines that fit the terminal, the rest of each indented below it."""
+    """Yield lines that fit the terminal, the rest of each indented below it; a line that is a command stays one."""
     for line in lines:
         indent = line[: len(line) - len(line.lstrip())] + "    "
         yield from (
             textwrap.wrap(
                 line, room(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
             )
-            if len(line) > room()
+            if len(line) > room() and not line.lstrip().startswith("replicse ")
             else [line]
         )
 

@@ -119,7 +119,7 @@ def trajectory(records: "DataFrame") -> "Figure":
         _handle(label="final", markeredgecolor=INK, markersize=8.5, **ends),
         *_seeds_handle(records),
     ]
-    figure.legend(handles=handles, loc="outside lower left", ncols=4)
+    _put_legend(figure, handles, columns=4)
     return figure
 
 
@@ -326,17 +326,22 @@ def _panels(records: "DataFrame") -> "list[tuple[str, DataFrame]]":
 
 
 def _panels_by_source(records: "DataFrame") -> "tuple[Figure, list[tuple[Axes, DataFrame]]]":
-    """Return a figure with one plane per source, on shared axes where the shapes stay readable."""
+    """Return a figure with one plane per source, on shared axes where the shapes stay readable, else two in a row."""
     parts = list(records.groupby("source", sort=False))
     shared = all(_fill_one_axis([part[name].to_numpy() for _, part in parts]) for name in PLANE)
-    figure = _figure(4.0)
-    grid = figure.subplots(1, len(parts), sharex=shared, sharey=shared, squeeze=False).flat
-    for axes, (source, _) in zip(grid, parts, strict=True):
+    columns = min(3 if shared else 2, len(parts))
+    rows = -(-len(parts) // columns)
+    figure = _figure(1.4 + 2.6 * rows)
+    grid = list(figure.subplots(rows, columns, sharex=shared, sharey=shared, squeeze=False).flat)
+    for axes in grid[len(parts) :]:
+        axes.set_axis_off()
+    for place, (axes, (source, _)) in enumerate(zip(grid, parts, strict=False)):
         axes.set_xlabel("uniformity (lower is better)" + ("" if shared else "\non its own scales"))
         title = source if source in SOURCES else f"reproduced: {source[0].lower()}{source[1:]}"
         axes.set_title(textwrap.fill(title, TITLE) if len(parts) > 1 else "")
-    grid[0].set_ylabel("alignment (lower is better)")
-    return figure, [(axes, part) for axes, (_, part) in zip(grid, parts, strict=True)]
+        axes.set_ylabel("" if place % columns else "alignment (lower is better)")
+        axes.tick_params(labelbottom=not shared or place + columns >= len(parts))
+    return figure, [(axes, part) for axes, (_, part) in zip(grid, parts, strict=False)]
 
 
 def _fill_one_axis(parts: Sequence[np.ndarray]) -> bool:
@@ -434,7 +439,16 @@ def _legend(figure: "Figure", records: "DataFrame") -> None:
     handles = [_handle(label=source, **style) for source, style in _source_styles().items() if shown[source]]
     handles += [_handle(label="one more run (95%)", **ONE_MORE)] if shown["low"] else []
     handles += [_handle(label="one seed", **ONE_SEED)] if records["seeds"].any() else []
-    figure.legend(handles=handles, loc="outside lower left", ncols=3)
+    _put_legend(figure, handles, columns=3)
+
+
+def _put_legend(figure: "Figure", handles: list[Any], columns: int) -> None:
+    """Put a legend below the axes, in at most so many columns and in as many as the figure is wide enough for."""
+    for most in range(columns, 0, -1):
+        legend = figure.legend(handles=handles, loc="outside lower left", ncols=most)
+        if most == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            return
+        legend.remove()
 
 
 def _seeds_in_plane(axes: "Axes", seeds: str, colour: str) -> None:

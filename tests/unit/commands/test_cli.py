@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from made_up import write_scores
 from places import ROOT
 
 import replicse
-from replicse.cli import EVERYDAY, GROUPS, VERBS, main
+from replicse.cli import EVERYDAY, GROUPS, VERBS, main, verb_parser
 from replicse.errors import MissingData
 from replicse.files import write_json
 from replicse.study.paper.config import read_config
@@ -44,7 +45,7 @@ def test_the_help_is_grouped_and_a_bare_call_shows_what_is_done_every_day(capsys
     assert main(["--help"]) == 0
     whole = capsys.readouterr().out
     assert [line[:-1] for line in whole.splitlines() if line.endswith(":")] == list(GROUPS)
-    assert all(f"\n  {verb} " in whole for verb in VERBS) and max(map(len, whole.splitlines()[:-1])) <= 80
+    assert all(f"\n  {verb} " in whole for verb in VERBS) and max(map(len, whole.splitlines())) <= 80
 
 
 def test_no_help_is_wider_than_80_columns(capsys, monkeypatch):
@@ -53,6 +54,20 @@ def test_no_help_is_wider_than_80_columns(capsys, monkeypatch):
         with pytest.raises(SystemExit):
             main([verb, "--help"])
         assert [line for line in capsys.readouterr().out.splitlines() if len(line) > 80] == [], verb
+
+
+def test_a_device_that_an_example_names_is_known(capsys, tmp_path, monkeypatch):
+    """Two examples named a GPU that nothing here was measured on, and ended with an error."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.yaml").write_text(
+        "scale: micro\npapers: {simcse: [table3], diffcse: [table2]}\nseeds: [0]\n"
+    )
+    for verb in VERBS:
+        for line in verb_parser(verb)[0].epilog.replace("\\\n", "").splitlines():
+            words = shlex.split(line)
+            if "--device" in words and verb in ("plan", "next"):
+                assert main([*words[1:], "--workflow", str(ROOT / "workflow"), "--json"]) == 0
+                capsys.readouterr()
 
 
 def completions(tmp_path, monkeypatch, line):
@@ -125,6 +140,13 @@ def test_no_line_of_a_plan_is_wider_than_80_columns(capsys, tmp_path, monkeypatc
     assert main(["plan", "--workflow", str(ROOT / "workflow")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80 and not any(line.endswith("...") for line in lines)
+    # What is left of a title is below the title, and no word of it elsewhere.
+    below, last = (
+        lines[1].index("title"),
+        next(n for n, line in enumerate(lines) if re.match(r"(gap: |left out|\d+ items)", line)),
+    )
+    rest = [line for line in lines[2:last] if line.startswith("    ")]
+    assert rest and [line for line in rest if line[:below].strip()] == []
 
 
 def test_validate_says_ok_or_one_sentence(capsys, tmp_path):

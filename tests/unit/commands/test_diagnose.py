@@ -25,6 +25,10 @@ def test_a_number_among_seeds_and_reruns_and_the_causes_for_it(capsys):
     assert "-1.41 points" in text and "37% of such runs are below yours" in " ".join(text.split())
     assert "not unusual" in text and "1. Another seed or another machine" in text
     assert max(map(len, text.splitlines())) <= 80
+    # The heading of what was said is in no line of its own below the others.
+    header = next(line for line in text.splitlines() if line.startswith("share "))
+    assert header.split() == ["share", "cause", "threads", "effect", "fit"]
+    assert "\n       for: devices\n" in said(capsys, "74.84", "--item", UNSUP, "--devices", "2")
 
 
 def test_a_mean_of_seeds_is_compared_with_means_of_seeds(capsys):
@@ -120,6 +124,8 @@ def test_a_check_scores_the_variants_of_its_cause_and_says_which_gives_a_number(
     words = [str(encoder), "--check", "pooler", "--data", str(world)]
     text = said(capsys, *words)
     assert "first-last-0" in text and "pearson" not in text
+    wide = said(capsys, str(encoder), "--check", "evaluation-batch", "--data", str(world))
+    assert "padding-attended" in wide and max(map(len, wide.splitlines())) <= 80
     scores = json.loads(said(capsys, *words, "--json"))["variants"]
     mine = scores["first-last"]["score"]
     item = ["--item", UNSUP, "--encoder", str(encoder), "--data", str(world)]

@@ -226,6 +226,7 @@ def test_a_pipe_gets_a_line_per_stage_and_the_end_of_a_failed_log(tmp_path):
     assert f"✗ train r2 failed: {log}" in text and "line 98" in text and "line 80" not in text
     assert "Nothing to be done" in text and "Select jobs" not in text
     assert len(text.splitlines()) < 20
+    assert told([(LogEvent.RUN_INFO, {"stats": {"report": 1, "all": 1, "total": 2}})]) == "1 job: report 1\n"
 
 
 def test_a_terminal_gets_a_live_line_per_training_that_runs(tmp_path):

@@ -2,11 +2,13 @@
 
 import csv
 import math
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
 from golden import example_report as example
+from matplotlib import rc_context
 
 from replicse.commands.render import draw_item
 from replicse.errors import BadInput
@@ -448,6 +450,44 @@ def test_axes_are_shared_only_where_every_panel_fills_a_part_of_them():
     assert alike[0].get_xlim() == alike[1].get_xlim() and "own" not in alike[0].get_xlabel()
     apart = figures.trajectory(frame([*panel("reported", 1.0), *panel("reproduced", 0.01)])).axes
     assert apart[0].get_xlim() != apart[1].get_xlim() and "own scales" in apart[1].get_xlabel()
+
+
+def test_many_variants_have_rows_of_panels_and_nothing_of_them_overlaps():
+    """Seven panels of one row once lay over each other, in the figure of the study that everybody runs first."""
+    sources = [
+        "reported",
+        "reproduced",
+        *(f"Variant {place}, which has a name of some length" for place in range(5)),
+    ]
+    ends = [(-0.0243 * 9**place, 0.0041 * 9**place) for place in range(7)]
+    points = [
+        {
+            **PLACE,
+            "method": "a",
+            "source": source,
+            "uniformity": x * (1 + end / 10),
+            "alignment": y * (1 + end / 10),
+        }
+        for source, (x, y) in zip(sources, ends, strict=True)
+        for end in (0, 1)
+    ]
+    with rc_context(fname=figures.STYLE):
+        drawn = figures.trajectory(frame(points))
+        drawn.draw_without_rendering()
+    shown = [axes for axes in drawn.axes if axes.axison]
+    boxes = [axes.get_tightbbox() for axes in shown]
+    assert len(shown) == 7 and all(axes.bbox.width > 60 for axes in shown)
+    assert [pair for pair in combinations(boxes, 2) if figures._overlap(*pair)] == []
+
+
+def test_a_legend_is_as_wide_as_the_figure_at_most():
+    """The last of four columns was once cut off at the edge of a committed figure."""
+    methods = [f"BERT, Barlow Twins ({place} dropout)" for place in range(4)]
+    with rc_context(fname=figures.STYLE):
+        drawn = figures.trajectory(frame([{**PLACE, "method": method} for method in methods]))
+        drawn.draw_without_rendering()
+    (legend,) = drawn.legends
+    assert legend.get_window_extent().x1 <= drawn.bbox.width
 
 
 def test_a_panel_of_bars_that_lacks_a_row_leaves_its_place_empty():

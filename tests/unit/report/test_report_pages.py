@@ -15,7 +15,8 @@ from replicse.commands.render import figures_verb, keep_verb, pages, report_verb
 from replicse.errors import BadInput
 from replicse.evaluation.bootstrap import Estimate
 from replicse.files import read_json, write_json, write_rows
-from replicse.report.content.contents import Page, coverage
+from replicse.report.content.cells import printed_difference
+from replicse.report.content.contents import Page, _made_from, coverage
 from replicse.report.content.tables import Sheet, verdict_counts
 from replicse.report.formats.terminal import page_text
 from replicse.report.formats.waterfall import waterfall_svg
@@ -28,6 +29,7 @@ from replicse.report.pages.reproduces import (
     reproduces_page,
     verdict_sheet,
 )
+from replicse.study.paper.papers import load_papers
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.aggregate import RowAggregate
@@ -400,6 +402,37 @@ def test_a_sheet_as_text_is_aligned_and_wraps_what_is_long():
     assert all(line == line.rstrip() for line in lines)
 
 
+def test_a_sheet_as_text_breaks_no_word_that_has_room_and_shows_no_blank_column():
+    """Heads of 80 columns were once cut in the middle of words: `undeterm`, `ined`."""
+    header = (
+        "Row",
+        "Printed by simcse",
+        "Printed by repro",
+        "Gap",
+        "As described",
+        "Variant",
+        "Ours",
+        "Share",
+        "Explains it?",
+    )
+    row = (
+        "None (unsup. SimCSE)",
+        "82.5",
+        "81.61",
+        "−0.89",
+        "63.43",
+        "Last checkpoint",
+        "63.05",
+        "",
+        "undetermined (compact)",
+    )
+    text = page_text(Page("Page", (), (Sheet("", header, (row,)),)), 80)
+    words = text.split()
+    assert {"SimCSE)", "Printed", "described", "checkpoint", "undetermined", "(compact)"} <= set(words)
+    assert "Share" not in words and max(map(len, text.splitlines())) <= 80
+    assert max(map(len, page_text(Page("Page", (), (Sheet("", header, (row,)),)), 30).splitlines())) <= 30
+
+
 def test_a_terminal_gets_colour_and_its_own_width(monkeypatch):
     page = Page("Page", (), (Sheet("", ("text", "n"), (("[red]B[/red] " * 12, "1"),)),))
     monkeypatch.delenv("NO_COLOR", raising=False)
@@ -624,3 +657,29 @@ def test_a_mistake_in_an_items_file_is_named(study):
     write_json("results/paper/items/simcse/table3.json", study[1][0].plain() | {"tittle": "x"})
     with pytest.raises(BadInput, match=r'table3\.json: unknown key "tittle"; did you mean "title"'):
         run(figures_verb, "--item", "results/paper/items/simcse/table3.json", "--out", "x.svg")
+
+
+def test_the_name_of_an_item_is_not_cut_within_parentheses():
+    """A name ends at the first comma of the place: `a copy (OpenCodePapers` was one in the list of contents."""
+    places = [
+        item.place for paper in load_papers(ROOT / "workflow").values() for item in paper.items.values()
+    ]
+    names = [place.partition(", ")[0] for place in places]
+    assert [name for name in names if name.count("(") != name.count(")")] == []
+
+
+def test_the_page_of_one_item_names_no_other_version_of_the_code_where_it_knows_none():
+    """It said `Made from runs of 1 other version of the code` of a study that one version had made."""
+    item = example.dropout_table()
+    packages = [package for cell in item.cells for package in cell.packages] or ["a" * 12]
+    item = type(item).of(
+        {**item.plain(), "cells": [{**cell, "packages": packages} for cell in item.plain()["cells"]]},
+        item.item,
+    )
+    assert _made_from({}, [item]) == ""
+    assert _made_from({"package_sha256": "b" * 64}, [item]) == "runs of 1 other version of the code"
+
+
+def test_a_printed_difference_has_the_decimals_that_it_has():
+    shown = [printed_difference(value) for value in (71.1 - 82.5, 80.5 - 82.5, 5e6 - 314e3, 0.0009, None)]
+    assert shown == ["−11.4", "−2", "+4,686,000", "+0.0009", ""]

@@ -153,7 +153,7 @@ def plus_minus(value: float) -> str:
 
 def printed_difference(printed: float | None) -> str:
     """Return a difference of printed numbers with its sign and the decimals that it has; blank for none."""
-    return "" if printed is None else f"{printed:+g}".replace("-", MINUS)
+    return "" if printed is None else f"{printed:+,.10g}".replace("-", MINUS)
 
 
 def effect_text(effect: Paired) -> str:

@@ -273,7 +273,12 @@ def _made_from(study: Mapping[str, Any], items: Sequence[ItemResult]) -> str:
 
 
 def _other_packages(study: Mapping[str, Any], items: Sequence[ItemResult]) -> list[str]:
-    """Return the digests of the package versions that made the items' numbers, but for that of the study itself."""
+    """Return the digests of the package versions that made the items' numbers, but for that of the study itself.
+
+    The record of a study that was only planned, as the page of one item has it, names none to compare them with.
+    """
+    if not study.get("package_sha256"):
+        return []
     packages = {package for item in items for cell in item.cells for package in cell.packages}
     return sorted(each for each in packages if not study.get("package_sha256", "").startswith(each))
 

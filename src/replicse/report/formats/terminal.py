@@ -1,11 +1,11 @@
 """Items, pages and plain tables as text for a terminal: laid out by rich, cut into panels where they are too wide."""
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import StringIO
 
 from rich import box
-from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, JustifyMethod, RenderableType
 from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.segment import Segment
@@ -70,7 +70,12 @@ def item_text(item: ItemResult, width: int = 100, colour: bool = False) -> str:
 def page_text(page: Page, width: int = WIDTH, colour: bool = False) -> str:
     """Return a page of sheets as text."""
     said = [Text(page.headline)] if page.headline else []
-    parts = [Text(page.title, "bold"), *said, *map(_prose, page.text), *map(_sheet, page.sheets)]
+    parts = [
+        Text(page.title, "bold"),
+        *said,
+        *map(_prose, page.text),
+        *(_sheet(sheet, width) for sheet in page.sheets),
+    ]
     return "\n".join(rendered(part, width, colour) for part in parts)
 
 
@@ -120,14 +125,35 @@ def _table() -> Table:
     )  # fmt: skip
 
 
-def _sheet(sheet: Sheet) -> RenderableType:
+def _sheet(sheet: Sheet, width: int) -> RenderableType:
+    """Return a sheet without the columns that are blank, close together where its words need that."""
+    texts = [(name, *rest) for name, *rest in zip(sheet.header, *sheet.rows, strict=True)]
+    shown = [place for place, (_, *rest) in enumerate(texts) if not rest or any(rest)]
     table = _table()
-    for place, name in enumerate(sheet.header):
-        table.add_column(Text(name), justify="right" if place in sheet.numeric else "left", overflow="fold")
+    words, gap = [_longest_word(texts[place]) for place in shown], 2
+    if sum(words) + gap * (len(words) - 1) > width:
+        table.padding, gap = (0, 0, 0, 0), 1
+    widths = _fitted([texts[place] for place in shown], words, width - gap * (len(words) - 1))
+    for place, room in zip(shown, widths, strict=True):
+        justify: JustifyMethod = "right" if place in sheet.numeric else "left"
+        table.add_column(Text(sheet.header[place]), justify=justify, overflow="fold", width=room)
     for row in sheet.rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(row[place]) for place in shown))
     title = [Text(sheet.title, "bold")] if sheet.title else []
     return Group(*title, table, *([_prose(sheet.note)] if sheet.note else []))
+
+
+def _longest_word(texts: Sequence[str]) -> int:
+    return max((len(word) for text in texts for word in text.split()), default=0)
+
+
+def _fitted(columns: Sequence[Sequence[str]], words: Sequence[int], width: int) -> list[int]:
+    """Return the width of each column: the widest give way, as long as one can below the length of no word of it."""
+    widths = [max(map(len, texts)) for texts in columns]
+    while sum(widths) > width and max(widths) > 1:
+        place = max(range(len(widths)), key=lambda place: (widths[place] > words[place], widths[place]))
+        widths[place] -= 1
+    return widths
 
 
 def _panels(grid: Grid, width: int) -> list[Table]:

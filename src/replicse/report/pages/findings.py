@@ -40,7 +40,6 @@ def findings(
         lines += _orders(items, scale)
     else:
         lines += _machine(study, items)
-        lines += _counted(items)
     # The audit needs no run, so that it is never crowded out.
     found = _audit(audit, items)
     return [*lines[: MOST - len(found)], *found]
@@ -248,12 +247,13 @@ def _audit(rows: Rows, items: Sequence[ItemResult]) -> list[Finding]:
     count = sum(map(is_certain, rows))
     if not rows:
         return []
-    papers = len({row["paper"] for row in rows})
+    papers = len({row["paper"] for row in rows if is_certain(row)})
     own = {item.paper for item in items}
     counts = {paper: sum(map(is_certain, part)) for paper, part in audit_parts(rows).items()}
     here = ", ".join(f"{each} in {paper}" for paper, each in counts.items() if paper in own and each)
     contradictions = several(count, "certain contradiction")
-    sentence = f"{contradictions} of arithmetic in print, in the numbers of {several(papers, 'paper')}."
+    where = f", in the numbers of {several(papers, 'paper')}" if papers else ""
+    sentence = f"{contradictions} of arithmetic in print{where}."
     return [
         Finding(
             sentence,

@@ -1063,8 +1063,17 @@ def test_outcomes_of_a_claim_stand_below_its_name_where_the_terminal_is_narrow()
     assert wide[0].index("P(holds)") == wide[1].index("0.99")
     assert narrow[:2] == [
         row["claim"],
-        "  in print contradicted; reproduction -; ours supported (holds: 0.99)",
+        "  in print contradicted; reproduction -; ours supported; P = 0.99",
     ]
+    longest = {
+        **row,
+        "reported": "undetermined",
+        "reproduction": "undetermined",
+        "ours": "for",
+        "probability": "1",
+    }
+    assert list(claim_lines([longest], 80))[1].endswith("; ours for, 2 of 10; P > 0.99")
+    assert max(map(len, claim_lines([longest], 80))) <= 80
     assert wide[2:] == narrow[2:] == ["  Dropout helps. (p. 4)"]
     against = next(iter(list(claim_lines([{**row, "ours": "against", "probability": "0.001"}], 110))[1:2]))
     assert against.split()[3:] == ["against,", "2", "of", "10", "<", "0.01"]

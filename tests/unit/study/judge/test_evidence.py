@@ -1,5 +1,7 @@
 """How much is enough: what seeds tell of made-up cells, what is open, what to run next, runs until it is settled."""
 
+import json
+import shlex
 from argparse import Namespace
 from pathlib import Path
 
@@ -126,10 +128,27 @@ def test_next_and_power_are_printed(studied, capsys):
     Path("given.yaml").write_text(yaml.safe_dump(config()))
     Path("config.yaml").write_text(yaml.safe_dump(config()))
     assert main(["power", ITEM, "--seeds", "5", *words]) == 0
-    assert "5 seeds; two-sided at 95%" in capsys.readouterr().out
+    power = capsys.readouterr().out
+    assert "5 seeds; two-sided at 95%" in power and max(map(len, power.splitlines())) <= 80
     assert main(["next", "--hours", "100", *words]) == 0
-    assert "stay open" in capsys.readouterr().out
+    *lines, command = capsys.readouterr().out.splitlines()
+    assert "stay open" in lines[-2] and lines[-1] == "run them:" and command.startswith("  replicse run ")
+    assert max(map(len, lines)) <= 80
     assert main(["next", "--hours", "0", *words]) == 2 and main(["power", ITEM, "--power", "2", *words]) == 2
+
+
+def test_the_command_of_next_runs_what_it_lists_and_nothing_else(tmp_path, monkeypatch, capsys):
+    """It once had all seeds of the plan and the variants of adjudication: 17.6 hours where 7.9 were listed."""
+    monkeypatch.chdir(tmp_path)
+    Path("config.yaml").write_text(yaml.safe_dump(config(seeds=5, adjudicate="all")))
+    words = ["next", "--hours", "20", "--device", "3090", "--workflow", str(WORKFLOW)]
+    assert main([*words, "--json"]) == 0
+    steps = json.loads(capsys.readouterr().out)["steps"]
+    listed = {run for step in steps for run in step["runs"]}
+    assert main(words) == 0
+    command = shlex.split(capsys.readouterr().out.splitlines()[-1])
+    assert main(["plan", *command[2:], "--workflow", str(WORKFLOW), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"] == len(listed) > 0
 
 
 def test_further_seeds_of_a_row_are_runs_of_that_row_alone(tmp_path, monkeypatch):

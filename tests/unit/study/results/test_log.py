@@ -4,6 +4,7 @@ import pytest
 from places import CHECKOUT, ROOT
 
 from replicse.cli import main
+from replicse.commands.contribute import pull_request
 from replicse.errors import BadInput
 from replicse.files import read_json, read_rows, write_rows
 from replicse.study.paper.papers import load_papers
@@ -83,6 +84,10 @@ def test_contribute_adds_rows_and_says_what_to_put_into_a_pull_request(tmp_path,
     said = capsys.readouterr().out
     assert (
         "Title: Reproduction log: simcse/table3 at scale compact" in said and "reports/log.csv alone" in said
+    )
+    # A folder of results is no committed study: `replicse pack micro` finds nothing.
+    assert "`replicse pack compact`" in said and "`replicse pack results/micro`" in pull_request(
+        [row], "results/micro"
     )
     assert main(["contribute", "compact", "simcse/table3", *workflow]) == 2
     assert "the same run is there twice; nothing was added" in capsys.readouterr().err
