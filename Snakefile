@@ -31,6 +31,9 @@ rule all:
     default_target: True
     input:
         rules.report.output,
+        # Named here, since Snakemake misses no file that only a finished report has read.
+        rules.report.input,
+        all_evaluations(),
 
 
 # Checkpoints that others released, without any training: `snakemake --cores all released`, then `replicse show ITEM`.

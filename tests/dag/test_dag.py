@@ -107,6 +107,21 @@ for file in map(Path, Path("planned.txt").read_text().split()):
     file.parent.mkdir(parents=True, exist_ok=True)
     file.touch()
 """
+
+
+def finish(checkout, *words):
+    """Finish the study that some words ask for, with empty files; return those that it made."""
+    planned = snakemake(checkout, "-n", *words).stdout
+    outputs = re.findall(r"^    output: (.*)$", planned, re.MULTILINE)
+    made = [file for line in outputs for file in line.split(", ")]
+    (checkout / "planned.txt").write_text("\n".join(made))
+    (checkout / "src/replicse/__main__.py").write_text(EMPTY)
+    done = snakemake(checkout, *words)
+    assert done.returncode == 0, done.stderr
+    assert jobs(snakemake(checkout, "-n", *words).stdout) == {}
+    return made
+
+
 JUDGED = {"tabulate": 2, "judge": 1}
 READ = {
     "papers/simcse/claims.yaml": JUDGED,
@@ -129,12 +144,7 @@ def test_a_corpus_that_was_placed_is_read_again_when_it_changes(checkout):
     placed.parent.mkdir(parents=True)
     placed.write_text("a sentence of words\n" * 2000)
     words = ["--config", "seeds=[0]", "papers={simcse: [table3]}"]
-    planned = snakemake(checkout, "-n", *words).stdout
-    outputs = re.findall(r"^    output: (.*)$", planned, re.MULTILINE)
-    (checkout / "planned.txt").write_text("\n".join(file for line in outputs for file in line.split(", ")))
-    (checkout / "src/replicse/__main__.py").write_text(EMPTY)
-    assert snakemake(checkout, *words).returncode == 0
-    assert jobs(snakemake(checkout, "-n", *words).stdout) == {}
+    finish(checkout, *words)
     placed.write_text("a sentence of words\n" * 500)
     again = jobs(snakemake(checkout, "-n", *words).stdout)
     assert again["store"] and again["train"] and "data" not in again
@@ -143,14 +153,7 @@ def test_a_corpus_that_was_placed_is_read_again_when_it_changes(checkout):
 def test_what_judges_runs_again_when_a_text_that_it_reads_changes(checkout):
     """Claims, adjudication and audit would be stale where a paper's file changed and nothing said so."""
     words = ["--config", "seeds=[0]", "papers={simcse: [table3, figure2]}"]
-    planned = snakemake(checkout, "-n", *words).stdout
-    made = [
-        file for line in re.findall(r"^    output: (.*)$", planned, re.MULTILINE) for file in line.split(", ")
-    ]
-    (checkout / "planned.txt").write_text("\n".join(made))
-    (checkout / "src/replicse/__main__.py").write_text(EMPTY)
-    finished = snakemake(checkout, *words)
-    assert finished.returncode == 0, finished.stderr
+    finish(checkout, *words)
     for path in (checkout / "workflow" / file for file in READ):
         path.touch()
     assert jobs(snakemake(checkout, "-n", *words).stdout) == {}, "a new date is no change"
@@ -162,6 +165,26 @@ def test_what_judges_runs_again_when_a_text_that_it_reads_changes(checkout):
         assert {rule: found.get(rule, 0) for rule in wanted} == wanted, file
         assert "train" not in found and "evaluate" not in found, file
         path.write_text(before)
+
+
+def test_a_lost_result_is_made_again_and_a_checkpoint_that_was_deleted_is_not_missed(checkout):
+    """Who deleted an evaluation because an error said so was once told that nothing was to be done."""
+    words = ["--config", "seeds=[0]", "papers={simcse: [table3, figure2]}"]
+    made = finish(checkout, *words)
+    for folder in ("runs", "stores"):
+        shutil.rmtree(checkout / "results/micro" / folder)
+    assert jobs(snakemake(checkout, "-n", *words).stdout) == {}, "deleted for the space that they took"
+    for rule, ending in (
+        ("tabulate", "items/simcse/figure2.json"),
+        ("figures", "simcse/table3.svg"),
+        ("evaluate", "/fast.json"),
+    ):
+        lost = next(checkout / file for file in made if file.endswith(ending))
+        lost.unlink()
+        assert jobs(snakemake(checkout, "-n", *words).stdout)[rule] >= 1
+        lost.touch()
+    lost.unlink()
+    assert jobs(snakemake(checkout, "-n", *words, "--", "simcse/table3").stdout)["evaluate"] >= 1
 
 
 def test_the_jobs_that_explain_a_failure_are_those_of_the_rules(reduced):

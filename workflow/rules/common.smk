@@ -5,6 +5,7 @@ import os
 import shlex
 import sys
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -324,16 +325,23 @@ def item_evaluations(wildcards):
 
 
 def item_files(item):
-    """Return what asking for an item alone makes: its table, its page, and its figure where it has one."""
+    """Return what asking for an item alone makes: its evaluations, its table, its page, and its figure where it has one."""
     figures = outputs_of(PATHS, "figures", item.id) if item.figure else {}
     drawings = [figures[kind] for kind in DRAWINGS if kind in figures]
-    return [PATHS.table(item.id), PATHS.page(item.id), *drawings]
+    made = [PATHS.table(item.id), PATHS.page(item.id), *drawings]
+    return [*PLAN.evaluation_files(item), *made]
 
 
 def item_figure(wildcards):
     """Return the drawing of an item, where it has one."""
     item = f"{wildcards.paper}/{wildcards.item}"
     return [PATHS.figure(item)] if PLAN.items[item].figure else []
+
+
+def all_evaluations():
+    """Return the evaluations that the cells of all items read."""
+    files = map(PLAN.evaluation_files, PLAN.items.values())
+    return list(dict.fromkeys(chain.from_iterable(files)))
 
 
 def released_evaluations():
