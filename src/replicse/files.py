@@ -93,6 +93,8 @@ def read_rows(path: Path | str) -> list[dict[str, str]]:
         rows = list(reader)
     except csv.Error as error:
         raise BadInput(f"{path}:{reader.line_num}: not CSV ({error}); fix it or make it again") from None
+    if not reader.fieldnames:
+        raise BadInput(f"{path}: no header; fix it or make it again")
     for number, row in enumerate(rows, start=1):
         if None in row or None in row.values():
             raise BadInput(

@@ -56,6 +56,7 @@ def test_broken_json_is_named(tmp_path, text):
         ('a,b\n1,2\n3,"4', "cut.csv:2: not CSV"),
         ("a,b\n1,2\n3\n", "row 2 has not"),
         ("a\n1,2\n", "row 1 has not"),
+        ("", "cut.csv: no header"),
     ],
 )
 def test_broken_rows_are_named(tmp_path, text, problem):

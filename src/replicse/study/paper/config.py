@@ -142,7 +142,7 @@ def _read_json(file: Path) -> Any:
     try:
         return json.loads(read_text(file))
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"{file}: no JSON ({error}); start the study again") from None
+        raise BadInput(f"{file}: not JSON ({error}); delete it and start the study again") from None
 
 
 def read_config(
