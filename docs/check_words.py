@@ -1,7 +1,8 @@
 """Look in every text for users for the words that docs/style.md replaces; part of make lint.
 
-Texts for users are the documentation, the skeletons and templates, and each string of two or more words in
-the package: docstrings, help, sentences of errors, texts of reports.
+Texts for users are the documentation, the skeletons and templates, what the papers' files say of papers, tables and
+protocols, and each string of two or more words in the package: docstrings, help, sentences of errors, texts of reports.
+Claims are left out: they are the papers' sentences.
 """
 
 import ast
@@ -17,12 +18,14 @@ MARKDOWN = (
     "workflow/papers/*/deviations.md", "reports/studies/**/README.md", "src/replicse/skeletons/**/*.md",
 )  # fmt: skip
 TEMPLATES = ("src/replicse/report/formats/templates/*.j2", "src/replicse/skeletons/**/*.yaml")
+PAPERS = tuple(f"workflow/papers/*/{name}.yaml" for name in ("paper", "protocols", "tables/*"))
 NOTEBOOKS = ("examples/*.ipynb",)
 # Sentences that are data: the embedded English, and prepositions of augmentation.
 DATA = ("src/replicse/world/", "src/replicse/augment/synonyms.py")
 ROW = re.compile(r"^\| `(.+?)` \| ([^|]+) \|", re.MULTILINE)
 NAMES = re.compile(r"`[^`]*`")
 CODE = re.compile(r"^ {4}[^\n]*$|^```.*?^```$|`[^`]*`", re.MULTILINE | re.DOTALL)
+NO_TEXT = re.compile(r"(?:^|\s)#[^\n]*$|\bid: [\w-]+", re.MULTILINE)
 TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|<[^>]*>", re.DOTALL)
 
 
@@ -41,6 +44,8 @@ def texts(root: Path) -> Iterator[tuple[Path, int, str]]:
         yield file, 1, blanked(CODE, text if file.name != "style.md" else text.partition("## Words")[0])
     for file in files(root, TEMPLATES):
         yield file, 1, blanked(TEMPLATE, file.read_text(encoding="utf-8"))
+    for file in files(root, PAPERS):
+        yield file, 1, blanked(NO_TEXT, file.read_text(encoding="utf-8"))
     for file in files(root, NOTEBOOKS):
         for cell in json.loads(file.read_text(encoding="utf-8"))["cells"]:
             if cell["cell_type"] == "markdown":

@@ -147,7 +147,9 @@ def main(words: Sequence[str] | None = None) -> int:
         if words[end + 1 :]:
             arguments.further = words[end + 1 :]
         with heartbeat():
-            return action(arguments) or 0
+            code = action(arguments) or 0
+            sys.stdout.flush()
+            return code
     except BadInput as error:
         print(f"replicse {words[0]}: {error}", file=sys.stderr)
         return 2
@@ -155,6 +157,8 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"replicse {words[0]}: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
+        # As in `replicse show ITEM | head`: what is left is for nobody, and Python would complain of it at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
         if error.strerror is None:

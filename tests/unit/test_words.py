@@ -16,6 +16,7 @@ PLANTED = {
     "configuration": ("config/README.md", "What stands here.\n"),
     "study": ("reports/studies/mine/README.md", "The file stood here.\n"),
     "deviations": ("workflow/papers/mine/deviations.md", "Download it by hand.\n"),
+    "notes of a table": ("workflow/papers/mine/tables/table1.yaml", "notes:\n  - It stands beside ours.\n"),
     "skeleton": ("src/replicse/skeletons/paper/claims.yaml", "# what is held against print\n"),
     "template": ("src/replicse/report/formats/templates/a.html.j2", "<p>{{ x }} stands here</p>\n"),
     "module's docstring": ("src/replicse/a.py", '"""What lies behind it."""\n'),
@@ -57,6 +58,8 @@ def test_a_planted_word_is_found_in_every_kind_of_text(folder, kind):
 
 def test_code_names_and_data_are_no_text(folder):
     (folder / "README.md").write_text("`beside` is a key.\n\n    stands\n\n```\nwhole\n```\n")
+    (folder / "workflow/papers/mine").mkdir(parents=True)
+    (folder / "workflow/papers/mine/protocols.yaml").write_text("# what stands here\n- {id: whole-words}\n")
     (folder / "src/replicse/world").mkdir(parents=True)
     (folder / "src/replicse/world/a.py").write_text('S = "he stands behind it"\n')
     (folder / "src/replicse/a.py").write_text('beside = {"beside": 1, "whole": "a whole number"}\n')

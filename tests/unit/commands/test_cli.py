@@ -1,6 +1,7 @@
 """The command line: verbs on the study, exit codes, and evaluation outside any paper."""
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -147,6 +148,15 @@ def test_no_line_of_a_plan_is_wider_than_80_columns(capsys, tmp_path, monkeypatc
     )
     rest = [line for line in lines[2:last] if line.startswith("    ")]
     assert rest and [line for line in rest if line[:below].strip()] == []
+
+
+def test_a_reader_that_has_enough_ends_the_output_and_nothing_is_said_of_it(monkeypatch):
+    """`replicse show ITEM --json | head` ended with a complaint of Python's about its last buffer."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    monkeypatch.setattr("sys.stdout", os.fdopen(writer, "w", encoding="utf-8"))
+    assert main(["show", "simcse", "--workflow", str(ROOT / "workflow")]) == 1
+    sys.stdout.close()
 
 
 def test_validate_says_ok_or_one_sentence(capsys, tmp_path):

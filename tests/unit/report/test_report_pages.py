@@ -659,13 +659,17 @@ def test_a_mistake_in_an_items_file_is_named(study):
         run(figures_verb, "--item", "results/paper/items/simcse/table3.json", "--out", "x.svg")
 
 
-def test_the_name_of_an_item_is_not_cut_within_parentheses():
-    """A name ends at the first comma of the place: `a copy (OpenCodePapers` was one in the list of contents."""
-    places = [
-        item.place for paper in load_papers(ROOT / "workflow").values() for item in paper.items.values()
-    ]
-    names = [place.partition(", ")[0] for place in places]
-    assert [name for name in names if name.count("(") != name.count(")")] == []
+def test_no_text_of_a_paper_is_cut_within_parentheses():
+    """A name ends at the first comma of the place: `a copy (OpenCodePapers` was one in the list of contents.
+
+    And in YAML ` #` begins a comment: a note of the report ended at `(SimCSE#38,`.
+    """
+    papers = load_papers(ROOT / "workflow").values()
+    items = [item for paper in papers for item in paper.items.values()]
+    texts = [item.place.partition(", ")[0] for item in items]
+    texts += [note for item in items for note in item.notes]
+    texts += [protocol.evidence for paper in papers for protocol in paper.protocols]
+    assert [text for text in texts if text.count("(") != text.count(")")] == []
 
 
 def test_the_page_of_one_item_names_no_other_version_of_the_code_where_it_knows_none():

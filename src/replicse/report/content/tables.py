@@ -227,7 +227,7 @@ def folded(grid: Grid) -> tuple[Grid, Grid | None]:
 
 def folded_note(rest: Grid) -> str:
     """Return what is said of the columns that are folded away."""
-    names = ", ".join(column.heading for column in rest.results)
+    names = "; ".join(column.heading for column in rest.results)
     why = Counter(
         cell.shown.verdict for column in rest.results for cell in column.cells if cell.shown.verdict
     )
