@@ -8,9 +8,11 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from replicse.checked import read_yaml
 from replicse.commands import Action
 from replicse.commands.study import add_study_arguments, chosen_config, config_layers
 from replicse.errors import BadInput, nearest
@@ -106,6 +108,14 @@ def refuse_read_only(scale: str) -> None:
             raise BadInput(f"{folder}: cannot be written; make it writable, then start again")
 
 
+def refuse_without_executor(file: Path) -> None:
+    """Raise BadInput where the executor of a profile is not installed: Snakemake answers with all of its options."""
+    executor = (read_yaml(file) or {}).get("executor", "local")
+    package = f"snakemake-executor-plugin-{executor}"
+    if executor != "local" and not find_spec(package.replace("-", "_")):
+        raise BadInput(f"{file}: the executor {executor} is not installed; pip install {package}")
+
+
 def profile_named(name: str, workflow: Path) -> str:
     """Return the folder of a profile of the workflow by its name; a path, or a profile of the user's own, as it is.
 
@@ -114,6 +124,7 @@ def profile_named(name: str, workflow: Path) -> str:
     folder = workflow / "profiles"
     profiles = {file.parent.name: file.parent for file in sorted(folder.glob("*/config.yaml"))}
     if name in profiles:
+        refuse_without_executor(profiles[name] / "config.yaml")
         return str(profiles[name])
     # Where Snakemake looks for those that belong to a person or a site.
     config_home = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()

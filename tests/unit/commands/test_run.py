@@ -61,6 +61,15 @@ def test_a_profile_of_the_workflow_has_a_name(name):
     assert Path(run.profile_named(name, ROOT / "workflow")) == ROOT / "workflow/profiles" / name
 
 
+def test_a_profile_whose_executor_is_not_installed_is_refused_in_one_sentence(monkeypatch, capsys):
+    """Snakemake printed a hundred lines of options and an invalid choice."""
+    monkeypatch.setattr(run, "find_spec", lambda name: None)
+    assert main(["run", "--scale", "micro", "--profile", "kubernetes", "-n"]) == 2
+    said = capsys.readouterr().err
+    assert said.endswith("not installed; pip install snakemake-executor-plugin-cluster-generic\n")
+    assert said.count("\n") == 1 and run.profile_named("gpu-box", ROOT / "workflow")
+
+
 def test_a_profile_may_be_a_folder_or_one_of_a_persons_own(tmp_path, monkeypatch):
     own = tmp_path / "config/snakemake/mine"
     own.mkdir(parents=True)
