@@ -1,6 +1,7 @@
 """The command line: verbs on the study, exit codes, and evaluation outside any paper."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -53,6 +54,26 @@ def test_no_help_is_wider_than_80_columns(capsys, monkeypatch):
         with pytest.raises(SystemExit):
             main([verb, "--help"])
         assert [line for line in capsys.readouterr().out.splitlines() if len(line) > 80] == [], verb
+
+
+def test_help_may_be_read_in_part():
+    """`replicse --help | head -1` ended in a traceback."""
+    read, written = os.pipe()
+    os.close(read)
+    for words in ([], ["--help"]):
+        command = [sys.executable, "-m", "replicse", *words]
+        done = subprocess.run(command, stdout=written, stderr=subprocess.PIPE, text=True, check=False)
+        assert done.returncode == 1 and "Traceback" not in done.stderr
+    os.close(written)
+
+
+def test_ctrl_c_is_one_sentence(capsys, monkeypatch):
+    def pressed(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("replicse.cli.verb_parser", pressed)
+    assert main(["plan"]) == 130
+    assert capsys.readouterr().err == "replicse plan: interrupted; start it again\n"
 
 
 def completions(tmp_path, monkeypatch, line):
