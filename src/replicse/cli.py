@@ -138,10 +138,11 @@ def main(words: Sequence[str] | None = None) -> int:
         format=f"{CLEARED * sys.stderr.isatty()}%(asctime)s %(levelname)s %(message)s",
         datefmt="%H:%M:%S",
     )
-    if not words or words[0] not in VERBS:
-        return without_verb(words)
-    parser, action = verb_parser(words[0])
+    program = " ".join(["replicse", *words[:1]])
     try:
+        if not words or words[0] not in VERBS:
+            return without_verb(words)
+        parser, action = verb_parser(words[0])
         end = words.index("--") if words[0] == "run" and "--" in words else len(words)
         arguments = parser.parse_intermixed_args(words[1:end])
         if words[end + 1 :]:
@@ -151,15 +152,18 @@ def main(words: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
             return code
     except BadInput as error:
-        print(f"replicse {words[0]}: {error}", file=sys.stderr)
+        print(f"{program}: {error}", file=sys.stderr)
         return 2
     except Failed as error:
-        print(f"replicse {words[0]}: {error}", file=sys.stderr)
+        print(f"{program}: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
         # As in `replicse show ITEM | head`: what is left is for nobody, and Python would complain of it at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except KeyboardInterrupt:
+        print(f"{program}: interrupted; start it again", file=sys.stderr)
+        return 130
     except OSError as error:
         if error.strerror is None:
             raise
@@ -167,7 +171,7 @@ def main(words: Sequence[str] | None = None) -> int:
         problem = (
             not_written(place, error) if full else f"{place}: {error.strerror}; put it right and start again"
         )
-        print(f"replicse {words[0]}: {problem}", file=sys.stderr)
+        print(f"{program}: {problem}", file=sys.stderr)
         return 1
 
 

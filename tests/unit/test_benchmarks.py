@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+from matplotlib.axes import Axes
 from places import ROOT
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -164,11 +165,13 @@ def test_the_operations_of_a_step_are_those_that_torch_profiles(tmp_path, monkey
 
 
 def test_a_flame_is_as_wide_as_what_it_holds_and_ours_lies_over_the_limit(tmp_path, monkeypatch):
-    bars = []
-    monkeypatch.setattr(
-        "matplotlib.axes.Axes.barh",
-        lambda *words, **more: bars.append((*words[1:], more.get("left", 0))),
-    )
+    bars, barh = [], Axes.barh
+
+    def noted(axis, depth, width, left=0, **style):
+        bars.append((depth, width, left))
+        return barh(axis, depth, width, left=left, **style)
+
+    monkeypatch.setattr(Axes, "barh", noted)
     stacks = {"backward;Gelu;gelu_backward": 2.0, "forward;linear;addmm": 5.0, "backward;Addmm;mm": 8.0}
     case = {"stacks": {"bf16": stacks}, "batch": 64, "limit": {"ours_bf16": 8000.0}}
     training_limit.draw({"6x384": {"unsupervised": case}}, tmp_path / "step.png")

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -85,10 +85,8 @@ def run_items(arguments: Namespace) -> int:
     with nullcontext() if arguments.dry_run else hold(Path.cwd()):
         for sentence in [] if arguments.dry_run else free(Path.cwd()):
             print(sentence, file=sys.stderr)
-        done = subprocess.run(
-            [*command[:-1], *arguments.further, "--", *command[-1]], env=environment(), check=False
-        )
-    if done.returncode == 0 and not arguments.dry_run and not DRY & {*arguments.further}:
+        code = exit_code([*command[:-1], *arguments.further, "--", *command[-1]])
+    if code == 0 and not arguments.dry_run and not DRY & {*arguments.further}:
         # Snakemake calls nobody where nothing was to be done, as behind a kill of it at the very end.
         if not items or "all" in items:
             drop_partial(config["scale"])
@@ -97,7 +95,15 @@ def run_items(arguments: Namespace) -> int:
             # What Snakemake was told after `--`, as to run dry, may have made no page.
             if isinstance(item, Item) and Path(paths.page(item.id)).is_file():
                 print(f"{item.id}: {paths.page(item.id)}")
-    return 1 if done.returncode else 0
+    return 1 if code else 0
+
+
+def exit_code(words: Sequence[str]) -> int:
+    """Run Snakemake to its end; Ctrl-C is its to answer, for it hears it too and has jobs to end and a lock to free."""
+    process = subprocess.Popen(words, env=environment())
+    while True:
+        with suppress(KeyboardInterrupt):
+            return process.wait()
 
 
 def refuse_read_only(scale: str) -> None:

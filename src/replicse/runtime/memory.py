@@ -19,8 +19,8 @@ USUAL = {TRIM_THRESHOLD: 2**26, MMAP_THRESHOLD: 2**25}
 def freed_memory_kept() -> Iterator[None]:
     """Keep what is freed in the block, for steps that ask for the same again and again, and give it back at the end.
 
-    Else each step maps its large blocks again, such as the gradient of the token embeddings, and the system clears every
-    page of them: 2 to 4% of the CPU time of training 6x384 in bf16 on an AMD EPYC. The peak is 1 to 6% higher.
+    Else each step maps its large blocks again, such as the gradient of the token embeddings, and the system clears
+    every page of them: 2 to 4% of the CPU time of training 6x384 in bf16 on an AMD EPYC. The peak is 1 to 6% higher.
     """
     _set(dict.fromkeys(USUAL, NEVER))
     try:

@@ -71,6 +71,26 @@ def test_a_device_that_an_example_names_is_known(capsys, tmp_path, monkeypatch):
                 capsys.readouterr()
 
 
+def test_help_may_be_read_in_part():
+    """`replicse --help | head -1` ended in a traceback."""
+    read, written = os.pipe()
+    os.close(read)
+    for words in ([], ["--help"]):
+        command = [sys.executable, "-m", "replicse", *words]
+        done = subprocess.run(command, stdout=written, stderr=subprocess.PIPE, text=True, check=False)
+        assert done.returncode == 1 and "Traceback" not in done.stderr
+    os.close(written)
+
+
+def test_ctrl_c_is_one_sentence(capsys, monkeypatch):
+    def pressed(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("replicse.cli.verb_parser", pressed)
+    assert main(["plan"]) == 130
+    assert capsys.readouterr().err == "replicse plan: interrupted; start it again\n"
+
+
 def completions(tmp_path, monkeypatch, line):
     """Return what the shell is offered for a line, as argcomplete's script asks for it."""
     out = tmp_path / "completions"

@@ -3,8 +3,10 @@
 import io
 import json
 import logging
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -95,10 +97,17 @@ def calls(tmp_path, monkeypatch):
 
     def started(command, **_):
         found.append(command[1:])
-        return SimpleNamespace(returncode=0)
+        return SimpleNamespace(wait=lambda: 0)
 
-    monkeypatch.setattr(run.subprocess, "run", started)
+    monkeypatch.setattr(run.subprocess, "Popen", started)
     return found
+
+
+def test_ctrl_c_leaves_snakemake_the_time_that_it_takes_to_end_its_jobs():
+    """It was killed a quarter of a second later: its lock stayed, and jobs that nobody waited for."""
+    main_thread = threading.main_thread().ident
+    threading.Timer(0.5, signal.pthread_kill, [main_thread, signal.SIGINT]).start()
+    assert run.exit_code([sys.executable, "-c", "import time; time.sleep(2); raise SystemExit(7)"]) == 7
 
 
 def test_snakemake_is_told_the_config_and_the_targets(calls, capsys):

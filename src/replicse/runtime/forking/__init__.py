@@ -48,7 +48,7 @@ def delegate(address: str, words: Sequence[str]) -> int | None:
             return None
         try:
             answer = connection.recv(1)
-        except OSError:
+        except (OSError, KeyboardInterrupt):
             answer = b""
     if not answer:
         print("the process that ran this job has ended; run it again", file=sys.stderr)
