@@ -162,6 +162,9 @@ def _sha256(place: Path) -> str:
 
 def _register(plugin: Plugin) -> None:
     """Import a plug-in, so that its entries are registered, and take what its tables hold."""
+    # Before anything is taken: what is dropped again is all that has its name.
+    if _is_taken(plugin):
+        raise BadInput(f"{plugin.place}: Python has a module {plugin.module} already; rename the plug-in")
     IN_USE[plugin.module] = plugin
     try:
         _import(plugin)
@@ -186,15 +189,21 @@ def _register(plugin: Plugin) -> None:
         raise BadInput(f"{place}: {problem}; {REMEDY}") from None
 
 
+def _is_taken(plugin: Plugin) -> bool:
+    """Return whether Python has another module of a plug-in's name."""
+    other = None if plugin.installed else find_spec(plugin.module)
+    return bool(other) and (not other.origin or Path(other.origin).resolve() != _file(plugin).resolve())
+
+
+def _file(plugin: Plugin) -> Path:
+    return plugin.place if plugin.place.is_file() else plugin.place / "__init__.py"
+
+
 def _import(plugin: Plugin) -> None:
-    """Import a plug-in; UserMessage where Python has a module of its name already."""
     if plugin.installed:
         import_module(plugin.imported)
         return
-    file = plugin.place if plugin.place.is_file() else plugin.place / "__init__.py"
-    other = find_spec(plugin.module)
-    if other and (not other.origin or Path(other.origin).resolve() != file.resolve()):
-        raise UserMessage(f"Python has a module {plugin.module} already; rename the plug-in")
+    file = _file(plugin)
     if plugin.module not in sys.modules:  # where its tests have imported it, it is there
         module = module_from_spec(spec_from_file_location(plugin.module, file.resolve()))
         sys.modules[plugin.module] = module

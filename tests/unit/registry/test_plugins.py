@@ -260,6 +260,7 @@ def test_a_mistake_in_a_plugin_is_told_in_a_sentence_and_leaves_nothing(text, to
             'plug-in "gone.py": no such file or folder; put it back, or take it out of plugins in config.yaml',
         ),
         ("json.py", "json.py: Python has a module json already; rename the plug-in"),
+        ("replicse.py", "replicse.py: Python has a module replicse already; rename the plug-in"),
         ("my-terms.py", '"my-terms" is no name of a module'),
         ("notes.txt", "expected a file of Python, or a folder with __init__.py"),
         ("empty", "expected a file of Python, or a folder with __init__.py"),
@@ -268,11 +269,13 @@ def test_a_mistake_in_a_plugin_is_told_in_a_sentence_and_leaves_nothing(text, to
     ],
 )
 def test_a_place_that_is_no_plugin(name, told):
-    for file in ("json.py", "my-terms.py", "notes.txt", "empty/notes.txt"):
+    for file in ("json.py", "replicse.py", "my-terms.py", "notes.txt", "empty/notes.txt"):
         written(file, TERM)
+    modules, terms = set(sys.modules), dict(TermParameters.known)
     with pytest.raises(BadInput) as error:
         use_plugins([name])
     assert told in str(error.value)
+    assert modules <= set(sys.modules) and TermParameters.known == terms
     assert isinstance(error.value, MissingData) == ("gone" in name)
 
 
