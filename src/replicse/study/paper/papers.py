@@ -17,6 +17,7 @@ from replicse.registry.encoders import Precision
 from replicse.registry.frozen import with_frozen
 from replicse.registry.runs import Run
 from replicse.registry.sets import EvaluationSet, SetName
+from replicse.registry.suites import range_of
 from replicse.study.paper.claims import Claim, load_claims
 from replicse.study.paper.config import use_all_plugins
 from replicse.study.paper.layers import merged
@@ -194,7 +195,10 @@ def _misplaced(paper: Paper) -> Iterator[str]:
             yield f'{file}: {item} has a number for "{wanted}", but {table} shows none there{nearest(wanted, cells)}'
         else:
             column = next(each for each in paper.items[item].columns if [each.id, each.metric] == place[1:])
-            yield from _other_statistic(printed, column, f"{file}: {item} {'/'.join(place)}")
+            where = f"{file}: {item} {'/'.join(place)}"
+            yield from _other_statistic(printed, column, where)
+            row = next(row for row in paper.items[item].rows if row.id == place[0])
+            yield from _impossible(printed, column, row.metric_paths.get(column.id, column.metric_path), where)
 
 
 def _other_statistic(printed: Reported, column: AnyColumn, where: str) -> Iterator[str]:
@@ -203,6 +207,14 @@ def _other_statistic(printed: Reported, column: AnyColumn, where: str) -> Iterat
     if printed.statistic != "single" and (printed.statistic, printed.q) != (over.statistic, over.q):
         q = "" if printed.q is None else f" {printed.q:g}"
         yield f"{where} prints a {printed.statistic}{q}; its column takes over seeds the {over.name}"
+
+
+def _impossible(printed: Reported, column: AnyColumn, path: str, where: str) -> Iterator[str]:
+    """Yield a sentence where a printed number is none that its metric can have, as where a decimal point was lost."""
+    shows_score = column.kind == "score" and (column.over.jobs or Reducer()).statistic != "argmax"
+    limits = range_of(path) if shows_score else None
+    if limits and printed.number and not limits.holds(printed.number.value):
+        yield f'{where} prints "{printed.value}"; expected {limits}'
 
 
 def recipe_of(
