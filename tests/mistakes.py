@@ -400,6 +400,12 @@ def by_hand() -> Iterator[Mistake]:
         yield whole(file, "nothing", b"")
     yield whole(f"{PAPERS}/simcse/deviations.md", "not UTF-8", b"\xff\xfe")
     yield whole(f"{PAPERS}/simcse/deviations.md", "a folder", None)
+    for file, right in (
+        ("claim", "claims.yaml"),
+        ("protocols", "protocols.yaml"),
+        ("tables/table9", ".yaml"),
+    ):
+        yield added(f"{PAPERS}/simcse/{file}.yml", "[]\n", right)
     yield from _in_parts_of_runs()
     yield from _in_tables()
     yield from _in_recipes_and_protocols()

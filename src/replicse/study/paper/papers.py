@@ -29,6 +29,8 @@ from replicse.workspace import looked_up
 
 # Keys are wildcards and folders; items are named as printed, without dots.
 PAPER_KEY, ITEM_NAME = re.compile(r"[a-z0-9]+"), re.compile(r"[A-Za-z0-9-]+")
+# Next to its tables, reported.csv and deviations.md.
+FILES = [f"{name}.yaml" for name in ("paper", "recipes", "protocols", "claims", "text", "corpora", "sets")]
 TEXT_ITEM = "text"  # the pseudo-item of numbers that are printed in the running text
 
 
@@ -105,14 +107,16 @@ def load_paper(folder: Path) -> Paper:
         raise BadInput(
             f'{folder}: the key "{folder.name}" is a folder\'s name; use small letters and digits only'
         )
+    for path in sorted({*folder.glob("[!.]*.y*ml")} - {*map(folder.joinpath, FILES)}):
+        raise BadInput(f"{path}: no file of a paper{nearest(path.name, FILES)}")
     about = checked_yaml(folder / "paper.yaml", About)
     recipes, claims = _recipes(folder / "recipes.yaml"), load_claims(folder / "claims.yaml")
     reported = read_reported(folder / "reported.csv")
     items = {}
-    for path in sorted((folder / "tables").glob("*.yaml")):
-        if not ITEM_NAME.fullmatch(path.stem) or path.stem == TEXT_ITEM:
+    for path in sorted((folder / "tables").glob("[!.]*.y*ml")):
+        if not ITEM_NAME.fullmatch(path.name.removesuffix(".yaml")) or path.stem == TEXT_ITEM:
             raise BadInput(
-                f'{path}: the name "{path.stem}" is no item; use letters, digits and dashes, not "text"'
+                f'{path}: the name is no item; use letters, digits and dashes, not "text", then .yaml'
             )
         items[path.stem] = load_item(path, folder.name)
     check_names(f"{folder / 'paper.yaml'}: order", about.order, items)
@@ -198,7 +202,8 @@ def _misplaced(paper: Paper) -> Iterator[str]:
             where = f"{file}: {item} {'/'.join(place)}"
             yield from _other_statistic(printed, column, where)
             row = next(row for row in paper.items[item].rows if row.id == place[0])
-            yield from _impossible(printed, column, row.metric_paths.get(column.id, column.metric_path), where)
+            path = row.metric_paths.get(column.id, column.metric_path)
+            yield from _impossible(printed, column, path, where)
 
 
 def _other_statistic(printed: Reported, column: AnyColumn, where: str) -> Iterator[str]:
