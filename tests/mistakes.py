@@ -400,6 +400,12 @@ def by_hand() -> Iterator[Mistake]:
         yield whole(file, "nothing", b"")
     yield whole(f"{PAPERS}/simcse/deviations.md", "not UTF-8", b"\xff\xfe")
     yield whole(f"{PAPERS}/simcse/deviations.md", "a folder", None)
+    for file, right in (
+        ("claim", "claims.yaml"),
+        ("protocols", "protocols.yaml"),
+        ("tables/table9", ".yaml"),
+    ):
+        yield added(f"{PAPERS}/simcse/{file}.yml", "[]\n", right)
     yield from _in_parts_of_runs()
     yield from _in_tables()
     yield from _in_recipes_and_protocols()
@@ -843,6 +849,7 @@ def _in_reported() -> Iterator[Mistake]:
             (line, line.replace(old, new)),
             *([] if old in ("table1", "crop-10", "stsb-dev", "spearman") and new else [":3:"]),
         )
+    yield edited(REPORTED, (line, line.replace("77.8", "778")), "crop-10", '"778"', "-100 to 100")
     yield edited(REPORTED, (line, f"{line}\n{line}"), ":4:", "crop-10")
     yield edited(REPORTED, (line, f"{line},,,"), ":3:")
     yield edited(REPORTED, (line, "table1,crop-10,stsb-dev"), ":3:")

@@ -138,10 +138,11 @@ def _data(job: DataJob, _: Path, out: Path) -> None:
 
 
 def _local_root(named: str) -> Path:
-    root = Path(named or os.environ.get("REPLICSE_DATA", ""))
-    if str(root) == "." or not root.is_dir():
+    named = named or os.environ.get("REPLICSE_DATA", "")
+    root = Path(named)
+    if not named or not root.is_dir():
         raise MissingData(
-            f'data.root is "{root}", not a folder; set data.root in config.yaml or REPLICSE_DATA to a folder'
+            f'data.root is "{named}", not a folder; set data.root in config.yaml or REPLICSE_DATA to a folder'
             " in the SentEval layout, or set data.source to hub"
         )
     return root.resolve()

@@ -56,6 +56,15 @@ def test_rows_and_sha256_of_the_sets_that_are_there_are_recorded(tmp_path):
     assert data_folder(tmp_path / "data.json") == root
 
 
+def test_the_data_root_may_be_the_folder_of_the_study(tmp_path, monkeypatch, capsys):
+    """`data.root: .` was said to be no folder."""
+    monkeypatch.chdir(mr(tmp_path).parents[2])
+    assert data(Path(), tmp_path / "data.json", {}) == 0
+    monkeypatch.delenv("REPLICSE_DATA", raising=False)
+    assert main(["job", "data", '{"source": "local"}', "--out", "x.json"]) == 2
+    assert 'data.root is "", not a folder' in capsys.readouterr().err
+
+
 def test_a_folder_without_evaluation_sets_has_none(tmp_path):
     assert evaluation_files(tmp_path) == {} and recorded_sets(tmp_path, SIZES) == {}
 

@@ -17,6 +17,7 @@ from replicse.registry.encoders import Precision
 from replicse.registry.frozen import with_frozen
 from replicse.registry.runs import Run
 from replicse.registry.sets import EvaluationSet, SetName
+from replicse.registry.suites import range_of
 from replicse.study.paper.claims import Claim, load_claims
 from replicse.study.paper.config import use_all_plugins
 from replicse.study.paper.layers import merged
@@ -28,6 +29,8 @@ from replicse.workspace import looked_up
 
 # Keys are wildcards and folders; items are named as printed, without dots.
 PAPER_KEY, ITEM_NAME = re.compile(r"[a-z0-9]+"), re.compile(r"[A-Za-z0-9-]+")
+# Next to its tables, reported.csv and deviations.md.
+FILES = [f"{name}.yaml" for name in ("paper", "recipes", "protocols", "claims", "text", "corpora", "sets")]
 TEXT_ITEM = "text"  # the pseudo-item of numbers that are printed in the running text
 
 
@@ -104,14 +107,16 @@ def load_paper(folder: Path) -> Paper:
         raise BadInput(
             f'{folder}: the key "{folder.name}" is a folder\'s name; use small letters and digits only'
         )
+    for path in sorted({*folder.glob("[!.]*.y*ml")} - {*map(folder.joinpath, FILES)}):
+        raise BadInput(f"{path}: no file of a paper{nearest(path.name, FILES)}")
     about = checked_yaml(folder / "paper.yaml", About)
     recipes, claims = _recipes(folder / "recipes.yaml"), load_claims(folder / "claims.yaml")
     reported = read_reported(folder / "reported.csv")
     items = {}
-    for path in sorted((folder / "tables").glob("*.yaml")):
-        if not ITEM_NAME.fullmatch(path.stem) or path.stem == TEXT_ITEM:
+    for path in sorted((folder / "tables").glob("[!.]*.y*ml")):
+        if not ITEM_NAME.fullmatch(path.name.removesuffix(".yaml")) or path.stem == TEXT_ITEM:
             raise BadInput(
-                f'{path}: the name "{path.stem}" is no item; use letters, digits and dashes, not "text"'
+                f'{path}: the name is no item; use letters, digits and dashes, not "text", then .yaml'
             )
         items[path.stem] = load_item(path, folder.name)
     check_names(f"{folder / 'paper.yaml'}: order", about.order, items)
@@ -194,7 +199,11 @@ def _misplaced(paper: Paper) -> Iterator[str]:
             yield f'{file}: {item} has a number for "{wanted}", but {table} shows none there{nearest(wanted, cells)}'
         else:
             column = next(each for each in paper.items[item].columns if [each.id, each.metric] == place[1:])
-            yield from _other_statistic(printed, column, f"{file}: {item} {'/'.join(place)}")
+            where = f"{file}: {item} {'/'.join(place)}"
+            yield from _other_statistic(printed, column, where)
+            row = next(row for row in paper.items[item].rows if row.id == place[0])
+            path = row.metric_paths.get(column.id, column.metric_path)
+            yield from _impossible(printed, column, path, where)
 
 
 def _other_statistic(printed: Reported, column: AnyColumn, where: str) -> Iterator[str]:
@@ -203,6 +212,14 @@ def _other_statistic(printed: Reported, column: AnyColumn, where: str) -> Iterat
     if printed.statistic != "single" and (printed.statistic, printed.q) != (over.statistic, over.q):
         q = "" if printed.q is None else f" {printed.q:g}"
         yield f"{where} prints a {printed.statistic}{q}; its column takes over seeds the {over.name}"
+
+
+def _impossible(printed: Reported, column: AnyColumn, path: str, where: str) -> Iterator[str]:
+    """Yield a sentence where a printed number is none that its metric can have, as where a decimal point was lost."""
+    shows_score = column.kind == "score" and (column.over.jobs or Reducer()).statistic != "argmax"
+    limits = range_of(path) if shows_score else None
+    if limits and printed.number and not limits.holds(printed.number.value):
+        yield f'{where} prints "{printed.value}"; expected {limits}'
 
 
 def recipe_of(
