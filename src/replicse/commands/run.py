@@ -3,11 +3,12 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -100,10 +101,12 @@ def run_items(arguments: Namespace) -> int:
 
 def exit_code(words: Sequence[str]) -> int:
     """Run Snakemake to its end; Ctrl-C is its to answer, for it hears it too and has jobs to end and a lock to free."""
-    process = subprocess.Popen(words, env=environment())
-    while True:
-        with suppress(KeyboardInterrupt):
-            return process.wait()
+    # A handler is not inherited, as SIG_IGN would be.
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        return subprocess.run(words, env=environment(), check=False).returncode
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def refuse_read_only(scale: str) -> None:

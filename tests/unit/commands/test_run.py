@@ -97,9 +97,9 @@ def calls(tmp_path, monkeypatch):
 
     def started(command, **_):
         found.append(command[1:])
-        return SimpleNamespace(wait=lambda: 0)
+        return SimpleNamespace(returncode=0)
 
-    monkeypatch.setattr(run.subprocess, "Popen", started)
+    monkeypatch.setattr(run.subprocess, "run", started)
     return found
 
 
