@@ -70,6 +70,8 @@ def run_items(arguments: Namespace) -> int:
     """Run what some arguments ask for, say where its pages are, and return the exit code."""
     if arguments.study:
         raise BadInput("--study is of a study that was started; name its config with --config")
+    if arguments.cores and not re.fullmatch(r"all|0*[1-9]\d*", arguments.cores):
+        raise BadInput(f'--cores is {arguments.cores}; expected "all" or a number at least 1')
     config, file = chosen_config(arguments)
     checked = checked_config(config, file)
     study_items = list(chosen_items(checked, load_papers(arguments.workflow, checked.plugins), file))

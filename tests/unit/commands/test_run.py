@@ -140,6 +140,14 @@ def test_snakemake_is_told_the_config_and_the_targets(calls, capsys):
     assert " ".join(calls[-1]).endswith("--dry-run --quiet rules progress --logger replicse --")
 
 
+@pytest.mark.parametrize("cores", ["0", "-1", "two"])
+def test_cores_are_a_number_or_all(calls, capsys, cores):
+    """With 0 Snakemake waited for ever, with -1 each training ended in a traceback."""
+    assert main(["run", "--cores", cores, "--workflow", str(ROOT / "workflow")]) == 2
+    assert f'--cores is {cores}; expected "all" or a number at least 1' in capsys.readouterr().err
+    assert not calls
+
+
 @pytest.mark.parametrize(
     ("words", "stays"), [([], False), (["all"], False), (["simcse/table3"], True), (["-n"], True)]
 )
