@@ -65,6 +65,8 @@ def set_threads(arguments: Namespace) -> None:
     """Compute with as many threads as were asked for."""
     import torch
 
+    if arguments.threads < 0:
+        raise BadInput(f"--threads is {arguments.threads}; expected at least 1, or no --threads for all")
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
 

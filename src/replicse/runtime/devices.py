@@ -14,6 +14,8 @@ from collections.abc import MutableMapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from replicse.errors import BadInput
+
 if TYPE_CHECKING:
     import torch
 
@@ -23,8 +25,15 @@ _held: list[Any] = []  # open files, whose locks end with the process
 
 
 def device_for(name: str | None = None) -> "torch.device":
-    """Return the device asked for, else a GPU, else the CPU."""
+    """Return the device asked for, else a GPU, else the CPU; BadInput where torch has no such device."""
     import torch
+
+    if name is not None:
+        try:
+            torch.empty(0, device=name)
+        except (RuntimeError, AssertionError) as error:
+            why = str(error).partition("\n")[0]
+            raise BadInput(f'device "{name}" cannot be used ({why}); name another, or none') from None
 
     if name is None and not torch.cuda.is_initialized():
         take_slot(os.environ)

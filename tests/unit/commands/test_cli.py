@@ -485,6 +485,10 @@ def test_a_broken_evaluation_is_not_done_and_is_named(capsys, tmp_path, monkeypa
             ],
             "--encoder results/micro/runs/x/best: no such file or folder",
         ),
+        (
+            ["evaluate", "--encoder", "./", "--suite", "sts", "--threads", "-1", "--out", "x"],
+            "--threads is -1; expected at least 1",
+        ),
         (["pln"], 'no verb "pln"; did you mean "plan"?'),
         (
             ["run", "simcse/tabel3", *OVERLAY],

@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from replicse.runtime.devices import SLOTS, see_one_device, take_slot
+from replicse.errors import BadInput
+from replicse.runtime.devices import SLOTS, device_for, see_one_device, take_slot
 
 JOB = (
     "import os, sys; from replicse.runtime.devices import take_slot; print(take_slot(os.environ, 0.05),"
@@ -67,3 +68,11 @@ def test_processes_of_one_run_see_a_gpu_each_and_say_when_they_share():
     assert seen == ["0", "2", "0"]
     slots = {"CUDA_VISIBLE_DEVICES": "0,2", SLOTS: "4"}
     assert not see_one_device(slots, 0, 2) and slots["CUDA_VISIBLE_DEVICES"] == "0,2", "a slot is taken later"
+
+
+@pytest.mark.parametrize("name", ["cud", "cuda:99", "cpu:x"])
+def test_a_device_that_is_not_there_is_named(name):
+    """`--device cuda` without a GPU ended in a traceback."""
+    with pytest.raises(BadInput, match=f'device "{name}" cannot be used'):
+        device_for(name)
+    assert device_for("cpu").type == "cpu"
