@@ -4,6 +4,7 @@ import argparse
 import errno
 import gc
 import importlib
+import io
 import logging
 import os
 import shutil
@@ -122,6 +123,19 @@ def example_text(line: str) -> str:
     return " \\\n".join(wrapped)
 
 
+def set_up_output() -> None:
+    """Let a log go to stderr, and anything be printed."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal or a pipe that knows no Greek letter
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=logging.INFO,
+        format=f"{CLEARED * sys.stderr.isatty()}%(asctime)s %(levelname)s %(message)s",
+        datefmt="%H:%M:%S",
+    )
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
     # Most of what a verb imports and makes stays: to look for garbage in it takes 0.1 s of a plan's 1.8 and of the
@@ -132,12 +146,7 @@ def main(words: Sequence[str] | None = None) -> int:
         from replicse.completion import complete
 
         complete()
-    logging.basicConfig(
-        stream=sys.stderr,
-        level=logging.INFO,
-        format=f"{CLEARED * sys.stderr.isatty()}%(asctime)s %(levelname)s %(message)s",
-        datefmt="%H:%M:%S",
-    )
+    set_up_output()
     program = " ".join(["replicse", *words[:1]])
     try:
         if not words or words[0] not in VERBS:

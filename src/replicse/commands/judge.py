@@ -21,7 +21,7 @@ from replicse.commands.study import (
     study_file,
 )
 from replicse.errors import BadInput
-from replicse.files import read_json, write_rows
+from replicse.files import write_rows
 from replicse.printable import columns, visible
 from replicse.registry.artefacts import METRICS
 from replicse.registry.suites import unit_of
@@ -32,7 +32,7 @@ from replicse.study.judge.claims import cells_read, claim_rows, study_claims
 from replicse.study.judge.rules_of_text import spoken_counts
 from replicse.study.judge.story import cell_facts, cell_story, find_cell, item_of
 from replicse.study.judge.study import judge_study, plan_further, read_results, results_of
-from replicse.study.paper.config import checked_config
+from replicse.study.paper.config import checked_config, read_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.printed import printed_number
 from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN
@@ -198,7 +198,7 @@ def audit_verb(parser: ArgumentParser) -> Action:
         findings = audit(plan)
         if arguments.study:
             file = study_file(arguments.study)
-            config = checked_config(read_json(file), str(file))
+            config = checked_config(read_config([file]), str(file))
             findings = of_items(findings, [item for item in plan.items if config.holds(item)])
         if arguments.name:
             findings = chosen(findings, arguments.name, plan)

@@ -1,5 +1,6 @@
 """The command line: verbs on the study, exit codes, and evaluation outside any paper."""
 
+import io
 import json
 import os
 import re
@@ -177,6 +178,13 @@ def test_a_reader_that_has_enough_ends_the_output_and_nothing_is_said_of_it(monk
     monkeypatch.setattr("sys.stdout", os.fdopen(writer, "w", encoding="utf-8"))
     assert main(["show", "simcse", "--workflow", str(ROOT / "workflow")]) == 1
     sys.stdout.close()
+
+
+def test_a_pipe_that_knows_no_greek_letter_gets_its_number(monkeypatch):
+    pipe = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(pipe, encoding="ascii"))
+    assert main(["audit", *STUDY]) == 0
+    assert b"\\u" in pipe.getvalue()
 
 
 def test_validate_says_ok_or_one_sentence(capsys, tmp_path):

@@ -163,7 +163,8 @@ class Cost:
     def hours(self, runs: Iterable[str]) -> Interval | None:
         """Return the estimated hours of some runs; None where one cannot be estimated."""
         operations = [self.operations[run] for run in runs]
-        return None if None in operations else self.speed.hours(sum(operations))
+        # Summed exactly: the runs of a set have another order in each process.
+        return None if None in operations else self.speed.hours(math.fsum(operations))
 
     def evaluation(self, encoders: Iterable[str]) -> tuple[Interval | None, int]:
         """Return the hours of encoding STS and transfer sentences, and how many encoders are of unknown size.
@@ -173,7 +174,7 @@ class Cost:
         plan = self.plan
         if plan.source == "embedded":
             return None, 0
-        sentences, total, unknown = load_datasets(plan.workflow).sentences, 0.0, 0
+        sentences, known, unknown = load_datasets(plan.workflow).sentences, [], 0
         for name in encoders:
             source = plan.encoders[name].source
             size = (
@@ -184,10 +185,9 @@ class Cost:
             if size is None:
                 unknown += 1
             else:
-                total += encoding_operations(
-                    size, sum(sentences.get(group, 0) for group in plan.groups(name))
-                )
-        return self.speed.hours(total), unknown
+                count = sum(sentences.get(group, 0) for group in plan.groups(name))
+                known.append(encoding_operations(size, count))
+        return self.speed.hours(math.fsum(known)), unknown
 
 
 def speeds(plan: Plan) -> list[Speed]:

@@ -6,6 +6,7 @@ statistic it is integrated over our mean and standard deviation.
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from functools import cache
 
@@ -78,12 +79,13 @@ def smallest_gap(
     """
     if power(1.0, seeds, of=of, share=share, known=known) is None:
         return None
-    from scipy.optimize import brentq
+    return _least(lambda gap: power(gap, seeds, of=of, share=share, known=known) or 0.0, power_wanted)
 
-    def short(gap: float) -> float:
-        return (power(gap, seeds, of=of, share=share, known=known) or 0.0) - power_wanted
 
-    return float(brentq(short, 0.0, 200.0, xtol=1e-6))
+def _least(power_at: Callable[[float], float], power_wanted: float) -> float:
+    """Return the least gap or effect that has a power, to a millionth of a standard deviation."""
+    millionths = range(200_000_000)
+    return bisect_left(millionths, power_wanted, key=lambda count: power_at(count / 1e6)) / 1e6
 
 
 def seeds_for(
@@ -102,13 +104,9 @@ def seeds_for(
 
 def _fewest(enough: Callable[[int], bool], least: int) -> int | None:
     """Return the least number from which on something holds, by halving; None where it does not below a thousand."""
-    if not enough(MOST_SEEDS):
-        return None
-    low, high = least - 1, MOST_SEEDS
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    numbers = range(least, MOST_SEEDS + 1)
+    place = bisect_left(numbers, True, key=enough)
+    return numbers[place] if place < len(numbers) else None
 
 
 @cache
@@ -127,9 +125,7 @@ def smallest_effect(seeds: int, power_wanted: float = POWER) -> float | None:
     """Return the smallest mean of paired differences, in their standard deviations, that so many seeds support."""
     if seeds < FEWEST_SEEDS:
         return None
-    from scipy.optimize import brentq
-
-    return float(brentq(lambda effect: (power_of_sign(effect, seeds) or 0.0) - power_wanted, 0.0, 200.0))
+    return _least(lambda effect: power_of_sign(effect, seeds) or 0.0, power_wanted)
 
 
 def seeds_for_effect(effect: float, power_wanted: float = POWER) -> int | None:

@@ -184,6 +184,13 @@ def test_the_plan_takes_hours_from_the_newest_record_or_from_a_device_by_name(tm
     assert Cost(plan).hours([run]).expected == pytest.approx(Cost(plan).operations[run] / 1e13 / 3600)
 
 
+def test_the_hours_of_runs_do_not_depend_on_the_order_in_which_a_set_has_them():
+    plan = load_plan({"scale": "paper", "papers": {"simcse": ["table3"]}, "seeds": [0]}, ROOT / "workflow")
+    cost = Cost(plan)
+    cost.operations = {"a": 0.1, "b": 0.2, "c": 0.3}
+    assert cost.hours("abc") == cost.hours("cba")
+
+
 def left_out(papers, **changes):
     config = {"scale": "paper", "papers": papers, "seeds": [0], **changes}
     return load_plan(config, ROOT / "workflow").left_out
