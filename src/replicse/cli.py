@@ -145,7 +145,7 @@ def main(words: Sequence[str] | None = None) -> int:
     if "_ARGCOMPLETE" in os.environ:
         from replicse.completion import complete
 
-        complete()
+        complete({verb: about for verb, (_, about) in VERBS.items()}, verb_parser)
     set_up_output()
     program = " ".join(["replicse", *words[:1]])
     try:

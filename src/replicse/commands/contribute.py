@@ -21,9 +21,7 @@ from replicse.study.results.values import Evaluations
 
 def contribute_verb(parser: ArgumentParser) -> Action:
     """Append a row per item of a study to reports/log.csv, and print what to put into a pull request."""
-    parser.epilog = (
-        "example:\n  replicse contribute results/compact simcse/table3\n  replicse contribute compact"
-    )
+    parser.epilog = "example:\n  replicse contribute results/compact simcse/table3"
     parser.add_argument(
         "study", help="a results folder such as results/compact, or a committed study by its name"
     )

@@ -8,12 +8,13 @@ from typing import Any
 
 from replicse.commands import Action, print_json, room
 from replicse.errors import BadInput
-from replicse.files import read_json, write_json
+from replicse.files import write_json
 from replicse.printable import columns
 from replicse.registry.artefacts import CONFIG
 from replicse.registry.corpora import Table
 from replicse.registry.sets import EvaluationSet
 from replicse.study.judge.claims import study_claims
+from replicse.study.judge.evidence import gaps_told
 from replicse.study.paper.brought import beside
 from replicse.study.paper.config import (
     SHIPPED,
@@ -37,7 +38,6 @@ from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import load_plan, plan_of
 from replicse.study.plan.resolve import check_parts
 from replicse.study.results.folder import study_folder
-from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import item_result, table_rows
 from replicse.study.results.values import Evaluations
 from replicse.workspace import workflow_folder
@@ -178,18 +178,6 @@ def plan_verb(parser: ArgumentParser) -> Action:
             print("\n".join(wrapped(plan_lines(plan, document, wanted, room()))))
 
     return action
-
-
-def gaps_told(plan: Plan) -> dict[str, float]:
-    """Return the smallest gap to print that the plan's seeds tell by item, where a spread is published or measured."""
-    there = [item for item in plan.items if Path(plan.paths.item(item)).is_file()]
-    if not there and not plan.measured:
-        return {}
-    from replicse.commands.evidence import gap_told
-
-    results = [ItemResult.of(read_json(plan.paths.item(item)), plan.paths.item(item)) for item in there]
-    gaps = {item: gap_told(plan, item, results) for item in plan.items}
-    return {item: gap for item, gap in gaps.items() if gap is not None}
 
 
 def plan_lines(plan: Plan, document: Mapping[str, Any], wanted: list[Need], width: int) -> Iterator[str]:
