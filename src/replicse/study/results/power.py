@@ -79,13 +79,12 @@ def smallest_gap(
     """
     if power(1.0, seeds, of=of, share=share, known=known) is None:
         return None
-    return _least(lambda gap: power(gap, seeds, of=of, share=share, known=known) or 0.0, power_wanted)
+    from scipy.optimize import brentq
 
+    def short(gap: float) -> float:
+        return (power(gap, seeds, of=of, share=share, known=known) or 0.0) - power_wanted
 
-def _least(power_at: Callable[[float], float], power_wanted: float) -> float:
-    """Return the least gap or effect that has a power, to a millionth of a standard deviation."""
-    millionths = range(200_000_000)
-    return bisect_left(millionths, power_wanted, key=lambda count: power_at(count / 1e6)) / 1e6
+    return float(brentq(short, 0.0, 200.0, xtol=1e-6))
 
 
 def seeds_for(
@@ -125,7 +124,9 @@ def smallest_effect(seeds: int, power_wanted: float = POWER) -> float | None:
     """Return the smallest mean of paired differences, in their standard deviations, that so many seeds support."""
     if seeds < FEWEST_SEEDS:
         return None
-    return _least(lambda effect: power_of_sign(effect, seeds) or 0.0, power_wanted)
+    from scipy.optimize import brentq
+
+    return float(brentq(lambda effect: (power_of_sign(effect, seeds) or 0.0) - power_wanted, 0.0, 200.0))
 
 
 def seeds_for_effect(effect: float, power_wanted: float = POWER) -> int | None:
