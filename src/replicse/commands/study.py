@@ -210,20 +210,16 @@ def plan_lines(plan: Plan, document: Mapping[str, Any], wanted: list[Need], widt
     if (released := document["released"])["encoders"]:
         yield (
             f"  released: {released['encoders']} encoders as others released them, no training:"
-            f" {interval_text(released)} (replicse run released --scale {plan.scale.name})"
+            f" {encoding_text(released)} (replicse run released --scale {plan.scale.name})"
         )
     single, searches = document["not_searched"], document["searched"]
     yield f"  training without searches: {single['runs']} runs, {interval_text(single)}"
     if searches["runs"]:
         yield f"  searches: {searches['runs']} runs more, {interval_text(searches)}"
-    evaluation = document["evaluation"]
-    unknown = (
-        f"; {evaluation['unknown']} of unknown size, and MTEB, not counted" if evaluation["unknown"] else ""
-    )
     if plan.source != "embedded":
         yield (
             f"  encoding STS and transfer sentences for all {document['encoders']} encoders:"
-            f" {interval_text(evaluation)}{unknown}"
+            f" {encoding_text(document['evaluation'])}"
         )
     yield f"  {origin(plan, document)}"
     if wanted:
@@ -242,9 +238,16 @@ def origin(plan: Plan, document: Mapping[str, Any]) -> str:
 
 
 def evaluation_facts(cost: Cost, encoders: Iterable[str]) -> dict[str, Any]:
-    """Return the hours of encoding for evaluations as plain data, and how many encoders are of unknown size."""
-    hours, unknown = cost.evaluation(encoders)
-    return {**hours_facts(hours), "unknown": unknown}
+    """Return the hours of encoding for evaluations as plain data, and what is not counted in them."""
+    found = cost.evaluation(encoders)
+    return {**hours_facts(found.hours), "unknown": found.unknown, "not_counted": found.not_counted}
+
+
+def encoding_text(facts: Mapping[str, Any]) -> str:
+    """Return the hours of encoding with their interval, and what is not counted in them, as text."""
+    others = [f"{facts['unknown']} of unknown size"] * bool(facts["unknown"])
+    others += [f"what {', '.join(facts['not_counted'])} encode"] * bool(facts["not_counted"])
+    return interval_text(facts) + (f"; not counted: {' and '.join(others)}" if others else "")
 
 
 def hours_facts(hours: Interval | None) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from math import prod
 
-from replicse.registry.runs import FILLED, Run
+from replicse.registry.runs import Run
 from replicse.study.plan.plan import Plan
 
 # A larger share of equal view pairs is worth a warning.
@@ -53,6 +53,6 @@ def equal_pairs(run: Run) -> float:
     rates, views = run.dropout, run.views[:2]
     if rates.drawn or not any(view.augment for view in views):
         return 0.0
-    tokens = round(run.optimisation.max_length * FILLED)
+    tokens = round(run.row_tokens)
     same_text = len({view.column for view in views}) == 1
     return prod(view.augment.unchanged(tokens) if view.augment else 1 for view in views) if same_text else 0.0
