@@ -287,7 +287,7 @@ DRAWERS: dict[str, Callable[["DataFrame"], "Figure"]] = {
 NEAR = 9
 SPOTS = [
     {"position": (x * reach, y * reach), "ha": horizontal, "va": vertical}
-    for reach in (6, 12, 20, 30)
+    for reach in (6, 12, 20, 30, 45, 60, 80, 100, 125, 150)
     for x, y, horizontal, vertical in (
         (1, 0, "left", "center"),
         (-1, 0, "right", "center"),
@@ -297,6 +297,10 @@ SPOTS = [
         (0.7, -0.7, "left", "top"),
         (-0.7, 0.7, "right", "bottom"),
         (-0.7, -0.7, "right", "top"),
+        (0.9, 0.4, "left", "center"),
+        (0.9, -0.4, "left", "center"),
+        (-0.9, 0.4, "right", "center"),
+        (-0.9, -0.4, "right", "center"),
     )
 ]
 # Source, colour, marker, filled: reported is hollow and dashed wherever it stands beside ours.
