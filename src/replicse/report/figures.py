@@ -247,7 +247,8 @@ def bars(records: "DataFrame") -> "Figure":
         axes.hlines(part.index, part["reported"], part["reproduced"], color=QUIET, linewidth=0.8, zorder=1)
         _beside(axes, part, upright=False)
         axes.set_yticks(range(len(rows)), [labels[row] for row in rows])
-        axes.set(xlabel=part["metric"].iloc[0], ylim=(len(rows) - 0.4, -0.6))
+        name = textwrap.fill(part["metric"].iloc[0], 2 * LABEL // len(parts))
+        axes.set(xlabel=name, ylim=(len(rows) - 0.4, -0.6))
     _legend(figure, records)
     return figure
 
@@ -337,6 +338,8 @@ def _panels_by_source(records: "DataFrame") -> "tuple[Figure, list[tuple[Axes, D
         axes.set_title(textwrap.fill(title, TITLE) if len(parts) > 1 else "")
         axes.set_ylabel("" if place % columns else "alignment (lower is better)")
         axes.tick_params(labelbottom=not shared or place + columns >= len(parts))
+        if not shared:
+            axes.locator_params(axis="x", nbins=4)  # numbers of a narrow span have many digits
     return figure, [(axes, part) for axes, (_, part) in zip(grid, parts, strict=False)]
 
 
