@@ -25,7 +25,8 @@ def _seed(value: object) -> object:
     return int(value) if isinstance(value, str) and value.isdecimal() else value
 
 
-Seed = Annotated[Whole, BeforeValidator(_seed), Field(ge=0)]
+# torch takes no larger one.
+Seed = Annotated[Whole, BeforeValidator(_seed), Field(ge=0, lt=2**64)]
 
 
 def by_paper(items: Iterable[str]) -> dict[str, str | list[str]]:

@@ -358,6 +358,7 @@ def test_a_run_is_plain_data_only_where_it_is_named_and_where_a_job_is_told_of_i
         ({"scale": "mikro"}, ['scale is "mikro"', 'did you mean "micro"']),
         ({"seeds": [0, "two"]}, ['seeds[1] is "two"', "a whole number"]),
         ({"seeds": [0, -1]}, ["seeds[1] is -1", "at least 0"]),
+        ({"seeds": [2**64]}, ["seeds[0] is 18446744073709551616", "below 18446744073709551616"]),
         ({"seeds": [0, 1, 0]}, ["seeds is [0, 1, 0]", "each seed once"]),
         ({"seeds": []}, ["seeds is []"]),
         ({"papers": {"simsce": "all"}}, ['"simsce"', 'did you mean "simcse"']),
