@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from replicse.commands import Action, room
-from replicse.commands.render import NAME, study_facts, write_ordered
-from replicse.commands.study import add_workflow_argument
+from replicse.commands.render import NAME, finished, made_facts, write_ordered
+from replicse.commands.study import add_workflow_argument, check_here
 from replicse.crates.merge import LABS, Brought, brought, lab_rows, merged
 from replicse.crates.pack import SPECS, pack, write_crate
 from replicse.errors import BadInput
@@ -44,7 +44,7 @@ def pack_verb(parser: ArgumentParser) -> Action:
         paths = paths_of(arguments.study)
         plan = load_plan(read_json(paths.config), arguments.workflow, paths.config)
         name = checked_name(arguments.name or paths.kept or plan.scale.name)
-        record = read_json(paths.study) if paths.kept else study_facts(plan.record, read_json(paths.data))
+        record = read_json(paths.study) if paths.kept else made_facts(plan, finished(plan))
         out = arguments.out or Path(f"{name}.zip")
         count = pack(name, paths, plan, record, out)
         print(f"wrote={out} files={count} bytes={out.stat().st_size}")
@@ -60,10 +60,7 @@ def paths_of(name: str) -> Paths:
             return paths
     record = folder / CONFIG
     paths = Paths(checked_config(read_json(record), str(record)).scale)
-    if Path(paths.results).resolve() != folder.resolve():
-        raise BadInput(
-            f"{folder}: not {paths.results} of this folder; start replicse where the study was run"
-        )
+    check_here(record, paths)
     return paths
 
 

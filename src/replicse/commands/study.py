@@ -34,6 +34,7 @@ from replicse.study.plan.choose import chosen_items, chosen_scale, load_scales
 from replicse.study.plan.cost import Cost, Interval
 from replicse.study.plan.needs import Need, amounts, amounts_text, needs
 from replicse.study.plan.notes import notes
+from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import load_plan, plan_of
 from replicse.study.plan.resolve import check_parts
@@ -71,6 +72,14 @@ def study_file(name: str) -> Path:
     file = Path(name)
     named = file.suffix not in ("", ".zip") and not file.is_dir()
     return file if named else study_folder(name) / CONFIG
+
+
+def check_here(record: Path, paths: Paths) -> None:
+    """Raise BadInput where the record of a study that was run is not that of this folder, whose results are read."""
+    if record.name == CONFIG and record.resolve() != Path(paths.config).resolve():
+        raise BadInput(
+            f"{record}: not {paths.config} of this folder; start replicse where the study was run, or name its crate"
+        )
 
 
 def add_workflow_argument(parser: ArgumentParser) -> None:
