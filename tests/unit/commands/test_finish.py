@@ -107,6 +107,10 @@ def test_what_nobody_tried_is_not_run_and_an_old_log_is_no_failure(study, capsys
     assert json.loads(capsys.readouterr().out)["incomplete"][0]["state"] == "not run"
     assert main(["finish", *STUDY]) == 1
     assert "memory or time" in capsys.readouterr().out
+    # Deleted since: `status` showed the line of its success as that of a failure.
+    fail(job, f"12:00:00 INFO wrote={files[0]} seconds=1.0\n")
+    assert main(["finish", *STUDY, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["incomplete"][0]["state"] == "not run"
 
 
 def test_status_knows_what_runs_on_any_machine_that_shares_the_folder(study, capsys, monkeypatch):
