@@ -171,4 +171,4 @@ def ended_process():
 
 def test_a_whole_study_has_nothing_incomplete(study, capsys):
     assert main(["finish", *STUDY]) == 0
-    assert "0 of 4 items incomplete" in capsys.readouterr().out
+    assert "no evaluation of the 4 items is missing" in capsys.readouterr().out
