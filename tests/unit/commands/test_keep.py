@@ -26,6 +26,7 @@ ITEM = Path("results/micro/items/simcse/table3.json")
 def study(tmp_path, monkeypatch):
     """Write a finished study of one item, made at one commit, and return its plan."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("replicse.provenance.record.commit", lambda: ("d" * 40, False))
     plan = load_plan(CONFIG, ROOT / "workflow")
     write_scores(plan, ["simcse/table3"], lambda cell, place: 50.0 + place)
     for file in Path("results").glob("**/encoders/*/*.json"):
