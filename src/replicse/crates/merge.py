@@ -1,5 +1,6 @@
 """Many labs as one study: seeds pooled by run, what differs refused, the variance between labs apart from seeds."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,8 @@ from replicse.study.results.verdict import judge
 
 LABS = ("item", "row", "column", "metric", "protocol", "lab", "seeds", "values")
 Key = tuple[str, str, str, str]
+# A frozen model of a term or a view is the folder of another run's checkpoint, and the id of that run has its seed.
+CHECKPOINT = re.compile(r"results/[^/]+/runs/([^/]+)/(best|last)")
 
 
 @dataclass(frozen=True)
@@ -214,19 +217,35 @@ def _same_spec(
 
 
 def expanded(specs: Mapping[str, Any], run: str, with_seed: bool, depth: int = 8) -> dict[str, Any] | None:
-    """Return the spec of a run, those it starts from in place of their ids; None where one is absent."""
+    """Return the spec of a run, those of the runs that it reads in place of their ids; None where one is absent.
+
+    A run reads the one that it starts from, and those whose checkpoints are its frozen models.
+    """
     spec = specs.get(run)
     if not isinstance(spec, Mapping) or depth == 0:
         return None
-    document = {key: entry for key, entry in spec.items() if with_seed or key != "seed"}
+    absent = False
+
+    def of_run(name: str) -> dict[str, Any] | None:
+        nonlocal absent
+        inner = expanded(specs, name, with_seed, depth - 1)
+        absent = absent or inner is None
+        return inner
+
+    def whole(entry: Any) -> Any:
+        if isinstance(entry, Mapping):
+            return {key: whole(each) for key, each in entry.items()}
+        if isinstance(entry, list):
+            return [whole(each) for each in entry]
+        if isinstance(entry, str) and (read := CHECKPOINT.fullmatch(entry)):
+            return {"run": of_run(read[1]), "checkpoint": read[2]}
+        return entry
+
+    document = {key: whole(entry) for key, entry in spec.items() if with_seed or key != "seed"}
     init = document.get("init")
-    before = init.get("before") if isinstance(init, Mapping) else None
-    if before:
-        inner = expanded(specs, before, with_seed, depth - 1)
-        if inner is None:
-            return None
-        document["init"] = {**init, "before": inner}
-    return document
+    if isinstance(init, Mapping) and isinstance(init.get("run"), str):
+        document["init"] = {**init, "run": of_run(init["run"])}
+    return None if absent else document
 
 
 def first_difference(one: Any, two: Any, path: str = "spec") -> tuple[str, Any, Any] | None:

@@ -17,9 +17,10 @@ from places import ROOT
 from replicse.archives import METADATA
 from replicse.cli import main
 from replicse.crates.merge import Brought, brought, expanded, first_difference, merged
-from replicse.crates.pack import write_crate
+from replicse.crates.pack import specs_of, write_crate
 from replicse.errors import BadInput
 from replicse.files import read_json, read_rows, write_json
+from replicse.study.plan.planner import load_plan
 from replicse.study.results.folder import held, opened, study_folder
 from replicse.study.results.labs import pooled
 
@@ -63,7 +64,7 @@ def specs(first=0, rate=3e-5):
     """Return specs of the runs of `rows`, on a backbone of the seed."""
     seeds = range(first, first + 3)
     runs = {
-        f"{row}-s{seed}": {"seed": seed, "init": {"before": f"mlm-s{seed}"}, "rate": rate}
+        f"{row}-s{seed}": {"seed": seed, "init": {"run": f"mlm-s{seed}"}, "rate": rate}
         for row in VALUES
         for seed in seeds
     }
@@ -331,10 +332,41 @@ def test_a_spec_is_compared_with_those_that_it_starts_from():
     ours, theirs = specs(), specs()
     theirs["mlm-s0"] = {"seed": 0, "init": {"fresh": "roberta"}}
     one, two = (expanded(each, "p0.0-s0", with_seed=False) for each in (ours, theirs))
-    assert first_difference(one, two) == ("spec.init.before.init.fresh", "bert", "roberta")
+    assert first_difference(one, two) == ("spec.init.run.init.fresh", "bert", "roberta")
     assert first_difference(one, expanded(ours, "p0.0-s1", with_seed=False)) is None
     assert expanded(ours, "absent", with_seed=True) is None
-    assert expanded({"a": {"init": {"before": "a"}}}, "a", with_seed=True) is None
+    assert expanded({"a": {"init": {"run": "a"}}}, "a", with_seed=True) is None
+
+
+def planned(paper, seed):
+    """Return the specs of a paper's runs under one seed, as a crate has them."""
+    return specs_of(
+        load_plan({"scale": "micro", "papers": {paper: "all"}, "seeds": [seed]}, ROOT / "workflow")
+    )
+
+
+@pytest.mark.parametrize("paper", ["simcse", "diffcse", "rankcse"])
+def test_planned_runs_of_other_seeds_are_the_same_but_for_the_seed(paper):
+    ours, theirs = planned(paper, 0), planned(paper, 1)
+    for one, two in zip(ours, theirs, strict=True):
+        assert first_difference(expanded(ours, one, False), expanded(theirs, two, False)) is None
+        assert first_difference(expanded(ours, one, True), expanded(theirs, two, True)) is not None
+
+
+def test_a_frozen_model_is_compared_by_the_spec_of_its_run():
+    ours, theirs = planned("rankcse", 0), planned("rankcse", 1)
+    one, two = (next(run for run, spec in each.items() if "teachers" in str(spec)) for each in (ours, theirs))
+    (term,) = (each for each in theirs[two]["objective"] if "teachers" in each)
+    teacher = Path(term["teachers"][0]["folder"]).parent.name
+    changed = {**theirs, teacher: {**theirs[teacher], "dropout": {"hidden": 0.3}}}
+    path, _, rate = first_difference(expanded(ours, one, False), expanded(changed, two, False))
+    assert path.endswith("teachers[0].folder.run.dropout") and rate == {"hidden": 0.3}
+    assert expanded({run: spec for run, spec in ours.items() if run != one}, one, False) is None
+    last = json.loads(json.dumps(theirs[two]).replace(f"{teacher}/best", f"{teacher}/last"))
+    path, *which = first_difference(expanded(ours, one, False), expanded({**theirs, two: last}, two, False))
+    assert path.endswith("teachers[0].folder.checkpoint") and which == ["best", "last"]
+    del changed[teacher]
+    assert expanded(changed, two, False) is None
 
 
 def test_a_merge_asks_for_two_studies_of_the_same_items(folder, capsys):
