@@ -9,7 +9,7 @@ from typing import Any
 from replicse.crates.pack import SPECS
 from replicse.errors import BadInput
 from replicse.files import read_json
-from replicse.registry.artefacts import STUDY
+from replicse.registry.artefacts import DATA, PROVENANCE, STUDY
 from replicse.study.results.folder import held
 from replicse.study.results.labs import pooled
 from replicse.study.results.machines import Machine
@@ -17,6 +17,8 @@ from replicse.study.results.table import CellResult, ItemResult, LabSpread, Seed
 from replicse.study.results.verdict import judge
 
 LABS = ("item", "row", "column", "metric", "protocol", "lab", "seeds", "values")
+# What of a study's record says what made its numbers.
+MADE_WITH = ("commit", "dirty", "package_sha256", "versions", "plugins", "hardware", "numerics")
 Key = tuple[str, str, str, str]
 # A frozen model of a term or a view is the folder of another run's checkpoint, and the id of that run has its seed.
 CHECKPOINT = re.compile(r"results/[^/]+/runs/([^/]+)/(best|last)")
@@ -50,14 +52,41 @@ def _stack(machine: Machine) -> str:
 
 def brought(name: str, folder: Path) -> Brought:
     """Return what a results folder brings to a merge; BadInput where it is broken."""
-    specs = folder / SPECS
-    record = read_json(folder / STUDY) if (folder / STUDY).is_file() else {}
-    return Brought(
-        name=name,
-        items={result.item: result for result in held(folder)},
-        record=record if isinstance(record, Mapping) else {},
-        specs=read_json(specs) if specs.is_file() else {},
-    )
+    specs, items = folder / SPECS, {result.item: result for result in held(folder)}
+    record = _mapping(folder / STUDY)
+    if "versions" not in record:
+        # It becomes a record of what made the study, and of which data, only when the study is packed or kept.
+        record = {**record, **_made_with(folder), "data": _mapping(folder / DATA).get("files") or ()}
+    return Brought(name, items, record, specs=read_json(specs) if specs.is_file() else {})
+
+
+def _mapping(file: Path) -> Mapping[str, Any]:
+    """Return the mapping that a JSON holds; an empty one where there is none."""
+    document = read_json(file) if file.is_file() else {}
+    return document if isinstance(document, Mapping) else {}
+
+
+def _made_with(folder: Path) -> dict[str, Any]:
+    """Return what made the runs and evaluations of a results folder, by their own records."""
+    runs = [_mapping(file) for file in sorted(folder.glob(f"runs/*/{PROVENANCE}"))]
+    evaluations = [_mapping(file).get("provenance") for file in sorted(folder.glob("encoders/*/*.json"))]
+    return _agreed([record for record in (*runs, *evaluations) if isinstance(record, Mapping)])
+
+
+def _agreed(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what all of some records say was made with the same; it is dirty where any of them is."""
+    first, *others = records or [{}]
+    alike = {key: first[key] for key in MADE_WITH if key in first}
+    alike = {key: entry for key, entry in alike.items() if all(each.get(key) == entry for each in others)}
+    return {**alike, "dirty": True} if any(each.get("dirty") for each in records) else alike
+
+
+def merged_record(labs: Sequence[Brought]) -> dict[str, Any]:
+    """Return the record of the first lab, of what made the numbers only what is the same in all; `made_by` has each."""
+    about = {key: entry for key, entry in labs[0].record.items() if key not in MADE_WITH}
+    records = [lab.record for lab in labs]
+    made_by = {lab.name: {key: lab.record[key] for key in MADE_WITH if key in lab.record} for lab in labs}
+    return {**about, **_agreed(records), "labs": [lab.name for lab in labs], "made_by": made_by}
 
 
 def merged(labs: Sequence[Brought]) -> list[ItemResult]:

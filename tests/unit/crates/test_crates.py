@@ -338,6 +338,69 @@ def test_a_spec_is_compared_with_those_that_it_starts_from():
     assert expanded({"a": {"init": {"run": "a"}}}, "a", with_seed=True) is None
 
 
+MADE = {"commit": "a" * 40, "dirty": False, "versions": {"transformers": "5.23.0"}}
+
+
+def results_folder(folder, tidy, sha256="aa", **made):
+    """Write a results folder as a run leaves it, and return it.
+
+    What made its runs is in their records, and what they read in the data record, until the study is packed.
+    """
+    write_folder(folder, tidy)
+    absent = ("commit", "versions", "data", "generated")
+    write_json(folder / "study.json", {key: entry for key, entry in record().items() if key not in absent})
+    files = [{"name": "wiki.txt", "sha256": sha256, "rows": 3}]
+    write_json(folder / "data.json", {"files": files, "provenance": {}})
+    for run in {row["run"] for row in tidy}:
+        write_json(folder / "runs" / run / "provenance.json", {**MADE, **made, "job": {}})
+    evaluation = {"suites": {}, "provenance": {**MADE, **made, "seconds": 1.0}}
+    write_json(folder / "encoders" / "e" / "sts.json", evaluation)
+    return folder
+
+
+def test_a_crate_and_the_results_folder_that_it_was_packed_from_are_one_lab(folder, capsys):
+    one = str(crate(folder / "ours.zip", "ours", rows(INTEL), record(package_sha256="cc", dirty=False)))
+    two = str(results_folder(folder / "results", rows(INTEL)))
+    for studies in ((one, two), (two, one)):
+        assert main(["merge", *studies, "--out", str(folder / "labs.zip")]) == 0
+        said = capsys.readouterr().out
+        assert "0 of 2 cells from several labs" in said and "versions of the package" not in said
+    (result,) = merged([brought(each, study_folder(each)) for each in (one, two)])
+    assert {each.lab for each in result.cells[0].values} == {"Intel Xeon (avx512), transformers 5.23.0"}
+    other = str(crate(folder / "other.zip", "other", rows(INTEL, package="bb")))
+    assert main(["merge", one, other, "--out", str(folder / "labs.zip")]) == 0
+    assert "made by different versions of the package" in capsys.readouterr().out
+
+
+def test_data_of_results_folders_are_compared(folder):
+    one, two = (results_folder(folder / sha256, rows(INTEL), sha256) for sha256 in ("aa", "bb"))
+    with pytest.raises(BadInput, match=r"data file wiki\.txt has sha256 bb, in a aa"):
+        merged([brought("a", one), brought("b", two)])
+
+
+def test_a_pooled_study_has_the_commit_that_all_labs_have_and_is_dirty_where_one_is(folder, capsys):
+    ours, same, theirs = (
+        str(results_folder(folder / name, rows(machine), commit=commit * 40, dirty=dirty))
+        for name, machine, commit, dirty in (
+            ("ours", INTEL, "a", False),
+            ("same", EPYC, "a", False),
+            ("theirs", EPYC, "b", True),
+        )
+    )
+    out = str(folder / "labs.zip")
+    assert main(["merge", ours, same, "--name", "same", "--out", out]) == 0
+    found = read_json(study_folder(out) / "study.json")
+    assert (found["commit"], found["dirty"]) == ("a" * 40, False)
+    out = str(folder / "mixed.zip")
+    assert main(["merge", ours, theirs, "--name", "mixed", "--out", out]) == 0
+    found = read_json(study_folder(out) / "study.json")
+    assert "commit" not in found and found["dirty"] is True and found["versions"] == MADE["versions"]
+    each = [(made["commit"][0], made["dirty"]) for made in found["made_by"].values()]
+    assert list(found["made_by"]) == [ours, theirs] and each == [("a", False), ("b", True)]
+    capsys.readouterr()
+    assert main(["contribute", out]) == 2 and "no commit in its record" in capsys.readouterr().err
+
+
 def planned(paper, seed):
     """Return the specs of a paper's runs under one seed, as a crate has them."""
     return specs_of(
