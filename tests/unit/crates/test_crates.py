@@ -21,6 +21,7 @@ from replicse.crates.pack import specs_of, write_crate
 from replicse.errors import BadInput
 from replicse.files import read_json, read_rows, write_json
 from replicse.study.plan.planner import load_plan
+from replicse.study.results.compare import compare
 from replicse.study.results.folder import held, opened, study_folder
 from replicse.study.results.labs import pooled
 
@@ -290,6 +291,8 @@ def test_labs_with_the_same_runs_are_pooled_with_two_variances(folder, capsys):
     assert {row["lab"] for row in read_rows(home / "labs.csv")} == labs
     assert {row["machine"] for row in read_rows(home / "cells.csv")} == labs
     assert read_json(home / "study.json")["labs"] == [one, two]
+    # Compared with one of them, the numbers of both count.
+    assert [round(each.largest, 6) for each in compare(study_folder(one), home).cells] == [2.4, 2.4]
 
 
 def test_the_same_values_of_one_lab_are_pooled_once(folder):
