@@ -163,13 +163,15 @@ def _merged_cell(
             if not any((each.lab, each.seed, each.value) == (one.lab, one.seed, one.value) for one in values):
                 values.append(each)
     machines = tuple(dict.fromkeys(machine for _, twin in same for machine in twin.machines))
-    numbers = [each.value for each in values if not isinstance(each.value, str)]
+    # A number that two labs give to the last bit under one seed is one draw, which they made twice.
+    draws = list({(each.seed, each.value): each.value for each in values}.values())
+    numbers = [each for each in draws if not isinstance(each, str)]
     heads = {(column.id, column.metric): column.statistic for column in item.columns}
     update: dict[str, Any] = {"values": tuple(values), "machines": machines}
     if (
         heads.get((cell.column, cell.metric), "mean") == "mean"
         and not cell.seedless
-        and len(numbers) == len(values)
+        and len(numbers) == len(draws)
     ):
         failures = [twin.failure for _, twin in same if twin.failure]
         why_not = cell.reason.partition("; made ")[0] if cell.verdict == "not comparable" else ""

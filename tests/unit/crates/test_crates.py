@@ -300,6 +300,14 @@ def test_the_same_values_of_one_lab_are_pooled_once(folder):
     assert len(result.cells[0].values) == 3 and result.cells[0].labs is None
 
 
+def test_what_labs_give_to_the_last_bit_under_one_seed_is_one_draw_of_the_verdict(folder):
+    one, two = lab(folder, "a", rows(INTEL)), lab(folder, "b", rows(EPYC))
+    (result,), (alone,) = merged([one, two]), merged([one, lab(folder, "c", rows(INTEL))])
+    cell, single = result.cells[0], alone.cells[0]
+    assert (cell.n_seeds, cell.low, cell.high) == (3, single.low, single.high)
+    assert single.low is not None and len(cell.values) == 6 and cell.labs.text.startswith("2 labs, 6 seeds: ")
+
+
 def test_other_seeds_of_the_same_spec_are_pooled(folder):
     labs = [
         lab(folder, name, rows(machine, first=first), run_specs=specs(first))
