@@ -13,6 +13,7 @@ from replicse.registry.artefacts import DATA, PROVENANCE, STUDY
 from replicse.study.results.folder import held
 from replicse.study.results.labs import pooled
 from replicse.study.results.machines import Machine
+from replicse.study.results.record import StudyRecord
 from replicse.study.results.table import CellResult, ItemResult, LabSpread, SeedValue
 from replicse.study.results.verdict import judge
 
@@ -52,12 +53,27 @@ def _stack(machine: Machine) -> str:
 
 def brought(name: str, folder: Path) -> Brought:
     """Return what a results folder brings to a merge; BadInput where it is broken."""
-    specs, items = folder / SPECS, {result.item: result for result in held(folder)}
-    record = _mapping(folder / STUDY)
+    items, record = {result.item: result for result in held(folder)}, _mapping(folder / STUDY)
+    specs = _mapping(folder / SPECS)
     if "versions" not in record:
-        # It becomes a record of what made the study, and of which data, only when the study is packed or kept.
-        record = {**record, **_made_with(folder), "data": _mapping(folder / DATA).get("files") or ()}
-    return Brought(name, items, record, specs=read_json(specs) if specs.is_file() else {})
+        # Specs, what made the study and the data that it read come into one place only when it is packed or kept.
+        runs = {file.parent.name: _mapping(file) for file in sorted(folder.glob(f"runs/*/{PROVENANCE}"))}
+        record = {"data": _mapping(folder / DATA).get("files") or (), **_made_with(folder, runs), **record}
+        if (folder / STUDY).is_file():
+            StudyRecord.of(record, f"{name}: {STUDY} with {DATA}")
+        specs = specs or {run: spec for run, made in runs.items() if (spec := _spec(made))}
+    return Brought(name, items, record, specs)
+
+
+def _spec(made: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the spec of a run by the record of what made it, without what does not name the run; {} without one."""
+    job = made.get("job")
+    spec = job.get("run") if isinstance(job, Mapping) else None
+    return (
+        {key: entry for key, entry in spec.items() if key != "trajectory"}
+        if isinstance(spec, Mapping)
+        else {}
+    )
 
 
 def _mapping(file: Path) -> Mapping[str, Any]:
@@ -66,11 +82,10 @@ def _mapping(file: Path) -> Mapping[str, Any]:
     return document if isinstance(document, Mapping) else {}
 
 
-def _made_with(folder: Path) -> dict[str, Any]:
+def _made_with(folder: Path, runs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return what made the runs and evaluations of a results folder, by their own records."""
-    runs = [_mapping(file) for file in sorted(folder.glob(f"runs/*/{PROVENANCE}"))]
     evaluations = [_mapping(file).get("provenance") for file in sorted(folder.glob("encoders/*/*.json"))]
-    return _agreed([record for record in (*runs, *evaluations) if isinstance(record, Mapping)])
+    return _agreed([record for record in (*runs.values(), *evaluations) if isinstance(record, Mapping)])
 
 
 def _agreed(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

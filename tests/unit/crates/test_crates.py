@@ -352,7 +352,7 @@ def test_a_spec_is_compared_with_those_that_it_starts_from():
 MADE = {"commit": "a" * 40, "dirty": False, "versions": {"transformers": "5.23.0"}}
 
 
-def results_folder(folder, tidy, sha256="aa", **made):
+def results_folder(folder, tidy, sha256="aa", run_specs=None, **made):
     """Write a results folder as a run leaves it, and return it.
 
     What made its runs is in their records, and what they read in the data record, until the study is packed.
@@ -362,8 +362,9 @@ def results_folder(folder, tidy, sha256="aa", **made):
     write_json(folder / "study.json", {key: entry for key, entry in record().items() if key not in absent})
     files = [{"name": "wiki.txt", "sha256": sha256, "rows": 3}]
     write_json(folder / "data.json", {"files": files, "provenance": {}})
-    for run in {row["run"] for row in tidy}:
-        write_json(folder / "runs" / run / "provenance.json", {**MADE, **made, "job": {}})
+    for run, spec in (run_specs or specs(tidy[0]["seed"])).items():
+        job = {"run": {**spec, "trajectory": {"every": 1 + spec["seed"]}}, "run_id": run}
+        write_json(folder / "runs" / run / "provenance.json", {**MADE, **made, "job": job})
     evaluation = {"suites": {}, "provenance": {**MADE, **made, "seconds": 1.0}}
     write_json(folder / "encoders" / "e" / "sts.json", evaluation)
     return folder
@@ -381,6 +382,26 @@ def test_a_crate_and_the_results_folder_that_it_was_packed_from_are_one_lab(fold
     other = str(crate(folder / "other.zip", "other", rows(INTEL, package="bb")))
     assert main(["merge", one, other, "--out", str(folder / "labs.zip")]) == 0
     assert "made by different versions of the package" in capsys.readouterr().out
+
+
+def test_other_seeds_of_results_folders_are_pooled_by_the_records_of_their_runs(folder):
+    ours = brought("ours", results_folder(folder / "ours", rows(INTEL)))
+    theirs = brought("theirs", results_folder(folder / "theirs", rows(EPYC, first=3)))
+    (result,) = merged([ours, theirs])
+    assert [each.seed for each in result.cells[0].values] == [0, 1, 2, 3, 4, 5]
+    other = results_folder(folder / "other", rows(EPYC, first=3), run_specs=specs(3, rate=1e-5))
+    with pytest.raises(BadInput, match=r"spec\.rate of p0\.0-s3 is 1e-05, in ours 3e-05"):
+        merged([ours, brought("other", other)])
+
+
+def test_a_broken_record_of_a_results_folder_is_refused_and_an_older_one_has_no_specs(folder):
+    ours = results_folder(folder / "ours", rows(INTEL))
+    for file in ours.glob("runs/*/provenance.json"):
+        write_json(file, MADE)
+    assert brought("ours", ours).specs == {}
+    write_json(ours / "data.json", {"files": [{"rows": 3}]})
+    with pytest.raises(BadInput, match=r"ours: study\.json with data\.json: .*name"):
+        brought("ours", ours)
 
 
 def test_data_of_results_folders_are_compared(folder):
