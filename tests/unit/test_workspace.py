@@ -55,6 +55,14 @@ def test_a_paper_that_was_begun_plans_and_borrows_from_the_packaged_ones(workspa
     assert "76.25" in capsys.readouterr().out
 
 
+def test_a_folder_with_parts_of_a_paper_but_no_paper_is_told(workspace, capsys):
+    assert main(["new", "paper", "mine"]) == 0
+    about = workspace / "papers" / "mine" / "paper.yaml"
+    about.rename(about.with_suffix(".yml"))
+    assert main(["validate"]) == 2
+    assert "is there, but no paper.yaml; write one" in capsys.readouterr().err
+
+
 KINDS = ("term", "augmentation", "pooling", "suite")
 
 

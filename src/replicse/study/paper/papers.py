@@ -31,6 +31,8 @@ from replicse.workspace import looked_up
 PAPER_KEY, ITEM_NAME = re.compile(r"[a-z0-9]+"), re.compile(r"[A-Za-z0-9-]+")
 # Next to its tables, reported.csv and deviations.md.
 FILES = [f"{name}.yaml" for name in ("paper", "recipes", "protocols", "claims", "text", "corpora", "sets")]
+# Where one of these lies, a paper was meant.
+PARTS = {*FILES[1:], "paper.yml", "tables", "reported.csv", "deviations.md"}
 TEXT_ITEM = "text"  # the pseudo-item of numbers that are printed in the running text
 
 
@@ -145,11 +147,16 @@ def load_paper(folder: Path) -> Paper:
 
 
 def load_papers(workflow: Path, plugins: Iterable[str] = ()) -> dict[str, Paper]:
-    """Return every paper by key; one of the workspace replaces the workflow's.
+    """Return every paper by key; one of the workspace replaces the workflow's. BadInput for one without paper.yaml.
 
     In use are then the plug-ins that are given, and those of the workspace, whose papers are read with any study.
     """
     use_all_plugins(plugins)
+    for file in looked_up(workflow, "papers/*/*"):
+        if file.name in PARTS and not (file.parent / "paper.yaml").exists():
+            raise BadInput(
+                f"{file.parent}: {file.name} is there, but no paper.yaml; write one, or move the folder away"
+            )
     folders = {file.parent.name: file.parent for file in looked_up(workflow, "papers/*/paper.yaml")}
     return {key: load_paper(folders[key]) for key in sorted(folders)}
 
