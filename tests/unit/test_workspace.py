@@ -55,6 +55,12 @@ def test_a_paper_that_was_begun_plans_and_borrows_from_the_packaged_ones(workspa
     assert "76.25" in capsys.readouterr().out
 
 
+def test_no_paper_is_begun_under_the_key_of_a_packaged_one(workspace, capsys):
+    assert main(["new", "paper", "simcse"]) == 2
+    assert '"simcse" is a paper of the package; choose another key' in capsys.readouterr().err
+    assert not (workspace / "papers").exists()
+
+
 def test_a_folder_with_parts_of_a_paper_but_no_paper_is_told(workspace, capsys):
     assert main(["new", "paper", "mine"]) == 0
     about = workspace / "papers" / "mine" / "paper.yaml"

@@ -10,7 +10,7 @@ from replicse.errors import BadInput
 from replicse.files import write_text
 from replicse.study.paper.config import SHIPPED
 from replicse.study.paper.papers import PAPER_KEY
-from replicse.workspace import PACKAGE
+from replicse.workspace import PACKAGE, workflow_folder
 
 SKELETONS = PACKAGE / "skeletons"
 # How each kind of plug-in is used, up to its name.
@@ -50,6 +50,8 @@ def new_verb(parser: ArgumentParser) -> Action:
             also = "" if kind == "paper" else ", a letter first, and dashes"
             raise BadInput(f'"{name}" is no name of a {kind}; use small letters and digits only{also}')
         if kind == "paper":
+            if (workflow_folder() / "papers" / name).exists():
+                raise BadInput(f'"{name}" is a paper of the package; choose another key')
             print(*write_skeleton("paper", Path("papers", name), {"KEY": name}), sep="\n")
             print(f"next: replicse validate, then replicse run {name}")
             return
