@@ -10,6 +10,7 @@ from places import ROOT
 
 from replicse.cli import main
 from replicse.registry.plugins import use_plugins
+from replicse.registry.suites import is_metric
 from replicse.study.paper.lock import load_lock
 from replicse.study.paper.papers import load_papers
 from replicse.study.plan.choose import load_scales
@@ -75,8 +76,11 @@ KINDS = ("term", "augmentation", "pooling", "suite")
 def test_extensions_that_were_begun_are_named_in_config_and_hold_their_own_tests(workspace, capsys):
     for kind in KINDS:
         assert main(["new", kind, f"my-{kind}"]) == 0
-        assert "among plugins" not in capsys.readouterr().out
+        told = capsys.readouterr().out
+        assert "among plugins" not in told
         runpy.run_path(f"tests/test_my_{kind}.py")["test_by_hand"]()
+    use_plugins(["plugins/my_suite.py"])
+    assert is_metric(told.split("metric_path: ")[1].strip())
     text = (workspace / "config.yaml").read_text()
     assert yaml.safe_load(text)["plugins"] == [f"plugins/my_{kind}.py" for kind in KINDS]
     assert "  # terms, augmentations" in text and "\n# Data of your own" in text

@@ -13,12 +13,12 @@ from replicse.study.paper.papers import PAPER_KEY
 from replicse.workspace import PACKAGE, workflow_folder
 
 SKELETONS = PACKAGE / "skeletons"
-# How each kind of plug-in is used, up to its name.
+# How each kind of plug-in is used.
 EXTENSIONS = {
-    "term": "in a recipe, objective: - term: ",
-    "augmentation": "in a view, augment: name: ",
-    "pooling": "in a recipe, pooling: train: ",
-    "suite": "in a column, metric_path: ",
+    "term": "in a recipe, objective: - term: NAME",
+    "augmentation": "in a view, augment: name: NAME",
+    "pooling": "in a recipe, pooling: train: NAME",
+    "suite": "in a column, metric_path: NAME/mean_cosine",
 }
 EXTENSION_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 # Kept without the dot, as tools read the dotted ones. Code is kept as .txt: it is none before its words are replaced.
@@ -58,9 +58,8 @@ def new_verb(parser: ArgumentParser) -> Action:
         module, words = name.replace("-", "_"), [part.capitalize() for part in name.split("-")]
         meant = {"MODULE": module, "FUNCTION": module, "CLASS": "".join(words), "NAME": name}
         print(*write_skeleton(kind, Path(), meant), sep="\n")
-        print(
-            f"next: {named_in_config(f'plugins/{module}.py')}pytest tests/test_{module}.py; {EXTENSIONS[kind]}{name}"
-        )
+        used = EXTENSIONS[kind].replace("NAME", name)
+        print(f"next: {named_in_config(f'plugins/{module}.py')}pytest tests/test_{module}.py; {used}")
 
     return action
 
