@@ -114,6 +114,23 @@ def test_an_extension_that_cannot_be_begun(workspace, capsys):
     assert "next: plugins/other.py among plugins of config.yaml; pytest" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "told"),
+    [
+        ("term", "json", "plugins/json.py: Python has a module json already"),
+        ("term", "infonce", 'the term "infonce" is there already; choose another name'),
+        ("augmentation", "crop", 'the augmentation "crop" is there already'),
+        ("pooling", "cls", 'the pooling "cls" is there already'),
+        ("suite", "sts", 'the suite "sts" is there already'),
+        ("suite", "data", 'the suite "data" is there already'),
+    ],
+)
+def test_no_extension_is_begun_under_a_name_that_is_taken(workspace, capsys, kind, name, told):
+    assert main(["new", kind, name]) == 2
+    assert told in capsys.readouterr().err
+    assert not (workspace / "plugins").exists() and not (workspace / "tests").exists()
+
+
 def test_papers_scales_and_pins_of_the_workspace_come_first(workspace):
     shutil.copytree(WORKFLOW / "papers" / "simple", workspace / "papers" / "simple")
     about = workspace / "papers" / "simple" / "paper.yaml"

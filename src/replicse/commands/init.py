@@ -2,12 +2,17 @@
 
 import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from replicse.commands import Action
 from replicse.errors import BadInput
 from replicse.files import write_text
+from replicse.registry.augmentations import AugmentationParameters
+from replicse.registry.plugins import check_module
+from replicse.registry.poolings import PoolingParameters
+from replicse.registry.suites import OTHERS, SUITES
+from replicse.registry.terms import TermParameters
 from replicse.study.paper.config import SHIPPED
 from replicse.study.paper.papers import PAPER_KEY
 from replicse.workspace import PACKAGE, workflow_folder
@@ -19,6 +24,12 @@ EXTENSIONS = {
     "augmentation": "in a view, augment: name: NAME",
     "pooling": "in a recipe, pooling: train: NAME",
     "suite": "in a column, metric_path: NAME/mean_cosine",
+}
+TAKEN: dict[str, Collection[str]] = {
+    "term": TermParameters.known,
+    "augmentation": AugmentationParameters.known,
+    "pooling": PoolingParameters.known,
+    "suite": (*SUITES, *OTHERS),
 }
 EXTENSION_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 # Kept without the dot, as tools read the dotted ones. Code is kept as .txt: it is none before its words are replaced.
@@ -56,6 +67,10 @@ def new_verb(parser: ArgumentParser) -> Action:
             print(f"next: replicse validate, then replicse run {name}")
             return
         module, words = name.replace("-", "_"), [part.capitalize() for part in name.split("-")]
+        # What the plug-in would be refused for, before anything of it is written.
+        if name in TAKEN[kind]:
+            raise BadInput(f'the {kind} "{name}" is there already; choose another name')
+        check_module(Path("plugins", f"{module}.py"))
         meant = {"MODULE": module, "FUNCTION": module, "CLASS": "".join(words), "NAME": name}
         print(*write_skeleton(kind, Path(), meant), sep="\n")
         used = EXTENSIONS[kind].replace("NAME", name)
