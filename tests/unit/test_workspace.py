@@ -54,6 +54,9 @@ def test_a_paper_that_was_begun_plans_and_borrows_from_the_packaged_ones(workspa
     assert set(plan.runs) & set(simcse.runs), "use: of a packaged recipe is the same run"
     assert main(["why", "mine/table1/unsup/avg"]) == 0
     assert "76.25" in capsys.readouterr().out
+    assert main(["adjudicate", "mine/table1"]) == 2
+    told = "mine/table1: no protocol names a row of it; write one in papers/mine/protocols.yaml\n"
+    assert capsys.readouterr().err.endswith(told)
 
 
 def test_no_paper_is_begun_under_the_key_of_a_packaged_one(workspace, capsys):
