@@ -255,6 +255,21 @@ def test_a_scale_extends_another_one_that_there_is(workflow, base):
     assert base != "compakt" or 'did you mean "compact"' in str(told.value)
 
 
+def test_a_scale_that_extends_another_has_a_name_of_its_own(workflow):
+    file = workflow / "scales" / "tiny.yaml"
+    file.write_text("extends: micro\n")
+    with pytest.raises(BadInput, match=r"tiny\.yaml: it lacks a name of its own; give name: tiny"):
+        load_scale(file)
+
+
+def test_a_grid_and_a_scale_without_a_value_in_common_are_told():
+    scale = load_scale(WORKFLOW / "scales" / "micro.yaml").replace(
+        grids={"optimisation.learning_rate": (1e-5,)}
+    )
+    with pytest.raises(BadInput, match=r"but it has .*; give the grid one of the scale's values, or"):
+        scale.jobs(models.EncoderRequest(grid={"optimisation.learning_rate": (3e-5,)}), "here")
+
+
 def test_two_scales_that_extend_each_other_are_refused(workflow):
     for name, base in (("stronger", "compact"), ("compact", "stronger")):
         (workflow / "scales" / f"{name}.yaml").write_text(f"name: {name}\nextends: {base}\n")
