@@ -203,7 +203,14 @@ def _misplaced(paper: Paper) -> Iterator[str]:
         elif tuple(place) not in shown[item]:
             cells = ["/".join(each) for each in shown[item]]
             wanted, table = "/".join(place), paper.items[item].file
-            yield f'{file}: {item} has a number for "{wanted}", but {table} shows none there{nearest(wanted, cells)}'
+            problem = f'{file}: {item} has a number for "{wanted}", but {table}'
+            metrics = [metric for *cell, metric in sorted(shown[item]) if cell == place[:2]]
+            if not metrics:
+                yield f"{problem} shows none there{nearest(wanted, cells)}"
+            elif any(metrics):
+                yield f'{problem} has the metric "{" and ".join(metrics)}" there; give this one'
+            else:
+                yield f"{problem} has no metric there; give it setting: {{metric: {place[2]}}}"
         else:
             column = next(each for each in paper.items[item].columns if [each.id, each.metric] == place[1:])
             where = f"{file}: {item} {'/'.join(place)}"

@@ -940,7 +940,7 @@ def test_pointing_to_a_number_that_the_text_does_not_hold_is_a_mistake(workflow)
         ),
         (
             "table3,p0.1,stsb-dev,accuracy,82.5,Table 3,",
-            ["table3.yaml shows none there", "p0.1/stsb-dev/spearman"],
+            ['table3.yaml has the metric "spearman" there'],
         ),
     ],
 )
@@ -950,6 +950,17 @@ def test_a_printed_number_that_no_cell_shows_is_a_mistake(workflow, line, words)
     with pytest.raises(BadInput, match=r"reported\.csv: ") as error:
         load_plan(CONFIG, workflow)
     assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def test_a_printed_number_under_a_column_without_a_metric_is_a_mistake(workflow):
+    edit(
+        workflow / "papers" / "simcse" / "tables" / "table3.yaml",
+        lambda table: table["setting"].pop("metric"),
+    )
+    with pytest.raises(
+        BadInput, match=r"table3\.yaml has no metric there; give it setting: {metric: spearman}"
+    ):
+        load_plan(CONFIG, workflow)
 
 
 @pytest.mark.parametrize(
