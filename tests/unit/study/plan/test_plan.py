@@ -193,6 +193,17 @@ def test_a_run_keeps_checkpoints_only_where_a_figure_asks():
     assert set(without.runs) < set(plan_of().runs), "asking for a trajectory renames no run"
 
 
+def test_strides_of_one_run_that_differ_are_told_with_the_item(workflow):
+    edit(
+        workflow / "papers" / "repro" / "tables" / "figure1.yaml",
+        lambda item: item["trajectory"].update(every=5),
+    )
+    with pytest.raises(
+        BadInput, match=r"repro/tables/figure1\.yaml: trajectory: two items ask one run for every 10"
+    ):
+        load_plan({**CONFIG, "papers": {"simcse": ["figure2"], "repro": ["figure1"]}}, workflow)
+
+
 def test_a_trajectory_ends_where_its_runs_end_at_a_scale(workflow):
     whole = load_plan({**CONFIG, "papers": {"simcse": ["figure2"]}}, workflow)
     file = workflow / "scales/micro.yaml"
