@@ -130,10 +130,9 @@ def adjudicate_verb(parser: ArgumentParser) -> Action:
                 f"{shown.folder}: no variant of {arguments.item or 'an item'} was run in this study"
             )
         if not rows:
-            files = [paper.folder / "protocols.yaml" for paper in plan.papers.values() if paper.protocols]
+            files = [str(plan.papers[paper].folder / "protocols.yaml") for paper in plan.studied]
             raise BadInput(
-                f"{arguments.item or 'adjudicate'}: no protocol names a row of it; see"
-                f" {', '.join(map(str, files))}"
+                f"{arguments.item or 'adjudicate'}: no protocol names a row of it; write one in {' or '.join(files)}"
             )
         if arguments.json:
             variants = [variant_facts(row, plan) for row in rows]

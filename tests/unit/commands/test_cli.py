@@ -507,6 +507,12 @@ def test_a_broken_evaluation_is_not_done_and_is_named(capsys, tmp_path, monkeypa
             'no item "simcse/tabel3" in this study; did you mean "simcse/table3"?',
         ),
         (["plan", *OVERLAY, "--config", "seeds=[0"], "--config seeds=[0: no value of YAML"),
+        (
+            ["plan", *OVERLAY, "--config", "data.source=local"],
+            "a key has no dot; write --config 'data={source: local}'",
+        ),
+        (["plan", *OVERLAY, "--config", "a.b.c=1"], "a key has no dot; write --config 'a={b: {c: 1}}'"),
+        (["plan"], "config.yaml: no such file; go to a folder with a study, or make one with replicse init"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(words, text, capsys, tmp_path, monkeypatch):

@@ -294,7 +294,8 @@ class Scale(Checked):
         kept = [value for value in values if value in wanted]
         if not kept:
             raise BadInput(
-                f"{where}: {self.file} tries {list(wanted)} of the grid {name}, but it has {list(values)}"
+                f"{where}: {self.file} tries {list(wanted)} of the grid {name}, but it has {list(values)};"
+                " give the grid one of the scale's values, or the scale one of the grid's"
             )
         return kept
 
@@ -338,6 +339,8 @@ def load_scale(path: Path, files: Mapping[str, Path] | None = None) -> Scale:
     beside = files or {file.stem: file for file in sorted(path.parent.glob("*.yaml"))}
     scale = Scale.of(_document(path, beside, (path.stem,)), str(path))
     if scale.name != path.stem:
+        if "name" not in read_yaml(path):
+            raise BadInput(f"{path}: it lacks a name of its own; give name: {path.stem}")
         raise BadInput(f'{path}: name is "{scale.name}"; expected "{path.stem}"')
     scale._file = path
     return scale

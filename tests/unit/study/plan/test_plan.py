@@ -193,6 +193,17 @@ def test_a_run_keeps_checkpoints_only_where_a_figure_asks():
     assert set(without.runs) < set(plan_of().runs), "asking for a trajectory renames no run"
 
 
+def test_strides_of_one_run_that_differ_are_told_with_the_item(workflow):
+    edit(
+        workflow / "papers" / "repro" / "tables" / "figure1.yaml",
+        lambda item: item["trajectory"].update(every=5),
+    )
+    with pytest.raises(
+        BadInput, match=r"repro/tables/figure1\.yaml: trajectory: two items ask one run for every 10"
+    ):
+        load_plan({**CONFIG, "papers": {"simcse": ["figure2"], "repro": ["figure1"]}}, workflow)
+
+
 def test_a_trajectory_ends_where_its_runs_end_at_a_scale(workflow):
     whole = load_plan({**CONFIG, "papers": {"simcse": ["figure2"]}}, workflow)
     file = workflow / "scales/micro.yaml"
@@ -253,6 +264,21 @@ def test_a_scale_extends_another_one_that_there_is(workflow, base):
     with pytest.raises(BadInput, match=r"stronger\.yaml: extends is .*, which is no other scale") as told:
         load_scale(file)
     assert base != "compakt" or 'did you mean "compact"' in str(told.value)
+
+
+def test_a_scale_that_extends_another_has_a_name_of_its_own(workflow):
+    file = workflow / "scales" / "tiny.yaml"
+    file.write_text("extends: micro\n")
+    with pytest.raises(BadInput, match=r"tiny\.yaml: it lacks a name of its own; give name: tiny"):
+        load_scale(file)
+
+
+def test_a_grid_and_a_scale_without_a_value_in_common_are_told():
+    scale = load_scale(WORKFLOW / "scales" / "micro.yaml").replace(
+        grids={"optimisation.learning_rate": (1e-5,)}
+    )
+    with pytest.raises(BadInput, match=r"but it has .*; give the grid one of the scale's values, or"):
+        scale.jobs(models.EncoderRequest(grid={"optimisation.learning_rate": (3e-5,)}), "here")
 
 
 def test_two_scales_that_extend_each_other_are_refused(workflow):
@@ -925,7 +951,7 @@ def test_pointing_to_a_number_that_the_text_does_not_hold_is_a_mistake(workflow)
         ),
         (
             "table3,p0.1,stsb-dev,accuracy,82.5,Table 3,",
-            ["table3.yaml shows none there", "p0.1/stsb-dev/spearman"],
+            ['table3.yaml has the metric "spearman" there'],
         ),
     ],
 )
@@ -935,6 +961,17 @@ def test_a_printed_number_that_no_cell_shows_is_a_mistake(workflow, line, words)
     with pytest.raises(BadInput, match=r"reported\.csv: ") as error:
         load_plan(CONFIG, workflow)
     assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def test_a_printed_number_under_a_column_without_a_metric_is_a_mistake(workflow):
+    edit(
+        workflow / "papers" / "simcse" / "tables" / "table3.yaml",
+        lambda table: table["setting"].pop("metric"),
+    )
+    with pytest.raises(
+        BadInput, match=r"table3\.yaml has no metric there; give it setting: {metric: spearman}"
+    ):
+        load_plan(CONFIG, workflow)
 
 
 @pytest.mark.parametrize(
