@@ -52,6 +52,7 @@ NUMBERS = {
     "quoted/main": SCORES,
     "first/wmean": {"STS-B": "77.03", "SICK-R": "72.9"},
     "first/transfer": {"TREC": "87.00", "recall": "92.78"},
+    "first/parts": {"STS-B": "77.03", "TREC": "87.00", "mean": "82.02", "share": "88.54"},
     "first/sizes": {"STS12": "3,108", "STS16": "1.2k"},
     "first/differences": {"STS12": "+1.2", "STS13": "-3.45", "avg": "-1.39"},
 }
@@ -89,6 +90,15 @@ def made_up_tables():
             ["first"],
         ),
         "sizes": ([column(task, f"data/sts/{task}/test") for task in ("STS12", "STS16")], ["first"]),
+        "parts": (
+            [
+                column("STS-B", "sts/STS-B/all", metric="spearman"),
+                column("TREC", "transfer/TREC/accuracy"),
+                {"id": "mean", "kind": "derived", "formula": "({STS-B} + {TREC}) / 2"},
+                {"id": "share", "kind": "derived", "formula": "100 * {STS-B} / {TREC}"},
+            ],
+            ["first"],
+        ),
         "differences": (
             [
                 {**one, "kind": "difference", "subtract": subtract[one["id"]]}
@@ -226,6 +236,40 @@ def test_difference_that_does_not_follow(made_up):
         "-1.39, which is 74.86 less 76.25",
         "unless computed before rounding",
     )
+
+
+def test_derived_number_that_does_not_follow(made_up):
+    first, second = found(
+        rules_of_tables.derived,
+        reprinted(made_up, {("parts", "first", "mean"): "90.00", ("parts", "first", "share"): "88.55"}),
+    )
+    assert first.cells[0].startswith("made/parts/first/mean/") and len(first.cells) == 3
+    assert (first.printed, first.certainty) == ("90.00", CERTAIN)
+    # The mean is 82.015, which is printed as 82.02 or 82.01.
+    assert first.follows == "82.02, which is (77.03 + 87.00) / 2"
+    assert (second.follows, second.certainty) == ("88.54, which is 100 * 77.03 / 87.00", UNROUNDED)
+
+
+def test_derived_number_of_coarse_ones_has_the_room_of_their_rounding(made_up):
+    for printed, count in (("82.03", 0), ("81.97", 0), ("82.08", 1)):
+        changes = {("parts", "first", "STS-B"): "77.0", ("parts", "first", "mean"): printed}
+        changes |= {("parts", "first", "share"): "-"}
+        assert len(found(rules_of_tables.derived, reprinted(made_up, changes))) == count, printed
+
+
+def test_derived_number_that_lacks_a_printed_one_is_not_judged(made_up):
+    changes = {("parts", "first", "mean"): "90.00", ("parts", "first", "TREC"): "-"}
+    assert not found(rules_of_tables.derived, reprinted(made_up, changes))
+
+
+@pytest.mark.parametrize(
+    ("statistic", "columns"), [("single", ["mean", "share"]), ("mean", ["mean"]), ("max", [])]
+)
+def test_what_is_derived_from_other_statistics_need_not_follow(made_up, statistic, columns):
+    changes = {("parts", "first", name): value for name, value in NUMBERS["first/parts"].items()}
+    changes |= {("parts", "first", "mean"): "90.00", ("parts", "first", "share"): "90.00"}
+    findings = found(rules_of_tables.derived, reprinted(made_up, changes, statistic=statistic))
+    assert [one.cells[0].split("/")[3] for one in findings] == columns
 
 
 def test_equal_numbers_that_differ(made_up):
