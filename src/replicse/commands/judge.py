@@ -199,20 +199,23 @@ def audit_verb(parser: ArgumentParser) -> Action:
         config = checked_config(read_config([file]), str(file)) if there else None
         papers = load_papers(arguments.workflow, config.plugins if config else ())
         plan = audit_plan(papers, arguments.workflow, study=config)
-        findings = audit(plan)
+        findings, asked_for = audit(plan), list(plan.papers)
         if arguments.study:
-            findings = of_items(findings, [item for item in plan.items if config.holds(item)])
+            items = [item for item in plan.items if config.holds(item)]
+            findings = of_items(findings, items)
+            asked_for = [item.partition("/")[0] for item in items]
         if arguments.name:
             findings = chosen(findings, arguments.name, plan)
+            asked_for = [arguments.name.partition("/")[0]]
         if arguments.json:
             print_json({"findings": [asdict(one) for one in findings]})
         else:
             from replicse.report.pages.audit import audit_text
 
-            counts = spoken_counts(plan)
-            lines = columns(((f"  {count}", kind) for kind, count in counts.most_common()), numbers=(0,))
             print(audit_text([one.row() for one in findings], room()))
-            print("\n".join(["", f"{counts.total()} numbers of the running texts:", *lines]))
+            if counts := spoken_counts(plan, asked_for):
+                lines = columns(((f"  {count}", kind) for kind, count in counts.most_common()), numbers=(0,))
+                print("\n".join(["", f"{counts.total()} numbers of the running texts:", *lines]))
 
     return action
 

@@ -848,7 +848,7 @@ def test_tables_that_search_have_the_printed_values(shipped):
 
 
 def test_every_number_of_the_running_texts_is_accounted_for(shipped):
-    counts = rules_of_text.spoken_counts(shipped)
+    counts = rules_of_text.spoken_counts(shipped, shipped.papers)
     assert counts.total() == sum(
         key[0] == "text" and key[3] != "text" and bool(printed.number)
         for paper in shipped.papers.values()
@@ -1058,6 +1058,19 @@ def test_verb_prints_text_and_json(capsys, findings):
     documents = json.loads(capsys.readouterr().out)["findings"]
     assert documents[0]["printed"] == "-1.12"
     assert documents[0]["cells"][2] == "simcse/table5/unsup-simcse-roberta-base/STS14/spearman"
+
+
+def test_verb_counts_the_running_text_of_what_is_asked_for(shipped, capsys, tmp_path):
+    counted = {key: rules_of_text.spoken_counts(shipped, [key]).total() for key in shipped.papers}
+    silent = next(key for key, count in counted.items() if not count)
+    study = tmp_path / "study.json"
+    study.write_text(json.dumps({"scale": "micro", "papers": {"simcse": "all", silent: "all"}, "seeds": [0]}))
+    asked = (["simcse"], ["simcse/table5"], [silent], ["--study", str(study)])
+    for words, count in zip(asked, (counted["simcse"], counted["simcse"], 0, counted["simcse"]), strict=True):
+        assert run_verb(*words) == 0
+        told = capsys.readouterr().out
+        assert (f"\n{count} numbers of the running texts:\n" in told) == bool(count), words
+        assert ("numbers of the running texts" in told) == bool(count), words
 
 
 def test_sheet_has_a_row_per_finding(findings):
