@@ -279,7 +279,7 @@ class Scale(Checked):
         if draw:
             # The domains of several layers are checked together.
             return Draw.of(draw.given(), f"{where}: draw").drawn(self.draws)
-        tried = [self._tried(name, values, where) for name, values in grid.items()]
+        tried = [self.tried(name, values, where) for name, values in grid.items()]
         return [dict(zip(grid, values, strict=True)) for values in itertools.product(*tried)]
 
     def jobs(self, request: EncoderRequest, where: str) -> int:
@@ -287,9 +287,10 @@ class Scale(Checked):
         if draw := request.draw:
             return min(draw.jobs, self.draws or draw.jobs)
         grid = request.grid or {}
-        return math.prod(len(self._tried(name, values, where)) for name, values in grid.items())
+        return math.prod(len(self.tried(name, values, where)) for name, values in grid.items())
 
-    def _tried(self, name: str, values: Sequence[Any], where: str) -> list[Any]:
+    def tried(self, name: str, values: Sequence[Any], where: str) -> list[Any]:
+        """Return the values of a grid that are tried at this scale."""
         wanted = self.grids.get(name, values)
         kept = [value for value in values if value in wanted]
         if not kept:

@@ -640,6 +640,24 @@ def test_the_plan_notes_a_pooler_that_the_scale_does_not_pretrain():
     assert any("keep the pooler of bert-base draw one" in note for note in notes(at_micro))
 
 
+def test_the_plan_notes_what_is_left_of_searches():
+    def told(scale, item, seeds=(0,)):
+        paper, name = item.split("/")
+        values = {"scale": scale, "papers": {paper: [name]}, "seeds": list(seeds)}
+        return [note for note in notes(load_plan(values, WORKFLOW)) if note.startswith(f"{item}: ")]
+
+    assert told("micro", "simcse/tableA1") == told("paper", "noncontrastive/table2") == []
+    assert told("micro", "simcse/tableA1", (3, 4)) == ["simcse/tableA1: a search takes seed 3 alone"]
+    grid = "1 of 6 values of terms.barlow-twins.off_diagonal_weight"
+    assert told("micro", "noncontrastive/table2") == [
+        f"noncontrastive/table2: this scale tries {grid} in all rows"
+    ]
+    assert told("micro", "noncontrastive/table1", (0, 1)) == [
+        f"noncontrastive/table1: this scale tries {grid} in 20 of 40 rows; 2 of 50 drawn jobs in 20 of 40 rows,"
+        " and a search takes seed 0 alone"
+    ]
+
+
 def test_the_plan_notes_augmentations_that_leave_view_pairs_equal():
     plan = load_plan({"scale": "paper", "papers": {"noncontrastive": ["table1"]}, "seeds": [0]}, WORKFLOW)
     found = [note for note in notes(plan) if "view pairs are equal" in note]
