@@ -9,7 +9,7 @@ from typing import Any
 
 from replicse.commands import Action, room
 from replicse.commands.render import NAME, finished, made_facts, write_ordered
-from replicse.commands.study import add_workflow_argument, check_here
+from replicse.commands.study import add_workflow_argument
 from replicse.crates.merge import LABS, Brought, brought, lab_rows, merged, merged_record
 from replicse.crates.pack import SPECS, pack, write_crate
 from replicse.errors import BadInput
@@ -60,7 +60,10 @@ def paths_of(name: str) -> Paths:
             return paths
     record = folder / CONFIG
     paths = Paths(checked_config(read_json(record), str(record)).scale)
-    check_here(record, paths)
+    if Path(paths.results).resolve() != folder.resolve():
+        raise BadInput(
+            f"{folder}: not {paths.results} of this folder; start replicse where the study was run"
+        )
     return paths
 
 

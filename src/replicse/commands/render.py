@@ -227,9 +227,10 @@ def keep_verb(parser: ArgumentParser) -> Action:
 def finished(plan: Plan) -> list[ItemResult]:
     """Return the results of a study of your own; BadInput where one is absent, or not what its evaluations give."""
     results = read_results(plan)
-    if absent := plan.items.keys() - {result.item for result in results}:
+    there = {result.item for result in results}
+    if absent := [item for item in plan.items if item not in there]:
         raise BadInput(
-            f"{plan.paths.results}: {', '.join(sorted(absent))} not tabulated; run the study to its report"
+            f"{plan.paths.results}: {', '.join(absent)} not tabulated; run the study to its report"
         )
     refuse_outdated(plan, results)
     return results
@@ -248,12 +249,11 @@ def refuse_outdated(plan: Plan, results: Sequence[ItemResult]) -> None:
 
 def refuse_uncommitted(results: Sequence[ItemResult], paths: Paths) -> None:
     """Raise BadInput where the code, or what made a number, is not that of a commit, or nothing says what made it."""
-    from replicse.provenance.record import commit
+    from replicse.provenance.record import software
 
-    revision, dirty = commit()
-    if dirty:
+    if software()["dirty"]:
         raise BadInput(
-            f"the code differs from commit {revision[:12]}; commit the changes, run the study, then keep it"
+            f"the code differs from commit {software()['commit'][:12]}; commit the changes, run the study, then keep it"
         )
     runs, evaluations = records_of(results, paths)
     for run, record in runs.items():

@@ -10,7 +10,7 @@ from replicse.commands import Action, print_json, room
 from replicse.errors import BadInput
 from replicse.files import write_json
 from replicse.printable import columns
-from replicse.registry.artefacts import CONFIG
+from replicse.registry.artefacts import CONFIG, DATA
 from replicse.registry.corpora import Table
 from replicse.registry.sets import EvaluationSet
 from replicse.study.judge.claims import study_claims
@@ -76,7 +76,8 @@ def study_file(name: str) -> Path:
 
 def check_here(record: Path, paths: Paths) -> None:
     """Raise BadInput where the record of a study that was run is not that of this folder, whose results are read."""
-    if record.name == CONFIG and record.resolve() != Path(paths.config).resolve():
+    was_run = record.name == CONFIG and record.with_name(DATA).exists()
+    if was_run and record.resolve() != Path(paths.config).resolve():
         raise BadInput(
             f"{record}: not {paths.config} of this folder; start replicse where the study was run, or name its crate"
         )

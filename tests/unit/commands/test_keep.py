@@ -26,7 +26,8 @@ ITEM = Path("results/micro/items/simcse/table3.json")
 def study(tmp_path, monkeypatch):
     """Write a finished study of one item, made at one commit, and return its plan."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("replicse.provenance.record.commit", lambda: ("d" * 40, False))
+    made = {"commit": "d" * 40, "dirty": False, "package_sha256": "e" * 64}
+    monkeypatch.setattr("replicse.provenance.record.software", lambda: made)
     plan = load_plan(CONFIG, ROOT / "workflow")
     write_scores(plan, ["simcse/table3"], lambda cell, place: 50.0 + place)
     for file in Path("results").glob("**/encoders/*/*.json"):
@@ -112,6 +113,7 @@ def test_a_study_of_another_folder_is_not_read_with_the_results_of_this_one(stud
     other = tmp_path / "other/results/micro/config.json"
     other.parent.mkdir(parents=True)
     shutil.copy(study.paths.config, other)
+    shutil.copy(study.paths.data, other.parent)
     for words in (["show", "simcse/table3"], ["status"], ["keep", "again"]):
         assert main([*words, "--study", str(other), *WORKFLOW]) == 2
         assert "not results/micro/config.json of this folder" in capsys.readouterr().err

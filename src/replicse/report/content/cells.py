@@ -174,11 +174,11 @@ def _spread(cell: CellResult, rounding: Rounding) -> str:
 def rounding_of(printed: str, value: float = 0.0) -> Rounding:
     """Return the rounding of a printed number; where none is printed (`-`, `N/A`) two decimals.
 
-    A `value` of which these would leave fewer than two digits, such as a learning rate, then keeps two digits.
+    A `value` below the last of these, such as a learning rate, then keeps two digits.
     """
     match = _printed(printed.strip())
     if match is None:
-        digits = rounding_of(f"{value:.2g}") if 0 < abs(value) < 10 ** (1 - DECIMALS) else Rounding(DECIMALS)
+        digits = rounding_of(f"{value:.2g}") if 0 < abs(value) < 10**-DECIMALS else Rounding(DECIMALS)
         return digits if digits.scientific or digits.decimals > DECIMALS else Rounding(DECIMALS)
     return Rounding(
         decimals=len(match["fraction"] or ""),
