@@ -305,6 +305,8 @@ def read_text(path: Path) -> str:
     BadInput also names the line of a character that no person sees: it could steer whoever shows the text.
     """
     text = files.read_text(path, "save the file as UTF-8", MOST_BYTES)
+    if text.startswith("\ufeff"):
+        raise BadInput(f"{path}: it begins with a byte order mark; save it as UTF-8 without one")
     if hidden := hidden_in(text):
         what = "a line that ends with CR alone" if "U+000D" in hidden else "an invisible character"
         raise BadInput(f"{path}: {what}, {hidden}; save it with LF line ends, without control characters")

@@ -4,6 +4,7 @@ import argparse
 import errno
 import gc
 import importlib
+import io
 import logging
 import os
 import shutil
@@ -122,6 +123,32 @@ def example_text(line: str) -> str:
     return " \\\n".join(wrapped)
 
 
+def set_up_output() -> None:
+    """Let a log go to stderr, and anything be printed."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal or a pipe that knows no Greek letter
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=logging.INFO,
+        format=f"{CLEARED * sys.stderr.isatty()}%(asctime)s %(levelname)s %(message)s",
+        datefmt="%H:%M:%S",
+    )
+
+
+def answered(words: Sequence[str]) -> int:
+    """Do what the words say and return the exit code."""
+    if not words or words[0] not in VERBS:
+        return without_verb(words)
+    parser, action = verb_parser(words[0])
+    end = words.index("--") if words[0] == "run" and "--" in words else len(words)
+    arguments = parser.parse_intermixed_args(words[1:end])
+    if words[end + 1 :]:
+        arguments.further = words[end + 1 :]
+    with heartbeat():
+        return action(arguments) or 0
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
     # Most of what a verb imports and makes stays: to look for garbage in it takes 0.1 s of a plan's 1.8 and of the
@@ -131,26 +158,14 @@ def main(words: Sequence[str] | None = None) -> int:
     if "_ARGCOMPLETE" in os.environ:
         from replicse.completion import complete
 
-        complete()
-    logging.basicConfig(
-        stream=sys.stderr,
-        level=logging.INFO,
-        format=f"{CLEARED * sys.stderr.isatty()}%(asctime)s %(levelname)s %(message)s",
-        datefmt="%H:%M:%S",
-    )
+        complete({verb: about for verb, (_, about) in VERBS.items()}, verb_parser)
+    set_up_output()
     program = " ".join(["replicse", *words[:1]])
     try:
-        if not words or words[0] not in VERBS:
-            return without_verb(words)
-        parser, action = verb_parser(words[0])
-        end = words.index("--") if words[0] == "run" and "--" in words else len(words)
-        arguments = parser.parse_intermixed_args(words[1:end])
-        if words[end + 1 :]:
-            arguments.further = words[end + 1 :]
-        with heartbeat():
-            code = action(arguments) or 0
+        try:
+            return answered(words)
+        finally:
             sys.stdout.flush()
-            return code
     except BadInput as error:
         print(f"{program}: {error}", file=sys.stderr)
         return 2

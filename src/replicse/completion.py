@@ -2,11 +2,9 @@
 
 import argparse
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
-
-from replicse.cli import VERBS, verb_parser
 
 # What completes the values of an argument, by the argument's name.
 NAMES = {
@@ -19,26 +17,24 @@ NAMES = {
 }
 
 
-def complete() -> None:
-    """Print what may follow on the line that the shell completes, and exit."""
+def complete(verbs: Mapping[str, str], add_arguments: Callable[[str, argparse.ArgumentParser], Any]) -> None:
+    """Print what may follow on the line that the shell completes, and exit.
+
+    `verbs` are all verbs with a line of help; only the verb of the line is given its arguments.
+    """
     import argcomplete
 
-    argcomplete.autocomplete(line_parser(os.environ.get("COMP_LINE", "").split()[1:]))
-
-
-def line_parser(words: Iterable[str]) -> argparse.ArgumentParser:
-    """Return a parser of all verbs, of which only the verb of the line has its arguments."""
     parser = argparse.ArgumentParser(prog="replicse")
-    verbs = parser.add_subparsers()
-    given = next(iter(words), "")
-    for verb, (_, about) in VERBS.items():
-        below = verbs.add_parser(verb, help=about)
+    parsers = parser.add_subparsers()
+    given = next(iter(os.environ.get("COMP_LINE", "").split()[1:]), "")
+    for verb, about in verbs.items():
+        below = parsers.add_parser(verb, help=about)
         if verb == given:
-            verb_parser(verb, below)
+            add_arguments(verb, below)
             for argument in below._actions:
                 if argument.dest in NAMES:
                     setattr(argument, "completer", Completer(NAMES[argument.dest]))  # noqa: B010
-    return parser
+    argcomplete.autocomplete(parser)
 
 
 class Completer:

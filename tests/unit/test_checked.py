@@ -44,6 +44,7 @@ def test_an_alias_is_the_node_itself(tmp_path):
         ("a: &x [*x]\n", "its aliases multiply"),
         ("- !foo x\n", "could not determine a constructor"),
         ("a: 1\nb: \u202ex\n", "an invisible character, U+202E in line 2"),
+        ("\ufeffa: 1\n", "begins with a byte order mark; save it as UTF-8 without one"),
         ("a: 1\rb: 2\r", "a line that ends with CR alone"),
         ('a: "\\x1b[2J"\n', "has the invisible character U+001B"),
     ],

@@ -46,7 +46,7 @@ def test_what_has_no_end_or_is_too_large_is_named(tmp_path, read):
 @pytest.mark.parametrize("text", ["", '{"suites": {"sts": ', "[" * 100_000, "{'a': 1}"])
 def test_broken_json_is_named(tmp_path, text):
     (tmp_path / "cut.json").write_text(text)
-    with pytest.raises(BadInput, match=r"cut\.json: not JSON \(.*fix it or make it again"):
+    with pytest.raises(BadInput, match=r"cut\.json: not JSON \(.*fix it, or delete it and make it again"):
         read_json(tmp_path / "cut.json")
 
 

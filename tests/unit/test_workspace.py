@@ -10,6 +10,7 @@ from places import ROOT
 
 from replicse.cli import main
 from replicse.registry.plugins import use_plugins
+from replicse.registry.suites import is_metric
 from replicse.study.paper.lock import load_lock
 from replicse.study.paper.papers import load_papers
 from replicse.study.plan.choose import load_scales
@@ -53,6 +54,23 @@ def test_a_paper_that_was_begun_plans_and_borrows_from_the_packaged_ones(workspa
     assert set(plan.runs) & set(simcse.runs), "use: of a packaged recipe is the same run"
     assert main(["why", "mine/table1/unsup/avg"]) == 0
     assert "76.25" in capsys.readouterr().out
+    assert main(["adjudicate", "mine/table1"]) == 2
+    told = "mine/table1: no protocol names a row of it; write one in papers/mine/protocols.yaml\n"
+    assert capsys.readouterr().err.endswith(told)
+
+
+def test_no_paper_is_begun_under_the_key_of_a_packaged_one(workspace, capsys):
+    assert main(["new", "paper", "simcse"]) == 2
+    assert '"simcse" is a paper of the package; choose another key' in capsys.readouterr().err
+    assert not (workspace / "papers").exists()
+
+
+def test_a_folder_with_parts_of_a_paper_but_no_paper_is_told(workspace, capsys):
+    assert main(["new", "paper", "mine"]) == 0
+    about = workspace / "papers" / "mine" / "paper.yaml"
+    about.rename(about.with_suffix(".yml"))
+    assert main(["validate"]) == 2
+    assert "is there, but no paper.yaml; write one" in capsys.readouterr().err
 
 
 KINDS = ("term", "augmentation", "pooling", "suite")
@@ -61,8 +79,11 @@ KINDS = ("term", "augmentation", "pooling", "suite")
 def test_extensions_that_were_begun_are_named_in_config_and_hold_their_own_tests(workspace, capsys):
     for kind in KINDS:
         assert main(["new", kind, f"my-{kind}"]) == 0
-        assert "among plugins" not in capsys.readouterr().out
+        told = capsys.readouterr().out
+        assert "among plugins" not in told
         runpy.run_path(f"tests/test_my_{kind}.py")["test_by_hand"]()
+    use_plugins(["plugins/my_suite.py"])
+    assert is_metric(told.split("metric_path: ")[1].strip())
     text = (workspace / "config.yaml").read_text()
     assert yaml.safe_load(text)["plugins"] == [f"plugins/my_{kind}.py" for kind in KINDS]
     assert "  # terms, augmentations" in text and "\n# Data of your own" in text
@@ -94,6 +115,23 @@ def test_an_extension_that_cannot_be_begun(workspace, capsys):
     (workspace / "config.yaml").write_text("plugins:\n- plugins/mine.py\n")
     assert main(["new", "term", "other"]) == 0
     assert "next: plugins/other.py among plugins of config.yaml; pytest" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "told"),
+    [
+        ("term", "json", "plugins/json.py: Python has a module json already"),
+        ("term", "infonce", 'the term "infonce" is there already; choose another name'),
+        ("augmentation", "crop", 'the augmentation "crop" is there already'),
+        ("pooling", "cls", 'the pooling "cls" is there already'),
+        ("suite", "sts", 'the suite "sts" is there already'),
+        ("suite", "data", 'the suite "data" is there already'),
+    ],
+)
+def test_no_extension_is_begun_under_a_name_that_is_taken(workspace, capsys, kind, name, told):
+    assert main(["new", kind, name]) == 2
+    assert told in capsys.readouterr().err
+    assert not (workspace / "plugins").exists() and not (workspace / "tests").exists()
 
 
 def test_papers_scales_and_pins_of_the_workspace_come_first(workspace):

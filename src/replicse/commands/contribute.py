@@ -7,7 +7,7 @@ from typing import Any
 
 from replicse.commands import Action
 from replicse.commands.crates import paths_of
-from replicse.commands.render import study_facts
+from replicse.commands.render import made_facts, records_of, refuse_outdated
 from replicse.commands.study import add_workflow_argument
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json, sha256_of, write_rows
@@ -16,14 +16,12 @@ from replicse.study.plan.planner import load_plan
 from replicse.study.results.folder import held
 from replicse.study.results.log import FIELDS, LOG, log_problems, log_row, logged
 from replicse.study.results.record import StudyRecord
-from replicse.study.results.values import Evaluations
+from replicse.study.results.table import ItemResult
 
 
 def contribute_verb(parser: ArgumentParser) -> Action:
     """Append a row per item of a study to reports/log.csv, and print what to put into a pull request."""
-    parser.epilog = (
-        "example:\n  replicse contribute results/compact simcse/table3\n  replicse contribute compact"
-    )
+    parser.epilog = "example:\n  replicse contribute results/compact simcse/table3"
     parser.add_argument(
         "study", help="a results folder such as results/compact, or a committed study by its name"
     )
@@ -39,7 +37,7 @@ def contribute_verb(parser: ArgumentParser) -> Action:
         name = paths.kept or paths.scale
         record_of = kept_record(paths) if paths.kept else own_record(paths, arguments.workflow)
         added = [
-            log_row(results[item], record_of(item), name, sha256_of(paths.item(item)))
+            log_row(results[item], record_of(results[item]), name, sha256_of(paths.item(item)))
             for item in arguments.items or results
         ]
         rows = [*logged(), *added]
@@ -52,25 +50,23 @@ def contribute_verb(parser: ArgumentParser) -> Action:
     return action
 
 
-def kept_record(paths: Paths) -> Callable[[str], Mapping[str, Any]]:
+def kept_record(paths: Paths) -> Callable[[ItemResult], Mapping[str, Any]]:
     """Return the record of a committed study for each of its items."""
     record = read_json(paths.study)
     StudyRecord.of(record, paths.study)
-    return lambda item: record
+    return lambda result: record
 
 
-def own_record(paths: Paths, workflow: Path) -> Callable[[str], Mapping[str, Any]]:
-    """Return the record of your own study by item: its commit is that of the item's runs, marked where several are."""
+def own_record(paths: Paths, workflow: Path) -> Callable[[ItemResult], Mapping[str, Any]]:
+    """Return the record of your own study by item: at the commit of its numbers, marked where several made them."""
     plan = load_plan(read_json(paths.config), workflow, paths.config)
-    facts, evaluations = study_facts(plan.record, read_json(paths.data)), Evaluations(plan)
 
-    def record(item: str) -> Mapping[str, Any]:
-        made = [evaluations.training_record(run) for run in sorted(plan.runs_of(plan.item(item)))]
-        commits = [str(each["commit"]) for each in made if each.get("commit")]
-        if not commits:
-            return facts
-        mixed = len(set(commits)) > 1 or any(each.get("dirty") for each in made)
-        return {**facts, "commit": commits[0], "dirty": mixed}
+    def record(result: ItemResult) -> Mapping[str, Any]:
+        refuse_outdated(plan, [result])
+        facts = made_facts(plan, [result])
+        made = (each for group in records_of([result], paths) for each in group.values())
+        commits = {each["commit"] for each in made if each.get("commit")}
+        return {**facts, "dirty": facts["dirty"] or len(commits) > 1}
 
     return record
 
@@ -78,11 +74,12 @@ def own_record(paths: Paths, workflow: Path) -> Callable[[str], Mapping[str, Any
 def pull_request(rows: list[dict[str, str]], study: str) -> str:
     """Return the text of a pull request that brings some rows of a study, as the verb was given it."""
     first = rows[0]
+    commit = first["commit"][:12] + "+" * first["commit"].endswith("+")
     lines = [
         "",
         f"Title: Reproduction log: {', '.join(dict.fromkeys(row['item'] for row in rows))} at scale {first['scale']}",
         "",
-        f"- commit {first['commit'][:12]}, seeds {first['seeds'] or 'none'}, {first['versions']}",
+        f"- commit {commit}, seeds {first['seeds'] or 'none'}, {first['versions']}",
         f"- machine: {first['machine']}",
         *(
             f"- {row['item']}: {row['numbers'].count('; ') + 1} cells, sha256 {row['numbers_sha256'][:16]}"

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from replicse.commands import Action, room
-from replicse.commands.render import NAME, study_facts, write_ordered
+from replicse.commands.render import NAME, finished, made_facts, write_ordered
 from replicse.commands.study import add_workflow_argument
-from replicse.crates.merge import LABS, Brought, brought, lab_rows, merged
+from replicse.crates.merge import LABS, Brought, brought, lab_rows, merged, merged_record
 from replicse.crates.pack import SPECS, pack, write_crate
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json, write_rows
@@ -44,7 +44,7 @@ def pack_verb(parser: ArgumentParser) -> Action:
         paths = paths_of(arguments.study)
         plan = load_plan(read_json(paths.config), arguments.workflow, paths.config)
         name = checked_name(arguments.name or paths.kept or plan.scale.name)
-        record = read_json(paths.study) if paths.kept else study_facts(plan.record, read_json(paths.data))
+        record = read_json(paths.study) if paths.kept else made_facts(plan, finished(plan))
         out = arguments.out or Path(f"{name}.zip")
         count = pack(name, paths, plan, record, out)
         print(f"wrote={out} files={count} bytes={out.stat().st_size}")
@@ -130,7 +130,7 @@ def write_merged(
             write_rows(paths.table(result.item), FIELDS, table_rows(result))
         write_rows(paths.cells, TIDY, tidy_rows(results))
         write_rows(paths.judged("labs"), LABS, lab_rows(results))
-        record = {**labs[0].record, "labs": [lab.name for lab in labs]}
+        record = merged_record(labs)
         write_ordered(paths.study, record)
         write_ordered(paths.config, config)
         specs = {run: spec for lab in labs for run, spec in lab.specs.items()}
@@ -176,6 +176,10 @@ def merge_lines(labs: Sequence[Brought], results: Sequence[ItemResult]) -> Itera
         )
         if only:
             yield f"{lab.name}: {only} cells that {labs[0].name} does not have are left out"
-    packages = {str(lab.record.get("package_sha256", ""))[:12] for lab in labs}
-    if len(packages) > 1:
+    # Those of the cells: a record names the version that packed the study.
+    packages = [
+        frozenset(package for item in lab.items.values() for cell in item.cells for package in cell.packages)
+        for lab in labs
+    ]
+    if len({each for each in packages if each}) > 1:
         yield "made by different versions of the package: not all that differs need be the labs'"

@@ -1,6 +1,7 @@
 """Verbs that evaluate an encoder: any suite, or alignment and uniformity along a trajectory."""
 
 import logging
+import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
@@ -9,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from replicse.commands import Action, json_mapping
-from replicse.errors import BadInput, MissingData
+from replicse.errors import BadInput, Failed, MissingData
 from replicse.files import write_json
 from replicse.registry.artefacts import METRICS
 from replicse.registry.encoders import ENGINES, MAX_LENGTH, WordVectors, postprocessing_of
+from replicse.registry.mteb import LACKS_PART
 from replicse.registry.plugins import use_plugins
 from replicse.registry.poolings import pooling_of
 from replicse.registry.sets import EvaluationSet
@@ -218,8 +220,25 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
             "postprocess": arguments.postprocess,
         }
         written(arguments, {**result, **outcome}, source, start)
+        # A study's job, which is given the data record, goes on: its cells say why they have no number.
+        if not arguments.data.is_file():
+            tell_failures(outcome, arguments.out)
 
     return action
+
+
+def tell_failures(outcome: Mapping[str, Any], out: Path) -> None:
+    """Print a line for each number that could not be measured; Failed where there is no number at all."""
+    for path, reason in outcome["failures"].items():
+        if not reason.startswith(LACKS_PART):
+            print(f"{path}: {' '.join(reason.split())}", file=sys.stderr)
+    if not any_number(outcome["suites"]):
+        raise Failed(f"nothing could be measured; {out} has the reason of each number that is missing")
+
+
+def any_number(numbers: Any) -> bool:
+    """Return whether anything below the suites of an outcome is there."""
+    return any(map(any_number, numbers.values())) if isinstance(numbers, Mapping) else numbers is not None
 
 
 def sets_of(asked: Sequence[Sequence[str]]) -> dict[str, EvaluationSet]:

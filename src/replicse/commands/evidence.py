@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import yaml
@@ -111,19 +110,6 @@ def power_lines(plan: Plan, item: str, seeds: int, power: float, rows: Sequence[
 
 def _number(value: float | None, sign: str = "") -> str:
     return "" if value is None else f"{value:{sign}.2f}"
-
-
-def gap_told(plan: Plan, item: str, results: Sequence[ItemResult]) -> float | None:
-    """Return the median smallest gap to print that the plan's seeds tell of an item's cells; None for none."""
-    result = next((each for each in results if each.item == item), None)
-    there = result.described if result else {}
-    gaps = [
-        need.smallest
-        for cell in plan.described(item)
-        if cell.encoders and cell.reported
-        and (need := needed_of_cell(plan, cell, there.get(cell.key[1:]), len(plan.seeds), POWER)).smallest is not None
-    ]  # fmt: skip
-    return median(gaps) if gaps else None
 
 
 def next_verb(parser: ArgumentParser) -> Action:

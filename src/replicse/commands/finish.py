@@ -110,6 +110,9 @@ def drawn(item: ItemResult, stem: Path) -> bool:
 
 def incomplete_lines(lacking: Sequence[Incomplete], planned: int) -> Iterator[str]:
     """Yield what a terminal shows of the items that are not complete: which, why, and what to do."""
+    if not lacking:
+        yield f"no evaluation of the {planned} items is missing"
+        return
     yield f"{len(lacking)} of {planned} items incomplete"
     yield from columns(
         (

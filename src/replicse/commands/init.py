@@ -2,23 +2,34 @@
 
 import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from replicse.commands import Action
 from replicse.errors import BadInput
 from replicse.files import write_text
+from replicse.registry.augmentations import AugmentationParameters
+from replicse.registry.plugins import check_module
+from replicse.registry.poolings import PoolingParameters
+from replicse.registry.suites import OTHERS, SUITES
+from replicse.registry.terms import TermParameters
 from replicse.study.paper.config import SHIPPED
 from replicse.study.paper.papers import PAPER_KEY
-from replicse.workspace import PACKAGE
+from replicse.workspace import PACKAGE, workflow_folder
 
 SKELETONS = PACKAGE / "skeletons"
-# How each kind of plug-in is used, up to its name.
+# How each kind of plug-in is used.
 EXTENSIONS = {
-    "term": "in a recipe, objective: - term: ",
-    "augmentation": "in a view, augment: name: ",
-    "pooling": "in a recipe, pooling: train: ",
-    "suite": "in a column, metric_path: ",
+    "term": "in a recipe, objective: - term: NAME",
+    "augmentation": "in a view, augment: name: NAME",
+    "pooling": "in a recipe, pooling: train: NAME",
+    "suite": "in a column, metric_path: NAME/mean_cosine",
+}
+TAKEN: dict[str, Collection[str]] = {
+    "term": TermParameters.known,
+    "augmentation": AugmentationParameters.known,
+    "pooling": PoolingParameters.known,
+    "suite": (*SUITES, *OTHERS),
 }
 EXTENSION_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 # Kept without the dot, as tools read the dotted ones. Code is kept as .txt: it is none before its words are replaced.
@@ -50,15 +61,20 @@ def new_verb(parser: ArgumentParser) -> Action:
             also = "" if kind == "paper" else ", a letter first, and dashes"
             raise BadInput(f'"{name}" is no name of a {kind}; use small letters and digits only{also}')
         if kind == "paper":
+            if (workflow_folder() / "papers" / name).exists():
+                raise BadInput(f'"{name}" is a paper of the package; choose another key')
             print(*write_skeleton("paper", Path("papers", name), {"KEY": name}), sep="\n")
             print(f"next: replicse validate, then replicse run {name}")
             return
         module, words = name.replace("-", "_"), [part.capitalize() for part in name.split("-")]
+        # What the plug-in would be refused for, before anything of it is written.
+        if name in TAKEN[kind]:
+            raise BadInput(f'the {kind} "{name}" is there already; choose another name')
+        check_module(Path("plugins", f"{module}.py"))
         meant = {"MODULE": module, "FUNCTION": module, "CLASS": "".join(words), "NAME": name}
         print(*write_skeleton(kind, Path(), meant), sep="\n")
-        print(
-            f"next: {named_in_config(f'plugins/{module}.py')}pytest tests/test_{module}.py; {EXTENSIONS[kind]}{name}"
-        )
+        used = EXTENSIONS[kind].replace("NAME", name)
+        print(f"next: {named_in_config(f'plugins/{module}.py')}pytest tests/test_{module}.py; {used}")
 
     return action
 

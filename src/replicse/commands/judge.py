@@ -21,7 +21,7 @@ from replicse.commands.study import (
     study_file,
 )
 from replicse.errors import BadInput
-from replicse.files import read_json, write_rows
+from replicse.files import write_rows
 from replicse.printable import columns, visible
 from replicse.registry.artefacts import METRICS
 from replicse.registry.suites import unit_of
@@ -32,7 +32,7 @@ from replicse.study.judge.claims import cells_read, claim_rows, study_claims
 from replicse.study.judge.rules_of_text import spoken_counts
 from replicse.study.judge.story import cell_facts, cell_story, find_cell, item_of
 from replicse.study.judge.study import judge_study, plan_further, read_results, results_of
-from replicse.study.paper.config import checked_config
+from replicse.study.paper.config import SHIPPED, checked_config, read_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.printed import printed_number
 from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN
@@ -130,10 +130,9 @@ def adjudicate_verb(parser: ArgumentParser) -> Action:
                 f"{shown.folder}: no variant of {arguments.item or 'an item'} was run in this study"
             )
         if not rows:
-            files = [paper.folder / "protocols.yaml" for paper in plan.papers.values() if paper.protocols]
+            files = [str(plan.papers[paper].folder / "protocols.yaml") for paper in plan.studied]
             raise BadInput(
-                f"{arguments.item or 'adjudicate'}: no protocol names a row of it; see"
-                f" {', '.join(map(str, files))}"
+                f"{arguments.item or 'adjudicate'}: no protocol names a row of it; write one in {' or '.join(files)}"
             )
         if arguments.json:
             variants = [variant_facts(row, plan) for row in rows]
@@ -194,23 +193,28 @@ def audit_verb(parser: ArgumentParser) -> Action:
     parser.add_argument("--json", action="store_true", help="machine-readable output")
 
     def action(arguments: Namespace) -> None:
-        plan = audit_plan(load_papers(arguments.workflow), arguments.workflow)
-        findings = audit(plan)
+        file = study_file(arguments.study) if arguments.study else SHIPPED
+        there = arguments.study or file.is_file()
+        config = checked_config(read_config([file]), str(file)) if there else None
+        papers = load_papers(arguments.workflow, config.plugins if config else ())
+        plan = audit_plan(papers, arguments.workflow, study=config)
+        findings, asked_for = audit(plan), list(plan.papers)
         if arguments.study:
-            file = study_file(arguments.study)
-            config = checked_config(read_json(file), str(file))
-            findings = of_items(findings, [item for item in plan.items if config.holds(item)])
+            items = [item for item in plan.items if config.holds(item)]
+            findings = of_items(findings, items)
+            asked_for = [item.partition("/")[0] for item in items]
         if arguments.name:
             findings = chosen(findings, arguments.name, plan)
+            asked_for = [arguments.name.partition("/")[0]]
         if arguments.json:
             print_json({"findings": [asdict(one) for one in findings]})
         else:
             from replicse.report.pages.audit import audit_text
 
-            counts = spoken_counts(plan)
-            lines = columns(((f"  {count}", kind) for kind, count in counts.most_common()), numbers=(0,))
             print(audit_text([one.row() for one in findings], room()))
-            print("\n".join(["", f"{counts.total()} numbers of the running texts:", *lines]))
+            if counts := spoken_counts(plan, asked_for):
+                lines = columns(((f"  {count}", kind) for kind, count in counts.most_common()), numbers=(0,))
+                print("\n".join(["", f"{counts.total()} numbers of the running texts:", *lines]))
 
     return action
 
@@ -251,7 +255,7 @@ def told_of(shown: Shown, cell: Cell) -> tuple[dict[str, list[str]], dict[str, A
     others = {key[0] for key in read} - {cell.item.id}
     plan_further(plan, others)
     rows = claim_rows(plan, claims, [result, *results_of(plan, others, evaluations, read)])
-    findings = audit(audit_plan(plan.papers, plan.workflow, cell), naming)
+    findings = audit(audit_plan(plan.papers, plan.workflow, cell, plan.config), naming)
     evidence = (plan, cell, result, evaluations, rows, findings)
     facts = cell_facts(*evidence)
     return cell_story(*evidence), {**facts, "claims": list(map(with_numbers, facts["claims"]))}

@@ -12,11 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from replicse.commands import Action
-from replicse.commands.study import add_study_arguments, add_workflow_argument, chosen_plan
+from replicse.commands.study import (
+    add_study_arguments,
+    add_workflow_argument,
+    check_here,
+    chosen_plan,
+    study_file,
+)
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json, read_rows, write_json, write_rows, write_text
 from replicse.registry.artefacts import HTML, PROVENANCE, STUDY
-from replicse.study.judge.study import committed_item, judge_study, read_results
+from replicse.study.judge.study import committed_item, judge_study, read_results, results_of
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import load_plan
@@ -140,20 +146,29 @@ def _title(readme: Path) -> str:
 
 def seconds_of(items: Sequence[ItemResult], paths: Paths) -> tuple[dict[str, float], dict[str, float]]:
     """Return the seconds of each run that the items use, and of each evaluation, where they are recorded."""
-    training: dict[str, float] = {}
-    waiting = [entry.run for item in items for cell in item.cells for entry in cell.values if entry.run]
+    runs, evaluations = records_of(items, paths)
+    training = {run: record.get("cost", {}).get("seconds", 0.0) for run, record in runs.items() if record}
+    return training, {file: record.get("seconds", 0.0) for file, record in evaluations.items()}
+
+
+def records_of(
+    items: Sequence[ItemResult], paths: Paths
+) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
+    """Return what the runs of some items' numbers, and their evaluations by file, were made with; nothing if absent."""
+    runs: dict[str, dict[str, Any]] = {}
+    values = (each for item in items for cell in item.cells for each in cell.values)
+    waiting = [each.run for each in values if each.run and each.value is not None]
     while waiting:
         run = waiting.pop()
-        record = {} if run in training else _record(Path(paths.run(run, PROVENANCE)))
-        if record:
-            training[run] = record.get("cost", {}).get("seconds", 0.0)
-            start = record.get("job", {}).get("run", {}).get("init", {}).get("run")
+        if run not in runs:
+            runs[run] = _record(Path(paths.run(run, PROVENANCE)))
+            start = runs[run].get("job", {}).get("run", {}).get("init", {}).get("run")
             waiting += [start] if start else []
     encoders = {encoder for item in items for cell in item.cells for encoder in cell.encoders}
     files = (
         file for encoder in encoders for file in Path(paths.evaluation(encoder, "")).parent.glob("*.json")
     )
-    return training, {str(file): _record(file).get("provenance", {}).get("seconds", 0.0) for file in files}
+    return runs, {str(file): _record(file).get("provenance", {}) for file in sorted(files)}
 
 
 def _record(file: Path) -> dict[str, Any]:
@@ -193,14 +208,11 @@ def keep_verb(parser: ArgumentParser) -> Action:
         if not NAME.fullmatch(arguments.name):
             raise BadInput(f'name is "{arguments.name}"; expected small letters, digits and hyphens')
         plan = chosen_plan(arguments)
-        kept, results = Paths(plan.scale.name, arguments.name), read_results(plan)
-        absent = [item for item in plan.items if item not in {result.item for result in results}]
-        if absent:
-            raise BadInput(
-                f"{plan.paths.results}: {', '.join(absent)} not tabulated; run the study to its report"
-            )
-        facts = study_facts(plan.record, read_json(plan.paths.data))
-        refuse_uncommitted(plan, facts)
+        if arguments.study:
+            check_here(study_file(arguments.study), plan.paths)
+        kept, results = Paths(plan.scale.name, arguments.name), finished(plan)
+        refuse_uncommitted(results, plan.paths)
+        facts = made_facts(plan, results)
         for folder in (f"{kept.results}/items", f"{kept.results}/tables", kept.figures):
             shutil.rmtree(folder, ignore_errors=True)
         for result in results:
@@ -212,22 +224,65 @@ def keep_verb(parser: ArgumentParser) -> Action:
     return action
 
 
-def refuse_uncommitted(plan: Plan, facts: Mapping[str, Any]) -> None:
-    """Raise BadInput where a study that is to be kept, or a record of it, was made with uncommitted changes."""
-    if facts["dirty"]:
+def finished(plan: Plan) -> list[ItemResult]:
+    """Return the results of a study of your own; BadInput where one is absent, or not what its evaluations give."""
+    results = read_results(plan)
+    there = {result.item for result in results}
+    if absent := [item for item in plan.items if item not in there]:
         raise BadInput(
-            f"the code differs from commit {facts['commit'][:12]}; commit the changes, run the study, then keep it"
+            f"{plan.paths.results}: {', '.join(absent)} not tabulated; run the study to its report"
         )
-    evaluations = Evaluations(plan)
-    records = {plan.paths.run(run, PROVENANCE): evaluations.training_record(run) for run in plan.runs}
-    for file in (file for item in plan.items.values() for file in plan.evaluation_files(item)):
-        records[file] = (evaluations.read(file) or {}).get("provenance", {})
-    for file, record in records.items():
-        if record.get("dirty"):
+    refuse_outdated(plan, results)
+    return results
+
+
+def refuse_outdated(plan: Plan, results: Sequence[ItemResult]) -> None:
+    """Raise BadInput where a result of your own is not what the plan and the evaluations give."""
+    again = results_of(plan, [result.item for result in results], Evaluations(plan))
+    for one, other in zip(results, again, strict=True):
+        if one.plain() != other.plain():
             raise BadInput(
-                f"{file}: made with uncommitted changes to commit {record.get('commit', '')[:12]}; delete its folder"
-                " and run the study again"
+                f"{plan.paths.item(one.item)}: not what this config and the evaluations give; delete it and run the"
+                " study again"
             )
+
+
+def refuse_uncommitted(results: Sequence[ItemResult], paths: Paths) -> None:
+    """Raise BadInput where the code, or what made a number, is not that of a commit, or nothing says what made it."""
+    from replicse.provenance.record import software
+
+    if software()["dirty"]:
+        raise BadInput(
+            f"the code differs from commit {software()['commit'][:12]}; commit the changes, run the study, then keep it"
+        )
+    runs, evaluations = records_of(results, paths)
+    for run, record in runs.items():
+        remedy = f"delete {paths.run(run)} and {paths.results}/encoders/{run}-*, and run the study again"
+        if not record:
+            raise BadInput(f"{paths.run(run, PROVENANCE)}: no record of what made the run; {remedy}")
+        _refuse_dirty(paths.run(run, PROVENANCE), record, remedy)
+    for file, record in evaluations.items():
+        _refuse_dirty(file, record, "delete it and run the study again")
+
+
+def _refuse_dirty(file: str, record: Mapping[str, Any], remedy: str) -> None:
+    if record.get("dirty"):
+        changes = f"made with uncommitted changes to commit {record.get('commit', '')[:12]}"
+        raise BadInput(f"{file}: {changes}; {remedy}")
+
+
+def made_facts(plan: Plan, results: Sequence[ItemResult]) -> dict[str, Any]:
+    """Return the record of a study of your own, at the commit that made all its numbers.
+
+    Where several made them it is today's; changes that were in no commit are marked either way.
+    """
+    facts = study_facts(plan.record, read_json(plan.paths.data))
+    made = [record for group in records_of(results, plan.paths) for record in group.values()]
+    made = [record for record in made if record.get("commit")]
+    dirty = any(record.get("dirty") for record in made)
+    if len({record["commit"] for record in made}) != 1:
+        return {**facts, "dirty": facts["dirty"] or dirty}
+    return {**facts, **{key: made[0].get(key, "") for key in ("commit", "package_sha256")}, "dirty": dirty}
 
 
 def write_ordered(file: str, document: Mapping[str, Any]) -> None:

@@ -23,6 +23,7 @@ from replicse.study.paper.papers import load_papers
 from replicse.study.paper.tables import Item
 from replicse.study.plan.choose import chosen_items, chosen_scale, too_large
 from replicse.study.plan.paths import Paths, drop_partial
+from replicse.study.plan.planner import plan_of
 from replicse.workspace import packaged
 
 TARGETS = ("all", "released")
@@ -74,11 +75,14 @@ def run_items(arguments: Namespace) -> int:
         raise BadInput(f'--cores is {arguments.cores}; expected "all" or a number at least 1')
     config, file = chosen_config(arguments)
     checked = checked_config(config, file)
-    study_items = list(chosen_items(checked, load_papers(arguments.workflow, checked.plugins), file))
+    papers = load_papers(arguments.workflow, checked.plugins)
+    study_items = list(chosen_items(checked, papers, file))
     if arguments.profile:
         arguments.profile = profile_named(arguments.profile, arguments.workflow)
     large = too_large(study_items, checked, chosen_scale(checked, arguments.workflow, file))
     items = items_named(arguments.item, study_items, large)
+    # Snakemake plans again, and would tell a mistake among lines of its own.
+    plan_of(checked, papers, arguments.workflow, file)
     command = snakemake_words(
         arguments,
         [each if isinstance(each, str) else each.target for each in items],

@@ -9,8 +9,10 @@ from replicse.commands import Action, coloured, print_json, room
 from replicse.commands.shown import Shown, shown_study
 from replicse.commands.study import add_study_arguments, chosen_config, shortened, wrapped
 from replicse.errors import BadInput, nearest
+from replicse.files import read_json
 from replicse.printable import columns
 from replicse.registry.artefacts import METRICS
+from replicse.registry.digests import digest
 from replicse.registry.suites import unit_of
 from replicse.runtime.progress import progress_text
 from replicse.study.judge.study import read_results, results_of, study_machines
@@ -53,10 +55,8 @@ def own_status(plan: Plan) -> tuple[dict[str, Any], dict[Job, dict[str, Any] | N
     states = {file: "failed" if file in broken else jobs.state(file) for file in every}
     items = []
     for item, evaluations in files.items():
-        table = not plan.paths.missing(plan.paths.table(item))
-        items.append(
-            {"item": item, **counted({file: states[file] for file in evaluations}), "tabulated": table}
-        )
+        counts = counted({file: states[file] for file in evaluations})
+        items.append({"item": item, **counts, "tabulated": tabulated(plan, item)})
     trained = sum(not plan.paths.missing(plan.paths.run(run, METRICS)) for run in plan.runs)
     total = {**counted(states), "runs": len(plan.runs), "trained": trained}
     begun = {job: jobs.running(job) for job in jobs.all if jobs.began(job)}
@@ -70,6 +70,18 @@ def own_status(plan: Plan) -> tuple[dict[str, Any], dict[Job, dict[str, Any] | N
         "total": total,
     }
     return status, begun
+
+
+def tabulated(plan: Plan, item: str) -> bool:
+    """Return whether the table of an item is there, made with the config that the plan has now."""
+    if plan.paths.missing(plan.paths.table(item)):
+        return False
+    try:
+        made_with = read_json(plan.paths.item(item)).get("config")
+    except BadInput:
+        return False
+    # Items of earlier versions do not say what they were made with.
+    return made_with in (None, "", digest(plan.config.bearing_on(item)))
 
 
 def committed_status(shown: Shown) -> dict[str, Any]:
@@ -94,11 +106,12 @@ def committed_status(shown: Shown) -> dict[str, Any]:
 def status_lines(status: Mapping[str, Any], begun: Mapping[Job, Mapping[str, Any] | None]) -> Iterator[str]:
     """Yield a line per item, their total, what runs or failed, the machines, and what is broken."""
     local, total = "broken" in status, status["total"]
+    what = "evaluations" if local else "encoders"
     stands = {True: "tabulated" if local else "committed", False: "not tabulated"}
     rows = [(row["item"], row, stands[row["tabulated"]]) for row in status["items"]]
     trained = f"{total['trained']:,} of {total['runs']:,} runs trained" if local else "committed"
     yield from columns(
-        (name, f"{counts['done']} of {counts['evaluations']}", _others(counts, more))
+        (name, f"{counts['done']} of {counts['evaluations']}", _others(what, counts, more))
         for name, counts, more in [*rows, ("total", total, trained)]
     )
     for job, beat in begun.items():
@@ -113,10 +126,10 @@ def status_lines(status: Mapping[str, Any], begun: Mapping[Job, Mapping[str, Any
     yield from (f"broken: {problem}" for problem in status.get("broken", ()))
 
 
-def _others(counts: Mapping[str, int], more: str) -> str:
-    """Return how many evaluations run, failed or wait."""
+def _others(what: str, counts: Mapping[str, int], more: str) -> str:
+    """Return how many evaluations run, failed or wait; of a committed study, encoders."""
     others = [f"{counts[state]} {state}" for state in STATES[1:] if counts[state]]
-    return ", ".join(["evaluations", *others, more])
+    return ", ".join([what, *others, more])
 
 
 def counted(states: Mapping[str, str]) -> dict[str, int]:

@@ -5,7 +5,7 @@ from argparse import Namespace
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from replicse.commands.study import chosen_config, chosen_plan, study_file
+from replicse.commands.study import check_here, chosen_config, chosen_plan, study_file
 from replicse.errors import BadInput
 from replicse.files import read_json
 from replicse.study.paper.config import checked_config, read_config
@@ -61,6 +61,7 @@ def _own(arguments: Namespace, only: str) -> Shown:
         ]
         plan = chosen_plan(arguments, only)
         if not names:
+            check_here(file, plan.paths)
             return Shown(plan, Evaluations(plan))
         if plan.config != checked_config(read_json(file), str(file)):
             raise BadInput(

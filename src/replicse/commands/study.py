@@ -8,12 +8,13 @@ from typing import Any
 
 from replicse.commands import Action, print_json, room
 from replicse.errors import BadInput
-from replicse.files import read_json, write_json
+from replicse.files import write_json
 from replicse.printable import columns
-from replicse.registry.artefacts import CONFIG
+from replicse.registry.artefacts import CONFIG, DATA
 from replicse.registry.corpora import Table
 from replicse.registry.sets import EvaluationSet
 from replicse.study.judge.claims import study_claims
+from replicse.study.judge.evidence import gaps_told
 from replicse.study.paper.brought import beside
 from replicse.study.paper.config import (
     SHIPPED,
@@ -33,11 +34,11 @@ from replicse.study.plan.choose import chosen_items, chosen_scale, load_scales
 from replicse.study.plan.cost import Cost, Interval
 from replicse.study.plan.needs import Need, amounts, amounts_text, needs
 from replicse.study.plan.notes import notes
+from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import load_plan, plan_of
 from replicse.study.plan.resolve import check_parts
 from replicse.study.results.folder import study_folder
-from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import item_result, table_rows
 from replicse.study.results.values import Evaluations
 from replicse.workspace import workflow_folder
@@ -71,6 +72,15 @@ def study_file(name: str) -> Path:
     file = Path(name)
     named = file.suffix not in ("", ".zip") and not file.is_dir()
     return file if named else study_folder(name) / CONFIG
+
+
+def check_here(record: Path, paths: Paths) -> None:
+    """Raise BadInput where the record of a study that was run is not that of this folder, whose results are read."""
+    was_run = record.name == CONFIG and record.with_name(DATA).exists()
+    if was_run and record.resolve() != Path(paths.config).resolve():
+        raise BadInput(
+            f"{record}: not {paths.config} of this folder; start replicse where the study was run, or name its crate"
+        )
 
 
 def add_workflow_argument(parser: ArgumentParser) -> None:
@@ -180,18 +190,6 @@ def plan_verb(parser: ArgumentParser) -> Action:
     return action
 
 
-def gaps_told(plan: Plan) -> dict[str, float]:
-    """Return the smallest gap to print that the plan's seeds tell by item, where a spread is published or measured."""
-    there = [item for item in plan.items if Path(plan.paths.item(item)).is_file()]
-    if not there and not plan.measured:
-        return {}
-    from replicse.commands.evidence import gap_told
-
-    results = [ItemResult.of(read_json(plan.paths.item(item)), plan.paths.item(item)) for item in there]
-    gaps = {item: gap_told(plan, item, results) for item in plan.items}
-    return {item: gap for item, gap in gaps.items() if gap is not None}
-
-
 def plan_lines(plan: Plan, document: Mapping[str, Any], wanted: list[Need], width: int) -> Iterator[str]:
     """Yield what a plan says: its items in the order of their cost, and what all of it takes."""
     yield f"scale {plan.scale.name}: {plan.scale.title}; seeds {', '.join(map(str, plan.seeds))}"
@@ -222,20 +220,16 @@ def plan_lines(plan: Plan, document: Mapping[str, Any], wanted: list[Need], widt
     if (released := document["released"])["encoders"]:
         yield (
             f"  released: {released['encoders']} encoders as others released them, no training:"
-            f" {interval_text(released)} (replicse run released --scale {plan.scale.name})"
+            f" {encoding_text(released)} (replicse run released --scale {plan.scale.name})"
         )
     single, searches = document["not_searched"], document["searched"]
     yield f"  training without searches: {single['runs']} runs, {interval_text(single)}"
     if searches["runs"]:
         yield f"  searches: {searches['runs']} runs more, {interval_text(searches)}"
-    evaluation = document["evaluation"]
-    unknown = (
-        f"; {evaluation['unknown']} of unknown size, and MTEB, not counted" if evaluation["unknown"] else ""
-    )
     if plan.source != "embedded":
         yield (
             f"  encoding STS and transfer sentences for all {document['encoders']} encoders:"
-            f" {interval_text(evaluation)}{unknown}"
+            f" {encoding_text(document['evaluation'])}"
         )
     yield f"  {origin(plan, document)}"
     if wanted:
@@ -254,9 +248,16 @@ def origin(plan: Plan, document: Mapping[str, Any]) -> str:
 
 
 def evaluation_facts(cost: Cost, encoders: Iterable[str]) -> dict[str, Any]:
-    """Return the hours of encoding for evaluations as plain data, and how many encoders are of unknown size."""
-    hours, unknown = cost.evaluation(encoders)
-    return {**hours_facts(hours), "unknown": unknown}
+    """Return the hours of encoding for evaluations as plain data, and what is not counted in them."""
+    found = cost.evaluation(encoders)
+    return {**hours_facts(found.hours), "unknown": found.unknown, "not_counted": found.not_counted}
+
+
+def encoding_text(facts: Mapping[str, Any]) -> str:
+    """Return the hours of encoding with their interval, and what is not counted in them, as text."""
+    others = [f"{facts['unknown']} of unknown size"] * bool(facts["unknown"])
+    others += [f"what {', '.join(facts['not_counted'])} encode"] * bool(facts["not_counted"])
+    return interval_text(facts) + (f"; not counted: {' and '.join(others)}" if others else "")
 
 
 def hours_facts(hours: Interval | None) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Many labs as one study: seeds pooled by run, what differs refused, the variance between labs apart from seeds."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,15 +9,20 @@ from typing import Any
 from replicse.crates.pack import SPECS
 from replicse.errors import BadInput
 from replicse.files import read_json
-from replicse.registry.artefacts import STUDY
+from replicse.registry.artefacts import DATA, PROVENANCE, STUDY
 from replicse.study.results.folder import held
 from replicse.study.results.labs import pooled
 from replicse.study.results.machines import Machine
+from replicse.study.results.record import StudyRecord
 from replicse.study.results.table import CellResult, ItemResult, LabSpread, SeedValue
 from replicse.study.results.verdict import judge
 
 LABS = ("item", "row", "column", "metric", "protocol", "lab", "seeds", "values")
+# What of a study's record says what made its numbers.
+MADE_WITH = ("commit", "dirty", "package_sha256", "versions", "plugins", "hardware", "numerics")
 Key = tuple[str, str, str, str]
+# A frozen model of a term or a view is the folder of another run's checkpoint, and the id of that run has its seed.
+CHECKPOINT = re.compile(r"results/[^/]+/runs/([^/]+)/(best|last)")
 
 
 @dataclass(frozen=True)
@@ -47,14 +53,55 @@ def _stack(machine: Machine) -> str:
 
 def brought(name: str, folder: Path) -> Brought:
     """Return what a results folder brings to a merge; BadInput where it is broken."""
-    specs = folder / SPECS
-    record = read_json(folder / STUDY) if (folder / STUDY).is_file() else {}
-    return Brought(
-        name=name,
-        items={result.item: result for result in held(folder)},
-        record=record if isinstance(record, Mapping) else {},
-        specs=read_json(specs) if specs.is_file() else {},
+    items, record = {result.item: result for result in held(folder)}, _mapping(folder / STUDY)
+    specs = _mapping(folder / SPECS)
+    if "versions" not in record:
+        # Specs, what made the study and the data that it read come into one place only when it is packed or kept.
+        runs = {file.parent.name: _mapping(file) for file in sorted(folder.glob(f"runs/*/{PROVENANCE}"))}
+        record = {"data": _mapping(folder / DATA).get("files") or (), **_made_with(folder, runs), **record}
+        if (folder / STUDY).is_file():
+            StudyRecord.of(record, f"{name}: {STUDY} with {DATA}")
+        specs = specs or {run: spec for run, made in runs.items() if (spec := _spec(made))}
+    return Brought(name, items, record, specs)
+
+
+def _spec(made: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the spec of a run by the record of what made it, without what does not name the run; {} without one."""
+    job = made.get("job")
+    spec = job.get("run") if isinstance(job, Mapping) else None
+    return (
+        {key: entry for key, entry in spec.items() if key != "trajectory"}
+        if isinstance(spec, Mapping)
+        else {}
     )
+
+
+def _mapping(file: Path) -> Mapping[str, Any]:
+    """Return the mapping that a JSON holds; an empty one where there is none."""
+    document = read_json(file) if file.is_file() else {}
+    return document if isinstance(document, Mapping) else {}
+
+
+def _made_with(folder: Path, runs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what made the runs and evaluations of a results folder, by their own records."""
+    evaluations = [_mapping(file).get("provenance") for file in sorted(folder.glob("encoders/*/*.json"))]
+    return _agreed([record for record in (*runs.values(), *evaluations) if isinstance(record, Mapping)])
+
+
+def _agreed(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what all of some records say was made with the same; it is dirty where any of them is."""
+    first, *others = records or [{}]
+    alike = {key: first[key] for key in MADE_WITH if key in first}
+    alike = {key: entry for key, entry in alike.items() if all(each.get(key) == entry for each in others)}
+    return {**alike, "dirty": True} if any(each.get("dirty") for each in records) else alike
+
+
+def merged_record(labs: Sequence[Brought]) -> dict[str, Any]:
+    """Return the record of the first lab, of what made the numbers only what is the same in all; `made_by` has each."""
+    about = {key: entry for key, entry in labs[0].record.items() if key not in MADE_WITH}
+    records = [lab.record for lab in labs]
+    made_by = {lab.name: {key: lab.record[key] for key in MADE_WITH if key in lab.record} for lab in labs}
+    return {**about, **_agreed(records), "labs": [lab.name for lab in labs], "made_by": made_by}
 
 
 def merged(labs: Sequence[Brought]) -> list[ItemResult]:
@@ -131,13 +178,15 @@ def _merged_cell(
             if not any((each.lab, each.seed, each.value) == (one.lab, one.seed, one.value) for one in values):
                 values.append(each)
     machines = tuple(dict.fromkeys(machine for _, twin in same for machine in twin.machines))
-    numbers = [each.value for each in values if not isinstance(each.value, str)]
+    # A number that two labs give to the last bit under one seed is one draw, which they made twice.
+    draws = list({(each.seed, each.value): each.value for each in values}.values())
+    numbers = [each for each in draws if not isinstance(each, str)]
     heads = {(column.id, column.metric): column.statistic for column in item.columns}
     update: dict[str, Any] = {"values": tuple(values), "machines": machines}
     if (
         heads.get((cell.column, cell.metric), "mean") == "mean"
         and not cell.seedless
-        and len(numbers) == len(values)
+        and len(numbers) == len(draws)
     ):
         failures = [twin.failure for _, twin in same if twin.failure]
         why_not = cell.reason.partition("; made ")[0] if cell.verdict == "not comparable" else ""
@@ -214,19 +263,35 @@ def _same_spec(
 
 
 def expanded(specs: Mapping[str, Any], run: str, with_seed: bool, depth: int = 8) -> dict[str, Any] | None:
-    """Return the spec of a run, those it starts from in place of their ids; None where one is absent."""
+    """Return the spec of a run, those of the runs that it reads in place of their ids; None where one is absent.
+
+    A run reads the one that it starts from, and those whose checkpoints are its frozen models.
+    """
     spec = specs.get(run)
     if not isinstance(spec, Mapping) or depth == 0:
         return None
-    document = {key: entry for key, entry in spec.items() if with_seed or key != "seed"}
+    absent = False
+
+    def of_run(name: str) -> dict[str, Any] | None:
+        nonlocal absent
+        inner = expanded(specs, name, with_seed, depth - 1)
+        absent = absent or inner is None
+        return inner
+
+    def whole(entry: Any) -> Any:
+        if isinstance(entry, Mapping):
+            return {key: whole(each) for key, each in entry.items()}
+        if isinstance(entry, list):
+            return [whole(each) for each in entry]
+        if isinstance(entry, str) and (read := CHECKPOINT.fullmatch(entry)):
+            return {"run": of_run(read[1]), "checkpoint": read[2]}
+        return entry
+
+    document = {key: whole(entry) for key, entry in spec.items() if with_seed or key != "seed"}
     init = document.get("init")
-    before = init.get("before") if isinstance(init, Mapping) else None
-    if before:
-        inner = expanded(specs, before, with_seed, depth - 1)
-        if inner is None:
-            return None
-        document["init"] = {**init, "before": inner}
-    return document
+    if isinstance(init, Mapping) and isinstance(init.get("run"), str):
+        document["init"] = {**init, "run": of_run(init["run"])}
+    return None if absent else document
 
 
 def first_difference(one: Any, two: Any, path: str = "spec") -> tuple[str, Any, Any] | None:

@@ -31,7 +31,10 @@ STS_SPLITS = {
 HIGHEST = 5  # of the human ratings of all similarity sets; SICK's begin at 1
 LONGEST = 16 << 20  # bytes of a line
 
-REMEDY = "set data.source to hub to download it, or name a local folder in the SentEval layout"
+REMEDY = (
+    "name a folder in the SentEval layout (by --data, in a study by data.root),"
+    " or set data.source to hub to download it"
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,7 @@ def table_rows(
             raise BadInput(f'{path}:{number}: "{heading}" is empty; fill the cell, or take the row out')
         yield number, texts
     if not count:
-        raise BadInput(f"{path}: no rows; put some below its header")
+        raise BadInput(f"{path}: no rows; put some into it")
 
 
 def csv_records(path: Path) -> Iterator[Record]:
@@ -63,6 +63,8 @@ def _below_header(
     path: Path, headings: Sequence[str], records: Iterator[Record], remedy: str
 ) -> Iterator[Record]:
     _, header = next(records, (0, []))
+    if not header:
+        raise BadInput(f"{path}: it is empty; give it a header, and rows below")
     _check_headings(path, headings, header)
     for number, record in records:
         if len(record) != len(header):
@@ -124,6 +126,10 @@ def _cell(value: object, is_value: bool) -> str:
 def _check_headings(path: Path, headings: Sequence[str], header: Sequence[str]) -> None:
     for heading in headings:
         if heading not in header:
+            if path.suffix == ".csv" and any(";" in name for name in header):
+                raise BadInput(
+                    f'{path}:1: no column "{heading}"; separate columns by commas, not by semicolons'
+                )
             raise BadInput(f'{path}:1: no column "{heading}"{nearest(heading, header)}')
         if header.count(heading) > 1:
             raise BadInput(f'{path}:1: two columns are named "{heading}"; rename one')

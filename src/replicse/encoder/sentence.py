@@ -64,6 +64,11 @@ class SentenceEncoder:
         self.tokenizer = tokenizer if isinstance(tokenizer, Tokenizer) else load_tokenizer(tokenizer, None)
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
+        special = self.tokenizer.num_special_tokens_to_add(is_pair=False)
+        if max_length <= special:
+            raise BadInput(
+                f"max_length is {max_length}, but a row has {special} special tokens; give at least {special + 1}"
+            )
         self.read = SentencePooling(pooling, backbone, self.tokenizer)
         self.tokenizer.enable_truncation(self.read.sentence_tokens(min(max_length, backbone.max_length)))
         # Ids may have gaps: the number of tokens says less than the largest of them.
@@ -101,7 +106,7 @@ class SentenceEncoder:
         params = pooling_of(pooling or modules.pooling or "cls")
         backbone, tokenizer = open_backbone(modules.transformer, engine), open_tokenizer(modules.transformer)
         backbone.to(device_for(device))
-        length = max_length or modules.max_length or MAX_LENGTH
+        length = (modules.max_length or MAX_LENGTH) if max_length is None else max_length
         encoder = cls(backbone, None, tokenizer, params, length, batch_tokens, modules.normalised)
         encoder._open_head(modules.transformer)
         return encoder

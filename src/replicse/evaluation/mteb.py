@@ -2,6 +2,7 @@
 
 import logging
 import math
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 
 from replicse.evaluation.mteb_miniature import miniature
 from replicse.evaluation.suites import Vectors
-from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS, categories
+from replicse.registry.mteb import LACKS_PART, MTEB_NAMES, MTEB_TASKS, categories
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +53,7 @@ def evaluate(
         averages[group] = float(np.mean(parts)) if len(parts) == len(members) else None
         if averages[group] is None:
             lost = next(name for name in members if scores.get(name) is None)
-            failures[f"average/{group}"] = f"a part is missing: {lost}, {failures.get(lost, 'not asked for')}"
+            failures[f"average/{group}"] = f"{LACKS_PART}: {lost}, {failures.get(lost, 'not asked for')}"
     return {**scores, "average": averages, "failures": failures}
 
 
@@ -61,6 +62,7 @@ def _outcome(name: str, measure: Callable[[str], float]) -> tuple[float | None, 
     try:
         score = measure(name)
     except Exception as error:
-        log.warning("task=%s failed", name, exc_info=True)
+        # Where the error was raised is for a log, not for a person at a terminal.
+        log.warning("task=%s failed", name, exc_info=not sys.stderr.isatty())
         return None, f"{error}" or type(error).__name__
     return (100 * float(score), "") if math.isfinite(score) else (None, "the score is undefined")

@@ -94,7 +94,7 @@ def opened(
     """Return the vectors of an encoder of any kind; BadInput where pooling or length is given for one that is open."""
     if isinstance(encoder, str | Path):
         return SentenceEncoder.open(encoder, pooling, max_length, device)
-    if pooling or max_length:
+    if pooling or max_length is not None:
         raise BadInput("pooling and max_length are for a folder or a hub id; an open encoder has its own")
     if isinstance(encoder, SentenceEncoder):
         return encoder

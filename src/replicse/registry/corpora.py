@@ -1,8 +1,9 @@
 """Formats of training corpora, the keys of each, and the columns they give."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Annotated, ClassVar, Literal, Self, get_args
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -80,6 +81,11 @@ class CorpusFormat(Entry, Kept):
     def columns(self) -> tuple[str, ...]:
         """Return the names of the columns that a view may read."""
         return ("anchor", "positive")
+
+    @classmethod
+    def characters(cls, recipe: Mapping[str, Any]) -> float:
+        """Return about how many characters a text of such a corpus has; infinity where its recipe does not say it."""
+        return math.inf
 
     def pinned(self, commit: Callable[[str], str | None]) -> Self:
         """Return the corpus with what it reads of the hub at a commit, where one is known."""
@@ -416,6 +422,12 @@ class Chunks(CorpusFormat):
         if self.shortest > self.longest:
             raise ValueError(f"shortest at most longest, {self.longest}")
         return self
+
+    @classmethod
+    def characters(cls, recipe: Mapping[str, Any]) -> float:
+        """Return that of so many sentences between the bounds, of which most are shorter than the middle."""
+        chunks = cls.of(recipe, "corpus")
+        return chunks.sentences * math.sqrt(chunks.shortest * chunks.longest)
 
     @property
     def parts(self) -> tuple[HubPart, ...]:

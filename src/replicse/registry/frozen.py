@@ -83,7 +83,11 @@ def with_frozen(part: Any, change: Callable[[FrozenModel], FrozenModel]) -> Any:
     if isinstance(part, FrozenModel):
         return change(part)
     if isinstance(part, Checked):
-        changed = {key: new for key, old in part if (new := with_frozen(old, change)) is not old}
+        changed = {
+            key: new
+            for key, old in part
+            if isinstance(old, Checked | tuple | dict) and (new := with_frozen(old, change)) is not old
+        }
         return part.replace(**changed) if changed else part
     if isinstance(part, tuple):
         each = tuple(with_frozen(old, change) for old in part)

@@ -163,8 +163,8 @@ def _sha256(place: Path) -> str:
 def _register(plugin: Plugin) -> None:
     """Import a plug-in, so that its entries are registered, and take what its tables hold."""
     # Before anything is taken: what is dropped again is all that has its name.
-    if _is_taken(plugin):
-        raise BadInput(f"{plugin.place}: Python has a module {plugin.module} already; rename the plug-in")
+    if not plugin.installed:
+        check_module(plugin.place)
     IN_USE[plugin.module] = plugin
     try:
         _import(plugin)
@@ -189,21 +189,22 @@ def _register(plugin: Plugin) -> None:
         raise BadInput(f"{place}: {problem}; {REMEDY}") from None
 
 
-def _is_taken(plugin: Plugin) -> bool:
-    """Return whether Python has another module of a plug-in's name."""
-    other = None if plugin.installed else find_spec(plugin.module)
-    return bool(other) and (not other.origin or Path(other.origin).resolve() != _file(plugin).resolve())
+def check_module(place: Path) -> None:
+    """Raise BadInput where Python has another module of the name of a plug-in's file or folder."""
+    other = find_spec(place.stem)
+    if other and (not other.origin or Path(other.origin).resolve() != _file(place).resolve()):
+        raise BadInput(f"{place}: Python has a module {place.stem} already; rename the plug-in")
 
 
-def _file(plugin: Plugin) -> Path:
-    return plugin.place if plugin.place.is_file() else plugin.place / "__init__.py"
+def _file(place: Path) -> Path:
+    return place if place.is_file() else place / "__init__.py"
 
 
 def _import(plugin: Plugin) -> None:
     if plugin.installed:
         import_module(plugin.imported)
         return
-    file = _file(plugin)
+    file = _file(plugin.place)
     if plugin.module not in sys.modules:  # where its tests have imported it, it is there
         module = module_from_spec(spec_from_file_location(plugin.module, file.resolve()))
         sys.modules[plugin.module] = module

@@ -46,6 +46,8 @@ from replicse.registry.terms import LabelledParameters, Term
 PARTS = ("init", "corpus", "views", "objective")
 # Share of max_length that a sentence fills: Wikipedia sentences at 32 word pieces average about 24.
 FILLED = 0.75
+# Characters of English prose a word piece: chunks of two sentences of Wikipedia have 295 characters and 65 pieces.
+CHARACTERS = 4.5
 # What a scale makes definite: a name in it, or what the name stands for.
 Symbol = Id
 Resolved = dict[str, Any]
@@ -366,6 +368,13 @@ class Run(Checked):
     def terms(self) -> tuple[Term, ...]:
         """Return the terms of all sources."""
         return tuple(term for source in self.sources for term in source.objective)
+
+    @property
+    def row_tokens(self) -> float:
+        """Return about how many tokens a text of it has: a share of the longest, fewer where its corpus says so."""
+        corpus = resolved(self.corpus or {})
+        kind = CorpusFormat.known.get(corpus.get("format"), CorpusFormat)
+        return min(self.optimisation.max_length * FILLED, kind.characters(corpus) / CHARACTERS)
 
     def poolings(self, source: Source) -> tuple[Pooling, ...]:
         """Return how the vectors of each view of a source are read in training."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from replicse.errors import BadInput, nearest
 from replicse.files import atomic_write, write_rows
+from replicse.report.canvas import INK, QUIET, canvas
 from replicse.report.content.records import PLANE, SOURCES
 from replicse.report.strip import effects, strip
 
@@ -50,8 +51,8 @@ METHODS = (
     "sbert.*whitening", r"\bsup\. simcse",
 )  # fmt: skip
 FILLS = ("full", "left", "bottom", "right")
-INK, QUIET, PALE = "#1c2126", "#5b6670", "#b9c2ca"
-WIDTH, LABEL, TITLE = 6.4, 34, 26
+PALE = "#b9c2ca"
+LABEL, TITLE = 34, 26
 SPAN_BINS = 50
 # Panels share an axis where each of them fills at least this part of it.
 LEAST_SHARE = 0.2
@@ -154,7 +155,7 @@ def scatter(records: "DataFrame") -> "Figure":
 
 def spectrum(records: "DataFrame") -> "Figure":
     """Draw singular values, the largest scaled to 1, one line per encoder. Records: encoder, index, value."""
-    figure = _figure(3.6)
+    figure = canvas(3.6)
     axes = figure.subplots()
     looks = method_looks(records["encoder"].unique())
     for place, (encoder, points) in enumerate(records.groupby("encoder", sort=False)):
@@ -179,7 +180,7 @@ def density(records: "DataFrame", own_scales: bool = False) -> "Figure":
     looks = method_looks(encoder for encoder, _ in encoders)
     columns = min(3, len(encoders))
     rows = -(-len(encoders) // columns)
-    figure = _figure(0.5 + 2.2 * rows)
+    figure = canvas(0.5 + 2.2 * rows)
     grid = figure.subplots(rows, columns, sharex=not own_scales, sharey=True, squeeze=False).flat
     for axes in grid[len(encoders) :]:
         axes.set_axis_off()
@@ -206,7 +207,7 @@ def profile(records: "DataFrame") -> "Figure":
     parts = _panels(records)
     columns = min(2, len(parts))
     rows = -(-len(parts) // columns)
-    figure = _figure(0.5 + 2.8 * rows)
+    figure = canvas(0.5 + 2.8 * rows)
     shared = _fill_one_axis([part[list(SOURCES)].to_numpy() for _, part in parts])
     grid = figure.subplots(rows, columns, sharey=shared, squeeze=False).flat
     for axes in grid[len(parts) :]:
@@ -236,7 +237,7 @@ def bars(records: "DataFrame") -> "Figure":
     rows = list(max((part for _, part in parts), key=len)["row"])
     labels = {row: textwrap.fill(row, LABEL) for row in rows}
     tallest = max(label.count("\n") + 1 for label in labels.values())
-    figure = _figure(1.1 + len(rows) * (0.14 + 0.14 * tallest))
+    figure = canvas(1.1 + len(rows) * (0.14 + 0.14 * tallest))
     for axes, (_, part) in zip(
         figure.subplots(1, len(parts), sharey=True, squeeze=False)[0], parts, strict=True
     ):
@@ -246,7 +247,8 @@ def bars(records: "DataFrame") -> "Figure":
         axes.hlines(part.index, part["reported"], part["reproduced"], color=QUIET, linewidth=0.8, zorder=1)
         _beside(axes, part, upright=False)
         axes.set_yticks(range(len(rows)), [labels[row] for row in rows])
-        axes.set(xlabel=part["metric"].iloc[0], ylim=(len(rows) - 0.4, -0.6))
+        name = textwrap.fill(part["metric"].iloc[0], 2 * LABEL // len(parts))
+        axes.set(xlabel=name, ylim=(len(rows) - 0.4, -0.6))
     _legend(figure, records)
     return figure
 
@@ -255,7 +257,7 @@ def heat(records: "DataFrame") -> "Figure":
     """Draw a number for each row and column as a shade. Records: row, column, value, metric; first row lowest."""
     rows, columns = (list(dict.fromkeys(records[side])) for side in ("row", "column"))
     grid = records.pivot_table(index="row", columns="column", values="value").loc[rows, columns].to_numpy()
-    figure = _figure(3.6)
+    figure = canvas(3.6)
     axes = figure.subplots()
     shades = axes.imshow(grid, origin="lower", cmap="cividis", vmin=0, aspect="auto")
     for (row, column), value in np.ndenumerate(grid):
@@ -286,7 +288,7 @@ DRAWERS: dict[str, Callable[["DataFrame"], "Figure"]] = {
 NEAR = 9
 SPOTS = [
     {"position": (x * reach, y * reach), "ha": horizontal, "va": vertical}
-    for reach in (6, 12, 20, 30)
+    for reach in (6, 12, 20, 30, 45, 60, 80, 100, 125, 150)
     for x, y, horizontal, vertical in (
         (1, 0, "left", "center"),
         (-1, 0, "right", "center"),
@@ -296,6 +298,10 @@ SPOTS = [
         (0.7, -0.7, "left", "top"),
         (-0.7, 0.7, "right", "bottom"),
         (-0.7, -0.7, "right", "top"),
+        (0.9, 0.4, "left", "center"),
+        (0.9, -0.4, "left", "center"),
+        (-0.9, 0.4, "right", "center"),
+        (-0.9, -0.4, "right", "center"),
     )
 ]
 # Source, colour, marker, filled: reported is hollow and dashed wherever it stands beside ours.
@@ -311,15 +317,6 @@ ONE_SEED: dict[str, Any] = {
 }
 
 
-def _figure(height: float) -> "Figure":
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
 def _panels(records: "DataFrame") -> "list[tuple[str, DataFrame]]":
     """Return the records of each group, or all of them where they have none."""
     return list(records.groupby("group", sort=False)) if "group" in records else [("", records)]
@@ -331,7 +328,7 @@ def _panels_by_source(records: "DataFrame") -> "tuple[Figure, list[tuple[Axes, D
     shared = all(_fill_one_axis([part[name].to_numpy() for _, part in parts]) for name in PLANE)
     columns = min(3 if shared else 2, len(parts))
     rows = -(-len(parts) // columns)
-    figure = _figure(1.4 + 2.6 * rows)
+    figure = canvas(1.4 + 2.6 * rows)
     grid = list(figure.subplots(rows, columns, sharex=shared, sharey=shared, squeeze=False).flat)
     for axes in grid[len(parts) :]:
         axes.set_axis_off()
@@ -341,6 +338,8 @@ def _panels_by_source(records: "DataFrame") -> "tuple[Figure, list[tuple[Axes, D
         axes.set_title(textwrap.fill(title, TITLE) if len(parts) > 1 else "")
         axes.set_ylabel("" if place % columns else "alignment (lower is better)")
         axes.tick_params(labelbottom=not shared or place + columns >= len(parts))
+        if not shared:
+            axes.locator_params(axis="x", nbins=4)  # numbers of a narrow span have many digits
     return figure, [(axes, part) for axes, (_, part) in zip(grid, parts, strict=False)]
 
 

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from replicse.files import atomic_write
-from replicse.report.figures import COLOURS, INK, METADATA, QUIET, STYLE, WIDTH
+from replicse.report.canvas import INK, QUIET, canvas
+from replicse.report.figures import COLOURS, METADATA, STYLE
 from replicse.study.results.labs import pooled
 from replicse.study.results.table import CellResult, ItemResult
 
@@ -15,7 +16,6 @@ def forest(item: ItemResult, cell: CellResult, file: Path) -> None:
     import textwrap
 
     import matplotlib
-    from matplotlib.figure import Figure
 
     by_lab: dict[str, list[float]] = {}
     for each in cell.values:
@@ -25,7 +25,7 @@ def forest(item: ItemResult, cell: CellResult, file: Path) -> None:
     if pool is None:
         return
     with matplotlib.rc_context(fname=STYLE):
-        figure = Figure(figsize=(WIDTH, HEAD + ROW * (len(by_lab) + 1)), layout="constrained")
+        figure = canvas(HEAD + ROW * (len(by_lab) + 1))
         axes = figure.add_subplot()
         for place, values in enumerate(by_lab.values()):
             axes.plot(values, [place] * len(values), "o", color=COLOURS[0], alpha=0.45, markersize=4)

@@ -4,13 +4,14 @@ from collections.abc import Iterator, Mapping
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
+from replicse.report.canvas import INK, QUIET, canvas
 from replicse.study.results.table import ItemResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-INK, QUIET, BLUE, ORANGE = "#1c2126", "#5b6670", "#0072B2", "#D55E00"
+BLUE, ORANGE = "#0072B2", "#D55E00"
 # What stands in one line of a strip: a look, and its name in the legend.
 LOOKS: dict[str, dict[str, Any]] = {
     "print": {"marker": "D", "color": INK, "markersize": 7, "linestyle": "", "label": "printed"},
@@ -63,10 +64,8 @@ def strip(records: "DataFrame") -> "Figure":
 
     Records: group, label, source (print, seeds, rerun, ours), value, sd and count of seeds.
     """
-    from replicse.report.figures import _figure
-
     groups = list(dict.fromkeys(records["group"]))
-    figure = _figure(1.2 + 0.55 * len(groups))
+    figure = canvas(1.2 + 0.55 * len(groups))
     axes = figure.subplots()
     named: set[str] = set()
     for place, group in enumerate(groups):
@@ -98,11 +97,9 @@ def effects(records: "DataFrame") -> "Figure":
     Records: group (the encoder), row (the variant), value, low, high (None where the effect is exact); metric, the
     label of the axis, where it is not the STS average.
     """
-    from replicse.report.figures import _figure
-
     groups = list(dict.fromkeys(records["group"]))
     rows = list(records.groupby("row")["value"].mean().sort_values().index)
-    figure = _figure(1.2 + 0.24 * len(rows))
+    figure = canvas(1.2 + 0.24 * len(rows))
     axes = figure.subplots()
     axes.axvline(0, color=QUIET, linewidth=0.8, zorder=0)
     for number, (group, color) in enumerate(zip(groups, cycle(ENCODERS))):

@@ -107,6 +107,10 @@ def test_what_nobody_tried_is_not_run_and_an_old_log_is_no_failure(study, capsys
     assert json.loads(capsys.readouterr().out)["incomplete"][0]["state"] == "not run"
     assert main(["finish", *STUDY]) == 1
     assert "memory or time" in capsys.readouterr().out
+    # Deleted since: `status` showed the line of its success as that of a failure.
+    fail(job, f"12:00:00 INFO wrote={files[0]} seconds=1.0\n")
+    assert main(["finish", *STUDY, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["incomplete"][0]["state"] == "not run"
 
 
 def test_status_knows_what_runs_on_any_machine_that_shares_the_folder(study, capsys, monkeypatch):
@@ -167,4 +171,4 @@ def ended_process():
 
 def test_a_whole_study_has_nothing_incomplete(study, capsys):
     assert main(["finish", *STUDY]) == 0
-    assert "0 of 4 items incomplete" in capsys.readouterr().out
+    assert "no evaluation of the 4 items is missing" in capsys.readouterr().out

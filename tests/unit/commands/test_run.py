@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+import shutil
 import signal
 import subprocess
 import sys
@@ -138,6 +139,16 @@ def test_snakemake_is_told_the_config_and_the_targets(calls, capsys):
     assert capsys.readouterr().out == "", "a dry run makes no page"
     assert main(["run", "--workflow", str(ROOT / "workflow"), "--config", "scale=paper", "-n"]) == 0
     assert " ".join(calls[-1]).endswith("--dry-run --quiet rules progress --logger replicse --")
+
+
+def test_what_cannot_be_planned_is_told_before_snakemake_starts(calls, tmp_path, capsys):
+    """Snakemake showed its own trace around the sentence, and the exit code was that of a failure."""
+    shutil.copytree(ROOT / "workflow", tmp_path / "own")
+    table = tmp_path / "own/papers/simcse/tables/table3.yaml"
+    table.write_text(table.read_text().replace("use: unsup", "use: clod", 1))
+    assert main(["run", "simcse/table3", "--workflow", str(tmp_path / "own")]) == 2
+    error = capsys.readouterr().err
+    assert 'recipe "clod"' in error and error.count("\n") == 1 and calls == []
 
 
 @pytest.mark.parametrize("cores", ["0", "-1", "two"])

@@ -17,9 +17,11 @@ from places import ROOT
 from replicse.archives import METADATA
 from replicse.cli import main
 from replicse.crates.merge import Brought, brought, expanded, first_difference, merged
-from replicse.crates.pack import write_crate
+from replicse.crates.pack import specs_of, write_crate
 from replicse.errors import BadInput
 from replicse.files import read_json, read_rows, write_json
+from replicse.study.plan.planner import load_plan
+from replicse.study.results.compare import compare
 from replicse.study.results.folder import held, opened, study_folder
 from replicse.study.results.labs import pooled
 
@@ -63,7 +65,7 @@ def specs(first=0, rate=3e-5):
     """Return specs of the runs of `rows`, on a backbone of the seed."""
     seeds = range(first, first + 3)
     runs = {
-        f"{row}-s{seed}": {"seed": seed, "init": {"before": f"mlm-s{seed}"}, "rate": rate}
+        f"{row}-s{seed}": {"seed": seed, "init": {"run": f"mlm-s{seed}"}, "rate": rate}
         for row in VALUES
         for seed in seeds
     }
@@ -289,11 +291,21 @@ def test_labs_with_the_same_runs_are_pooled_with_two_variances(folder, capsys):
     assert {row["lab"] for row in read_rows(home / "labs.csv")} == labs
     assert {row["machine"] for row in read_rows(home / "cells.csv")} == labs
     assert read_json(home / "study.json")["labs"] == [one, two]
+    # Compared with one of them, the numbers of both count.
+    assert [round(each.largest, 6) for each in compare(study_folder(one), home).cells] == [2.4, 2.4]
 
 
 def test_the_same_values_of_one_lab_are_pooled_once(folder):
     (result,) = merged([lab(folder, "a", rows(INTEL)), lab(folder, "b", rows(INTEL))])
     assert len(result.cells[0].values) == 3 and result.cells[0].labs is None
+
+
+def test_what_labs_give_to_the_last_bit_under_one_seed_is_one_draw_of_the_verdict(folder):
+    one, two = lab(folder, "a", rows(INTEL)), lab(folder, "b", rows(EPYC))
+    (result,), (alone,) = merged([one, two]), merged([one, lab(folder, "c", rows(INTEL))])
+    cell, single = result.cells[0], alone.cells[0]
+    assert (cell.n_seeds, cell.low, cell.high) == (3, single.low, single.high)
+    assert single.low is not None and len(cell.values) == 6 and cell.labs.text.startswith("2 labs, 6 seeds: ")
 
 
 def test_other_seeds_of_the_same_spec_are_pooled(folder):
@@ -331,10 +343,125 @@ def test_a_spec_is_compared_with_those_that_it_starts_from():
     ours, theirs = specs(), specs()
     theirs["mlm-s0"] = {"seed": 0, "init": {"fresh": "roberta"}}
     one, two = (expanded(each, "p0.0-s0", with_seed=False) for each in (ours, theirs))
-    assert first_difference(one, two) == ("spec.init.before.init.fresh", "bert", "roberta")
+    assert first_difference(one, two) == ("spec.init.run.init.fresh", "bert", "roberta")
     assert first_difference(one, expanded(ours, "p0.0-s1", with_seed=False)) is None
     assert expanded(ours, "absent", with_seed=True) is None
-    assert expanded({"a": {"init": {"before": "a"}}}, "a", with_seed=True) is None
+    assert expanded({"a": {"init": {"run": "a"}}}, "a", with_seed=True) is None
+
+
+MADE = {"commit": "a" * 40, "dirty": False, "versions": {"transformers": "5.23.0"}}
+
+
+def results_folder(folder, tidy, sha256="aa", run_specs=None, **made):
+    """Write a results folder as a run leaves it, and return it.
+
+    What made its runs is in their records, and what they read in the data record, until the study is packed.
+    """
+    write_folder(folder, tidy)
+    absent = ("commit", "versions", "data", "generated")
+    write_json(folder / "study.json", {key: entry for key, entry in record().items() if key not in absent})
+    files = [{"name": "wiki.txt", "sha256": sha256, "rows": 3}]
+    write_json(folder / "data.json", {"files": files, "provenance": {}})
+    for run, spec in (run_specs or specs(tidy[0]["seed"])).items():
+        job = {"run": {**spec, "trajectory": {"every": 1 + spec["seed"]}}, "run_id": run}
+        write_json(folder / "runs" / run / "provenance.json", {**MADE, **made, "job": job})
+    evaluation = {"suites": {}, "provenance": {**MADE, **made, "seconds": 1.0}}
+    write_json(folder / "encoders" / "e" / "sts.json", evaluation)
+    return folder
+
+
+def test_a_crate_and_the_results_folder_that_it_was_packed_from_are_one_lab(folder, capsys):
+    one = str(crate(folder / "ours.zip", "ours", rows(INTEL), record(package_sha256="cc", dirty=False)))
+    two = str(results_folder(folder / "results", rows(INTEL)))
+    for studies in ((one, two), (two, one)):
+        assert main(["merge", *studies, "--out", str(folder / "labs.zip")]) == 0
+        said = capsys.readouterr().out
+        assert "0 of 2 cells from several labs" in said and "versions of the package" not in said
+    (result,) = merged([brought(each, study_folder(each)) for each in (one, two)])
+    assert {each.lab for each in result.cells[0].values} == {"Intel Xeon (avx512), transformers 5.23.0"}
+    other = str(crate(folder / "other.zip", "other", rows(INTEL, package="bb")))
+    assert main(["merge", one, other, "--out", str(folder / "labs.zip")]) == 0
+    assert "made by different versions of the package" in capsys.readouterr().out
+
+
+def test_other_seeds_of_results_folders_are_pooled_by_the_records_of_their_runs(folder):
+    ours = brought("ours", results_folder(folder / "ours", rows(INTEL)))
+    theirs = brought("theirs", results_folder(folder / "theirs", rows(EPYC, first=3)))
+    (result,) = merged([ours, theirs])
+    assert [each.seed for each in result.cells[0].values] == [0, 1, 2, 3, 4, 5]
+    other = results_folder(folder / "other", rows(EPYC, first=3), run_specs=specs(3, rate=1e-5))
+    with pytest.raises(BadInput, match=r"spec\.rate of p0\.0-s3 is 1e-05, in ours 3e-05"):
+        merged([ours, brought("other", other)])
+
+
+def test_a_broken_record_of_a_results_folder_is_refused_and_an_older_one_has_no_specs(folder):
+    ours = results_folder(folder / "ours", rows(INTEL))
+    for file in ours.glob("runs/*/provenance.json"):
+        write_json(file, MADE)
+    assert brought("ours", ours).specs == {}
+    write_json(ours / "data.json", {"files": [{"rows": 3}]})
+    with pytest.raises(BadInput, match=r"ours: study\.json with data\.json: .*name"):
+        brought("ours", ours)
+
+
+def test_data_of_results_folders_are_compared(folder):
+    one, two = (results_folder(folder / sha256, rows(INTEL), sha256) for sha256 in ("aa", "bb"))
+    with pytest.raises(BadInput, match=r"data file wiki\.txt has sha256 bb, in a aa"):
+        merged([brought("a", one), brought("b", two)])
+
+
+def test_a_pooled_study_has_the_commit_that_all_labs_have_and_is_dirty_where_one_is(folder, capsys):
+    ours, same, theirs = (
+        str(results_folder(folder / name, rows(machine), commit=commit * 40, dirty=dirty))
+        for name, machine, commit, dirty in (
+            ("ours", INTEL, "a", False),
+            ("same", EPYC, "a", False),
+            ("theirs", EPYC, "b", True),
+        )
+    )
+    out = str(folder / "labs.zip")
+    assert main(["merge", ours, same, "--name", "same", "--out", out]) == 0
+    found = read_json(study_folder(out) / "study.json")
+    assert (found["commit"], found["dirty"]) == ("a" * 40, False)
+    out = str(folder / "mixed.zip")
+    assert main(["merge", ours, theirs, "--name", "mixed", "--out", out]) == 0
+    found = read_json(study_folder(out) / "study.json")
+    assert "commit" not in found and found["dirty"] is True and found["versions"] == MADE["versions"]
+    each = [(made["commit"][0], made["dirty"]) for made in found["made_by"].values()]
+    assert list(found["made_by"]) == [ours, theirs] and each == [("a", False), ("b", True)]
+    capsys.readouterr()
+    assert main(["contribute", out]) == 2 and "no commit in its record" in capsys.readouterr().err
+
+
+def planned(paper, seed):
+    """Return the specs of a paper's runs under one seed, as a crate has them."""
+    return specs_of(
+        load_plan({"scale": "micro", "papers": {paper: "all"}, "seeds": [seed]}, ROOT / "workflow")
+    )
+
+
+@pytest.mark.parametrize("paper", ["simcse", "diffcse", "rankcse"])
+def test_planned_runs_of_other_seeds_are_the_same_but_for_the_seed(paper):
+    ours, theirs = planned(paper, 0), planned(paper, 1)
+    for one, two in zip(ours, theirs, strict=True):
+        assert first_difference(expanded(ours, one, False), expanded(theirs, two, False)) is None
+        assert first_difference(expanded(ours, one, True), expanded(theirs, two, True)) is not None
+
+
+def test_a_frozen_model_is_compared_by_the_spec_of_its_run():
+    ours, theirs = planned("rankcse", 0), planned("rankcse", 1)
+    one, two = (next(run for run, spec in each.items() if "teachers" in str(spec)) for each in (ours, theirs))
+    (term,) = (each for each in theirs[two]["objective"] if "teachers" in each)
+    teacher = Path(term["teachers"][0]["folder"]).parent.name
+    changed = {**theirs, teacher: {**theirs[teacher], "dropout": {"hidden": 0.3}}}
+    path, _, rate = first_difference(expanded(ours, one, False), expanded(changed, two, False))
+    assert path.endswith("teachers[0].folder.run.dropout") and rate == {"hidden": 0.3}
+    assert expanded({run: spec for run, spec in ours.items() if run != one}, one, False) is None
+    last = json.loads(json.dumps(theirs[two]).replace(f"{teacher}/best", f"{teacher}/last"))
+    path, *which = first_difference(expanded(ours, one, False), expanded({**theirs, two: last}, two, False))
+    assert path.endswith("teachers[0].folder.checkpoint") and which == ["best", "last"]
+    del changed[teacher]
+    assert expanded(changed, two, False) is None
 
 
 def test_a_merge_asks_for_two_studies_of_the_same_items(folder, capsys):

@@ -272,7 +272,7 @@ def test_a_wrong_recipe_says_what_is_wrong(tmp_path, spec, message):
 
 
 def test_a_missing_corpus_names_file_and_remedy(tmp_path):
-    with pytest.raises(MissingData, match=r"wiki\.txt: no such file; set data\.source to hub"):
+    with pytest.raises(MissingData, match=r"wiki\.txt: no such file; .*set data\.source to hub"):
         read_corpus(tmp_path, {"format": "lines", "file": "wiki.txt"})
 
 

@@ -56,7 +56,7 @@ def test_a_downstream_folder_of_another_name_is_a_root(tmp_path):
 
 
 def test_a_folder_without_senteval_is_missing_data(tmp_path):
-    with pytest.raises(MissingData, match=r"data\.source to hub"):
+    with pytest.raises(MissingData, match=r"--data, in a study by data\.root.* data\.source to hub"):
         senteval_root(tmp_path)
 
 
@@ -105,7 +105,9 @@ def test_malformed_sts_lines_name_file_and_line(tmp_path, sentences, gold, place
 def test_a_missing_subset_names_file_and_remedy(tmp_path):
     inputs, _ = write_sts13(tmp_path)
     inputs.unlink()
-    with pytest.raises(MissingData, match=r"STS\.input\.OnWN\.txt: no such file; set data\.source to hub"):
+    with pytest.raises(
+        MissingData, match=r"STS\.input\.OnWN\.txt: no such file; name a folder in the SentEval layout"
+    ):
         load_sts(tmp_path, "STS13")
 
 

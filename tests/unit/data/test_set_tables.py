@@ -70,7 +70,7 @@ def test_pairs_by_subset_and_labels_by_split(tmp_path, kind):
         ("a.csv", "a,b,c\nOne.,Two.,high\n", r'a\.csv:2: score is "high"; expected a number'),
         ("a.csv", "a,b,c\nOne.,Two.,3\nTwo.,One.,3.0\n", r"a\.csv: every score is 3; a correlation needs two"),
         ("a.csv", "a,b,c\n", r"a\.csv: no rows"),
-        ("a.tsv", "", r'a\.tsv:1: no column "a"'),
+        ("a.tsv", "", r"a\.tsv: it is empty"),
         ("a.jsonl", "", r"a\.jsonl: no rows"),
         ("a.csv", "a,b,score\nOne.,Two.,3\n", r'a\.csv:1: no column "c"'),
         ("a.csv", "a,b,c,a\nOne.,Two.,3,Three.\n", r'a\.csv:1: two columns are named "a"'),

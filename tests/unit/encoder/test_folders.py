@@ -60,7 +60,8 @@ def test_what_no_other_checkpoint_holds_is_told(run, other):
     if other == "unrecorded":
         (run / "last" / "checkpoint.json").write_text("[]")
     with pytest.raises(
-        MissingData, match=r"best/config.json: no such file, .* delete .*best to have it made again"
+        MissingData,
+        match=r"best/config.json: no such file, .* copy the complete folder, or delete .*best where a study made it",
     ):
         check_folder(run / "best", "one-run")
     assert not (run / "best" / "config.json").exists()

@@ -122,6 +122,14 @@ def test_long_sentences_are_cut_at_the_length_asked_for_and_at_the_encoders(fold
         assert seen == [[cut]]
 
 
+@pytest.mark.parametrize("length", [-5, 0, 2])
+def test_a_length_without_room_for_a_word_is_refused(folder, length):
+    with pytest.raises(
+        BadInput, match=f"max_length is {length}, but a row has 2 special tokens; give at least 3"
+    ):
+        SentenceEncoder.open(folder, "mean", max_length=length)
+
+
 @settings(max_examples=50)
 @given(st.lists(st.integers(1, 24), min_size=1, max_size=60), st.integers(1, 80), st.integers(0, 12))
 def test_batches_hold_all_rows_and_stay_within_the_budget(lengths, budget, padded):

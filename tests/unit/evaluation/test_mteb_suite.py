@@ -4,6 +4,7 @@ import json
 import sys
 import zlib
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -270,22 +271,52 @@ def test_sts_agrees_with_our_own_evaluator_on_real_data(real_data):
     assert 0 < numbers["SICK-R"] < 100
 
 
-def test_the_verb_keeps_the_librarys_files_beside_its_own(tmp_path):
+@pytest.fixture
+def encoder(tmp_path):
+    """Return the folder of an encoder, the sentences that its tokenizer knows, and a data root with STS-B."""
     texts = [f"{word} {end}" for word in ("a", "man", "is", "playing") for end in ("guitar", "here")]
     train_tokenizer("wordpiece", texts, 97, lowercase=True).save(str(tmp_path / "tokenizer.json"))
     tiny().save(tmp_path / "runs" / "best", None, tmp_path / "tokenizer.json")
     pairs = [(score % 5, *texts[score : score + 2]) for score in range(7)]
-    root, out = write_stsb(tmp_path, {"test": pairs}), tmp_path / "encoder" / "mteb.json"
-    options = {"mteb": {"tasks": ["STSBenchmark"], "data": "local"}}
-    words = [
-        "--encoder",
-        str(tmp_path / "runs" / "best"),
-        "--suite",
-        "mteb",
-        "--options",
-        json.dumps(options),
-    ]
-    assert main(["evaluate", *words, "--data", str(root), "--out", str(out)]) == 0
+    return tmp_path / "runs" / "best", write_stsb(tmp_path, {"test": pairs})
+
+
+def evaluated(folder, data, out, *tasks):
+    """Return the exit code of the verb."""
+    words = ["--suite", "mteb", "--options", json.dumps({"mteb": {"tasks": tasks, "data": "local"}})]
+    return main(["evaluate", "--encoder", str(folder), *words, "--data", str(data), "--out", str(out)])
+
+
+def test_the_verb_tells_each_failure_and_fails_where_nothing_is_measured(encoder, tmp_path, capsys):
+    folder, root = encoder
+    assert evaluated(folder, root, tmp_path / "out.json", "STSBenchmark", "NFCorpus") == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("mteb/NFCorpus: NFCorpus: not among the data sets of a local data root")
+    assert evaluated(folder, root, tmp_path / "out.json", "NFCorpus") == 1
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert (
+        last.startswith("replicse evaluate: nothing could be measured; ")
+        and "out.json has the reason" in last
+    )
+    assert "NFCorpus" in json.loads((tmp_path / "out.json").read_text())["failures"]["mteb/NFCorpus"]
+    record = tmp_path / "data.json"
+    record.write_text(json.dumps({"root": str(root), "sets": {}}))
+    assert evaluated(folder, record, tmp_path / "out.json", "NFCorpus") == 0, "a study's job goes on"
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_where_a_task_failed_is_for_a_log_and_not_for_a_terminal(world, monkeypatch, caplog, terminal):
+    monkeypatch.setattr(suite.sys, "stderr", SimpleNamespace(isatty=lambda: terminal))
+    monkeypatch.setitem(MEASURES, "Retrieval", None)
+    suite.evaluate(world, Vectors(8), tasks=["NFCorpus"], data="miniature")
+    (record,) = caplog.records
+    assert bool(record.exc_info) is not terminal
+
+
+def test_the_verb_keeps_the_librarys_files_beside_its_own(encoder, tmp_path):
+    (folder, root), out = encoder, tmp_path / "encoder" / "mteb.json"
+    assert evaluated(folder, root, out, "STSBenchmark") == 0
     record = json.loads(out.read_text())
     assert record["provenance"]["versions"]["mteb"] == mteb.__version__
     (file,) = (tmp_path / "encoder" / "mteb").rglob("STSBenchmark.json")

@@ -108,6 +108,27 @@ def test_without_a_printed_number_two_decimals_are_shown(printed):
     assert shown.reported == printed
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (7e-05, "7e−05"),
+        (0.000025, "2.5e−05"),
+        (-0.00412, "−0.0041"),
+        (0.01, "0.01"),
+        (0.0412, "0.04"),
+        (0.1, "0.10"),
+        (0.0, "0.00"),
+        (75.449, "75.45"),
+    ],
+)
+def test_without_a_printed_number_small_ones_keep_two_digits(value, text):
+    assert (
+        show(result(reproduced=value)).reproduced
+        == show(result(reported="-", reproduced=value)).reproduced
+        == text
+    )
+
+
 @given(NUMBERS, st.integers(0, 5))
 def test_rounding_is_that_of_exact_decimals(value, decimals):
     step = Decimal(1).scaleb(-decimals)

@@ -609,10 +609,12 @@ def test_a_committed_study_is_kept_with_all_it_is_written_from(tmp_path, monkeyp
     ):
         run(keep_verb, "mine", "--study", "config.json", *words)
     write_scores(plan, plan.items, lambda cell, place: 60 + 5 * (cell.row.id == "p0.1") + place)
+    clean = {"commit": "0123456789abcdef", "dirty": False}
+    for name, spec in plan.runs.items():
+        write_json(plan.paths.run(name, "provenance.json"), {**clean, "job": {"run": spec.canonical()}})
     for item in plan.items.values():
         write_json(plan.paths.item(item.id), item_result(plan, item, Evaluations(plan)).plain())
     write_json(plan.paths.data, {"root": "secret", "files": example.STUDY["data"]})
-    clean = {"commit": "0123456789abcdef", "dirty": False}
     monkeypatch.setattr("replicse.provenance.record.software", lambda: {**clean, "dirty": True})
     with pytest.raises(BadInput, match="the code differs from commit 0123456789ab; commit the changes"):
         run(keep_verb, "mine", "--study", "config.json", *words)
@@ -620,7 +622,7 @@ def test_a_committed_study_is_kept_with_all_it_is_written_from(tmp_path, monkeyp
     trained = plan.paths.run(next(iter(plan.runs)), "provenance.json")
     evaluated = next(file for item in plan.items.values() for file in plan.evaluation_files(item))
     for file, record, changed in (
-        (trained, {}, {**clean, "dirty": True}),
+        (trained, read_json(trained), {**clean, "dirty": True}),
         (evaluated, read_json(evaluated), {"provenance": {**clean, "dirty": True}}),
     ):
         write_json(file, {**record, **changed})

@@ -7,6 +7,8 @@ import it takes seconds, and torch; so the names of all its tasks lie in tasks.t
 from functools import cache
 from pathlib import Path
 
+# How the reason of an average begins that lacks a task: no failure of its own.
+LACKS_PART = "a part is missing"
 MTEB_TASKS: dict[str, tuple[str, ...]] = {
     "Classification": (
         "AmazonCounterfactualClassification",

@@ -125,7 +125,7 @@ def show(cell: CellResult | None, *, scale: str = "", quoted: bool = False) -> S
     reported = printed.replace("-", MINUS) if _printed(printed) else printed
     if quoted:
         return Shown(reported=reported, verdict=QUOTED if reported else "")
-    rounding = rounding_of(printed)
+    rounding = rounding_of(printed, cell.reproduced or 0)
     return Shown(
         reported=reported,
         reproduced=cell.text if cell.reproduced is None else rounded(cell.reproduced, rounding),
@@ -171,11 +171,15 @@ def _spread(cell: CellResult, rounding: Rounding) -> str:
     return "" if spread is None else f"±{_small(spread, rounding)}{'*' if cell.borrowed else ''}"
 
 
-def rounding_of(printed: str) -> Rounding:
-    """Return the rounding of a printed number; two decimals where none is printed (`-`, `N/A`)."""
+def rounding_of(printed: str, value: float = 0.0) -> Rounding:
+    """Return the rounding of a printed number; where none is printed (`-`, `N/A`) two decimals.
+
+    A `value` below the last of these, such as a learning rate, then keeps two digits.
+    """
     match = _printed(printed.strip())
     if match is None:
-        return Rounding(DECIMALS)
+        digits = rounding_of(f"{value:.2g}") if 0 < abs(value) < 10**-DECIMALS else Rounding(DECIMALS)
+        return digits if digits.scientific or digits.decimals > DECIMALS else Rounding(DECIMALS)
     return Rounding(
         decimals=len(match["fraction"] or ""),
         unit=match["unit"],

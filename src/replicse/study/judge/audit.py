@@ -16,11 +16,12 @@ from replicse.study.judge.rules_of_tables import RULES
 from replicse.study.judge.rules_of_text import RULES_OF_TEXT
 from replicse.study.paper.cell_names import CellNames
 from replicse.study.paper.claims import Claim
-from replicse.study.paper.config import checked_config
+from replicse.study.paper.config import Config, checked_config
 from replicse.study.paper.counterparts import differences
 from replicse.study.paper.datasets import Datasets, load_datasets
 from replicse.study.paper.papers import TEXT_ITEM, Paper
 from replicse.study.paper.running_text import spoken_numbers
+from replicse.study.plan.choose import chosen_scale
 from replicse.study.plan.plan import Cell, Plan
 from replicse.study.plan.planner import plan_of
 
@@ -31,14 +32,21 @@ NOT_AUDITED = "not audited"  # a rule that names what the others could not read;
 LOG = logging.getLogger(__name__)
 
 
-def audit_plan(papers: dict[str, Paper], workflow: Path, cell: Cell | None = None) -> Plan:
+def audit_plan(
+    papers: dict[str, Paper], workflow: Path, cell: Cell | None = None, study: Config | None = None
+) -> Plan:
     """Return the plan of all papers at their own scale: there equal encoders, and only those, have one id.
 
     All in one precision: a paper that trains in another prints numbers of the same recipe all the same. With `cell`,
-    only the items that a finding on it may rest on. What cannot be planned is left out, and named in a warning.
+    only the items that a finding on it may rest on. The corpora and sets of a `study` are there too, where the papers'
+    scale has none of that name. What cannot be planned is left out, and named in a warning.
     """
     items = _beside(papers, cell, load_datasets(workflow)) if cell else "all"
     config = checked_config({"scale": "paper", "papers": items, "seeds": [0], "precision": "fp32"}, "audit")
+    if study:
+        known = chosen_scale(config, workflow, "audit").corpora
+        corpora = {name: corpus for name, corpus in (study.corpora or {}).items() if name not in known}
+        config = config.model_copy(update={"corpora": corpora, "sets": study.sets})
     plan = plan_of(config, papers, workflow, as_far_as_possible=True)
     if plan.unplanned:
         LOG.warning("not audited: %s (%s)", ", ".join(plan.unplanned), next(iter(plan.unplanned.values())))

@@ -7,7 +7,10 @@ by intervals that hold at all looks together (`results.anytime`).
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
 
+from replicse.files import read_json
 from replicse.registry.levels import FEWEST_SEEDS
 from replicse.study.judge.claims import OurNumbers
 from replicse.study.judge.readings import OurCells, on_shared_draws, printed_reading
@@ -79,6 +82,26 @@ def needed_of_cell(
     )
     note = why_not or ("" if gap is None or fewest else "no number of seeds tells this gap")
     return Needed(name, spread, source, smallest, gap, fewest, note)
+
+
+def gaps_told(plan: Plan) -> dict[str, float]:
+    """Return the median smallest gap to print that the plan's seeds tell of each item's cells, where a spread is known.
+
+    Spreads are those of what is tabulated, else published ones.
+    """
+    there = {item: Path(plan.paths.item(item)) for item in plan.items}
+    there = {item: file for item, file in there.items() if file.is_file()}
+    gaps = {}
+    for item in plan.items if there or plan.measured else ():
+        found = ItemResult.of(read_json(there[item]), str(there[item])).described if item in there else {}
+        needs = (
+            needed_of_cell(plan, cell, found.get(cell.key[1:]), len(plan.seeds), POWER)
+            for cell in plan.described(item)
+            if cell.encoders and cell.reported
+        )
+        if told := [need.smallest for need in needs if need.smallest is not None]:
+            gaps[item] = median(told)
+    return gaps
 
 
 def printed_form(reported: Reported | None) -> tuple[int, float | None] | None:

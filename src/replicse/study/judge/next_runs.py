@@ -1,5 +1,6 @@
 """What to run next: the runs that settle most open cells and claims per hour, over shared runs and chains."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -100,7 +101,7 @@ def next_steps(things: Iterable[Open], cost: Cost, hours: float) -> Iterator[Ste
     while open_now:
         best, most = None, 0.0
         for runs in {thing.runs - done for thing in open_now}:
-            price = sum(each[run] for run in runs)
+            price = math.fsum(each[run] for run in runs)
             if price <= hours:
                 count = sum(thing.runs - done <= runs for thing in open_now)
                 rate = count / max(price, 1e-9)
@@ -109,7 +110,7 @@ def next_steps(things: Iterable[Open], cost: Cost, hours: float) -> Iterator[Ste
         if best is None:
             return
         settled = [thing.name for thing in open_now if thing.runs - done <= best]
-        price = sum(each[run] for run in best)
+        price = math.fsum(each[run] for run in best)
         yield Step(tuple(sorted(best)), price, tuple(dict.fromkeys(settled)))
         hours, done = hours - price, done | best
         open_now = [thing for thing in open_now if not thing.runs <= done]

@@ -16,6 +16,7 @@ from replicse.study.judge.findings import (
     source_of,
     statistic,
 )
+from replicse.study.judge.rules_of_text import computed
 from replicse.study.paper.cell_names import words
 from replicse.study.paper.counterparts import differences
 from replicse.study.paper.datasets import Average, Datasets
@@ -104,6 +105,47 @@ def printed_differences(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
                 CERTAIN if gap > minuend.half else UNROUNDED,
                 further=("/".join(other),),
             )
+
+
+def derived(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
+    """Yield printed numbers of derived columns that are not what their formula makes of the printed ones of their row.
+
+    A formula of unrounded numbers has room for their rounding, as has one of numbers printed coarser than its result.
+    """
+    for item in plan.items:
+        cells = list(measured(plan, item))
+        for cell, number in cells:
+            column = cell.column
+            if column.kind != "derived" or cell.reported.statistic not in LINEAR or column.over != Over():
+                continue
+            operands = {
+                other.column.id: other
+                for other, _ in cells
+                if other.row.id == cell.row.id
+                and statistic(other) == statistic(cell)
+                and other.column.id in column.parsed.names
+            }
+            # A quotient of means is not the mean of quotients.
+            follows_from_means = cell.reported.statistic == "single" or column.parsed.linear
+            if len(operands) < len(column.parsed.names) or not follows_from_means:
+                continue
+            try:
+                result = computed(column.parsed, {name: other.reported for name, other in operands.items()})
+            except ZeroDivisionError:
+                continue
+            gap = abs(number.exact - result.exact) - number.half
+            coarse = any(other.reported.number.half > number.half for other in operands.values())
+            if gap > (result.half if coarse else 0):
+                shown = column.formula
+                for name, other in operands.items():
+                    shown = shown.replace(f"{{{name}}}", other.reported.value)
+                yield finding(
+                    plan,
+                    "derived",
+                    [cell, *operands.values()],
+                    f"{number.text(result.exact)}, which is {shown}",
+                    CERTAIN if gap > result.half else UNROUNDED,
+                )
 
 
 def equals(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
@@ -211,4 +253,4 @@ def seeds(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
             )
 
 
-RULES = (averages, printed_differences, equals, percentages, sizes, seeds)
+RULES = (averages, printed_differences, derived, equals, percentages, sizes, seeds)

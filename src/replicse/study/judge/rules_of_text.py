@@ -1,7 +1,7 @@
 """Rules of the audit on the running text: numbers that others contradict, values that a search does not have."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from replicse.study.judge.findings import (
     CERTAIN,
@@ -66,15 +66,16 @@ def computed(formula: Expression, operands: Mapping[str, Reported]) -> Rounded:
     return Rounded(*(float(f"{number:.12g}") for number in (formula(values), room)))
 
 
-def spoken_counts(plan: Plan) -> Counter[str]:
-    """Return how many numbers of the running texts are compared, judged with a sentence, searched, or alone."""
+def spoken_counts(plan: Plan, papers: Collection[str]) -> Counter[str]:
+    """Return how many numbers of the papers' texts are compared, judged with a sentence, searched, or alone."""
     said = {
         "formula": "compared with other numbers",
         "claim": "judged with their sentence",
         "searched": "the values of a search",
         "alone": "alone, for the reason in text.yaml",
     }
-    entries = spoken_numbers(plan.papers, load_datasets(plan.workflow)).values()
+    numbers = spoken_numbers(plan.papers, load_datasets(plan.workflow))
+    entries = [entry for key, entry in numbers.items() if key[0].partition("/")[0] in papers]
     return Counter(next(kind for name, kind in said.items() if getattr(one, name)) for one in entries)
 
 

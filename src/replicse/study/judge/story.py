@@ -218,26 +218,34 @@ def _seeds(cell: Cell, ours: CellResult) -> list[str]:
     lines = []
     for each in ours.values[:SHOWN_SEEDS]:
         missing = "no value" if ours.failure else "not run"
-        shown = f"{each.value:.4f}" if isinstance(each.value, float) else each.value or missing
+        shown = (
+            f"{each.value:{_digits(each.value)}}" if isinstance(each.value, float) else each.value or missing
+        )
         seed = "" if each.seed is None else f"seed {each.seed}, "
         lines.append(f"{shown}  {each.encoder or f'{seed}{len(ours.encoders)} encoders'}")
     rest = len(ours.values) - SHOWN_SEEDS
     return [*lines, f"and {rest} more"] if rest > 0 else lines
 
 
+def _digits(value: float, decimals: int = 4) -> str:
+    """Return the format of a number: some decimals, or three digits where these would leave fewer than two."""
+    return ".3g" if 0 < abs(value) < 10 ** (1 - decimals) else f".{decimals}f"
+
+
 def _reproduced(ours: CellResult, caveat: str) -> list[str]:
     if ours.reproduced is None:
         return [ours.text or "nothing yet"]
-    delta = "" if ours.delta is None else f", {ours.delta:+.4f} to the printed number"
-    lines = [f"{ours.reproduced:.4f}{delta}" + (f" ({caveat})" if delta and caveat else "")]
+    digits, bounds = _digits(ours.reproduced), _digits(ours.reproduced, 2)
+    delta = "" if ours.delta is None else f", {ours.delta:+{digits}} to the printed number"
+    lines = [f"{ours.reproduced:{digits}}{delta}" + (f" ({caveat})" if delta and caveat else "")]
     if ours.few:
-        each = ", ".join(f"{value:.4f}" for value in ours.few)
+        each = ", ".join(f"{value:{digits}}" for value in ours.few)
         lines.append(f"{len(ours.few)} seeds give no interval: {{{each}}}")
     if ours.low is not None:
         printed = ours.reported.statistic if ours.reported else "single"
         what = "one more run" if printed == "single" else f"the {printed} of {ours.reported.seeds} more runs"
         basis = " (a published spread)" if ours.borrowed else ""
-        lines.append(f"{what} is expected in {ours.low:.2f} to {ours.high:.2f}{basis}")
+        lines.append(f"{what} is expected in {ours.low:{bounds}} to {ours.high:{bounds}}{basis}")
     if ours.pairs_low is not None:
         lines.append(f"other test pairs would give {ours.pairs_low:.2f} to {ours.pairs_high:.2f}")
     return lines

@@ -41,7 +41,7 @@ def judge_study(plan: Plan, results: Sequence[ItemResult]) -> dict[str, Table]:
     """
     explained = (asdict(row) for result in results for row in adjudicate(plan.papers, result))
     claims = claim_rows(plan, study_claims(plan.papers, plan.studied), results)
-    findings = audit(audit_plan(plan.papers, plan.workflow))
+    findings = audit(audit_plan(plan.papers, plan.workflow, study=plan.config))
     return {
         "claims": (CLAIM_FIELDS, claims),
         "adjudication": (ADJUDICATION_FIELDS, list(explained)),

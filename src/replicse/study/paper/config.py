@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field
 
 from replicse.checked import Checked, Id, Text, Whole, read_text, read_yaml
 from replicse.errors import BadInput
+from replicse.files import checked_size
 from replicse.registry.corpora import Corpus
 from replicse.registry.encoders import Precision
 from replicse.registry.plugins import installed_plugins, use_plugins
@@ -25,7 +26,8 @@ def _seed(value: object) -> object:
     return int(value) if isinstance(value, str) and value.isdecimal() else value
 
 
-Seed = Annotated[Whole, BeforeValidator(_seed), Field(ge=0)]
+# torch takes no larger one.
+Seed = Annotated[Whole, BeforeValidator(_seed), Field(ge=0, lt=2**64)]
 
 
 def by_paper(items: Iterable[str]) -> dict[str, str | list[str]]:
@@ -158,11 +160,17 @@ def read_config(
     """
     config: dict[str, Any] = {}
     for file in files:
+        if file == SHIPPED:
+            checked_size(file, "go to a folder with a study, or make one with replicse init")
         document = _read_json(file) if file.suffix == ".json" else read_yaml(file)
         if not isinstance(document, dict):
             raise BadInput(f"{file}: the document is no mapping; see config.yaml")
         config = merged(config, document)
     for key, text in (settings or {}).items():
+        if "." in key:
+            first, inner = key.split(".", 1)
+            written = f"{first}={{{inner.replace('.', ': {')}: {text}{'}' * key.count('.')}"
+            raise BadInput(f"--config {key}={text}: a key has no dot; write --config '{written}'")
         try:
             config = merged(config, {key: yaml.safe_load(text)})
         except yaml.YAMLError:

@@ -112,6 +112,16 @@ class Expression:
         """Return whether it counts rows, which then are in the same order in each column."""
         return self._function in ROWS
 
+    @property
+    def linear(self) -> bool:
+        """Return whether means of its names give the mean of its results: names are neither multiplied nor divisors."""
+        products = (node for node in ast.walk(self._tree) if isinstance(node, ast.BinOp))
+        return not self.compares_rows and not any(
+            self._below(node.right) and (isinstance(node.op, ast.Div) or self._below(node.left))
+            for node in products
+            if isinstance(node.op, ast.Mult | ast.Div)
+        )
+
     def replaced(self, change: Callable[[str], str]) -> "Expression":
         """Return it with each name, in its braces, replaced by what `change` makes of the name."""
         return Expression(NAME.sub(lambda match: change(match[1]), self.text))

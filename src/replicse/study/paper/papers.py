@@ -31,6 +31,8 @@ from replicse.workspace import looked_up
 PAPER_KEY, ITEM_NAME = re.compile(r"[a-z0-9]+"), re.compile(r"[A-Za-z0-9-]+")
 # Next to its tables, reported.csv and deviations.md.
 FILES = [f"{name}.yaml" for name in ("paper", "recipes", "protocols", "claims", "text", "corpora", "sets")]
+# Where one of these lies, a paper was meant.
+PARTS = {*FILES[1:], "paper.yml", "tables", "reported.csv", "deviations.md"}
 TEXT_ITEM = "text"  # the pseudo-item of numbers that are printed in the running text
 
 
@@ -145,11 +147,16 @@ def load_paper(folder: Path) -> Paper:
 
 
 def load_papers(workflow: Path, plugins: Iterable[str] = ()) -> dict[str, Paper]:
-    """Return every paper by key; one of the workspace replaces the workflow's.
+    """Return every paper by key; one of the workspace replaces the workflow's. BadInput for one without paper.yaml.
 
     In use are then the plug-ins that are given, and those of the workspace, whose papers are read with any study.
     """
     use_all_plugins(plugins)
+    for file in looked_up(workflow, "papers/*/*"):
+        if file.name in PARTS and not (file.parent / "paper.yaml").exists():
+            raise BadInput(
+                f"{file.parent}: {file.name} is there, but no paper.yaml; write one, or move the folder away"
+            )
     folders = {file.parent.name: file.parent for file in looked_up(workflow, "papers/*/paper.yaml")}
     return {key: load_paper(folders[key]) for key in sorted(folders)}
 
@@ -196,7 +203,14 @@ def _misplaced(paper: Paper) -> Iterator[str]:
         elif tuple(place) not in shown[item]:
             cells = ["/".join(each) for each in shown[item]]
             wanted, table = "/".join(place), paper.items[item].file
-            yield f'{file}: {item} has a number for "{wanted}", but {table} shows none there{nearest(wanted, cells)}'
+            problem = f'{file}: {item} has a number for "{wanted}", but {table}'
+            metrics = [metric for *cell, metric in sorted(shown[item]) if cell == place[:2]]
+            if not metrics:
+                yield f"{problem} shows none there{nearest(wanted, cells)}"
+            elif any(metrics):
+                yield f'{problem} has the metric "{" and ".join(metrics)}" there; give this one'
+            else:
+                yield f"{problem} has no metric there; give it setting: {{metric: {place[2]}}}"
         else:
             column = next(each for each in paper.items[item].columns if [each.id, each.metric] == place[1:])
             where = f"{file}: {item} {'/'.join(place)}"

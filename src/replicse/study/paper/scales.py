@@ -279,7 +279,7 @@ class Scale(Checked):
         if draw:
             # The domains of several layers are checked together.
             return Draw.of(draw.given(), f"{where}: draw").drawn(self.draws)
-        tried = [self._tried(name, values, where) for name, values in grid.items()]
+        tried = [self.tried(name, values, where) for name, values in grid.items()]
         return [dict(zip(grid, values, strict=True)) for values in itertools.product(*tried)]
 
     def jobs(self, request: EncoderRequest, where: str) -> int:
@@ -287,14 +287,16 @@ class Scale(Checked):
         if draw := request.draw:
             return min(draw.jobs, self.draws or draw.jobs)
         grid = request.grid or {}
-        return math.prod(len(self._tried(name, values, where)) for name, values in grid.items())
+        return math.prod(len(self.tried(name, values, where)) for name, values in grid.items())
 
-    def _tried(self, name: str, values: Sequence[Any], where: str) -> list[Any]:
+    def tried(self, name: str, values: Sequence[Any], where: str) -> list[Any]:
+        """Return the values of a grid that are tried at this scale."""
         wanted = self.grids.get(name, values)
         kept = [value for value in values if value in wanted]
         if not kept:
             raise BadInput(
-                f"{where}: {self.file} tries {list(wanted)} of the grid {name}, but it has {list(values)}"
+                f"{where}: {self.file} tries {list(wanted)} of the grid {name}, but it has {list(values)};"
+                " give the grid one of the scale's values, or the scale one of the grid's"
             )
         return kept
 
@@ -338,6 +340,8 @@ def load_scale(path: Path, files: Mapping[str, Path] | None = None) -> Scale:
     beside = files or {file.stem: file for file in sorted(path.parent.glob("*.yaml"))}
     scale = Scale.of(_document(path, beside, (path.stem,)), str(path))
     if scale.name != path.stem:
+        if "name" not in read_yaml(path):
+            raise BadInput(f"{path}: it lacks a name of its own; give name: {path.stem}")
         raise BadInput(f'{path}: name is "{scale.name}"; expected "{path.stem}"')
     scale._file = path
     return scale

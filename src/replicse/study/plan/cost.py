@@ -39,6 +39,14 @@ class Interval(NamedTuple):
     high: float
 
 
+class Encoding(NamedTuple):
+    """Hours of encoding for evaluations, how many encoders are of unknown size, and the suites that are not counted."""
+
+    hours: Interval | None
+    unknown: int = 0
+    not_counted: tuple[str, ...] = ()
+
+
 class Speed(Checked):
     """Operations per second of a device; `when` they were measured, blank for a published number."""
 
@@ -95,7 +103,7 @@ def passes(run: Run, sources: Sources) -> float | None:
         count = len(source.views)
         encoded = {view for term in source.objective for view in term.vector_views(count)}
         around = sum(run.poolings(source)[view].added for view in encoded)
-        total += share * (len(encoded) + around / (run.optimisation.max_length * FILLED))
+        total += share * (len(encoded) + around / run.row_tokens)
         total += sum(term.passes(count) for term in source.objective)
         total += FROZEN * sum(len(term.momentum_views(count)) for term in source.objective)
         for term in source.objective:
@@ -124,7 +132,7 @@ def row_operations(run: Run, sources: Sources) -> float | None:
     size, count = sizes_of(run.init, sources), passes(run, sources)
     if size is None or count is None:
         return None
-    return OPERATIONS * layer_parameters(*size) * count * run.optimisation.max_length * FILLED
+    return OPERATIONS * layer_parameters(*size) * count * run.row_tokens
 
 
 def encoding_operations(size: tuple[int, int], sentences: int) -> float:
@@ -163,31 +171,29 @@ class Cost:
     def hours(self, runs: Iterable[str]) -> Interval | None:
         """Return the estimated hours of some runs; None where one cannot be estimated."""
         operations = [self.operations[run] for run in runs]
-        return None if None in operations else self.speed.hours(sum(operations))
+        # Summed exactly: the runs of a set have another order in each process.
+        return None if None in operations else self.speed.hours(math.fsum(operations))
 
-    def evaluation(self, encoders: Iterable[str]) -> tuple[Interval | None, int]:
-        """Return the hours of encoding STS and transfer sentences, and how many encoders are of unknown size.
+    def evaluation(self, encoders: Iterable[str]) -> Encoding:
+        """Return the hours of encoding STS and transfer sentences; None for the embedded world, whose sets are smaller.
 
-        The classifiers of transfer tasks and MTEB are not counted; None for the embedded world, whose sets are smaller.
+        Not counted are classifiers, and suites whose sentences `datasets.yaml` does not count.
         """
         plan = self.plan
         if plan.source == "embedded":
-            return None, 0
-        sentences, total, unknown = load_datasets(plan.workflow).sentences, 0.0, 0
+            return Encoding(None)
+        sentences, known, unknown, others = load_datasets(plan.workflow).sentences, [], 0, set[str]()
         for name in encoders:
+            suites = plan.groups(name)
+            others |= {suite for group, each in suites.items() if not sentences.get(group) for suite in each}
             source = plan.encoders[name].source
-            size = (
-                sizes_of(plan.runs[source.run].init, plan.sources)
-                if source.run
-                else size_of(source.hub or "")
-            )
+            run = plan.runs.get(source.run or "")
+            size = sizes_of(run.init, plan.sources) if run else size_of(source.hub or "")
             if size is None:
                 unknown += 1
             else:
-                total += encoding_operations(
-                    size, sum(sentences.get(group, 0) for group in plan.groups(name))
-                )
-        return self.speed.hours(total), unknown
+                known.append(encoding_operations(size, sum(sentences.get(group, 0) for group in suites)))
+        return Encoding(self.speed.hours(math.fsum(known)), unknown, tuple(sorted(others)))
 
 
 def speeds(plan: Plan) -> list[Speed]:

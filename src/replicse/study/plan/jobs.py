@@ -7,6 +7,9 @@ from replicse.runtime.progress import alive
 from replicse.study.plan.graph import Job, graph_of
 from replicse.study.plan.plan import Plan
 
+# How the log of every job that ended well ends.
+WROTE = " INFO wrote="
+
 
 class Jobs:
     """The jobs of a plan by the files they make; `since` (seconds of the epoch) is when the study was started."""
@@ -19,9 +22,13 @@ class Jobs:
         self._failed: dict[str, tuple[Job, ...]] = {}
 
     def began(self, job: Job) -> bool:
-        """Return whether a job that is not done was started: it left a log, and what it had made is taken away."""
+        """Return whether a job that is not done was started: it left a log that does not end with what it wrote.
+
+        What a failed job had made is taken away; one that ended well is not done where somebody deleted that.
+        """
         log = Path(job.log)
-        return not job.done and log.exists() and log.stat().st_mtime >= self.since
+        started = not job.done and log.exists() and log.stat().st_mtime >= self.since
+        return started and not (job.tail and WROTE in job.tail[-1])
 
     def running(self, job: Job) -> dict[str, Any] | None:
         """Return the heartbeat of a job that runs, here or on another machine."""

@@ -3,15 +3,19 @@
 from collections.abc import Iterator
 from math import prod
 
-from replicse.registry.runs import FILLED, Run
+from replicse.registry.runs import Run
+from replicse.study.paper.tables import Item
+from replicse.study.plan.lines import described
 from replicse.study.plan.plan import Plan
 
 # A larger share of equal view pairs is worth a warning.
 EQUAL_PAIRS = 0.1
+# Of more rows than this a note says how many they are.
+FEW_ROWS = 3
 
 
 def notes(plan: Plan) -> Iterator[str]:
-    """Yield hub artefacts without a commit, augmentations that hardly change a view, and poolers that are not there.
+    """Yield hub artefacts without a commit, equal views, poolers that are not there, and searches that are cut.
 
     Evaluation sets of your own are named at a scale without verdicts.
     """
@@ -22,10 +26,39 @@ def notes(plan: Plan) -> Iterator[str]:
     if plan.without_pooler:
         names = ", ".join(sorted(plan.without_pooler))
         yield f"runs that keep the pooler of {names} draw one: this scale pre-trains the encoder without it"
+    for item in plan.items.values():
+        yield from _cut_searches(plan, item)
     read = [path for (_, suite), paths in plan.read.items() if suite == "sets" for path in paths]
     sets = sorted({path.partition("/")[0] for path in read})
     if sets and not plan.scale.comparable:
         yield f"sets of your own are used completely at this scale, and get no verdict: {', '.join(sets)}"
+
+
+def _cut_searches(plan: Plan, item: Item) -> Iterator[str]:
+    """Yield what the scale and the seeds leave of an item's searches, where that is not all."""
+    searched: set[str] = set()
+    cut: dict[str, list[str]] = {}
+    for row in (row for row in item.rows if not row.quoted):
+        line, left = described(item, row), {}
+        for column in (column for column in item.columns if column.over and column.over.jobs):
+            request, where = line.asks(column)[0], line.where(column)
+            searched.add(row.id)
+            for name, values in (request.grid or {}).items():
+                left[f"values of {name}"] = len(plan.scale.tried(name, values, where)), len(values)
+            if request.draw:
+                left["drawn jobs"] = plan.scale.jobs(request, where), request.draw.jobs
+        for what, (some, every) in left.items():
+            if some < every:
+                cut.setdefault(f"{some} of {every} {what}", []).append(row.id)
+    tries = []
+    for text, rows in cut.items():
+        named = ", ".join(rows) if len(rows) <= FEW_ROWS else f"{len(rows)} of {len(searched)} rows"
+        tries.append(f"{text} in {'all rows' if len(rows) == len(searched) else named}")
+    said = [f"this scale tries {'; '.join(tries)}"] if tries else []
+    if any(len(plan.config.seeds_of(item.id, row)) > 1 for row in searched):
+        said.append(f"a search takes seed {plan.seeds[0]} alone")
+    if said:
+        yield f"{item.id}: {', and '.join(said)}"
 
 
 def _equal_views(plan: Plan) -> Iterator[str]:
@@ -53,6 +86,6 @@ def equal_pairs(run: Run) -> float:
     rates, views = run.dropout, run.views[:2]
     if rates.drawn or not any(view.augment for view in views):
         return 0.0
-    tokens = round(run.optimisation.max_length * FILLED)
+    tokens = round(run.row_tokens)
     same_text = len({view.column for view in views}) == 1
     return prod(view.augment.unchanged(tokens) if view.augment else 1 for view in views) if same_text else 0.0

@@ -259,4 +259,8 @@ class Planner:
         run = self.plan.runs[self.plan.encoders[encoder].source.run]
         asked = Trajectory(every=item.trajectory.every, until=int(until))
         if asked.steps() and not set(asked.steps()) <= set(run.trajectory.steps()):
-            self.plan.runs[run.run_id] = run.replace(trajectory=run.trajectory.joined(asked))
+            try:
+                joined = run.trajectory.joined(asked)
+            except BadInput as error:
+                raise BadInput(f"{item.file}: {error}") from None
+            self.plan.runs[run.run_id] = run.replace(trajectory=joined)

@@ -22,7 +22,8 @@ STATES: tuple[State, ...] = get_args(State)
 NAMED = ("paper", "item", "row", "column", "protocol", "metric")
 HALF_DIGIT = 0.005  # two decimals are shown where no number is printed
 SLACK = 1e-12  # decimal fractions are inexact in binary
-Rows = dict[str, dict[str, str]]
+Row = dict[str, str]
+Rows = list[Row]
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Compared:
 
     `a` and `b` are means over these seeds, `difference` is b less a, `largest` the largest difference of a seed,
     whatever its sign. `spread` is the standard deviation over the seeds inside the folders, or a published one
-    (`borrowed`), and `spreads` the difference in units of it.
+    (`borrowed`), and `spreads` the difference in units of it. Where several labs brought a seed, it is a pair for each.
     """
 
     cell: str
@@ -114,17 +115,15 @@ def compare(a: Path, b: Path) -> Comparison:
 
 
 def _cells(folder: Path) -> dict[tuple[str, ...], Rows]:
-    """Return the values of a folder by cell and seed, as text; quoted cells, which have no encoder, are left out."""
-    cells: dict[tuple[str, ...], Rows] = defaultdict(dict)
+    """Return the values of a folder by cell, as text; quoted cells, which have no encoder, are left out."""
+    cells: dict[tuple[str, ...], Rows] = defaultdict(list)
     for row in tidy_rows(held(folder)):
-        cells[tuple(row[name] for name in NAMED)][str(row["seed"])] = {
-            name: str(entry) for name, entry in row.items()
-        }
+        cells[tuple(row[name] for name in NAMED)].append({name: str(entry) for name, entry in row.items()})
     return cells
 
 
-def _rows(cells: Mapping[tuple[str, ...], Rows]) -> Iterable[dict[str, str]]:
-    return (row for seeds in cells.values() for row in seeds.values())
+def _rows(cells: Mapping[tuple[str, ...], Rows]) -> Iterable[Row]:
+    return (row for rows in cells.values() for row in rows)
 
 
 def _named(cells: Mapping[tuple[str, ...], Rows], column: str) -> tuple[str, ...]:
@@ -133,25 +132,30 @@ def _named(cells: Mapping[tuple[str, ...], Rows], column: str) -> tuple[str, ...
     return tuple(name for name, _ in counts.most_common())
 
 
-def _shared(first: Rows, second: Rows) -> list[tuple[dict[str, str], dict[str, str]]]:
-    """Return the rows of the seeds that both have of the same encoders."""
-    both = [(first[seed], second[seed]) for seed in first if seed in second]
+def _shared(first: Rows, second: Rows) -> list[tuple[Row, Row]]:
+    """Return the rows of the seeds that both have of the same encoders.
+
+    Of a seed that several labs brought those of one lab are a pair, where both have that lab, else each with each.
+    """
+    pairs = []
+    for seed in dict.fromkeys(row["seed"] for row in first):
+        both = [(one, two) for one in first for two in second if one["seed"] == two["seed"] == seed]
+        pairs += [(one, two) for one, two in both if one["machine"] == two["machine"]] or both
     return [
         (one, two)
-        for one, two in both
+        for one, two in pairs
         if all(one.get(name, "") == two.get(name, "") for name in ("encoder", "group"))
     ]
 
 
-def _compared(
-    key: tuple[str, ...], pairs: Sequence[tuple[dict[str, str], dict[str, str]]], first: Rows, second: Rows
-) -> Compared:
+def _compared(key: tuple[str, ...], pairs: Sequence[tuple[Row, Row]], first: Rows, second: Rows) -> Compared:
     there = [pair for pair in pairs if all(row["value"] for row in pair)]
+    seeds = len({one["seed"] for one, _ in there})
     numbers = [tuple(_number(row["value"]) for row in pair) for pair in there]
     if not there or None in [number for pair in numbers for number in pair]:
         same = bool(there) and all(one["value"] == two["value"] for one, two in there)
         state: State = "missing" if len(there) < len(pairs) else "identical" if same else "no spread"
-        return Compared(_name(key), key[-1], len(there), None, None, None, None, None, False, None, state)
+        return Compared(_name(key), key[-1], seeds, None, None, None, None, None, False, None, state)
     differences = [two - one for one, two in numbers]
     a, b = (mean_and_spread(side)[0] for side in zip(*numbers, strict=True))
     difference, largest = mean_and_spread(differences)[0], max(map(abs, differences))
@@ -167,26 +171,27 @@ def _compared(
     else:
         state = "within spread" if abs(difference) <= spread else "beyond spread"
     spreads = difference / spread if spread else None
-    return Compared(
-        _name(key), key[-1], len(there), a, b, difference, largest, spread, borrowed, spreads, state
-    )
+    return Compared(_name(key), key[-1], seeds, a, b, difference, largest, spread, borrowed, spreads, state)
 
 
 def _spread(first: Rows, second: Rows) -> tuple[float | None, bool]:
-    """Return the standard deviation over the seeds inside two folders, pooled, else the published one.
+    """Return the standard deviation over the seeds of a lab inside two folders, pooled, else the published one.
 
     The second value says that it is published.
     """
     squares, degrees = 0.0, 0
-    for side in (first, second):
-        numbers = [number for row in side.values() if (number := _number(row["value"])) is not None]
+    # All values of a cell name the same machines but where several labs brought them.
+    labs = [(side, lab) for side in (first, second) for lab in dict.fromkeys(row["machine"] for row in side)]
+    for side, lab in labs:
+        own = [row["value"] for row in side if row["machine"] == lab]
+        numbers = [number for value in own if (number := _number(value)) is not None]
         spread = mean_and_spread(numbers)[1] if numbers else None
         if spread is not None:
             squares += (len(numbers) - 1) * spread**2
             degrees += len(numbers) - 1
     if degrees:
         return math.sqrt(squares / degrees), False
-    spreads = [row.get("published_sd", "") for side in (first, second) for row in side.values()]
+    spreads = [row.get("published_sd", "") for side in (first, second) for row in side]
     published = next(filter(None, spreads), "")
     return (_number(published), True) if published else (None, False)
 

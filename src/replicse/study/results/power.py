@@ -6,6 +6,7 @@ statistic it is integrated over our mean and standard deviation.
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from functools import cache
 
@@ -102,13 +103,9 @@ def seeds_for(
 
 def _fewest(enough: Callable[[int], bool], least: int) -> int | None:
     """Return the least number from which on something holds, by halving; None where it does not below a thousand."""
-    if not enough(MOST_SEEDS):
-        return None
-    low, high = least - 1, MOST_SEEDS
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    numbers = range(least, MOST_SEEDS + 1)
+    place = bisect_left(numbers, True, key=enough)
+    return numbers[place] if place < len(numbers) else None
 
 
 @cache

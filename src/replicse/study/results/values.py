@@ -75,7 +75,9 @@ class Evaluations:
         if run not in self._trained:
             path = self.paths.run(run, PROVENANCE)
             record = read_json(path) if Path(path).exists() else {}
-            self._trained[run] = checked_record(record, path, "delete it and train again")
+            self._trained[run] = checked_record(
+                record, path, "delete the folders of the run and of its encoders, and run the study again"
+            )
         return self._trained[run]
 
     def read(self, path: str) -> dict[str, Any] | None:

@@ -52,6 +52,7 @@ NUMBERS = {
     "quoted/main": SCORES,
     "first/wmean": {"STS-B": "77.03", "SICK-R": "72.9"},
     "first/transfer": {"TREC": "87.00", "recall": "92.78"},
+    "first/parts": {"STS-B": "77.03", "TREC": "87.00", "mean": "82.02", "share": "88.54"},
     "first/sizes": {"STS12": "3,108", "STS16": "1.2k"},
     "first/differences": {"STS12": "+1.2", "STS13": "-3.45", "avg": "-1.39"},
 }
@@ -89,6 +90,15 @@ def made_up_tables():
             ["first"],
         ),
         "sizes": ([column(task, f"data/sts/{task}/test") for task in ("STS12", "STS16")], ["first"]),
+        "parts": (
+            [
+                column("STS-B", "sts/STS-B/all", metric="spearman"),
+                column("TREC", "transfer/TREC/accuracy"),
+                {"id": "mean", "kind": "derived", "formula": "({STS-B} + {TREC}) / 2"},
+                {"id": "share", "kind": "derived", "formula": "100 * {STS-B} / {TREC}"},
+            ],
+            ["first"],
+        ),
         "differences": (
             [
                 {**one, "kind": "difference", "subtract": subtract[one["id"]]}
@@ -226,6 +236,40 @@ def test_difference_that_does_not_follow(made_up):
         "-1.39, which is 74.86 less 76.25",
         "unless computed before rounding",
     )
+
+
+def test_derived_number_that_does_not_follow(made_up):
+    first, second = found(
+        rules_of_tables.derived,
+        reprinted(made_up, {("parts", "first", "mean"): "90.00", ("parts", "first", "share"): "88.55"}),
+    )
+    assert first.cells[0].startswith("made/parts/first/mean/") and len(first.cells) == 3
+    assert (first.printed, first.certainty) == ("90.00", CERTAIN)
+    # The mean is 82.015, which is printed as 82.02 or 82.01.
+    assert first.follows == "82.02, which is (77.03 + 87.00) / 2"
+    assert (second.follows, second.certainty) == ("88.54, which is 100 * 77.03 / 87.00", UNROUNDED)
+
+
+def test_derived_number_of_coarse_ones_has_the_room_of_their_rounding(made_up):
+    for printed, count in (("82.03", 0), ("81.97", 0), ("82.08", 1)):
+        changes = {("parts", "first", "STS-B"): "77.0", ("parts", "first", "mean"): printed}
+        changes |= {("parts", "first", "share"): "-"}
+        assert len(found(rules_of_tables.derived, reprinted(made_up, changes))) == count, printed
+
+
+def test_derived_number_that_lacks_a_printed_one_is_not_judged(made_up):
+    changes = {("parts", "first", "mean"): "90.00", ("parts", "first", "TREC"): "-"}
+    assert not found(rules_of_tables.derived, reprinted(made_up, changes))
+
+
+@pytest.mark.parametrize(
+    ("statistic", "columns"), [("single", ["mean", "share"]), ("mean", ["mean"]), ("max", [])]
+)
+def test_what_is_derived_from_other_statistics_need_not_follow(made_up, statistic, columns):
+    changes = {("parts", "first", name): value for name, value in NUMBERS["first/parts"].items()}
+    changes |= {("parts", "first", "mean"): "90.00", ("parts", "first", "share"): "90.00"}
+    findings = found(rules_of_tables.derived, reprinted(made_up, changes, statistic=statistic))
+    assert [one.cells[0].split("/")[3] for one in findings] == columns
 
 
 def test_equal_numbers_that_differ(made_up):
@@ -804,7 +848,7 @@ def test_tables_that_search_have_the_printed_values(shipped):
 
 
 def test_every_number_of_the_running_texts_is_accounted_for(shipped):
-    counts = rules_of_text.spoken_counts(shipped)
+    counts = rules_of_text.spoken_counts(shipped, shipped.papers)
     assert counts.total() == sum(
         key[0] == "text" and key[3] != "text" and bool(printed.number)
         for paper in shipped.papers.values()
@@ -1014,6 +1058,19 @@ def test_verb_prints_text_and_json(capsys, findings):
     documents = json.loads(capsys.readouterr().out)["findings"]
     assert documents[0]["printed"] == "-1.12"
     assert documents[0]["cells"][2] == "simcse/table5/unsup-simcse-roberta-base/STS14/spearman"
+
+
+def test_verb_counts_the_running_text_of_what_is_asked_for(shipped, capsys, tmp_path):
+    counted = {key: rules_of_text.spoken_counts(shipped, [key]).total() for key in shipped.papers}
+    silent = next(key for key, count in counted.items() if not count)
+    study = tmp_path / "study.json"
+    study.write_text(json.dumps({"scale": "micro", "papers": {"simcse": "all", silent: "all"}, "seeds": [0]}))
+    asked = (["simcse"], ["simcse/table5"], [silent], ["--study", str(study)])
+    for words, count in zip(asked, (counted["simcse"], counted["simcse"], 0, counted["simcse"]), strict=True):
+        assert run_verb(*words) == 0
+        told = capsys.readouterr().out
+        assert (f"\n{count} numbers of the running texts:\n" in told) == bool(count), words
+        assert ("numbers of the running texts" in told) == bool(count), words
 
 
 def test_sheet_has_a_row_per_finding(findings):

@@ -241,6 +241,9 @@ def test_a_choice_shows_its_hyper_parameter_and_no_bounds_of_a_correlation(plan,
     assert story["read"] == ["sts-dev/STS-B/all, argmax of optimisation.batch_size over 12 jobs"]
     assert story["reproduced"] == ["64.0000, +0.0000 to the printed number"]
     assert story["seeds"] == ["64.0000  seed 0, 12 encoders"]
+    rate = story_of(plan, "simcse/tableA1/unsup-simcse-bert-base/learning-rate")
+    assert rate["seeds"] == ["1e-05  seed 0, 12 encoders"]
+    assert rate["reproduced"] == ["1e-05, -2e-05 to the printed number"]
 
 
 def test_claims_and_findings_that_name_the_cell(plan, results):

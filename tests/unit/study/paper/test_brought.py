@@ -10,8 +10,11 @@ from replicse.cli import main
 from replicse.commands.doctor import data_findings
 from replicse.errors import BadInput
 from replicse.registry.mteb import MTEB_TASKS
+from replicse.study.judge.audit import audit_plan
+from replicse.study.judge.study import judge_study
 from replicse.study.paper.config import Config
 from replicse.study.paper.layers import mappings, workspace_files
+from replicse.study.paper.scales import load_scale
 from replicse.study.plan.graph import graph_of
 from replicse.study.plan.needs import tables
 from replicse.study.plan.notes import notes
@@ -67,6 +70,30 @@ def test_a_config_brings_corpora_and_sets_along(plan):
     stores = [workspace_files(mappings([job.files])) for key, job in jobs.items() if key[0] == "store"]
     assert sorted(stores) == [[], ["mine.csv"]], "the backbone is pre-trained on the scale's corpus"
     assert tables(made) == ["labels.csv", "mine.csv", "pairs.csv"]
+
+
+def test_the_audit_knows_the_corpora_and_sets_of_a_config(plan, tmp_path, capsys):
+    made = plan(**own())
+    assert set(audit_plan(made.papers, made.workflow).unplanned) == {"made/table1"}
+    assert not audit_plan(made.papers, made.workflow, study=made.config).unplanned
+    assert judge_study(made, [])["audit"][1] == []
+    verb = ["audit", "--workflow", str(made.workflow)]
+    assert main(verb) == 0 and "not audited" in capsys.readouterr().out
+    record = tmp_path / "study.json"
+    record.write_text(json.dumps(made.config.whole()))
+    assert main([*verb, "--study", str(record)]) == 0 and "nothing found" in capsys.readouterr().out
+    (tmp_path / "config.yaml").write_text(json.dumps(made.config.whole()))
+    assert main(verb) == 0 and "nothing found" in capsys.readouterr().out
+    assert main(["why", "made/table1/trained/rated", *verb[1:]]) == 0
+    assert "not audited" not in capsys.readouterr().out
+
+
+def test_the_audit_leaves_out_a_corpus_that_the_papers_scale_has(plan):
+    made = plan(**own())
+    large = next(iter(load_scale(made.workflow / "scales" / "paper.yaml").corpora))
+    corpora = dict.fromkeys(("mine", large), made.config.corpora["mine"])
+    study = made.config.model_copy(update={"corpora": corpora})
+    assert not audit_plan(made.papers, made.workflow, study=study).unplanned
 
 
 def test_a_job_is_given_what_its_cells_read_and_no_more(plan):

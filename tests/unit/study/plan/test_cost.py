@@ -184,6 +184,13 @@ def test_the_plan_takes_hours_from_the_newest_record_or_from_a_device_by_name(tm
     assert Cost(plan).hours([run]).expected == pytest.approx(Cost(plan).operations[run] / 1e13 / 3600)
 
 
+def test_the_hours_of_runs_do_not_depend_on_the_order_in_which_a_set_has_them():
+    plan = load_plan({"scale": "paper", "papers": {"simcse": ["table3"]}, "seeds": [0]}, ROOT / "workflow")
+    cost = Cost(plan)
+    cost.operations = {"a": 0.1, "b": 0.2, "c": 0.3}
+    assert cost.hours("abc") == cost.hours("cba")
+
+
 def left_out(papers, **changes):
     config = {"scale": "paper", "papers": papers, "seeds": [0], **changes}
     return load_plan(config, ROOT / "workflow").left_out
@@ -211,8 +218,24 @@ def test_evaluations_encode_the_sentences_of_sts_and_of_the_transfer_tasks():
     (name,) = [one for one in plan.downloaded() if one.startswith("sup-simcse-bert-base-uncased-cls-head")]
     cost = Cost(plan)
     sentences = 2 * (3108 + 1500 + 3750 + 3000 + 1186 + 1379 + 4927)
-    found, unknown = cost.evaluation([name])
+    found, unknown, others = cost.evaluation([name])
     operations = 6 * FROZEN * BASE * sentences * 32 * FILLED
-    assert found.expected == pytest.approx(operations / 8e12 / 3600) and unknown == 0
+    assert found.expected == pytest.approx(operations / 8e12 / 3600) and unknown == 0 and others == ()
     (vectors,) = [one for one in plan.encoders if one.startswith("glove")][:1]
     assert cost.evaluation([vectors])[1] == 1
+
+
+def test_suites_whose_sentences_are_not_counted_are_named():
+    values = {"scale": "paper", "papers": {"cropping": ["iclr"]}, "seeds": [0]}
+    plan = load_plan(values, ROOT / "workflow")
+    assert Cost(plan).evaluation(plan.encoders).not_counted == ("knn",)
+
+
+def test_a_corpus_that_says_how_long_its_texts_are_is_believed():
+    """Hours of the cropping paper were three times too long: its chunks of two sentences fill a quarter of 256."""
+    values = {"scale": "paper", "papers": {"cropping": ["mteb"]}, "seeds": [0]}
+    (crops, *_) = load_plan(values, ROOT / "workflow").runs.values()
+    assert crops.optimisation.max_length == 256
+    assert crops.row_tokens == pytest.approx(2 * (100 * 250) ** 0.5 / 4.5)
+    cut = crops.replace(optimisation=crops.optimisation.replace(max_length=32))
+    assert cut.row_tokens == 32 * FILLED

@@ -193,6 +193,17 @@ def test_a_run_keeps_checkpoints_only_where_a_figure_asks():
     assert set(without.runs) < set(plan_of().runs), "asking for a trajectory renames no run"
 
 
+def test_strides_of_one_run_that_differ_are_told_with_the_item(workflow):
+    edit(
+        workflow / "papers" / "repro" / "tables" / "figure1.yaml",
+        lambda item: item["trajectory"].update(every=5),
+    )
+    with pytest.raises(
+        BadInput, match=r"repro/tables/figure1\.yaml: trajectory: two items ask one run for every 10"
+    ):
+        load_plan({**CONFIG, "papers": {"simcse": ["figure2"], "repro": ["figure1"]}}, workflow)
+
+
 def test_a_trajectory_ends_where_its_runs_end_at_a_scale(workflow):
     whole = load_plan({**CONFIG, "papers": {"simcse": ["figure2"]}}, workflow)
     file = workflow / "scales/micro.yaml"
@@ -253,6 +264,21 @@ def test_a_scale_extends_another_one_that_there_is(workflow, base):
     with pytest.raises(BadInput, match=r"stronger\.yaml: extends is .*, which is no other scale") as told:
         load_scale(file)
     assert base != "compakt" or 'did you mean "compact"' in str(told.value)
+
+
+def test_a_scale_that_extends_another_has_a_name_of_its_own(workflow):
+    file = workflow / "scales" / "tiny.yaml"
+    file.write_text("extends: micro\n")
+    with pytest.raises(BadInput, match=r"tiny\.yaml: it lacks a name of its own; give name: tiny"):
+        load_scale(file)
+
+
+def test_a_grid_and_a_scale_without_a_value_in_common_are_told():
+    scale = load_scale(WORKFLOW / "scales" / "micro.yaml").replace(
+        grids={"optimisation.learning_rate": (1e-5,)}
+    )
+    with pytest.raises(BadInput, match=r"but it has .*; give the grid one of the scale's values, or"):
+        scale.jobs(models.EncoderRequest(grid={"optimisation.learning_rate": (3e-5,)}), "here")
 
 
 def test_two_scales_that_extend_each_other_are_refused(workflow):
@@ -358,6 +384,7 @@ def test_a_run_is_plain_data_only_where_it_is_named_and_where_a_job_is_told_of_i
         ({"scale": "mikro"}, ['scale is "mikro"', 'did you mean "micro"']),
         ({"seeds": [0, "two"]}, ['seeds[1] is "two"', "a whole number"]),
         ({"seeds": [0, -1]}, ["seeds[1] is -1", "at least 0"]),
+        ({"seeds": [2**64]}, ["seeds[0] is 18446744073709551616", "below 18446744073709551616"]),
         ({"seeds": [0, 1, 0]}, ["seeds is [0, 1, 0]", "each seed once"]),
         ({"seeds": []}, ["seeds is []"]),
         ({"papers": {"simsce": "all"}}, ['"simsce"', 'did you mean "simcse"']),
@@ -611,6 +638,24 @@ def test_the_plan_notes_a_pooler_that_the_scale_does_not_pretrain():
     at_paper, at_micro = (load_plan({**config, "scale": scale}, WORKFLOW) for scale in ("paper", "micro"))
     assert at_paper.without_pooler == set()
     assert any("keep the pooler of bert-base draw one" in note for note in notes(at_micro))
+
+
+def test_the_plan_notes_what_is_left_of_searches():
+    def told(scale, item, seeds=(0,)):
+        paper, name = item.split("/")
+        values = {"scale": scale, "papers": {paper: [name]}, "seeds": list(seeds)}
+        return [note for note in notes(load_plan(values, WORKFLOW)) if note.startswith(f"{item}: ")]
+
+    assert told("micro", "simcse/tableA1") == told("paper", "noncontrastive/table2") == []
+    assert told("micro", "simcse/tableA1", (3, 4)) == ["simcse/tableA1: a search takes seed 3 alone"]
+    grid = "1 of 6 values of terms.barlow-twins.off_diagonal_weight"
+    assert told("micro", "noncontrastive/table2") == [
+        f"noncontrastive/table2: this scale tries {grid} in all rows"
+    ]
+    assert told("micro", "noncontrastive/table1", (0, 1)) == [
+        f"noncontrastive/table1: this scale tries {grid} in 20 of 40 rows; 2 of 50 drawn jobs in 20 of 40 rows,"
+        " and a search takes seed 0 alone"
+    ]
 
 
 def test_the_plan_notes_augmentations_that_leave_view_pairs_equal():
@@ -924,7 +969,7 @@ def test_pointing_to_a_number_that_the_text_does_not_hold_is_a_mistake(workflow)
         ),
         (
             "table3,p0.1,stsb-dev,accuracy,82.5,Table 3,",
-            ["table3.yaml shows none there", "p0.1/stsb-dev/spearman"],
+            ['table3.yaml has the metric "spearman" there'],
         ),
     ],
 )
@@ -934,6 +979,17 @@ def test_a_printed_number_that_no_cell_shows_is_a_mistake(workflow, line, words)
     with pytest.raises(BadInput, match=r"reported\.csv: ") as error:
         load_plan(CONFIG, workflow)
     assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def test_a_printed_number_under_a_column_without_a_metric_is_a_mistake(workflow):
+    edit(
+        workflow / "papers" / "simcse" / "tables" / "table3.yaml",
+        lambda table: table["setting"].pop("metric"),
+    )
+    with pytest.raises(
+        BadInput, match=r"table3\.yaml has no metric there; give it setting: {metric: spearman}"
+    ):
+        load_plan(CONFIG, workflow)
 
 
 @pytest.mark.parametrize(

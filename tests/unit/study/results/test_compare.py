@@ -91,6 +91,27 @@ def test_one_seed_borrows_the_published_spread_and_two_do_not(folders):
     assert (cell.spread, cell.borrowed, cell.spreads) == (None, False, None)
 
 
+def pooled_labs(first, second):
+    """Return one cell of two labs as a merge writes it: each value with the name of its lab."""
+    labs = []
+    for name, brought in (("a lab", first), ("another lab", second)):
+        labs += [{**row, "lab": name} for row in brought]
+    return labs
+
+
+def test_of_a_seed_that_several_labs_brought_each_number_is_compared(folders):
+    ours, theirs = rows("r", 70.0, 71.0), rows("r", 74.0, 75.0, machine=TWO)
+    both = pooled_labs(ours, theirs)
+    for turned in (both, [*both[2:], *both[:2]]):
+        cell = held(folders, ours, turned)
+        assert (cell.seeds, cell.a, cell.b, cell.difference, cell.largest) == (2, 70.5, 72.5, 2.0, 4.0)
+        # The spread over the seeds of each lab, and not between labs.
+        assert cell.spread == pytest.approx(math.sqrt(0.5)) and cell.state == "beyond spread"
+        assert held(folders, turned, both).state == "identical"
+    found = compare(*folders(both, pooled_labs(ours, rows("r", 74.0, 76.0, machine=TWO))))
+    assert (found.cells[0].largest, found.different) == (1.0, ("r-s1",))
+
+
 def test_only_the_same_runs_are_held_against_each_other(folders):
     other = [{**row, "encoder": "x", "run": "x"} for row in rows("q", 70.0)]
     group = {"encoder": "", "run": ""}

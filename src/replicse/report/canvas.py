@@ -1,0 +1,19 @@
+"""What every drawing begins with: an empty figure of the report's width, and its inks."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+INK, QUIET = "#1c2126", "#5b6670"
+WIDTH = 6.4
+
+
+def canvas(height: float) -> "Figure":
+    """Return an empty figure of the report's width, in inches, with a renderer that measures its texts."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure

@@ -1,0 +1,120 @@
+"""What is kept, packed and contributed of a study: only what its config, its runs and its evaluations give."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from made_up import write_scores
+from places import ROOT
+
+from replicse.cli import main
+from replicse.commands.render import made_facts, refuse_uncommitted
+from replicse.errors import BadInput
+from replicse.files import read_json, write_json
+from replicse.registry.artefacts import PROVENANCE
+from replicse.study.plan.planner import load_plan
+from replicse.study.results.tabulate import item_result
+from replicse.study.results.values import Evaluations
+
+WORKFLOW = ["--workflow", str(ROOT / "workflow")]
+CONFIG = {"scale": "micro", "papers": {"simcse": ["table3"]}, "seeds": [0, 1]}
+MADE = {"commit": "a" * 40, "dirty": False, "package_sha256": "b" * 64}
+ITEM = Path("results/micro/items/simcse/table3.json")
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    """Write a finished study of one item, made at one commit, and return its plan."""
+    monkeypatch.chdir(tmp_path)
+    made = {"commit": "d" * 40, "dirty": False, "package_sha256": "e" * 64}
+    monkeypatch.setattr("replicse.provenance.record.software", lambda: made)
+    plan = load_plan(CONFIG, ROOT / "workflow")
+    write_scores(plan, ["simcse/table3"], lambda cell, place: 50.0 + place)
+    for file in Path("results").glob("**/encoders/*/*.json"):
+        write_json(file, {**read_json(file), "provenance": MADE})
+    for run, spec in plan.runs.items():
+        record = {**MADE, "job": {"run": spec.canonical()}}
+        write_json(plan.paths.run(run, PROVENANCE), record)
+    result = item_result(plan, plan.items["simcse/table3"], Evaluations(plan))
+    write_json(ITEM, result.plain())
+    write_json(plan.paths.data, {"files": []})
+    write_json(plan.paths.config, plan.config.whole())
+    return plan
+
+
+def results_of(plan):
+    return [item_result(plan, item, Evaluations(plan)) for item in plan.items.values()]
+
+
+def kept(*words):
+    return main(["keep", "again", *words, *WORKFLOW])
+
+
+def test_a_study_is_kept_at_the_commit_of_its_runs(study):
+    refuse_uncommitted(results_of(study), study.paths)
+    facts = made_facts(study, results_of(study))
+    assert {key: facts[key] for key in MADE} == MADE
+
+
+def test_changes_that_were_in_no_commit_stay_marked(study):
+    """A study whose tree was clean again when it was packed said that it had been made from a clean one."""
+    run = next(iter(study.runs))
+    file = study.paths.run(run, PROVENANCE)
+    write_json(file, {**read_json(file), "dirty": True})
+    assert made_facts(study, results_of(study))["dirty"]
+    with pytest.raises(BadInput, match=f"made with uncommitted changes.*delete results/micro/runs/{run} and"):
+        refuse_uncommitted(results_of(study), study.paths)
+    evaluation = next(Path("results").glob("**/encoders/*/fast.json"))
+    write_json(evaluation, {**read_json(evaluation), "provenance": {**MADE, "dirty": True}})
+    write_json(file, {**read_json(file), "dirty": False})
+    assert made_facts(study, results_of(study))["dirty"]
+
+
+def test_a_run_without_a_record_is_not_kept(study):
+    """Whoever followed the advice to delete a run that was made with changes had its numbers kept all the same."""
+    (start,) = {run for run, spec in study.runs.items() if not spec.init.before and spec.seed == 0}
+    shutil.rmtree(study.paths.run(start))
+    with pytest.raises(BadInput, match="no record of what made the run"):
+        refuse_uncommitted(results_of(study), study.paths)
+
+
+def test_several_commits_are_marked_in_a_row_of_the_log(study, monkeypatch):
+    from replicse.commands.contribute import own_record
+
+    (result,) = results_of(study)
+    record = own_record(study.paths, ROOT / "workflow")
+    assert record(result)["commit"] == MADE["commit"] and not record(result)["dirty"]
+    evaluation = next(Path("results").glob("**/encoders/*/fast.json"))
+    write_json(evaluation, {**read_json(evaluation), "provenance": {**MADE, "commit": "c" * 40}})
+    assert record(result)["dirty"]
+
+
+@pytest.mark.parametrize(
+    "verb", [["pack", "results/micro"], ["contribute", "results/micro"], ["keep", "again"]]
+)
+def test_an_item_that_its_evaluations_do_not_give_is_refused(study, capsys, verb):
+    document = read_json(ITEM)
+    document["cells"][0]["reproduced"] = 75.0
+    write_json(ITEM, document)
+    words = ["--study", study.paths.config] if verb[0] == "keep" else []
+    assert main([*verb, *words, *WORKFLOW]) == 2
+    assert "table3.json: not what this config and the evaluations give; delete it" in capsys.readouterr().err
+
+
+def test_items_of_fewer_seeds_than_the_config_has_are_refused(study, capsys):
+    study_config = Path("three.yaml")
+    study_config.write_text("scale: micro\npapers: {simcse: [table3]}\nseeds: [0, 1, 2]\n")
+    assert kept("--study", str(study_config)) == 2
+    assert "not what this config and the evaluations give" in capsys.readouterr().err
+
+
+def test_a_study_of_another_folder_is_not_read_with_the_results_of_this_one(study, tmp_path, capsys):
+    """`show --study OTHER/results/micro/config.json` showed the numbers of the current folder."""
+    other = tmp_path / "other/results/micro/config.json"
+    other.parent.mkdir(parents=True)
+    shutil.copy(study.paths.config, other)
+    shutil.copy(study.paths.data, other.parent)
+    for words in (["show", "simcse/table3"], ["status"], ["keep", "again"]):
+        assert main([*words, "--study", str(other), *WORKFLOW]) == 2
+        assert "not results/micro/config.json of this folder" in capsys.readouterr().err
+    assert main(["show", "simcse/table3", "--study", study.paths.config, *WORKFLOW]) == 0
