@@ -134,7 +134,9 @@ def test_a_class_that_nothing_can_be_learned_of_is_refused(tmp_path, task, files
 
 def test_a_missing_file_and_an_unknown_task(tmp_path):
     write(tmp_path, "CR/custrev.pos", "a\n")
-    with pytest.raises(MissingData, match=r"custrev\.neg: no such file; .*data\.source.*SentEval layout"):
+    with pytest.raises(
+        MissingData, match=r"custrev\.neg: no such file; name a folder in the SentEval layout.*data\.source"
+    ):
         load_transfer(tmp_path, "CR")
     with pytest.raises(BadInput, match='"SST" is no transfer task; did you mean "SST2"'):
         load_transfer(tmp_path, "SST")
