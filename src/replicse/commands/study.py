@@ -234,7 +234,7 @@ def plan_lines(plan: Plan, document: Mapping[str, Any], wanted: list[Need], widt
     yield f"  {origin(plan, document)}"
     if wanted:
         yield f"{amounts_text(wanted)} (replicse fetch --scale {plan.scale.name} --dry-run lists it)"
-    yield from notes(plan)
+    yield from document["notes"]
 
 
 def origin(plan: Plan, document: Mapping[str, Any]) -> str:
