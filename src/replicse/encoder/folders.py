@@ -55,7 +55,7 @@ def check_folder(folder: Path, run: str | None = None) -> None:
         restore_run(folder.parent)
     for file in filter(Path.is_file, (folder / name for name in RECORDS)):
         made, digests = _recorded(file)
-        remedy = f"delete {folder} to have a study make it again, or copy it whole"
+        remedy = f"delete {folder} to have a study make it again, or copy all of it"
         if None not in (run, made) and run != made:
             raise BadInput(f"{folder}: a checkpoint of run {made}, not of {run}; {remedy}")
         for name, digest in digests.items():

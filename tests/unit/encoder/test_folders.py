@@ -61,7 +61,7 @@ def test_what_no_other_checkpoint_holds_is_told(run, other):
         (run / "last" / "checkpoint.json").write_text("[]")
     with pytest.raises(
         MissingData,
-        match=r"best/config.json: no such file, .* delete .*best to have a study make it again, or copy it whole",
+        match=r"best/config.json: no such file, .* delete .*best to have a study make it again, or copy all of it",
     ):
         check_folder(run / "best", "one-run")
     assert not (run / "best" / "config.json").exists()
