@@ -7,7 +7,7 @@ from typing import Any
 
 from replicse.commands import Action
 from replicse.commands.crates import paths_of
-from replicse.commands.render import made_facts, records_of, refuse_outdated
+from replicse.commands.render import made_by, made_facts, refuse_outdated
 from replicse.commands.study import add_workflow_argument
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json, sha256_of, write_rows
@@ -63,10 +63,9 @@ def own_record(paths: Paths, workflow: Path) -> Callable[[ItemResult], Mapping[s
 
     def record(result: ItemResult) -> Mapping[str, Any]:
         refuse_outdated(plan, [result])
-        facts = made_facts(plan, [result])
-        made = (each for group in records_of([result], paths) for each in group.values())
-        commits = {each["commit"] for each in made if each.get("commit")}
-        return {**facts, "dirty": facts["dirty"] or len(commits) > 1}
+        made = made_by([result], paths)
+        facts = made_facts(plan, made)
+        return {**facts, "dirty": facts["dirty"] or len({each["commit"] for each in made}) > 1}
 
     return record
 

@@ -212,7 +212,7 @@ def keep_verb(parser: ArgumentParser) -> Action:
             check_here(study_file(arguments.study), plan.paths)
         kept, results = Paths(plan.scale.name, arguments.name), finished(plan)
         refuse_uncommitted(results, plan.paths)
-        facts = made_facts(plan, results)
+        facts = made_facts(plan, made_by(results, plan.paths))
         for folder in (f"{kept.results}/items", f"{kept.results}/tables", kept.figures):
             shutil.rmtree(folder, ignore_errors=True)
         for result in results:
@@ -271,14 +271,18 @@ def _refuse_dirty(file: str, record: Mapping[str, Any], remedy: str) -> None:
         raise BadInput(f"{file}: {changes}; {remedy}")
 
 
-def made_facts(plan: Plan, results: Sequence[ItemResult]) -> dict[str, Any]:
-    """Return the record of a study of your own, at the commit that made all its numbers.
+def made_by(results: Sequence[ItemResult], paths: Paths) -> list[dict[str, Any]]:
+    """Return the records of what made the numbers of some results, of those that name a commit."""
+    records = (record for group in records_of(results, paths) for record in group.values())
+    return [record for record in records if record.get("commit")]
+
+
+def made_facts(plan: Plan, made: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the record of a study of your own, at the commit that made all its numbers, by the records of these.
 
     Where several made them it is today's; changes that were in no commit are marked either way.
     """
     facts = study_facts(plan.record, read_json(plan.paths.data))
-    made = [record for group in records_of(results, plan.paths) for record in group.values()]
-    made = [record for record in made if record.get("commit")]
     dirty = any(record.get("dirty") for record in made)
     if len({record["commit"] for record in made}) != 1:
         return {**facts, "dirty": facts["dirty"] or dirty}

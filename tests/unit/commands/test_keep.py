@@ -8,7 +8,7 @@ from made_up import write_scores
 from places import ROOT
 
 from replicse.cli import main
-from replicse.commands.render import made_facts, refuse_uncommitted
+from replicse.commands.render import made_by, made_facts, refuse_uncommitted
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json
 from replicse.registry.artefacts import PROVENANCE
@@ -52,7 +52,7 @@ def kept(*words):
 
 def test_a_study_is_kept_at_the_commit_of_its_runs(study):
     refuse_uncommitted(results_of(study), study.paths)
-    facts = made_facts(study, results_of(study))
+    facts = made_facts(study, made_by(results_of(study), study.paths))
     assert {key: facts[key] for key in MADE} == MADE
 
 
@@ -61,13 +61,13 @@ def test_changes_that_were_in_no_commit_stay_marked(study):
     run = next(iter(study.runs))
     file = study.paths.run(run, PROVENANCE)
     write_json(file, {**read_json(file), "dirty": True})
-    assert made_facts(study, results_of(study))["dirty"]
+    assert made_facts(study, made_by(results_of(study), study.paths))["dirty"]
     with pytest.raises(BadInput, match=f"made with uncommitted changes.*delete results/micro/runs/{run} and"):
         refuse_uncommitted(results_of(study), study.paths)
     evaluation = next(Path("results").glob("**/encoders/*/fast.json"))
     write_json(evaluation, {**read_json(evaluation), "provenance": {**MADE, "dirty": True}})
     write_json(file, {**read_json(file), "dirty": False})
-    assert made_facts(study, results_of(study))["dirty"]
+    assert made_facts(study, made_by(results_of(study), study.paths))["dirty"]
 
 
 def test_a_run_without_a_record_is_not_kept(study):
