@@ -6,6 +6,7 @@ from math import prod
 from replicse.registry.runs import Run
 from replicse.study.paper.tables import Item
 from replicse.study.plan.lines import described
+from replicse.study.plan.needs import NAMED, absent_tables
 from replicse.study.plan.plan import Plan
 
 # A larger share of equal view pairs is worth a warning.
@@ -17,11 +18,14 @@ FEW_ROWS = 3
 def notes(plan: Plan) -> Iterator[str]:
     """Yield hub artefacts without a commit, equal views, poolers that are not there, and searches that are cut.
 
-    Evaluation sets of your own are named at a scale without verdicts.
+    Corpora and evaluation sets of your own are named where their files are not there, the sets also at a scale without
+    verdicts.
     """
     if plan.unpinned:
         names = ", ".join(sorted(plan.unpinned))
         yield f"no commit in hub.lock.yaml (replicse lock --write looks it up): {names}"
+    if absent := absent_tables(plan):
+        yield f"not there, and needed before a run: {', '.join(absent)}; put it below this folder, {NAMED}"
     yield from _equal_views(plan)
     if plan.without_pooler:
         names = ", ".join(sorted(plan.without_pooler))
