@@ -107,6 +107,14 @@ def test_extensions_that_were_begun_are_named_in_config_and_hold_their_own_tests
     }
 
 
+def test_a_deviation_of_no_item_is_refused(workspace, capsys):
+    assert main(["new", "paper", "mine"]) == 0
+    (workspace / "papers" / "mine" / "deviations.md").write_text("## general\n\nA.\n\n## tabel1\n\nB.\n")
+    assert main(["validate"]) == 2
+    told = 'deviations.md: the heading names "tabel1"; did you mean "table1"?'
+    assert told in capsys.readouterr().err
+
+
 def test_an_extension_that_cannot_be_begun(workspace, capsys):
     assert main(["new", "term", "My_term"]) == 2
     assert '"My_term" is no name of a term; use small letters' in capsys.readouterr().err
