@@ -16,13 +16,15 @@ from typing import Any
 from replicse.checked import read_yaml
 from replicse.commands import Action
 from replicse.commands.study import add_study_arguments, chosen_config, config_layers
-from replicse.errors import BadInput, nearest
+from replicse.errors import BadInput, MissingData, nearest
 from replicse.runtime.locks import free, hold
 from replicse.study.paper.config import SHIPPED, by_paper, checked_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.tables import Item
 from replicse.study.plan.choose import chosen_items, chosen_scale, too_large
+from replicse.study.plan.needs import NAMED, absent_tables
 from replicse.study.plan.paths import Paths, drop_partial
+from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import plan_of
 from replicse.workspace import packaged
 
@@ -82,7 +84,7 @@ def run_items(arguments: Namespace) -> int:
     large = too_large(study_items, checked, chosen_scale(checked, arguments.workflow, file))
     items = items_named(arguments.item, study_items, large)
     # Snakemake plans again, and would tell a mistake among lines of its own.
-    plan_of(checked, papers, arguments.workflow, file)
+    refuse_absent(plan_of(checked, papers, arguments.workflow, file), items)
     command = snakemake_words(
         arguments,
         [each if isinstance(each, str) else each.target for each in items],
@@ -113,6 +115,19 @@ def exit_code(words: Sequence[str]) -> int:
         return subprocess.run(words, env=environment(), check=False).returncode
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def refuse_absent(plan: Plan, asked: Sequence[Item | str]) -> None:
+    """Raise MissingData where a corpus or evaluation set of your own that the asked items read is not there.
+
+    What the authors released is read with none of them.
+    """
+    named = [item.id for item in asked if isinstance(item, Item)]
+    if named and "all" not in asked:
+        part = plan.config.replace(papers=by_paper(named))
+        plan = plan_of(part, plan.papers, plan.workflow)
+    if (absent := absent_tables(plan)) and asked != ["released"]:
+        raise MissingData(f"{', '.join(absent)}: no such file; put it there, below this folder, {NAMED}")
 
 
 def refuse_read_only(scale: str) -> None:
