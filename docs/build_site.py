@@ -22,7 +22,8 @@ from replicse.cli import GROUPS, verb_parser
 from replicse.commands.study import file_schemas
 
 ROOT = Path(__file__).resolve().parents[1]
-STUDIES = sorted(folder.name for folder in (ROOT / "reports/studies").iterdir() if folder.is_dir())
+# A study that was kept or unpacked here has no README.md before somebody writes it.
+STUDIES = sorted(file.parent.name for file in ROOT.glob("reports/studies/*/README.md"))
 # Place in the repository: place in the site.
 PAGES = {
     "CONTRIBUTING.md": "contributing.md",

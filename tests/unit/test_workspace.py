@@ -129,7 +129,10 @@ def test_an_extension_that_cannot_be_begun(workspace, capsys):
     (workspace / "plugins" / "ours.py").rename(workspace / "plugins" / "mine.py")
     (workspace / "config.yaml").write_text("plugins:\n- plugins/mine.py\n")
     assert main(["new", "term", "other"]) == 0
-    assert "next: plugins/other.py among plugins of config.yaml; pytest" in capsys.readouterr().out
+    assert (
+        "next: plugins/other.py among plugins of config.yaml; pip install pytest, then"
+        in capsys.readouterr().out
+    )
 
 
 @pytest.mark.parametrize(

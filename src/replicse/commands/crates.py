@@ -19,7 +19,7 @@ from replicse.registry.artefacts import CONFIG
 from replicse.study.paper.config import checked_config
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.planner import load_plan
-from replicse.study.results.folder import committed, opened, study_folder
+from replicse.study.results.folder import committed, opened, record_of, study_folder
 from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import FIELDS, TIDY, table_rows, tidy_rows
 
@@ -58,7 +58,7 @@ def paths_of(name: str) -> Paths:
     for paths in committed().values():
         if Path(paths.results).resolve() == folder.resolve():
             return paths
-    record = folder / CONFIG
+    record = record_of(folder)
     paths = Paths(checked_config(read_json(record), str(record)).scale)
     if Path(paths.results).resolve() != folder.resolve():
         raise BadInput(

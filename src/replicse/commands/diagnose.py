@@ -182,7 +182,7 @@ def variants_of(arguments: Namespace, checks: Sequence[str] = ()) -> tuple[Mappi
     if not arguments.encoder:
         raise BadInput("--check needs an encoder; name its folder")
     if not place:
-        raise BadInput("--encoder needs the test sets; add --data DIR, or set REPLICSE_DATA")
+        raise BadInput("an encoder is scored on test sets; add --data DIR, or set REPLICSE_DATA")
     root = data_folder(Path(place))
     check_tokenizer(Path(arguments.encoder))
     set_threads(arguments)

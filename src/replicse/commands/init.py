@@ -79,7 +79,8 @@ def new_verb(parser: ArgumentParser) -> Action:
         meant = {"MODULE": module, "FUNCTION": module, "CLASS": "".join(words), "NAME": name}
         print(*write_skeleton(kind, Path(), meant), sep="\n")
         used = EXTENSIONS[kind].replace("NAME", name)
-        print(f"next: {named_in_config(f'plugins/{module}.py')}pytest tests/test_{module}.py; {used}")
+        named = named_in_config(f"plugins/{module}.py")
+        print(f"next: {named}pip install pytest, then pytest tests/test_{module}.py; {used}")
 
     return action
 

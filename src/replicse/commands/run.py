@@ -60,7 +60,7 @@ def run_verb(parser: ArgumentParser) -> Action:
     def action(arguments: Namespace) -> int:
         if arguments.until_decided:
             if not arguments.item or {*arguments.item} & {*TARGETS} or arguments.dry_run:
-                raise BadInput("--until-decided runs items, not dry; name one, as simcse/table3")
+                raise BadInput("--until-decided runs items; name one, as simcse/table3, without --dry-run")
             from replicse.commands.evidence import until_decided
 
             return until_decided(arguments, run_items)

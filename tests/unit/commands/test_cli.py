@@ -166,6 +166,7 @@ def test_no_line_of_a_plan_is_wider_than_80_columns(capsys, tmp_path, monkeypatc
     assert main(["plan", "--workflow", str(ROOT / "workflow")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80 and not any(line.endswith("...") for line in lines)
+    assert not re.search(r"\b\d{4,} (runs|encoders)", " ".join(lines)), "1404 runs next to 2,489 h"
     # What is left of a title is below the title, and no word of it elsewhere.
     below, last = (
         lines[1].index("title"),
@@ -468,6 +469,8 @@ def test_a_broken_evaluation_is_not_done_and_is_named(capsys, tmp_path, monkeypa
         (["why", "simcse/table3/p0.11/stsb-dev", *STUDY], 'did you mean "simcse/table3/p0.1/stsb-dev"'),
         (["plan", "--study", "absent.yaml"], "absent.yaml: no such file"),
         (["plan", "--config", "more.yaml"], "config.yaml: no such file"),
+        (["pack", "results/compact"], "results/compact: no such folder; name the results of a scale"),
+        (["run", "simcse/table3", "--until-decided", "-n"], "without --dry-run"),
         (["plan", *STUDY, "--scale", "big"], 'scale is "big"'),
         (
             ["evaluate", "--encoder", "nowhere/at/all/", "--suite", "stss", "--data", ".", "--out", "x"],
