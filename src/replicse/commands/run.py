@@ -96,14 +96,16 @@ def run_items(arguments: Namespace) -> int:
             print(sentence, file=sys.stderr)
         code = exit_code([*command[:-1], *arguments.further, "--", *command[-1]])
     if code == 0 and not arguments.dry_run and not DRY & {*arguments.further}:
+        paths = Paths(config["scale"])
+        pages = {item.id: paths.page(item.id) for item in items if isinstance(item, Item)}
         # Snakemake calls nobody where nothing was to be done, as behind a kill of it at the very end.
         if not items or "all" in items:
             drop_partial(config["scale"])
-        paths = Paths(config["scale"])
-        for item in items:
-            # What Snakemake was told after `--`, as to run dry, may have made no page.
-            if isinstance(item, Item) and Path(paths.page(item.id)).is_file():
-                print(f"{item.id}: {paths.page(item.id)}")
+            pages["report"] = paths.report("html")
+        # What Snakemake was told after `--`, as to run dry, may have made none.
+        for name, page in pages.items():
+            if Path(page).is_file():
+                print(f"{name}: {page}")
     return 1 if code else 0
 
 
