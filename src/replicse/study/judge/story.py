@@ -282,8 +282,10 @@ def _explained(plan: Plan, cell: Cell, result: ItemResult) -> list[Explained]:
 
 
 def _variants(plan: Plan, cell: Cell, result: ItemResult) -> Iterator[str]:
+    failed = {each.protocol for each in result.cells if each.key == cell.key[1:] and each.verdict == "failed"}
     for variant in _explained(plan, cell, result):
-        said = "not run" if variant.effect is None else f"{variant.effect:+.2f}"
+        absent = "failed" if failed & {cell.protocol, variant.protocol} else "not run"
+        said = absent if variant.effect is None else f"{variant.effect:+.2f}"
         each = variant.by_seed.split("; ")
         if variant.low is not None:
             said += f" [{variant.low:+.2f}, {variant.high:+.2f}]"
