@@ -268,7 +268,8 @@ def compared_with(arguments: Namespace) -> Known:
     if (arguments.words or arguments.results) and arguments.printed is None:
         raise BadInput("nothing to compare with; add --item paper/item/row/column, or --printed NUMBER")
     reported = Reported(value=arguments.printed, source="you") if arguments.printed else None
-    printed_number(arguments.printed)
+    if arguments.printed is not None and printed_number(arguments.printed) is None:
+        raise BadInput(f'--printed is "{arguments.printed}", no number; write it as printed, as in 76.25')
     settings = {
         "against": "paper",
         "template": "yes",
