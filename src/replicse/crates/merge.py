@@ -8,18 +8,16 @@ from typing import Any
 
 from replicse.crates.pack import SPECS
 from replicse.errors import BadInput
-from replicse.files import read_json
-from replicse.registry.artefacts import DATA, PROVENANCE, STUDY
+from replicse.registry.artefacts import DATA, STUDY
 from replicse.study.results.folder import held
 from replicse.study.results.labs import pooled
 from replicse.study.results.machines import Machine
+from replicse.study.results.made import MADE_WITH, agreed, record_in, records_of
 from replicse.study.results.record import StudyRecord
 from replicse.study.results.table import CellResult, ItemResult, LabSpread, SeedValue
 from replicse.study.results.verdict import judge
 
 LABS = ("item", "row", "column", "metric", "protocol", "lab", "seeds", "values")
-# What of a study's record says what made its numbers.
-MADE_WITH = ("commit", "dirty", "package_sha256", "versions", "plugins", "hardware", "numerics")
 Key = tuple[str, str, str, str]
 # A frozen model of a term or a view is the folder of another run's checkpoint, and the id of that run has its seed.
 CHECKPOINT = re.compile(r"results/[^/]+/runs/([^/]+)/(best|last)")
@@ -53,12 +51,12 @@ def _stack(machine: Machine) -> str:
 
 def brought(name: str, folder: Path) -> Brought:
     """Return what a results folder brings to a merge; BadInput where it is broken."""
-    items, record = {result.item: result for result in held(folder)}, _mapping(folder / STUDY)
-    specs = _mapping(folder / SPECS)
+    items, record = {result.item: result for result in held(folder)}, record_in(folder / STUDY)
+    specs = record_in(folder / SPECS)
     if "versions" not in record:
         # Specs, what made the study and the data that it read come into one place only when it is packed or kept.
-        runs = {file.parent.name: _mapping(file) for file in sorted(folder.glob(f"runs/*/{PROVENANCE}"))}
-        record = {"data": _mapping(folder / DATA).get("files") or (), **_made_with(folder, runs), **record}
+        runs, evaluations = records_of(items.values(), folder)
+        record = {"data": record_in(folder / DATA).get("files") or (), **agreed(runs, evaluations), **record}
         if (folder / STUDY).is_file():
             StudyRecord.of(record, f"{name}: {STUDY} with {DATA}")
         specs = specs or {run: spec for run, made in runs.items() if (spec := _spec(made))}
@@ -76,32 +74,16 @@ def _spec(made: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def _mapping(file: Path) -> Mapping[str, Any]:
-    """Return the mapping that a JSON holds; an empty one where there is none."""
-    document = read_json(file) if file.is_file() else {}
-    return document if isinstance(document, Mapping) else {}
-
-
-def _made_with(folder: Path, runs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what made the runs and evaluations of a results folder, by their own records."""
-    evaluations = [_mapping(file).get("provenance") for file in sorted(folder.glob("encoders/*/*.json"))]
-    return _agreed([record for record in (*runs.values(), *evaluations) if isinstance(record, Mapping)])
-
-
-def _agreed(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what all of some records say was made with the same; it is dirty where any of them is."""
-    first, *others = records or [{}]
-    alike = {key: first[key] for key in MADE_WITH if key in first}
-    alike = {key: entry for key, entry in alike.items() if all(each.get(key) == entry for each in others)}
-    return {**alike, "dirty": True} if any(each.get("dirty") for each in records) else alike
-
-
 def merged_record(labs: Sequence[Brought]) -> dict[str, Any]:
     """Return the record of the first lab, of what made the numbers only what is the same in all; `made_by` has each."""
     about = {key: entry for key, entry in labs[0].record.items() if key not in MADE_WITH}
-    records = [lab.record for lab in labs]
     made_by = {lab.name: {key: lab.record[key] for key in MADE_WITH if key in lab.record} for lab in labs}
-    return {**about, **_agreed(records), "labs": [lab.name for lab in labs], "made_by": made_by}
+    return {
+        **about,
+        **agreed({lab.name: lab.record for lab in labs}),
+        "labs": [lab.name for lab in labs],
+        "made_by": made_by,
+    }
 
 
 def merged(labs: Sequence[Brought]) -> list[ItemResult]:

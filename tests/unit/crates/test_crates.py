@@ -366,7 +366,8 @@ def results_folder(folder, tidy, sha256="aa", run_specs=None, **made):
         job = {"run": {**spec, "trajectory": {"every": 1 + spec["seed"]}}, "run_id": run}
         write_json(folder / "runs" / run / "provenance.json", {**MADE, **made, "job": job})
     evaluation = {"suites": {}, "provenance": {**MADE, **made, "seconds": 1.0}}
-    write_json(folder / "encoders" / "e" / "sts.json", evaluation)
+    for row in tidy:
+        write_json(folder / "encoders" / row["encoder"] / "sts.json", evaluation)
     return folder
 
 
