@@ -10,7 +10,7 @@ from replicse.crates.pack import SPECS
 from replicse.errors import BadInput
 from replicse.registry.artefacts import DATA, STUDY
 from replicse.study.results.folder import held
-from replicse.study.results.labs import pooled
+from replicse.study.results.labs import drawn, pooled_draws
 from replicse.study.results.machines import Machine
 from replicse.study.results.made import MADE_WITH, agreed, record_in, records_of
 from replicse.study.results.record import StudyRecord
@@ -18,7 +18,6 @@ from replicse.study.results.table import CellResult, ItemResult, LabSpread, Seed
 from replicse.study.results.verdict import judge
 
 LABS = ("item", "row", "column", "metric", "protocol", "lab", "seeds", "values")
-Key = tuple[str, str, str, str]
 # A frozen model of a term or a view is the folder of another run's checkpoint, and the id of that run has its seed.
 CHECKPOINT = re.compile(r"results/[^/]+/runs/([^/]+)/(best|last)")
 
@@ -38,6 +37,10 @@ class Brought:
         stack = [f"transformers {version}"] if version else []
         machines = [_stack(machine) for machine in cell.machines] or ["a machine that is not recorded"]
         return ", ".join([" + ".join(dict.fromkeys(machines)), *stack])
+
+
+# A value of a cell that somebody brought.
+Draw = tuple[Brought, CellResult, SeedValue]
 
 
 def _stack(machine: Machine) -> str:
@@ -75,12 +78,18 @@ def _spec(made: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def merged_record(labs: Sequence[Brought]) -> dict[str, Any]:
-    """Return the record of the first lab, of what made the numbers only what is the same in all; `made_by` has each."""
+    """Return the record of the first lab with the seeds of all, and what made the numbers where it is the same in all.
+
+    `made_by` has seeds and what made the numbers of each.
+    """
     about = {key: entry for key, entry in labs[0].record.items() if key not in MADE_WITH}
-    made_by = {lab.name: {key: lab.record[key] for key in MADE_WITH if key in lab.record} for lab in labs}
+    told = (*MADE_WITH, "seeds")
+    made_by = {lab.name: {key: lab.record[key] for key in told if key in lab.record} for lab in labs}
+    seeds = dict.fromkeys(seed for lab in labs for seed in lab.record.get("seeds", ()))
     return {
         **about,
         **agreed({lab.name: lab.record for lab in labs}),
+        "seeds": list(seeds),
         "labs": [lab.name for lab in labs],
         "made_by": made_by,
     }
@@ -160,9 +169,8 @@ def _merged_cell(
             if not any((each.lab, each.seed, each.value) == (one.lab, one.seed, one.value) for one in values):
                 values.append(each)
     machines = tuple(dict.fromkeys(machine for _, twin in same for machine in twin.machines))
-    # A number that two labs give to the last bit under one seed is one draw, which they made twice.
-    draws = list({(each.seed, each.value): each.value for each in values}.values())
-    numbers = [each for each in draws if not isinstance(each, str)]
+    draws = drawn(values)
+    numbers = [each.value for each in draws if not isinstance(each.value, str)]
     heads = {(column.id, column.metric): column.statistic for column in item.columns}
     update: dict[str, Any] = {"values": tuple(values), "machines": machines}
     if (
@@ -191,11 +199,7 @@ def _merged_cell(
 
 def lab_spread(values: Sequence[SeedValue]) -> LabSpread | None:
     """Return mean and deviations over the labs of some values; None where they cannot be distinguished."""
-    by_lab: dict[str, list[float]] = {}
-    for each in values:
-        if isinstance(each.value, float):
-            by_lab.setdefault(each.lab, []).append(each.value)
-    pool = pooled(by_lab)
+    pool = pooled_draws(values)
     if pool is None:
         return None
     return LabSpread(text=str(pool), mean=pool.mean, half=pool.half, seeds=pool.seeds, labs=pool.labs)
@@ -215,33 +219,44 @@ def _same_cell(where: str, one: tuple[Brought, CellResult], two: tuple[Brought, 
         mate = by_seed.get(each.seed)
         if mate is None:
             mate = cell.values[0] if cell.values else each
-            _same_spec(where, first, second, mate, each, seeds=True)
+            _same_specs(where, (*one, mate), (*two, each), seeds=True)
         elif (mate.encoder, mate.run, mate.group) != (each.encoder, each.run, each.group):
-            _same_spec(where, first, second, mate, each, seeds=False)
+            _same_specs(where, (*one, mate), (*two, each), seeds=False)
             raise BadInput(
                 f"{second.name}: {where}: seed {each.seed} is of encoder {each.encoder or each.group}, in"
                 f" {first.name} of {mate.encoder or mate.group}; merge studies of the same runs"
             )
 
 
-def _same_spec(
-    where: str, first: Brought, second: Brought, mate: SeedValue, each: SeedValue, seeds: bool
-) -> None:
-    """Raise BadInput where two runs' specs differ; `seeds` passes over what only the seed changes."""
-    sides = [expanded(lab.specs, value.run, not seeds) for lab, value in ((first, mate), (second, each))]
+def _same_specs(where: str, one: Draw, two: Draw, seeds: bool) -> None:
+    """Raise BadInput where the specs of two values differ; `seeds` passes over what only the seed changes."""
+    (first, _, mate), (second, _, each) = one, two
+    sides = [_specs(*draw, not seeds) for draw in (one, two)]
     if None in sides:
-        lab, value = (first, mate) if sides[0] is None else (second, each)
+        lab, _, value = one if sides[0] is None else two
         raise BadInput(
-            f"{lab.name}: {where}: no spec of run {value.run or value.group or 'of several encoders'} in it, so seeds"
-            f" {mate.seed} and {each.seed} cannot be compared; pack the study again, or merge the same seeds"
+            f"{lab.name}: {where}: no spec of {_run(value)} in it, so seeds {mate.seed} and {each.seed} cannot be"
+            " compared; pack the study again, or merge the same seeds"
         )
-    difference = first_difference(sides[0], sides[1])
-    if difference:
+    if difference := first_difference(*sides):
         path, ours, theirs = difference
         raise BadInput(
-            f"{second.name}: {where}: {path} of {each.run} is {_shown(theirs)}, in {first.name} {_shown(ours)};"
+            f"{second.name}: {where}: {path} of {_run(each)} is {_shown(theirs)}, in {first.name} {_shown(ours)};"
             " merge studies of the same runs"
         )
+
+
+def _run(value: SeedValue) -> str:
+    return f"run {value.run}" if value.run else f"a run of seed {value.seed}"
+
+
+def _specs(lab: Brought, cell: CellResult, value: SeedValue, with_seed: bool) -> Any:
+    """Return the spec of a value's run, or those of its seed's runs where several gave it; None where one is absent."""
+    if value.run:
+        return expanded(lab.specs, value.run, with_seed)
+    runs = [run for run in lab.specs if any(encoder.startswith(f"{run}-") for encoder in cell.encoders)]
+    specs = [expanded(lab.specs, run, with_seed) for run in runs if lab.specs[run].get("seed") == value.seed]
+    return sorted(specs, key=str) if specs and None not in specs else None
 
 
 def expanded(specs: Mapping[str, Any], run: str, with_seed: bool, depth: int = 8) -> dict[str, Any] | None:
