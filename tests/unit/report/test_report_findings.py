@@ -205,7 +205,7 @@ def test_seconds_are_those_of_the_runs_that_the_items_stand_on(tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     item, paths = ablation([("p0.1", "p = 0.1", "82.5", [64.0])], scale="micro"), Paths("micro")
     (run,) = (entry.run for cell in item.cells for entry in cell.values)
-    spec = {"run": {"init": {"run": "mlm-s0-1"}}}
+    spec = {"init": "results/micro/runs/mlm-s0-1/last", "run": {"init": {"run": "mlm-s0-1"}}}
     write_json(paths.run(run, "provenance.json"), {"cost": {"seconds": 3.0}, "job": spec})
     write_json(paths.run("mlm-s0-1", "provenance.json"), {"cost": {"seconds": 4.0}})
     write_json(paths.run("of-another-study", "provenance.json"), {"cost": {"seconds": 50.0}})
