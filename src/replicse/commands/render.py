@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 import os
 import re
 import shutil
@@ -40,6 +41,14 @@ if TYPE_CHECKING:
 
 # A link that leaves the folder of a committed study; a picture of it is on the page of its item.
 LEAVING = re.compile(r"!\[[^\]]*\]\(\.\./[^)]*\)\s*|\[([^\]]+)\]\(\.\./[^)]*\)")
+# The judged files that a report reads, each with its fields that are numbers.
+READ = {
+    "claims": ("probability",),
+    "audit": (),
+    "adjudication": (
+        "gap", "described", "ours", "effect", "low", "high", "by_seed", "share", "share_low", "share_high",
+    ),
+}  # fmt: skip
 log = logging.getLogger(__name__)
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -299,6 +308,24 @@ def read_item(path: Path) -> ItemResult:
     return ItemResult.of(read_json(path), str(path))
 
 
+def judged_rows(file: str, numbers: Sequence[str]) -> list[dict[str, str]]:
+    """Return the rows of a judged file; BadInput names the row and the field that a report cannot read."""
+    rows, remedy = read_rows(file), "delete it and run the study again"
+    if rows and (absent := [name for name in numbers if name not in rows[0]]):
+        raise BadInput(f"{file}: no column {absent[0]}; {remedy}")
+    for place, row in enumerate(rows, 1):
+        for name in numbers:
+            try:
+                sound = all(math.isfinite(float(text)) for text in row[name].split("; ") if row[name])
+            except ValueError:
+                sound = False
+            if not sound:
+                raise BadInput(
+                    f"{file}: row {place}: {name} is {row[name][:80]!r}; expected a number; {remedy}"
+                )
+    return rows
+
+
 def pages(
     study: Mapping[str, Any], items: Sequence[ItemResult], paths: Paths
 ) -> "tuple[list[Page], list[Finding]]":
@@ -311,7 +338,7 @@ def pages(
     from replicse.report.pages.labs import labs_page, log_page, measures_page
     from replicse.report.pages.reproduces import reproduces_page
 
-    claims, audit, explained = (read_rows(paths.judged(what)) for what in ("claims", "audit", "adjudication"))
+    claims, audit, explained = (judged_rows(paths.judged(what), numbers) for what, numbers in READ.items())
     candidates = [
         reproduces_page(items, study["comparable"], study["judges_orders"]),
         claims_page(claims, study["judges_orders"], study["scale"]),

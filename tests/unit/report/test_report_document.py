@@ -2,6 +2,7 @@
 
 import logging
 import re
+import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from golden import example_report as example
 
-from replicse.errors import MissingData
+from replicse.errors import BadInput, MissingData
 from replicse.files import read_rows
 from replicse.report import document
 from replicse.report.content import contents
@@ -414,3 +415,15 @@ def test_torch_is_not_loaded():
     code = "import sys, replicse.report.document, replicse.report.figures, replicse.report.content.records;"
     code += "assert not {'torch', 'matplotlib', 'pandas', 'transformers'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": ":".join(sys.path)})
+
+
+def test_a_drawing_that_was_cut_off_is_refused(tmp_path, drawn, without_engine):
+    """It was embedded all the same, and the page had a broken picture."""
+    items, drawings = drawn
+    name, stem = next(iter(drawings.items()))
+    shutil.copytree(stem.parent, tmp_path / "figures")
+    cut = tmp_path / "figures" / f"{stem.name}.svg"
+    cut.write_text(cut.read_text(encoding="utf-8")[:-100], encoding="utf-8")
+    with pytest.raises(BadInput, match=r"\.svg: its end is missing; delete it and draw the figure"):
+        write_report(tmp_path / "out", example.STUDY, items, drawings={**drawings, name: cut.with_suffix("")})
+    assert not (tmp_path / "out").exists()

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 from golden import example_report as example
@@ -14,7 +15,7 @@ from replicse.commands import coloured, room
 from replicse.commands.render import figures_verb, keep_verb, pages, report_verb
 from replicse.errors import BadInput
 from replicse.evaluation.bootstrap import Estimate
-from replicse.files import read_json, write_json, write_rows
+from replicse.files import read_json, read_rows, write_json, write_rows
 from replicse.report.content.cells import printed_difference
 from replicse.report.content.contents import Page, _made_from, coverage
 from replicse.report.content.tables import Sheet, verdict_counts
@@ -564,6 +565,26 @@ def test_the_pages_of_a_study_from_its_files(study):
     assert first["claims"] == "The runs test 1 of 1 claim of the papers: 1 supported."
     assert "explains in part" in first["adjudication"] and "τ" in findings[-2].detail
     assert list(first)[-1] == "audit" and first["audit"].startswith("0 certain contradictions")
+
+
+@pytest.mark.parametrize(
+    ("what", "field", "text"),
+    [("claims", "probability", "high"), ("adjudication", "gap", "nan"), ("adjudication", "by_seed", "1.0;x")],
+)
+def test_a_judged_file_without_a_number_is_refused_with_its_row(study, what, field, text):
+    record, items = study
+    file = Path(f"results/paper/{what}.csv")
+    rows = read_rows(file)
+    write_rows(file, list(rows[0]), [{**rows[0], field: text}, *rows[1:]])
+    with pytest.raises(
+        BadInput, match=rf"{what}\.csv: row 1: {field} is '{text}'; expected a number; delete it"
+    ):
+        pages(record, items, Paths("paper"))
+    write_rows(
+        file, [name for name in rows[0] if name != field], [{k: v for k, v in rows[0].items() if k != field}]
+    )
+    with pytest.raises(BadInput, match=rf"{what}\.csv: no column {field}; delete it"):
+        pages(record, items, Paths("paper"))
 
 
 def test_a_study_that_adjudicates_nothing_has_no_page_of_it(study):

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from replicse.errors import BadInput
-from replicse.files import read_rows
+from replicse.files import read_json, read_rows, sha256_of
 from replicse.study.paper.protocols import AS_DESCRIBED
+from replicse.study.plan.paths import Paths
 from replicse.study.results.table import ItemResult
 from replicse.workspace import packaged
 
@@ -83,13 +84,28 @@ def log_problems(rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
         seen.add(key)
 
 
-def logged(items: Sequence[str] = ()) -> list[dict[str, str]]:
-    """Return the rows of the log of some items (nothing: all): that of this folder, else the one of the package.
+def logged(items: Sequence[str] = (), file: Path | None = None) -> list[dict[str, str]]:
+    """Return the rows of a log of some items (nothing: all): by default this folder's, else the one of the package.
 
     Raises BadInput, with the row, for a broken log.
     """
-    file = LOG if LOG.is_file() else packaged(*LOG.parts)
+    file = file or (LOG if LOG.is_file() else packaged(*LOG.parts))
     rows = read_rows(file) if file.is_file() else []
     if problem := next(log_problems(rows), ""):
         raise BadInput(f"{file}: {problem}; fix the row, or take it out")
     return [row for row in rows if not items or row["item"] in items]
+
+
+def check_logged(paths: Paths, item: str) -> None:
+    """Raise BadInput where an item of a committed study has other bytes than each row of its commit in the log there.
+
+    Nothing is known of a study without such a row, as one that somebody else's crate brought.
+    """
+    study, file = read_json(paths.study), Path(f"{paths.home}{LOG}")
+    commit = f"{study.get('commit')}{'+' if study.get('dirty') else ''}"
+    rows = [row for row in logged([item], file) if (row["study"], row["commit"]) == (paths.kept, commit)]
+    if rows and sha256_of(paths.item(item)) not in {row["result_sha256"] for row in rows}:
+        raise BadInput(
+            f"{paths.item(item)}: not the bytes that {file} has of commit {commit[:12]} (result_sha256); restore it"
+            f" with git, or where the study was run and kept again, replicse contribute {paths.kept} {item}"
+        )
