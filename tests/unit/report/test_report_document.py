@@ -20,7 +20,8 @@ from replicse.report.content.records import records_of
 from replicse.report.content.tables import Sheet, grid_of
 from replicse.report.document import LatexError, compile_latex, find_engine, write_report, write_tables
 from replicse.report.figures import draw
-from replicse.report.formats import html
+from replicse.report.formats import html, latex, markdown
+from replicse.report.formats.effects import effects_svg
 from replicse.report.formats.html import search_index
 from replicse.report.formats.prose import COVERED, SYMBOLS
 from replicse.report.formats.terminal import item_text
@@ -193,6 +194,32 @@ def test_the_picture_of_a_smaller_scale_is_of_effects_or_orders_never_of_absolut
     micro = study | {"scale": "micro", "judges_orders": False}
     machine = html.document(make_report(micro, [example.percentages(item)]))
     assert not any(f'<svg class="{kind}"' in machine for kind in ("effects", "slopes", "deltas"))
+
+
+def test_the_key_of_the_effects_names_the_marks_that_are_drawn():
+    study = example.STUDY | {"scale": "compact", "comparable": False, "judges_orders": True}
+    item = example.percentages(example.dropout_table("compact"))
+    base = item.described["p0.1", "stsb-dev", "spearman"]
+    lower = base.replace(values=[each.replace(value=each.value - 50) for each in base.values])
+    others = [cell for cell in item.cells if cell != base]
+    turned = effects_svg(make_report(study, [item.replace(cells=[*others, lower])]))
+    assert 'class="turned"' in turned and "sign not that in print" in turned
+    bare = item.replace(cells=[cell.replace(reported=None) for cell in item.cells])
+    unprinted = effects_svg(make_report(study, [bare]))
+    assert "95% interval or seeds" in unprinted
+    assert "in print</text>" not in unprinted and 'class="printed"' not in unprinted
+
+
+def test_a_study_without_a_verdict_has_no_table_of_them():
+    item = example.dropout_table("compact")
+    bare = item.replace(cells=[cell.replace(reported=None, verdict="") for cell in item.cells])
+    report = make_report(example.STUDY, [bare])
+    for text in (
+        html.document(report),
+        markdown.document(report, {item.item: ""}),
+        latex.document(report, {item.item: ""}),
+    ):
+        assert "How to read a cell" in text and "Cells by verdict" not in text
 
 
 def test_a_large_drawing_is_shown_as_a_picture(tmp_path, drawn, without_engine, monkeypatch):

@@ -141,19 +141,17 @@ def _table() -> Table:
 
 
 def _sheet(sheet: Sheet, width: int) -> RenderableType:
-    """Return a sheet without the columns that are blank, close together where its words need that."""
-    texts = [(name, *rest) for name, *rest in zip(sheet.header, *sheet.rows, strict=True)]
-    shown = [place for place, (_, *rest) in enumerate(texts) if not rest or any(rest)]
+    """Return a sheet, its columns close together where its words need that."""
+    texts = list(zip(sheet.header, *sheet.rows, strict=True))
     table = _table()
-    words, gap = [_longest_word(texts[place]) for place in shown], 2
+    words, gap = list(map(_longest_word, texts)), 2
     if sum(words) + gap * (len(words) - 1) > width:
         table.padding, gap = (0, 0, 0, 0), 1
-    widths = _fitted([texts[place] for place in shown], words, width - gap * (len(words) - 1))
-    for place, room in zip(shown, widths, strict=True):
+    for place, room in enumerate(_fitted(texts, words, width - gap * (len(words) - 1))):
         justify: JustifyMethod = "right" if place in sheet.numeric else "left"
         table.add_column(Text(sheet.header[place]), justify=justify, overflow="fold", width=room)
     for row in sheet.rows:
-        table.add_row(*(Text(row[place]) for place in shown))
+        table.add_row(*map(Text, row))
     title = [Text(sheet.title, "bold")] if sheet.title else []
     return Group(*title, table, *([_prose(sheet.note)] if sheet.note else []))
 
