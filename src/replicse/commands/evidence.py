@@ -52,6 +52,8 @@ def power_verb(parser: ArgumentParser) -> Action:
     def action(arguments: Namespace) -> None:
         if not 0 < arguments.power < 1:
             raise BadInput(f"--power is {arguments.power}; expected between 0 and 1")
+        if arguments.seeds is not None and arguments.seeds < 1:
+            raise BadInput(f"--seeds is {arguments.seeds}; expected at least 1")
         seeds, arguments.seeds = arguments.seeds, None
         shown, items = shown_items(arguments, arguments.item)
         shown.announce(arguments.json)
@@ -125,7 +127,7 @@ def next_verb(parser: ArgumentParser) -> Action:
     parser.add_argument("--device", default="", help="a measured or published device, by a part of its name")
 
     def action(arguments: Namespace) -> None:
-        if arguments.hours <= 0:
+        if not arguments.hours > 0:
             raise BadInput(f"--hours is {arguments.hours:g}; expected more than 0")
         plan = chosen_plan(arguments)
         cost = Cost(plan, arguments.device)

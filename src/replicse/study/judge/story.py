@@ -38,9 +38,9 @@ def find_cell(plan: Plan, name: str) -> Cell:
         behind = "" if cell.protocol == AS_DESCRIBED else f"@{cell.protocol}"
         cells.setdefault(key.rpartition("/")[0] + behind, cell)
         cells[key + behind] = cell
-    if name not in cells:
+    if (cell := cells.get(name.removesuffix(f"@{AS_DESCRIBED}"))) is None:
         raise BadInput(f'no cell "{name}"{nearest(name, cells)}')
-    return cells[name]
+    return cell
 
 
 def cell_story(

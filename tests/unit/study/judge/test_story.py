@@ -94,6 +94,7 @@ def test_a_cell_is_found_with_or_without_its_metric_and_under_a_protocol(plan):
     plain = find_cell(plan, CELL)
     assert plain is find_cell(plan, f"{CELL}/spearman")
     assert (plain.row.id, plain.column.id, plain.protocol) == ("crop-10", "stsb-dev", "as-described")
+    assert plain is find_cell(plan, f"{CELL}@as-described")
     variant = find_cell(plan, f"{CELL}@character-crop")
     assert variant.protocol == "character-crop"
     assert variant is find_cell(plan, f"{CELL}/spearman@character-crop")
