@@ -511,6 +511,21 @@ def test_a_frozen_model_is_compared_by_the_spec_of_its_run():
     assert expanded(changed, two, False) is None
 
 
+def test_an_item_of_another_scale_than_its_study_is_refused(folder):
+    """The scale of the first item was asked alone, and numbers of two scales were pooled."""
+    ours = results_folder(folder / "ours", rows(INTEL))
+    item = ours / "items/made/table1.json"
+    write_json(item, {**read_json(item), "scale": "compact"})
+    with pytest.raises(BadInput, match=r"table1\.json: scale is compact, in .*config\.json micro; delete it"):
+        brought("ours", ours)
+
+
+def test_a_crate_is_not_written_in_the_place_of_a_folder(folder, capsys):
+    """The sentence named a temporary file."""
+    words = ["pack", "compact", "--out", str(folder), "--workflow", str(ROOT / "workflow")]
+    assert main(words) == 2 and f"{folder}: a folder; name a file to write" in capsys.readouterr().err
+
+
 def test_a_merge_asks_for_two_studies_of_the_same_items(folder, capsys):
     file = str(crate(folder / "one.zip", "ours", rows(INTEL)))
     assert main(["merge", file]) == 2 and "name two studies at least" in capsys.readouterr().err

@@ -44,6 +44,10 @@ def held(folder: Path) -> list[ItemResult]:
     for file in sorted(folder.glob("items/*/*.json")):
         if config.holds(f"{file.parent.name}/{file.stem}"):
             result = ItemResult.of(read_json(file), str(file))
+            if result.scale != config.scale:
+                raise BadInput(
+                    f"{file}: scale is {result.scale}, in {record} {config.scale}; delete it and run the item again"
+                )
             # Items of earlier versions do not say what they were made with.
             if result.config in ("", digest(config.bearing_on(result.item))):
                 results.append(result)

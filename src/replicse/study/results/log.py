@@ -42,9 +42,9 @@ def log_row(result: ItemResult, record: Mapping[str, Any], study: str, sha256: s
     versions = record.get("versions") or {}
     commit = str(record.get("commit") or "")
     cells = [cell for cell in result.cells if cell.protocol == AS_DESCRIBED and cell.reproduced is not None]
-    if not commit or not cells:
-        what = "no commit in its record" if not commit else f"no number in {result.item}"
-        raise BadInput(f"study {study}: {what}; run it to its report from a checkout")
+    absent = [f"no {name} in its record" for name in ("commit", "generated") if not record.get(name)]
+    if absent := absent or [f"no number in {result.item}"] * (not cells):
+        raise BadInput(f"study {study}: {absent[0]}; run it to its report from a checkout")
     numbers = "; ".join(f"{cell.row}/{cell.column}/{cell.metric}={cell.reproduced:.6g}" for cell in cells)
     seeds = sorted({each.seed for cell in cells for each in cell.values if each.seed is not None})
     machines = dict.fromkeys(str(machine) for cell in cells for machine in cell.machines)

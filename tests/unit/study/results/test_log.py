@@ -100,6 +100,13 @@ def test_contribute_adds_rows_and_says_what_to_put_into_a_pull_request(tmp_path,
         logged()
 
 
+def test_a_study_that_does_not_say_when_it_was_made_is_no_row():
+    """Of the pooled study of two results folders, the log was said to have a bad row that it had not."""
+    record = {**read_json(STUDY / "study.json"), "generated": ""}
+    with pytest.raises(BadInput, match="study labs: no generated in its record; run it to its report"):
+        log_row(ItemResult.of(read_json(ITEM), "item"), record, "labs", "0" * 64)
+
+
 def test_an_item_with_other_bytes_than_the_log_has_of_its_commit_is_not_shown(tmp_path, monkeypatch, capsys):
     """A number that was typed into a committed study was shown as it was, although the log has its sha256."""
     monkeypatch.chdir(tmp_path)
