@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 import pytest
-from browser import faults, title_of, with_axe, with_browser
+from browser import faults, sheets_of, title_of, with_axe, with_browser
 from golden import example_report as example
 
-from replicse.report.content.contents import Finding, make_report
+from replicse.report.content.contents import Finding, Page, make_report
+from replicse.report.content.tables import Sheet
 from replicse.report.formats import html
 from replicse.report.pages.audit import audit_page
 
@@ -156,6 +157,19 @@ def test_no_page_scrolls_sideways_on_a_telephone(name, tmp_path):
     )
     wide, room = title_of(file, "--allow-file-access-from-files", "--virtual-time-budget=5000")
     assert wide <= room <= 390
+
+
+@with_browser
+def test_no_table_is_printed_over_another(tmp_path):
+    """A table that scrolls on a narrow screen has all of its height on paper."""
+    lines = Sheet("Lines", ("line",), tuple((f"line {number}",) for number in range(300)))
+    sheets = []
+    for tables in ((lines,), (lines, lines)):
+        page = Page("Page", (), tables, file="page.html")
+        file = tmp_path / f"{len(tables)}.html"
+        file.write_text(html.page(make_report(example.STUDY, []), page), encoding="utf-8")
+        sheets.append(sheets_of(file))
+    assert sheets[1] >= 2 * sheets[0] - 1 > 5
 
 
 @with_axe

@@ -120,6 +120,15 @@ def test_few_seeds_have_no_interval_and_a_variant_that_was_not_run_no_numbers():
     assert none[:5] == ("",) * 5, "what is the same for every variant of a cell is said once"
 
 
+def test_every_variant_has_its_name_where_nothing_is_printed():
+    nothing = {"printed": "", "other": "", "gap": "", "share": "", "share_low": "", "share_high": ""}
+    sheet = only_sheet(entries(nothing, nothing | {"protocol": "as-run"}))
+    assert "Gap" not in sheet.header
+    first, second = (dict(zip(sheet.header, row, strict=True)) for row in sheet.rows)
+    assert first["Row"] and not second["Row"]
+    assert first["Variant"] and second["Variant"] == "as-run" and first["Ours"] == second["Ours"] != ""
+
+
 def test_a_negative_share_and_a_share_of_no_gap():
     widening = {"share": "-0.25", "share_low": "-0.5", "share_high": "0.1"}
     no_gap = {"row": "crop-20", "gap": "", "share": "", "share_low": "", "share_high": ""}
