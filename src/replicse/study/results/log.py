@@ -101,10 +101,12 @@ def check_logged(paths: Paths, item: str) -> None:
 
     Nothing is known of a study without such a row, as one that somebody else's crate brought.
     """
-    study, file = read_json(paths.study), Path(f"{paths.home}{LOG}")
+    file = Path(f"{paths.home}{LOG}")
+    rows = [row for row in logged([item], file) if row["study"] == paths.kept]
+    study = read_json(paths.study) if rows else {}
     commit = f"{study.get('commit')}{'+' if study.get('dirty') else ''}"
-    rows = [row for row in logged([item], file) if (row["study"], row["commit"]) == (paths.kept, commit)]
-    if rows and sha256_of(paths.item(item)) not in {row["result_sha256"] for row in rows}:
+    sums = {row["result_sha256"] for row in rows if row["commit"] == commit}
+    if sums and sha256_of(paths.item(item)) not in sums:
         raise BadInput(
             f"{paths.item(item)}: not the bytes that {file} has of commit {commit[:12]} (result_sha256); restore it"
             f" with git, or where the study was run and kept again, replicse contribute {paths.kept} {item}"
