@@ -114,6 +114,9 @@ def effects(records: "DataFrame") -> "Figure":
     axes.minorticks_off()
     label = records["metric"].iloc[0] if "metric" in records else "effect in points of the STS average"
     axes.set(xlabel=f"{label} (linear between \N{MINUS SIGN}1 and 1)", ylim=(len(rows) - 0.4, -0.6))
-    if len(groups) > 1:
-        figure.legend(loc="outside lower left", ncols=len(groups))
+    intervals = records["low"].notna().any()
+    if intervals:
+        axes.plot([], [], color=QUIET, linewidth=3, alpha=0.3, label="95% interval")
+    if len(groups) > 1 or intervals:
+        figure.legend(loc="outside lower left", ncols=len(groups) + 1)
     return figure
