@@ -38,7 +38,7 @@ self-test: $(DEV)
 test-cluster: $(DEV)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile tests/cluster -rs $(ARGS)
 
-# Kills at random moments, full disks, two studies in one folder: a quarter of an hour.
+# Kills at random moments, full disks, two studies in one folder: minutes.
 test-faults: $(DEV)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/faults -rs $(ARGS)
 

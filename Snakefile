@@ -64,7 +64,6 @@ onstart:
 
 onsuccess:
     drop_stale(workflow.dag_settings.targets)
-    say_where(workflow.dag_settings.targets)
 
 
 # The rules stay strict; what there is of a study that failed is reported in a folder of its own.

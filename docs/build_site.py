@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from markdown.extensions.toc import slugify
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -22,7 +23,8 @@ from replicse.cli import GROUPS, verb_parser
 from replicse.commands.study import file_schemas
 
 ROOT = Path(__file__).resolve().parents[1]
-STUDIES = sorted(folder.name for folder in (ROOT / "reports/studies").iterdir() if folder.is_dir())
+# A study that was kept or unpacked here has no README.md before somebody writes it.
+STUDIES = sorted(file.parent.name for file in ROOT.glob("reports/studies/*/README.md"))
 # Place in the repository: place in the site.
 PAGES = {
     "CONTRIBUTING.md": "contributing.md",
@@ -33,6 +35,7 @@ PAGES = {
 }
 ASSETS = ("figures/studies/**/*.png", "benchmarks/results/**/*.png", "reports/studies/**/*")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]+)?\)")
+NUMBERED = re.compile(r"(\]\([^):\s]*#)(\d)")  # a link to a heading that begins with a digit
 MARK = re.compile(r"^<!-- generated: (\w+) -->$", re.MULTILINE)
 
 
@@ -54,14 +57,31 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Let the id of a heading begin with a letter: the theme's scripts stop at others."""
+    config.mdx_configs.setdefault("toc", {})["slugify"] = identifier
+    return config
+
+
+def identifier(heading: str, separator: str) -> str:
+    """Return the id of a heading: that of GitHub, after an s where it begins with a digit."""
+    name = slugify(heading, separator)
+    return f"s{name}" if name[:1].isdigit() else name
+
+
 def on_page_content(html: str, **_: Any) -> str:
     """Let blocks of code that scroll sideways be reached by keyboard."""
     return html.replace("<pre", '<pre tabindex="0"')
 
 
+def on_post_page(output: str, **_: Any) -> str:
+    """Give the theme's switch of light and dark the style sheets of highlight.js, without which it stops."""
+    return output.replace("</head>", '<style id="hljs-light"></style><style id="hljs-dark"></style></head>')
+
+
 def on_post_build(config: MkDocsConfig) -> None:
-    """Copy the tables in Markdown that report pages link to."""
-    for file in ROOT.glob("reports/studies/*/tables/**/*.md"):
+    """Copy the Markdown that report pages link to."""
+    for file in ROOT.glob("reports/studies/**/*.md"):
         target = Path(config.site_dir) / file.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, target)
@@ -72,6 +92,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     here = page.file.src_uri
     origin = next((place for place, name in PAGES.items() if name == here), f"docs/{here}")
     text = MARK.sub(lambda mark: GENERATED[mark[1]](), markdown)
+    text = NUMBERED.sub(r"\1s\2", text)
     return LINK.sub(lambda link: in_site(link, origin, here), text)
 
 

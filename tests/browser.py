@@ -31,12 +31,23 @@ axe.run({ resultTypes: ["violations"] }).then(function (found) {
 
 def title_of(file, *words, address=""):
     """Return what a page leaves in its title, after it was opened in Chromium."""
+    shown = opened(file, *words, "--dump-dom", file.as_uri() + address)
+    return json.loads(unescape(re.search("<title>(.*?)</title>", shown, re.DOTALL)[1]))
+
+
+def sheets_of(file):
+    """Return how many sheets of paper a page takes."""
+    opened(file, f"--print-to-pdf={file}.pdf", file.as_uri())
+    return len(re.findall(rb"/Type /Page\b", file.with_name(f"{file.name}.pdf").read_bytes()))
+
+
+def opened(file, *words):
+    """Return what Chromium prints."""
     options = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={file.parent}/profile"]
     done = subprocess.run(
-        [BROWSER, *options, *words, "--dump-dom", file.as_uri() + address],
-        capture_output=True, text=True, timeout=120, check=True,
-    )  # fmt: skip
-    return json.loads(unescape(re.search("<title>(.*?)</title>", done.stdout, re.DOTALL)[1]))
+        [BROWSER, *options, *words], capture_output=True, text=True, timeout=120, check=True
+    )
+    return done.stdout
 
 
 def faults() -> str:

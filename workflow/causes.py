@@ -72,8 +72,7 @@ def measured_rows(study: Path) -> Iterator[dict[str, Any]]:
     for row in read_rows(study / "adjudication.csv"):
         if row["item"] == TRAINED and row["column"] == COLUMN and row["protocol"] in of_protocol:
             cause, bounds = of_protocol[row["protocol"]], [row["effect"], row["low"], row["high"]]
-            effect, low, high = (round(float(bound), 4) for bound in bounds)
-            yield _row(cause, row["protocol"], "compact", "trained", effect, low, high, int(row["n_seeds"]))
+            yield _row(cause, row["protocol"], "compact", "trained", *map(float, bounds), int(row["n_seeds"]))
     item = json.loads((study / "items" / f"{AT_TEST}.json").read_text(encoding="utf-8"))
     for line in item["rows"]:
         cells = [cell for cell in item["cells"] if cell["row"] == line["id"]]
@@ -81,11 +80,8 @@ def measured_rows(study: Path) -> Iterator[dict[str, Any]]:
         for variant, ours in values.items():
             found = paired_difference(ours, values[AS_READ])
             if found and ours != values[AS_READ]:
-                effect, low, high = (
-                    None if bound is None else round(bound, 4)
-                    for bound in (found.mean, found.low, found.high)
-                )
-                yield from _rows(causes, variant, *ENCODERS[line["id"]], effect, low, high, found.n)
+                effect = (found.mean, found.low, found.high, found.n)
+                yield from _rows(causes, variant, *ENCODERS[line["id"]], *effect)
 
 
 def _rows(

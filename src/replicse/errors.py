@@ -36,7 +36,9 @@ def check_names(where: str, names: Iterable[str], choices: Collection[str]) -> N
 def nearest(name: object, choices: Iterable[str]) -> str:
     """Return '; did you mean "x"?' for the closest known name, or the list of known names."""
     names = sorted(choices)
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5) if isinstance(name, str) else []
+    folded = {each.casefold(): each for each in names}
+    word = name.casefold() if isinstance(name, str) else ""
+    close = difflib.get_close_matches(word, folded, n=1, cutoff=0.5)
     if close:
-        return f'; did you mean "{close[0]}"?'
+        return f'; did you mean "{folded[close[0]]}"?'
     return f"; known: {textwrap.shorten(', '.join(names), 200, placeholder=' ...')}" if names else ""

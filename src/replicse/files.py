@@ -27,6 +27,8 @@ LARGEST = 256 << 20
 def atomic_write(path: Path | str) -> Iterator[Path]:
     """Yield a temporary path in the folder of `path`; rename it to `path` when the block succeeds."""
     target = Path(path)
+    if target.is_dir():
+        raise BadInput(f"{target}: a folder; name a file to write")
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
     os.close(handle)

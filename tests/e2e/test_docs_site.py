@@ -1,10 +1,12 @@
 """The documentation site as a browser shows it."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
-from browser import faults, title_of, with_axe
+from browser import faults, title_of, with_axe, with_browser
 from places import CHECKOUT
 
 
@@ -14,6 +16,35 @@ def site(tmp_path_factory):
     words = ["build", "--quiet", "--config-file", str(CHECKOUT / "mkdocs.yml"), "--site-dir", str(folder)]
     subprocess.run([sys.executable, "-m", "mkdocs", *words], cwd=CHECKOUT, check=True)
     return folder
+
+
+@with_browser
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_a_reader_can_switch_between_light_and_dark(site, mode):
+    chosen = "document.documentElement.dataset.bsTheme"
+    script = (
+        f"<script>addEventListener('load', function () {{ document.querySelector('[data-bs-theme-value={mode}]')"
+        f".click(); document.title = JSON.stringify({chosen}); }});</script>"
+    )
+    file = site / "switch.html"
+    file.write_text(
+        (site / "index.html").read_text(encoding="utf-8").replace("</body>", f"{script}</body>"),
+        encoding="utf-8",
+    )
+    assert title_of(file) == mode
+
+
+def test_no_id_of_a_page_stops_the_scripts_of_the_theme(site):
+    """Bootstrap looks for each heading by a selector, in which `#1-install` is a mistake."""
+    pages = [*site.glob("*.html"), *site.glob("studies/*.html")]
+    ids = {page.name: re.findall(r'<h\d id="(\d[^"]*)"', page.read_text(encoding="utf-8")) for page in pages}
+    assert {name for name, found in ids.items() if found} <= {"404.html"}
+
+
+def test_the_reports_of_the_site_link_to_files_that_are_there(site):
+    for page in site.glob("reports/studies/*/*.html"):
+        links = re.findall(r'href="(?!https?:)([^"#]+)', page.read_text(encoding="utf-8"))
+        assert [link for link in links if not Path(page.parent, link).exists()] == []
 
 
 @with_axe

@@ -3,6 +3,7 @@
 import csv
 import importlib.metadata
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,7 @@ def committed(variant):
     return {task: float(value) for task, value in row.items() if task != "variant" and value}
 
 
+@cache
 def official(task, root, splits, pooling="", length=512, alone=None):
     """Return mteb's own scores of sentence-transformers' own model, x 100, on the pairs of a local test set.
 

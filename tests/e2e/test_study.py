@@ -79,7 +79,9 @@ def test_the_report_is_whole_and_says_what_it_stands_on(study):
         assert "torch" in text, "versions"
         for page in ("What reproduces", "Claims", "own numbers say"):
             assert page in text
-        assert "default-dropout-best" in text and "of arithmetic in print" in text, "a claim, and the audit"
+        assert "default-dropout-best" in text and "between the printed numbers" in text, (
+            "a claim, and the audit"
+        )
     paper = (study / "reports/micro/simcse.html").read_text(encoding="utf-8")
     assert (
         'id="simcse-table3--p0.1--stsb-dev"' in paper and "simcse.html#simcse-table3--p0.1--stsb-dev" in html

@@ -107,14 +107,32 @@ def test_extensions_that_were_begun_are_named_in_config_and_hold_their_own_tests
     }
 
 
+def test_a_deviation_of_no_item_is_refused(workspace, capsys):
+    assert main(["new", "paper", "mine"]) == 0
+    (workspace / "papers" / "mine" / "deviations.md").write_text("## general\n\nA.\n\n## tabel1\n\nB.\n")
+    assert main(["validate"]) == 2
+    told = 'deviations.md: the heading names "tabel1"; did you mean "table1"?'
+    assert told in capsys.readouterr().err
+
+
 def test_an_extension_that_cannot_be_begun(workspace, capsys):
     assert main(["new", "term", "My_term"]) == 2
     assert '"My_term" is no name of a term; use small letters' in capsys.readouterr().err
     assert main(["new", "term", "mine"]) == 0 and main(["new", "suite", "mine"]) == 2
     assert "plugins/mine.py: is there already" in capsys.readouterr().err
+    for file in ("plugins/mine.py", "tests/test_mine.py"):
+        (workspace / file).rename(workspace / file.replace("mine", "ours"))
+    (workspace / "config.yaml").write_text("plugins:\n- plugins/ours.py\n")
+    assert main(["new", "term", "mine"]) == 2
+    told = 'the term "mine" is there already, in plugins/ours.py; choose another name'
+    assert told in capsys.readouterr().err and not (workspace / "plugins" / "mine.py").exists()
+    (workspace / "plugins" / "ours.py").rename(workspace / "plugins" / "mine.py")
     (workspace / "config.yaml").write_text("plugins:\n- plugins/mine.py\n")
     assert main(["new", "term", "other"]) == 0
-    assert "next: plugins/other.py among plugins of config.yaml; pytest" in capsys.readouterr().out
+    assert (
+        "next: plugins/other.py among plugins of config.yaml; pip install pytest, then"
+        in capsys.readouterr().out
+    )
 
 
 @pytest.mark.parametrize(

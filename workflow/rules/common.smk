@@ -52,7 +52,7 @@ shell.prefix(
     'set -euo pipefail; case "$(printenv CONDA_PREFIX || true)" in */.snakemake/conda/*) ;;'
     f' *) export PATH={quoted(Path(sys.executable).parent)}:"$PATH" ;; esac;'
     f' export PYTHONPATH={quoted(LIBRARY)}"${{{{PYTHONPATH:+:$PYTHONPATH}}}}"'
-    f" REPLICSE_WORKFLOW={quoted(HOME / 'workflow')}; "
+    f" REPLICSE_WORKFLOW={quoted(HOME / 'workflow')} REPLICSE_JOB=yes; "
 )
 
 try:

@@ -14,14 +14,6 @@ def asks_for_all(targets):
     return not targets or bool({"all", PATHS.report("html")} & set(targets))
 
 
-def say_where(targets):
-    """Print where the report is, where it was asked for."""
-    if asks_for_all(targets):
-        print(
-            f"report: {PATHS.report('html')} (also .md, .tex and, with a LaTeX engine, .pdf)"
-        )
-
-
 def report_what_there_is(targets):
     """Report what there is of what was asked for; it is no output of a rule, so nothing takes it for done."""
     items = [

@@ -7,7 +7,7 @@ from typing import Any
 
 from replicse.commands import Action
 from replicse.commands.crates import paths_of
-from replicse.commands.render import made_by, made_facts, refuse_outdated
+from replicse.commands.render import made_facts, refuse_outdated
 from replicse.commands.study import add_workflow_argument
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json, sha256_of, write_rows
@@ -15,6 +15,7 @@ from replicse.study.plan.paths import Paths
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.folder import held
 from replicse.study.results.log import FIELDS, LOG, log_problems, log_row, logged
+from replicse.study.results.made import agreed, records_of
 from replicse.study.results.record import StudyRecord
 from replicse.study.results.table import ItemResult
 
@@ -63,9 +64,9 @@ def own_record(paths: Paths, workflow: Path) -> Callable[[ItemResult], Mapping[s
 
     def record(result: ItemResult) -> Mapping[str, Any]:
         refuse_outdated(plan, [result])
-        made = made_by([result], paths)
-        facts = made_facts(plan, made)
-        return {**facts, "dirty": facts["dirty"] or len({each["commit"] for each in made}) > 1}
+        made = records_of([result], Path(paths.results))
+        facts = made_facts(plan, *made)
+        return {**facts, "dirty": facts["dirty"] or "commit" not in agreed(*made)}
 
     return record
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from replicse.commands import Action, room
-from replicse.commands.render import NAME, finished, made_by, made_facts, write_ordered
+from replicse.commands.render import NAME, finished, made_facts, write_ordered
 from replicse.commands.study import add_workflow_argument
 from replicse.crates.merge import LABS, Brought, brought, lab_rows, merged, merged_record
 from replicse.crates.pack import SPECS, pack, write_crate
@@ -19,7 +19,8 @@ from replicse.registry.artefacts import CONFIG
 from replicse.study.paper.config import checked_config
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.planner import load_plan
-from replicse.study.results.folder import committed, opened, study_folder
+from replicse.study.results.folder import committed, opened, record_of, study_folder
+from replicse.study.results.made import records_of
 from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import FIELDS, TIDY, table_rows, tidy_rows
 
@@ -44,7 +45,10 @@ def pack_verb(parser: ArgumentParser) -> Action:
         paths = paths_of(arguments.study)
         plan = load_plan(read_json(paths.config), arguments.workflow, paths.config)
         name = checked_name(arguments.name or paths.kept or plan.scale.name)
-        record = read_json(paths.study) if paths.kept else made_facts(plan, made_by(finished(plan), paths))
+        if paths.kept:
+            record = read_json(paths.study)
+        else:
+            record = made_facts(plan, *records_of(finished(plan), Path(paths.results)))
         out = arguments.out or Path(f"{name}.zip")
         count = pack(name, paths, plan, record, out)
         print(f"wrote={out} files={count} bytes={out.stat().st_size}")
@@ -58,7 +62,7 @@ def paths_of(name: str) -> Paths:
     for paths in committed().values():
         if Path(paths.results).resolve() == folder.resolve():
             return paths
-    record = folder / CONFIG
+    record = record_of(folder)
     paths = Paths(checked_config(read_json(record), str(record)).scale)
     if Path(paths.results).resolve() != folder.resolve():
         raise BadInput(

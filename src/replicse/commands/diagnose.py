@@ -182,7 +182,7 @@ def variants_of(arguments: Namespace, checks: Sequence[str] = ()) -> tuple[Mappi
     if not arguments.encoder:
         raise BadInput("--check needs an encoder; name its folder")
     if not place:
-        raise BadInput("--encoder needs the test sets; add --data DIR, or set REPLICSE_DATA")
+        raise BadInput("an encoder is scored on test sets; add --data DIR, or set REPLICSE_DATA")
     root = data_folder(Path(place))
     check_tokenizer(Path(arguments.encoder))
     set_threads(arguments)
@@ -268,7 +268,8 @@ def compared_with(arguments: Namespace) -> Known:
     if (arguments.words or arguments.results) and arguments.printed is None:
         raise BadInput("nothing to compare with; add --item paper/item/row/column, or --printed NUMBER")
     reported = Reported(value=arguments.printed, source="you") if arguments.printed else None
-    printed_number(arguments.printed)
+    if arguments.printed is not None and printed_number(arguments.printed) is None:
+        raise BadInput(f'--printed is "{arguments.printed}", no number; write it as printed, as in 76.25')
     settings = {
         "against": "paper",
         "template": "yes",

@@ -20,11 +20,15 @@ def standing(found: Diagnosis) -> Iterator[str]:
     """Yield sentences on where a number lies: next to the printed one, among seeds, among reruns."""
     known, number = found.known, found.number
     printed = known.reported.value if known.reported else "nothing"
+    if number is not None:
+        by = "" if found.difference is None else f", {found.difference:+.2f} points from it"
+        yield f"{number:g} next to {printed} in print ({known.words}){by}."
+    elif known.reported or known.name:
+        yield f"Printed is {printed}: {known.words.removesuffix('.')}."
+    if found.no_fit:
+        yield f"Ranked without a fit, because {found.no_fit}: by threads and by what you said of the run."
     if number is None:
-        yield f"Printed is {printed}: {known.words}. No number was given."
         return
-    by = "" if found.difference is None else f", {found.difference:+.2f} points from it"
-    yield f"{number:g} next to {printed} in print ({known.words}){by}."
     for spread in known.spreads:
         share, low, high = spread.percentile(number)
         printed_at = known.reported.number if known.reported else None
@@ -57,15 +61,15 @@ def effect_text(candidate: Candidate) -> str:
 
 
 def ranked_rows(found: Diagnosis) -> list[tuple[str, ...]]:
-    """Return a row per cause: share, cause, threads, effect, fit, what was said."""
-    header = ("share", "cause", "threads", "effect", "fit", "said")
+    """Return a row per cause: share, cause, threads, effect, fit where there is one, what was said."""
+    header = ("share", "cause", "threads", "effect", *([] if found.no_fit else ["fit"]), "said")
     rows = [
         (
             f"{each.share:.0%}",
             each.cause.id,
             str(len(each.cause.threads)),
             effect_text(each),
-            "" if found.difference is None else f"{each.fit:.2f}",
+            *([] if found.no_fit else [f"{each.fit:.2f}"]),
             said(each),
         )
         for each in found.candidates
@@ -83,7 +87,7 @@ def text_lines(found: Diagnosis, width: int) -> Iterator[str]:
     for *row, facts in rows[:SHOWN]:
         lines += [row, f"       {facts}"] if facts else [row]
     yield from columns(lines, numbers=(0, 2, 4))
-    yield from textwrap.wrap(READING, width)
+    yield from textwrap.wrap(reading(found), width)
     for place, each in enumerate(found.candidates[:3], 1):
         yield ""
         yield f"{place}. {each.cause.title}"
@@ -95,10 +99,13 @@ def text_lines(found: Diagnosis, width: int) -> Iterator[str]:
             yield from textwrap.wrap(label + text, width, initial_indent="   ", subsequent_indent="   ")
 
 
-READING = (
-    "share = threads that name the cause x fit of the difference to its effect x what you said (10 where a setting is"
-    " not the paper's, 0.25 where it is), over all causes. No report: an effect of -2 ±4 is assumed."
-)
+def reading(found: Diagnosis) -> str:
+    """Return what a share is made of."""
+    fit = "" if found.no_fit else " x fit of the difference to its effect"
+    return (
+        f"share = threads that name the cause{fit} x what you said (10 where a setting is not the paper's, 0.25 where"
+        " it is), over all causes. No report: an effect of -2 ±4 is assumed."
+    )
 
 
 def markdown_lines(found: Diagnosis) -> Iterator[str]:
@@ -117,7 +124,7 @@ def markdown_lines(found: Diagnosis) -> Iterator[str]:
     for place, each in enumerate(found.candidates[:3], 1):
         yield f"{place}. **{each.cause.title}.** {each.cause.sentence} Test: `{each.cause.test}`. {each.cause.mend}"
     yield ""
-    yield READING
+    yield reading(found)
 
 
 def plain(found: Diagnosis) -> Mapping[str, Any]:
@@ -146,7 +153,7 @@ def plain(found: Diagnosis) -> Mapping[str, Any]:
                 "cause": each.cause.id,
                 "share": each.share,
                 "prior": each.prior,
-                "fit": each.fit,
+                "fit": None if found.no_fit else each.fit,
                 "said": each.said,
                 "bearings": dict(each.bearings),
                 "effect": vars(each.effect),

@@ -104,7 +104,7 @@ def machine_findings(plan: Plan) -> Iterator[Finding]:
     yield from _extras(plan)
     cost = Cost(plan)
     hours = hours_facts(cost.hours(plan.runs))
-    text = f"{len(plan.runs)} runs, about {interval_text(hours)} on {cost.speed.device}"
+    text = f"{len(plan.runs):,} runs, about {interval_text(hours)} on {cost.speed.device}"
     yield Finding("cost", "ok", text, amount=hours["hours"], unit="hours")
 
 
@@ -162,9 +162,9 @@ def _slurm() -> Finding:
         return Finding("Slurm", "note", "no sinfo here")
     try:
         answer = subprocess.run(
-            ["sinfo", "-h", "-o", "%P"], capture_output=True, text=True, timeout=5, check=False
+            ["sinfo", "-h", "-o", "%P"], capture_output=True, text=True, timeout=5, check=True
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except (OSError, subprocess.SubprocessError):
         return Finding("Slurm", "note", "sinfo does not answer")
     plugin = importlib.util.find_spec("snakemake_executor_plugin_slurm") is not None
     partitions = f"partitions {', '.join(answer.stdout.split())}"

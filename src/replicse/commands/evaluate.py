@@ -1,6 +1,7 @@
 """Verbs that evaluate an encoder: any suite, or alignment and uniformity along a trajectory."""
 
 import logging
+import os
 import sys
 import time
 from argparse import ArgumentParser, Namespace
@@ -220,8 +221,8 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
             "postprocess": arguments.postprocess,
         }
         written(arguments, {**result, **outcome}, source, start)
-        # A study's job, which is given the data record, goes on: its cells say why they have no number.
-        if not arguments.data.is_file():
+        # A job of a study, for which its rule sets this, goes on: its cells say why they have no number.
+        if not os.environ.get("REPLICSE_JOB"):
             tell_failures(outcome, arguments.out)
 
     return action

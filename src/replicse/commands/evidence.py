@@ -3,7 +3,7 @@
 import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from replicse.commands import Action, print_json, room
-from replicse.commands.shown import shown_study
+from replicse.commands.shown import shown_items
 from replicse.commands.study import (
     add_items_argument,
     add_study_arguments,
@@ -44,7 +44,7 @@ SETTLED_SHOWN = 5
 def power_verb(parser: ArgumentParser) -> Action:
     """Say which gap to print so many seeds can tell, and how many seeds the gap that there is asks for."""
     add_study_arguments(parser, "replicse power simcse/table3 --scale compact --seeds 5")
-    parser.add_argument("item", help="paper/item")
+    parser.add_argument("item", help="a paper or an item paper/item")
     parser.add_argument(
         "--power", type=float, default=POWER, help=f"how probably it is given (default: {POWER})"
     )
@@ -52,17 +52,23 @@ def power_verb(parser: ArgumentParser) -> Action:
     def action(arguments: Namespace) -> None:
         if not 0 < arguments.power < 1:
             raise BadInput(f"--power is {arguments.power}; expected between 0 and 1")
+        if arguments.seeds is not None and arguments.seeds < 1:
+            raise BadInput(f"--seeds is {arguments.seeds}; expected at least 1")
         seeds, arguments.seeds = arguments.seeds, None
-        shown = shown_study(arguments, arguments.item)
+        shown, items = shown_items(arguments, arguments.item)
         shown.announce(arguments.json)
-        plan, item = shown.plan, shown.plan.item(arguments.item).id
+        plan, name = shown.plan, items[0] if len(items) == 1 else arguments.item
         seeds = seeds or len(plan.seeds)
-        claims = [claim for claim in study_claims(plan.papers, plan.papers) if _reads(claim, item)]
-        others = {key[0] for key in cells_read(claims, plan.papers)} - {item}
+        claims = [claim for claim in study_claims(plan.papers, plan.papers) if _reads(claim, items)]
+        others = {key[0] for key in cells_read(claims, plan.papers)} - {*items}
         plan_further(plan, others)
-        results = results_of(plan, [item, *others], shown.evaluations)
+        results = results_of(plan, [*items, *others], shown.evaluations)
         rows = [
-            *cell_needs(plan, item, results[0], seeds, arguments.power),
+            *(
+                need
+                for result in results[: len(items)]
+                for need in cell_needs(plan, result.item, result, seeds, arguments.power)
+            ),
             *(
                 needed_of_claim(each, seeds, arguments.power, plan.scale.comparable)
                 for each in slacks_of(plan, claims, results)
@@ -70,17 +76,17 @@ def power_verb(parser: ArgumentParser) -> Action:
             ),
         ]
         if arguments.json:
-            print_json(
-                {"item": item, "seeds": seeds, "power": arguments.power, "needs": list(map(asdict, rows))}
-            )
+            asked = {"study": shown.folder, "item": name, "seeds": seeds, "power": arguments.power}
+            print_json({**asked, "needs": list(map(asdict, rows))}, seeds="count", power="1")
         else:
-            print("\n".join(wrapped(power_lines(plan, item, seeds, arguments.power, rows))))
+            print("\n".join(wrapped(power_lines(plan, name, seeds, arguments.power, rows))))
 
     return action
 
 
-def _reads(claim: Claim, item: str) -> bool:
-    return any(name.startswith(f"{item}/") for name in claim.cells)
+def _reads(claim: Claim, items: Iterable[str]) -> bool:
+    starts = tuple(f"{item}/" for item in items)
+    return any(name.startswith(starts) for name in claim.cells)
 
 
 def cell_needs(plan: Plan, item: str, result: ItemResult, seeds: int, power: float) -> Iterator[Needed]:
@@ -92,14 +98,15 @@ def cell_needs(plan: Plan, item: str, result: ItemResult, seeds: int, power: flo
             yield needed_of_cell(plan, cell, there.get(cell.key[1:]), seeds, power, other)
 
 
-def power_lines(plan: Plan, item: str, seeds: int, power: float, rows: Sequence[Needed]) -> Iterator[str]:
+def power_lines(plan: Plan, asked: str, seeds: int, power: float, rows: Sequence[Needed]) -> Iterator[str]:
     """Yield a line per cell and part of a claim that has a spread, and how many have none."""
     told = [row for row in rows if row.spread is not None]
-    yield f"{item} at scale {plan.scale.name}, {seeds} seeds; two-sided at 95% (claims one-sided), power {power:.0%}"
+    with_seeds = f"{seeds} seed{'s' * (seeds > 1)}"
+    yield f"{asked} at scale {plan.scale.name}, {with_seeds}; two-sided at 95% (claims one-sided), power {power:.0%}"
     lines = [("spread", "of", "tells", "gap", "seeds", "cell or claim")]
     for row in told:
         numbers = (_number(row.spread), row.source, _number(row.smallest), _number(row.gap, "+"))
-        name = row.name.removeprefix(f"{item}/").replace(f"{item}/", "")
+        name = row.name.removeprefix(f"{asked}/").replace(f"{asked}/", "")
         lines.append((*numbers, str(row.seeds or ""), f"{name} ({row.note})" if row.note else name))
     if told:
         yield from columns(lines, numbers=(0, 2, 3, 4), width=room(), hang=2)
@@ -120,7 +127,7 @@ def next_verb(parser: ArgumentParser) -> Action:
     parser.add_argument("--device", default="", help="a measured or published device, by a part of its name")
 
     def action(arguments: Namespace) -> None:
-        if arguments.hours <= 0:
+        if not arguments.hours > 0:
             raise BadInput(f"--hours is {arguments.hours:g}; expected more than 0")
         plan = chosen_plan(arguments)
         cost = Cost(plan, arguments.device)
@@ -200,11 +207,7 @@ def until_decided(arguments: Namespace, run: Callable[[Namespace], int]) -> int:
         values, file = chosen_config(arguments)
         plan = load_plan(values, arguments.workflow, file)
         items = [plan.item(name).id for name in arguments.item]
-        claims = [
-            claim
-            for claim in study_claims(plan.papers, plan.studied)
-            if any(_reads(claim, item) for item in items)
-        ]
+        claims = [claim for claim in study_claims(plan.papers, plan.studied) if _reads(claim, items)]
         read = {key[0] for key in cells_read(claims, plan.papers)}
         results = results_of(plan, dict.fromkeys([*items, *read]), Evaluations(plan))
         rows = open_rows(plan, items, results, claims)

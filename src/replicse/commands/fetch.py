@@ -12,7 +12,7 @@ from huggingface_hub import constants
 from replicse.commands import Action, print_json
 from replicse.commands.study import add_items_argument, add_study_arguments, chosen_plan, notes, wrapped
 from replicse.data.download import download
-from replicse.data.hub import cached_artefacts, cached_encoder
+from replicse.data.hub import cached_artefacts, cached_encoder, check_reached
 from replicse.errors import BadInput, Failed, MissingData
 from replicse.printable import columns
 from replicse.registry.corpora import SIMCSE_DATA
@@ -38,11 +38,14 @@ def fetch_verb(parser: ArgumentParser) -> Action:
             print("\n".join(wrapped(listed(plan, ways))))
         if not arguments.dry_run:
             check_room([need for need, _ in ways])
+            if any(need.kind in OF_HUB for need, _ in ways):
+                check_reached()
             fetch_all(ways)
 
     return action
 
 
+OF_HUB = ("artefact", "part", "encoder")
 # What brings a need, or a sentence where a person has to.
 Way = Callable[[], object] | str
 

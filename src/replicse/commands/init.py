@@ -2,18 +2,19 @@
 
 import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from replicse.commands import Action
 from replicse.errors import BadInput
 from replicse.files import write_text
 from replicse.registry.augmentations import AugmentationParameters
-from replicse.registry.plugins import check_module
+from replicse.registry.plugins import check_module, plugins_of
 from replicse.registry.poolings import PoolingParameters
-from replicse.registry.suites import OTHERS, SUITES
+from replicse.registry.suites import OTHERS, SUITES, Suite
 from replicse.registry.terms import TermParameters
-from replicse.study.paper.config import SHIPPED
+from replicse.study.paper.config import SHIPPED, use_all_plugins
 from replicse.study.paper.papers import PAPER_KEY
 from replicse.workspace import PACKAGE, workflow_folder
 
@@ -25,11 +26,11 @@ EXTENSIONS = {
     "pooling": "in a recipe, pooling: train: NAME",
     "suite": "in a column, metric_path: NAME/mean_cosine",
 }
-TAKEN: dict[str, Collection[str]] = {
+TAKEN: dict[str, Mapping[str, Any]] = {
     "term": TermParameters.known,
     "augmentation": AugmentationParameters.known,
     "pooling": PoolingParameters.known,
-    "suite": (*SUITES, *OTHERS),
+    "suite": SUITES,
 }
 EXTENSION_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 # Kept without the dot, as tools read the dotted ones. Code is kept as .txt: it is none before its words are replaced.
@@ -68,15 +69,26 @@ def new_verb(parser: ArgumentParser) -> Action:
             return
         module, words = name.replace("-", "_"), [part.capitalize() for part in name.split("-")]
         # What the plug-in would be refused for, before anything of it is written.
-        if name in TAKEN[kind]:
-            raise BadInput(f'the {kind} "{name}" is there already; choose another name')
+        use_all_plugins()
+        if name in TAKEN[kind] or (kind == "suite" and name in OTHERS):
+            home = plugin_of(TAKEN[kind].get(name))
+            raise BadInput(
+                f'the {kind} "{name}" is there already{home and f", in {home}"}; choose another name'
+            )
         check_module(Path("plugins", f"{module}.py"))
         meant = {"MODULE": module, "FUNCTION": module, "CLASS": "".join(words), "NAME": name}
         print(*write_skeleton(kind, Path(), meant), sep="\n")
         used = EXTENSIONS[kind].replace("NAME", name)
-        print(f"next: {named_in_config(f'plugins/{module}.py')}pytest tests/test_{module}.py; {used}")
+        named = named_in_config(f"plugins/{module}.py")
+        print(f"next: {named}pip install pytest, then pytest tests/test_{module}.py; {used}")
 
     return action
+
+
+def plugin_of(entry: Any) -> str:
+    """Return the plug-in of the workspace or of a package that has brought an entry; blank for the package's own."""
+    code = entry.module if isinstance(entry, Suite) else getattr(entry, "__module__", "")
+    return next(iter(plugins_of([code])), "")
 
 
 def named_in_config(plugin: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from replicse.commands import Action, coloured, print_json, room
-from replicse.commands.shown import Shown, shown_study
+from replicse.commands.shown import Shown, shown_items, shown_study
 from replicse.commands.study import (
     add_study_argument,
     add_study_arguments,
@@ -20,7 +20,7 @@ from replicse.commands.study import (
     hours_text,
     study_file,
 )
-from replicse.errors import BadInput
+from replicse.errors import BadInput, nearest
 from replicse.files import write_rows
 from replicse.printable import columns, visible
 from replicse.registry.artefacts import METRICS
@@ -38,8 +38,10 @@ from replicse.study.paper.printed import printed_number
 from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN
 from replicse.study.paper.tables import Item
 from replicse.study.plan.cost import Cost
+from replicse.study.plan.jobs import Jobs
 from replicse.study.plan.plan import Cell, Plan
 from replicse.study.plan.planner import plan_of
+from replicse.study.results.incomplete import AsFarAsDone
 
 LOG = logging.getLogger(__name__)
 
@@ -61,13 +63,19 @@ def judge_verb(parser: ArgumentParser) -> Action:
 
 def claims_verb(parser: ArgumentParser) -> Action:
     """Judge every claim in print, in the reproduction study's numbers and in ours."""
-    add_study_arguments(parser, "replicse claims --scale compact")
+    add_study_arguments(parser, "replicse claims simcse --scale compact")
+    parser.add_argument("name", nargs="?", help="a paper or a claim paper/claim; default: all papers")
 
     def action(arguments: Namespace) -> None:
         shown = shown_study(arguments)
-        shown.announce(arguments.json)
         plan = shown.plan
         claims = study_claims(plan.papers, plan.studied)
+        if (name := arguments.name) is not None:
+            known = [*plan.studied, *(claim.name for claim in claims)]
+            if name not in known:
+                raise BadInput(f'no paper or claim "{name}" in this study{nearest(name, known)}')
+            claims = [claim for claim in claims if name in (claim.paper, claim.name)]
+        shown.announce(arguments.json)
         read = cells_read(claims, plan.papers)
         results = results_of(plan, {key[0] for key in read}, shown.evaluations, read)
         rows = claim_rows(plan, claims, results)
@@ -76,7 +84,8 @@ def claims_verb(parser: ArgumentParser) -> Action:
             document = {"scale": plan.scale.name, "study": shown.folder, "claims": judged}
             print_json(document, probability="1", n_seeds="count")
         else:
-            print("\n".join([f"scale {plan.scale.name}", *claim_lines(rows, room())]))
+            lines = claim_lines(rows, room()) if rows else [f"{name or 'the study'} states no claim"]
+            print("\n".join([f"scale {plan.scale.name}", *lines]))
 
     return action
 
@@ -114,16 +123,25 @@ def narrow(outcomes: Sequence[str]) -> str:
 def adjudicate_verb(parser: ArgumentParser) -> Action:
     """Plan the runs of every protocol of an item and print what each explains, from the evaluations there are."""
     add_study_arguments(parser, "replicse adjudicate repro/table4")
-    parser.add_argument("item", nargs="?", help="paper/item; nothing: all that the config adjudicates")
+    parser.add_argument(
+        "item", nargs="?", help="a paper or an item paper/item; nothing: all that the config adjudicates"
+    )
 
     def action(arguments: Namespace) -> None:
-        shown = shown_study(arguments, arguments.item or "")
+        named: list[str] = []
+        if arguments.item is not None:
+            shown, named = shown_items(arguments, arguments.item)
+        else:
+            shown = shown_study(arguments)
         shown.announce(arguments.json)
-        plan, committed = shown.plan, shown.evaluations.paths.kept
-        if arguments.item and not committed:
-            config = plan.config.model_copy(update={"adjudicate": (arguments.item,)})
-            plan = plan_of(config, plan.papers, plan.workflow, only=arguments.item)
-        results = {result.item: result for result in results_of(plan, adjudicated(plan), shown.evaluations)}
+        plan, evaluations = shown.plan, shown.evaluations
+        committed = evaluations.paths.kept
+        if named and not committed:
+            config = plan.config.model_copy(update={"adjudicate": tuple(named)})
+            plan = plan_of(config, plan.papers, plan.workflow, only=named[0] if len(named) == 1 else "")
+            evaluations = AsFarAsDone(plan, Jobs(plan))
+        asked_for = [item for item in adjudicated(plan) if not named or item in named]
+        results = {result.item: result for result in results_of(plan, asked_for, evaluations)}
         rows = [row for result in results.values() for row in adjudicate(plan.papers, result)]
         if not rows and committed:
             raise BadInput(

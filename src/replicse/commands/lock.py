@@ -10,7 +10,7 @@ from huggingface_hub import HfApi
 from replicse.checked import read_yaml
 from replicse.commands import Action
 from replicse.commands.study import add_workflow_argument
-from replicse.data.hub import ABBREVIATED, ARTEFACTS, FAILURES, retried
+from replicse.data.hub import ABBREVIATED, ARTEFACTS, FAILURES, check_reached, retried
 from replicse.errors import BadInput, MissingData, nearest
 from replicse.files import write_text
 from replicse.study.paper.layers import mappings
@@ -37,6 +37,7 @@ def lock_verb(parser: ArgumentParser) -> Action:
             name = min(unknown)
             hint = nearest(name, (name for _, name in wanted))
             raise BadInput(f'no scale and no data source names the repository "{name}"{hint}')
+        check_reached()
         new = resolved(wanted, old, arguments.names or [name for _, name in wanted])
         for line in differences(old, new):
             print(line)

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 import os
 import re
 import shutil
@@ -27,6 +28,7 @@ from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.log import logged
+from replicse.study.results.made import Records, agreed, records_of
 from replicse.study.results.qra import assessments
 from replicse.study.results.record import StudyRecord
 from replicse.study.results.table import ItemResult
@@ -39,6 +41,14 @@ if TYPE_CHECKING:
 
 # A link that leaves the folder of a committed study; a picture of it is on the page of its item.
 LEAVING = re.compile(r"!\[[^\]]*\]\(\.\./[^)]*\)\s*|\[([^\]]+)\]\(\.\./[^)]*\)")
+# The judged files that a report reads, each with its fields that are numbers.
+READ = {
+    "claims": ("probability",),
+    "audit": (),
+    "adjudication": (
+        "gap", "described", "ours", "effect", "low", "high", "by_seed", "share", "share_low", "share_high",
+    ),
+}  # fmt: skip
 log = logging.getLogger(__name__)
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -145,38 +155,16 @@ def _title(readme: Path) -> str:
 
 
 def seconds_of(items: Sequence[ItemResult], paths: Paths) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the seconds of each run that the items use, and of each evaluation, where they are recorded."""
-    runs, evaluations = records_of(items, paths)
+    """Return the seconds of each run that the items use, and of each evaluation, where they are recorded.
+
+    A record that is broken takes them all away: what stopped a study does not stop its report.
+    """
+    try:
+        runs, evaluations = records_of(items, Path(paths.results))
+    except BadInput:
+        return {}, {}
     training = {run: record.get("cost", {}).get("seconds", 0.0) for run, record in runs.items() if record}
     return training, {file: record.get("seconds", 0.0) for file, record in evaluations.items()}
-
-
-def records_of(
-    items: Sequence[ItemResult], paths: Paths
-) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
-    """Return what the runs of some items' numbers, and their evaluations by file, were made with; nothing if absent."""
-    runs: dict[str, dict[str, Any]] = {}
-    values = (each for item in items for cell in item.cells for each in cell.values)
-    waiting = [each.run for each in values if each.run and each.value is not None]
-    while waiting:
-        run = waiting.pop()
-        if run not in runs:
-            runs[run] = _record(Path(paths.run(run, PROVENANCE)))
-            start = runs[run].get("job", {}).get("run", {}).get("init", {}).get("run")
-            waiting += [start] if start else []
-    encoders = {encoder for item in items for cell in item.cells for encoder in cell.encoders}
-    files = (
-        file for encoder in encoders for file in Path(paths.evaluation(encoder, "")).parent.glob("*.json")
-    )
-    return runs, {str(file): _record(file).get("provenance", {}) for file in sorted(files)}
-
-
-def _record(file: Path) -> dict[str, Any]:
-    """Return a record, or nothing of one that is absent or broken: what stopped a study does not stop its report."""
-    try:
-        return read_json(file)
-    except BadInput:
-        return {}
 
 
 def page_verb(parser: ArgumentParser) -> Action:
@@ -211,8 +199,9 @@ def keep_verb(parser: ArgumentParser) -> Action:
         if arguments.study:
             check_here(study_file(arguments.study), plan.paths)
         kept, results = Paths(plan.scale.name, arguments.name), finished(plan)
-        refuse_uncommitted(results, plan.paths)
-        facts = made_facts(plan, made_by(results, plan.paths))
+        runs, evaluations = records_of(results, Path(plan.paths.results))
+        refuse_uncommitted(runs, evaluations, plan.paths)
+        facts = made_facts(plan, runs, evaluations)
         for folder in (f"{kept.results}/items", f"{kept.results}/tables", kept.figures):
             shutil.rmtree(folder, ignore_errors=True)
         for result in results:
@@ -247,7 +236,7 @@ def refuse_outdated(plan: Plan, results: Sequence[ItemResult]) -> None:
             )
 
 
-def refuse_uncommitted(results: Sequence[ItemResult], paths: Paths) -> None:
+def refuse_uncommitted(runs: Records, evaluations: Records, paths: Paths) -> None:
     """Raise BadInput where the code, or what made a number, is not that of a commit, or nothing says what made it."""
     from replicse.provenance.record import software
 
@@ -255,7 +244,6 @@ def refuse_uncommitted(results: Sequence[ItemResult], paths: Paths) -> None:
         raise BadInput(
             f"the code differs from commit {software()['commit'][:12]}; commit the changes, run the study, then keep it"
         )
-    runs, evaluations = records_of(results, paths)
     for run, record in runs.items():
         remedy = f"delete {paths.run(run)} and {paths.results}/encoders/{run}-*, and run the study again"
         if not record:
@@ -271,22 +259,14 @@ def _refuse_dirty(file: str, record: Mapping[str, Any], remedy: str) -> None:
         raise BadInput(f"{file}: {changes}; {remedy}")
 
 
-def made_by(results: Sequence[ItemResult], paths: Paths) -> list[dict[str, Any]]:
-    """Return the records of what made the numbers of some results, of those that name a commit."""
-    records = (record for group in records_of(results, paths) for record in group.values())
-    return [record for record in records if record.get("commit")]
+def made_facts(plan: Plan, *made: Records) -> dict[str, Any]:
+    """Return the record of a study of your own: what the records of its numbers agree on, and what is so today.
 
-
-def made_facts(plan: Plan, made: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the record of a study of your own, at the commit that made all its numbers, by the records of these.
-
-    Where several made them it is today's; changes that were in no commit are marked either way.
+    Changes that were in no commit are marked, whichever of several commits they were made to.
     """
-    facts = study_facts(plan.record, read_json(plan.paths.data))
-    dirty = any(record.get("dirty") for record in made)
-    if len({record["commit"] for record in made}) != 1:
-        return {**facts, "dirty": facts["dirty"] or dirty}
-    return {**facts, **{key: made[0].get(key, "") for key in ("commit", "package_sha256")}, "dirty": dirty}
+    facts, alike = study_facts(plan.record, read_json(plan.paths.data)), agreed(*made)
+    dirty = alike.get("dirty") if "commit" in alike else facts["dirty"] or alike.get("dirty")
+    return {**facts, **alike, "dirty": bool(dirty)}
 
 
 def write_ordered(file: str, document: Mapping[str, Any]) -> None:
@@ -328,6 +308,24 @@ def read_item(path: Path) -> ItemResult:
     return ItemResult.of(read_json(path), str(path))
 
 
+def judged_rows(file: str, numbers: Sequence[str]) -> list[dict[str, str]]:
+    """Return the rows of a judged file; BadInput names the row and the field that a report cannot read."""
+    rows, remedy = read_rows(file), "delete it and run the study again"
+    if rows and (absent := [name for name in numbers if name not in rows[0]]):
+        raise BadInput(f"{file}: no column {absent[0]}; {remedy}")
+    for place, row in enumerate(rows, 1):
+        for name in numbers:
+            try:
+                sound = all(math.isfinite(float(text)) for text in row[name].split("; ") if row[name])
+            except ValueError:
+                sound = False
+            if not sound:
+                raise BadInput(
+                    f"{file}: row {place}: {name} is {row[name][:80]!r}; expected a number; {remedy}"
+                )
+    return rows
+
+
 def pages(
     study: Mapping[str, Any], items: Sequence[ItemResult], paths: Paths
 ) -> "tuple[list[Page], list[Finding]]":
@@ -340,7 +338,7 @@ def pages(
     from replicse.report.pages.labs import labs_page, log_page, measures_page
     from replicse.report.pages.reproduces import reproduces_page
 
-    claims, audit, explained = (read_rows(paths.judged(what)) for what in ("claims", "audit", "adjudication"))
+    claims, audit, explained = (judged_rows(paths.judged(what), numbers) for what, numbers in READ.items())
     candidates = [
         reproduces_page(items, study["comparable"], study["judges_orders"]),
         claims_page(claims, study["judges_orders"], study["scale"]),

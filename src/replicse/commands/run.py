@@ -16,13 +16,15 @@ from typing import Any
 from replicse.checked import read_yaml
 from replicse.commands import Action
 from replicse.commands.study import add_study_arguments, chosen_config, config_layers
-from replicse.errors import BadInput, nearest
+from replicse.errors import BadInput, MissingData, nearest
 from replicse.runtime.locks import free, hold
 from replicse.study.paper.config import SHIPPED, by_paper, checked_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.tables import Item
 from replicse.study.plan.choose import chosen_items, chosen_scale, too_large
+from replicse.study.plan.needs import NAMED, absent_tables
 from replicse.study.plan.paths import Paths, drop_partial
+from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import plan_of
 from replicse.workspace import packaged
 
@@ -58,7 +60,7 @@ def run_verb(parser: ArgumentParser) -> Action:
     def action(arguments: Namespace) -> int:
         if arguments.until_decided:
             if not arguments.item or {*arguments.item} & {*TARGETS} or arguments.dry_run:
-                raise BadInput("--until-decided runs items, not dry; name one, as simcse/table3")
+                raise BadInput("--until-decided runs items; name one, as simcse/table3, without --dry-run")
             from replicse.commands.evidence import until_decided
 
             return until_decided(arguments, run_items)
@@ -82,7 +84,7 @@ def run_items(arguments: Namespace) -> int:
     large = too_large(study_items, checked, chosen_scale(checked, arguments.workflow, file))
     items = items_named(arguments.item, study_items, large)
     # Snakemake plans again, and would tell a mistake among lines of its own.
-    plan_of(checked, papers, arguments.workflow, file)
+    refuse_absent(plan_of(checked, papers, arguments.workflow, file), items)
     command = snakemake_words(
         arguments,
         [each if isinstance(each, str) else each.target for each in items],
@@ -94,14 +96,16 @@ def run_items(arguments: Namespace) -> int:
             print(sentence, file=sys.stderr)
         code = exit_code([*command[:-1], *arguments.further, "--", *command[-1]])
     if code == 0 and not arguments.dry_run and not DRY & {*arguments.further}:
+        paths = Paths(config["scale"])
+        pages = {item.id: paths.page(item.id) for item in items if isinstance(item, Item)}
         # Snakemake calls nobody where nothing was to be done, as behind a kill of it at the very end.
         if not items or "all" in items:
             drop_partial(config["scale"])
-        paths = Paths(config["scale"])
-        for item in items:
-            # What Snakemake was told after `--`, as to run dry, may have made no page.
-            if isinstance(item, Item) and Path(paths.page(item.id)).is_file():
-                print(f"{item.id}: {paths.page(item.id)}")
+            pages["report"] = paths.report("html")
+        # What Snakemake was told after `--`, as to run dry, may have made none.
+        for name, page in pages.items():
+            if Path(page).is_file():
+                print(f"{name}: {page}")
     return 1 if code else 0
 
 
@@ -113,6 +117,19 @@ def exit_code(words: Sequence[str]) -> int:
         return subprocess.run(words, env=environment(), check=False).returncode
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def refuse_absent(plan: Plan, asked: Sequence[Item | str]) -> None:
+    """Raise MissingData where a corpus or evaluation set of your own that the asked items read is not there.
+
+    What the authors released is read with none of them.
+    """
+    named = [item.id for item in asked if isinstance(item, Item)]
+    if named and "all" not in asked:
+        part = plan.config.replace(papers=by_paper(named))
+        plan = plan_of(part, plan.papers, plan.workflow)
+    if (absent := absent_tables(plan)) and asked != ["released"]:
+        raise MissingData(f"{', '.join(absent)}: no such file; put it there, below this folder, {NAMED}")
 
 
 def refuse_read_only(scale: str) -> None:

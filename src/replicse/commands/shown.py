@@ -6,13 +6,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from replicse.commands.study import check_here, chosen_config, chosen_plan, study_file
-from replicse.errors import BadInput
+from replicse.errors import BadInput, nearest
 from replicse.files import read_json
-from replicse.study.paper.config import checked_config, read_config
+from replicse.study.paper.config import by_paper, checked_config, read_config
+from replicse.study.plan.jobs import Jobs
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.folder import committed
+from replicse.study.results.incomplete import AsFarAsDone
 from replicse.study.results.values import Evaluations
 
 
@@ -52,6 +54,23 @@ def shown_study(arguments: Namespace, only: str = "") -> Shown:
     return replace(shown, notice=f"{what}; shown is the committed study {name} ({shown.folder})")
 
 
+def shown_items(arguments: Namespace, name: str) -> tuple[Shown, list[str]]:
+    """Return the study that is shown, and those of its items that a paper or `paper/item` names.
+
+    Raises BadInput, with the nearest name, where it names none.
+    """
+    ((paper, names),) = by_paper([name]).items()
+    if names != "all":
+        item = f"{paper}/{names[0]}"
+        return shown_study(arguments, item), [item]
+    shown = shown_study(arguments)
+    items = [item.id for item in shown.plan.items.values() if item.paper == paper]
+    if not items:
+        known = [*shown.plan.studied, *shown.plan.items]
+        raise BadInput(f'no paper or item "{name}" in this study{nearest(name, known)}')
+    return shown, items
+
+
 def _own(arguments: Namespace, only: str) -> Shown:
     """Return the study that is asked for, whether or not anything of it is there."""
     if arguments.study:
@@ -62,7 +81,7 @@ def _own(arguments: Namespace, only: str) -> Shown:
         plan = chosen_plan(arguments, only)
         if not names:
             check_here(file, plan.paths)
-            return Shown(plan, Evaluations(plan))
+            return Shown(plan, AsFarAsDone(plan, Jobs(plan)))
         if plan.config != checked_config(read_json(file), str(file)):
             raise BadInput(
                 f"--study {arguments.study}: read as it was run; leave out --scale, --seeds and --config"
@@ -79,9 +98,9 @@ def _own(arguments: Namespace, only: str) -> Shown:
             same = config.bearing_on(only) == chosen.bearing_on(only) if only else config == chosen
             notice = f"read by {record}, with which it was made; --config {named} reads by that one instead"
             if not only or _begun(plan, only):
-                return Shown(plan, Evaluations(plan), "" if same else notice)
+                return Shown(plan, AsFarAsDone(plan, Jobs(plan)), "" if same else notice)
     plan = load_plan(values, arguments.workflow, named, only)
-    return Shown(plan, Evaluations(plan))
+    return Shown(plan, AsFarAsDone(plan, Jobs(plan)))
 
 
 def _kept(arguments: Namespace, name: str, only: str) -> Shown:

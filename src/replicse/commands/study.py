@@ -213,8 +213,8 @@ def plan_lines(plan: Plan, document: Mapping[str, Any], wanted: list[Need], widt
         yield f"left out: {', '.join(plan.left_out)}: {plan.left_out_text}"
     asked = sum(row["runs"] for row in document["items"])
     yield (
-        f"{len(document['items'])} items ask for {asked} runs; {document['runs']} are distinct, on"
-        f" {document['stores']} tokenised columns, evaluated as {document['encoders']} encoders"
+        f"{len(document['items'])} items ask for {asked:,} runs; {document['runs']:,} are distinct, on"
+        f" {document['stores']:,} tokenised columns, evaluated as {document['encoders']:,} encoders"
     )
     yield "what it takes, the cheapest first:"
     if (released := document["released"])["encoders"]:
@@ -223,12 +223,12 @@ def plan_lines(plan: Plan, document: Mapping[str, Any], wanted: list[Need], widt
             f" {encoding_text(released)} (replicse run released --scale {plan.scale.name})"
         )
     single, searches = document["not_searched"], document["searched"]
-    yield f"  training without searches: {single['runs']} runs, {interval_text(single)}"
+    yield f"  training without searches: {single['runs']:,} runs, {interval_text(single)}"
     if searches["runs"]:
-        yield f"  searches: {searches['runs']} runs more, {interval_text(searches)}"
+        yield f"  searches: {searches['runs']:,} runs more, {interval_text(searches)}"
     if plan.source != "embedded":
         yield (
-            f"  encoding STS and transfer sentences for all {document['encoders']} encoders:"
+            f"  encoding STS and transfer sentences for all {document['encoders']:,} encoders:"
             f" {encoding_text(document['evaluation'])}"
         )
     yield f"  {origin(plan, document)}"
@@ -324,7 +324,7 @@ def validate_verb(parser: ArgumentParser) -> Action:
         if arguments.json:
             print_json({"scale": plan.scale.name, **counts})
         else:
-            totals = ", ".join(f"{count} {what}" for what, count in counts.items())
+            totals = ", ".join(f"{count:,} {what}" for what, count in counts.items())
             print("\n".join(wrapped([f"ok: {totals}", *notes(plan)])))
 
     return action

@@ -8,19 +8,16 @@ from typing import Any
 
 from replicse.crates.pack import SPECS
 from replicse.errors import BadInput
-from replicse.files import read_json
-from replicse.registry.artefacts import DATA, PROVENANCE, STUDY
+from replicse.registry.artefacts import DATA, STUDY
 from replicse.study.results.folder import held
-from replicse.study.results.labs import pooled
+from replicse.study.results.labs import drawn, pooled_draws
 from replicse.study.results.machines import Machine
+from replicse.study.results.made import MADE_WITH, agreed, record_in, records_of
 from replicse.study.results.record import StudyRecord
 from replicse.study.results.table import CellResult, ItemResult, LabSpread, SeedValue
 from replicse.study.results.verdict import judge
 
 LABS = ("item", "row", "column", "metric", "protocol", "lab", "seeds", "values")
-# What of a study's record says what made its numbers.
-MADE_WITH = ("commit", "dirty", "package_sha256", "versions", "plugins", "hardware", "numerics")
-Key = tuple[str, str, str, str]
 # A frozen model of a term or a view is the folder of another run's checkpoint, and the id of that run has its seed.
 CHECKPOINT = re.compile(r"results/[^/]+/runs/([^/]+)/(best|last)")
 
@@ -42,6 +39,10 @@ class Brought:
         return ", ".join([" + ".join(dict.fromkeys(machines)), *stack])
 
 
+# A value of a cell that somebody brought.
+Draw = tuple[Brought, CellResult, SeedValue]
+
+
 def _stack(machine: Machine) -> str:
     part = (
         machine.device
@@ -53,12 +54,12 @@ def _stack(machine: Machine) -> str:
 
 def brought(name: str, folder: Path) -> Brought:
     """Return what a results folder brings to a merge; BadInput where it is broken."""
-    items, record = {result.item: result for result in held(folder)}, _mapping(folder / STUDY)
-    specs = _mapping(folder / SPECS)
+    items, record = {result.item: result for result in held(folder)}, record_in(folder / STUDY)
+    specs = record_in(folder / SPECS)
     if "versions" not in record:
         # Specs, what made the study and the data that it read come into one place only when it is packed or kept.
-        runs = {file.parent.name: _mapping(file) for file in sorted(folder.glob(f"runs/*/{PROVENANCE}"))}
-        record = {"data": _mapping(folder / DATA).get("files") or (), **_made_with(folder, runs), **record}
+        runs, evaluations = records_of(items.values(), folder)
+        record = {"data": record_in(folder / DATA).get("files") or (), **agreed(runs, evaluations), **record}
         if (folder / STUDY).is_file():
             StudyRecord.of(record, f"{name}: {STUDY} with {DATA}")
         specs = specs or {run: spec for run, made in runs.items() if (spec := _spec(made))}
@@ -76,32 +77,22 @@ def _spec(made: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def _mapping(file: Path) -> Mapping[str, Any]:
-    """Return the mapping that a JSON holds; an empty one where there is none."""
-    document = read_json(file) if file.is_file() else {}
-    return document if isinstance(document, Mapping) else {}
-
-
-def _made_with(folder: Path, runs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what made the runs and evaluations of a results folder, by their own records."""
-    evaluations = [_mapping(file).get("provenance") for file in sorted(folder.glob("encoders/*/*.json"))]
-    return _agreed([record for record in (*runs.values(), *evaluations) if isinstance(record, Mapping)])
-
-
-def _agreed(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what all of some records say was made with the same; it is dirty where any of them is."""
-    first, *others = records or [{}]
-    alike = {key: first[key] for key in MADE_WITH if key in first}
-    alike = {key: entry for key, entry in alike.items() if all(each.get(key) == entry for each in others)}
-    return {**alike, "dirty": True} if any(each.get("dirty") for each in records) else alike
-
-
 def merged_record(labs: Sequence[Brought]) -> dict[str, Any]:
-    """Return the record of the first lab, of what made the numbers only what is the same in all; `made_by` has each."""
+    """Return the record of the first lab with the seeds of all, and what made the numbers where it is the same in all.
+
+    `made_by` has seeds and what made the numbers of each.
+    """
     about = {key: entry for key, entry in labs[0].record.items() if key not in MADE_WITH}
-    records = [lab.record for lab in labs]
-    made_by = {lab.name: {key: lab.record[key] for key in MADE_WITH if key in lab.record} for lab in labs}
-    return {**about, **_agreed(records), "labs": [lab.name for lab in labs], "made_by": made_by}
+    told = (*MADE_WITH, "seeds")
+    made_by = {lab.name: {key: lab.record[key] for key in told if key in lab.record} for lab in labs}
+    seeds = dict.fromkeys(seed for lab in labs for seed in lab.record.get("seeds", ()))
+    return {
+        **about,
+        **agreed({lab.name: lab.record for lab in labs}),
+        "seeds": list(seeds),
+        "labs": [lab.name for lab in labs],
+        "made_by": made_by,
+    }
 
 
 def merged(labs: Sequence[Brought]) -> list[ItemResult]:
@@ -178,9 +169,8 @@ def _merged_cell(
             if not any((each.lab, each.seed, each.value) == (one.lab, one.seed, one.value) for one in values):
                 values.append(each)
     machines = tuple(dict.fromkeys(machine for _, twin in same for machine in twin.machines))
-    # A number that two labs give to the last bit under one seed is one draw, which they made twice.
-    draws = list({(each.seed, each.value): each.value for each in values}.values())
-    numbers = [each for each in draws if not isinstance(each, str)]
+    draws = drawn(values)
+    numbers = [each.value for each in draws if not isinstance(each.value, str)]
     heads = {(column.id, column.metric): column.statistic for column in item.columns}
     update: dict[str, Any] = {"values": tuple(values), "machines": machines}
     if (
@@ -209,11 +199,7 @@ def _merged_cell(
 
 def lab_spread(values: Sequence[SeedValue]) -> LabSpread | None:
     """Return mean and deviations over the labs of some values; None where they cannot be distinguished."""
-    by_lab: dict[str, list[float]] = {}
-    for each in values:
-        if isinstance(each.value, float):
-            by_lab.setdefault(each.lab, []).append(each.value)
-    pool = pooled(by_lab)
+    pool = pooled_draws(values)
     if pool is None:
         return None
     return LabSpread(text=str(pool), mean=pool.mean, half=pool.half, seeds=pool.seeds, labs=pool.labs)
@@ -233,33 +219,44 @@ def _same_cell(where: str, one: tuple[Brought, CellResult], two: tuple[Brought, 
         mate = by_seed.get(each.seed)
         if mate is None:
             mate = cell.values[0] if cell.values else each
-            _same_spec(where, first, second, mate, each, seeds=True)
+            _same_specs(where, (*one, mate), (*two, each), seeds=True)
         elif (mate.encoder, mate.run, mate.group) != (each.encoder, each.run, each.group):
-            _same_spec(where, first, second, mate, each, seeds=False)
+            _same_specs(where, (*one, mate), (*two, each), seeds=False)
             raise BadInput(
                 f"{second.name}: {where}: seed {each.seed} is of encoder {each.encoder or each.group}, in"
                 f" {first.name} of {mate.encoder or mate.group}; merge studies of the same runs"
             )
 
 
-def _same_spec(
-    where: str, first: Brought, second: Brought, mate: SeedValue, each: SeedValue, seeds: bool
-) -> None:
-    """Raise BadInput where two runs' specs differ; `seeds` passes over what only the seed changes."""
-    sides = [expanded(lab.specs, value.run, not seeds) for lab, value in ((first, mate), (second, each))]
+def _same_specs(where: str, one: Draw, two: Draw, seeds: bool) -> None:
+    """Raise BadInput where the specs of two values differ; `seeds` passes over what only the seed changes."""
+    (first, _, mate), (second, _, each) = one, two
+    sides = [_specs(*draw, not seeds) for draw in (one, two)]
     if None in sides:
-        lab, value = (first, mate) if sides[0] is None else (second, each)
+        lab, _, value = one if sides[0] is None else two
         raise BadInput(
-            f"{lab.name}: {where}: no spec of run {value.run or value.group or 'of several encoders'} in it, so seeds"
-            f" {mate.seed} and {each.seed} cannot be compared; pack the study again, or merge the same seeds"
+            f"{lab.name}: {where}: no spec of {_run(value)} in it, so seeds {mate.seed} and {each.seed} cannot be"
+            " compared; pack the study again, or merge the same seeds"
         )
-    difference = first_difference(sides[0], sides[1])
-    if difference:
+    if difference := first_difference(*sides):
         path, ours, theirs = difference
         raise BadInput(
-            f"{second.name}: {where}: {path} of {each.run} is {_shown(theirs)}, in {first.name} {_shown(ours)};"
+            f"{second.name}: {where}: {path} of {_run(each)} is {_shown(theirs)}, in {first.name} {_shown(ours)};"
             " merge studies of the same runs"
         )
+
+
+def _run(value: SeedValue) -> str:
+    return f"run {value.run}" if value.run else f"a run of seed {value.seed}"
+
+
+def _specs(lab: Brought, cell: CellResult, value: SeedValue, with_seed: bool) -> Any:
+    """Return the spec of a value's run, or those of its seed's runs where several gave it; None where one is absent."""
+    if value.run:
+        return expanded(lab.specs, value.run, with_seed)
+    runs = [run for run in lab.specs if any(encoder.startswith(f"{run}-") for encoder in cell.encoders)]
+    specs = [expanded(lab.specs, run, with_seed) for run in runs if lab.specs[run].get("seed") == value.seed]
+    return sorted(specs, key=str) if specs and None not in specs else None
 
 
 def expanded(specs: Mapping[str, Any], run: str, with_seed: bool, depth: int = 8) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
-from huggingface_hub import constants, errors, hf_hub_download, snapshot_download
+from huggingface_hub import constants, errors, get_session, hf_hub_download, snapshot_download
 
 from replicse.data.sts import read_lines
 from replicse.data.tables import csv_records
@@ -25,6 +25,7 @@ from replicse.registry.corpora import SIMCSE_DATA
 
 RECORD = "hub.json"
 WAITS = (5.0, 20.0)  # seconds between tries, on top of the retries of huggingface_hub itself
+PATIENCE = 10.0  # seconds until the hub has answered at all
 FAILURES = (OSError, errors.HTTPError, errors.EntryNotFoundError)
 ABBREVIATED = re.compile("[0-9a-f]{7,39}")
 FULL = "name all of its 40 digits, which replicse lock finds"
@@ -151,6 +152,19 @@ def cached_folder(repository: str, revision: str, patterns: Sequence[str]) -> Pa
         if any(fnmatchcase(path.relative_to(folder).as_posix(), pattern) for pattern in patterns):
             _check_content(path)
     return folder
+
+
+def check_reached() -> None:
+    """Raise MissingData where the hub cannot be reached at all, which its library would try again for each file."""
+    if constants.HF_HUB_OFFLINE:
+        return
+    try:
+        get_session().head(constants.ENDPOINT, timeout=PATIENCE)
+    except FAILURES as error:
+        raise MissingData(
+            f"{constants.ENDPOINT} cannot be reached ({' '.join(str(error).split())}); connect to it, or set"
+            " HTTPS_PROXY; with HF_HUB_OFFLINE=1 only its cache is read"
+        ) from None
 
 
 def retried(action: Callable[[], Result]) -> Result:

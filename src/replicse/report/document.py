@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from replicse.errors import Failed, MissingData
-from replicse.files import atomic_write, write_rows, write_text
+from replicse.errors import BadInput, Failed, MissingData
+from replicse.files import atomic_write, read_text, write_rows, write_text
 from replicse.registry.artefacts import HTML, MACROS, MARKDOWN, TEX
 from replicse.report.content.contents import Finding, Page, Report, make_report
 from replicse.report.formats import html, latex, markdown
@@ -164,6 +164,9 @@ def _check_drawing(item: str, stem: Path) -> None:
         path = stem.with_name(f"{stem.name}.{suffix}")
         if not path.exists():
             raise MissingData(f"{path}: no such file; draw the figure of {item} first")
+    drawing = stem.with_name(f"{stem.name}.svg")
+    if not read_text(drawing).rstrip().endswith("</svg>"):
+        raise BadInput(f"{drawing}: its end is missing; delete it and draw the figure of {item} again")
 
 
 def _relative(folder: Path, suffix: str, stem: Path) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 from replicse.files import atomic_write
 from replicse.report.canvas import INK, QUIET, canvas
 from replicse.report.figures import COLOURS, METADATA, STYLE
-from replicse.study.results.labs import pooled
+from replicse.study.results.labs import pooled_draws
 from replicse.study.results.table import CellResult, ItemResult
 
 ROW, HEAD, WRAPPED = 0.42, 1.15, 46
@@ -17,13 +17,10 @@ def forest(item: ItemResult, cell: CellResult, file: Path) -> None:
 
     import matplotlib
 
-    by_lab: dict[str, list[float]] = {}
-    for each in cell.values:
-        if isinstance(each.value, float):
-            by_lab.setdefault(each.lab, []).append(each.value)
-    pool = pooled(by_lab)
+    pool = pooled_draws(cell.values)
     if pool is None:
         return
+    by_lab = pool.by_lab
     with matplotlib.rc_context(fname=STYLE):
         figure = canvas(HEAD + ROW * (len(by_lab) + 1))
         axes = figure.add_subplot()

@@ -108,12 +108,15 @@ def effects(records: "DataFrame") -> "Figure":
         places = [rows.index(row) + shift for row in part["row"]]
         axes.hlines(places, part["low"], part["high"], color=color, linewidth=3, alpha=0.3)
         axes.plot(part["value"], places, "o", color=color, markersize=4, label=group)
+    intervals = records["low"].notna().any()
+    if intervals:
+        axes.plot([], [], color=QUIET, linewidth=3, alpha=0.3, label="95% interval")
     axes.set_yticks(range(len(rows)), rows, fontsize=7.5)
     axes.set_xscale("symlog", linthresh=1)
     axes.set_xticks(TICKS, [f"{tick:+d}".replace("-", "\N{MINUS SIGN}") if tick else "0" for tick in TICKS])
     axes.minorticks_off()
     label = records["metric"].iloc[0] if "metric" in records else "effect in points of the STS average"
     axes.set(xlabel=f"{label} (linear between \N{MINUS SIGN}1 and 1)", ylim=(len(rows) - 0.4, -0.6))
-    if len(groups) > 1:
-        figure.legend(loc="outside lower left", ncols=len(groups))
+    if len(groups) > 1 or intervals:
+        figure.legend(loc="outside lower left", ncols=len(groups) + 1)
     return figure

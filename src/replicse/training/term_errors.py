@@ -130,7 +130,7 @@ class TermErrors:
         half = precision in ("bf16", "fp16")
         scale = SCALE if precision == "fp16" else 1.0
         poolings = [SentencePooling(params, model.backbone) for params in run.poolings(run.sources[0])]
-        labels = (torch.arange(ROWS) % 2).to(device, torch.float32)
+        labels = (torch.arange(ROWS) % 2).to(device, kind)
         with torch.autocast(device.type, DTYPES[precision] if half else None, enabled=half):
             edited = objective.edit(columns, model, draw)
             loss = objective(Step(leaves, edited, model, draw, labels, poolings))

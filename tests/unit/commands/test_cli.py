@@ -166,6 +166,7 @@ def test_no_line_of_a_plan_is_wider_than_80_columns(capsys, tmp_path, monkeypatc
     assert main(["plan", "--workflow", str(ROOT / "workflow")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80 and not any(line.endswith("...") for line in lines)
+    assert not re.search(r"\b\d{4,} (runs|encoders)", " ".join(lines)), "1404 runs next to 2,489 h"
     # What is left of a title is below the title, and no word of it elsewhere.
     below, last = (
         lines[1].index("title"),
@@ -313,7 +314,8 @@ def kept(tmp_path, monkeypatch):
 
 READING = [
     ["status"], ["show", "simcse/table3"], ["why", "simcse/table3/p0.1/stsb-dev"], ["claims"],
-    ["adjudicate", "repro/table4"], ["adjudicate"],
+    ["adjudicate", "repro/table4"], ["adjudicate"], ["adjudicate", "repro"], ["claims", "simcse"],
+    ["power", "simcse/table3"],
 ]  # fmt: skip
 
 
@@ -432,6 +434,28 @@ def test_papers_may_be_a_list_of_names(capsys, tmp_path, monkeypatch, papers):
     assert 'papers names "rpro"; did you mean "repro"?' in capsys.readouterr().err
 
 
+def test_a_paper_stands_for_all_of_its_items_and_claims(capsys, tmp_path, monkeypatch):
+    """Power took an item alone, adjudicate one or all, claims printed those of every paper."""
+    monkeypatch.chdir(tmp_path)
+
+    def told(*words):
+        assert main([*words, *STUDY, "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    needs = [need["name"] for need in told("power", "simcse")["needs"]]
+    assert {"/".join(name.split("/")[:2]) for name in needs} == {"simcse/table3", "simcse/figure2"}
+    assert len(set(needs)) == len(needs) and told("power", "simcse_table3")["item"] == "simcse/table3"
+    claims = [claim["claim"] for claim in told("claims", "simcse")["claims"]]
+    assert claims and all(name.startswith("simcse/") for name in claims)
+    assert len(claims) < len(told("claims")["claims"])
+    assert [claim["claim"] for claim in told("claims", claims[0])["claims"]] == claims[:1]
+    rows = told("adjudicate", "repro")["variants"]
+    assert {row["item"] for row in rows} == {"repro/table5", "repro/figure1"}
+    Path("config.yaml").write_text("scale: micro\npapers: [simple]\nseeds: [0]\n")
+    assert main(["claims", "simple", "--workflow", str(ROOT / "workflow")]) == 0
+    assert capsys.readouterr().out == "scale micro\nsimple states no claim\n"
+
+
 @pytest.mark.parametrize("content", ['{"suites": {"sts-dev', "[]", ""])
 def test_a_broken_evaluation_is_not_done_and_is_named(capsys, tmp_path, monkeypatch, content):
     """A file cut by a full disk once counted as done."""
@@ -466,8 +490,16 @@ def test_a_broken_evaluation_is_not_done_and_is_named(capsys, tmp_path, monkeypa
         (["show", "simcse/tabel3", *STUDY], 'did you mean "simcse/table3"'),
         (["why", "simcse/table3/p0.1", *STUDY], "expected paper/item/row/column"),
         (["why", "simcse/table3/p0.11/stsb-dev", *STUDY], 'did you mean "simcse/table3/p0.1/stsb-dev"'),
+        (["power", "simcs", *STUDY], 'no paper or item "simcs" in this study; did you mean "simcse"?'),
+        (["power", "twotier", *STUDY], 'no paper or item "twotier" in this study; known: repro'),
+        (["adjudicate", "REPRO", *STUDY], 'no paper or item "REPRO" in this study; did you mean "repro"?'),
+        (["adjudicate", "", *STUDY], 'no paper or item "" in this study; known: repro'),
+        (["claims", "simcs", *STUDY], 'no paper or claim "simcs" in this study; did you mean "simcse"?'),
+        (["claims", "", *STUDY], 'no paper or claim "" in this study; known: repro'),
         (["plan", "--study", "absent.yaml"], "absent.yaml: no such file"),
         (["plan", "--config", "more.yaml"], "config.yaml: no such file"),
+        (["pack", "results/compact"], "results/compact: no such folder; name the results of a scale"),
+        (["run", "simcse/table3", "--until-decided", "-n"], "without --dry-run"),
         (["plan", *STUDY, "--scale", "big"], 'scale is "big"'),
         (
             ["evaluate", "--encoder", "nowhere/at/all/", "--suite", "stss", "--data", ".", "--out", "x"],

@@ -53,7 +53,32 @@ def test_plain_data_has_what_the_share_of_a_cause_is_made_of(capsys):
 
 def test_without_a_number_the_causes_are_ranked_by_what_was_said(capsys):
     text = said(capsys, "--item", UNSUP, "--pooling", "cls-head")
-    assert "No number was given" in " ".join(text.split()) and "1. Another pooling" in text
+    assert "1. Another pooling" in text and " Avg.\n" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ((), "no number was given"),
+        (("--item", UNSUP), "no number was given"),
+        (("0.3", "--item", "simcse/figure2/unsup-simcse/final/alignment"), "no number is printed"),
+        (
+            ("-1", "--printed", "-2.5", "--metric", "geometry/uniformity"),
+            "geometry/uniformity is no score x 100",
+        ),
+    ],
+)
+def test_a_ranking_without_a_fit_says_so_and_why(capsys, words, reason):
+    """It showed an empty column, or a fit of 1 for every cause, and a sum that had none in it."""
+    text = " ".join(said(capsys, *words).split())
+    assert f"Ranked without a fit, because {reason}: by threads and by what you said of the run." in text
+    assert "points from it" not in text
+    assert "effect fit" not in text and "threads that name the cause x what you said" in text
+    assert "fit of" in said(capsys, "74.84", "--item", UNSUP)
+    markdown = said(capsys, *words, "--markdown")
+    assert "| threads | effect | said |" in markdown and f"because {reason}" in markdown
+    found = json.loads(said(capsys, *words, "--json"))
+    assert found["difference"] is None and {cause["fit"] for cause in found["causes"]} == {None}
 
 
 def test_a_number_is_read_from_a_results_file(capsys, tmp_path):
@@ -92,6 +117,7 @@ def test_two_files_are_compared(capsys, tmp_path):
         (["74.84"], "nothing to compare with"),
         (["74.84", "--printed", "78.9", "--metric", "sts/avgg"], "no suite yields"),
         (["74.84", "--printed", "seventy"], "is no number"),
+        (["74.84", "--printed", ""], '--printed is "", no number'),
         (["1", "2", "3"], "3 words"),
         (["--check", "poler", "x"], '--check is "poler"'),
         (["--check", "pooler"], "needs an encoder"),

@@ -257,6 +257,15 @@ def test_a_dry_run_lists_and_downloads_nothing(study, hub, capsys):
     assert told == "no commit in hub.lock.yaml (replicse lock --write looks it up): some/encoder"
 
 
+def test_a_hub_that_is_not_reached_is_told_before_anything_is_fetched(study, hub, monkeypatch, capsys):
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr("time.sleep", lambda seconds: pytest.fail("it tries again"))
+    assert fetch("simcse/table3") == 2
+    (told,) = capsys.readouterr().err.splitlines()
+    assert told.startswith("replicse fetch: http://127.0.0.1:9 cannot be reached (")
+    assert not hub.asked
+
+
 def test_fetch_brings_what_an_item_needs_and_nothing_else(study, hub, tmp_path, capsys, monkeypatch):
     assert fetch("simcse_table3") == 0
     assert "fetched all 5; a study of these items runs with HF_HUB_OFFLINE=1" in capsys.readouterr().out

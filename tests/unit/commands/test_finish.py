@@ -162,6 +162,50 @@ def test_status_knows_what_runs_on_any_machine_that_shares_the_folder(study, cap
     assert [counts[state] for state in ("done", "running", "failed", "waiting")] == [len(files) - 1, 0, 1, 0]
 
 
+def test_show_and_why_say_that_a_run_failed_and_where_its_log_is(study, capsys, monkeypatch):
+    """They once said that it was not run."""
+    monkeypatch.setenv("COLUMNS", "400")
+    plan, _ = study
+    cell = next(cell for cell in plan.described("simcse/table3") if cell.row.id == "p0.1")
+    file = plan.paths.evaluation(cell.encoders[0], "fast")
+    jobs = {output: job for job in Jobs(plan).all for output in job.outputs}
+    (run,) = (need.split("/runs/")[1].split("/")[0] for need in jobs[file].needs if "/runs/" in need)
+    make_all_but(plan, run)
+    train = jobs[plan.paths.run(run, "metrics.json")]
+    Path(file).unlink()
+    name = "/".join(cell.key)
+
+    def told():
+        assert main(["show", "simcse/table3", *STUDY]) == 0
+        table = capsys.readouterr().out
+        assert main(["why", name, *STUDY]) == 0
+        return table, capsys.readouterr().out
+
+    table, story = told()
+    assert "○ not run" in table and "failed" not in table and "not run: missing: 1 of" in story
+    fail(train, f"12:00:00 INFO step=1\n{ERROR}\n")
+    reason = f"failed: train {run} failed: {ERROR} ({train.log})"
+    table, story = told()
+    assert "✗ failed" in table and reason in table.splitlines() and "not run" not in table
+    assert f"verdict     {reason}" in story.splitlines()
+    write_json(heartbeat_of(train.log), {"host": "another", "pid": 1})
+    table, story = told()
+    assert "○ not run" in table and "failed" not in table and "not run: missing: 1 of" in story, (
+        "it runs again"
+    )
+
+
+def test_show_tells_the_first_reasons_of_many(study, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    _, files = study
+    for file in files:
+        Path(file).write_text("{")
+    assert main(["show", "simcse/table3", *STUDY]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len([line for line in lines if line.startswith("failed: results/micro/encoders/")]) == 3
+    assert f"{len(files) // 2 - 3} more reasons: replicse why CELL" in lines
+
+
 def ended_process():
     """Return the number of a process that has ended."""
     with subprocess.Popen(["true"]) as process:

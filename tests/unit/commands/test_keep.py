@@ -8,11 +8,12 @@ from made_up import write_scores
 from places import ROOT
 
 from replicse.cli import main
-from replicse.commands.render import made_by, made_facts, refuse_uncommitted
+from replicse.commands.render import made_facts, refuse_uncommitted
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json
 from replicse.registry.artefacts import PROVENANCE
 from replicse.study.plan.planner import load_plan
+from replicse.study.results.made import records_of
 from replicse.study.results.tabulate import item_result
 from replicse.study.results.values import Evaluations
 
@@ -46,13 +47,17 @@ def results_of(plan):
     return [item_result(plan, item, Evaluations(plan)) for item in plan.items.values()]
 
 
+def records(plan):
+    return records_of(results_of(plan), Path(plan.paths.results))
+
+
 def kept(*words):
     return main(["keep", "again", *words, *WORKFLOW])
 
 
 def test_a_study_is_kept_at_the_commit_of_its_runs(study):
-    refuse_uncommitted(results_of(study), study.paths)
-    facts = made_facts(study, made_by(results_of(study), study.paths))
+    refuse_uncommitted(*records(study), study.paths)
+    facts = made_facts(study, *records(study))
     assert {key: facts[key] for key in MADE} == MADE
 
 
@@ -61,13 +66,13 @@ def test_changes_that_were_in_no_commit_stay_marked(study):
     run = next(iter(study.runs))
     file = study.paths.run(run, PROVENANCE)
     write_json(file, {**read_json(file), "dirty": True})
-    assert made_facts(study, made_by(results_of(study), study.paths))["dirty"]
+    assert made_facts(study, *records(study))["dirty"]
     with pytest.raises(BadInput, match=f"made with uncommitted changes.*delete results/micro/runs/{run} and"):
-        refuse_uncommitted(results_of(study), study.paths)
+        refuse_uncommitted(*records(study), study.paths)
     evaluation = next(Path("results").glob("**/encoders/*/fast.json"))
     write_json(evaluation, {**read_json(evaluation), "provenance": {**MADE, "dirty": True}})
     write_json(file, {**read_json(file), "dirty": False})
-    assert made_facts(study, made_by(results_of(study), study.paths))["dirty"]
+    assert made_facts(study, *records(study))["dirty"]
 
 
 def test_a_run_without_a_record_is_not_kept(study):
@@ -75,7 +80,23 @@ def test_a_run_without_a_record_is_not_kept(study):
     (start,) = {run for run, spec in study.runs.items() if not spec.init.before and spec.seed == 0}
     shutil.rmtree(study.paths.run(start))
     with pytest.raises(BadInput, match="no record of what made the run"):
-        refuse_uncommitted(results_of(study), study.paths)
+        refuse_uncommitted(*records(study), study.paths)
+
+
+def test_the_runs_of_a_search_and_frozen_models_are_asked_too(study):
+    """Of a cell of several encoders no run is named, and a run names its teachers in its job alone."""
+    result = results_of(study)[0]
+    run = next(each.run for each in result.cells[0].values)
+    searched = [each.model_copy(update={"run": ""}) for each in result.cells[0].values]
+    cell = result.cells[0].model_copy(update={"values": searched})
+    teacher = {"objective": [{"teachers": [{"folder": "results/micro/runs/teacher-s0/best"}]}]}
+    write_json(study.paths.run(run, PROVENANCE), {**MADE, "job": {"run": teacher}})
+    for file in Path("results/micro/encoders").glob(f"{run}-*/*.json"):
+        write_json(file, {**read_json(file), "encoder": f"results/micro/runs/{run}/best"})
+    runs, _ = records_of([result.model_copy(update={"cells": (cell,)})], Path("results/micro"))
+    assert runs[run] and runs["teacher-s0"] == {}
+    with pytest.raises(BadInput, match=r"runs/teacher-s0/provenance\.json: no record of what made the run"):
+        refuse_uncommitted(runs, {}, study.paths)
 
 
 def test_several_commits_are_marked_in_a_row_of_the_log(study, monkeypatch):

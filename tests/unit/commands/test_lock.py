@@ -49,6 +49,7 @@ def hub(monkeypatch):
             return [SimpleNamespace(commit_id=commit) for commit in (NEW, DATA, OLD)]
 
     monkeypatch.setattr(verb, "HfApi", Api)
+    monkeypatch.setattr(verb, "check_reached", lambda: None)
     return SimpleNamespace(commits=commits, asked=asked)
 
 
@@ -153,3 +154,16 @@ def test_the_committed_lock_has_every_artefact_of_the_scales_and_no_other():
     for name, pin in (lock.models | lock.datasets).items():
         assert pin.commit or "replicse lock --write" in pin.seen, name
     assert lock.revision("bert-base-uncased") == "86b5e0934494bd15c9632b12f734a8a67f723594"
+
+
+def test_a_hub_that_is_not_reached_is_told_at_once(workflow, capsys, monkeypatch):
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr("time.sleep", lambda seconds: pytest.fail("it tries again"))
+    assert run(workflow) == 2
+    told = capsys.readouterr().err
+    assert (
+        told.startswith("replicse lock: http://127.0.0.1:9 cannot be reached (")
+        and "HF_HUB_OFFLINE=1" in told
+    )

@@ -302,3 +302,17 @@ def test_a_terminal_gets_a_live_line_per_stage():
 
 def test_time_left_is_short():
     assert [span(seconds) for seconds in (5, 600, 36000)] == ["5 s", "10 min", "10.0 h"]
+
+
+def test_a_study_says_where_its_report_is_also_where_nothing_was_to_be_done(calls, capsys):
+    """Only Snakemake's own hook said it, which is not called then."""
+    words = ["run", "--workflow", str(ROOT / "workflow")]
+    assert main(words) == 0
+    assert "report" not in capsys.readouterr().out
+    report = Path("reports/micro/report.html")
+    report.parent.mkdir(parents=True)
+    report.touch()
+    assert main(words) == 0
+    assert f"report: {report}\n" in capsys.readouterr().out
+    assert main([*words, "simcse/table3"]) == 0
+    assert "report" not in capsys.readouterr().out

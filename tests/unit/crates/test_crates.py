@@ -4,10 +4,12 @@ import hashlib
 import io
 import json
 import random
+import re
 import shutil
 import stat
 import subprocess
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,10 +18,11 @@ from places import ROOT
 
 from replicse.archives import METADATA
 from replicse.cli import main
-from replicse.crates.merge import Brought, brought, expanded, first_difference, merged
+from replicse.crates.merge import Brought, brought, expanded, first_difference, merged, merged_record
 from replicse.crates.pack import specs_of, write_crate
 from replicse.errors import BadInput
 from replicse.files import read_json, read_rows, write_json
+from replicse.report.forest import forest
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.compare import compare
 from replicse.study.results.folder import held, opened, study_folder
@@ -300,12 +303,53 @@ def test_the_same_values_of_one_lab_are_pooled_once(folder):
     assert len(result.cells[0].values) == 3 and result.cells[0].labs is None
 
 
-def test_what_labs_give_to_the_last_bit_under_one_seed_is_one_draw_of_the_verdict(folder):
+def test_what_labs_give_to_the_last_bit_under_one_seed_is_one_draw(folder):
+    """The verdict counted it once, the line of labs and the forest plot in each lab."""
     one, two = lab(folder, "a", rows(INTEL)), lab(folder, "b", rows(EPYC))
     (result,), (alone,) = merged([one, two]), merged([one, lab(folder, "c", rows(INTEL))])
     cell, single = result.cells[0], alone.cells[0]
     assert (cell.n_seeds, cell.low, cell.high) == (3, single.low, single.high)
-    assert single.low is not None and len(cell.values) == 6 and cell.labs.text.startswith("2 labs, 6 seeds: ")
+    assert single.low is not None and len(cell.values) == 6 and cell.labs is None
+    other = [{**row, "value": row["value"] + (row["seed"] == 2)} for row in rows(EPYC)]
+    (result,) = merged([one, lab(folder, "d", other)])
+    cell = result.cells[0]
+    assert cell.n_seeds == 4 and cell.labs.text.startswith("2 labs, 4 seeds: ")
+    forest(result, cell, folder / "one.svg")
+    drawn = (folder / "one.svg").read_text()
+    assert len(re.findall(r"<use [^>]*fill-opacity: 0\.45", drawn)) == 4 and "2 labs, 4 seeds: " in drawn
+
+
+def searched(machine, first, rate=3e-5):
+    """Return a lab's cells of several encoders, without a run of their own, and the specs of these."""
+    tidy = rows(machine, first=first, run="", encoder="", group=f"group-{first}")
+    return tidy, specs(first, rate)
+
+
+def test_cells_of_several_encoders_are_pooled_under_other_seeds(folder):
+    """A study with one search, or one difference of rows, was not merged with other seeds of it."""
+
+    def brought_by(name, *what):
+        tidy, run_specs = searched(*what)
+        found = lab(folder, name, tidy, run_specs=run_specs)
+        items = {}
+        for key, item in found.items.items():
+            cells = [
+                cell.model_copy(
+                    update={"encoders": tuple(f"{run}-cls" for run in run_specs if run.startswith(cell.row))}
+                )
+                for cell in item.cells
+            ]
+            items[key] = item.model_copy(update={"cells": tuple(cells)})
+        return Brought(name, items, found.record, found.specs)
+
+    ours = brought_by("a", INTEL, 0)
+    (result,) = merged([ours, brought_by("b", EPYC, 3)])
+    assert [each.seed for each in result.cells[0].values] == [0, 1, 2, 3, 4, 5]
+    with pytest.raises(BadInput, match=r"c: .*rate of a run of seed 3 is 1e-05, in a 3e-05"):
+        merged([ours, brought_by("c", EPYC, 3, 1e-5)])
+    bare = Brought("d", brought_by("d", EPYC, 3).items, ours.record, {})
+    with pytest.raises(BadInput, match=r"d: .*no spec of a run of seed 3 in it"):
+        merged([ours, bare])
 
 
 def test_other_seeds_of_the_same_spec_are_pooled(folder):
@@ -315,6 +359,8 @@ def test_other_seeds_of_the_same_spec_are_pooled(folder):
     ]
     (result,) = merged(labs)
     assert [each.seed for each in result.cells[0].values] == [0, 1, 2, 3, 4, 5]
+    found = merged_record([labs[0], replace(labs[1], record={**labs[1].record, "seeds": [3, 4, 5]})])
+    assert found["seeds"] == [0, 1, 2, 3, 4, 5] and found["made_by"]["b"]["seeds"] == [3, 4, 5]
 
 
 @pytest.mark.parametrize(
@@ -328,7 +374,7 @@ def test_other_seeds_of_the_same_spec_are_pooled(folder):
         ({"tidy": rows(EPYC), "of": record("bb")}, "data file wiki.txt has sha256 bb, in a aa"),
         (
             {"tidy": rows(EPYC, first=3), "run_specs": specs(3, rate=1e-5)},
-            r"spec.rate of p0.0-s3 is 1e-05, in a 3e-05",
+            r"spec.rate of run p0.0-s3 is 1e-05, in a 3e-05",
         ),
         ({"tidy": rows(EPYC, first=3)}, "b: made/table1/p0.0/a/all: no spec of run p0.0-s3 in it"),
         ({"tidy": rows(EPYC, encoder="x", run="x")}, "no spec of run x in it"),
@@ -366,7 +412,8 @@ def results_folder(folder, tidy, sha256="aa", run_specs=None, **made):
         job = {"run": {**spec, "trajectory": {"every": 1 + spec["seed"]}}, "run_id": run}
         write_json(folder / "runs" / run / "provenance.json", {**MADE, **made, "job": job})
     evaluation = {"suites": {}, "provenance": {**MADE, **made, "seconds": 1.0}}
-    write_json(folder / "encoders" / "e" / "sts.json", evaluation)
+    for row in tidy:
+        write_json(folder / "encoders" / row["encoder"] / "sts.json", evaluation)
     return folder
 
 
@@ -390,7 +437,7 @@ def test_other_seeds_of_results_folders_are_pooled_by_the_records_of_their_runs(
     (result,) = merged([ours, theirs])
     assert [each.seed for each in result.cells[0].values] == [0, 1, 2, 3, 4, 5]
     other = results_folder(folder / "other", rows(EPYC, first=3), run_specs=specs(3, rate=1e-5))
-    with pytest.raises(BadInput, match=r"spec\.rate of p0\.0-s3 is 1e-05, in ours 3e-05"):
+    with pytest.raises(BadInput, match=r"spec\.rate of run p0\.0-s3 is 1e-05, in ours 3e-05"):
         merged([ours, brought("other", other)])
 
 
@@ -422,7 +469,7 @@ def test_a_pooled_study_has_the_commit_that_all_labs_have_and_is_dirty_where_one
     out = str(folder / "labs.zip")
     assert main(["merge", ours, same, "--name", "same", "--out", out]) == 0
     found = read_json(study_folder(out) / "study.json")
-    assert (found["commit"], found["dirty"]) == ("a" * 40, False)
+    assert (found["commit"], found["dirty"], found["seeds"]) == ("a" * 40, False, [0, 1, 2])
     out = str(folder / "mixed.zip")
     assert main(["merge", ours, theirs, "--name", "mixed", "--out", out]) == 0
     found = read_json(study_folder(out) / "study.json")
@@ -462,6 +509,21 @@ def test_a_frozen_model_is_compared_by_the_spec_of_its_run():
     assert path.endswith("teachers[0].folder.checkpoint") and which == ["best", "last"]
     del changed[teacher]
     assert expanded(changed, two, False) is None
+
+
+def test_an_item_of_another_scale_than_its_study_is_refused(folder):
+    """The scale of the first item was asked alone, and numbers of two scales were pooled."""
+    ours = results_folder(folder / "ours", rows(INTEL))
+    item = ours / "items/made/table1.json"
+    write_json(item, {**read_json(item), "scale": "compact"})
+    with pytest.raises(BadInput, match=r"table1\.json: scale is compact, in .*config\.json micro; delete it"):
+        brought("ours", ours)
+
+
+def test_a_crate_is_not_written_in_the_place_of_a_folder(folder, capsys):
+    """The sentence named a temporary file."""
+    words = ["pack", "compact", "--out", str(folder), "--workflow", str(ROOT / "workflow")]
+    assert main(words) == 2 and f"{folder}: a folder; name a file to write" in capsys.readouterr().err
 
 
 def test_a_merge_asks_for_two_studies_of_the_same_items(folder, capsys):

@@ -1,6 +1,7 @@
 """Corpora of one's own: tables by their headings, what is refused with its line, and where they are named."""
 
 import json
+from unittest import mock
 
 import pyarrow
 import pytest
@@ -8,6 +9,7 @@ from places import ROOT
 from pyarrow import parquet
 
 from replicse.cli import main
+from replicse.commands import run
 from replicse.data.corpora import read_corpus
 from replicse.errors import BadInput
 from replicse.registry.corpora import corpus_of
@@ -124,3 +126,15 @@ def test_a_papers_own_corpus_is_read_by_its_runs_alone(paper, capsys):
     (paper / "corpora.yaml").write_text("corpora:\n  own: {format: table, file: a.csv, txt: sentence}\n")
     assert main(["validate"]) == 2
     assert 'papers/mine/corpora.yaml: unknown key "txt"' in capsys.readouterr().err
+
+
+def test_a_table_that_is_not_there_is_told_before_a_job_reads_it(paper, capsys):
+    (paper / "mine.csv").unlink()
+    assert main(["validate"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "not there, and needed before a run: papers/mine/mine.csv; put it below this folder" in told
+    for words in (["mine"], []):
+        assert main(["run", "--dry-run", *words]) == 2
+        assert "papers/mine/mine.csv: no such file; put it there" in capsys.readouterr().err
+    with mock.patch.object(run, "exit_code", return_value=0):
+        assert main(["run", "--dry-run", "simcse/table3"]) == 0, "what does not read it is run"

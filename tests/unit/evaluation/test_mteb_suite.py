@@ -287,7 +287,9 @@ def evaluated(folder, data, out, *tasks):
     return main(["evaluate", "--encoder", str(folder), *words, "--data", str(data), "--out", str(out)])
 
 
-def test_the_verb_tells_each_failure_and_fails_where_nothing_is_measured(encoder, tmp_path, capsys):
+def test_the_verb_tells_each_failure_and_fails_where_nothing_is_measured(
+    encoder, tmp_path, capsys, monkeypatch
+):
     folder, root = encoder
     assert evaluated(folder, root, tmp_path / "out.json", "STSBenchmark", "NFCorpus") == 0
     (line,) = capsys.readouterr().err.splitlines()
@@ -301,6 +303,9 @@ def test_the_verb_tells_each_failure_and_fails_where_nothing_is_measured(encoder
     assert "NFCorpus" in json.loads((tmp_path / "out.json").read_text())["failures"]["mteb/NFCorpus"]
     record = tmp_path / "data.json"
     record.write_text(json.dumps({"root": str(root), "sets": {}}))
+    assert evaluated(folder, record, tmp_path / "out.json", "NFCorpus") == 1
+    capsys.readouterr()
+    monkeypatch.setenv("REPLICSE_JOB", "yes")
     assert evaluated(folder, record, tmp_path / "out.json", "NFCorpus") == 0, "a study's job goes on"
     assert capsys.readouterr().err == ""
 

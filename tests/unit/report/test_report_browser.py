@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 import pytest
-from browser import faults, title_of, with_axe, with_browser
+from browser import faults, sheets_of, title_of, with_axe, with_browser
 from golden import example_report as example
 
-from replicse.report.content.contents import Finding, make_report
+from replicse.report.content.contents import Finding, Page, make_report
+from replicse.report.content.tables import Sheet
 from replicse.report.formats import html
 from replicse.report.pages.audit import audit_page
 
@@ -156,6 +157,37 @@ def test_no_page_scrolls_sideways_on_a_telephone(name, tmp_path):
     )
     wide, room = title_of(file, "--allow-file-access-from-files", "--virtual-time-budget=5000")
     assert wide <= room <= 390
+
+
+@with_browser
+def test_the_mark_of_a_quoted_number_is_next_to_it(tmp_path):
+    script = (
+        "<script>var cells = Array.from(document.querySelectorAll('.stacked td.quoted'));"
+        "document.title = JSON.stringify(cells.map(function (cell) {"
+        "  function box(part) { return cell.querySelector(part).getBoundingClientRect(); }"
+        "  return Math.round(box('.symbol').left - box('.reported').right); }));</script>"
+    )
+    report = make_report(example.STUDY, [example.sts_table()])
+    text = html.papers(report, report.sections[0], {"simcse/table5": ""})["simcse.html"]
+    file = tmp_path / "page.html"
+    file.write_text(
+        text.replace("content-visibility: auto", "").replace("</body>", f"{script}</body>"), encoding="utf-8"
+    )
+    gaps = title_of(file, "--window-size=1440,900")
+    assert len(gaps) > 8 and all(0 <= gap < 8 for gap in gaps)
+
+
+@with_browser
+def test_no_table_is_printed_over_another(tmp_path):
+    """A table that scrolls on a narrow screen has all of its height on paper."""
+    lines = Sheet("Lines", ("line",), tuple((f"line {number}",) for number in range(300)))
+    sheets = []
+    for tables in ((lines,), (lines, lines)):
+        page = Page("Page", (), tables, file="page.html")
+        file = tmp_path / f"{len(tables)}.html"
+        file.write_text(html.page(make_report(example.STUDY, []), page), encoding="utf-8")
+        sheets.append(sheets_of(file))
+    assert sheets[1] >= 2 * sheets[0] - 1 > 5
 
 
 @with_axe

@@ -2,6 +2,7 @@
 
 import logging
 import re
+import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from golden import example_report as example
 
-from replicse.errors import MissingData
+from replicse.errors import BadInput, MissingData
 from replicse.files import read_rows
 from replicse.report import document
 from replicse.report.content import contents
@@ -19,7 +20,8 @@ from replicse.report.content.records import records_of
 from replicse.report.content.tables import Sheet, grid_of
 from replicse.report.document import LatexError, compile_latex, find_engine, write_report, write_tables
 from replicse.report.figures import draw
-from replicse.report.formats import html
+from replicse.report.formats import html, latex, markdown
+from replicse.report.formats.effects import effects_svg
 from replicse.report.formats.html import search_index
 from replicse.report.formats.prose import COVERED, SYMBOLS
 from replicse.report.formats.terminal import item_text
@@ -192,6 +194,32 @@ def test_the_picture_of_a_smaller_scale_is_of_effects_or_orders_never_of_absolut
     micro = study | {"scale": "micro", "judges_orders": False}
     machine = html.document(make_report(micro, [example.percentages(item)]))
     assert not any(f'<svg class="{kind}"' in machine for kind in ("effects", "slopes", "deltas"))
+
+
+def test_the_key_of_the_effects_names_the_marks_that_are_drawn():
+    study = example.STUDY | {"scale": "compact", "comparable": False, "judges_orders": True}
+    item = example.percentages(example.dropout_table("compact"))
+    base = item.described["p0.1", "stsb-dev", "spearman"]
+    lower = base.replace(values=[each.replace(value=each.value - 50) for each in base.values])
+    others = [cell for cell in item.cells if cell != base]
+    turned = effects_svg(make_report(study, [item.replace(cells=[*others, lower])]))
+    assert 'class="turned"' in turned and "sign not that in print" in turned
+    bare = item.replace(cells=[cell.replace(reported=None) for cell in item.cells])
+    unprinted = effects_svg(make_report(study, [bare]))
+    assert "95% interval or seeds" in unprinted
+    assert "in print</text>" not in unprinted and 'class="printed"' not in unprinted
+
+
+def test_a_study_without_a_verdict_has_no_table_of_them():
+    item = example.dropout_table("compact")
+    bare = item.replace(cells=[cell.replace(reported=None, verdict="") for cell in item.cells])
+    report = make_report(example.STUDY, [bare])
+    for text in (
+        html.document(report),
+        markdown.document(report, {item.item: ""}),
+        latex.document(report, {item.item: ""}),
+    ):
+        assert "How to read a cell" in text and "Cells by verdict" not in text
 
 
 def test_a_large_drawing_is_shown_as_a_picture(tmp_path, drawn, without_engine, monkeypatch):
@@ -414,3 +442,15 @@ def test_torch_is_not_loaded():
     code = "import sys, replicse.report.document, replicse.report.figures, replicse.report.content.records;"
     code += "assert not {'torch', 'matplotlib', 'pandas', 'transformers'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": ":".join(sys.path)})
+
+
+def test_a_drawing_that_was_cut_off_is_refused(tmp_path, drawn, without_engine):
+    """It was embedded all the same, and the page had a broken picture."""
+    items, drawings = drawn
+    name, stem = next(iter(drawings.items()))
+    shutil.copytree(stem.parent, tmp_path / "figures")
+    cut = tmp_path / "figures" / f"{stem.name}.svg"
+    cut.write_text(cut.read_text(encoding="utf-8")[:-100], encoding="utf-8")
+    with pytest.raises(BadInput, match=r"\.svg: its end is missing; delete it and draw the figure"):
+        write_report(tmp_path / "out", example.STUDY, items, drawings={**drawings, name: cut.with_suffix("")})
+    assert not (tmp_path / "out").exists()

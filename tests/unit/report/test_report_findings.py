@@ -53,7 +53,7 @@ def test_the_strongest_effects_with_and_against_print_come_first():
     )
     assert first.detail.endswith("in print −11.4; simcse/table3, scale compact")
     assert first.target == "simcse/table3/p0.0/dev"
-    assert second.sentence == "Crop 20% adds 4.2 points on STS-B dev over 3 seeds, against print."
+    assert second.sentence == "Crop 20% adds 4.2 points on STS-B dev over 3 seeds; the paper prints −11.1."
 
 
 def test_a_row_that_nothing_is_printed_of_has_an_effect_too():
@@ -100,9 +100,10 @@ def test_a_protocol_next_to_nothing_printed_is_a_finding_where_its_interval_excl
     assert not any("points" in each.sentence for each in said(COMPACT, [plane], explained=explained))
 
 
-def test_a_crossed_effect_is_the_mean_over_all_pairs():
+def test_a_crossed_effect_has_its_interval_over_seeds_and_its_mean_over_all_pairs():
     first, *_ = said(COMPACT, [ablation(DROPOUT, crossed=("p0.1", "p0.0"))])
-    assert first.sentence == "p = 0.0 costs 12.0 points on STS-B dev over 9 pairs of backbone and seed."
+    assert first.sentence == "p = 0.0 costs 12.0 points on STS-B dev over 3 seeds."
+    assert "; −12.00 over 9 pairs of backbone and seed; in print −11.4;" in first.detail
 
 
 def test_the_name_with_more_words_is_shown_of_rows_that_share_their_runs():
@@ -158,7 +159,7 @@ def test_the_audit_is_counted_over_all_papers_and_never_crowded_out():
     # A paper of which nothing is certain is not counted.
     rows += [{"paper": paper, "certainty": "unless"} for paper in ("repro", "esimcse")]
     *_, last = said(COMPACT, [ablation(DROPOUT)], [CLAIM | {"ours": "for"}], rows)
-    assert last.sentence == "3 certain contradictions of arithmetic in print, in the numbers of 3 papers."
+    assert last.sentence == "3 certain contradictions between the printed numbers of 3 papers."
     assert last.detail == "Of them 1 in simcse; no run was needed" and last.target == "audit"
 
 
@@ -205,7 +206,7 @@ def test_seconds_are_those_of_the_runs_that_the_items_stand_on(tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     item, paths = ablation([("p0.1", "p = 0.1", "82.5", [64.0])], scale="micro"), Paths("micro")
     (run,) = (entry.run for cell in item.cells for entry in cell.values)
-    spec = {"run": {"init": {"run": "mlm-s0-1"}}}
+    spec = {"init": "results/micro/runs/mlm-s0-1/last", "run": {"init": {"run": "mlm-s0-1"}}}
     write_json(paths.run(run, "provenance.json"), {"cost": {"seconds": 3.0}, "job": spec})
     write_json(paths.run("mlm-s0-1", "provenance.json"), {"cost": {"seconds": 4.0}})
     write_json(paths.run("of-another-study", "provenance.json"), {"cost": {"seconds": 50.0}})

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 from golden import example_report as example
@@ -14,7 +15,7 @@ from replicse.commands import coloured, room
 from replicse.commands.render import figures_verb, keep_verb, pages, report_verb
 from replicse.errors import BadInput
 from replicse.evaluation.bootstrap import Estimate
-from replicse.files import read_json, write_json, write_rows
+from replicse.files import read_json, read_rows, write_json, write_rows
 from replicse.report.content.cells import printed_difference
 from replicse.report.content.contents import Page, _made_from, coverage
 from replicse.report.content.tables import Sheet, verdict_counts
@@ -113,10 +114,19 @@ def test_few_seeds_have_no_interval_and_a_variant_that_was_not_run_no_numbers():
     missing = dict.fromkeys(("ours", "effect", "by_seed", "outcome"), "") | {"protocol": "as-run"}
     pair, one = alone | {"by_seed": "-2.0; -2.2"}, alone | {"by_seed": "-2.1"}
     two, single, none = only_sheet(entries(pair, one, alone | missing)).rows
-    assert two[-4:] == ("68.90", "−2.10 {−2.00, −2.20}", "", "undetermined")
-    assert single[-4:] == ("68.90", "−2.10", "", "undetermined")
-    assert none[-5:] == ("as-run", "not run", "", "", "")
+    assert two[-3:] == ("68.90", "−2.10 {−2.00, −2.20}", "undetermined"), "no share, so no column for it"
+    assert single[-3:] == ("68.90", "−2.10", "undetermined")
+    assert none[-4:] == ("as-run", "not run", "", "")
     assert none[:5] == ("",) * 5, "what is the same for every variant of a cell is said once"
+
+
+def test_every_variant_has_its_name_where_nothing_is_printed():
+    nothing = {"printed": "", "other": "", "gap": "", "share": "", "share_low": "", "share_high": ""}
+    sheet = only_sheet(entries(nothing, nothing | {"protocol": "as-run"}))
+    assert "Gap" not in sheet.header
+    first, second = (dict(zip(sheet.header, row, strict=True)) for row in sheet.rows)
+    assert first["Row"] and not second["Row"]
+    assert first["Variant"] and second["Variant"] == "as-run" and first["Ours"] == second["Ours"] != ""
 
 
 def test_a_negative_share_and_a_share_of_no_gap():
@@ -301,7 +311,9 @@ def test_a_smaller_scale_says_what_its_page_cannot_show():
     judged = reproduces_page([item("a/b", ["higher"])], comparable=True, orders=True)
     assert [sheet.title for sheet in judged.sheets] == ["Verdicts by item · scale paper"], "no empty sheet"
     assert len(judged.text) == 1
-    orders, machine = (reproduces_page([], comparable=False, orders=orders) for orders in (True, False))
+    items = [item("a/b", ["higher"])]
+    orders, machine = (reproduces_page(items, comparable=False, orders=orders) for orders in (True, False))
+    assert reproduces_page([], comparable=True, orders=True) is None, "a page of nothing is left out"
     assert "orders and signs are" in orders.text[1] and "the machine only" in machine.text[1]
 
 
@@ -361,9 +373,7 @@ def test_findings_have_a_sheet_per_paper_and_none_is_said():
     page = audit_page(rows, {"repro"})
     assert [sheet.title for sheet in page.sheets] == ["repro: 2 findings, 1 certain"]
     assert [sheet.title for sheet in page.further] == ["simcse: 1 finding, 1 certain"]
-    assert page.sheets[0].rows[0] == ("Table 6: 74.10", "Table 5", "74.20", "certain", ""), (
-        "certain ones first"
-    )
+    assert page.sheets[0].rows[0] == ("Table 6: 74.10", "Table 5", "74.20", "certain"), "certain ones first"
     assert page.sheets[0].rows[1][3] == "unless one number was rounded in two ways"
     assert page.file == "audit.html"
     nothing = audit_page([], set())
@@ -388,9 +398,7 @@ def test_the_second_place_of_a_finding_is_read_from_its_arithmetic(follows, plac
 
 
 def test_a_sheet_as_text_is_aligned_and_wraps_what_is_long():
-    sheet = Sheet(
-        "Title", ("Name", "Count", ""), (("word " * 12, "7", ""), ("b", "1,234", "")), note="One *word*."
-    )
+    sheet = Sheet("Title", ("Name", "Count"), (("word " * 12, "7"), ("b", "1,234")), note="One *word*.")
     lines = page_text(Page("Page", (), (sheet,)), 50).splitlines()[2:]
     assert lines[0] == "Title" and set(lines[2]) == {"─"}
     assert lines[1].split() == ["Name", "Count"]
@@ -402,7 +410,7 @@ def test_a_sheet_as_text_is_aligned_and_wraps_what_is_long():
     assert all(line == line.rstrip() for line in lines)
 
 
-def test_a_sheet_as_text_breaks_no_word_that_has_room_and_shows_no_blank_column():
+def test_a_sheet_as_text_breaks_no_word_that_has_room():
     """Heads of 80 columns were once cut in the middle of words: `undeterm`, `ined`."""
     header = (
         "Row",
@@ -412,7 +420,6 @@ def test_a_sheet_as_text_breaks_no_word_that_has_room_and_shows_no_blank_column(
         "As described",
         "Variant",
         "Ours",
-        "Share",
         "Explains it?",
     )
     row = (
@@ -423,13 +430,12 @@ def test_a_sheet_as_text_breaks_no_word_that_has_room_and_shows_no_blank_column(
         "63.43",
         "Last checkpoint",
         "63.05",
-        "",
         "undetermined (compact)",
     )
     text = page_text(Page("Page", (), (Sheet("", header, (row,)),)), 80)
     words = text.split()
     assert {"SimCSE)", "Printed", "described", "checkpoint", "undetermined", "(compact)"} <= set(words)
-    assert "Share" not in words and max(map(len, text.splitlines())) <= 80
+    assert max(map(len, text.splitlines())) <= 80
     assert max(map(len, page_text(Page("Page", (), (Sheet("", header, (row,)),)), 30).splitlines())) <= 30
 
 
@@ -566,6 +572,26 @@ def test_the_pages_of_a_study_from_its_files(study):
     assert list(first)[-1] == "audit" and first["audit"].startswith("0 certain contradictions")
 
 
+@pytest.mark.parametrize(
+    ("what", "field", "text"),
+    [("claims", "probability", "high"), ("adjudication", "gap", "nan"), ("adjudication", "by_seed", "1.0;x")],
+)
+def test_a_judged_file_without_a_number_is_refused_with_its_row(study, what, field, text):
+    record, items = study
+    file = Path(f"results/paper/{what}.csv")
+    rows = read_rows(file)
+    write_rows(file, list(rows[0]), [{**rows[0], field: text}, *rows[1:]])
+    with pytest.raises(
+        BadInput, match=rf"{what}\.csv: row 1: {field} is '{text}'; expected a number; delete it"
+    ):
+        pages(record, items, Paths("paper"))
+    write_rows(
+        file, [name for name in rows[0] if name != field], [{k: v for k, v in rows[0].items() if k != field}]
+    )
+    with pytest.raises(BadInput, match=rf"{what}\.csv: no column {field}; delete it"):
+        pages(record, items, Paths("paper"))
+
+
 def test_a_study_that_adjudicates_nothing_has_no_page_of_it(study):
     record, items = study
     write_rows("results/paper/adjudication.csv", ["item"], [])
@@ -635,9 +661,9 @@ def test_a_committed_study_is_kept_with_all_it_is_written_from(tmp_path, monkeyp
     folder = tmp_path / "reports/studies/mine"
     report = (folder / "report.md").read_text(encoding="utf-8")
     assert "(../../../figures/studies/mine/simcse/table3.svg)" in report and "secret" not in report
-    design = "3 backbones x 3 fine-tunings, mean {}; standard deviation 0.00 between backbones, {} between fine-tunings"
+    design = "3 backbones × 3 fine-tunings, mean {}; standard deviation 0.00 between backbones, {} between fine-tunings"
     assert design.format("66.00", "1.00") in report, "p0.1 is 65, 66 and 67 on each backbone"
-    assert design.format("-5.00", "0.00") in report, (
+    assert design.format("−5.00", "0.00") in report, (
         "no dropout less it, on the same backbone under the same seed"
     )
     assert report.index("SimCSE: Simple") < report.index("DiffCSE: Difference"), "in the order of the config"

@@ -187,6 +187,13 @@ def test_the_counts_sheet_adds_up():
     assert all(sum(row[:-1]) == row[-1] for row in numbers)
 
 
+def test_a_sheet_has_no_column_without_a_text():
+    columns = {"Row": str, "Gap": lambda entry: "", "Half": lambda entry: str(entry / 2) if entry > 1 else ""}
+    sheet = Sheet.of("Sheet", [1, 2], columns)
+    assert (sheet.header, sheet.rows) == (("Row", "Half"), (("1", ""), ("2", "1.0")))
+    assert Sheet.of("Sheet", [], columns).header == ("Row", "Gap", "Half")
+
+
 def test_rows_that_share_their_runs_say_with_which():
     rows = [
         RowHead(id="1", label="one", group="G"),

@@ -27,13 +27,18 @@ class Effect:
     crossed: Crossed | None
 
     @property
+    def difference(self) -> str:
+        """Return what is compared, in words."""
+        return f"{self.row} less {self.base}"
+
+    @property
     def points(self) -> bool:
         """Return whether it is measured in percentage points."""
         return is_percentage(self.cell.metric_path)
 
     @property
     def agrees(self) -> bool | None:
-        """Return whether it has the sign of print; None where nothing is printed."""
+        """Return whether it has the printed sign; None where nothing is printed."""
         return None if self.printed is None else self.printed * self.ours.mean > 0
 
     @property

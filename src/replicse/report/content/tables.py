@@ -153,9 +153,11 @@ class Sheet:
         columns: Columns,
         note: str = "",
     ) -> Self:
-        """Return a sheet of one row per entry; `columns` say its texts."""
-        rows = tuple(tuple(text(entry) for text in columns.values()) for entry in entries)
-        return cls(title, tuple(columns), rows, note)
+        """Return a sheet of one row per entry; `columns` say its texts, those without any are left out."""
+        rows = [tuple(text(entry) for text in columns.values()) for entry in entries]
+        kept = [place for place in range(len(columns)) if not rows or any(row[place] for row in rows)]
+        header, *rows = (tuple(row[place] for place in kept) for row in (tuple(columns), *rows))
+        return cls(title, header, tuple(rows), note)
 
     def __post_init__(self) -> None:
         width = len(self.header)
@@ -268,7 +270,7 @@ def verdict_counts(items: Iterable[ItemResult]) -> Counter[str]:
 
 
 def counts_sheet(papers: Sequence[tuple[str, Sequence[ItemResult]]]) -> Sheet:
-    """Return the number of cells by verdict, one column per (paper, items) and one for all."""
+    """Return the number of cells by verdict, one column per (paper, items) and one for all; no rows without cells."""
     counts = [verdict_counts(items) for _, items in papers]
     columns = [*counts, sum(counts, Counter())]
     rows = [
@@ -277,7 +279,8 @@ def counts_sheet(papers: Sequence[tuple[str, Sequence[ItemResult]]]) -> Sheet:
         if columns[-1][name]
     ]
     total = ("cells", *(str(column.total()) for column in columns))
-    return Sheet("Cells by verdict", ("Verdict", *(name for name, _ in papers), "all"), (*rows, total))
+    header = ("Verdict", *(name for name, _ in papers), "all")
+    return Sheet("Cells by verdict", header, (*rows, total) if rows else ())
 
 
 def legend() -> Sheet:

@@ -40,7 +40,7 @@ def effects_svg(report: Report) -> str:
     label = f"Effects of {len(effects)} rows against the baseline rows of their tables, in print and in ours"
     parts = [
         f'<svg class="effects" viewBox="0 0 {WIDTH} {height}" role="group" aria-label="{label}">',
-        *_key(),
+        *_key([effect for _, effect in effects]),
     ]
     bottom = height - AXIS
     step = next((step for step in STEPS if span / step <= 8), STEPS[-1])
@@ -63,16 +63,20 @@ def _ends(effect: Effect) -> tuple[float, ...]:
     return (ours.low, ours.high) if ours.low is not None and ours.high is not None else ours.by_seed
 
 
-def _key() -> Iterator[str]:
-    yield '<g class="key"><rect class="printed" x="2" y="4" width="7" height="7"/><text x="14" y="11">in print</text>'
-    yield '<line class="range" x1="72" x2="92" y1="7.5" y2="7.5"/><circle cx="82" cy="7.5" r="4"/>'
-    yield '<text x="98" y="11">ours, 95% interval or seeds</text></g>'
+def _key(effects: Sequence[Effect]) -> Iterator[str]:
+    """Yield what the marks mean; those that are not drawn are left out."""
+    yield '<line class="range" x1="2" x2="22" y1="7.5" y2="7.5"/><circle cx="12" cy="7.5" r="4"/>'
+    yield '<text x="28" y="11">ours, 95% interval or seeds</text>'
+    if any(effect.printed is not None for effect in effects):
+        yield '<rect class="printed" x="184" y="4" width="7" height="7"/><text x="197" y="11">in print</text>'
+    if any(effect.agrees is False for effect in effects):
+        yield '<circle class="turned" cx="258" cy="7.5" r="4"/><text x="268" y="11">ours, sign not that in print</text>'
 
 
 def _effect(effect: Effect, page: str, top: float, place: Callable[[float], float]) -> Iterator[str]:
     """Yield one effect: its name above, and below it the printed square and our point on the axis."""
     y, ours = top + 22, effect.ours
-    name = f"{effect.row} less {effect.base}, {effect.column.label}"
+    name = f"{effect.difference}, {effect.column.label}"
     printed = "nothing in print" if effect.printed is None else f"in print {plus_minus(effect.printed)}"
     title = f"{name}: {effect_text(ours)}; {printed}"
     yield f'<a href="{page}#{escape(cell_address(cell_name(effect.item, effect.cell)))}"><title>{escape(title)}</title>'

@@ -30,6 +30,7 @@ from replicse.report.content.tables import (
 from replicse.study.results.table import ItemResult
 
 LABEL, HEADER, PROSE, WIDTH = 34, 14, 30, 120
+FAILURES = 3  # reasons that are shown below a table
 PARTS = ("reported", "reproduced", "spread", "delta")
 STYLES = {
     "within seed spread": "green",
@@ -52,7 +53,8 @@ def item_text(item: ItemResult, width: int = 100, colour: bool = False) -> str:
     ]
     title = Text("\n".join([f"{item.item}  {item.title}", " · ".join(fact for fact in facts if fact)]))
     title.highlight_words([item.item, item.standing], "bold")
-    grid, rest = folded(grid_of(item))
+    whole = grid_of(item)
+    grid, rest = folded(whole)
     used = {cell.shown.word for column in grid.columns for cell in column.cells}
     key = "   ".join(f"{symbol} {name}" for name, symbol in SYMBOLS.items() if name in used)
     notes = [
@@ -60,11 +62,24 @@ def item_text(item: ItemResult, width: int = 100, colour: bool = False) -> str:
         *remarks(item),
         *([folded_note(rest)] if rest else []),
     ]
-    parts: list[RenderableType] = [*([Text(key)] if key else []), *map(_prose, notes)]
+    parts: list[RenderableType] = [
+        *([Text(key)] if key else []),
+        *map(Text, _failures(whole)),
+        *map(_prose, notes),
+    ]
     if item.deviations:
         parts += [Text("Deviations:"), Padding(_prose(item.deviations), (0, 2))]
     spaced: list[RenderableType] = [title, *_panels(grid, width), Group(*parts)]
     return "\n".join(rendered(part, width, colour) for part in spaced)
+
+
+def _failures(grid: Grid) -> Iterator[str]:
+    """Yield the first reasons for which cells failed, and where the others are found."""
+    failed = [cell for column in grid.columns for cell in column.cells if cell.shown.word == "failed"]
+    reasons = list(dict.fromkeys(dict(cell.facts)["because"] for cell in failed))
+    yield from (f"failed: {reason}" for reason in reasons[:FAILURES])
+    if len(reasons) > FAILURES:
+        yield f"{len(reasons) - FAILURES} more reasons: replicse why CELL"
 
 
 def page_text(page: Page, width: int = WIDTH, colour: bool = False) -> str:
@@ -126,19 +141,17 @@ def _table() -> Table:
 
 
 def _sheet(sheet: Sheet, width: int) -> RenderableType:
-    """Return a sheet without the columns that are blank, close together where its words need that."""
-    texts = [(name, *rest) for name, *rest in zip(sheet.header, *sheet.rows, strict=True)]
-    shown = [place for place, (_, *rest) in enumerate(texts) if not rest or any(rest)]
+    """Return a sheet, its columns close together where its words need that."""
+    texts = list(zip(sheet.header, *sheet.rows, strict=True))
     table = _table()
-    words, gap = [_longest_word(texts[place]) for place in shown], 2
+    words, gap = list(map(_longest_word, texts)), 2
     if sum(words) + gap * (len(words) - 1) > width:
         table.padding, gap = (0, 0, 0, 0), 1
-    widths = _fitted([texts[place] for place in shown], words, width - gap * (len(words) - 1))
-    for place, room in zip(shown, widths, strict=True):
+    for place, room in enumerate(_fitted(texts, words, width - gap * (len(words) - 1))):
         justify: JustifyMethod = "right" if place in sheet.numeric else "left"
         table.add_column(Text(sheet.header[place]), justify=justify, overflow="fold", width=room)
     for row in sheet.rows:
-        table.add_row(*(Text(row[place]) for place in shown))
+        table.add_row(*map(Text, row))
     title = [Text(sheet.title, "bold")] if sheet.title else []
     return Group(*title, table, *([_prose(sheet.note)] if sheet.note else []))
 

@@ -145,7 +145,7 @@ def _sheet(item: ItemResult, rows: Sequence[Entry]) -> Sheet:
     # What is known of a cell is said in the first of its lines.
     first = [place == 0 or _cell(shown[place - 1]) != _cell(entry) for place, entry in enumerate(shown)]
     lines = zip(sheet.rows, first, strict=True)
-    blank = ("",) * len(cell_columns)
+    blank = ("",) * sum(name in cell_columns for name in sheet.header)
     return replace(sheet, rows=tuple(row if new else blank + row[len(blank) :] for row, new in lines))
 
 

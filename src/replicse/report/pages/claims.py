@@ -50,7 +50,7 @@ def claims_page(rows: Sequence[Row], judges_orders: bool, scale: str = "") -> Pa
     outcomes = dict.fromkeys([*SYMBOLS, *(row["ours"] for row in rows)])
     parts = {outcome: [row for row in rows if row["ours"] == outcome] for outcome in outcomes}
     sheets = tuple(
-        _without_blank(
+        _without_ours(
             claims_sheet(part, f"{marked(outcome)}{_at(outcome, scale)} ({len(part)})".strip(), rows)
         )
         for outcome, part in parts.items()
@@ -60,7 +60,7 @@ def claims_page(rows: Sequence[Row], judges_orders: bool, scale: str = "") -> Pa
     notes: dict[str, tuple[str, ...]] = {}
     for row, others in ((row, contradicted(row, rows)) for row in rows):
         key, said = row["claim"].partition("/")[0], f'{row["claim"]}, "{row["text"]}" ({_outcomes(row)}),'
-        notes[key] = notes.get(key, ()) + tuple(f"{said} {other}." for other in others)
+        notes[key] = notes.get(key, ()) + ((f"{said} {' and '.join(others)}.",) if others else ())
     return Page(TITLE, text, sheets, lines=True, notes=notes) if sheets else None
 
 
@@ -108,14 +108,10 @@ def _at(outcome: str, scale: str) -> str:
     return f", at {scale}" if scale and outcome in FOR_OR_AGAINST else ""
 
 
-def _without_blank(sheet: Sheet) -> Sheet:
-    """Return a sheet of one outcome of ours without that column, and without those that say nothing."""
-    kept = [
-        place
-        for place, name in enumerate(sheet.header)
-        if name != OURS and any(row[place] for row in sheet.rows)
-    ]
-    header, *rows = (tuple(row[place] for place in kept) for row in (sheet.header, *sheet.rows))
+def _without_ours(sheet: Sheet) -> Sheet:
+    """Return a sheet of one outcome of ours without that column."""
+    place = sheet.header.index(OURS)
+    header, *rows = (row[:place] + row[place + 1 :] for row in (sheet.header, *sheet.rows))
     return replace(sheet, header=header, rows=tuple(rows))
 
 

@@ -6,7 +6,7 @@ from statistics import median
 from typing import Any
 
 from replicse.registry.suites import is_percentage
-from replicse.report.content.cells import MINUS, effect_text, printed_difference
+from replicse.report.content.cells import MINUS, effect_text, plus_minus, printed_difference
 from replicse.report.content.contents import Finding
 from replicse.report.content.effects import Effect, effects_of, strength
 from replicse.report.content.tables import cell_name, verdict_counts
@@ -51,7 +51,7 @@ def several(count: int, what: str) -> str:
 
 
 def _effects(items: Sequence[ItemResult], scale: str) -> Iterator[Finding]:
-    """Yield the strongest effect with the sign of print, the strongest with the other, and the largest of no print."""
+    """Yield the strongest effect with the printed sign, the strongest with the other, and the largest of no print."""
     decided = [
         effect for item in items for effect in effects_of(item) if effect.decided and effect.printed != 0
     ]
@@ -75,24 +75,23 @@ def _effect_finding(effect: Effect, others: Sequence[Effect], scale: str) -> Fin
     row, base = (max((getattr(one, name) for one in same), key=_letters) for name in ("row", "base"))
     mean = effect.ours.mean
     where = "in both seeds" if effect.ours.n == 2 else f"over {effect.ours.n} seeds"
-    if effect.crossed:
-        values = [value for line in effect.crossed for value in line]
-        mean, where = sum(values) / len(values), f"over {len(values)} pairs of backbone and seed"
     if effect.points:
         amount = _points(mean, effect.column.label)
     else:
         amount = f"{'lowers' if mean < 0 else 'raises'} {effect.column.label} by {abs(mean):.2f}"
-    against = ", against print" if effect.agrees is False else ""
-    sentence = f"{row} {amount} {where}{against}."
-    in_print = "" if effect.printed is None else f" in print {printed_difference(effect.printed)};"
+    printed = printed_difference(effect.printed)
+    sentence = f"{row} {amount} {where}{f'; the paper prints {printed}' * (effect.agrees is False)}."
     over = (
         f"95% interval over {effect.ours.n} seeds" if effect.ours.low is not None else "the seeds themselves"
     )
-    detail = (
-        f"Paired by seed {effect_text(effect.ours)} against {base} ({over});{in_print}"
-        f" {effect.item.item}, scale {scale}"
-    )
-    return Finding(sentence, detail, cell_name(effect.item, effect.cell))
+    detail = [f"Paired by seed {effect_text(effect.ours)} against {base} ({over})"]
+    if effect.crossed:
+        values = [value for line in effect.crossed for value in line]
+        crossed = plus_minus(sum(values) / len(values))
+        detail.append(f"{crossed} over {len(values)} pairs of backbone and seed")
+    detail += [f"in print {printed}"] * bool(printed)
+    detail.append(f"{effect.item.item}, scale {scale}")
+    return Finding(sentence, "; ".join(detail), cell_name(effect.item, effect.cell))
 
 
 def _points(mean: float, column: str) -> str:
@@ -144,8 +143,10 @@ def _orders(items: Sequence[ItemResult], scale: str) -> Iterator[Finding]:
     best = [shape.best.kept for shape in every if shape.best is not None]
     signs = [sign.agrees for shape in every for sign in shape.signs if sign.agrees is not None]
     tau = f"{median(shape.rank.tau for shape in every):+.2f}".replace("-", MINUS)
-    parts = [f"{sum(signs)} of {several(len(signs), 'effect')} have the sign of print"] if signs else []
-    parts += [f"the best row is the same in {sum(best)} of {several(len(best), 'column')}"] if best else []
+    parts = [f"{sum(signs)} of {several(len(signs), 'effect')} have the printed sign"] if signs else []
+    parts += (
+        [f"the best row is the printed one in {sum(best)} of {several(len(best), 'column')}"] if best else []
+    )
     sentence = "; ".join(parts) or f"The order of the rows agrees with print at Kendall's τ {tau}"
     detail = f"Median Kendall's τ {tau} over {several(len(every), 'column')}; scale {scale}"
     names = {item.item: item.row_names for item in items}
@@ -252,8 +253,8 @@ def _audit(rows: Rows, items: Sequence[ItemResult]) -> list[Finding]:
     counts = {paper: sum(map(is_certain, part)) for paper, part in audit_parts(rows).items()}
     here = ", ".join(f"{each} in {paper}" for paper, each in counts.items() if paper in own and each)
     contradictions = several(count, "certain contradiction")
-    where = f", in the numbers of {several(papers, 'paper')}" if papers else ""
-    sentence = f"{contradictions} of arithmetic in print{where}."
+    where = f" of {several(papers, 'paper')}" if papers else ""
+    sentence = f"{contradictions} between the printed numbers{where}."
     return [
         Finding(
             sentence,

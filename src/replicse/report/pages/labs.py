@@ -10,7 +10,8 @@ from replicse.study.results.table import ItemResult
 LABS_TEXT = (
     "Cells that several labs brought; a lab is a processor or GPU with its torch and transformers. The two standard"
     " deviations are between the seeds of a lab and between labs (random effects, restricted maximum likelihood). ± is"
-    " half the 95% interval of the mean over labs, from three labs on.",
+    " half the 95% interval of the mean over labs, from three labs on. A number that labs repeat to the last bit under"
+    " one seed is one seed, of the first of them.",
 )
 LAB_COLUMNS: Columns = {
     "Cell": itemgetter("cell"),

@@ -9,10 +9,10 @@ from operator import attrgetter
 from replicse.registry.levels import FEWEST_SEEDS
 from replicse.report.content.cells import MINUS, SYMBOLS, effect_text, in_braces, printed_difference
 from replicse.report.content.contents import Page
+from replicse.report.content.effects import effects_of
 from replicse.report.content.tables import Columns, Sheet, verdict_counts
 from replicse.report.pages.shape import shape_sheet
 from replicse.study.results.aggregate import RowAggregate, aggregates
-from replicse.study.results.shape import row_effects, shapes
 from replicse.study.results.table import ItemResult, standing
 
 TITLE = "What reproduces"
@@ -38,11 +38,11 @@ PAIRED = (
 )
 
 
-def reproduces_page(items: Sequence[ItemResult], comparable: bool, orders: bool) -> Page:
-    """Return the page; sheets without rows are left out, the others carry the scale in their title."""
+def reproduces_page(items: Sequence[ItemResult], comparable: bool, orders: bool) -> Page | None:
+    """Return the page; sheets without rows are left out, the others carry the scale in their title. None for none."""
     sheets = (
         (verdict_sheet(items), comparable),
-        (shape_sheet(shape for item in items for shape in shapes(item)), comparable or orders),
+        (shape_sheet(items), comparable or orders),
         (difference_sheet(items), comparable or orders),
         (aggregate_sheet(entry for item in items for entry in aggregates(item)), comparable),
     )
@@ -52,7 +52,7 @@ def reproduces_page(items: Sequence[ItemResult], comparable: bool, orders: bool)
         for sheet, says in sheets
         if sheet.rows
     ]
-    return Page(TITLE, text, tuple(titled))
+    return Page(TITLE, text, tuple(titled)) if titled else None
 
 
 def verdict_sheet(items: Sequence[ItemResult]) -> Sheet:
@@ -73,19 +73,15 @@ def _counted(verdict: str, entry: tuple[str, Counter[str]]) -> str:
 
 def difference_sheet(items: Iterable[ItemResult]) -> Sheet:
     """Return one line per row that is compared with its table's baseline row, in each column whose shape is judged."""
-    entries = ((item, *each) for item in items for each in row_effects(item))
     columns: Columns = {
-        "Item": lambda entry: entry[0].item,
-        "Column": lambda entry: entry[1].label,
-        "Difference": lambda entry: _compared(entry[0], entry[2]),
-        "Printed": lambda entry: printed_difference(entry[3]),
-        "Ours, paired by seed": lambda entry: effect_text(entry[4]),
+        "Item": attrgetter("item.item"),
+        "Column": attrgetter("column.label"),
+        "Difference": attrgetter("difference"),
+        "Printed": lambda effect: printed_difference(effect.printed),
+        "Ours, paired by seed": lambda effect: effect_text(effect.ours),
     }
-    return Sheet.of("Differences to the baseline row", entries, columns, PAIRED)
-
-
-def _compared(item: ItemResult, row: str) -> str:
-    return f"{item.row_names[row]} less {item.row_names[item.baseline]}"
+    effects = (effect for item in items for effect in effects_of(item))
+    return Sheet.of("Differences to the baseline row", effects, columns, PAIRED)
 
 
 def aggregate_sheet(aggregates: Iterable[RowAggregate]) -> Sheet:

@@ -1,12 +1,13 @@
 """The sheet on the shape of the tables: rank agreement, best row, signs of the ablations."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
 from replicse.report.content.cells import plus_minus
 from replicse.report.content.tables import Columns, Sheet
 from replicse.study.results.agreement import BestRow, RankAgreement, SignAgreement
-from replicse.study.results.shape import ColumnShape
+from replicse.study.results.shape import ColumnShape, shapes
+from replicse.study.results.table import ItemResult
 
 MOST_TIED = 3
 NOTE = (
@@ -17,30 +18,36 @@ NOTE = (
 )
 
 
-def shape_sheet(shapes: Iterable[ColumnShape]) -> Sheet:
+def shape_sheet(items: Sequence[ItemResult]) -> Sheet:
     """Return one row per column of a table; rows that were not run take no part."""
+    names = {item.item: item.row_names for item in items}
+
+    def labels(shape: ColumnShape, rows: Iterable[str]) -> str:
+        return ", ".join(names[shape.item][row].lstrip("* ") for row in rows)
+
+    def best(shape: ColumnShape, sides: BestRow) -> str:
+        ours = sides.ours
+        text = labels(shape, ours) if len(ours) <= MOST_TIED else f"{len(ours)} rows tied"
+        return text + (" (kept)" if sides.kept else "")
+
     columns: Columns = {
         "Item": attrgetter("item"),
         "Column": attrgetter("label"),
         "Rows": lambda shape: str(shape.rank.n_rows),
         "Kendall's τ": lambda shape: _rank(shape.rank),
         "p": lambda shape: f"{shape.rank.p:.2g}",
-        "Best in print": lambda shape: ", ".join(shape.best.reported) if shape.best else "",
-        "Best here": lambda shape: _best(shape.best) if shape.best else "",
+        "Best in print": lambda shape: labels(shape, shape.best.reported) if shape.best else "",
+        "Best here": lambda shape: best(shape, shape.best) if shape.best else "",
         "Signs as in print": lambda shape: _signs(shape.signs),
     }
-    return Sheet.of("Agreement with the papers' orders and signs", shapes, columns, NOTE)
+    judged = (shape for item in items for shape in shapes(item))
+    return Sheet.of("Agreement with the papers' orders and signs", judged, columns, NOTE)
 
 
 def _rank(rank: RankAgreement) -> str:
     if rank.low is None or rank.high is None:
         return plus_minus(rank.tau)
     return f"{plus_minus(rank.tau)} [{plus_minus(rank.low)}, {plus_minus(rank.high)}]"
-
-
-def _best(best: BestRow) -> str:
-    ours = ", ".join(best.ours) if len(best.ours) <= MOST_TIED else f"{len(best.ours)} rows tied"
-    return ours + (" (kept)" if best.kept else "")
 
 
 def _signs(signs: Iterable[SignAgreement]) -> str:

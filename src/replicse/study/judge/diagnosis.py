@@ -91,9 +91,20 @@ class Diagnosis:
 
     @cached_property
     def difference(self) -> float | None:
-        """Return the number less the printed one, in points."""
-        printed = self.known.reported.number if self.known.reported else None
-        return None if self.number is None or printed is None else round(self.number - printed.value, 10)
+        """Return the number less the printed one, in points; None where one is missing or the metric is not x 100."""
+        printed, path = self.known.reported.number if self.known.reported else None, self.known.metric_path
+        if self.number is None or printed is None or not (not path or is_percentage(path)):
+            return None
+        return round(self.number - printed.value, 10)
+
+    @property
+    def no_fit(self) -> str:
+        """Return why there is no difference that a cause could fit; blank where there is one."""
+        if self.number is None:
+            return "no number was given"
+        if not self.known.reported or not self.known.reported.number:
+            return "no number is printed"
+        return "" if self.difference is not None else f"{self.known.metric_path} is no score x 100"
 
     @property
     def unusual(self) -> bool | None:
@@ -122,8 +133,7 @@ def diagnose(
     measured: Sequence[Measured] = (),
 ) -> Diagnosis:
     """Return the diagnosis of a number; without one the causes are ranked by threads and facts alone."""
-    empty = Diagnosis(number, known, facts, (), {})
-    difference = empty.difference if not known.metric_path or is_percentage(known.metric_path) else None
+    difference = Diagnosis(number, known, facts, (), {}).difference
     noise = _noise(known)
     total = sum(len(cause.threads) + 1 for cause in causes)
     candidates, excluded = [], {}

@@ -38,9 +38,9 @@ def find_cell(plan: Plan, name: str) -> Cell:
         behind = "" if cell.protocol == AS_DESCRIBED else f"@{cell.protocol}"
         cells.setdefault(key.rpartition("/")[0] + behind, cell)
         cells[key + behind] = cell
-    if name not in cells:
+    if (cell := cells.get(name.removesuffix(f"@{AS_DESCRIBED}"))) is None:
         raise BadInput(f'no cell "{name}"{nearest(name, cells)}')
-    return cells[name]
+    return cell
 
 
 def cell_story(
@@ -92,7 +92,7 @@ def cell_facts(
 ) -> dict[str, Any]:
     """Return what `cell_story` tells as plain data, numbers as numbers; `result` is the cell as it was judged."""
     ours = _cell_result(cell, result)
-    printed = _printed_numbers(plan, cell)
+    printed, is_number = _printed_numbers(plan, cell), cell.column.kind != "text"
     return {
         "cell": "/".join(cell.key),
         "protocol": cell.protocol,
@@ -101,7 +101,7 @@ def cell_facts(
         "printed": [
             {
                 "paper": paper,
-                "number": reported.number and reported.number.value,
+                "number": reported.number.value if is_number and reported.number else None,
                 **reported.model_dump(mode="json"),
             }
             for paper, reported in printed
@@ -209,7 +209,7 @@ def _read(cell: Cell) -> list[str]:
         said.append(f"{over.jobs.name}{shown} over {len(cell.jobs[0]) if cell.jobs else 0} jobs")
     if over and over.seeds.statistic != "mean":
         said.append(f"{over.seeds.name} over seeds")
-    return [", ".join(said)]
+    return [", ".join(said)] if said[0] else []
 
 
 def _seeds(cell: Cell, ours: CellResult) -> list[str]:
@@ -241,7 +241,12 @@ def _reproduced(ours: CellResult, caveat: str) -> list[str]:
     if ours.few:
         each = ", ".join(f"{value:{digits}}" for value in ours.few)
         lines.append(f"{len(ours.few)} seeds give no interval: {{{each}}}")
-    if ours.low is not None:
+    if ours.low is not None and ours.seedless:
+        expected = f"{ours.low:{bounds}} to {ours.high:{bounds}}"
+        lines += (
+            [f"nothing is drawn: print is expected in {expected}, by its rounding"] if ours.reported else []
+        )
+    elif ours.low is not None:
         printed = ours.reported.statistic if ours.reported else "single"
         what = "one more run" if printed == "single" else f"the {printed} of {ours.reported.seeds} more runs"
         basis = " (a published spread)" if ours.borrowed else ""
@@ -282,8 +287,11 @@ def _explained(plan: Plan, cell: Cell, result: ItemResult) -> list[Explained]:
 
 
 def _variants(plan: Plan, cell: Cell, result: ItemResult) -> Iterator[str]:
+    failed = {each.protocol for each in result.cells if each.key == cell.key[1:] and each.verdict == "failed"}
     for variant in _explained(plan, cell, result):
-        said = "not run" if variant.effect is None else f"{variant.effect:+.2f}"
+        absent = "not run" if cell.encoders else "nothing to run"
+        absent = "failed" if failed & {cell.protocol, variant.protocol} else absent
+        said = absent if variant.effect is None else f"{variant.effect:+.2f}"
         each = variant.by_seed.split("; ")
         if variant.low is not None:
             said += f" [{variant.low:+.2f}, {variant.high:+.2f}]"

@@ -33,6 +33,7 @@ PAPER_KEY, ITEM_NAME = re.compile(r"[a-z0-9]+"), re.compile(r"[A-Za-z0-9-]+")
 FILES = [f"{name}.yaml" for name in ("paper", "recipes", "protocols", "claims", "text", "corpora", "sets")]
 # Where one of these lies, a paper was meant.
 PARTS = {*FILES[1:], "paper.yml", "tables", "reported.csv", "deviations.md"}
+OTHERS = ("general", "text")  # headings of deviations.md that are no item
 TEXT_ITEM = "text"  # the pseudo-item of numbers that are printed in the running text
 
 
@@ -139,7 +140,10 @@ def load_paper(folder: Path) -> Paper:
         corpora=checked_yaml(corpora, Corpora).corpora if corpora.exists() else {},
         sets=checked_yaml(sets, Sets).sets if sets.exists() else {},
     )
-    _ = paper.deviations  # read, so that a file that is no text is told of here
+    # A section of another name would be shown nowhere.
+    check_names(
+        f"{folder / 'deviations.md'}: the heading", paper.deviations, [*items, *about.elsewhere, *OTHERS]
+    )
     problem = next(itertools.chain(_reserved(paper), _misplaced(paper)), None)
     if problem:
         raise BadInput(problem)

@@ -55,6 +55,6 @@ class Jobs:
             failed: tuple[Job, ...] = ()
             if job and not job.done:
                 failed = tuple(dict.fromkeys(each for need in job.needs for each in self.failed(need)))
-                failed = failed or ((job,) if self.began(job) else ())
+                failed = failed or ((job,) if self.began(job) and not self.running(job) else ())
             self._failed[file] = failed
         return self._failed[file]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from replicse.registry.corpora import HubDataset, HubPart
@@ -10,6 +11,8 @@ from replicse.registry.suites import SUITES
 from replicse.study.paper.layers import mappings, named_files, workspace_files
 from replicse.study.plan.plan import Plan
 
+# What else than putting it there is done about a table that is absent.
+NAMED = "or correct its name in config.yaml, corpora.yaml or sets.yaml"
 Kind = Literal["artefact", "part", "encoder", "file", "suite"]
 
 
@@ -101,6 +104,11 @@ def data_files(plan: Plan) -> list[str]:
 def tables(plan: Plan) -> list[str]:
     """Return the files of the working directory that some job reads: corpora and evaluation sets of your own."""
     return workspace_files(_read(plan))
+
+
+def absent_tables(plan: Plan) -> list[str]:
+    """Return those of them that are not there."""
+    return [file for file in tables(plan) if not Path(file).is_file()]
 
 
 def _key(part: HubPart) -> tuple[str | None, ...]:

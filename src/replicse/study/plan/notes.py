@@ -6,6 +6,7 @@ from math import prod
 from replicse.registry.runs import Run
 from replicse.study.paper.tables import Item
 from replicse.study.plan.lines import described
+from replicse.study.plan.needs import NAMED, absent_tables
 from replicse.study.plan.plan import Plan
 
 # A larger share of equal view pairs is worth a warning.
@@ -17,25 +18,29 @@ FEW_ROWS = 3
 def notes(plan: Plan) -> Iterator[str]:
     """Yield hub artefacts without a commit, equal views, poolers that are not there, and searches that are cut.
 
-    Evaluation sets of your own are named at a scale without verdicts.
+    Corpora and evaluation sets of your own are named where their files are not there, the sets also at a scale without
+    verdicts.
     """
     if plan.unpinned:
         names = ", ".join(sorted(plan.unpinned))
         yield f"no commit in hub.lock.yaml (replicse lock --write looks it up): {names}"
+    if absent := absent_tables(plan):
+        yield f"not there, and needed before a run: {', '.join(absent)}; put it below this folder, {NAMED}"
     yield from _equal_views(plan)
     if plan.without_pooler:
         names = ", ".join(sorted(plan.without_pooler))
         yield f"runs that keep the pooler of {names} draw one: this scale pre-trains the encoder without it"
     for item in plan.items.values():
-        yield from _cut_searches(plan, item)
+        if cut := cut_searches(plan, item):
+            yield f"{item.id}: {cut}"
     read = [path for (_, suite), paths in plan.read.items() if suite == "sets" for path in paths]
     sets = sorted({path.partition("/")[0] for path in read})
     if sets and not plan.scale.comparable:
         yield f"sets of your own are used completely at this scale, and get no verdict: {', '.join(sets)}"
 
 
-def _cut_searches(plan: Plan, item: Item) -> Iterator[str]:
-    """Yield what the scale and the seeds leave of an item's searches, where that is not all."""
+def cut_searches(plan: Plan, item: Item) -> str:
+    """Return what the scale and the seeds leave of an item's searches; blank where that is all."""
     searched: set[str] = set()
     cut: dict[str, list[str]] = {}
     for row in (row for row in item.rows if not row.quoted):
@@ -57,8 +62,7 @@ def _cut_searches(plan: Plan, item: Item) -> Iterator[str]:
     said = [f"this scale tries {'; '.join(tries)}"] if tries else []
     if any(len(plan.config.seeds_of(item.id, row)) > 1 for row in searched):
         said.append(f"a search takes seed {plan.seeds[0]} alone")
-    if said:
-        yield f"{item.id}: {', and '.join(said)}"
+    return ", and ".join(said)
 
 
 def _equal_views(plan: Plan) -> Iterator[str]:

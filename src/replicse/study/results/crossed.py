@@ -60,8 +60,8 @@ def crossed_designs(result: ItemResult) -> dict[tuple[str, str, str], Crossed]:
 def _sentence(what: str, design: Crossed) -> Iterator[str]:
     sd = components(design)
     if sd:
-        mean = sum(map(sum, design)) / sum(map(len, design))
+        number = f"{sum(map(sum, design)) / sum(map(len, design)):.2f}".replace("-", "−")
         yield (
-            f"{what}: {len(design)} backbones x {len(design[0])} fine-tunings, mean {mean:.2f}; standard deviation"
+            f"{what}: {len(design)} backbones × {len(design[0])} fine-tunings, mean {number}; standard deviation"
             f" {sd.between:.2f} between backbones, {sd.within:.2f} between fine-tunings on one backbone."
         )

@@ -22,22 +22,32 @@ LOG = logging.getLogger(__name__)
 _OPENED: dict[str, Paths] = {}
 
 
+def record_of(folder: Path) -> Path:
+    """Return the record of a results folder, the `config.json` in it; MissingData where one of them is absent."""
+    if not folder.is_dir():
+        raise MissingData(f"{folder}: no such folder; name the results of a scale, such as results/micro")
+    record = folder / CONFIG
+    if not record.is_file():
+        raise MissingData(f"{record}: no such file; run an item, or the study to its report")
+    return record
+
+
 def held(folder: Path) -> list[ItemResult]:
     """Return the results of a folder's items that were made with its record, the `config.json` in it.
 
     An item of another study is left out, and one that was tabulated with another config with a warning. Raises
     MissingData where there is no folder, no record or no item.
     """
-    if not folder.is_dir():
-        raise MissingData(f"{folder}: no such folder; name the results of a scale, such as results/micro")
-    record = folder / CONFIG
-    if not record.is_file():
-        raise MissingData(f"{record}: no such file; run an item, or the study to its report")
+    record = record_of(folder)
     config = checked_config(read_json(record), str(record))
     results = []
     for file in sorted(folder.glob("items/*/*.json")):
         if config.holds(f"{file.parent.name}/{file.stem}"):
             result = ItemResult.of(read_json(file), str(file))
+            if result.scale != config.scale:
+                raise BadInput(
+                    f"{file}: scale is {result.scale}, in {record} {config.scale}; delete it and run the item again"
+                )
             # Items of earlier versions do not say what they were made with.
             if result.config in ("", digest(config.bearing_on(result.item))):
                 results.append(result)

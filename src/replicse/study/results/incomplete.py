@@ -33,7 +33,7 @@ class AsFarAsDone(Evaluations):
         if path in self.broken:
             return self.broken[path]
         return "; ".join(
-            f"{job} failed: {job.tail[-1] if job.tail else 'its log is empty'}"
+            f"{job} failed: {job.tail[-1] if job.tail else 'its log is empty'} ({job.log})"
             for job in self.jobs.failed(path)
         )
 

@@ -5,11 +5,12 @@ A value is mean + lab + seed, labs and seeds normal. Their two variances are tho
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from replicse.registry.levels import FEWEST_SEEDS
 from replicse.study.results.statistics import mean_and_spread, t_quantile
+from replicse.study.results.table import SeedValue
 
 # Ratios of the variances that are searched: beyond, labs would say all and seeds nothing.
 RATIOS = (1e-6, 1e8)
@@ -35,6 +36,23 @@ class Pooled:
         half = "" if self.half is None else f" ±{self.half:.2f}"
         spreads = f"seeds {self.seeds:.2f}, labs {self.labs:.2f}"
         return f"{len(self.by_lab)} labs, {count} seeds: {self.mean:.2f}{half}, {spreads}"
+
+
+def drawn(values: Iterable[SeedValue]) -> list[SeedValue]:
+    """Return the draws among some values: a number that labs repeat to the last bit under one seed is one."""
+    first: dict[tuple[int | None, float | str | None], SeedValue] = {}
+    for each in values:
+        first.setdefault((each.seed, each.value), each)
+    return list(first.values())
+
+
+def pooled_draws(values: Iterable[SeedValue]) -> Pooled | None:
+    """Return the draws among some values as one; None where `pooled` gives none."""
+    by_lab: dict[str, list[float]] = {}
+    for each in drawn(values):
+        if isinstance(each.value, float):
+            by_lab.setdefault(each.lab, []).append(each.value)
+    return pooled(by_lab)
 
 
 def pooled(by_lab: Mapping[str, Sequence[float]]) -> Pooled | None:

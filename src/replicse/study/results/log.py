@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from replicse.errors import BadInput
-from replicse.files import read_rows
+from replicse.files import read_json, read_rows, sha256_of
 from replicse.study.paper.protocols import AS_DESCRIBED
+from replicse.study.plan.paths import Paths
 from replicse.study.results.table import ItemResult
 from replicse.workspace import packaged
 
@@ -41,9 +42,9 @@ def log_row(result: ItemResult, record: Mapping[str, Any], study: str, sha256: s
     versions = record.get("versions") or {}
     commit = str(record.get("commit") or "")
     cells = [cell for cell in result.cells if cell.protocol == AS_DESCRIBED and cell.reproduced is not None]
-    if not commit or not cells:
-        what = "no commit in its record" if not commit else f"no number in {result.item}"
-        raise BadInput(f"study {study}: {what}; run it to its report from a checkout")
+    absent = [f"no {name} in its record" for name in ("commit", "generated") if not record.get(name)]
+    if absent := absent or [f"no number in {result.item}"] * (not cells):
+        raise BadInput(f"study {study}: {absent[0]}; run it to its report from a checkout")
     numbers = "; ".join(f"{cell.row}/{cell.column}/{cell.metric}={cell.reproduced:.6g}" for cell in cells)
     seeds = sorted({each.seed for cell in cells for each in cell.values if each.seed is not None})
     machines = dict.fromkeys(str(machine) for cell in cells for machine in cell.machines)
@@ -83,13 +84,30 @@ def log_problems(rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
         seen.add(key)
 
 
-def logged(items: Sequence[str] = ()) -> list[dict[str, str]]:
-    """Return the rows of the log of some items (nothing: all): that of this folder, else the one of the package.
+def logged(items: Sequence[str] = (), file: Path | None = None) -> list[dict[str, str]]:
+    """Return the rows of a log of some items (nothing: all): by default this folder's, else the one of the package.
 
     Raises BadInput, with the row, for a broken log.
     """
-    file = LOG if LOG.is_file() else packaged(*LOG.parts)
+    file = file or (LOG if LOG.is_file() else packaged(*LOG.parts))
     rows = read_rows(file) if file.is_file() else []
     if problem := next(log_problems(rows), ""):
         raise BadInput(f"{file}: {problem}; fix the row, or take it out")
     return [row for row in rows if not items or row["item"] in items]
+
+
+def check_logged(paths: Paths, item: str) -> None:
+    """Raise BadInput where an item of a committed study has other bytes than each row of its commit in the log there.
+
+    Nothing is known of a study without such a row, as one that somebody else's crate brought.
+    """
+    file = Path(f"{paths.home}{LOG}")
+    rows = [row for row in logged([item], file) if row["study"] == paths.kept]
+    study = read_json(paths.study) if rows else {}
+    commit = f"{study.get('commit')}{'+' if study.get('dirty') else ''}"
+    sums = {row["result_sha256"] for row in rows if row["commit"] == commit}
+    if sums and sha256_of(paths.item(item)) not in sums:
+        raise BadInput(
+            f"{paths.item(item)}: not the bytes that {file} has of commit {commit[:12]} (result_sha256); restore it"
+            f" with git, or where the study was run and kept again, replicse contribute {paths.kept} {item}"
+        )

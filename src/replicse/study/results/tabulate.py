@@ -10,6 +10,7 @@ from replicse.study.paper.counterparts import CellKey
 from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN, ON_BACKBONE
 from replicse.study.paper.settings import setting_difference
 from replicse.study.paper.tables import TEXT, AnyColumn, Item, StepScore
+from replicse.study.plan.notes import cut_searches
 from replicse.study.plan.plan import Cell, Plan, item_curve
 from replicse.study.results.crossed import crossed_notes
 from replicse.study.results.machines import distinct, mixture, recorded
@@ -73,7 +74,9 @@ def item_result(
         curves=_curves(plan, item, evaluations) if item_curve(item) else {},
         config=digest(plan.config.bearing_on(item.id)),
     )
-    return result.model_copy(update={"notes": (*result.notes, *crossed_notes(result))})
+    cut = cut_searches(plan, item)
+    searches = [f"{cut[0].upper()}{cut[1:]}."] if cut else []
+    return result.model_copy(update={"notes": (*result.notes, *searches, *crossed_notes(result))})
 
 
 def _head(item: Item, column: AnyColumn) -> ColumnHead:

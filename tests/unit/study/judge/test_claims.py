@@ -1161,3 +1161,8 @@ def test_both_claims_and_the_pages_of_both_papers_say_what_print_and_runs_say_of
     # A study without the other paper says so.
     (alone,) = claims_sheet([by_name[first]], among=[by_name[first]]).rows
     assert f"contradicts {second} (not in this study)" in alone[0]
+    both = by_name[first] | {"contradicts": f"{second}; cropping/other"}
+    (note,) = claims_page([both], judges_orders=True).notes["simcse"]
+    assert note.endswith(
+        f"contradicts {second} (not in this study) and contradicts cropping/other (not in this study)."
+    )

@@ -135,6 +135,11 @@ def test_next_and_power_are_printed(studied, capsys):
     assert "stay open" in lines[-2] and lines[-1] == "run them:" and command.startswith("  replicse run ")
     assert max(map(len, lines)) <= 80
     assert main(["next", "--hours", "0", *words]) == 2 and main(["power", ITEM, "--power", "2", *words]) == 2
+    assert main(["next", "--hours", "nan", *words]) == 2
+    capsys.readouterr()
+    for seeds in ("0", "-3"):
+        assert main(["power", ITEM, "--seeds", seeds, *words]) == 2
+        assert f"--seeds is {seeds}; expected at least 1" in capsys.readouterr().err
 
 
 def test_the_command_of_next_runs_what_it_lists_and_nothing_else(tmp_path, monkeypatch, capsys):

@@ -94,6 +94,7 @@ def test_a_cell_is_found_with_or_without_its_metric_and_under_a_protocol(plan):
     plain = find_cell(plan, CELL)
     assert plain is find_cell(plan, f"{CELL}/spearman")
     assert (plain.row.id, plain.column.id, plain.protocol) == ("crop-10", "stsb-dev", "as-described")
+    assert plain is find_cell(plan, f"{CELL}@as-described")
     variant = find_cell(plan, f"{CELL}@character-crop")
     assert variant.protocol == "character-crop"
     assert variant is find_cell(plan, f"{CELL}/spearman@character-crop")
@@ -314,6 +315,56 @@ def test_a_quoted_cell_says_so_and_claims_no_run(plan, results):
 def test_an_encoder_that_was_not_trained_here_has_no_run(plan, results):
     story = story_of(plan, "simcse/table5/bert-base-first-last/avg", results)
     assert story["run"] == ["no training"]
+
+
+@pytest.mark.parametrize(
+    ("name", "printed"),
+    [("simcse/table8/boat-1/sbert-base", "A group of men"), ("simcse/tableB1/li-2020/aggregation", "wmean")],
+)
+def test_a_printed_sentence_has_no_number(tmp_path, monkeypatch, capsys, name, printed):
+    """Every cell of a column of text was refused: what is printed in it is no number."""
+    monkeypatch.chdir(tmp_path)
+    Path("config.yaml").write_text("scale: micro\npapers: {simcse: [table8, tableB1]}\nseeds: [0]\n")
+    assert main(["why", name, "--workflow", str(WORKFLOW)]) == 0
+    assert printed in capsys.readouterr().out
+    assert main(["why", name, "--workflow", str(WORKFLOW), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["printed"]
+    assert found["number"] is None and found["value"].startswith(printed)
+
+
+def test_a_count_is_no_run_and_a_step_that_is_none_is_not_read(tmp_path, monkeypatch):
+    """A count of the data was told as a run, of which one more was expected between two bounds."""
+    monkeypatch.chdir(tmp_path)
+    papers = {"simcse": ["table4"], "twotier": ["leakage"], "repro": ["figure1"]}
+    plan = load_plan({"scale": "micro", "papers": papers, "seeds": [0, 1], "adjudicate": "all"}, WORKFLOW)
+    pairs, alone = "simcse/table4/qqp/pairs", "twotier/leakage/course-sts/STS-B-test"
+    counts = {find_cell(plan, name).metric_path: 254 for name in (pairs, alone)}
+    write_evaluation(plan.paths.evaluation("data", "counts"), counts)
+    assert story_of(plan, pairs)["reproduced"][1:] == [
+        "nothing is drawn: print is expected in -246.00 to 754.00, by its rounding"
+    ]
+    assert story_of(plan, alone)["reproduced"] == ["254.0000"]
+    absent = next(cell for cell in plan.described("repro/figure1") if not cell.encoders)
+    story = story_of(plan, "/".join(absent.key))
+    assert story["seeds"] == ["nothing to run"] and "read" not in story
+    assert story["variants"] and all(line.endswith(": nothing to run") for line in story["variants"])
+
+
+def test_a_variant_that_failed_says_so(plan, results):
+    cell = find_cell(plan, CELL)
+    result = item_result(plan, cell.item, results)
+
+    def failed(protocol):
+        cells = [
+            each.model_copy(update={"verdict": "failed"}) if each.protocol == protocol else each
+            for each in result.cells
+        ]
+        told = cell_story(plan, cell, result.model_copy(update={"cells": tuple(cells)}), results, [], [])
+        return dict(line.split(": ", 1) for line in told["variants"])
+
+    assert failed("last-checkpoint")["last-checkpoint"].startswith("failed")
+    assert failed("as-described")["last-checkpoint"].startswith("failed")
+    assert failed("low-dropout")["last-checkpoint"] == "not run"
 
 
 def test_a_sentence_is_told_as_it_stands(plan, tmp_path, monkeypatch):

@@ -1,12 +1,15 @@
 """The reproduction log: its rows, their form and hashes, and the verb that adds one."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 from places import CHECKOUT, ROOT
 
 from replicse.cli import main
 from replicse.commands.contribute import pull_request
 from replicse.errors import BadInput
-from replicse.files import read_json, read_rows, write_rows
+from replicse.files import read_json, read_rows, write_json, write_rows
 from replicse.study.paper.papers import load_papers
 from replicse.study.results.log import FIELDS, LOG, log_problems, log_row, logged
 from replicse.study.results.table import ItemResult
@@ -95,3 +98,32 @@ def test_contribute_adds_rows_and_says_what_to_put_into_a_pull_request(tmp_path,
     write_rows(LOG, FIELDS, [{**written, "numbers": "none"}])
     with pytest.raises(BadInput, match="fix the row"):
         logged()
+
+
+def test_a_study_that_does_not_say_when_it_was_made_is_no_row():
+    """Of the pooled study of two results folders, the log was said to have a bad row that it had not."""
+    record = {**read_json(STUDY / "study.json"), "generated": ""}
+    with pytest.raises(BadInput, match="study labs: no generated in its record; run it to its report"):
+        log_row(ItemResult.of(read_json(ITEM), "item"), record, "labs", "0" * 64)
+
+
+def test_an_item_with_other_bytes_than_the_log_has_of_its_commit_is_not_shown(tmp_path, monkeypatch, capsys):
+    """A number that was typed into a committed study was shown as it was, although the log has its sha256."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("replicse.study.results.log.packaged", lambda *parts: tmp_path / "absent")
+    shutil.copytree(STUDY, "reports/studies/compact")
+    workflow = ("--workflow", str(ROOT / "workflow"))
+    assert main(["contribute", "compact", "simcse/table3", *workflow]) == 0
+    shown = ["show", "simcse/table3", "--study", "compact", *workflow]
+    assert main(shown) == 0
+    item = Path("reports/studies/compact/items/simcse/table3.json")
+    item.write_text(item.read_text().replace('"verdict": "not comparable"', '"verdict": "higher"', 1))
+    cell = "simcse/table3/p0.1/stsb-dev"
+    for words in (shown, ["why", cell, *shown[2:]], ["report", "--study", "compact", *workflow]):
+        capsys.readouterr()
+        assert main(words) == 2
+        assert "table3.json: not the bytes that reports/log.csv has of commit" in capsys.readouterr().err
+    # Of another commit the log says nothing: the study was run and kept again.
+    record = read_json("reports/studies/compact/study.json")
+    write_json("reports/studies/compact/study.json", {**record, "commit": "e" * 40})
+    assert main(shown) == 0

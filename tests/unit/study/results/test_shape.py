@@ -33,11 +33,12 @@ def table(value_of, columns=("dev",), **more):
 
 
 def test_the_paper_s_own_order_agrees_wholly():
-    (shape,) = shapes(table(lambda row, seed: PRINTED[row] / 2 + 0.01 * seed))
+    item = table(lambda row, seed: PRINTED[row] / 2 + 0.01 * seed)
+    (shape,) = shapes(item)
     assert shape.rank.tau == pytest.approx(1)
     assert shape.best.kept
     assert [sign.agrees for sign in shape.signs] == [True] * 7
-    (row,) = shape_sheet([shape]).rows
+    (row,) = shape_sheet([item]).rows
     assert row[0] == "simcse/table3"
     assert row[2] == "8"
     assert row[3].startswith("+1.00")

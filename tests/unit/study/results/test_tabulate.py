@@ -291,6 +291,12 @@ def test_a_search_with_a_missing_job_is_not_run(study):
     assert (cell["reproduced"], cell["verdict"]) == ("", "not run")
 
 
+def test_a_table_says_what_is_left_of_its_searches(study):
+    plan = search(study, {"jobs": "max"}, notes=["Printed."])
+    assert study.result(plan).notes == ("Printed.", "A search takes seed 0 alone.")
+    assert study.result(search(study, {"jobs": "max"}, seeds=1)).notes == ()
+
+
 def test_a_choice_shows_the_hyper_parameter_of_the_best_run(study):
     plan = search(study, {"jobs": {"argmax": "terms.infonce.temperature"}}, printed=[("r", "c0", "0.05")])
     (cell,) = study.cells(plan, each(80.0, 81.0, 79.0, 78.0))
