@@ -140,13 +140,13 @@ def load_paper(folder: Path) -> Paper:
         corpora=checked_yaml(corpora, Corpora).corpora if corpora.exists() else {},
         sets=checked_yaml(sets, Sets).sets if sets.exists() else {},
     )
+    problem = next(itertools.chain(_reserved(paper), _misplaced(paper)), None)
+    if problem:
+        raise BadInput(problem)
     # A section of another name would be shown nowhere.
     check_names(
         f"{folder / 'deviations.md'}: the heading", paper.deviations, [*items, *about.elsewhere, *OTHERS]
     )
-    problem = next(itertools.chain(_reserved(paper), _misplaced(paper)), None)
-    if problem:
-        raise BadInput(problem)
     return paper
 
 
