@@ -1,6 +1,6 @@
 """What kills, disks and a second study do to a study: the next invocation ends with equal results, or says what to do.
 
-The random kills here are two in each stage of two studies; `benchmarks/kills.py` does any number of them.
+The random kills here are in each stage of two rounds of two studies; `benchmarks/kills.py` does any number of them.
 """
 
 import os
@@ -17,7 +17,7 @@ import small_study
 from random_kills import REFUSED, REMEDY, STAGES, Kills, side_by_side
 from submitted import Submitted
 
-KILLS = 28
+KILLS = 24
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def test_kills_at_random_moments_of_every_stage_change_no_number(undisturbed, tm
     killed, counts, unequal = side_by_side(both, KILLS // len(both))
     print(dict(killed), dict(counts))
     assert unequal == []
-    assert killed.total() == KILLS
+    assert killed.total() >= KILLS
     by_stage = {stage: sum(n for (of, _), n in killed.items() if of == stage) for stage in STAGES}
     assert min(by_stage.values()) >= 1, by_stage
     assert counts["locks removed"], "no kill left a lock"
