@@ -140,7 +140,7 @@ class Kills:
 def side_by_side(
     studies: Sequence[Kills], kills: int, seconds: float = float("inf")
 ) -> tuple[Counter, Counter, list[str]]:
-    """Kill so often at least in each of several studies at a time; return `killed`, `counts`, `unequal` of all together.
+    """Kill so often at least in each of several studies at a time; return `killed`, `counts`, `unequal` of all of them.
 
     Much of a killed study's time is that of its one main process.
     """
