@@ -23,6 +23,11 @@ def hidden_in(text: str) -> str:
     return f"U+{ord(match[0]):04X} in line {text.count(chr(10), 0, match.start()) + 1}" if match else ""
 
 
+def several(count: int, what: str) -> str:
+    """Return `1 cell` or `1,204 cells`."""
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
 def columns(
     rows: Iterable[Sequence[str] | str],
     numbers: Collection[int] = (),

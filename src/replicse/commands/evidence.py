@@ -15,6 +15,7 @@ from replicse.commands.shown import shown_items
 from replicse.commands.study import (
     add_items_argument,
     add_study_arguments,
+    check_seeds,
     chosen_config,
     chosen_plan,
     hours_text,
@@ -22,7 +23,7 @@ from replicse.commands.study import (
 )
 from replicse.errors import BadInput
 from replicse.files import write_text
-from replicse.printable import columns
+from replicse.printable import columns, several
 from replicse.study.judge.claims import cells_read, study_claims
 from replicse.study.judge.evidence import Needed, needed_of_cell, needed_of_claim, open_rows, slacks_of
 from replicse.study.judge.next_runs import Step, next_steps, open_things
@@ -52,8 +53,7 @@ def power_verb(parser: ArgumentParser) -> Action:
     def action(arguments: Namespace) -> None:
         if not 0 < arguments.power < 1:
             raise BadInput(f"--power is {arguments.power}; expected between 0 and 1")
-        if arguments.seeds is not None and arguments.seeds < 1:
-            raise BadInput(f"--seeds is {arguments.seeds}; expected at least 1")
+        check_seeds(arguments)
         seeds, arguments.seeds = arguments.seeds, None
         shown, items = shown_items(arguments, arguments.item)
         shown.announce(arguments.json)
@@ -101,7 +101,7 @@ def cell_needs(plan: Plan, item: str, result: ItemResult, seeds: int, power: flo
 def power_lines(plan: Plan, asked: str, seeds: int, power: float, rows: Sequence[Needed]) -> Iterator[str]:
     """Yield a line per cell and part of a claim that has a spread, and how many have none."""
     told = [row for row in rows if row.spread is not None]
-    with_seeds = f"{seeds} seed{'s' * (seeds > 1)}"
+    with_seeds = several(seeds, "seed")
     yield f"{asked} at scale {plan.scale.name}, {with_seeds}; two-sided at 95% (claims one-sided), power {power:.0%}"
     lines = [("spread", "of", "tells", "gap", "seeds", "cell or claim")]
     for row in told:
@@ -155,8 +155,8 @@ def next_lines(
     spent = 0.0
     for count, step in enumerate(steps, 1):
         spent += step.hours
-        several = "run" if len(step.runs) == 1 else "runs"
-        yield f"{count}. {hours_text(step.hours)} h, {len(step.runs)} {several}: {_some(step.settles, SETTLED_SHOWN)}"
+        trained = several(len(step.runs), "run")
+        yield f"{count}. {hours_text(step.hours)} h, {trained}: {_some(step.settles, SETTLED_SHOWN)}"
         yield f"   {_some(step.runs, SHOWN_RUNS)}"
     settled = sum(len(step.settles) for step in steps)
     yield f"together {hours_text(spent)} of {hours:g} h settle {settled}; {len(things) - settled} stay open"

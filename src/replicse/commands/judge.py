@@ -38,7 +38,6 @@ from replicse.study.paper.printed import printed_number
 from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN
 from replicse.study.paper.tables import Item
 from replicse.study.plan.cost import Cost
-from replicse.study.plan.jobs import Jobs
 from replicse.study.plan.plan import Cell, Plan
 from replicse.study.plan.planner import plan_of
 from replicse.study.results.incomplete import AsFarAsDone
@@ -139,7 +138,7 @@ def adjudicate_verb(parser: ArgumentParser) -> Action:
         if named and not committed:
             config = plan.config.model_copy(update={"adjudicate": tuple(named)})
             plan = plan_of(config, plan.papers, plan.workflow, only=named[0] if len(named) == 1 else "")
-            evaluations = AsFarAsDone(plan, Jobs(plan))
+            evaluations = AsFarAsDone(plan)
         asked_for = [item for item in adjudicated(plan) if not named or item in named]
         results = {result.item: result for result in results_of(plan, asked_for, evaluations)}
         rows = [row for result in results.values() for row in adjudicate(plan.papers, result)]

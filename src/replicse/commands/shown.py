@@ -9,7 +9,6 @@ from replicse.commands.study import check_here, chosen_config, chosen_plan, stud
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json
 from replicse.study.paper.config import by_paper, checked_config, read_config
-from replicse.study.plan.jobs import Jobs
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import load_plan
@@ -81,7 +80,7 @@ def _own(arguments: Namespace, only: str) -> Shown:
         plan = chosen_plan(arguments, only)
         if not names:
             check_here(file, plan.paths)
-            return Shown(plan, AsFarAsDone(plan, Jobs(plan)))
+            return Shown(plan, AsFarAsDone(plan))
         if plan.config != checked_config(read_json(file), str(file)):
             raise BadInput(
                 f"--study {arguments.study}: read as it was run; leave out --scale, --seeds and --config"
@@ -98,9 +97,9 @@ def _own(arguments: Namespace, only: str) -> Shown:
             same = config.bearing_on(only) == chosen.bearing_on(only) if only else config == chosen
             notice = f"read by {record}, with which it was made; --config {named} reads by that one instead"
             if not only or _begun(plan, only):
-                return Shown(plan, AsFarAsDone(plan, Jobs(plan)), "" if same else notice)
+                return Shown(plan, AsFarAsDone(plan), "" if same else notice)
     plan = load_plan(values, arguments.workflow, named, only)
-    return Shown(plan, AsFarAsDone(plan, Jobs(plan)))
+    return Shown(plan, AsFarAsDone(plan))
 
 
 def _kept(arguments: Namespace, name: str, only: str) -> Shown:

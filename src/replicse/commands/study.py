@@ -109,10 +109,15 @@ def chosen_config(arguments: Namespace) -> tuple[dict[str, Any], str]:
     return config, str(files[-1])
 
 
-def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
-    """Return the files of the chosen config, each merged over the one before, and what is above them by key."""
+def check_seeds(arguments: Namespace) -> None:
+    """Raise BadInput where fewer than one seed is asked for."""
     if arguments.seeds is not None and arguments.seeds < 1:
         raise BadInput(f"--seeds is {arguments.seeds}; expected at least 1")
+
+
+def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
+    """Return the files of the chosen config, each merged over the one before, and what is above them by key."""
+    check_seeds(arguments)
     settings = dict(word.split("=", 1) for word in arguments.config if "=" in word)
     files = [Path(word) for word in arguments.config if "=" not in word]
     layers = (

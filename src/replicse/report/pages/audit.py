@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 
-from replicse.printable import columns
+from replicse.printable import columns, several
 from replicse.registry.artefacts import AUDIT
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import Columns, Sheet
@@ -74,7 +74,7 @@ def against(row: Mapping[str, str]) -> str:
 
 def _title(paper: str, rows: Rows) -> str:
     count = sum(row["rule"] != NOT_AUDITED for row in rows)
-    return f"{paper}: {count} finding{'s' * (count != 1)}, {sum(map(is_certain, rows))} certain"
+    return f"{paper}: {several(count, 'finding')}, {sum(map(is_certain, rows))} certain"
 
 
 def audit_text(rows: Rows, width: int = WIDTH) -> str:

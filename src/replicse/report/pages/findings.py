@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from replicse.printable import several
 from replicse.registry.suites import is_percentage
 from replicse.report.content.cells import MINUS, effect_text, plus_minus, printed_difference
 from replicse.report.content.contents import Finding
@@ -43,11 +44,6 @@ def findings(
     # The audit needs no run, so that it is never crowded out.
     found = _audit(audit, items)
     return [*lines[: MOST - len(found)], *found]
-
-
-def several(count: int, what: str) -> str:
-    """Return `1 cell` or `1,204 cells`."""
-    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def _effects(items: Sequence[ItemResult], scale: str) -> Iterator[Finding]:

@@ -17,9 +17,9 @@ from replicse.study.results.values import Evaluations
 class AsFarAsDone(Evaluations):
     """Evaluations of which some are missing: a number of a job that failed is undefined with the end of its log."""
 
-    def __init__(self, plan: Plan, jobs: Jobs) -> None:
+    def __init__(self, plan: Plan, jobs: Jobs | None = None) -> None:
         super().__init__(plan)
-        self.jobs = jobs
+        self.jobs = jobs or Jobs(plan)
         self.broken: dict[str, str] = {}
 
     def value(self, encoder: str, metric_path: str) -> tuple[Any, str]:
