@@ -31,11 +31,6 @@ GROUPS = {
         "claims": ("judge", "test what the papers state, on their numbers and on ours"),
         "audit": ("judge", "check the papers' own arithmetic; nothing is run"),
         "adjudicate": ("judge", "say which difference of protocol explains a gap"),
-        "power": (
-            "evidence",
-            "say which gap so many seeds tell from print, and the seeds that a gap asks for",
-        ),
-        "next": ("evidence", "say which runs settle most open cells and claims per hour"),
         "diagnose": ("diagnose", "say what explains a number that is not the printed one"),
         "compare": ("compare", "compare two results folders of the same runs"),
     },

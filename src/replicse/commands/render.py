@@ -29,7 +29,6 @@ from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.log import logged
 from replicse.study.results.made import Records, agreed, records_of
-from replicse.study.results.qra import assessments
 from replicse.study.results.record import StudyRecord
 from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import FIELDS, table_rows
@@ -335,7 +334,7 @@ def pages(
     from replicse.report.pages.causes import causes_pages
     from replicse.report.pages.claims import claims_page
     from replicse.report.pages.findings import findings
-    from replicse.report.pages.labs import labs_page, log_page, measures_page
+    from replicse.report.pages.labs import labs_page, log_page
     from replicse.report.pages.reproduces import reproduces_page
 
     claims, audit, explained = (judged_rows(paths.judged(what), numbers) for what, numbers in READ.items())
@@ -343,7 +342,6 @@ def pages(
         reproduces_page(items, study["comparable"], study["judges_orders"]),
         claims_page(claims, study["judges_orders"], study["scale"]),
         adjudication_page(explained, {item.item: item for item in items}, study["comparable"]),
-        measures_page([assessment.row() for assessment in assessments(items, claims)]),
         labs_page(items),
         log_page(logged(study["items"])),
         audit_page(audit, {item.paper for item in items}),

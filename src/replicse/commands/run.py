@@ -48,25 +48,9 @@ def run_verb(parser: ArgumentParser) -> Action:
         help="where and how jobs are run: a folder of workflow/profiles, or a Snakemake profile's own",
     )
     parser.add_argument("--cores", help="cores of this machine (default: all, or what the profile says)")
-    parser.add_argument(
-        "--until-decided", action="store_true",
-        help="add seeds to the rows of ITEM in which a verdict is open, until none is",
-    )  # fmt: skip
-    parser.add_argument(
-        "--most-seeds", type=int, default=20, help="seeds that a row has at most (default: 20)"
-    )
     parser.add_argument("--dry-run", "-n", action="store_true", help="say what would run")
 
-    def action(arguments: Namespace) -> int:
-        if arguments.until_decided:
-            if not arguments.item or {*arguments.item} & {*TARGETS} or arguments.dry_run:
-                raise BadInput("--until-decided runs items; name one, as simcse/table3, without --dry-run")
-            from replicse.commands.evidence import until_decided
-
-            return until_decided(arguments, run_items)
-        return run_items(arguments)
-
-    return action
+    return run_items
 
 
 def run_items(arguments: Namespace) -> int:

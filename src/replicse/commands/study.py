@@ -109,15 +109,10 @@ def chosen_config(arguments: Namespace) -> tuple[dict[str, Any], str]:
     return config, str(files[-1])
 
 
-def check_seeds(arguments: Namespace) -> None:
-    """Raise BadInput where fewer than one seed is asked for."""
-    if arguments.seeds is not None and arguments.seeds < 1:
-        raise BadInput(f"--seeds is {arguments.seeds}; expected at least 1")
-
-
 def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
     """Return the files of the chosen config, each merged over the one before, and what is above them by key."""
-    check_seeds(arguments)
+    if arguments.seeds is not None and arguments.seeds < 1:
+        raise BadInput(f"--seeds is {arguments.seeds}; expected at least 1")
     settings = dict(word.split("=", 1) for word in arguments.config if "=" in word)
     files = [Path(word) for word in arguments.config if "=" not in word]
     layers = (
@@ -213,7 +208,7 @@ def plan_lines(plan: Plan, document: Mapping[str, Any], wanted: list[Need], widt
             table.append((f"  {row['item']}", *map(str, numbers), row["title"]))
     yield from columns(table, numbers=(1, 2, 3, 4, 5), width=width)
     if any(row["gap_told"] is not None for row in items):
-        yield f"gap: the median smallest gap to print that {len(plan.seeds)} seeds tell (replicse power ITEM)"
+        yield f"gap: the median smallest gap to print that {len(plan.seeds)} seeds tell with power 80%"
     if plan.left_out:
         yield f"left out: {', '.join(plan.left_out)}: {plan.left_out_text}"
     asked = sum(row["runs"] for row in document["items"])

@@ -67,7 +67,7 @@ def test_a_device_that_an_example_names_is_known(capsys, tmp_path, monkeypatch):
     for verb in VERBS:
         for line in verb_parser(verb)[0].epilog.replace("\\\n", "").splitlines():
             words = shlex.split(line)
-            if "--device" in words and verb in ("plan", "next"):
+            if "--device" in words and verb == "plan":
                 assert main([*words[1:], "--workflow", str(ROOT / "workflow"), "--json"]) == 0
                 capsys.readouterr()
 
@@ -315,7 +315,6 @@ def kept(tmp_path, monkeypatch):
 READING = [
     ["status"], ["show", "simcse/table3"], ["why", "simcse/table3/p0.1/stsb-dev"], ["claims"],
     ["adjudicate", "repro/table4"], ["adjudicate"], ["adjudicate", "repro"], ["claims", "simcse"],
-    ["power", "simcse/table3"],
 ]  # fmt: skip
 
 
@@ -435,16 +434,13 @@ def test_papers_may_be_a_list_of_names(capsys, tmp_path, monkeypatch, papers):
 
 
 def test_a_paper_stands_for_all_of_its_items_and_claims(capsys, tmp_path, monkeypatch):
-    """Power took an item alone, adjudicate one or all, claims printed those of every paper."""
+    """Adjudicate took one item or all, claims printed those of every paper."""
     monkeypatch.chdir(tmp_path)
 
     def told(*words):
         assert main([*words, *STUDY, "--json"]) == 0
         return json.loads(capsys.readouterr().out)
 
-    needs = [need["name"] for need in told("power", "simcse")["needs"]]
-    assert {"/".join(name.split("/")[:2]) for name in needs} == {"simcse/table3", "simcse/figure2"}
-    assert len(set(needs)) == len(needs) and told("power", "simcse_table3")["item"] == "simcse/table3"
     claims = [claim["claim"] for claim in told("claims", "simcse")["claims"]]
     assert claims and all(name.startswith("simcse/") for name in claims)
     assert len(claims) < len(told("claims")["claims"])
@@ -490,8 +486,6 @@ def test_a_broken_evaluation_is_not_done_and_is_named(capsys, tmp_path, monkeypa
         (["show", "simcse/tabel3", *STUDY], 'did you mean "simcse/table3"'),
         (["why", "simcse/table3/p0.1", *STUDY], "expected paper/item/row/column"),
         (["why", "simcse/table3/p0.11/stsb-dev", *STUDY], 'did you mean "simcse/table3/p0.1/stsb-dev"'),
-        (["power", "simcs", *STUDY], 'no paper or item "simcs" in this study; did you mean "simcse"?'),
-        (["power", "twotier", *STUDY], 'no paper or item "twotier" in this study; known: repro'),
         (["adjudicate", "REPRO", *STUDY], 'no paper or item "REPRO" in this study; did you mean "repro"?'),
         (["adjudicate", "", *STUDY], 'no paper or item "" in this study; known: repro'),
         (["claims", "simcs", *STUDY], 'no paper or claim "simcs" in this study; did you mean "simcse"?'),
@@ -499,7 +493,6 @@ def test_a_broken_evaluation_is_not_done_and_is_named(capsys, tmp_path, monkeypa
         (["plan", "--study", "absent.yaml"], "absent.yaml: no such file"),
         (["plan", "--config", "more.yaml"], "config.yaml: no such file"),
         (["pack", "results/compact"], "results/compact: no such folder; name the results of a scale"),
-        (["run", "simcse/table3", "--until-decided", "-n"], "without --dry-run"),
         (["plan", *STUDY, "--scale", "big"], 'scale is "big"'),
         (
             ["evaluate", "--encoder", "nowhere/at/all/", "--suite", "stss", "--data", ".", "--out", "x"],

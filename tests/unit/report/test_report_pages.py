@@ -559,7 +559,7 @@ def test_the_pages_of_a_study_from_its_files(study):
     record, items = study
     found = {page.title: page for page in pages(record, items, Paths("paper"))[0]}
     assert list(found) == [
-        "What reproduces", "Claims", "Adjudication", "Measures of reproducibility", "What the papers' own numbers say",
+        "What reproduces", "Claims", "Adjudication", "What the papers' own numbers say",
     ]  # fmt: skip
     assert found["Claims"].sheets[0].title == "✓ supported (1)"
     assert found["What the papers' own numbers say"].sheets[0].title == "simcse: 1 finding, 0 certain"
@@ -600,7 +600,7 @@ def test_a_study_that_adjudicates_nothing_has_no_page_of_it(study):
         for page in pages({**record, "comparable": False, "judges_orders": False}, items, Paths("paper"))[0]
     }
     assert list(found) == [
-        "What reproduces", "Claims", "Measures of reproducibility", "What the papers' own numbers say",
+        "What reproduces", "Claims", "What the papers' own numbers say",
     ]  # fmt: skip
     assert "the machine only" in found["What reproduces"].text[-1]
     assert "judges no claim" in found["Claims"].text[-1]

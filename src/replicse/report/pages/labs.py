@@ -1,4 +1,4 @@
-"""Labs and measures of reproducibility, as pages of the report."""
+"""Labs and the reproduction log, as pages of the report."""
 
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
@@ -19,24 +19,6 @@ LAB_COLUMNS: Columns = {
     "Lab": itemgetter("lab"),
     "Seeds": itemgetter("seeds"),
     "Values": itemgetter("values"),
-}
-MEASURES_TEXT = (
-    "What other reproductions report (Belz et al. 2022; QRA++, Belz 2025). *CV\\** is the small-sample coefficient of"
-    " variation, in percent, of the printed number and ours, the mean over cells; 0 is the same number. *Effects* are"
-    " rows less their table's baseline row, in print and here. A *conclusion* is which of two rows is higher; it is"
-    " upheld where ours says the same. CV\\* is blank at a scale that is not the papers'.",
-)
-MEASURE_COLUMNS: Columns = {
-    "Table": lambda row: row["item"] or "all tables",
-    "Cells": itemgetter("cells"),
-    "CV*": lambda row: _decimals(row["cv_star"], 1),
-    "Effects": itemgetter("effects"),
-    "Pearson's r": lambda row: _decimals(row["pearson"], 2),
-    "Spearman's rho": lambda row: _decimals(row["spearman"], 2),
-    "Conclusions": itemgetter("conclusions"),
-    "Upheld": lambda row: _percent(row["upheld"]),
-    "Claims decided": lambda row: row["claims"] if row["item"] == "" else "",
-    "Claims upheld": lambda row: _percent(row["claims_upheld"]),
 }
 LOG_TEXT = (
     "Who ran these items, on what, and when: rows of reports/log.csv, which `replicse contribute` writes and a pull"
@@ -74,23 +56,6 @@ def labs_page(items: Sequence[ItemResult]) -> Page | None:
     return Page("Labs", LABS_TEXT, (Sheet.of("Labs", rows, LAB_COLUMNS),)) if rows else None
 
 
-def measures_page(rows: Sequence[Mapping[str, str]]) -> Page | None:
-    """Return the page of CV*, correlations and conclusions from the rows of qra.csv; None where there are none."""
-    papers = dict.fromkeys(row["paper"] for row in rows)
-    sheets = [
-        Sheet.of(paper, [row for row in rows if row["paper"] == paper], MEASURE_COLUMNS) for paper in papers
-    ]
-    return Page("Measures of reproducibility", MEASURES_TEXT, tuple(sheets)) if sheets else None
-
-
 def log_page(rows: Sequence[Mapping[str, str]]) -> Page | None:
     """Return the page of the reproduction log; None where no row is of these items."""
     return Page("Reproduction log", LOG_TEXT, (Sheet.of("Runs", rows, LOG_COLUMNS),)) if rows else None
-
-
-def _decimals(text: str, digits: int) -> str:
-    return f"{float(text):.{digits}f}" if text else ""
-
-
-def _percent(text: str) -> str:
-    return f"{100 * float(text):.0f}%" if text else ""

@@ -24,8 +24,6 @@ from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import Planner
 from replicse.study.results.log import check_logged
 from replicse.study.results.machines import Machine, distinct, recorded
-from replicse.study.results.qra import FIELDS as QRA_FIELDS
-from replicse.study.results.qra import assessments
 from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import TIDY, item_result, tidy_rows
 from replicse.study.results.values import Evaluations
@@ -35,19 +33,17 @@ Table = tuple[Sequence[str], list[dict[str, Any]]]
 
 
 def judge_study(plan: Plan, results: Sequence[ItemResult]) -> dict[str, Table]:
-    """Return claims, adjudication, audit, measures of reproducibility and the tidy cells as fields and rows by name.
+    """Return claims, adjudication, audit and the tidy cells as fields and rows by name.
 
     Nothing but the items' results is read; the cells of an item without a result are missing. The audit is of all
     papers.
     """
     explained = (asdict(row) for result in results for row in adjudicate(plan.papers, result))
-    claims = claim_rows(plan, study_claims(plan.papers, plan.studied), results)
     findings = audit(audit_plan(plan.papers, plan.workflow, study=plan.config))
     return {
-        "claims": (CLAIM_FIELDS, claims),
+        "claims": (CLAIM_FIELDS, claim_rows(plan, study_claims(plan.papers, plan.studied), results)),
         "adjudication": (ADJUDICATION_FIELDS, list(explained)),
         "audit": (AUDIT_FIELDS, [finding.row() for finding in findings]),
-        "qra": (QRA_FIELDS, [assessment.row() for assessment in assessments(results, claims)]),
         "cells": (TIDY, list(tidy_rows(results))),
     }
 

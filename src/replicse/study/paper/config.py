@@ -72,8 +72,7 @@ class Config(Plugins):
     """What to reproduce: `adjudicate` names items whose protocols are all run, `rows` the rows of others.
 
     `crossed` names rows of items that are run under every seed on the backbone of every seed as well; `precision` is
-    that of all training, instead of the scale's; `more_seeds` names further seeds of rows of items. `corpora` and
-    `sets` are of your own, next to those of papers.
+    that of all training, instead of the scale's. `corpora` and `sets` are of your own, next to those of papers.
     """
 
     scale: Id
@@ -84,20 +83,12 @@ class Config(Plugins):
     precision: Precision | None = None
     rows: dict[Text, tuple[Text, ...]] | None = None
     crossed: dict[Text, tuple[Text, ...]] | None = None
-    more_seeds: dict[Text, dict[Text, tuple[Seed, ...]]] | None = None
     corpora: dict[Id, Corpus] | None = None
     sets: dict[SetName, EvaluationSet] | None = None
 
     def whole(self) -> dict[str, Any]:
         """Return plain data with every key, so that nothing of config.yaml is left where this is merged over it."""
-        # Studies of versions that knew no further seeds have no such key.
-        left_out = set() if self.more_seeds else {"more_seeds"}
-        return self.model_dump(mode="json", by_alias=True, exclude=left_out)
-
-    def seeds_of(self, item: str, row: str) -> tuple[int, ...]:
-        """Return the seeds of a row: those of the study, then its further ones."""
-        more = (self.more_seeds or {}).get(item, {}).get(row, ())
-        return (*self.seeds, *(seed for seed in more if seed not in self.seeds))
+        return self.model_dump(mode="json", by_alias=True)
 
     def adjudicates(self, item: str) -> bool:
         """Return whether the protocols of an item are run."""
@@ -119,7 +110,6 @@ class Config(Plugins):
             "adjudicate": self.adjudicates(item),
             "rows": (self.rows or {}).get(item),
             "crossed": (self.crossed or {}).get(item),
-            **({"more_seeds": more} if (more := (self.more_seeds or {}).get(item)) else {}),
         }
 
     def names(self, item: str) -> bool:

@@ -36,7 +36,6 @@ def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iter
         for name, wanted in several.items():
             ids = [row.id for row in papers[name.partition("/")[0]].items[name.partition("/")[2]].rows]
             check_names(f"{file}: {key}.{name}", wanted or [""], ids)
-    check_more_seeds(config, papers, file, names)
     by_year = sorted(papers, key=lambda key: (papers[key].about.year, key))
     chosen: Mapping[str, Names] = dict.fromkeys(by_year, "all") if config.papers == "all" else config.papers
     if not any(chosen.values()):
@@ -48,15 +47,6 @@ def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iter
         for name in items if asked == "all" else asked:
             item = items[name]
             yield item.with_rows(rows[item.id]) if item.id in rows else item
-
-
-def check_more_seeds(config: Config, papers: Mapping[str, Paper], file: str, names: Iterable[str]) -> None:
-    """Raise BadInput for further seeds of an item or a row that is none."""
-    more = config.more_seeds or {}
-    check_names(f"{file}: more_seeds", more, list(names))
-    for name, by_row in more.items():
-        ids = [row.id for row in papers[name.partition("/")[0]].items[name.partition("/")[2]].rows]
-        check_names(f"{file}: more_seeds.{name}", by_row, ids)
 
 
 def too_large(items: Iterable[Item], config: Config, scale: Scale) -> list[Item]:

@@ -23,7 +23,7 @@ from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 
 Outputs = dict[str, Any]
-JUDGED = ("claims", "adjudication", "audit", "qra")
+JUDGED = ("claims", "adjudication", "audit")
 DRAWINGS = ("svg", "png", "pdf")
 CORPORA = "replicse.data.corpora"
 TAIL, LONGEST = 4, 400

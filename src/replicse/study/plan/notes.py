@@ -60,7 +60,7 @@ def cut_searches(plan: Plan, item: Item) -> str:
         named = ", ".join(rows) if len(rows) <= FEW_ROWS else f"{len(rows)} of {len(searched)} rows"
         tries.append(f"{text} in {'all rows' if len(rows) == len(searched) else named}")
     said = [f"this scale tries {'; '.join(tries)}"] if tries else []
-    if any(len(plan.config.seeds_of(item.id, row)) > 1 for row in searched):
+    if searched and len(plan.seeds) > 1:
         said.append(f"a search takes seed {plan.seeds[0]} alone")
     return ", and ".join(said)
 

@@ -205,22 +205,18 @@ class Planner:
             )
         if not search and taken is not None:
             raise BadInput(f"{where}: over.jobs is given, but row {line.row.id} is no search")
-        # A crossed design stays as large as the study: every seed on every backbone.
-        crossed = line.protocol.startswith(ON_BACKBONE)
-        chosen = self.plan.seeds if crossed else self.plan.config.seeds_of(line.item.id, line.row.id)
-        memo = memo if len(chosen) == len(self.plan.seeds) else f"{memo} {chosen}"
         if memo not in self._memo:
-            self._memo[memo] = self._planned(line.item.paper, request, line.where(column), chosen)
+            self._memo[memo] = self._planned(line.item.paper, request, line.where(column))
         jobs, seeds = self._memo[memo]
         self._check_argmax(line.item, line.row, column, jobs)
         return jobs, seeds
 
     def _planned(
-        self, paper: str, request: PlannedRequest, where: str, row_seeds: tuple[int, ...]
+        self, paper: str, request: PlannedRequest, where: str
     ) -> tuple[Jobs, tuple[int | None, ...]]:
         """Plan what a cell asks for; return the encoders of each seed, and the seeds: a lone None for no seed."""
         # A search is run with one seed, as the papers ran theirs.
-        chosen = row_seeds[:1] if request.grid or request.draw else row_seeds
+        chosen = self.plan.seeds[:1] if request.grid or request.draw else self.plan.seeds
         backbone = request.backbone_seed
         seeds = [Seeds(seed, seed if backbone is None else backbone) for seed in chosen]
         each = [

@@ -53,7 +53,7 @@ def aggregates(item: ItemResult) -> Iterator[RowAggregate]:
                 n_tasks=len(tasks),
                 n_seeds=len(scores),
                 reported=_printed(cells),
-                ours=aggregate_interval(scores, joint=True),
+                ours=aggregate_interval(scores),
                 by_seed=tuple(interquartile_mean(scores).tolist()),
             )
 
@@ -86,28 +86,21 @@ def interquartile_mean(scores: np.ndarray) -> np.ndarray:
 
 
 def aggregate_interval(
-    scores: Sequence[Sequence[float]] | np.ndarray,
-    *,
-    samples: int = 2000,
-    level: float = LEVEL,
-    seed: int = 0,
-    joint: bool = False,
+    scores: Sequence[Sequence[float]] | np.ndarray, *, samples: int = 2000, seed: int = 0
 ) -> Estimate:
-    """Return the interquartile mean of (seeds, tasks) with a bootstrap interval stratified by task.
+    """Return the interquartile mean of (seeds, tasks) with a 95% bootstrap interval over complete runs.
 
-    After Agarwal et al. 2021: the seeds of each task are redrawn on their own. That suits tasks trained
-    apart; where one run is measured on every task its scores move together: `joint` redraws complete runs.
-    Below three seeds there is nothing to redraw: both bounds are the value.
+    One run is measured on every task, so its scores move together. Below three seeds there is nothing to redraw: both
+    bounds are the value.
     """
     table = np.asarray(scores, dtype=np.float64)
     if table.ndim != 2 or table.size == 0 or not np.isfinite(table).all():
         raise ValueError(f"scores of shape {table.shape}; expected finite numbers, seeds by tasks")
-    seeds, tasks = table.shape
+    seeds = len(table)
     value = float(interquartile_mean(table.ravel()))
     if seeds < FEWEST_SEEDS:
         return Estimate(value, value, value)
-    generator = np.random.default_rng(seed)
-    drawn = generator.integers(seeds, size=(samples, seeds, 1 if joint else tasks))
-    resampled = table[drawn, np.arange(tasks)].reshape(samples, -1)
-    low, high = np.quantile(interquartile_mean(resampled), [(1 - level) / 2, (1 + level) / 2])
+    drawn = np.random.default_rng(seed).integers(seeds, size=(samples, seeds))
+    resampled = table[drawn].reshape(samples, -1)
+    low, high = np.quantile(interquartile_mean(resampled), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Estimate(value, float(low), float(high))

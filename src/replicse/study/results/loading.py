@@ -21,7 +21,6 @@ NUMBERS = (
     "pairs_low",
     "pairs_high",
     "published_sd",
-    "cv_star",
 )
 COUNTS = ("seed", "n_seeds")
 
@@ -32,8 +31,8 @@ class Study:
 
     `values` has one row per cell, protocol and seed: paper, item, row, column, protocol, seed, metric (the path that
     is read), value, encoder, run; group is a digest of the encoders where they are several, machine and package are
-    what made it (several between bars), reported and published_sd as the paper prints them, cv_star is that of print
-    and ours. `cells` has one row per judged cell: paper, item and the fields of the item's table.
+    what made it (several between bars), reported and published_sd as the paper prints them.
+    `cells` has one row per judged cell: paper, item and the fields of the item's table.
     A text that is where others have a number, such as a retrieved sentence, is in a column `value_text`.
     """
 

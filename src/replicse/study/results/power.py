@@ -7,7 +7,6 @@ statistic it is integrated over our mean and standard deviation.
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable
 from functools import cache
 
 from replicse.registry.levels import FEWEST_SEEDS, LEVEL
@@ -27,7 +26,6 @@ def power(
     of: int = 1,
     share: float | None = None,
     known: bool = False,
-    level: float = LEVEL,
 ) -> float | None:
     """Return how probably a gap, in standard deviations, is given from print by so many seeds.
 
@@ -40,17 +38,15 @@ def power(
 
     if share is not None:
         # Only how far apart the seeds are counts: three at -1, 0 and 1 have a standard deviation of 1.
-        bounds = (
-            order_statistic_interval([0.0] * seeds, of, share, level=level, spread=1.0) if known else None
-        )
-        low, high = bounds or _unit_interval(seeds, of, share, level)
+        bounds = order_statistic_interval([0.0] * seeds, of, share, spread=1.0) if known else None
+        low, high = bounds or _unit_interval(seeds, of, share)
         inside = [order_statistic_below(bound, seeds, of, share, known, gap) for bound in (low, high)]
         return 1 - (inside[1] - inside[0])
     shift = gap / math.sqrt(1 / of + 1 / seeds)
     if known:
-        edge = float(ndtri((1 + level) / 2))
+        edge = float(ndtri((1 + LEVEL) / 2))
         return float(ndtr(shift - edge) + ndtr(-shift - edge))
-    edge = t_quantile(seeds - 1, level)
+    edge = t_quantile(seeds - 1)
     return _beyond(edge, seeds - 1, shift) + _beyond(edge, seeds - 1, -shift)
 
 
@@ -63,17 +59,15 @@ def _beyond(edge: float, degrees: int, shift: float) -> float:
     return 1 - float(nctdtr(degrees, shift, edge))
 
 
-def _unit_interval(seeds: int, of: int, share: float, level: float) -> tuple[float, float]:
+def _unit_interval(seeds: int, of: int, share: float) -> tuple[float, float]:
     """Return the interval of an order statistic from seeds with mean 0 and standard deviation 1."""
     edge = math.sqrt((seeds - 1) / 2)
-    return order_statistic_interval([-edge, edge, *[0.0] * (seeds - 2)], of, share, level=level)
+    return order_statistic_interval([-edge, edge, *[0.0] * (seeds - 2)], of, share)
 
 
 @cache
-def smallest_gap(
-    seeds: int, *, of: int = 1, share: float | None = None, known: bool = False, power_wanted: float = POWER
-) -> float | None:
-    """Return the smallest gap, in standard deviations, that so many seeds tell from print with this power.
+def smallest_gap(seeds: int, *, of: int = 1, share: float | None = None, known: bool = False) -> float | None:
+    """Return the smallest gap, in standard deviations, that so many seeds tell from print with power 0.8.
 
     None below three seeds where the spread is not known beforehand.
     """
@@ -82,55 +76,21 @@ def smallest_gap(
     from scipy.optimize import brentq
 
     def short(gap: float) -> float:
-        return (power(gap, seeds, of=of, share=share, known=known) or 0.0) - power_wanted
+        return (power(gap, seeds, of=of, share=share, known=known) or 0.0) - POWER
 
     return float(brentq(short, 0.0, 200.0, xtol=1e-6))
 
 
-def seeds_for(
-    gap: float, *, of: int = 1, share: float | None = None, known: bool = False, power_wanted: float = POWER
-) -> int | None:
-    """Return the fewest seeds that tell a gap, in standard deviations, with this power; None where no number does.
+def seeds_for(gap: float, *, of: int = 1, share: float | None = None, known: bool = False) -> int | None:
+    """Return the fewest seeds that tell a gap, in standard deviations, with power 0.8; None where no number does.
 
-    However many seeds there are, one printed run stays one draw: below 2.8 standard deviations none tells it at 0.8.
+    However many seeds there are, one printed run stays one draw: below 2.8 standard deviations none tells it.
     """
 
     def told(seeds: int) -> bool:
-        return (power(abs(gap), seeds, of=of, share=share, known=known) or 0.0) >= power_wanted
+        return (power(abs(gap), seeds, of=of, share=share, known=known) or 0.0) >= POWER
 
-    return _fewest(told, 1 if known else FEWEST_SEEDS)
-
-
-def _fewest(enough: Callable[[int], bool], least: int) -> int | None:
-    """Return the least number from which on something holds, by halving; None where it does not below a thousand."""
-    numbers = range(least, MOST_SEEDS + 1)
-    place = bisect_left(numbers, True, key=enough)
+    numbers = range(1 if known else FEWEST_SEEDS, MOST_SEEDS + 1)
+    # From some number of seeds on the gap is told: found by halving.
+    place = bisect_left(numbers, True, key=told)
     return numbers[place] if place < len(numbers) else None
-
-
-@cache
-def power_of_sign(effect: float, seeds: int, *, level: float = LEVEL) -> float | None:
-    """Return how probably paired differences with this mean, in their standard deviations, support a claim.
-
-    A claim is supported where Student's one-sided t probability reaches the level (`judge.claims`).
-    """
-    if seeds < FEWEST_SEEDS:
-        return None
-    # One-sided: the two-sided quantile of the level 2 * level - 1.
-    return _beyond(t_quantile(seeds - 1, 2 * level - 1), seeds - 1, effect * math.sqrt(seeds))
-
-
-def smallest_effect(seeds: int, power_wanted: float = POWER) -> float | None:
-    """Return the smallest mean of paired differences, in their standard deviations, that so many seeds support."""
-    if seeds < FEWEST_SEEDS:
-        return None
-    from scipy.optimize import brentq
-
-    return float(brentq(lambda effect: (power_of_sign(effect, seeds) or 0.0) - power_wanted, 0.0, 200.0))
-
-
-def seeds_for_effect(effect: float, power_wanted: float = POWER) -> int | None:
-    """Return the fewest seeds that support a claim whose slack has this mean in standard deviations; None for none."""
-    if effect <= 0:
-        return None
-    return _fewest(lambda seeds: (power_of_sign(effect, seeds) or 0.0) >= power_wanted, FEWEST_SEEDS)

@@ -14,7 +14,6 @@ from replicse.study.plan.notes import cut_searches
 from replicse.study.plan.plan import Cell, Plan, item_curve
 from replicse.study.results.crossed import crossed_notes
 from replicse.study.results.machines import distinct, mixture, recorded
-from replicse.study.results.qra import cell_cv_star
 from replicse.study.results.statistics import mean_and_spread
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult, RowHead, SeedValue
 from replicse.study.results.values import Evaluations, Values, values
@@ -27,7 +26,7 @@ CONTRACT = (
 FIELDS = (*CONTRACT, "borrowed", "reason", "pairs_low", "pairs_high")
 TIDY = (
     "paper", "item", "row", "column", "protocol", "seed", "metric", "value", "encoder", "run",
-    "group", "machine", "package", "reported", "published_sd", "cv_star",
+    "group", "machine", "package", "reported", "published_sd",
 )  # fmt: skip
 DIGITS = 12
 
@@ -375,7 +374,6 @@ def tidy_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, Any]]:
                     "package": " | ".join(cell.packages),
                     "reported": cell.reported.value if cell.reported else "",
                     "published_sd": _text(cell.published_sd),
-                    "cv_star": _text(cell_cv_star(cell, result.comparable)),
                 }
 
 

@@ -1,18 +1,11 @@
-"""Power of the verdict of a cell and of a claim: closed forms against simulation, and the bounds of what seeds tell."""
+"""Power of the verdict of a cell: closed forms against simulation, and the bounds of what seeds tell."""
 
 import math
 
 import numpy as np
 import pytest
 
-from replicse.study.results.power import (
-    power,
-    power_of_sign,
-    seeds_for,
-    seeds_for_effect,
-    smallest_effect,
-    smallest_gap,
-)
+from replicse.study.results.power import power, seeds_for, smallest_gap
 from replicse.study.results.statistics import order_statistic_interval, t_quantile
 
 DRAWS = 10_000
@@ -47,13 +40,6 @@ def test_the_power_against_a_maximum_is_that_of_simulated_studies():
     assert close(outside.mean(), power(3.0, 5, of=4, share=1.0))
 
 
-def test_the_power_of_a_claim_is_that_of_simulated_studies():
-    random = np.random.default_rng(0)
-    slacks = random.normal(0.8, 1, size=(DRAWS, 5))
-    t = slacks.mean(axis=1) * math.sqrt(5) / slacks.std(axis=1, ddof=1)
-    assert close((t > t_quantile(4, 0.9)).mean(), power_of_sign(0.8, 5))
-
-
 def test_no_number_of_seeds_tells_a_gap_that_one_printed_run_hides():
     # (1.96 + 0.84) standard deviations: print stays one draw.
     assert seeds_for(2.8) is None
@@ -67,13 +53,11 @@ def test_the_smallest_gap_has_the_wanted_power_and_asks_for_so_many_seeds(known)
     gap = smallest_gap(5, known=known)
     assert power(gap, 5, known=known) == pytest.approx(0.8, abs=1e-4)
     assert seeds_for(gap * 1.0001, known=known) == 5
-    assert seeds_for_effect(smallest_effect(7) * 1.0001) == 7
 
 
 def test_below_three_seeds_nothing_is_told_without_a_known_spread():
-    assert power(9.0, 2) is None and smallest_gap(2) is None and smallest_effect(2) is None
+    assert power(9.0, 2) is None and smallest_gap(2) is None
     assert smallest_gap(1, known=True) == pytest.approx(2.8016 * math.sqrt(2), abs=0.01)
-    assert seeds_for_effect(-1.0) is None
 
 
 def test_without_a_seed_nothing_is_told():

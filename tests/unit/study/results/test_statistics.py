@@ -342,45 +342,31 @@ def test_interquartile_mean_ignores_the_outer_quarters():
     assert aggregate.interquartile_mean([-1e9, 1.0, 3.0, 1e9]) == 2.0
 
 
-def slow_aggregate(scores, samples, seed, joint):
-    """Stratified bootstrap with one seed drawn per task and place (or one per place for all tasks)."""
+def slow_aggregate(scores, samples, seed):
+    """Bootstrap with one seed drawn per place for all tasks."""
     seeds, tasks = len(scores), len(scores[0])
-    drawn = np.random.default_rng(seed).integers(seeds, size=(samples, seeds, 1 if joint else tasks))
     means = []
-    for sample in drawn:
-        pool = sorted(scores[sample[s][0 if joint else t]][t] for s in range(seeds) for t in range(tasks))
+    for sample in np.random.default_rng(seed).integers(seeds, size=(samples, seeds)):
+        pool = sorted(scores[place][task] for place in sample for task in range(tasks))
         cut = int(0.25 * len(pool))
         middle = pool[cut : len(pool) - cut]
         means.append(sum(middle) / len(middle))
     return np.quantile(means, [0.025, 0.975])
 
 
-@pytest.mark.parametrize("joint", [False, True])
-def test_aggregate_interval_against_a_slow_stratified_bootstrap(joint):
+def test_aggregate_interval_against_a_slow_bootstrap():
     scores = np.random.default_rng(2).normal(75, 5, size=(5, 7))
-    estimate = aggregate.aggregate_interval(scores, samples=60, seed=4, joint=joint)
-    assert (estimate.low, estimate.high) == pytest.approx(tuple(slow_aggregate(scores, 60, 4, joint)))
+    estimate = aggregate.aggregate_interval(scores, samples=60, seed=4)
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(slow_aggregate(scores, 60, 4)))
     assert estimate.value == pytest.approx(np.sort(scores.ravel())[8:27].mean())
-
-
-def test_stratification_never_mixes_tasks():
-    estimate = aggregate.aggregate_interval([[10.0, 50.0, 90.0, 50.0]] * 4)
-    assert (estimate.low, estimate.value, estimate.high) == (50.0, 50.0, 50.0)
-
-
-def test_whole_runs_spread_more_where_tasks_move_together():
-    generator = np.random.default_rng(5)
-    scores = 75 + generator.normal(size=(8, 1)) + 0.1 * generator.normal(size=(8, 7))
-    apart, joint = (aggregate.aggregate_interval(scores, joint=choice) for choice in (False, True))
-    assert joint.high - joint.low > 1.5 * (apart.high - apart.low)
 
 
 @given(st.randoms(use_true_random=False), st.sampled_from([0.01, 100.0]))
 def test_the_order_of_tasks_and_the_units_change_no_aggregate_of_whole_runs(chance, scale):
     scores = np.random.default_rng(6).normal(75, 5, size=(4, 7))
     order = chance.sample(range(7), 7)
-    plain = aggregate.aggregate_interval(scores, samples=50, joint=True)
-    other = aggregate.aggregate_interval(scale * scores[:, order], samples=50, joint=True)
+    plain = aggregate.aggregate_interval(scores, samples=50)
+    other = aggregate.aggregate_interval(scale * scores[:, order], samples=50)
     expected = tuple(scale * bound for bound in (plain.value, plain.low, plain.high))
     assert (other.value, other.low, other.high) == pytest.approx(expected, rel=1e-12)
 
