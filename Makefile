@@ -32,7 +32,7 @@ rehearsal: $(DEV)
 
 # Whether this machine computes and trains as it should: a minute.
 self-test: $(DEV)
-	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m replicse benchmark --self-test --seconds 10 $(ARGS)
+	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python benchmarks/self_test.py --seconds 10 $(ARGS)
 
 # A real Slurm of one node (root and Debian, else skipped) beside pods of Kubernetes played by processes: they mostly wait.
 test-cluster: $(DEV)

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
+from products import Rates, operations
 from record import (
     RESULTS,
     SIZES,
@@ -53,7 +54,6 @@ from replicse.evaluation.correlation import cosines
 from replicse.evaluation.linear_probe import with_bias
 from replicse.evaluation.sts import predict, score_task
 from replicse.evaluation.suites import suite
-from replicse.training.products import Rates, operations
 
 BATCH = 128
 GOAL_STS, GOAL_TRANSFER, GOAL_ENCODE = 8.0, 15.0, 0.8

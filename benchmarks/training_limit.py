@@ -7,7 +7,7 @@ All three train the same folder of random weights on the same real sentences: In
 entailment, hard negative). They take turns; the first step of each is not counted. The peers tokenise and pad
 each batch as they are used; our tokenising is done before, and its time is added to the steps. A rate is of rows, each
 two or three sentences. The limit is the time of the matrix products that must be computed of the real tokens, forward
-and backward, at the best rate of the machine seen in the same run (`replicse.training.products`); our loop leaves out
+and backward, at the best rate of the machine seen in the same run (`products.py`); our loop leaves out
 what nobody reads of the last layer, and so does its limit. `share_of_all` is what it would be of a limit that leaves
 out nothing. Seconds are those of the CPU, so that what else runs counts little. Of 6x384 some steps of ours are
 profiled: what a step does outside its products says how much of the limit it could reach if these ran at their best.
@@ -32,13 +32,13 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 import transformers
+from peer import SentenceTransformersPeer
+from products import Rates, operations
 from record import RESULTS, SIZES, Clock, data_name, row, sentences, triples, write_encoder, write_record
 
 from replicse.data.store import open_store, write_store
 from replicse.registry.runs import Run
 from replicse.training.loop import Trainer, TrainJob
-from replicse.training.peer import SentenceTransformersPeer
-from replicse.training.products import Rates, operations
 
 BATCH, LENGTH = 64, 32
 # times sentence-transformers, share of the limit; bf16: times sentence-transformers' fp32

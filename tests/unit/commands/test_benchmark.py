@@ -1,4 +1,4 @@
-"""`replicse benchmark`: what is measured, where it is stored, what `plan` makes of it; the table of the self-test."""
+"""`replicse benchmark`: what is measured, where it is stored, what `plan` makes of it."""
 
 import json
 
@@ -10,7 +10,6 @@ from replicse.cli import main
 from replicse.registry.runs import Run
 from replicse.study.plan.cost import Speed
 from replicse.training.benchmark import Bench
-from replicse.training.self_test import Row, SelfTest
 
 WORDS = ("--scale", "micro", "--workflow", str(ROOT / "workflow"))
 
@@ -62,46 +61,3 @@ def test_what_cannot_be_measured_is_refused(folder, capsys, words, told):
     assert main(["benchmark", *WORDS, *words]) == 2
     assert told in capsys.readouterr().err
     assert not (folder / "results").exists()
-
-
-ROWS = [
-    Row("10 loss terms in fp32 against fp64", "≤ 1e-05", "3.5e-07", "ok", "largest: mlm", {"value": 3.5e-7}),
-    Row("peak memory / sentence-transformers", "≤ 1.1", "", "skipped", "only a GPU counts it " * 6),
-    Row("gradient caching against one pass", "≤ 0.0001", "0.5", "outside", numbers={"value": 0.5}),
-]
-TABLE = """\
-         check                                here     expected
-ok       10 loss terms in fp32 against fp64   3.5e-07  ≤ 1e-05
-         largest: mlm
-skipped  peak memory / sentence-transformers           ≤ 1.1
-         only a GPU counts it only a GPU counts it only a GPU counts it only a
-         GPU counts it only a GPU counts it only a GPU counts it
-outside  gradient caching against one pass    0.5      ≤ 0.0001
-out of range: 1; wrote results/micro/throughput/self-test/box.json
-(docs/speed.md says how to share it)
-"""
-
-
-def self_tested(monkeypatch, rows, *words):
-    extents = []
-    monkeypatch.setattr(SelfTest, "rows", lambda self: extents.append(self.extent) or iter(rows))
-    words = [*WORDS, "--self-test", "--device", "cpu", "--name", "Box", *words]
-    return main(["benchmark", *words]), extents[0]
-
-
-def test_the_self_test_is_a_table_with_a_verdict_a_row_and_a_record(folder, capsys, monkeypatch):
-    code, extent = self_tested(monkeypatch, ROWS, "--steps", "7")
-    assert (code, extent.steps, extent.seconds) == (1, 7, 30)
-    out = capsys.readouterr().out
-    assert out == TABLE and max(map(len, out.splitlines())) <= 80
-    record = json.loads((folder / "results/micro/throughput/self-test/box.json").read_text())
-    assert [row["verdict"] for row in record["rows"]] == ["ok", "skipped", "outside"]
-    assert record["rows"][0]["numbers"] == {"value": 3.5e-7}
-    assert {"device", "commit", "versions", "machine", "when", "seconds"} <= set(record)
-    assert main(["plan", *WORDS]) == 0, "the record is no speed that a plan could take its hours from"
-
-
-def test_a_self_test_in_range_is_0_and_json_is_the_record_alone(folder, capsys, monkeypatch):
-    assert self_tested(monkeypatch, ROWS[:2], "--json")[0] == 0
-    printed = json.loads(capsys.readouterr().out)
-    assert printed == json.loads((folder / "results/micro/throughput/self-test/box.json").read_text())

@@ -1,15 +1,24 @@
 """Is this device right? Small checks of what training rests on, each with the range that it is expected in.
 
-All of them run on any device; what only a GPU has is skipped elsewhere, with the reason. `replicse benchmark
---self-test` shows the rows.
+    python benchmarks/self_test.py [--device cuda] [--name NAME] [--steps 200] [--seconds 30] [--threads 1] [--out FILE]
+
+All of them run on any device; what only a GPU has is skipped elsewhere, with the reason. The record is
+build/self-test/<device>.json unless --out names another file. The exit code is 1 where a row is out of its range.
 """
 
+import argparse
 import contextlib
 import json
 import os
+import re
+import sys
+import tempfile
+import textwrap
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from itertools import islice, pairwise
 from pathlib import Path
@@ -18,6 +27,10 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from peer import SentenceTransformersPeer
+from products import Rates, operations
+from record import ROOT
+from term_errors import NOT_FINITE, TermErrors, relative_error, spread
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -27,17 +40,18 @@ from replicse.encoder.batch import TokenBatch
 from replicse.encoder.fresh import fresh_backbone
 from replicse.encoder.opening import open_backbone
 from replicse.errors import BadInput
+from replicse.files import write_json
+from replicse.printable import columns
+from replicse.provenance.record import commit, computed, versions
 from replicse.registry.runs import Run
 from replicse.registry.terms import Term
-from replicse.runtime.devices import waited_for
+from replicse.runtime.devices import device_for, waited_for
+from replicse.study.plan.planner import load_plan
 from replicse.training.benchmark import Bench, Enough, Timed, architecture_of
 from replicse.training.data import in_turn
 from replicse.training.loop import DTYPES, TrainJob
 from replicse.training.parts import Parts
-from replicse.training.peer import SentenceTransformersPeer
 from replicse.training.processes import started
-from replicse.training.products import Rates, operations
-from replicse.training.term_errors import NOT_FINITE, TermErrors, relative_error, spread
 
 # Largest relative error of a term's loss and gradients: about ten times what CPUs have (fp16: an eighth of bf16).
 ERRORS = {"fp32": 1e-5, "bf16": 5e-2, "fp16": 1e-2}
@@ -489,3 +503,67 @@ def _difference(found: "_Noted", whole: "_Noted") -> float:
     """
     losses = (torch.tensor(each.losses[:1], dtype=torch.float64) for each in (found, whole))
     return max(relative_error(*losses), relative_error(found.gradients, whole.gradients))
+
+
+def table(rows: Iterable[Row]) -> Iterator[str]:
+    """Yield the lines of a table of 80 columns, the notes of a row below it."""
+    lines: list[tuple[str, ...] | str] = [("", "check", "here", "expected")]
+    for row in rows:
+        lines.append((row.verdict, row.what, row.value, row.expected))
+        lines += textwrap.wrap(row.note, 80, initial_indent=" " * 9, subsequent_indent=" " * 9)
+    return columns(lines)
+
+
+def use_all_terms() -> None:
+    """Have the terms of every paper and plug-in in the registry: planning all papers loads what they bring."""
+    load_plan({"scale": "micro", "papers": "all", "seeds": [0]}, ROOT / "workflow")
+
+
+def main(words: list[str] | None = None) -> int:
+    """Check a device row by row, write the record, and return 1 where a row is out of its range."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
+    parser.add_argument("--name", help="how the record is called (default: the processor's or GPU's name)")
+    parser.add_argument("--steps", type=int, help="so many steps of training next to sentence-transformers")
+    parser.add_argument("--seconds", type=float, help="at most so long a side")
+    parser.add_argument("--threads", type=int, help="CPU threads")
+    parser.add_argument("--out", type=Path)
+    chosen = parser.parse_args(words)
+    use_all_terms()
+    if chosen.threads:
+        torch.set_num_threads(chosen.threads)
+    device = device_for(chosen.device)
+    usual = EXTENTS.get(device.type, EXTENTS["cpu"])
+    extent = replace(usual, steps=chosen.steps or usual.steps, seconds=chosen.seconds or usual.seconds)
+    start, rows = time.monotonic(), []
+    with tempfile.TemporaryDirectory() as scratch:
+        for row in SelfTest(Path(scratch), device, extent).rows():
+            rows.append(row)
+            print(f"{row.verdict:8}{row.what}", file=sys.stderr, flush=True)
+    machine, (revision, dirty) = computed(device, "fp32"), commit()
+    name = chosen.name or machine["accelerator"] or machine["hardware"]["processor"]
+    out = (
+        chosen.out
+        or ROOT / "build" / "self-test" / f"{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}.json"
+    )
+    document = {
+        "device": name,
+        "seconds": round(time.monotonic() - start),
+        "when": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "commit": revision,
+        "dirty": dirty,
+        "versions": versions(),
+        "machine": machine,
+        "rows": [asdict(row) for row in rows],
+    }
+    write_json(out, document)
+    print("\n".join(table(rows)))
+    outside = sum(row.verdict == "outside" for row in rows)
+    print(f"out of range: {outside or 'none'}; wrote {out}")
+    return int(outside > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
