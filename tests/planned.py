@@ -1,0 +1,22 @@
+"""Plans of the shipped papers, each made once in a test run: a test that changes one makes its own."""
+
+import json
+from functools import cache
+from typing import Any
+
+from places import ROOT
+
+from replicse.study.plan.plan import Plan
+from replicse.study.plan.planner import load_plan
+
+WORKFLOW = ROOT / "workflow"
+
+
+@cache
+def _planned(config: str) -> Plan:
+    return load_plan(json.loads(config), WORKFLOW)
+
+
+def shipped_plan(**config: Any) -> Plan:
+    """Return the plan of a config, by default of seed 0 at scale micro; the same object for the same config."""
+    return _planned(json.dumps({"scale": "micro", "seeds": [0], **config}))
