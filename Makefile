@@ -58,7 +58,6 @@ lint: $(DEV)
 	$(BIN)/hadolint Dockerfile
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/mypy
-	$(BIN)/python workflow/changes.py
 	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m snakemake --lint
 	PYTHONPATH=src $(BIN)/mkdocs build --strict --quiet
 

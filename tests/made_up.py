@@ -66,7 +66,7 @@ def write_folder(folder, rows):
         )
         seed = None if row["seed"] == "" else row["seed"]
         value = None if row["value"] == "" else row["value"]
-        own = {name: row.get(name, "") for name in ("encoder", "run", "group", "lab")}
+        own = {name: row.get(name, "") for name in ("encoder", "run", "group")}
         cell["values"].append({"seed": seed, "value": value, **own})
     papers = {paper: [name for key, name in items if key == paper] for paper, _ in items}
     write_json(Path(folder) / "config.json", {"scale": "micro", "papers": papers, "seeds": [0]})

@@ -61,7 +61,14 @@ def test_the_summary_holds_the_lines_of_every_committed_record(run):
 
 def test_every_benchmark_is_a_file_and_every_file_with_a_record_a_benchmark(run):
     files = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
-    assert set(run.BENCHMARKS) == files - {"made_study", "peer", "products", "record", "self_test", "term_errors"}
+    assert set(run.BENCHMARKS) == files - {
+        "made_study",
+        "peer",
+        "products",
+        "record",
+        "self_test",
+        "term_errors",
+    }
 
 
 def test_each_part_of_the_table_names_where_it_was_taken_and_what_was_missed(run):

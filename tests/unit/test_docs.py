@@ -107,7 +107,7 @@ COMMAND = re.compile(r"^    (.*\breplicse [a-z].*)$|`(replicse [a-z][^`]*)`", re
 # Words that stand for something of the reader's own, such as NAME or FILE.yaml.
 PLACEHOLDER = re.compile(r"[A-Z][A-Z_]*(\.yaml|\.zip)?|<.*>")
 # Verbs that need a network, a GPU, an encoder, results of one's own or an empty folder.
-NOT_HERE = {"fetch", "benchmark", "lock", "keep", "compare", "contribute", "train", "init"}
+NOT_HERE = {"fetch", "benchmark", "lock", "keep", "compare", "train", "init"}
 # What a bare clone lacks for the papers' own scale is what doctor says, and its exit code.
 LACKING = {"doctor": 1}
 

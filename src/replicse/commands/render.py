@@ -27,7 +27,6 @@ from replicse.study.judge.study import committed_item, judge_study, read_results
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import load_plan
-from replicse.study.results.log import logged
 from replicse.study.results.made import Records, agreed, records_of
 from replicse.study.results.record import StudyRecord
 from replicse.study.results.table import ItemResult
@@ -334,7 +333,6 @@ def pages(
     from replicse.report.pages.causes import causes_pages
     from replicse.report.pages.claims import claims_page
     from replicse.report.pages.findings import findings
-    from replicse.report.pages.labs import labs_page, log_page
     from replicse.report.pages.reproduces import reproduces_page
 
     claims, audit, explained = (judged_rows(paths.judged(what), numbers) for what, numbers in READ.items())
@@ -342,8 +340,6 @@ def pages(
         reproduces_page(items, study["comparable"], study["judges_orders"]),
         claims_page(claims, study["judges_orders"], study["scale"]),
         adjudication_page(explained, {item.item: item for item in items}, study["comparable"]),
-        labs_page(items),
-        log_page(logged(study["items"])),
         audit_page(audit, {item.paper for item in items}),
     ]
     shown = [page for page in candidates if page is not None] + causes_pages(items, workflow_folder())

@@ -63,14 +63,14 @@ def add_study_argument(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--study",
         metavar="STUDY",
-        help="a committed study by its name, the crate of one, or the config.json of one that was started",
+        help="a committed study by its name, or the config.json of one that was started, or its folder",
     )
 
 
 def study_file(name: str) -> Path:
     """Return the config of a study that was started or committed: a file, its folder, or a committed study's name."""
     file = Path(name)
-    named = file.suffix not in ("", ".zip") and not file.is_dir()
+    named = bool(file.suffix) and not file.is_dir()
     return file if named else study_folder(name) / CONFIG
 
 
@@ -78,9 +78,7 @@ def check_here(record: Path, paths: Paths) -> None:
     """Raise BadInput where the record of a study that was run is not that of this folder, whose results are read."""
     was_run = record.name == CONFIG and record.with_name(DATA).exists()
     if was_run and record.resolve() != Path(paths.config).resolve():
-        raise BadInput(
-            f"{record}: not {paths.config} of this folder; start replicse where the study was run, or name its crate"
-        )
+        raise BadInput(f"{record}: not {paths.config} of this folder; start replicse where the study was run")
 
 
 def add_workflow_argument(parser: ArgumentParser) -> None:

@@ -1,1 +1,1 @@
-"""Studies as crates: written without weights, and many labs' pooled as one."""
+"""Studies as crates, written without weights."""

@@ -17,7 +17,7 @@ from replicse.workspace import packaged
 SPECS = "specs.json"
 # What of a results folder is packed: no weights, stores or states, and no pages that run scripts.
 PATTERNS = (
-    CONFIG, STUDY, DATA, "README.md", "*.csv", "labs.json", "items/*/*.json", "tables/*/*", f"tables/{MACROS}",
+    CONFIG, STUDY, DATA, "README.md", "*.csv", "items/*/*.json", "tables/*/*", f"tables/{MACROS}",
     "encoders/*/*.json", f"runs/*/{PROVENANCE}", f"runs/*/{METRICS}", MARKDOWN, TEX, "report.pdf",
 )  # fmt: skip
 DRAWINGS = ("*/*.svg", "*/*.png", "*/*.pdf", "*/*.csv")
@@ -41,7 +41,7 @@ def packed_files(paths: Paths) -> Iterator[tuple[Path, str]]:
 
 
 def specs_of(plan: Plan) -> dict[str, Any]:
-    """Return the spec of every run of a plan by its id, as another lab's is compared with."""
+    """Return the spec of every run of a plan by its id."""
     return {name: run.canonical() for name, run in plan.runs.items()}
 
 

@@ -1,4 +1,4 @@
-"""What is kept, packed and contributed of a study: only what its config, its runs and its evaluations give."""
+"""What is kept and packed of a study: only what its config, its runs and its evaluations give."""
 
 import shutil
 from pathlib import Path
@@ -99,20 +99,7 @@ def test_the_runs_of_a_search_and_frozen_models_are_asked_too(study):
         refuse_uncommitted(runs, {}, study.paths)
 
 
-def test_several_commits_are_marked_in_a_row_of_the_log(study, monkeypatch):
-    from replicse.commands.contribute import own_record
-
-    (result,) = results_of(study)
-    record = own_record(study.paths, ROOT / "workflow")
-    assert record(result)["commit"] == MADE["commit"] and not record(result)["dirty"]
-    evaluation = next(Path("results").glob("**/encoders/*/fast.json"))
-    write_json(evaluation, {**read_json(evaluation), "provenance": {**MADE, "commit": "c" * 40}})
-    assert record(result)["dirty"]
-
-
-@pytest.mark.parametrize(
-    "verb", [["pack", "results/micro"], ["contribute", "results/micro"], ["keep", "again"]]
-)
+@pytest.mark.parametrize("verb", [["pack", "results/micro"], ["keep", "again"]])
 def test_an_item_that_its_evaluations_do_not_give_is_refused(study, capsys, verb):
     document = read_json(ITEM)
     document["cells"][0]["reproduced"] = 75.0

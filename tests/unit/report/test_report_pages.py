@@ -34,7 +34,6 @@ from replicse.study.paper.papers import load_papers
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.aggregate import RowAggregate
-from replicse.study.results.log import FIELDS, LOG
 from replicse.study.results.tabulate import item_result
 from replicse.study.results.values import Evaluations
 
@@ -540,7 +539,6 @@ def study(tmp_path, monkeypatch):
         "adjudication": entries({"column": "stsb-dev"}),
     }.items():
         write_rows(f"results/paper/{what}.csv", list(rows[0]), rows)
-    write_rows(LOG, FIELDS, [])
     record = {**example.STUDY, "items": [item.item for item in items]}
     write_json("results/paper/study.json", record)
     write_json("results/paper/data.json", {"root": "data", "files": example.STUDY["data"]})

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from statistics import NormalDist
 
 from replicse.registry.levels import LEVEL
-from replicse.study.judge.readings import Reading, numbers, on_shared_draws, runs_read
+from replicse.study.judge.readings import Reading, numbers, on_shared_seeds, runs_read
 from replicse.study.paper.counterparts import CellKey, counterparts, printed_in
 from replicse.study.paper.papers import Paper
 from replicse.study.paper.printed import Reported
@@ -23,7 +23,7 @@ from replicse.study.results.statistics import (
     spread_of,
     t_quantile,
 )
-from replicse.study.results.table import CellResult, ItemResult, draws_of
+from replicse.study.results.table import CellResult, ItemResult
 from replicse.study.results.values import finite
 
 SAME_RUN = "same run"
@@ -108,11 +108,8 @@ def explained(
     printed: Reported | None,
 ) -> Explained:
     """Return what one variant does to one cell; `printed` is what is in its counterpart."""
-    both = on_shared_draws(
-        {
-            name: Reading(numbers(each), draws=draws_of(each))
-            for name, each in (("", cell), ("variant", variant))
-        }
+    both = on_shared_seeds(
+        {name: Reading(numbers(each), seeds=each.seeds) for name, each in (("", cell), ("variant", variant))}
     )
     base, changed = both[""].values, both["variant"].values
     ours = _mean(base)

@@ -10,7 +10,6 @@ from statistics import median
 from replicse.files import read_json
 from replicse.study.paper.printed import Reported
 from replicse.study.plan.plan import Cell, Plan
-from replicse.study.results.log import logged
 from replicse.study.results.power import POWER, seeds_for, smallest_gap
 from replicse.study.results.statistics import ORDERED, contradicts, spread_of
 from replicse.study.results.table import CellResult, ItemResult
@@ -102,29 +101,4 @@ def power_lines(plan: Plan, cell: Cell, result: CellResult) -> list[str]:
     if result.delta is not None and not why_not_comparable(plan, cell):
         asks = f"asks for {need.seeds} seeds" if need.seeds else "is told by no number of seeds"
         lines.append(f"the gap of {result.delta:+.2f} {asks}")
-    return lines
-
-
-def lab_lines(result: CellResult) -> list[str]:
-    """Return the values of several labs as one, then those of each lab."""
-    if result.labs is None:
-        return []
-    lines = [result.labs.text]
-    for lab in dict.fromkeys(each.lab for each in result.values):
-        own = [each for each in result.values if each.lab == lab and isinstance(each.value, float)]
-        lines.append(f"{lab}: {', '.join(f'seed {each.seed} {each.value:.2f}' for each in own)}")
-    return lines
-
-
-def log_lines(cell: Cell) -> list[str]:
-    """Return who ran a cell before, by the rows of the reproduction log that hold a number of it."""
-    name = "/".join(cell.key[1:])
-    lines = []
-    for row in logged([cell.item.id]):
-        numbers = dict(part.rpartition("=")[::2] for part in row["numbers"].split("; "))
-        if name in numbers:
-            lines.append(
-                f"{row['date']}: {numbers[name]} at scale {row['scale']}, seeds {row['seeds'] or 'none'}, study"
-                f" {row['study']}, commit {row['commit'][:12]}"
-            )
     return lines

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from replicse.study.paper.counterparts import CellKey
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import AS_DESCRIBED
-from replicse.study.results.table import CellResult, ItemResult, draws_of
+from replicse.study.results.table import CellResult, ItemResult
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Reading:
 
     `seedless` says that it is no draw of a seed (a printed number, a baseline); `half_digit` is half a unit of its
     last printed digit; `runs` tells which encoders gave what, nothing in print; `failure` why there is no value.
-    `draws` names lab and seed of each value.
+    `seeds` names the seed of each value.
     """
 
     values: tuple[float | None, ...] = ()
@@ -24,7 +24,7 @@ class Reading:
     half_digit: float = 0.0
     runs: tuple[str, ...] = ()
     failure: str = ""
-    draws: tuple[tuple[str, int | None], ...] = ()
+    seeds: tuple[int | None, ...] = ()
 
     @property
     def missing(self) -> bool:
@@ -32,9 +32,9 @@ class Reading:
         return not self.values or any(value is None or not math.isfinite(value) for value in self.values)
 
 
-def on_shared_draws(readings: Mapping[str, Reading]) -> dict[str, Reading]:
-    """Return readings over the seeds that all with several have: a row may have more, and a lab fewer rows."""
-    several = [reading.draws for reading in readings.values() if len(reading.values) > 1]
+def on_shared_seeds(readings: Mapping[str, Reading]) -> dict[str, Reading]:
+    """Return readings over the seeds that all with several have: a row may have more."""
+    several = [reading.seeds for reading in readings.values() if len(reading.values) > 1]
     if len(set(several)) < 2:
         return dict(readings)
     shared = set.intersection(*map(set, several))
@@ -44,9 +44,9 @@ def on_shared_draws(readings: Mapping[str, Reading]) -> dict[str, Reading]:
         else replace(
             reading,
             values=tuple(
-                value for draw, value in zip(reading.draws, reading.values, strict=True) if draw in shared
+                value for seed, value in zip(reading.seeds, reading.values, strict=True) if seed in shared
             ),
-            draws=tuple(draw for draw in reading.draws if draw in shared),
+            seeds=tuple(seed for seed in reading.seeds if seed in shared),
         )
         for name, reading in readings.items()
     }
@@ -82,7 +82,7 @@ class OurCells:
         if cell.verdict == "failed":
             return Reading(failure=cell.reason)
         lone = len(cell.encoders) == len(cell.values) == 1 < self._seeds
-        return Reading(numbers(cell), cell.seedless or lone, runs=runs_read(cell), draws=draws_of(cell))
+        return Reading(numbers(cell), cell.seedless or lone, runs=runs_read(cell), seeds=cell.seeds)
 
 
 def numbers(cell: CellResult) -> tuple[float | None, ...]:

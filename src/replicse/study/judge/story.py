@@ -8,7 +8,7 @@ from typing import Any
 from replicse.errors import BadInput, nearest
 from replicse.registry.suites import file_of
 from replicse.study.judge.adjudicate import Explained, adjudicate
-from replicse.study.judge.evidence import lab_lines, log_lines, power_lines
+from replicse.study.judge.evidence import power_lines
 from replicse.study.judge.findings import Finding
 from replicse.study.paper.counterparts import counterparts, printed_in
 from replicse.study.paper.printed import Reported
@@ -65,8 +65,6 @@ def cell_story(
         "reproduced": _reproduced(ours, result.caveat),
         "verdict": [f"{ours.verdict or 'none'}: {ours.reason}".removesuffix(": ")],
         "power": power_lines(plan, cell, ours) if cell.protocol == AS_DESCRIBED else [],
-        "labs": lab_lines(ours),
-        "log": log_lines(cell) if cell.protocol == AS_DESCRIBED else [],
         "baseline": _against_baseline(plan, cell, evaluations),
         "variants": list(_variants(plan, cell, result)),
         "claims": [

@@ -22,7 +22,6 @@ from replicse.study.plan.choose import chosen_items
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import Planner
-from replicse.study.results.log import check_logged
 from replicse.study.results.machines import Machine, distinct, recorded
 from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import TIDY, item_result, tidy_rows
@@ -62,7 +61,6 @@ def read_results(plan: Plan, paths: Paths | None = None) -> list[ItemResult]:
 
 def committed_item(plan: Plan, paths: Paths, item: str) -> ItemResult:
     """Return an item of a committed study, which says so where its numbers are not of the encoders planned now."""
-    check_logged(paths, item)
     result = ItemResult.of(read_json(paths.item(item)), paths.item(item))
     result = result.model_copy(update={"kept": paths.kept})
     planned = {encoder for cell in plan.cells.get(item, ()) for encoder in cell.encoders}

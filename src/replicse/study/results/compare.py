@@ -32,7 +32,7 @@ class Compared:
 
     `a` and `b` are means over these seeds, `difference` is b less a, `largest` the largest difference of a seed,
     whatever its sign. `spread` is the standard deviation over the seeds inside the folders, or a published one
-    (`borrowed`), and `spreads` the difference in units of it. Where several labs brought a seed, it is a pair for each.
+    (`borrowed`), and `spreads` the difference in units of it.
     """
 
     cell: str
@@ -133,14 +133,9 @@ def _named(cells: Mapping[tuple[str, ...], Rows], column: str) -> tuple[str, ...
 
 
 def _shared(first: Rows, second: Rows) -> list[tuple[Row, Row]]:
-    """Return the rows of the seeds that both have of the same encoders.
-
-    Of a seed that several labs brought those of one lab are a pair, where both have that lab, else each with each.
-    """
-    pairs = []
-    for seed in dict.fromkeys(row["seed"] for row in first):
-        both = [(one, two) for one in first for two in second if one["seed"] == two["seed"] == seed]
-        pairs += [(one, two) for one, two in both if one["machine"] == two["machine"]] or both
+    """Return the rows of the seeds that both have of the same encoders."""
+    by_seed = {row["seed"]: row for row in second}
+    pairs = [(row, by_seed[row["seed"]]) for row in first if row["seed"] in by_seed]
     return [
         (one, two)
         for one, two in pairs
@@ -175,16 +170,13 @@ def _compared(key: tuple[str, ...], pairs: Sequence[tuple[Row, Row]], first: Row
 
 
 def _spread(first: Rows, second: Rows) -> tuple[float | None, bool]:
-    """Return the standard deviation over the seeds of a lab inside two folders, pooled, else the published one.
+    """Return the standard deviation over the seeds inside two folders, pooled, else the published one.
 
     The second value says that it is published.
     """
     squares, degrees = 0.0, 0
-    # All values of a cell name the same machines but where several labs brought them.
-    labs = [(side, lab) for side in (first, second) for lab in dict.fromkeys(row["machine"] for row in side)]
-    for side, lab in labs:
-        own = [row["value"] for row in side if row["machine"] == lab]
-        numbers = [number for value in own if (number := _number(value)) is not None]
+    for side in (first, second):
+        numbers = [number for row in side if (number := _number(row["value"])) is not None]
         spread = mean_and_spread(numbers)[1] if numbers else None
         if spread is not None:
             squares += (len(numbers) - 1) * spread**2

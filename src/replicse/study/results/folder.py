@@ -1,25 +1,18 @@
 """What a results folder holds by its own record, and the names of the committed studies."""
 
-import atexit
 import logging
-import shutil
-import tempfile
 from pathlib import Path
 
-from replicse.archives import unpack_crate
 from replicse.errors import BadInput, MissingData, nearest
 from replicse.files import read_json
-from replicse.registry.artefacts import CONFIG, STUDY
+from replicse.registry.artefacts import CONFIG
 from replicse.registry.digests import digest
 from replicse.study.paper.config import checked_config
 from replicse.study.plan.paths import Paths
-from replicse.study.results.record import StudyRecord
 from replicse.study.results.table import ItemResult
 from replicse.workspace import packaged
 
 LOG = logging.getLogger(__name__)
-# Studies of crates that this process has opened, by the crate's file.
-_OPENED: dict[str, Paths] = {}
 
 
 def record_of(folder: Path) -> Path:
@@ -66,35 +59,11 @@ def committed() -> dict[str, Paths]:
     for home in (f"{packaged('reports').parent}/", ""):
         files = sorted(Path(home, "reports", "studies").glob(f"*/{CONFIG}"))
         studies |= {file.parent.name: Paths("", file.parent.name, home=home) for file in files}
-    return studies | _OPENED
-
-
-def opened(file: Path) -> Paths:
-    """Return the paths of the study in a crate, which is unpacked for as long as this process lives.
-
-    Raises BadInput for what is no crate of one study, or holds a config, a record or an item that is broken.
-    """
-    if str(file) not in _OPENED:
-        folder = Path(tempfile.mkdtemp(prefix="replicse-"))
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        unpack_crate(file, folder)
-        configs = sorted(folder.glob(f"reports/studies/*/{CONFIG}"))
-        if len(configs) != 1:
-            raise BadInput(f"{file}: {len(configs)} studies in it; expected one, as replicse pack writes it")
-        paths = Paths("", configs[0].parent.name, home=f"{folder}/")
-        try:
-            StudyRecord.of(read_json(paths.study), STUDY)
-            held(Path(paths.results))
-        except BadInput as error:
-            raise BadInput(f"{file}: {str(error).replace(f'{folder}/', '')}") from None
-        _OPENED[str(file)] = paths
-    return _OPENED[str(file)]
+    return studies
 
 
 def study_folder(name: str) -> Path:
     """Return a results folder as it is given, or that of a committed study by its name; BadInput names the nearest."""
-    if Path(name).suffix == ".zip" and not Path(name).is_dir():
-        return Path(opened(Path(name)).results)
     if Path(name).is_dir() or Path(name).name != name:
         return Path(name)
     if name not in (studies := committed()):

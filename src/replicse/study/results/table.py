@@ -54,8 +54,7 @@ class RowHead(Checked):
 class SeedValue(Checked):
     """What one seed gave in one cell: a number or a text, None where it is missing; `run` is blank without training.
 
-    Of several encoders `encoder` is blank, and `group` a digest of their names; `lab` says who brought it where
-    several did.
+    Of several encoders `encoder` is blank, and `group` a digest of their names.
     """
 
     seed: int | None = None
@@ -63,20 +62,6 @@ class SeedValue(Checked):
     encoder: str = ""
     run: str = ""
     group: str = ""
-    lab: str = ""
-
-
-class LabSpread(Checked):
-    """Values of several labs as one, and as text; `half` is half the 95% interval of the mean, None below three labs.
-
-    `seeds` and `labs` are the standard deviations between the seeds of a lab and between labs.
-    """
-
-    text: str
-    mean: float
-    half: float | None = None
-    seeds: float
-    labs: float
 
 
 class CellResult(Checked):
@@ -86,8 +71,7 @@ class CellResult(Checked):
     and `pairs_high` a correlation over resampled test pairs. `text` is what was found in a column of sentences.
     `borrowed` marks an interval from a published spread, `published_sd` is one that was measured in its setting;
     `precision` is that of the runs of the cell, and the paper's where that is another; `machines` are all that
-    trained and evaluated them, `packages` digests of the versions of this package that did; `labs` is what values of
-    several labs give together.
+    trained and evaluated them, `packages` digests of the versions of this package that did.
     """
 
     row: str
@@ -116,7 +100,6 @@ class CellResult(Checked):
     packages: tuple[str, ...] = ()
     published_sd: float | None = None
     encoders: tuple[str, ...] = ()
-    labs: LabSpread | None = None
 
     @property
     def few(self) -> tuple[float, ...]:
@@ -126,14 +109,14 @@ class CellResult(Checked):
         return numbers if shown and 1 < len(numbers) < FEWEST_SEEDS else ()
 
     @property
+    def seeds(self) -> tuple[int | None, ...]:
+        """Return the seed of each value."""
+        return tuple(each.seed for each in self.values)
+
+    @property
     def key(self) -> tuple[str, str, str]:
         """Return row, column and metric."""
         return self.row, self.column, self.metric
-
-
-def draws_of(cell: CellResult) -> tuple[tuple[str, int | None], ...]:
-    """Return lab and seed of each value of a cell."""
-    return tuple((each.lab, each.seed) for each in cell.values)
 
 
 class ItemResult(Checked):

@@ -366,9 +366,7 @@ def tidy_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, Any]]:
                     "encoder": each.encoder,
                     "run": each.run,
                     "group": each.group,
-                    # Of a value that one of several labs brought, that lab.
-                    "machine": each.lab
-                    or " | ".join(
+                    "machine": " | ".join(
                         dict.fromkeys(str(next(filter(made.fits, machines))) for made in cell.machines)
                     ),
                     "package": " | ".join(cell.packages),

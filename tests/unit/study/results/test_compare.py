@@ -10,6 +10,7 @@ from made_up import write_folder
 
 from replicse.cli import main
 from replicse.errors import BadInput, MissingData
+from replicse.files import read_json, write_json
 from replicse.study.results.compare import STATES, compare
 
 ONE, TWO = "One (avx2), cpu, 1 thread", "Two (avx512), cpu, 1 thread"
@@ -91,27 +92,6 @@ def test_one_seed_borrows_the_published_spread_and_two_do_not(folders):
     assert (cell.spread, cell.borrowed, cell.spreads) == (None, False, None)
 
 
-def pooled_labs(first, second):
-    """Return one cell of two labs as a merge writes it: each value with the name of its lab."""
-    labs = []
-    for name, brought in (("a lab", first), ("another lab", second)):
-        labs += [{**row, "lab": name} for row in brought]
-    return labs
-
-
-def test_of_a_seed_that_several_labs_brought_each_number_is_compared(folders):
-    ours, theirs = rows("r", 70.0, 71.0), rows("r", 74.0, 75.0, machine=TWO)
-    both = pooled_labs(ours, theirs)
-    for turned in (both, [*both[2:], *both[:2]]):
-        cell = held(folders, ours, turned)
-        assert (cell.seeds, cell.a, cell.b, cell.difference, cell.largest) == (2, 70.5, 72.5, 2.0, 4.0)
-        # The spread over the seeds of each lab, and not between labs.
-        assert cell.spread == pytest.approx(math.sqrt(0.5)) and cell.state == "beyond spread"
-        assert held(folders, turned, both).state == "identical"
-    found = compare(*folders(both, pooled_labs(ours, rows("r", 74.0, 76.0, machine=TWO))))
-    assert (found.cells[0].largest, found.different) == (1.0, ("r-s1",))
-
-
 def test_only_the_same_runs_are_held_against_each_other(folders):
     other = [{**row, "encoder": "x", "run": "x"} for row in rows("q", 70.0)]
     group = {"encoder": "", "run": ""}
@@ -184,6 +164,10 @@ def test_a_broken_folder_is_refused_by_name(folders, tmp_path):
     a, b = folders(rows("r", 70.0), rows("r", 70.0))
     with pytest.raises(MissingData, match="none: no such folder; name the results of a scale"):
         compare(a, tmp_path / "none")
+    item = read_json(b / "items/made/table1.json")
+    write_json(b / "items/made/table1.json", {**item, "scale": "compact"})
+    with pytest.raises(BadInput, match=r"table1\.json: scale is compact, in .*config\.json micro; delete it"):
+        compare(a, b)
     (b / "items/made/table1.json").write_text('{"item": "made/table1"}')
     with pytest.raises(BadInput, match=r"b/items/made/table1\.json: "):
         compare(a, b)
