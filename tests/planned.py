@@ -6,6 +6,9 @@ from typing import Any
 
 from places import ROOT
 
+from replicse.study.judge.audit import audit, audit_plan
+from replicse.study.judge.findings import Finding
+from replicse.study.paper.papers import load_papers
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import load_plan
 
@@ -20,3 +23,10 @@ def _planned(config: str) -> Plan:
 def shipped_plan(**config: Any) -> Plan:
     """Return the plan of a config, by default of seed 0 at scale micro; the same object for the same config."""
     return _planned(json.dumps({"scale": "micro", "seeds": [0], **config}))
+
+
+@cache
+def shipped_audit() -> tuple[Plan, list[Finding]]:
+    """Return the plan that the audit of all shipped papers reads, and what it finds."""
+    plan = audit_plan(load_papers(WORKFLOW), WORKFLOW)
+    return plan, audit(plan)
