@@ -34,9 +34,9 @@ rehearsal: $(DEV)
 self-test: $(DEV)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python benchmarks/self_test.py --seconds 10 $(ARGS)
 
-# A real Slurm of one node (root and Debian, else skipped) beside pods of Kubernetes played by processes: they mostly wait.
+# A real Slurm of one node (root and Debian, else skipped).
 test-cluster: $(DEV)
-	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile tests/cluster -rs $(ARGS)
+	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/cluster -rs $(ARGS)
 
 # Kills at random moments, full disks, two studies in one folder: minutes.
 test-faults: $(DEV)

@@ -23,7 +23,7 @@ from record import ROOT, row, write_record
 
 GOAL = 10
 ALONE = "snakemake_alone"
-PROFILES = ("gpu-box", "slurm", "slurm-gpu", "kubernetes")
+PROFILES = ("gpu-box", "slurm", "slurm-gpu")
 # Files that a job of a stage makes, where it makes more than one; its rule names them.
 FILES = {"train": 4, "store": 3, "backbone": 3}
 LIMIT = """

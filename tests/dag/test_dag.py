@@ -311,7 +311,7 @@ def test_jobs_of_this_machine_share_its_gpus(checkout):
     assert (checkout / "slots").read_text() == "3\n"
 
 
-@pytest.mark.parametrize("profile", ["gpu-box", "slurm", "slurm-gpu", "kubernetes"])
+@pytest.mark.parametrize("profile", ["gpu-box", "slurm", "slurm-gpu"])
 def test_every_profile_plans(checkout, profile):
     file = checkout / "workflow" / "profiles" / profile / "config.yaml"
     executor = yaml.safe_load(file.read_text()).get("executor", "local")

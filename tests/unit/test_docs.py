@@ -144,7 +144,6 @@ def test_every_printed_command_runs_in_a_bare_clone(clone, monkeypatch, words):
     monkeypatch.chdir(clone)
     monkeypatch.delenv("REPLICSE_WORKFLOW", raising=False)
     monkeypatch.setattr(run, "exit_code", lambda _: 0)
-    # What is not run decides nothing: each round would ask for one seed more.
     assert main(words) in (0, LACKING.get(words[0]))
 
 

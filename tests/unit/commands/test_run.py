@@ -59,7 +59,7 @@ def test_an_unknown_item_names_the_nearest(items):
         run.items_named(["simcse/tabel3"], items)
 
 
-@pytest.mark.parametrize("name", ["gpu-box", "slurm", "slurm-gpu", "kubernetes"])
+@pytest.mark.parametrize("name", ["gpu-box", "slurm", "slurm-gpu"])
 def test_a_profile_of_the_workflow_has_a_name(name):
     assert Path(run.profile_named(name, ROOT / "workflow")) == ROOT / "workflow/profiles" / name
 
@@ -67,9 +67,9 @@ def test_a_profile_of_the_workflow_has_a_name(name):
 def test_a_profile_whose_executor_is_not_installed_is_refused_in_one_sentence(monkeypatch, capsys):
     """Snakemake printed a hundred lines of options and an invalid choice."""
     monkeypatch.setattr(run, "find_spec", lambda name: None)
-    assert main(["run", "--scale", "micro", "--profile", "kubernetes", "-n"]) == 2
+    assert main(["run", "--scale", "micro", "--profile", "slurm", "-n"]) == 2
     said = capsys.readouterr().err
-    assert said.endswith("not installed; pip install snakemake-executor-plugin-cluster-generic\n")
+    assert said.endswith("not installed; pip install snakemake-executor-plugin-slurm\n")
     assert said.count("\n") == 1 and run.profile_named("gpu-box", ROOT / "workflow")
 
 
