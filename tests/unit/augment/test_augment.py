@@ -1,30 +1,26 @@
 """Augmentations: counts, order, determinism, and that a line depends on no other line."""
 
-import os
 import random
 import re
 from collections import Counter
 from pathlib import Path
-from pkgutil import resolve_name
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from replicse.augment import augment, token_change
 from replicse.augment import eda as eda_module
 from replicse.augment import synonyms as synonyms_module
-from replicse.augment.words import _floor
 from replicse.errors import BadInput, MissingData
-from replicse.registry.augmentations import AugmentationParameters, augmentation_of
+from replicse.registry.augmentations import augmentation_of
 
 WORD = st.text(alphabet="abcdeXYZ.,'", min_size=1, max_size=6)
 LINE = st.lists(WORD, min_size=1, max_size=30).map(" ".join)
 LINES = st.lists(LINE, min_size=1, max_size=8)
 SEED = st.integers(0, 2**40)
 SHARE = st.integers(1, 100).map(lambda percent: percent / 100)
-REAL_WORDNET = Path(os.environ.get("WNSEARCHDIR", "/usr/share/wordnet"), "data.noun")
 
 PPDB = "synonyms/ppdb.txt"
 PARAPHRASES = {
@@ -65,7 +61,7 @@ TEXT_ONLY = [
 
 @pytest.mark.parametrize("spec", TEXT_ONLY, ids=lambda spec: spec["name"])
 @given(lines=LINES, seed=SEED)
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_a_line_depends_on_its_place_and_seed_but_on_no_other_line(spec, lines, seed):
     result = augment(lines, {**spec, "seed": seed})
     assert len(result) == len(lines) and all(line.strip() for line in result)
@@ -74,14 +70,11 @@ def test_a_line_depends_on_its_place_and_seed_but_on_no_other_line(spec, lines, 
     assert augment([*others, lines[-1]], {**spec, "seed": seed})[-1] == result[-1]
 
 
-@pytest.mark.parametrize("spec", TEXT_ONLY, ids=lambda spec: spec["name"])
-def test_seeds_and_places_matter(spec):
-    if spec.get("position") == "prefix":
-        return
-    line = " ".join(f"w{i}" for i in range(20))
-    lines = [line] * 30
-    assert augment(lines, spec) == augment(lines, {**spec, "seed": 42})
-    assert augment(lines, spec) != augment(lines, {**spec, "seed": 43})
+def test_seeds_and_places_matter():
+    spec, lines = {"name": "deletion", "rate": 0.3}, [" ".join(f"w{i}" for i in range(20))] * 30
+    assert (
+        augment(lines, spec) == augment(lines, {**spec, "seed": 42}) != augment(lines, {**spec, "seed": 43})
+    )
     assert len(set(augment(lines, spec))) > 3
 
 
@@ -101,16 +94,6 @@ def test_no_lines_blank_lines_and_one_word_lines(spec, root):
         assert augment(["", "zebra"], {**spec, "seed": 1}, root=root)[0] == ""
     if spec.get("unit") != "character":
         assert augment(["zebra"], spec, root=root) == ["zebra"]
-
-
-def test_every_augmentation_of_the_registry_has_its_function():
-    functions = [resolve_name(kind.implementation) for kind in AugmentationParameters.known.values()]
-    assert functions and len(functions) == len(set(functions))
-
-
-def test_a_model_and_its_plain_data_augment_alike():
-    spec = {"name": "crop", "keep": 0.5}
-    assert augment(["a b c d"], augmentation_of(spec)) == augment(["a b c d"], spec)
 
 
 # Crop
@@ -147,6 +130,7 @@ def test_crop_windows_start_everywhere():
 
 
 @given(line=LINE, rate=st.integers(0, 100), seed=SEED)
+@example(line=" ".join("a" * 30), rate=90, seed=0)  # (1 - 0.9) * 30 is 2.9999999999999996
 def test_deletion_counts_and_order(line, rate, seed):
     words = line.split()
     n = len(words)
@@ -171,12 +155,6 @@ def test_delete_one_word(line, seed):
 def test_deletion_draws_positions_evenly():
     found = Counter(augment(["a b c d"] * 2000, {"name": "delete-one-word"}))
     assert set(found) == {"b c d", "a c d", "a b d", "a b c"} and min(found.values()) > 400
-
-
-@given(st.integers(0, 100), st.integers(0, 400))
-def test_floor_is_that_of_decimal_arithmetic(percent, n):
-    assert _floor(percent / 100 * n) == percent * n // 100
-    assert _floor((1 - percent / 100) * n) == (100 - percent) * n // 100
 
 
 # Shuffle: of tokens, behind the tokenizer
@@ -218,21 +196,7 @@ def test_shuffle_of_everything_reaches_every_order_and_rows_and_seeds_draw_apart
     assert shuffled(line, 0.5) == shuffled(line, 0.5) != shuffled(line, 0.5, seed=43)
 
 
-def test_an_augmentation_of_text_changes_no_tokens():
-    assert token_change({"name": "crop", "keep": 0.7}, Path()) is None
-
-
 # Next sentence
-
-
-@given(n=st.integers(1, 12), reach=st.integers(1, 4), seed=SEED)
-def test_next_sentence_takes_one_of_the_following_lines(n, reach, seed):
-    lines = [f"line {i}" for i in range(n)]
-    result = augment(lines, {"name": "next-sentence", "reach": reach, "seed": seed})
-    for i, line in enumerate(result):
-        assert line in (lines[i + 1 : i + 1 + reach] or [lines[-1]])
-    if reach == 1:
-        assert result == [*lines[1:], lines[-1]]
 
 
 def test_next_sentence_is_uniform_over_its_reach():
@@ -240,6 +204,8 @@ def test_next_sentence_is_uniform_over_its_reach():
     result = augment(lines, {"name": "next-sentence", "reach": 3})
     steps = Counter(int(line) - i for i, line in enumerate(result[:-3]))
     assert set(steps) == {1, 2, 3} and min(steps.values()) > 900
+    assert result[-2:] == ["3000", "3000"], "the last line follows itself"
+    assert augment(lines[:4], {"name": "next-sentence", "reach": 1}) == ["1", "2", "3", "3"]
 
 
 # Synonyms through nlpaug
@@ -383,15 +349,6 @@ def test_absent_wordnet_and_tagger_are_named_with_the_remedy(wordnet, monkeypatc
         augment(["a soup"], {"name": "synonym", "words": 1})
 
 
-@pytest.mark.skipif(
-    not REAL_WORDNET.is_file(), reason="no WordNet database: install Debian's wordnet-base or set WNSEARCHDIR"
-)
-def test_the_real_wordnet_has_synonyms():
-    spec = {"name": "synonym", "words": 1, "tagger": "lexicon"}
-    found = set(augment(["physician"] * 40, spec))
-    assert {"doctor", "dr.", "medico"} & found
-
-
 # EDA
 
 
@@ -429,13 +386,6 @@ def test_eda_operations_change_the_number_of_words_they_should(words, alpha, see
     assert sum(a != b for a, b in zip(words, swapped, strict=True)) <= 2 * most
     shorter = eda_operation("delete_words", words, alpha, seed)
     assert shorter and is_subsequence(shorter, words)
-
-
-def test_eda_deletes_each_word_with_probability_alpha():
-    words = [str(i) for i in range(1000)]
-    lengths = [len(eda_operation("delete_words", words, 0.2, seed)) for seed in range(40)]
-    assert abs(np.mean(lengths) - 800) < 10
-    assert len(eda_operation("delete_words", words, 1.0, 0)) == 1
 
 
 def test_eda_uses_all_four_operations_and_keeps_letter_case(root):
@@ -487,39 +437,21 @@ def test_eda_reads_wordnet_without_a_tagger(wordnet):
     ("spec", "message"),
     [
         ({"name": "corp"}, 'name is "corp"; did you mean "crop"?'),
-        ({}, "lacks the key"),
         (None, "expected a mapping"),
         ({"name": "crop"}, 'lacks the key "keep"'),
         ({"name": "crop", "keeep": 0.9}, 'unknown key "keeep" in augmentation; did you mean "keep"?'),
-        ({"name": "crop", "keep": 0.9, "lines": 3}, 'unknown key "lines"'),
         ({"name": "crop", "keep": 0.9, "implementation": "os:system"}, 'unknown key "implementation"'),
-        ({"name": "crop", "keep": 0}, "keep is 0; expected a number above 0"),
         ({"name": "crop", "keep": 1.1}, "keep is 1.1; expected a number at most 1"),
-        ({"name": "crop", "keep": "much"}, 'keep is "much"; expected a number'),
         ({"name": "crop", "keep": float("nan")}, "keep is nan"),
-        ({"name": "crop", "keep": 0.9, "unit": "words"}, 'unit is "words"; did you mean "word"'),
         ({"name": "crop", "keep": 0.9, "position": 3}, "position is 3; known: prefix, window"),
-        ({"name": "crop", "keep": 0.9, "seed": "x"}, 'seed is "x"; expected a whole number'),
-        ({"name": "deletion", "rate": 1.1}, "rate is 1.1; expected a number at most 1"),
-        ({"name": "deletion", "rate": 0.1, "rounding": "up"}, 'rounding is "up"; known: keep-floor, round'),
-        ({"name": "shuffle", "fraction": True}, "fraction is True"),
         ({"name": "next-sentence", "reach": 0}, "reach is 0; expected a number at least 1"),
         ({"name": "synonym"}, "expected one of words (a number of them) and rate (a share of them)"),
-        ({"name": "synonym", "words": 1, "rate": 0.1}, "expected one of words"),
-        ({"name": "synonym", "rate": 0}, "rate is 0; expected a number above 0"),
-        ({"name": "synonym", "words": 1.5}, "words is 1.5; expected a whole number"),
-        ({"name": "synonym", "words": 1, "source": "wordnets"}, 'did you mean "wordnet"'),
-        (
-            {"name": "synonym", "words": 1, "source": "ppdb"},
-            "expected a file below the data root with source ppdb",
-        ),
+        ({"name": "synonym", "words": 1, "source": "ppdb"}, "expected a file below the data root"),
         ({"name": "synonym", "words": 1, "file": "x"}, "with no other source"),
-        ({"name": "synonym", "words": 1, "tagger": "hmm"}, 'tagger is "hmm"; known: lexicon, perceptron'),
         ({"name": "eda", "alpha": 0}, "alpha is 0; expected a number above 0"),
-        (
-            {"name": "masked-lm", "ratio": 0.1},
-            "expected one of backbone (a name in a scale) and encoder (a folder)",
-        ),
+        ({"name": "masked-lm", "ratio": 0.1}, "expected one of backbone"),
+        ({"name": "masked-lm", "ratio": 2, "encoder": "x"}, "ratio is 2"),
+        ({"name": "insertion", "ratio": 0, "encoder": "x"}, "ratio is 0"),
     ],
 )
 def test_bad_specs_name_parameter_value_and_expectation(spec, message):
@@ -541,27 +473,22 @@ def test_absent_and_malformed_ppdb_files_are_named(tmp_path):
 def test_ppdb_is_read_as_nlpaug_reads_it(tmp_path):
     from nlpaug.model.word_dict import Ppdb
 
-    rows = [
-        *(
-            "[NN] ||| chef ||| cook",
-            "[NN/NNP] ||| chef ||| boss",
-            "[VB] ||| chef ||| cater",
-            "[JJ] ||| old ||| aged",
-        ),
-        *(
-            "[IN] ||| in ||| inside",
-            "[DT] ||| the ||| that",
-            "[RB] ||| at once ||| now",
-            "[VP/NP] ||| run ||| race",
-        ),
-        *("[RB] ||| at once ||| right away", "[CD] ||| two ||| 2", "[RB] ||| soon ||| shortly"),
-        "[NN] ||| chef ||| caf\\xc3",
-    ]
+    rows = """[NN] ||| chef ||| cook
+[NN/NNP] ||| chef ||| boss
+[VB] ||| chef ||| cater
+[JJ] ||| old ||| aged
+[IN] ||| in ||| inside
+[DT] ||| the ||| that
+[RB] ||| at once ||| now
+[VP/NP] ||| run ||| race
+[RB] ||| at once ||| right away
+[CD] ||| two ||| 2
+[NN] ||| chef ||| caf\\xc3"""
     path = tmp_path / "ppdb.txt"
-    path.write_text("".join(f"{row} ||| AGigaSim=0.9 ||| 0-0 ||| Equivalence\n" for row in rows))
+    path.write_text("".join(f"{row} ||| AGigaSim=0.9 ||| 0-0 ||| Equivalence\n" for row in rows.splitlines()))
     theirs = Ppdb(str(path))
     ours = synonyms_module.read_ppdb(path)
-    for word in ("chef", "old", "in", "the", "at once", "run", "two", "soon", "absent"):
+    for word in ("chef", "old", "in", "the", "at once", "run", "two", "absent"):
         for pos in "nvasr":
             assert ours.get(word, {}).get(pos, []) == theirs.predict(word, pos=pos)
 

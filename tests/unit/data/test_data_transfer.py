@@ -2,8 +2,10 @@ import numpy as np
 import pytest
 
 from replicse.data.transfer import TREC_CLASSES, load_transfer
-from replicse.errors import BadInput, MissingData
+from replicse.errors import BadInput
 
+TREC = ("TREC/train_5500.label", "TREC/TREC_10.label")
+ONE_CLASS = {f"SST/binary/sentiment-{split}": "a\t1\n" for split in ("train", "dev", "test")}
 MRPC_HEADER = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"
 
 
@@ -24,19 +26,13 @@ def write(root, name, content):
     ],
 )
 def test_two_class_sets_keep_blank_lines_as_empty_sentences(tmp_path, task, ones, zeros):
-    write(tmp_path, ones, "good  one .\n\n another \n \n")
+    write(tmp_path, ones, b"good  caf\xe9 .\n\n another \n \n")
     write(tmp_path, zeros, "bad .\n\n")
     split = load_transfer(tmp_path, task).splits["all"]
-    assert split.first == ("good one .", "", "another", "", "bad .", "")
+    assert split.first == ("good café .", "", "another", "", "bad .", "")
     assert split.second is None
     assert split.labels.dtype == np.int64
     assert split.labels.tolist() == [1, 1, 1, 1, 0, 0]
-
-
-def test_latin_1_lines_are_read_beside_utf8_lines(tmp_path):
-    write(tmp_path, "MR/rt-polarity.pos", "clich\xe9\n".encode("latin-1") + "cliché\n".encode())
-    write(tmp_path, "MR/rt-polarity.neg", "b\n")
-    assert load_transfer(tmp_path, "MR").splits["all"].first == ("cliché", "cliché", "b")
 
 
 def test_sst2_has_three_splits(tmp_path):
@@ -72,113 +68,48 @@ def test_mrpc_has_a_byte_order_mark_windows_line_ends_and_no_quoting(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("task", "name", "text", "place"),
+    ("task", "files", "place"),
     [
-        ("SST2", "SST/binary/sentiment-train", "a\t1\nb 1\n", r"sentiment-train:2: no tab"),
-        ("SST2", "SST/binary/sentiment-train", "a\t2\n", r'sentiment-train:1: label is "2"; expected 0 or 1'),
-        (
-            "TREC",
-            "TREC/train_5500.label",
-            "NUM:date a\nNUN:date b\n",
-            r'\.label:2: .*"NUN"; did you mean "NUM"',
-        ),
-        ("MRPC", "MRPC/msr_paraphrase_train.txt", f"{MRPC_HEADER}\n1\t2\t3\ta\n", r"train\.txt:2: 4 tab"),
-        (
-            "MRPC",
-            "MRPC/msr_paraphrase_train.txt",
-            f"{MRPC_HEADER}\nx\t2\t3\ta\tb\n",
-            r'train\.txt:2: label is "x"',
-        ),
-        ("MRPC", "MRPC/msr_paraphrase_train.txt", MRPC_HEADER, r"train\.txt: no rows"),
+        ("SST2", {"SST/binary/sentiment-train": "a\t1\nb 1\n"}, r"sentiment-train:2: no tab"),
+        ("SST2", {"SST/binary/sentiment-train": "a\t2\n"}, r'sentiment-train:1: label is "2"; expected 0 or 1'),
+        ("SST2", ONE_CLASS, "train: no row of class 0"),
+        ("TREC", {"TREC/train_5500.label": "NUM:date a\nNUN:date b\n"}, r'\.label:2: .*"NUN"; did you mean "NUM"'),
+        ("TREC", dict.fromkeys(TREC, "NUM:x a\n"), "label: no row of class ABBR"),
+        ("MRPC", {"MRPC/msr_paraphrase_train.txt": f"{MRPC_HEADER}\n1\t2\t3\ta\n"}, r"train\.txt:2: 4 tab"),
+        ("MRPC", {"MRPC/msr_paraphrase_train.txt": f"{MRPC_HEADER}\nx\t2\t3\ta\tb\n"}, r'train\.txt:2: label is "x"'),
+        ("MRPC", {"MRPC/msr_paraphrase_train.txt": MRPC_HEADER}, r"train\.txt: no rows"),
+        ("MR", {"MR/rt-polarity.pos": "a\n", "MR/rt-polarity.neg": ""}, "neg: no rows; fetch the file again"),
+        ("CR", {"CR/custrev.pos": "a\n"}, r"custrev\.neg: no such file; name a folder in the SentEval layout"),
+        ("SST", {"CR/custrev.pos": "a\n"}, '"SST" is no transfer task; did you mean "SST2"'),
     ],
-)
-def test_malformed_lines_name_file_and_line(tmp_path, task, name, text, place):
-    write(tmp_path, name, text)
-    with pytest.raises(BadInput, match=place):
-        load_transfer(tmp_path, task)
-
-
-@pytest.mark.parametrize("empty", ["MR/rt-polarity.pos", "MR/rt-polarity.neg"])
-def test_an_empty_class_is_refused(tmp_path, empty):
-    for name in ("MR/rt-polarity.pos", "MR/rt-polarity.neg"):
-        write(tmp_path, name, "" if name == empty else "a\nb\n")
-    with pytest.raises(BadInput, match=f"{empty}: no rows; fetch the file again"):
-        load_transfer(tmp_path, "MR")
-
-
-@pytest.mark.parametrize(
-    ("task", "files", "problem"),
-    [
-        (
-            "SST2",
-            {f"SST/binary/sentiment-{split}": "a\t1\n" for split in ("train", "dev", "test")},
-            "class 0",
-        ),
-        ("TREC", dict.fromkeys(("TREC/train_5500.label", "TREC/TREC_10.label"), "NUM:x a\n"), "class ABBR"),
-        (
-            "MRPC",
-            {
-                f"MRPC/msr_paraphrase_{split}.txt": f"{MRPC_HEADER}\n0\t1\t2\ta\tb\n"
-                for split in ("train", "test")
-            },
-            "class 1",
-        ),
-    ],
-)
-def test_a_class_that_nothing_can_be_learned_of_is_refused(tmp_path, task, files, problem):
+)  # fmt: skip
+def test_malformed_files_are_named(tmp_path, task, files, place):
     for name, text in files.items():
         write(tmp_path, name, text)
-    with pytest.raises(BadInput, match=f"{next(iter(files)).rpartition('/')[2]}: no row of {problem}"):
+    with pytest.raises(BadInput, match=place):
         load_transfer(tmp_path, task)
-
-
-def test_a_missing_file_and_an_unknown_task(tmp_path):
-    write(tmp_path, "CR/custrev.pos", "a\n")
-    with pytest.raises(
-        MissingData, match=r"custrev\.neg: no such file; name a folder in the SentEval layout.*data\.source"
-    ):
-        load_transfer(tmp_path, "CR")
-    with pytest.raises(BadInput, match='"SST" is no transfer task; did you mean "SST2"'):
-        load_transfer(tmp_path, "SST")
-
-
-# Methods section 2.3 counts lines, the 2 + 2 blank ones of CR and the 1 + 2 of MPQA among them.
-@pytest.mark.parametrize(
-    ("task", "ones", "zeros"),
-    [
-        ("MR", 5331, 5331),
-        ("CR", 2407, 1368),
-        ("SUBJ", 5000, 5000),
-        ("MPQA", 3312, 7294),
-    ],
-)
-def test_real_counts_of_two_class_sets(real_data, task, ones, zeros):
-    split = load_transfer(real_data, task).splits["all"]
-    assert np.bincount(split.labels).tolist() == [zeros, ones]
-    assert len(split.first) == ones + zeros
-    assert sum(not sentence for sentence in split.first) == {"CR": 4, "MPQA": 3}.get(task, 0)
 
 
 @pytest.mark.parametrize(
     ("task", "counts"),
     [
+        ("MR", {"all": [5331, 5331]}),
+        ("CR", {"all": [1368, 2407]}),
+        ("SUBJ", {"all": [5000, 5000]}),
+        ("MPQA", {"all": [7294, 3312]}),
         ("SST2", {"train": 67349, "dev": 872, "test": 1821}),
         ("TREC", {"train": 5452, "test": 500}),
-        ("MRPC", {"train": 4076, "test": 1725}),
+        ("MRPC", {"train": [1323, 2753], "test": [578, 1147]}),
     ],
 )
-def test_real_counts_of_split_sets(real_data, task, counts):
+def test_real_counts(real_data, task, counts):
+    """By class where a list is given. The blank lines are among them: 2 + 2 of CR, 1 + 2 of MPQA (methods 2.3)."""
     splits = load_transfer(real_data, task).splits
-    assert {split: len(part.first) for split, part in splits.items()} == counts
-    assert {split: len(part.labels) for split, part in splits.items()} == counts
-    assert all(sentence for part in splits.values() for sentence in (*part.first, *(part.second or ())))
-
-
-def test_real_classes(real_data):
-    mrpc = load_transfer(real_data, "MRPC").splits
-    assert (mrpc["train"].labels.sum(), mrpc["test"].labels.sum()) == (2753, 1147)
-    assert len(mrpc["train"].second) == 4076
-    trec = load_transfer(real_data, "TREC").splits["train"]
-    assert set(trec.labels.tolist()) == set(range(6))
-    assert any("sisterðcity" in question for question in trec.first)
-    assert trec.first[0] == "How did serfdom develop in and then leave Russia ?"
+    assert splits.keys() == counts.keys()
+    for name, split in splits.items():
+        expected = counts[name]
+        found = np.bincount(split.labels).tolist() if isinstance(expected, list) else len(split.labels)
+        assert found == expected and len(split.first) == len(split.labels)
+        assert sum(not sentence for sentence in split.first) == {"CR": 4, "MPQA": 3}.get(task, 0)
+    if task == "TREC":
+        assert any("sisterðcity" in question for question in splits["train"].first)

@@ -66,12 +66,10 @@ def test_a_recipe_of_ones_own_selects_on_a_development_set(start, tmp_path):
         ("simcse/unsupp", SENTENCES, {}, 'recipe "simcse/unsupp" is unknown'),
         ("simcse/sup", SENTENCES, {}, 'corpus: the recipe reads column "anchor"'),
         ("simcse/unsup", [], {}, "corpus: rows of"),
-        ("simcse/unsup", ["a sentence", "  "], {}, "row 1 of column text is '  '"),
         ("simcse/unsup", {"text": ["a"], "label": []}, {}, "expected equally many"),
         ("simcse/unsup", SENTENCES, {"changes": {}}, "data is not given"),
         ("simcse/unsup", SENTENCES, {"changes": {"optimisatoin": {}}}, 'changes: unknown key "optimisatoin"'),
         ({"objective": [{"term": "infonce"}]}, SENTENCES, {}, "recipe: the run has no views"),
-        ("diffcse/diffcse", SENTENCES, {}, 'models: no "distilbert-base", which the recipe names'),
         ("simcse/mlm-replacement", SENTENCES, {}, 'models: no "bert-base", which the recipe names'),
     ],
 )
