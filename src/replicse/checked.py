@@ -14,10 +14,6 @@ from pydantic_core import ErrorDetails
 
 from replicse import files
 from replicse.errors import BadInput, nearest
-from replicse.printable import hidden_in, visible
-
-MOST_BYTES, MOST_NODES, DEEPEST, LONGEST_LINE = 2 << 20, 100_000, 60, 4000
-
 
 SCIENTIFIC = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
 
@@ -278,18 +274,10 @@ _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 class _Loader(_Base):
     """The safe loader, but a key that is given twice is a mistake."""
 
-    def construct_scalar(self, node: yaml.ScalarNode) -> Any:
-        """Return the text of a node; ConstructorError names a character that no person sees, as an escape may hold."""
-        text = super().construct_scalar(node)
-        if hidden_in(text):
-            problem = f"{shown(visible(text))} has the invisible character {hidden_in(text)[:6]}"
-            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
-        return text
-
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
         """Return the mapping of a node; ConstructorError names a key that occurs twice."""
         seen: set[str] = set()
-        for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+        for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
                 if key.value in seen:
                     raise yaml.constructor.ConstructorError(
@@ -300,76 +288,27 @@ class _Loader(_Base):
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file that a person wrote; MissingData or BadInput as `files.read_text` raises them.
-
-    BadInput also names the line of a character that no person sees: it could steer whoever shows the text.
-    """
-    text = files.read_text(path, "save the file as UTF-8", MOST_BYTES)
+    """Return the text of a file that a person wrote; MissingData or BadInput as `files.read_text` raises them."""
+    text = files.read_text(path, "save the file as UTF-8")
     if text.startswith("\ufeff"):
         raise BadInput(f"{path}: it begins with a byte order mark; save it as UTF-8 without one")
-    if hidden := hidden_in(text):
-        what = "a line that ends with CR alone" if "U+000D" in hidden else "an invisible character"
-        raise BadInput(f"{path}: {what}, {hidden}; save it with LF line ends, without control characters")
+    if "\r" in text.replace("\r\n", "\n"):
+        raise BadInput(f"{path}: a line ends with CR alone; save it with LF line ends")
     return text
 
 
 def read_yaml(path: Path) -> Any:
-    """Return the document of a YAML file; BadInput names the line of a mistake, a key given twice included.
-
-    Nesting and the number of nodes that aliases multiply are bounded, so a hostile file costs nothing.
-    """
+    """Return the document of a YAML file; BadInput names the line of a mistake, a key given twice included."""
     text = read_text(path)
-    problem = _too_much(text)
-    if problem:
-        raise BadInput(f"{path}: {problem}; write it flatter")
     try:
-        document = yaml.load(text, Loader=_Loader)
-        if _nodes(document, {}, 0) > MOST_NODES:
-            raise BadInput(
-                f"{path}: its aliases multiply to more than {MOST_NODES:,} nodes; write it flatter"
-            )
-        return document
+        return yaml.load(text, Loader=_Loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
         problem = " ".join(str(getattr(error, "problem", error)).split())
         raise BadInput(f"{path}{line}: {problem}; fix the YAML") from None
-    except (ValueError, AttributeError, RecursionError) as error:
-        # The library looks into a date without asking whether it is one.
-        problems = {
-            RecursionError: "nested too deeply",
-            AttributeError: "a value is not of the kind that its tag says",
-        }
-        what = problems.get(type(error), str(error))
-        raise BadInput(f"{path}: {what}; fix the YAML") from None
-
-
-def _too_much(text: str) -> str:
-    depth = deepest = 0
-    for mark in re.findall(r"[\[\]{}]", text):
-        depth += 1 if mark in "[{" else -1
-        deepest = max(deepest, depth)
-    if deepest > DEEPEST:
-        return f"brackets are nested {deepest} deep; at most {DEEPEST} are read"
-    longest = max(map(len, text.splitlines()), default=0)
-    return (
-        f"a line has {longest:,} characters; at most {LONGEST_LINE:,} are read"
-        if longest > LONGEST_LINE
-        else ""
-    )
-
-
-def _nodes(document: Any, sizes: dict[int, int], depth: int) -> int:
-    """Return how many nodes a document has when every alias is written out; a node that holds itself raises."""
-    if not isinstance(document, dict | list):
-        return 1
-    if id(document) not in sizes:
-        sizes[id(document)] = MOST_NODES + 1  # what a node that holds itself is worth
-        inner = document.values() if isinstance(document, dict) else document
-        if depth > DEEPEST:
-            raise RecursionError
-        sizes[id(document)] = 1 + sum(_nodes(each, sizes, depth + 1) for each in inner)
-    return sizes[id(document)]
+    except ValueError as error:  # a date that is none
+        raise BadInput(f"{path}: {error}; fix the YAML") from None
 
 
 def checked_yaml(path: Path, model: type[Model]) -> Model:

@@ -4,17 +4,8 @@ import difflib
 import textwrap
 from collections.abc import Collection, Iterable
 
-from replicse.printable import visible
 
-
-class _Sentence(Exception):
-    """An error whose sentence names values of others, which must not steer the terminal that shows it."""
-
-    def __init__(self, text: str = "") -> None:
-        super().__init__(visible(text))
-
-
-class BadInput(_Sentence):
+class BadInput(Exception):
     """Something the user wrote or supplied is wrong; the command line exits with code 2."""
 
 
@@ -22,7 +13,7 @@ class MissingData(BadInput):
     """A file the study needs is not there; the sentence says which and how to get it."""
 
 
-class Failed(_Sentence):
+class Failed(Exception):
     """A step could not be done although its input was right; the command line exits with code 1."""
 
 

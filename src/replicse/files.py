@@ -7,7 +7,6 @@ import io
 import json
 import os
 import shutil
-import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,16 +18,14 @@ from replicse.errors import BadInput, Failed, MissingData
 # A disk with so few bytes left is full: a writer stops where its next block does not fit.
 ALMOST_NOTHING = 1 << 20
 POINTER = b"version https://git-lfs.github.com/spec/"
-# More than any record of a study has: the largest, a table of a thousand runs, is a hundredth of it.
-LARGEST = 256 << 20
 
 
 @contextmanager
 def atomic_write(path: Path | str) -> Iterator[Path]:
     """Yield a temporary path in the folder of `path`; rename it to `path` when the block succeeds."""
     target = Path(path)
-    if target.is_dir():
-        raise BadInput(f"{target}: a folder; name a file to write")
+    if target.exists() and not target.is_file():
+        raise BadInput(f"{target}: no regular file, but a folder, pipe or device; name a file to write")
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
     os.close(handle)
@@ -67,11 +64,11 @@ def write_json(path: Path | str, value: Any) -> None:
     write_text(path, json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
-def read_json(path: Path | str, most: int = LARGEST) -> Any:
-    """Return the value of a JSON file; MissingData where it is absent, BadInput where it is broken or too large."""
+def read_json(path: Path | str) -> Any:
+    """Return the value of a JSON file; MissingData where it is absent, BadInput where it is broken."""
     try:
-        return json.loads(read_text(Path(path), most=most))
-    except (ValueError, RecursionError) as error:
+        return json.loads(read_text(Path(path)))
+    except ValueError as error:
         raise BadInput(f"{path}: not JSON ({error}); fix it, or delete it and make it again") from None
 
 
@@ -107,51 +104,36 @@ def read_rows(path: Path | str) -> list[dict[str, str]]:
     return rows
 
 
-def read_text(path: Path, remedy: str = "fix it, or delete it and make it again", most: int = LARGEST) -> str:
+def read_text(path: Path, remedy: str = "fix it, or delete it and make it again") -> str:
     """Return the UTF-8 text of a file, line ends as they are.
 
-    Raises MissingData where it is absent, BadInput where it is no regular file, no UTF-8, or larger than `most` bytes.
+    Raises MissingData where it is absent, BadInput where it cannot be read or is no UTF-8.
     """
     try:
-        size = checked_size(path)
-        if size > most:
-            raise BadInput(f"{path}: {size:,} bytes; expected at most {most:,}")
         return path.read_bytes().decode("utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        raise MissingData(f"{path}: no such file") from None
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError as error:
         raise BadInput(f"{path}: byte {error.start + 1} is not UTF-8; {remedy}") from None
 
 
-def checked_size(path: Path | str, remedy: str = "") -> int:
-    """Return the bytes of a regular file: a pipe or a device has no end, and whoever read it would wait for ever.
-
-    Raises MissingData, with a remedy, where the file is absent, BadInput for what is no file.
-    """
-    try:
-        status = Path(path).stat()
-    except (FileNotFoundError, NotADirectoryError):
-        raise MissingData(f"{path}: no such file{remedy and f'; {remedy}'}") from None
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{path}: cannot be read ({getattr(error, 'strerror', error)})") from None
-    if not stat.S_ISREG(status.st_mode):
-        what = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe or a device"
-        raise BadInput(f"{path}: {what}, not a regular file; name a file")
-    return status.st_size
+def check_there(path: Path | str, remedy: str) -> None:
+    """Raise MissingData, with a remedy, where there is no such file."""
+    if not Path(path).is_file():
+        raise MissingData(f"{path}: no such file; {remedy}")
 
 
 def below(folder: Path, name: object, what: str) -> Path:
     """Return the path of a name below a folder; BadInput for one that leaves it."""
-    if isinstance(name, str) and "\0" not in name:
-        parts = Path(name).parts
-        if parts and parts[0] != "/" and ".." not in parts:
-            return folder / name
+    if isinstance(name, str) and name and not Path(name).is_absolute() and ".." not in Path(name).parts:
+        return folder / name
     raise BadInput(f"{f'{name!r}'[:80]}: expected {what}: no absolute path, no ..")
 
 
 def check_fetched(path: Path | str) -> None:
     """Raise BadInput where git-lfs left a pointer in the place of a file that was not fetched."""
-    checked_size(path)
     with Path(path).open("rb") as stream:
         if stream.read(len(POINTER)) == POINTER:
             raise BadInput(f"{path}: a git-lfs pointer, not the file itself; fetch it, as by git lfs pull")
@@ -165,10 +147,6 @@ def copy_file(source: Path | str, target: Path | str) -> None:
 
 
 def sha256_of(path: Path | str) -> str:
-    """Return the sha256 of a file's bytes in hexadecimal; BadInput and MissingData as `checked_size`."""
-    checked_size(path)
-    digest = hashlib.sha256()
+    """Return the sha256 of a file's bytes in hexadecimal."""
     with Path(path).open("rb") as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -23,27 +23,22 @@ def test_what_is_written_is_read_back(tmp_path):
 def test_what_cannot_be_read_is_named(tmp_path, read):
     with pytest.raises(MissingData, match=r"gone: no such file"):
         read(tmp_path / "gone")
-    with pytest.raises(BadInput, match=r"a folder, not a regular file"):
+    with pytest.raises(BadInput, match=r"cannot be read \(Is a directory\)"):
         read(tmp_path)
     (tmp_path / "latin").write_bytes(b'"caf\xe9"')
     with pytest.raises(BadInput, match=r"latin: byte 5 is not UTF-8"):
         read(tmp_path / "latin")
 
 
-@pytest.mark.parametrize("read", [read_json, read_rows])
-def test_what_has_no_end_or_is_too_large_is_named(tmp_path, read):
+def test_only_a_regular_file_is_replaced(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(BadInput, match=r"pipe: .*not a regular file"):
-        read(tmp_path / "pipe")
-    with pytest.raises(BadInput, match=r"/dev/zero: .*not a regular file"):
-        read(Path("/dev/zero"))
-    with (tmp_path / "large").open("wb") as stream:
-        stream.truncate(files.LARGEST + 1)
-    with pytest.raises(BadInput, match=r"large: .*bytes"):
-        read(tmp_path / "large")
+    for place in (tmp_path, tmp_path / "pipe", Path("/dev/null")):
+        with pytest.raises(BadInput, match=r": no regular file, .*name a file to write"):
+            write_json(place, {})
+    assert (tmp_path / "pipe").is_fifo()
 
 
-@pytest.mark.parametrize("text", ["", '{"suites": {"sts": ', "[" * 100_000, "{'a': 1}"])
+@pytest.mark.parametrize("text", ["", '{"suites": {"sts": ', "{'a': 1}"])
 def test_broken_json_is_named(tmp_path, text):
     (tmp_path / "cut.json").write_text(text)
     with pytest.raises(BadInput, match=r"cut\.json: not JSON \(.*fix it, or delete it and make it again"):

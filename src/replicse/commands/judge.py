@@ -22,7 +22,7 @@ from replicse.commands.study import (
 )
 from replicse.errors import BadInput, nearest
 from replicse.files import write_rows
-from replicse.printable import columns, visible
+from replicse.printable import columns
 from replicse.registry.artefacts import METRICS
 from replicse.registry.suites import unit_of
 from replicse.report.pages.claims import FOR_OR_AGAINST, contradicted, probability_text
@@ -250,7 +250,7 @@ def why_verb(parser: ArgumentParser) -> Action:
             print_json(document, result=unit_of(facts["result"]["metric_path"]), claims="1")
         else:
             width = room()
-            print(visible("\n".join(story_lines(story, width))))
+            print("\n".join(story_lines(story, width)))
 
     return action
 

@@ -104,7 +104,7 @@ def _nli_rows(root: Path, files: Sequence[str]) -> Iterator[tuple[str, str, str]
                 record = json.loads(line)
                 premise, hypothesis, label = (record[key] for key in ("sentence1", "sentence2", "gold_label"))
                 premise, hypothesis = one_spaced(premise), one_spaced(hypothesis)
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            except (ValueError, KeyError, TypeError, AttributeError):
                 expected = "expected JSON with the texts sentence1, sentence2 and gold_label"
                 raise BadInput(f"{path}:{number}: {expected}; fix the line") from None
             if label == NO_LABEL:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from replicse.errors import BadInput, MissingData, nearest
-from replicse.files import check_fetched, checked_size
+from replicse.files import check_fetched, check_there
 from replicse.registry.corpora import STS_TASKS
 
 # SMT is absent from STS13, as in SentEval: its licence forbids redistribution (methods section 2.2).
@@ -99,7 +99,7 @@ def read_lines(path: Path, fallback: str | None = None, keep_ends: bool = False)
     is dropped. A line that is not UTF-8 is read as `fallback`, or is BadInput where there is none; so are UTF-16, a
     pointer of git-lfs, a line of more than 16 MiB, and a file whose lines end with `\r` alone.
     """
-    checked_size(path, REMEDY)
+    check_there(path, REMEDY)
     check_fetched(path)
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
         for number, raw in _numbered(stream, path):

@@ -79,7 +79,7 @@ def _json_rows(path: Path, headings: Sequence[str], values: Collection[str]) -> 
         try:
             record = json.loads(line)
             cells = [_cell(record[heading], heading in values) for heading in headings]
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except (ValueError, KeyError, TypeError):
             texts = ", ".join(heading for heading in headings if heading not in values)
             beside = "".join(f" and the value {heading}" for heading in headings if heading in values)
             raise BadInput(

@@ -21,10 +21,9 @@ from tokenizers import (
 from replicse.checked import shown
 from replicse.data.sts import read_lines
 from replicse.errors import BadInput, MissingData, nearest
-from replicse.files import check_fetched, checked_size, read_json
+from replicse.files import check_fetched, check_there, read_json
 from replicse.registry.artefacts import TOKENIZER_CONFIG
 
-LARGEST_SETTINGS = 16 << 20  # bytes of a tokenizer_config.json
 WORDPIECE_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 BYTE_BPE_SPECIAL = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
 ROLES = {
@@ -73,7 +72,7 @@ class TokenizerSettings(BaseModel):
         """Return the settings of an encoder's folder; the usual ones where it has none, BadInput for broken ones."""
         file = folder / TOKENIZER_CONFIG
         try:
-            return cls.model_validate(read_json(file, LARGEST_SETTINGS) if file.exists() else {})
+            return cls.model_validate(read_json(file) if file.exists() else {})
         except ValidationError as error:
             problem = error.errors(include_url=False)[0]
             place = ".".join(map(str, problem["loc"])) or "the document"
@@ -87,7 +86,7 @@ def load_tokenizer(file: Path, max_length: int | None) -> Tokenizer:
     wants (section 2.1). Whatever truncation or padding the file itself asks for is dropped.
     """
     file = Path(file)
-    checked_size(file, "name a tokenizer.json or run the prepare stage first")
+    check_there(file, "name a tokenizer.json or run the prepare stage first")
     check_fetched(file)
     try:
         tokenizer = Tokenizer.from_file(str(file))

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from replicse.encoder.stored import LARGEST_CONFIG
 from replicse.errors import BadInput
 from replicse.files import below, read_json
 from replicse.registry.artefacts import CONFIG, TOKENIZER_CONFIG
@@ -41,7 +40,7 @@ def read_modules(folder: Path, only_transformer: bool = False) -> Modules:
     file = folder / MODULES
     if not file.exists():
         return Modules(folder)
-    listed = read_json(file, LARGEST_CONFIG)
+    listed = read_json(file)
     entries = listed if isinstance(listed, list) else []
     if not entries or not all(
         isinstance(each, dict) and isinstance(each.get("path"), str) for each in entries
@@ -70,7 +69,7 @@ def _place(folder: Path, module: Mapping[str, Any], file: Path) -> Path:
 
 
 def _pooling(file: Path) -> str:
-    settings = read_json(file, LARGEST_CONFIG)
+    settings = read_json(file)
     if not isinstance(settings, Mapping):
         raise BadInput(f"{file}: no settings of a pooling; fetch the encoder again")
     mode = settings.get("pooling_mode", _flags(settings))
@@ -93,7 +92,7 @@ def _max_length(transformer: Path) -> int | None:
         (TOKENIZER_CONFIG, "model_max_length"),
     ):
         file = transformer / name
-        settings = read_json(file, LARGEST_CONFIG) if file.is_file() else {}
+        settings = read_json(file) if file.is_file() else {}
         length = settings.get(key) if isinstance(settings, Mapping) else None
         if isinstance(settings, Mapping) and settings.get("do_lower_case") and key == "max_seq_length":
             raise BadInput(
@@ -108,7 +107,7 @@ def _max_length(transformer: Path) -> int | None:
 
 def _check_prompts(file: Path) -> None:
     """Raise BadInput where every sentence would get a prompt that is not added here."""
-    settings = read_json(file, LARGEST_CONFIG) if file.is_file() else {}
+    settings = read_json(file) if file.is_file() else {}
     name = settings.get("default_prompt_name") if isinstance(settings, Mapping) else None
     if name:
         raise BadInput(

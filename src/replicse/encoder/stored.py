@@ -14,10 +14,9 @@ from torch import Tensor, nn
 from replicse.checked import shown
 from replicse.data.tokenizer import load_tokenizer, special_tokens
 from replicse.errors import BadInput, MissingData
-from replicse.files import atomic_write, check_fetched, checked_size, not_written, read_json, write_json
+from replicse.files import atomic_write, check_fetched, check_there, not_written, read_json, write_json
 from replicse.registry.artefacts import CONFIG, TOKENIZER, TOKENIZER_CONFIG, WEIGHTS
 
-LARGEST_CONFIG = 16 << 20  # bytes; that of a model with thousands of labels is below one MiB
 READABLE = (WEIGHTS, "pytorch_model.bin")
 KINDS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 NUMBERS = re.compile(r"(?<=\.)\d+(?=\.)")
@@ -28,10 +27,10 @@ Names = Mapping[str, tuple[str, ...]]
 def read_config(folder: Path) -> dict[str, Any]:
     """Return the content of an encoder's config.json; MissingData where there is none."""
     file = Path(folder) / CONFIG
-    checked_size(
+    check_there(
         file, "name a folder with a Hugging Face encoder, or delete the folder of the run to train it again"
     )
-    config = read_json(file, LARGEST_CONFIG)
+    config = read_json(file)
     if not isinstance(config, dict):
         raise BadInput(f"{file}: no mapping; fetch the encoder again")
     return config

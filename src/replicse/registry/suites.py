@@ -187,9 +187,6 @@ class HeadsOptions(SuiteOptions):
 # Metrics
 
 
-LARGEST = 1e300  # JSON knows numbers that are no float
-
-
 @dataclass(frozen=True)
 class Range:
     """Where a metric lies; `whole` is that of a count."""
@@ -208,7 +205,7 @@ class Range:
 
     def holds(self, value: Any) -> bool:
         """Return whether a value is such a number; rounding may lift one a millionth beyond a bound."""
-        if type(value) not in (int, float) or abs(value) > LARGEST:
+        if type(value) not in (int, float) or not math.isfinite(value):
             return False
         return self.low - 1e-6 <= value <= self.high + 1e-6 and not (self.whole and value != int(value))
 

@@ -319,24 +319,6 @@ def test_colour_marks_verdicts_and_changes_no_word():
     assert [line.rstrip() for line in bare.splitlines()] == plain.splitlines()
 
 
-HIDDEN = "\x1b[2J\u202e\u200b\x07"
-
-
-def test_no_format_shows_a_hidden_character(tmp_path, without_engine):
-    """Text of a foreign folder that would steer a terminal, or turn the order of what stands beside it."""
-    item = example.dropout_table()
-    rows = [{**row.model_dump(), "label": f"[{HIDDEN}{row.label}"} for row in item.rows]
-    item = item.model_copy(
-        update={"title": f"{HIDDEN}Title", "rows": tuple(type(item.rows[0])(**row) for row in rows)}
-    )
-    study = {**example.STUDY, "left_out": f"{HIDDEN}<b>left</b> | *out*"}
-    write_report(tmp_path, study, [item])
-    for file in (path for path in tmp_path.rglob("*") if path.suffix in (".html", ".md", ".tex")):
-        assert not set(HIDDEN) - set("[2J") & set(file.read_text(encoding="utf-8")), file
-    assert not set(HIDDEN) - set("[2J") & set(item_text(item))
-    assert r"\<b\>left\</b\> \| \*out\*" in (tmp_path / "report.md").read_text(encoding="utf-8")
-
-
 def test_text_does_not_depend_on_the_terminal(monkeypatch):
     before = item_text(example.sts_table())
     for name, value in {"COLUMNS": "33", "FORCE_COLOR": "1", "TERM": "dumb"}.items():

@@ -3,12 +3,10 @@
 import re
 from collections.abc import Mapping
 
-from replicse.printable import visible
 from replicse.report.content.cells import Part, Shown
 from replicse.report.content.contents import Entry, Report
 from replicse.report.content.tables import Column, Grid, GridCell, Heading, Sheet
 from replicse.report.formats import templates
-from replicse.report.formats.prose import is_harmless
 
 # Of ampersands those that begin an entity.
 SPECIAL = re.compile(r"([\\`*_\[\]<>|]|&(?=#?\w+;))")
@@ -17,11 +15,6 @@ SPECIAL = re.compile(r"([\\`*_\[\]<>|]|&(?=#?\w+;))")
 def escape(text: str) -> str:
     """Return plain text that Markdown shows as it is, also inside a table."""
     return SPECIAL.sub(r"\\\1", " ".join(text.split()))
-
-
-def prose(text: str) -> str:
-    """Return Markdown that a person wrote as it is; escaped where a reader would run or load something of it."""
-    return text if is_harmless(text) else "\n".join(SPECIAL.sub(r"\\\1", line) for line in text.splitlines())
 
 
 def grid(table: Grid) -> str:
@@ -34,14 +27,14 @@ def grid(table: Grid) -> str:
             lines.append(_line([f"**{escape(entry.text)}**", *[""] * (len(table.columns) - 1)]))
         else:
             lines.append(_line([_cell(column, cell, table.stacked) for column, cell in cells]))
-    notes = [f"<sup>{mark}</sup> {prose(text)}" for mark, text in table.footnotes]
+    notes = [f"<sup>{mark}</sup> {text}" for mark, text in table.footnotes]
     return "\n\n".join([*([f"*{escape(table.caption)}*"] if table.caption else []), "\n".join(lines), *notes])
 
 
 def table(entry: Entry) -> str:
     """Return an item's table with its name and its notes as a file."""
     title = f"**{escape(entry.name)}: {escape(entry.item.title)}**"
-    return visible("\n\n".join([title, grid(entry.grid), *map(prose, entry.notes)])) + "\n"
+    return "\n\n".join([title, grid(entry.grid), *entry.notes]) + "\n"
 
 
 def sheet(table: Sheet) -> str:
@@ -49,7 +42,7 @@ def sheet(table: Sheet) -> str:
     rule = ["--:" if place in table.numeric else ":--" for place in range(len(table.header))]
     rows = [[escape(text) for text in row] for row in (table.header, *table.rows)]
     lines = [_line(rows[0]), _line(rule), *(_line(row) for row in rows[1:])]
-    return "\n\n".join(["\n".join(lines), *([prose(table.note)] if table.note else [])])
+    return "\n\n".join(["\n".join(lines), *([table.note] if table.note else [])])
 
 
 def _line(parts: list[str]) -> str:
@@ -77,7 +70,7 @@ def _number(shown: Shown, part: Part) -> str:
 def document(report: Report, pictures: Mapping[str, str]) -> str:
     """Return the report as Markdown; `pictures` holds the path of each item's picture by item id."""
     environment = templates()
-    environment.filters |= {"escaped": escape, "prose": prose, "slug": _slug}
+    environment.filters |= {"escaped": escape, "slug": _slug}
     template = environment.get_template("report.md.j2")
     text = template.render(report=report, pictures=pictures, grid=grid, sheet=sheet)
     return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"

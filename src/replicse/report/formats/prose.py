@@ -10,8 +10,6 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from pylatexenc.latexencode import UnicodeToLatexEncoder
 
-from replicse.printable import visible
-
 # What the library leaves as it is, or writes with macros that not every engine has.
 SYMBOLS = {
     "|": r"\textbar{}",
@@ -42,9 +40,6 @@ OTHER_FONTS = re.compile(
     r"\\(DH|dh|TH|th|DJ|dj|IJ|ij|NG|ng|k|nument|textsc|guil\w+|quote(sing|dbl)l?base)(?![A-Za-z])"
 )
 
-# An address of the web, a place of the same page, or a path that stays in the folder of the page.
-SAFE_ADDRESS = re.compile(r"https?://[^/\s]|#|(?!\.\.(/|$|[?#]))[\w.-]+(/(?!\.\.(/|$|[?#]))[\w.-]*)*($|[?#])")
-
 OPTION = re.compile(r"^( *)([\[*])")
 
 # Whose spaces do not break: an interval or the seeds, [−12.2, −8.4], {+1.2, +1.6}, and what follows a symbol.
@@ -60,31 +55,8 @@ def kept_whole(text: str) -> str:
 def _parser() -> MarkdownIt:
     # Raw HTML stays text: a report shows what a paper's folder says, and runs and loads nothing of it.
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
-    # markdown-it-py documents that this method is replaced.
-    parser.validateLink = lambda address: bool(SAFE_ADDRESS.match(address))  # type: ignore[method-assign, assignment]
     parser.add_render_rule("image", lambda _, tokens, place, *__: escape(tokens[place].content))
     return parser
-
-
-@cache
-def _widest_parser() -> MarkdownIt:
-    """Return a parser that takes for markup whatever any reader of Markdown may take for it."""
-    parser = MarkdownIt("commonmark", {"html": True}).enable("table")
-    parser.validateLink = lambda _: True  # type: ignore[method-assign, assignment]
-    return parser
-
-
-def is_harmless(text: str) -> bool:
-    """Return whether Markdown holds no raw HTML, no picture, and links to http, https and its own report only.
-
-    Hidden characters that its entities stand for are not harmless either.
-    """
-    tokens = [each for token in _widest_parser().parse(text) for each in (token, *(token.children or ()))]
-    links = (str(token.attrs["href"]) for token in tokens if token.type == "link_open")
-    return all(map(SAFE_ADDRESS.match, links)) and not any(
-        token.type in ("html_inline", "html_block", "image") or visible(token.content) != token.content
-        for token in tokens
-    )
 
 
 def html_blocks(text: str, below: int = 0) -> str:

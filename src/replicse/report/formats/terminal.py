@@ -5,14 +5,12 @@ from collections.abc import Iterator, Sequence
 from io import StringIO
 
 from rich import box
-from rich.console import Console, ConsoleOptions, Group, JustifyMethod, RenderableType
+from rich.console import Console, Group, JustifyMethod, RenderableType
 from rich.markdown import Markdown
 from rich.padding import Padding
-from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from replicse.printable import visible
 from replicse.report.content.cells import SYMBOLS
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import (
@@ -98,20 +96,8 @@ def rendered(part: RenderableType, width: int, colour: bool = False) -> str:
     """Return what rich lays out in `width` columns, alike on every machine but for the colour."""
     stream = StringIO()
     console = _console(width, stream, colour)
-    console.print(_Visible(part))
+    console.print(part)
     return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
-
-
-class _Visible:
-    """What is laid out, without hidden characters: also those that Markdown's entities stand for."""
-
-    def __init__(self, part: RenderableType) -> None:
-        self.part = part
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
-        """Yield the segments of the part."""
-        for segment in console.render(self.part, options):
-            yield segment._replace(text=visible(segment.text))
 
 
 def _console(width: int, stream: StringIO | None = None, colour: bool = False) -> Console:

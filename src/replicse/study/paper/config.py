@@ -1,6 +1,5 @@
 """The config of a study: what to reproduce, from one file or several laid over each other."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -8,9 +7,9 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BeforeValidator, Field
 
-from replicse.checked import Checked, Id, Text, Whole, read_text, read_yaml
+from replicse.checked import Checked, Id, Text, Whole, read_yaml
 from replicse.errors import BadInput
-from replicse.files import checked_size
+from replicse.files import check_there, read_json
 from replicse.registry.corpora import Corpus
 from replicse.registry.encoders import Precision
 from replicse.registry.plugins import installed_plugins, use_plugins
@@ -130,13 +129,6 @@ def checked_config(values: object, file: str) -> Config:
     return config
 
 
-def _read_json(file: Path) -> Any:
-    try:
-        return json.loads(read_text(file))
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{file}: not JSON ({error}); delete it and start the study again") from None
-
-
 def read_config(
     files: Sequence[Path],
     scale: str | None = None,
@@ -151,8 +143,8 @@ def read_config(
     config: dict[str, Any] = {}
     for file in files:
         if file == SHIPPED:
-            checked_size(file, "go to a folder with a study, or make one with replicse init")
-        document = _read_json(file) if file.suffix == ".json" else read_yaml(file)
+            check_there(file, "go to a folder with a study, or make one with replicse init")
+        document = read_json(file) if file.suffix == ".json" else read_yaml(file)
         if not isinstance(document, dict):
             raise BadInput(f"{file}: the document is no mapping; see config.yaml")
         config = merged(config, document)

@@ -87,7 +87,7 @@ class Expression:
             self(dict.fromkeys(self.names, 1.0))
         except ZeroDivisionError:
             pass
-        except (SyntaxError, TypeError, ValueError, KeyError, RecursionError):
+        except (SyntaxError, TypeError, ValueError, KeyError):
             raise ValueError(EXPECTED) from None
 
     def __call__(self, values: Mapping[str, float]) -> float:

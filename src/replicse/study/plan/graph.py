@@ -7,7 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from replicse.printable import visible
 from replicse.provenance.source import named_in
 from replicse.registry.artefacts import ENCODER, METRICS, OFFSETS, PROVENANCE, STORE, TOKENS, WEIGHTS
 from replicse.registry.augmentations import augmentation_of
@@ -74,7 +73,7 @@ class Job:
             text = Path(self.log).read_text(encoding="utf-8", errors="replace")
         except OSError:
             return ()
-        lines = [line.strip() for line in visible(text.replace("\r", "\n")).splitlines() if line.strip()]
+        lines = [line.strip() for line in text.replace("\r", "\n").splitlines() if line.strip()]
         return tuple(line if len(line) <= LONGEST else f"{line[:LONGEST]} ..." for line in lines[-TAIL:])
 
     @property

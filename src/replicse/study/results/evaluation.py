@@ -23,11 +23,7 @@ def read_evaluation(path: str, place: Mapping[str, Any]) -> dict[str, Any]:
     and numbers that no encoder has or that other parts of the file contradict.
     """
     evaluation = read_json(path)
-    try:
-        problem = _misshapen(evaluation) or next(_problems(evaluation, place), "")
-    except RecursionError:
-        problem = "its suites are nested too deeply"
-    if problem:
+    if problem := _misshapen(evaluation) or next(_problems(evaluation, place), ""):
         raise BadInput(f"{path}: {problem}; delete it and evaluate again")
     checked_record(evaluation.get("provenance", {}), path, "delete it and evaluate again")
     return evaluation
