@@ -1,0 +1,153 @@
+"""Every paper of the workflow: its printed numbers, what its items plan at each scale, and the jobs of that."""
+
+import csv
+import io
+import re
+from collections import Counter
+from decimal import Decimal
+from functools import cache
+from graphlib import TopologicalSorter
+
+import pytest
+from collected import collected
+from places import ROOT
+
+from replicse.registry.suites import file_of
+from replicse.study.paper.papers import load_papers
+from replicse.study.plan.graph import graph_of
+from replicse.study.plan.planner import load_plan
+
+WORKFLOW = ROOT / "workflow"
+KEYS = sorted(folder.name for folder in (WORKFLOW / "papers").iterdir())
+SCALES = ("micro", "short", "compact", "paper")
+STS = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")
+TRANSFER = ("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC")
+RANGES = {"spearman": (-100, 100), "accuracy": (0, 100), "alignment": (0, 4), "uniformity": (-8, 0)}
+
+# Slips of the papers themselves, kept as printed: averages of other numbers than those of their row.
+AVERAGES_OFF_IN_PRINT = {
+    ("simcse", "table5", "sbert-base"),
+    ("simcse", "tableB2", "sbert-base-quoted"),
+    ("simcse", "tableE1", "bert-base-avg"),
+    ("diffcse", "table2", "bert-base-avg"),
+}
+# Rows of collected numbers that no paper's file has, by paper, and why.
+LEFT_OUT = {
+    "cropping": {"TF-IDF|SVD|SVD L2": "counts of words are no encoder"},
+    "esimcse": {
+        "ERNIE-1.0 infer with fc": "Chinese: no corpus and no test set of another language is here",
+        "ERNIE-1.0 no strategy": "Chinese",
+        "ERNIE-1.0 word repetition": "Chinese",
+        "word repetition gain, user rerun (upper bound)": "a bound is no number",
+    },
+    "mirrorbert": {
+        "fasttext": "similarity of words is no suite",
+        "mirror-bert-base-uncased-word": "similarity of words is no suite",
+    },
+    "promptbert": {},
+}
+
+
+@cache
+def papers():
+    return load_papers(WORKFLOW)
+
+
+@cache
+def plan_at(scale):
+    """Return the plan of all items with all protocols, by name: `all` leaves out what only searches ask for."""
+    wanted = {key: list(paper.items) for key, paper in papers().items()}
+    return load_plan({"scale": scale, "papers": wanted, "adjudicate": "all", "seeds": [0]}, WORKFLOW)
+
+
+@cache
+def rows_of(key):
+    text = (WORKFLOW / "papers" / key / "reported.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+
+
+def cells_of(plan, key):
+    return [cell for item, cells in plan.cells.items() if item.startswith(f"{key}/") for cell in cells]
+
+
+each_paper = pytest.mark.parametrize("key", KEYS)
+
+
+# Printed numbers
+
+
+@each_paper
+def test_the_file_of_printed_numbers_is_plain_csv_that_a_writer_gives_back_unchanged(key):
+    text = (WORKFLOW / "papers" / key / "reported.csv").read_bytes().decode("utf-8")
+    written = io.StringIO(newline="")
+    csv.writer(written, lineterminator="\n").writerows(csv.reader(io.StringIO(text, newline=""), strict=True))
+    assert written.getvalue() == text
+
+
+@each_paper
+def test_printed_numbers_are_given_once_with_their_source_and_lie_in_their_range(key):
+    places = Counter((row["item"], row["row"], row["column"], row["metric"]) for row in rows_of(key))
+    assert [place for place, times in places.items() if times > 1] == []
+    for row in rows_of(key):
+        assert row["value"] and row["source"], row
+        assert all(cell == " ".join(cell.split()) for cell in row.values()), row
+        if row["metric"] in RANGES and row.get("statistic") != "sd":
+            low, high = RANGES[row["metric"]]
+            assert low < Decimal(row["value"]) < high, row
+
+
+@each_paper
+def test_printed_averages_are_the_means_of_their_rows(key):
+    values = {(row["item"], row["row"], row["column"]): row for row in rows_of(key)}
+    off = set()
+    for item, row, column in values:
+        parts = next(
+            (each for each in (STS, TRANSFER) if all((item, row, one) in values for one in each)), None
+        )
+        of_one_run = not values[item, row, column].get("statistic")
+        if column == "avg" and parts and of_one_run:
+            mean = sum(Decimal(values[item, row, part]["value"]) for part in parts) / len(parts)
+            # Half a unit of the last digit, plus as much again for seven rounded parts.
+            if abs(mean - Decimal(values[item, row, column]["value"])) > Decimal("0.01"):
+                off.add((key, item, row))
+    assert off == {place for place in AVERAGES_OFF_IN_PRINT if place[0] == key}
+
+
+@pytest.mark.parametrize("key", LEFT_OUT)
+def test_every_collected_number_is_in_a_paper_or_left_out_with_a_reason(key):
+    printed = {numeric(row["value"]) for paper in (key, "reruns") for row in rows_of(paper)}
+    missing = {row["row"] for row in collected(key) if numeric(row["value"]) not in printed}
+    assert missing == LEFT_OUT[key].keys()
+
+
+def numeric(text):
+    return Decimal(text) if re.fullmatch(r"[+-]?\d+(\.\d+)?", text) else text
+
+
+# What is planned
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@each_paper
+def test_every_printed_number_and_every_protocol_has_its_cell(key, scale):
+    plan, paper = plan_at(scale), papers()[key]
+    cells = cells_of(plan, key)
+    assert {cell.key[0] for cell in cells} == {f"{key}/{item}" for item in paper.items}
+    shown = {cell.key for cell in cells}
+    printed = {(f"{key}/{item}", *place) for item, *place in paper.reported if item in paper.items}
+    assert printed <= shown
+    assert {protocol.id for protocol in paper.protocols} <= {cell.protocol for cell in cells}
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_every_number_of_a_cell_is_made_by_jobs_that_need_only_what_others_make(scale):
+    plan = plan_at(scale)
+    jobs = graph_of(plan)
+    made = {file: job for job in jobs.values() for file in job.outputs}
+    TopologicalSorter({job.log: [made[need].log for need in job.needs] for job in jobs.values()}).prepare()
+    assert {job.parts[0] for job in jobs.values() if job.stage == "train"} == plan.runs.keys()
+    for cells in plan.cells.values():
+        for cell in cells:
+            for operand in cell.operands or (cell,):
+                for encoder in operand.encoders:
+                    assert plan.paths.evaluation(encoder, file_of(operand.metric_path)) in made
