@@ -1,6 +1,6 @@
 # Two commands do everything on a machine that has Python >= 3.11.4 and make:
 #   make study   set up .venv, run the study of config.yaml, say where the report is
-#   make test    set up .venv with the packages of development too, run the tests (fuzz, test-cluster, test-faults: the long ones)
+#   make test    set up .venv with the packages of development too, run the tests (check: the long ones)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,36 +11,24 @@ export PYTHONDONTWRITEBYTECODE :=
 PIP := $(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check
 CORES ?= all
 OLDEST := .venv-oldest
-LONG := tests/e2e/test_rehearsal.py tests/e2e/test_public_encoder.py tests/e2e/test_wheel.py \
-	tests/e2e/test_papers_with_plugins.py tests/e2e/test_docs_site.py
+TESTS = PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: study test fuzz rehearsal self-test test-cluster test-faults test-oldest lint docs axe environment citation crates clean
+.PHONY: study test check self-test test-oldest lint docs axe environment citation crates clean
 
 study: $(RUN)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m replicse run --cores $(CORES) $(ARGS)
 
 test: $(DEV)
-	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile $(LONG:%=--ignore %) $(ARGS)
+	$(TESTS) $(ARGS)
 
-# Every planted mistake: two minutes.
-fuzz: $(DEV)
-	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal tests/fuzz $(ARGS)
-
-# The paper scale at a tiny size, against a hub on this machine; a public encoder against its published scores; the wheel.
-rehearsal: $(DEV)
-	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile $(LONG) $(ARGS)
+# The long run: commands of the documentation, committed studies, pages in a browser, the wheel, papers run at micro, the
+# paper scale against a hub on this machine, every planted mistake, kills, full disks, a Slurm of one node (root and Debian).
+check: $(DEV)
+	$(TESTS) tests/e2e tests/fuzz tests/faults tests/cluster -rs $(ARGS)
 
 # Whether this machine computes and trains as it should: a minute.
 self-test: $(DEV)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python benchmarks/self_test.py --seconds 10 $(ARGS)
-
-# A real Slurm of one node (root and Debian, else skipped).
-test-cluster: $(DEV)
-	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/cluster -rs $(ARGS)
-
-# Kills at random moments, full disks, two studies in one folder: minutes.
-test-faults: $(DEV)
-	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/faults -rs $(ARGS)
 
 # The unit tests on the oldest torch and transformers that pyproject.toml admits, in an environment of their own.
 test-oldest:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import settings
 from places import CHECKOUT, ROOT, linked
 
-# Minutes each: `make test-cluster`, `make test-faults`, `make fuzz`.
-LONG = {"cluster", "faults", "fuzz"}
+# What `make check` runs.
+LONG = {"cluster", "e2e", "faults", "fuzz"}
 
 # No test asserts a time: a loaded machine is no failure.
 settings.register_profile("without a deadline", deadline=None)

@@ -1,18 +1,12 @@
 """README and documentation: no dead link, every page in the site, every command runs, every citation resolves."""
 
 import ast
-import json
 import re
-import shlex
-import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 from places import CHECKOUT, ROOT
-
-from replicse.cli import VERBS, main
-from replicse.commands import run
 
 FILES = [
     *(
@@ -101,112 +95,6 @@ def test_every_page_is_in_the_site_and_is_reached_from_the_readme():
 def test_the_readme_is_read_in_a_minute():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 150 and len(text.split()) <= 1600
-
-
-COMMAND = re.compile(r"^    (.*\breplicse [a-z].*)$|`(replicse [a-z][^`]*)`", re.MULTILINE)
-# Words that stand for something of the reader's own, such as NAME or FILE.yaml.
-PLACEHOLDER = re.compile(r"[A-Z][A-Z_]*(\.yaml|\.zip)?|<.*>")
-# Verbs that need a network, a GPU, an encoder, results of one's own or an empty folder.
-NOT_HERE = {"fetch", "benchmark", "lock", "keep", "compare", "train", "init"}
-# What a bare clone lacks for the papers' own scale is what doctor says, and its exit code.
-LACKING = {"doctor": 1}
-
-
-def commands():
-    """Return the words of every command that README and documentation print, each once, without settings before it."""
-    texts = [(ROOT / "README.md").read_text(encoding="utf-8")]
-    texts += [file.read_text(encoding="utf-8") for file in sorted((ROOT / "docs").glob("*.md"))]
-    found = (block or inline for text in texts for block, inline in COMMAND.findall(text))
-    words = [shlex.split(command, comments=True) for command in found]
-    return list(
-        dict.fromkeys(tuple(each[each.index("replicse") + 1 :]) for each in words if "replicse" in each)
-    )
-
-
-def runs_here(words):
-    """Return whether a command needs nothing but the checkout: `run` does, with Snakemake left out."""
-    return words[0] not in NOT_HERE and not any(PLACEHOLDER.fullmatch(word) for word in words)
-
-
-@pytest.fixture(scope="module")
-def clone(tmp_path_factory):
-    """What a clone of the checkout holds, as far as a verb reads it."""
-    folder = tmp_path_factory.mktemp("clone")
-    for name in ("config", "workflow", "reports/studies", "figures/studies"):
-        shutil.copytree(ROOT / name, folder / name)
-    shutil.copy(ROOT / "config.yaml", folder)
-    return folder
-
-
-@pytest.mark.parametrize("words", list(filter(runs_here, commands())), ids=" ".join)
-def test_every_printed_command_runs_in_a_bare_clone(clone, monkeypatch, words):
-    """`replicse why CELL --scale compact` once ended in "reproduced nothing yet" there."""
-    monkeypatch.chdir(clone)
-    monkeypatch.delenv("REPLICSE_WORKFLOW", raising=False)
-    monkeypatch.setattr(run, "exit_code", lambda _: 0)
-    assert main(words) in (0, LACKING.get(words[0]))
-
-
-def test_the_commands_are_found_and_few_are_left_out():
-    found = commands()
-    assert {words[0] for words in found} <= {*VERBS, "--help"}
-    assert ("why", "simcse/table3/p0.1/stsb-dev", "--scale", "compact") in found
-    assert sum(map(runs_here, found)) >= len(found) / 2
-
-
-def test_the_cell_that_the_readme_asks_for_has_numbers_in_a_bare_clone(clone, monkeypatch, capsys):
-    monkeypatch.chdir(clone)
-    assert main(["why", "simcse/table3/p0.1/stsb-dev", "--scale", "compact"]) == 0
-    story = capsys.readouterr().out
-    assert (
-        "shown is the committed study compact (reports/studies/compact)" in story
-        and "nothing yet" not in story
-    )
-
-
-@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md"])
-def test_the_numbers_shown_below_a_command_are_its_output(clone, monkeypatch, capsys, name):
-    """The rows once ended in a symbol that no output had any more."""
-    monkeypatch.chdir(clone)
-    monkeypatch.setenv("COLUMNS", "80")
-    output, checked = [], 0
-    for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
-        if line.startswith("    replicse ") and runs_here(words := shlex.split(line, comments=True)[1:]):
-            assert main(words) in (0, LACKING.get(words[0])) if words[0] != "run" else True
-            output = capsys.readouterr().out.splitlines()
-        if re.match(r"    (.* → |  in print )", line):
-            assert line[4:] in output
-            checked += 1
-    assert checked >= 4
-
-
-def test_the_cost_of_the_paper_scale_is_that_of_the_plan(clone, monkeypatch, capsys):
-    """The table once had the hours of five papers, where ten were planned."""
-
-    def planned(*words):
-        assert main(["plan", "--json", "--scale", "paper", *words]) == 0
-        return json.loads(capsys.readouterr().out)
-
-    def cost(*parts):
-        return " | ".join(
-            f"{part['runs']:,} | {part['hours']:,.{0 if part['hours'] > 9.5 else 1}f}" for part in parts
-        )
-
-    monkeypatch.chdir(clone)
-    page = (ROOT / "docs/paper-scale.md").read_text(encoding="utf-8")
-    one, five = (planned("--seeds", seeds) for seeds in "15")
-    released, hours = (one["released"][name] for name in ("encoders", "hours"))
-    assert f"{released} encoders as their authors released them | 0 | {hours:.1f} |" in page
-    assert (
-        f"| `simcse/table3` | {cost(*(planned('--seeds', seeds, 'simcse/table3') for seeds in '15'))} |"
-        in page
-    )
-    assert f"only searches ask for | {cost(*(plan['not_searched'] for plan in (one, five)))} |" in page
-    assert f"by name only | {cost(one, five)} |" in page
-    evaluation = " and ".join(f"{plan['evaluation']['hours']:.0f}" for plan in (one, five))
-    assert f"takes another {evaluation} hours" in page
-    size, disk = (one[name] / 1e9 for name in ("download_bytes", "disk_bytes"))
-    assert f"{size:.0f} GB and take {disk:.0f} GB on disk" in page
 
 
 # What a page tells to write does not exist yet.

@@ -1,0 +1,79 @@
+"""Papers run at micro in a workspace: with plug-ins, on an ELECTRA of the user's, with templates for each view."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import yaml
+from made_up import plugins_of, write_electra, write_workflow, write_workspace
+from micro import sentences
+from places import ROOT
+
+PLUGINS = sorted(folder.name for folder in (ROOT / "tests" / "papers").glob("*/") if plugins_of(folder))
+
+
+def run(folder, *words):
+    """Run a study in a folder; return its numbers by item, row and column."""
+    done = subprocess.run(
+        [sys.executable, "-m", "replicse", "run", *words, "--cores", "2"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    found = {}
+    for table in folder.glob("results/micro/tables/*/*.csv"):
+        with table.open(encoding="utf-8", newline="") as stream:
+            for cell in csv.DictReader(stream):
+                found[table.stem, cell["row"], cell["column"]] = float(cell["reproduced"])
+    assert all(-100 <= value <= 100 for value in found.values())
+    return found
+
+
+def configured(folder, **config):
+    (folder / "config.yaml").write_text(
+        yaml.safe_dump({"scale": "micro", "seeds": [0], **config}), encoding="utf-8"
+    )
+
+
+@pytest.mark.parametrize("key", PLUGINS)
+def test_a_paper_with_plugins_names_them_in_its_records(key, tmp_path):
+    config = write_workspace(tmp_path, key)
+    assert run(tmp_path, key)
+    files = (
+        *tmp_path.glob("results/micro/runs/*/provenance.json"),
+        *tmp_path.glob("results/micro/encoders/*/*.json"),
+    )
+    records = [json.loads(file.read_text()) for file in files]
+    records = [record.get("provenance", record) for record in records]
+    named = {plugin["name"] for record in records for plugin in record.get("plugins", ())}
+    assert named and named <= set(config["plugins"])
+
+
+def test_a_users_electra_is_trained_and_evaluated(tmp_path):
+    write_workflow(tmp_path / "workflow")
+    configured(tmp_path, papers={"electra": "all"})
+    folder = tmp_path / "results" / "micro" / "data" / "electra-tiny"
+    folder.mkdir(parents=True)
+    write_electra(folder, sentences(100))
+    cells = run(tmp_path, "electra/table1", "--workflow", "workflow")
+    assert len(cells) == 4 and cells["table1", "before", "avg"] != cells["table1", "after", "avg"]
+    (run_folder,) = (tmp_path / "results/micro/runs").iterdir()
+    assert json.loads((run_folder / "best" / "config.json").read_text())["model_type"] == "electra"
+
+
+def test_promptbert_is_read_at_its_mask(tmp_path):
+    rows = {"promptbert/ablation": ["unsup-bert", "one-template"], "promptbert/wording": ["this-colon"]}
+    configured(tmp_path, papers={"promptbert": ["ablation", "wording"]}, rows=rows)
+    cells = run(tmp_path, "promptbert")
+    averages = {cell: value for cell, value in cells.items() if cell[2] == "avg"}
+    assert len(averages) == len(set(averages.values())) == 3
+    files = tmp_path.glob("results/micro/encoders/*/fast.json")
+    poolings = [json.loads(file.read_text())["pooling"] for file in files]
+    assert [each["pooling"] for each in poolings] == ["mask"] * 4
+    assert sorted(each.get("full_stop", False) for each in poolings) == [False, True, True, True]
