@@ -17,7 +17,6 @@ from replicse.files import read_rows, write_rows
 from replicse.registry.suites import AS_READ, STS_TASKS
 from replicse.report.figures import draw
 from replicse.report.pages.causes import causes_markdown, effect_records
-from replicse.study.judge.diagnosis import diagnose
 from replicse.study.paper.causes import MEASURED, MEASURED_FIELDS, Cause, load_causes, load_measured
 from replicse.study.paper.papers import load_papers
 from replicse.study.results.statistics import paired_difference
@@ -32,26 +31,22 @@ TRAINED, AT_TEST, COLUMN, METRIC = "causes/table1", "causes/table2", "avg", "sts
 ENCODERS = {"unsup-simcse": ("compact", "trained"), "untrained": ("compact, untrained", "untrained")}
 
 
-def places() -> list[dict[str, Any]]:
-    """Return each thread that is checked with the place of its confirmed cause, the thread itself struck out."""
+def checked_threads() -> list[dict[str, Any]]:
+    """Return each thread that is checked with the stated facts that list its confirmed cause."""
     parser = argparse.ArgumentParser()
     verb.diagnose_verb(parser)
-    found = []
+    checked = []
     for case in read_yaml(WORKFLOW / "causes-check.yaml"):
-        arguments = parser.parse_intermixed_args([*case["words"], "--workflow", str(WORKFLOW)])
-        cell = verb.compared_with(arguments)
-        causes = [cause.unaware_of(case["thread"]) for cause in load_causes(WORKFLOW)]
-        number, facts = verb.number_of(arguments, cell), verb.facts_of(arguments)
-        ranked = diagnose(number, cell, facts, causes, load_measured(WORKFLOW)).candidates
-        names = [each.cause.id for each in ranked]
-        place = names.index(case["cause"]) + 1 if case["cause"] in names else len(names) + 1
-        found.append({**case, "place": place})
-    return found
+        found = verb.diagnosed(parser.parse_intermixed_args([*case["words"], "--workflow", str(WORKFLOW)]))
+        facts = [fact for fact in found.facts if not fact.agrees]
+        names = [fact.name for fact in facts if case["cause"] in [cause.id for cause in fact.causes]]
+        checked.append({**case, "stated": bool(found.listed), "listed_by": names})
+    return checked
 
 
 def page() -> str:
     """Return the page of the documentation."""
-    return causes_markdown(load_causes(WORKFLOW), load_measured(WORKFLOW), places(), PICTURES)
+    return causes_markdown(load_causes(WORKFLOW), load_measured(WORKFLOW), checked_threads(), PICTURES)
 
 
 def measured_rows(study: Path) -> Iterator[dict[str, Any]]:

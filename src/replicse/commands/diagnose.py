@@ -1,20 +1,20 @@
-"""The verb that answers "I got 74.84": is a number unusual, and what explains its difference to the printed one."""
+"""The verb that answers "I got 74.84": is a number unusual, what differs from the paper, and what to try."""
 
 import os
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from replicse.commands import Action, print_json, room
+from replicse.commands import Action, print_json
 from replicse.commands.diagnosis import (
+    SIMILARITY,
     comparison_lines,
-    markdown_lines,
+    diagnosis_lines,
     plain,
     plain_comparison,
     plain_variants,
-    text_lines,
     variant_lines,
 )
 from replicse.commands.study import add_workflow_argument, wrapped
@@ -24,7 +24,7 @@ from replicse.registry.poolings import PoolingParameters
 from replicse.registry.suites import AGGREGATIONS, is_metric, known_paths
 from replicse.study.judge.diagnosis import Diagnosis, check_number, diagnose
 from replicse.study.judge.known import Known, known_cell
-from replicse.study.judge.result_files import NUMERICS, compare_results, read_results
+from replicse.study.judge.result_files import compare_results, read_results
 from replicse.study.paper.causes import load_causes, load_measured
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.printed import Reported, printed_number
@@ -73,14 +73,22 @@ TOKENIZERS = (
 )
 
 
+# The words of SimCSE's evaluation for our poolings: its `cls` reads through the pooler, and its first layer is layer 1.
+SIMCSE_POOLERS = {
+    "cls": "cls-head",
+    "cls_before_pooler": "cls",
+    "avg": "mean",
+    "avg_top2": "last2",
+    "avg_first_last": "first-last",
+}
+
+
 # More choices than these are listed in the help of an argument, not in its name.
 SHOWN_CHOICES = 6
-# The suites whose scores a variant of an evaluation changes.
-SIMILARITY = ("sts",)
 
 
 def diagnose_verb(parser: ArgumentParser) -> Action:
-    """Say whether a number is unusual, and rank what explains its difference to the printed one."""
+    """Say whether a number is unusual, which settings are not the paper's, and what to try, the cheapest first."""
     parser.epilog = (
         "example:\n  replicse diagnose 74.84 --item simcse/table5/unsup-simcse-bert-base/avg --devices 2"
         "\n  replicse diagnose 78.54 --printed 78.87 --encoder-is trained --against checkpoint"
@@ -110,7 +118,10 @@ def diagnose_verb(parser: ArgumentParser) -> Action:
         if isinstance(kind, tuple) and len(kind) > SHOWN_CHOICES:
             choices["metavar"], words = name.upper().replace("-", "_"), f"{words}: {', '.join(kind)}"
         said.add_argument(f"--{name}", help=words, **choices)
-    parser.add_argument("--markdown", action="store_true", help="text to paste into an issue")
+    said.add_argument(
+        "--pooler", choices=SIMCSE_POOLERS, help="--pooling in the words of SimCSE's evaluation.py"
+    )
+    parser.add_argument("--markdown", action="store_true", help="as a block of text to paste into an issue")
     parser.add_argument("--json", action="store_true", help="machine-readable output")
     add_workflow_argument(parser)
 
@@ -118,46 +129,48 @@ def diagnose_verb(parser: ArgumentParser) -> Action:
         if len(arguments.words) == 2:
             show_comparison(arguments)
             return
+        if arguments.pooler:
+            arguments.pooling = SIMCSE_POOLERS[arguments.pooler]
         if len(arguments.words) > 2:
             raise BadInput(f"{len(arguments.words)} words; give one number, two results files, or one folder")
         if arguments.check:
             arguments.encoder = arguments.encoder or next(iter(arguments.words), None)
-            show_variants(arguments, None, checks_of(arguments))
+            show_variants(arguments, checks_of(arguments))
             return
         found = diagnosed(arguments)
         checks = variants_of(arguments) if arguments.encoder else None
         if arguments.json:
             print_json({**plain(found), **(plain_variants(*checks, found) if checks else {})})
             return
-        lines = markdown_lines(found) if arguments.markdown else wrapped(text_lines(found, room()))
-        print("\n".join(lines))
-        if checks:
-            print("", *variant_lines(*checks, found, arguments.markdown), sep="\n")
+        lines = [*wrapped(diagnosis_lines(found, arguments.encoder))]
+        show([*lines, "", *variant_lines(*checks, found)] if checks else lines, arguments.markdown)
 
     return action
+
+
+def show(lines: Iterable[str], markdown: bool) -> None:
+    """Print lines, as a block of code where they go into an issue."""
+    fence = ["```"] if markdown else []
+    print("\n".join([*fence, *lines, *fence]))
 
 
 def show_comparison(arguments: Namespace) -> None:
     """Print what differs between two results files, and whether their numbers do."""
     first, second = map(Path, arguments.words)
-    measured = [
-        abs(each.effect) for each in load_measured(arguments.workflow) if each.cause == "precision-of-scores"
-    ]
-    found = compare_results(read_results(first), read_results(second), max([NUMERICS, *measured]))
+    found = compare_results(read_results(first), read_results(second))
     if arguments.json:
         print_json(plain_comparison(found))
     else:
-        lines = comparison_lines(found, first, second, arguments.markdown)
-        print("\n".join(lines if arguments.markdown else wrapped(lines)))
+        show(wrapped(comparison_lines(found, first, second)), arguments.markdown)
 
 
-def show_variants(arguments: Namespace, found: Diagnosis | None, checks: Sequence[str]) -> None:
+def show_variants(arguments: Namespace, checks: Sequence[str]) -> None:
     """Print the scores of an encoder under some variants."""
     scores, task = variants_of(arguments, checks)
     if arguments.json:
-        print_json(plain_variants(scores, task, found))
+        print_json(plain_variants(scores, task, None))
     else:
-        print("\n".join(variant_lines(scores, task, found, arguments.markdown)))
+        show(variant_lines(scores, task, None), arguments.markdown)
 
 
 def checks_of(arguments: Namespace) -> tuple[str, ...]:
@@ -213,7 +226,7 @@ def check_tokenizer(folder: Path) -> None:
 
 def facts_of(arguments: Namespace) -> dict[str, Any]:
     """Return what was said of a run, by the name of the fact."""
-    every = {name: getattr(arguments, name.replace("-", "_")) for name in FACTS}
+    every = {name: getattr(arguments, name.replace("-", "_")) for name in FACTS if name != "seeds"}
     return {name: value for name, value in every.items() if value is not None}
 
 
@@ -223,7 +236,7 @@ def diagnosed(arguments: Namespace) -> Diagnosis:
         raise BadInput(
             f"--seeds is {arguments.seeds}; expected how many seeds your number is a mean of, 1 or more"
         )
-    known = replace(compared_with(arguments), averaged=arguments.seeds or 1)
+    known = compared_with(arguments)
     number = number_of(arguments, known)
     if number is not None:
         check_number(number, known)
@@ -257,7 +270,13 @@ def as_number(text: str) -> float:
 
 
 def compared_with(arguments: Namespace) -> Known:
-    """Return the cell that a number is compared with: one of the papers, or a printed number alone."""
+    """Return the cell that a number is compared with, as the encoder is said to be and for so many seeds."""
+    known = cell_of(arguments)
+    return replace(known, kind=arguments.encoder_is or known.kind, averaged=arguments.seeds or 1)
+
+
+def cell_of(arguments: Namespace) -> Known:
+    """Return the cell that is asked for: one of the papers, or a printed number alone."""
     if arguments.item and (arguments.printed or arguments.metric):
         raise BadInput("--item names a cell and its metric; leave out --printed and --metric")
     if arguments.item:

@@ -1,167 +1,138 @@
-"""A diagnosis as text for a terminal, as Markdown for an issue, and as plain data."""
+"""A diagnosis as lines of text, and as plain data."""
 
-import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from replicse.commands import room
 from replicse.printable import columns
-from replicse.registry.suites import AS_READ, VARIANTS
-from replicse.study.judge.diagnosis import Candidate, Diagnosis
-from replicse.study.judge.result_files import Comparison
+from replicse.registry.suites import AS_READ, VARIANTS, range_of
+from replicse.study.judge.diagnosis import Diagnosis, Fact
+from replicse.study.judge.result_files import NUMERICS, Comparison
+from replicse.study.paper.causes import Cause
 
-SHOWN = 5
 # Points by which a variant may miss a number that it gives: two roundings of an average of rounded scores.
 GIVES = 0.02
+UNORDERED = "No stated setting differs, so no cause comes before another. What to try, the cheapest first:"
+# The suites whose scores a variant of an evaluation changes.
+SIMILARITY = ("sts",)
 
 
-def standing(found: Diagnosis) -> Iterator[str]:
-    """Yield sentences on where a number lies: next to the printed one, among seeds, among reruns."""
+def standing_lines(found: Diagnosis) -> Iterator[str]:
+    """Yield where a number lies: next to the printed one, among seeds, among reruns, and what that means."""
     known, number = found.known, found.number
     printed = known.reported.value if known.reported else "nothing"
     if number is not None:
-        by = "" if found.difference is None else f", {found.difference:+.2f} points from it"
+        by = f", {found.difference:+g} from it" if found.difference else ""
         yield f"{number:g} next to {printed} in print ({known.words}){by}."
     elif known.reported or known.name:
         yield f"Printed is {printed}: {known.words.removesuffix('.')}."
-    if found.no_fit:
-        yield f"Ranked without a fit, because {found.no_fit}: by threads and by what you said of the run."
     if number is None:
         return
     for spread in known.spreads:
-        share, low, high = spread.percentile(number)
-        printed_at = known.reported.number if known.reported else None
-        print_share = (
-            f"; of the printed number {spread.percentile(printed_at.value)[0]:.0%} are" if printed_at else ""
-        )
-        such, of = ("such runs", "") if known.averaged == 1 else ("them", f" of means of {known.averaged}")
-        yield (
-            f"{spread.name}: mean {spread.mean:.2f}, sd {spread.sd:.2f}{of}; {share:.0%} of {such} are below yours"
-            f" ({low:.0%} to {high:.0%}){print_share}."
-        )
-    if found.unusual is not None:
-        yield (
-            "That is unusual: fewer than 1 run in 20 lies so far out, so look for a cause."
-            if found.unusual
-            else "That is not unusual: a run like it needs no other cause than its seed or machine."
-        )
+        low, high = spread.bounds()
+        such = "runs" if known.averaged == 1 else f"means of {known.averaged}"
+        yield f"{spread.name}: mean {spread.mean:.2f}, sd {spread.sd:.2f}; 95% of {such} in {low:.2f} to {high:.2f}."
+    limits = range_of(known.metric_path)
+    yield {
+        "out of range": f"That is no value of {known.metric_path}, which is {limits}: its code is the cause.",
+        "as printed": "That is the printed number, to rounding: it needs no explanation.",
+        "not as printed": f"The encoder is {known.kind}: no seed is drawn, so it must match to rounding.",
+        "usual": "That is not unusual: a run like it needs no other cause than its seed or machine.",
+        "above": "That is unusual: above what these give. Look for a cause.",
+        "below": "That is unusual: below what these give. Look for a cause.",
+        "not known": "Whether it is unusual is not known: no seeds or reruns of this cell are published.",
+    }[found.standing]
 
 
-def said(candidate: Candidate) -> str:
-    """Return which facts speak for or against a cause."""
-    words = {"differs": "for", "agrees": "against"}
-    return "; ".join(f"{words[bearing]}: {name}" for name, bearing in candidate.bearings.items())
-
-
-def effect_text(candidate: Candidate) -> str:
-    """Return the stated effect of a cause: where it lies, its spread, and what it rests on."""
-    effect = candidate.effect
-    return f"{effect.mean:+.1f} ±{effect.scale:.1f} ({effect.rests})"
-
-
-def ranked_rows(found: Diagnosis) -> list[tuple[str, ...]]:
-    """Return a row per cause: share, cause, threads, effect, fit where there is one, what was said."""
-    header = ("share", "cause", "threads", "effect", *([] if found.no_fit else ["fit"]), "said")
-    rows = [
-        (
-            f"{each.share:.0%}",
-            each.cause.id,
-            str(len(each.cause.threads)),
-            effect_text(each),
-            *([] if found.no_fit else [f"{each.fit:.2f}"]),
-            said(each),
-        )
-        for each in found.candidates
-    ]
-    return [header, *rows]
-
-
-def text_lines(found: Diagnosis, width: int) -> Iterator[str]:
-    """Yield the diagnosis for a terminal."""
-    for sentence in standing(found):
-        yield from textwrap.wrap(sentence, width)
-    yield ""
-    header, *rows = ranked_rows(found)
-    lines: list[Sequence[str] | str] = [header[:-1]]
-    for *row, facts in rows[:SHOWN]:
-        lines += [row, f"       {facts}"] if facts else [row]
-    yield from columns(lines, numbers=(0, 2, 4))
-    yield from textwrap.wrap(reading(found), width)
-    for place, each in enumerate(found.candidates[:3], 1):
-        yield ""
-        yield f"{place}. {each.cause.title}"
-        for label, text in (
-            ("", each.cause.sentence),
-            ("test: ", each.cause.test),
-            ("fix: ", each.cause.mend),
-        ):
-            yield from textwrap.wrap(label + text, width, initial_indent="   ", subsequent_indent="   ")
-
-
-def reading(found: Diagnosis) -> str:
-    """Return what a share is made of."""
-    fit = "" if found.no_fit else " x fit of the difference to its effect"
-    return (
-        f"share = threads that name the cause{fit} x what you said (10 where a setting is not the paper's, 0.25 where"
-        " it is), over all causes. No report: an effect of -2 ±4 is assumed."
+def diagnosis_lines(found: Diagnosis, encoder: str = "") -> Iterator[str]:
+    """Yield where a number lies and, unless it needs no explanation, the stated facts and what to try."""
+    yield from standing_lines(found)
+    if found.explained:
+        return
+    groups = (
+        ("Stated, and not the paper's:", [fact for fact in found.facts if fact.papers is not None]),
+        ("Stated, the paper's not known:", [fact for fact in found.facts if fact.papers is None]),
     )
+    for heading, facts in groups:
+        lines = [line for fact in facts if not fact.agrees for line in _fact_lines(found, fact)]
+        yield from (["", heading, *lines] if lines else [])
+    if struck := [f"{fact.name} {fact.value}" for fact in found.facts if fact.agrees]:
+        yield from ("", f"As in the paper, so struck out: {', '.join(struck)}.")
+    others = [cause.id for cause in found.causes if cause not in found.to_try]
+    yield from ("", "What to try, the cheapest first:" if others else UNORDERED)
+    yield from _trials(found, encoder)
+    if others:
+        yield from ("", f"Nothing stated bears on: {', '.join(others)}.")
 
 
-def markdown_lines(found: Diagnosis) -> Iterator[str]:
-    """Yield the diagnosis as Markdown to paste into an issue."""
-    yield from standing(found)
-    yield ""
-    if found.facts:
-        yield f"Said of the run: {', '.join(f'{name} {value}' for name, value in found.facts.items())}."
-        yield ""
-    header, *rows = ranked_rows(found)
-    yield f"| {' | '.join(header)} |"
-    yield f"|{' --- |' * len(header)}"
-    for row in rows[:SHOWN]:
-        yield f"| {' | '.join(row)} |"
-    yield ""
-    for place, each in enumerate(found.candidates[:3], 1):
-        yield f"{place}. **{each.cause.title}.** {each.cause.sentence} Test: `{each.cause.test}`. {each.cause.mend}"
-    yield ""
-    yield reading(found)
+def _fact_lines(found: Diagnosis, fact: Fact) -> Iterator[str]:
+    theirs = "" if fact.papers is None else f" (paper: {fact.papers})"
+    bears = ", ".join(cause.id for cause in fact.causes) or "no known cause"
+    yield f"- {fact.name} {fact.value}{theirs}: {bears}"
+    for cause in fact.causes:
+        reported = ", ".join(f"{delta:+.4g} in {thread}" for thread, delta in cause.deltas)
+        measured = ", ".join(
+            f"{each.text} {each.variant} on {each.encoder}" for each in found.measured_of(cause, fact.value)
+        )
+        yield from ([f"    reported for {cause.id}: {reported}"] if reported else [])
+        yield from ([f"    measured for {cause.id}: {measured}"] if measured else [])
 
 
-def plain(found: Diagnosis) -> Mapping[str, Any]:
+def _trials(found: Diagnosis, encoder: str) -> Iterator[str]:
+    """Yield what to try: variants of an evaluation of the encoder at once, then cause by cause."""
+    scores = not encoder and found.known.metric_path.partition("/")[0] in ("", *SIMILARITY)
+    if scores:
+        yield (
+            "1. diagnose with --encoder FOLDER --data DIR: it scores your encoder as others read theirs, in"
+            " minutes; a variant that gives your number exactly is an answer"
+        )
+    for place, cause in enumerate(found.to_try, 2 if scores else 1):
+        yield f"{place}. {cause.id}: {cause.title}"
+        yield f"    test: {test_of(cause, found)}"
+        yield f"    fix: {cause.mend}"
+
+
+def test_of(cause: Cause, found: Diagnosis) -> str:
+    """Return how to test a cause, its command with the cell that a number is compared with."""
+    return cause.test.replace("CELL", found.known.name or "CELL")
+
+
+def plain(found: Diagnosis) -> dict[str, Any]:
     """Return the diagnosis as plain data."""
     known = found.known
     spreads = [
         {"name": each.name, "mean": each.mean, "sd": each.sd, "n": each.n}
-        | (
-            {}
-            if found.number is None
-            else dict(zip(("below", "low", "high"), each.percentile(found.number), strict=True))
-        )
+        | dict(zip(("low", "high"), each.bounds(), strict=True))
         for each in known.spreads
+    ]
+    facts = [
+        {
+            "fact": fact.name,
+            "value": fact.value,
+            "paper": fact.papers,
+            "causes": {
+                cause.id: {
+                    "reported": [{"thread": thread, "effect": delta} for thread, delta in cause.deltas],
+                    "measured": [each.plain() for each in found.measured_of(cause, fact.value)],
+                }
+                for cause in fact.causes
+            },
+        }
+        for fact in found.facts
     ]
     return {
         "number": found.number,
         "cell": known.name,
         "printed": known.reported.value if known.reported else None,
         "difference": found.difference,
-        "unusual": found.unusual,
+        "standing": found.standing,
         "spreads": spreads,
         "reruns": dict(known.reruns),
-        "facts": dict(found.facts),
-        "causes": [
-            {
-                "cause": each.cause.id,
-                "share": each.share,
-                "prior": each.prior,
-                "fit": None if found.no_fit else each.fit,
-                "said": each.said,
-                "bearings": dict(each.bearings),
-                "effect": vars(each.effect),
-                "test": each.cause.test,
-                "mend": each.cause.mend,
-                "threads": list(each.cause.threads),
-            }
-            for each in found.candidates
+        "facts": facts,
+        "listed": [cause.id for cause in found.listed],
+        "try": [
+            {"cause": cause.id, "test": test_of(cause, found), "fix": cause.mend} for cause in found.to_try
         ],
         "excluded": dict(found.excluded),
     }
@@ -201,19 +172,16 @@ def variant_rows(scores: Mapping[str, Any], task: str, found: Diagnosis | None) 
     return rows
 
 
-def variant_lines(
-    scores: Mapping[str, Any], task: str, found: Diagnosis | None, markdown: bool = False
-) -> Iterator[str]:
+def variant_lines(scores: Mapping[str, Any], task: str, found: Diagnosis | None) -> Iterator[str]:
     """Yield an encoder's scores under the variants, and which of them gives a number."""
     header, *rows = variant_rows(scores, task, found)
-    if markdown:
-        yield from _table(header, rows)
-    else:
-        yield from columns([header, *rows], numbers=(1, 2), width=room())
+    yield from columns([header, *rows], numbers=(1, 2), width=room())
     if found is None:
         return
-    given = [row[0] for row in rows if "gives" in row[3]]
     number = found.number
+    given = [row[0] for row in rows if gives(scores[row[0]].get(task), found).startswith("your number")]
+    if given:
+        yield f"{' and '.join(given)}: gives {number:g} exactly, which is an answer."
     numbers = {name: value for name, *_ in rows if (value := scores[name].get(task)) is not None}
     if not given and number is not None and numbers:
         nearest = min(numbers, key=lambda name: abs(numbers[name] - number))
@@ -248,18 +216,18 @@ def comparison_rows(found: Comparison) -> list[tuple[str, ...]]:
     ]
 
 
-def comparison_lines(found: Comparison, first: Path, second: Path, markdown: bool = False) -> Iterator[str]:
+def comparison_lines(found: Comparison, first: Path, second: Path) -> Iterator[str]:
     """Yield which settings differ between two results, and which scores do beyond numerics."""
     yield f"A is {first}, B is {second}"
     settings = [(name, one, other) for name, (one, other) in found.settings.items()]
     if settings:
-        yield from _shown(("setting", "A", "B"), settings, markdown)
+        yield from columns([("setting", "A", "B"), *settings])
     else:
         yield "All settings that both files state are the same."
-    yield from _shown(("score", "A", "B", "B - A", "difference"), comparison_rows(found), markdown)
+    yield from columns([("score", "A", "B", "B - A", "difference"), *comparison_rows(found)])
     beyond = sum(found.standing(name) == "beyond numerics" for name in found.scores)
     yield (
-        f"{beyond} of {len(found.scores)} scores differ by more than {found.numerics:.2f}, which half precision or"
+        f"{beyond} of {len(found.scores)} scores differ by more than {NUMERICS:.2f}, which half precision or"
         " another batch may do to one encoder."
     )
     for name, only in (("A", found.only_first), ("B", found.only_second)):
@@ -277,22 +245,7 @@ def plain_comparison(found: Comparison) -> dict[str, Any]:
     return {
         "settings": settings,
         "scores": scores,
-        "numerics": found.numerics,
+        "numerics": NUMERICS,
         "only_a": list(found.only_first),
         "only_b": list(found.only_second),
     }
-
-
-def _shown(header: Sequence[str], rows: Sequence[Sequence[str]], markdown: bool) -> Iterator[str]:
-    if markdown:
-        yield from _table(header, rows)
-    else:
-        yield from columns([tuple(header), *map(tuple, rows)])
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield ""
-    yield f"| {' | '.join(header)} |"
-    yield f"|{' --- |' * len(header)}"
-    yield from (f"| {' | '.join(row)} |" for row in rows)
-    yield ""

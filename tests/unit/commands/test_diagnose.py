@@ -20,65 +20,79 @@ def said(capsys, *words, code=0):
     return output.out if code == 0 else output.err
 
 
-def test_a_number_among_seeds_and_reruns_and_the_causes_for_it(capsys):
-    text = said(capsys, "74.84", "--item", UNSUP, "--devices", "1", "--pooling", "cls")
-    assert "-1.41 points" in text and "37% of such runs are below yours" in " ".join(text.split())
-    assert "not unusual" in text and "1. Another seed or another machine" in text
+def test_a_number_that_is_not_unusual_ends_after_four_lines(capsys):
+    text = said(capsys, "74.84", "--item", UNSUP, "--devices", "2")
+    assert "-1.41 from it" in text and "50 runs of" in text and "not unusual" in text
     assert max(map(len, text.splitlines())) <= 80
-    # The heading of what was said is in no line of its own below the others.
-    header = next(line for line in text.splitlines() if line.startswith("share "))
-    assert header.split() == ["share", "cause", "threads", "effect", "fit"]
-    assert "\n       for: devices\n" in said(capsys, "74.84", "--item", UNSUP, "--devices", "2")
+    assert len([line for line in text.splitlines() if not line.startswith(" ")]) == 4
+    assert "needs no explanation" in said(capsys, "76.25", "--item", UNSUP)
+
+
+def test_an_unusual_number_has_its_facts_and_what_to_try(capsys):
+    text = " ".join(said(capsys, "56.87", "--item", UNSUP, "--pooler", "cls", "--devices", "1").split())
+    assert "unusual: below" in text and "As in the paper, so struck out: devices 1." in text
+    assert "- pooling cls-head (paper: cls): pooler-or-head-at-test" in text
+    assert "reported for pooler-or-head-at-test: -18 in princeton-nlp/SimCSE#33" in text
+    assert "measured for pooler-or-head-at-test: -5.54 cls-head on MiniLM" in text
+    trials = [
+        text.index(each) for each in ("1. diagnose with --encoder", "2. pooler-or-head-at-test", "fix: ")
+    ]
+    assert trials == sorted(trials) and "Nothing stated bears on: seed-or-hardware" in text
+    assert "unusual: above" in said(capsys, "77.6", "--item", UNSUP)
+
+
+def test_a_fact_is_listed_where_the_papers_setting_is_not_known(capsys):
+    text = " ".join(said(capsys, "78.54", "--printed", "78.87", "--batch", "128", "--corpus", "x").split())
+    assert "the paper's not known: - batch 128: batch-or-devices, hyper-parameters" in text
+    assert "- corpus x: data-rows" in text and "Whether it is unusual is not known" in text
+
+
+def test_without_facts_no_order_of_causes_is_pretended(capsys):
+    text = " ".join(said(capsys, "56.87", "--item", UNSUP).split())
+    assert "No stated setting differs, so no cause comes before another." in text
+    assert "replicse why " + UNSUP in text, "the test of seeds names the cell"
+
+
+def test_a_number_out_of_the_range_of_its_metric_is_the_finding(capsys):
+    text = " ".join(said(capsys, "184.98", "--printed", "0.25", "--metric", "geometry/alignment").split())
+    assert "no value of geometry/alignment, which is a finite number from 0 to 4" in text
+    assert "alignment-uniformity-code: Alignment and uniformity computed otherwise" in text
+    assert "diagnose with --encoder" not in text, "it scores similarities alone"
+    assert "2." not in text.partition("What to try")[2].partition("Nothing stated")[0]
+
+
+def test_a_released_checkpoint_must_match_to_rounding(capsys):
+    text = said(capsys, "77.80", "--printed", "78.54", "--metric", "sts/avg", "--encoder-is", "released")
+    assert "no seed is drawn, so it must match to rounding" in " ".join(text.split())
 
 
 def test_a_mean_of_seeds_is_compared_with_means_of_seeds(capsys):
     text = " ".join(said(capsys, "74.84", "--item", UNSUP, "--seeds", "5").split())
-    assert "mean 75.11, sd 0.38 of means of 5; 24% of them are below yours" in text
+    assert "mean 75.11, sd 0.38; 95% of means of 5 in 74.32 to 75.90" in text
     assert "--seeds is 0; expected" in said(capsys, "74.84", "--item", UNSUP, "--seeds", "0", code=2)
 
 
-def test_markdown_to_paste_names_what_was_said(capsys):
-    text = said(capsys, "56.87", "--item", UNSUP, "--pooling", "cls-head", "--markdown")
-    assert "Said of the run: pooling cls-head." in text and "| share | cause |" in text
-    assert "That is unusual" in text and "1. **Another pooling, or the head, at test.**" in text
+def test_markdown_is_a_block_to_paste(capsys):
+    lines = said(capsys, "56.87", "--item", UNSUP, "--markdown").splitlines()
+    assert lines[0] == lines[-1] == "```" and lines[1].startswith("56.87 next to 76.25")
 
 
-def test_plain_data_has_what_the_share_of_a_cause_is_made_of(capsys):
-    found = json.loads(said(capsys, "78.54", "--printed", "78.87", "--encoder-is", "trained", "--json"))
-    first = found["causes"][0]
-    assert found["difference"] == -0.33 and found["cell"] == ""
-    assert {"prior", "fit", "said", "effect", "bearings", "threads"} <= set(first)
+def test_plain_data_keeps_reported_and_measured_effects_apart(capsys):
+    found = json.loads(
+        said(capsys, "78.54", "--printed", "78.87", "--encoder-is", "trained", "--steps", "last", "--json")
+    )
+    assert (found["difference"], found["cell"], found["standing"]) == (-0.33, "", "not known")
+    (fact,) = found["facts"]
+    effects = fact["causes"]["checkpoint-or-selection"]
+    assert effects["reported"] == [{"thread": "kongds/Prompt-BERT#15", "effect": pytest.approx(-0.33)}]
+    assert [each["variant"] for each in effects["measured"]] == ["last-checkpoint"]
+    assert [each["cause"] for each in found["try"]] == found["listed"] == ["checkpoint-or-selection"]
     assert "untrained-baseline-pooling" in found["excluded"]
 
 
-def test_without_a_number_the_causes_are_ranked_by_what_was_said(capsys):
+def test_without_a_number_the_facts_list_their_causes(capsys):
     text = said(capsys, "--item", UNSUP, "--pooling", "cls-head")
-    assert "1. Another pooling" in text and " Avg.\n" in text
-
-
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        ((), "no number was given"),
-        (("--item", UNSUP), "no number was given"),
-        (("0.3", "--item", "simcse/figure2/unsup-simcse/final/alignment"), "no number is printed"),
-        (
-            ("-1", "--printed", "-2.5", "--metric", "geometry/uniformity"),
-            "geometry/uniformity is no score x 100",
-        ),
-    ],
-)
-def test_a_ranking_without_a_fit_says_so_and_why(capsys, words, reason):
-    """It showed an empty column, or a fit of 1 for every cause, and a sum that had none in it."""
-    text = " ".join(said(capsys, *words).split())
-    assert f"Ranked without a fit, because {reason}: by threads and by what you said of the run." in text
-    assert "points from it" not in text
-    assert "effect fit" not in text and "threads that name the cause x what you said" in text
-    assert "fit of" in said(capsys, "74.84", "--item", UNSUP)
-    markdown = said(capsys, *words, "--markdown")
-    assert "| threads | effect | said |" in markdown and f"because {reason}" in markdown
-    found = json.loads(said(capsys, *words, "--json"))
-    assert found["difference"] is None and {cause["fit"] for cause in found["causes"]} == {None}
+    assert text.startswith("Printed is 76.25") and "- pooling cls-head (paper: cls)" in text
 
 
 def test_a_number_is_read_from_a_results_file(capsys, tmp_path):
@@ -104,13 +118,13 @@ def test_two_files_are_compared(capsys, tmp_path):
     assert "dataset_revision" in text and "+4.00" in text and "beyond numerics" in text
     found = json.loads(said(capsys, *files, "--json"))
     assert found["scores"]["mteb/STS12"]["standing"] == "beyond numerics"
-    assert "| setting | A | B |" in said(capsys, *files, "--markdown")
+    assert said(capsys, *files, "--markdown").startswith("```\nA is ")
 
 
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["174.84", "--item", UNSUP], "174.84 is no value of sts/avg"),
+        (["nan", "--item", UNSUP], "nan is no score"),
         (["0.7484", "--item", UNSUP], "write 74.84"),
         (["seventy", "--item", UNSUP], '"seventy" is no number'),
         (["74.84", "--item", "simcse/table5/unsup-simcse-bert-bas/avg"], 'did you mean "simcse/table5/unsup'),
@@ -158,6 +172,7 @@ def test_a_check_scores_the_variants_of_its_cause_and_says_which_gives_a_number(
     found = json.loads(said(capsys, f"{mine:.2f}", *item, "--json"))
     assert "your number" in found["variants"]["first-last"]["gives"]
     assert found["variants"]["as-read"]["gives"] == ""
+    assert f"gives {mine:.4g} exactly, which is an answer" in said(capsys, f"{mine:.2f}", *item)
 
 
 def test_an_encoder_without_tokenizer_is_refused(capsys, world, encoder, tmp_path):

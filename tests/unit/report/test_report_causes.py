@@ -58,18 +58,19 @@ def test_every_picture_of_the_committed_page_is_there():
 
 
 def test_a_cause_has_what_people_saw_what_was_measured_a_test_and_a_remedy():
-    ranks = [{"thread": "a/b#1", "written": "it was low", "cause": "one", "place": 2}]
-    ranks += [{**ranks[0], "agreed": False, "place": 9}]
-    text = causes_markdown([CAUSE], [EXACT, PAIRED], ranks, {"strip": "s.svg", "effects": "e.svg"})
+    checked = [
+        {"thread": "a/b#1", "written": "it was low", "cause": "one", "stated": True, "listed_by": ["batch"]}
+    ]
+    checked += [{**checked[0], "agreed": False, "stated": False, "listed_by": []}]
+    text = causes_markdown([CAUSE], [EXACT, PAIRED], checked, {"strip": "s.svg", "effects": "e.svg"})
     assert "| [One](#one) | 2 | −2.00 to −1.25 | −2.00 to −1.50 |" in text
     assert "| [a/b#1](https://github.com/a/b/issues/1) | m | STS | 76.25 | 75 |" in text
     assert "| -2 from print |" in text and "`replicse doctor`" in text and "Mend it." in text
     assert (
-        "among the first three in 1 of 1" in text
-        and "first three in 0 of 1" in text
-        and "![Measured effects" in text
+        "confirmed cause in 1 of 1; 0 state nothing" in text and "lists it in 0 of 1; 1 state nothing" in text
     )
-    bare = causes_markdown([CAUSE], [], ranks, {"strip": "s.svg", "effects": "e.svg"})
+    assert "| one | batch |" in text and "| one | nothing stated |" in text and "![Measured effects" in text
+    bare = causes_markdown([CAUSE], [], checked, {"strip": "s.svg", "effects": "e.svg"})
     assert "![Measured effects" not in bare and "| −2.00 to −1.25 | - |" in bare
 
 

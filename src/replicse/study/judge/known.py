@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from replicse.errors import BadInput, nearest
-from replicse.registry.levels import FEWEST_SEEDS, LEVEL
+from replicse.registry.levels import FEWEST_SEEDS
 from replicse.registry.suites import SUITES
 from replicse.study.paper.causes import Kind
 from replicse.study.paper.cell_names import CellNames
 from replicse.study.paper.counterparts import CellKey, printed_in
 from replicse.study.paper.models import PlannedRequest, layered
 from replicse.study.paper.papers import Paper, recipe_of
-from replicse.study.paper.printed import Reported
+from replicse.study.paper.printed import Reported, Rounded
 from replicse.study.paper.tables import AnyColumn, Item, Row
 from replicse.study.results.statistics import mean_and_spread, t_quantile
 
@@ -32,7 +32,6 @@ class Spread:
     mean: float
     sd: float
     n: int
-    values: tuple[float, ...] = ()
     error: float = 0.0
 
     def __post_init__(self) -> None:
@@ -44,22 +43,10 @@ class Spread:
         sd = math.sqrt(shared**2 + (self.sd**2 - shared**2) / count)
         return replace(self, sd=sd)
 
-    def percentile(self, number: float, level: float = LEVEL) -> tuple[float, float, float]:
-        """Return which share of such values is expected below a number, with the bounds that `n` values allow.
-
-        Values are normal; the bounds are those of their mean and standard deviation together (delta method).
-        """
-        place = (number - self.mean) / self.sd
-        half = t_quantile(self.n - 1, level) * math.hypot(self.error / self.sd, place / math.sqrt(2 * self.n))
-        low, middle, high = (_normal(z) for z in (place - half, place, place + half))
-        return middle, low, high
-
-    def surprise(self, number: float) -> float:
-        """Return how likely one more value is to lie at least as far from the mean: Student's t, two sides."""
-        from scipy.special import stdtr
-
-        place = abs(number - self.mean) / math.hypot(self.sd, self.error)
-        return 2 * float(stdtr(self.n - 1, -place))
+    def bounds(self) -> tuple[float, float]:
+        """Return the bounds that one more value lies within with probability 95%: Student's t."""
+        half = t_quantile(self.n - 1) * math.hypot(self.sd, self.error)
+        return self.mean - half, self.mean + half
 
 
 @dataclass(frozen=True)
@@ -82,18 +69,26 @@ class Known:
     averaged: int = 1
 
     @property
+    def printed(self) -> Rounded | None:
+        """Return the printed number, with half a unit of its last digit; None where none is printed."""
+        return self.reported.number if self.reported else None
+
+    @property
     def labs(self) -> Spread | None:
         """Return the spread of the reruns; None below three."""
         values = tuple(self.reruns.values())
         mean, sd = mean_and_spread(values) if len(values) >= FEWEST_SEEDS else (0.0, None)
-        return Spread(f"{len(values)} reruns by others", mean, sd, len(values), values) if sd else None
+        return Spread(f"{len(values)} reruns by others", mean, sd, len(values)) if sd else None
 
     @property
     def spreads(self) -> tuple[Spread, ...]:
         """Return the spread of seeds and that of labs, each where it is known, for a mean of so many seeds.
 
-        What labs differ by beyond their seeds is not averaged out; where no seeds are known, that is all of it.
+        An encoder that is not trained has none. What labs differ by beyond their seeds is not averaged out; where no
+        seeds are known, that is all of it.
         """
+        if self.kind in ("released", "untrained"):
+            return ()
         seeds = max((spread.sd for spread in self.seeds), default=0.0)
         means = [spread.of_means(self.averaged) for spread in self.seeds]
         if labs := self.labs:
@@ -229,7 +224,3 @@ def _setting(
         "corpus": run.corpus,
         "precision": papers[item.paper].about.precision,
     }
-
-
-def _normal(place: float) -> float:
-    return (1 + math.erf(place / math.sqrt(2))) / 2

@@ -22,7 +22,7 @@ MTEB_STS = {
 SCORES_OR_COSTS = ("scores", "evaluation_time", "kg_co2_emissions", "date", "evaluation_phases")
 TOOLS = "mteb, SentEval or RepliCSE"
 ROUNDING = 0.011
-# Points by which half precision or another batch may move a correlation, where nothing was measured.
+# Points by which half precision or another batch may move a correlation.
 NUMERICS = 0.1
 
 
@@ -47,7 +47,6 @@ class Comparison:
     scores: Mapping[str, tuple[float, float]]
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
-    numerics: float = NUMERICS
 
     def standing(self, name: str) -> str:
         """Return whether a difference is rounding, what numerics may do, or beyond both."""
@@ -55,7 +54,7 @@ class Comparison:
         size = abs(second - first)
         if size <= ROUNDING:
             return "equal"
-        return "within numerics" if size <= self.numerics else "beyond numerics"
+        return "within numerics" if size <= NUMERICS else "beyond numerics"
 
 
 def read_results(place: Path) -> Results:
@@ -188,7 +187,7 @@ def _flat(node: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]
             yield path, json.dumps(value) if isinstance(value, list) else value
 
 
-def compare_results(first: Results, second: Results, numerics: float = NUMERICS) -> Comparison:
+def compare_results(first: Results, second: Results) -> Comparison:
     """Return what differs between two results; BadInput where they share no score."""
     shared = [name for name in first.scores if name in second.scores]
     if not shared:
@@ -204,5 +203,4 @@ def compare_results(first: Results, second: Results, numerics: float = NUMERICS)
         {name: (first.scores[name], second.scores[name]) for name in shared},
         tuple(name for name in first.scores if name not in second.scores),
         tuple(name for name in second.scores if name not in first.scores),
-        numerics,
     )

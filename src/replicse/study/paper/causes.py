@@ -1,7 +1,6 @@
 """Causes as data: why a number may not repeat, with the threads that met them, and what was measured of each."""
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -58,13 +57,18 @@ class Measured(Checked):
     high: Number | None = None
     n: int = 1
 
+    @property
+    def text(self) -> str:
+        """Return the effect with its interval where it has one, as `-1.20 [-1.50, -0.90]`."""
+        interval = "" if self.low is None or self.high is None else f" [{self.low:+.2f}, {self.high:+.2f}]"
+        return f"{self.effect:+.2f}{interval}"
+
 
 class Cause(Checked):
     """One cause: what it is, what people saw, how to fix and to test it, and where it was met.
 
     `kinds`, `metrics` (suites) and `models` (parts of a model's name) say who can have it; `facts` are what a user may
-    say that bears on it. A cause is `either_way` where it swaps two conventions: its effects count with both signs.
-    `checks` are variants of an evaluation, `protocols` variants of a training that realise it.
+    say that bears on it. `checks` are variants of an evaluation, `protocols` variants of a training that realise it.
     """
 
     id: Id
@@ -75,7 +79,6 @@ class Cause(Checked):
     test: Text
     kinds: Annotated[tuple[Kind, ...], Field(min_length=1)]
     facts: tuple[Id, ...] = ()
-    either_way: bool = False
     metrics: tuple[Id, ...] = ()
     models: tuple[Text, ...] = ()
     checks: tuple[Id, ...] = ()
@@ -90,13 +93,10 @@ class Cause(Checked):
             raise ValueError(f'reports of its threads, not of "{other}"')
         return self
 
-    @cached_property
-    def by_thread(self) -> dict[str, tuple[float, ...]]:
-        """Return the differences in points of each thread that gives numbers."""
-        return {
-            name: tuple(delta for each in self.reports if each.thread == name for delta in each.deltas)
-            for name in dict.fromkeys(report.thread for report in self.reports)
-        }
+    @property
+    def deltas(self) -> tuple[tuple[str, float], ...]:
+        """Return thread and difference in points of each number that somebody reports."""
+        return tuple((report.thread, delta) for report in self.reports for delta in report.deltas)
 
     def excluded(self, kind: str | None, metric_path: str, model: str) -> str:
         """Return why an encoder cannot have the cause; blank where it can, or where nothing is said against it."""
@@ -108,13 +108,6 @@ class Cause(Checked):
         if self.models and model.strip() and not any(part in model.lower() for part in self.models):
             return f"the encoder is none of {', '.join(self.models)}"
         return ""
-
-    def unaware_of(self, thread: str) -> Self:
-        """Return the cause as it would be known if one of its threads had never been written."""
-        kept = tuple(each for each in self.threads if each != thread)
-        return self.replace(
-            threads=kept, reports=tuple(each for each in self.reports if each.thread != thread)
-        )
 
 
 def load_causes(workflow: Path) -> tuple[Cause, ...]:

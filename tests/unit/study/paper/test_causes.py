@@ -44,11 +44,9 @@ def test_a_thread_is_of_one_cause_or_of_two_and_is_an_address():
     assert address("princeton-nlp/SimCSE#258") == "https://github.com/princeton-nlp/SimCSE/issues/258"
 
 
-def test_a_report_gives_differences_and_a_cause_may_forget_a_thread():
+def test_a_report_gives_differences():
     cause = Cause.of(ONE, "one")
-    assert cause.by_thread == {"a/b#1": (-1.25, 0.25)}
-    assert cause.unaware_of("a/b#1").threads == ("a/b#2",) and cause.unaware_of("a/b#1").by_thread == {}
-    assert cause.unaware_of("c/d#3").by_thread == cause.by_thread
+    assert cause.deltas == (("a/b#1", -1.25), ("a/b#1", 0.25))
     assert Report(thread="a/b#1", model="m", quantity="STS", delta=(-18,)).deltas == (-18,)
 
 
