@@ -17,10 +17,18 @@ from markdown.extensions.toc import slugify
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from pydantic import TypeAdapter
 
 import replicse
 from replicse.cli import GROUPS, verb_parser
-from replicse.commands.study import file_schemas
+from replicse.study.paper.claims import Claim
+from replicse.study.paper.config import Config
+from replicse.study.paper.datasets import Datasets
+from replicse.study.paper.models import Recipe
+from replicse.study.paper.papers import About, Corpora, Sets
+from replicse.study.paper.protocols import Protocol
+from replicse.study.paper.scales import Scale
+from replicse.study.paper.tables import Item
 
 ROOT = Path(__file__).resolve().parents[1]
 # A study that was kept or unpacked here has no README.md before somebody writes it.
@@ -145,6 +153,15 @@ def formats() -> str:
     parts.append("## Parts of files")
     parts += [f"### {name}\n\n{keys(schema)}" for name, schema in sorted(shared.items())]
     return "\n\n".join(parts)
+
+
+def file_schemas() -> dict[str, dict[str, Any]]:
+    """Return the JSON Schema of every kind of file, made from the models that check the files."""
+    kinds: dict[str, Any] = {
+        "config": Config, "paper": About, "table": Item, "recipes": dict[str, Recipe], "protocols": list[Protocol],
+        "claims": list[Claim], "corpora": Corpora, "sets": Sets, "scale": Scale, "datasets": Datasets,
+    }  # fmt: skip
+    return {name: TypeAdapter(kind).json_schema() for name, kind in kinds.items()}
 
 
 def keys(schema: Mapping[str, Any]) -> str:

@@ -23,66 +23,63 @@ NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCE
 
 # group: verb: (module below replicse.commands, one line of help)
 GROUPS = {
-    "look": {
+    "run": {
+        "run": ("run", "run items with all that they need, or the complete study"),
         "plan": ("study", "list items, runs and evaluations of the study, shared ones once"),
         "status": ("show", "say what is done, what runs and what is missing"),
+        "report": ("render", "report what there is of a study, or write a committed one again"),
+        "keep": ("render", "put a study that has run among the committed ones, or into a crate"),
+    },
+    "look": {
         "show": ("show", "print one item with its deltas"),
         "why": ("judge", "tell the story of one cell"),
         "claims": ("judge", "test what the papers state, on their numbers and on ours"),
         "audit": ("judge", "check the papers' own arithmetic; nothing is run"),
         "adjudicate": ("judge", "say which difference of protocol explains a gap"),
         "diagnose": ("diagnose", "say what explains a number that is not the printed one"),
+        "evaluate": ("evaluate", "evaluate any encoder folder or hub id on suites"),
         "compare": ("compare", "compare two results folders of the same runs"),
     },
-    "run": {
-        "run": ("run", "run items with all that they need, or the complete study"),
-        "fetch": ("fetch", "download all that items need from outside, for a study without network"),
-        "benchmark": (
-            "benchmark",
-            "measure how fast this machine trains and encodes; plan then says hours from it",
-        ),
-        "init": ("init", "write a workspace: config, Snakefile, README, a check for continuous integration"),
-        "new": ("init", "begin a paper, term, augmentation, pooling or suite of your own"),
+    "set up": {
+        "init": ("init", "begin a workspace, or in one a paper, term, pooling or suite"),
+        "fetch": ("fetch", "download all that items need, or pin its commits"),
         "doctor": ("doctor", "say what this machine has, and what a study would still need"),
-        "validate": ("study", "check config, papers and scales; say what is wrong in one sentence"),
-        "evaluate": ("evaluate", "evaluate any encoder folder or hub id on suites"),
-        "geometry": ("evaluate", "alignment and uniformity of an encoder, or of a run's trajectory"),
-        "finish": ("finish", "report what there is of a study that failed, and what is missing and why"),
-        "keep": ("render", "put a study that has run among the committed ones"),
-        "pack": ("crates", "write a study, without weights, as a Workflow Run RO-Crate"),
-        "lock": ("lock", "resolve the commits of hub artefacts and show what differs from the lock file"),
-        "schemas": ("study", "write JSON schemas of all kinds of files, for editors"),
-    },
-    "workflow internals": {
-        "job": ("job", "prepare what runs depend on: data, tokenizer, backbone, store, counts"),
-        "train": ("train", "train one run"),
-        "tabulate": ("study", "turn evaluations into the result of one item"),
-        "judge": ("judge", "judge claims, adjudication and audit of a study, and collect its values"),
-        "figures": ("render", "draw one item"),
-        "page": ("render", "write the page of one item alone"),
-        "report": ("render", "write the report of all items, or a committed study again"),
+        "benchmark": ("benchmark", "measure this machine; plan then says hours from it"),
+        "validate": ("study", "check config, papers and scales"),
     },
 }
-VERBS = {verb: entry for group in GROUPS.values() for verb, entry in group.items()}
+INTERNAL = {
+    "job": ("job", "do one job of the workflow"),
+    "train": ("train", "train one run"),
+    "geometry": ("evaluate", "alignment and uniformity of an encoder, or of a run's trajectory"),
+    "tabulate": ("study", "turn evaluations into the result of one item"),
+    "judge": ("judge", "judge claims, adjudication and audit of a study, and collect its values"),
+    "figures": ("render", "draw one item"),
+    "page": ("render", "write the page of one item alone"),
+    "finish": ("finish", "report what there is of a study that failed, and what is missing and why"),
+    "pack": ("crates", "write a study, without weights, as a Workflow Run RO-Crate"),
+}
+VERBS = {verb: entry for group in GROUPS.values() for verb, entry in group.items()} | INTERNAL
 EVERYDAY = ("plan", "run", "status", "show", "why", "doctor")
 ABOUT = "Re-run sentence-embedding papers; each number next to the reported one."
-CODES = "Exit codes: 0 ok, 1 failed, 2 bad input.\n`replicse VERB --help` shows an example of each verb."
+USAGE = "usage: replicse VERB ...; `replicse VERB --help` shows an example of each verb"
+CODES = "exit codes: 0 ok, 1 failed, 2 bad input"
 
 
 def help_text(verbs: Mapping[str, Iterable[str]]) -> str:
     """Return the help on some verbs, under the names of their groups."""
-    lines: list[str | tuple[str, str]] = ["usage: replicse VERB ...", "", ABOUT]
+    lines: list[str | tuple[str, str]] = [USAGE, ABOUT]
     for group, names in verbs.items():
-        lines += ["", f"{group}:", *((f"  {verb}", VERBS[verb][1]) for verb in names)]
+        lines += [f"{group}:", *((f"  {verb}", VERBS[verb][1]) for verb in names)]
     return "\n".join(columns(lines, width=shutil.get_terminal_size().columns))
 
 
 def without_verb(words: Sequence[str]) -> int:
     """Answer what names no verb: help, the version, or the nearest verb."""
     if not words:
-        print(help_text({"every day": EVERYDAY}), "", "All verbs: replicse --help", sep="\n")
+        print(help_text({"every day": EVERYDAY}), "all verbs: replicse --help", sep="\n")
     elif words[0] in ("-h", "--help", "help"):
-        print(help_text(GROUPS), "", CODES, sep="\n")
+        print(help_text(GROUPS), CODES, sep="\n")
     elif words[0] == "--version":
         from replicse import __version__
 
@@ -93,11 +90,9 @@ def without_verb(words: Sequence[str]) -> int:
     return 0
 
 
-def verb_parser(
-    verb: str, parser: argparse.ArgumentParser | None = None
-) -> tuple[argparse.ArgumentParser, Action]:
+def verb_parser(verb: str) -> tuple[argparse.ArgumentParser, Action]:
     """Return the parser of a verb, with its arguments, and its action."""
-    parser = parser or argparse.ArgumentParser(prog=f"replicse {verb}")
+    parser = argparse.ArgumentParser(prog=f"replicse {verb}")
     about = VERBS[verb][1]
     parser.description = "\n".join(textwrap.wrap(f"{about[0].upper()}{about[1:]}.", 78))
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -147,10 +142,6 @@ def main(words: Sequence[str] | None = None) -> int:
     # 1.2 until a training begins.
     gc.set_threshold(50_000, 20, 50)
     words = list(sys.argv[1:] if words is None else words)
-    if "_ARGCOMPLETE" in os.environ:
-        from replicse.completion import complete
-
-        complete({verb: about for verb, (_, about) in VERBS.items()}, verb_parser)
     set_up_output()
     program = " ".join(["replicse", *words[:1]])
     try:

@@ -75,9 +75,9 @@ def test_the_wheel_is_whole(tmp_path):
 
     assert replicse("--version").split() == ["replicse", wheel.name.split("-")[1]]
     replicse("init")
-    replicse("new", "paper", "mine")
+    replicse("init", "paper", "mine")
     for kind, name in EXTENSIONS.items():
-        assert f"tests/test_{name.replace('-', '_')}.py" in replicse("new", kind, name)
+        assert f"tests/test_{name.replace('-', '_')}.py" in replicse("init", kind, name)
     assert f"{len(EXTENSIONS)} passed" in replicse(
         "-q", "-p", "no:cacheprovider", "tests", start=("-m", "pytest")
     )

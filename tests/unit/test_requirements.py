@@ -24,7 +24,7 @@ DISTRIBUTIONS = {
 }
 # What turns numbers into documents, and what tells of a run: no number depends on it.
 PRESENTATION = {
-    "argcomplete", "jinja2", "markdown-it-py", "matplotlib", "psutil", "pylatexenc", "rich",
+    "jinja2", "markdown-it-py", "matplotlib", "psutil", "pylatexenc", "rich",
     "rocrate", "snakemake-interface-logger-plugins",
 }  # fmt: skip
 # What is run by its own command, and what is there for the corpora of the hub.

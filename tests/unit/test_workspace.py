@@ -44,9 +44,9 @@ def test_a_workspace_validates_and_nothing_in_it_is_overwritten(workspace, capsy
 
 
 def test_a_paper_that_was_begun_plans_and_borrows_from_the_packaged_ones(workspace, capsys):
-    assert main(["new", "paper", "Mine"]) == 2
+    assert main(["init", "paper", "Mine"]) == 2
     assert '"Mine" is no name of a paper; use small letters and digits only' in capsys.readouterr().err
-    assert main(["new", "paper", "mine"]) == 0 and main(["new", "paper", "mine"]) == 2
+    assert main(["init", "paper", "mine"]) == 0 and main(["init", "paper", "mine"]) == 2
     assert main(["validate"]) == 0
     plan = load_plan({"scale": "micro", "papers": {"mine": "all"}, "seeds": [0]}, WORKFLOW)
     simcse = load_plan({"scale": "micro", "papers": {"simcse": ["table3"]}, "seeds": [0]}, WORKFLOW)
@@ -60,13 +60,13 @@ def test_a_paper_that_was_begun_plans_and_borrows_from_the_packaged_ones(workspa
 
 
 def test_no_paper_is_begun_under_the_key_of_a_packaged_one(workspace, capsys):
-    assert main(["new", "paper", "simcse"]) == 2
+    assert main(["init", "paper", "simcse"]) == 2
     assert '"simcse" is a paper of the package; choose another key' in capsys.readouterr().err
     assert not (workspace / "papers").exists()
 
 
 def test_a_folder_with_parts_of_a_paper_but_no_paper_is_told(workspace, capsys):
-    assert main(["new", "paper", "mine"]) == 0
+    assert main(["init", "paper", "mine"]) == 0
     about = workspace / "papers" / "mine" / "paper.yaml"
     about.rename(about.with_suffix(".yml"))
     assert main(["validate"]) == 2
@@ -78,7 +78,7 @@ KINDS = ("term", "augmentation", "pooling", "suite")
 
 def test_extensions_that_were_begun_are_named_in_config_and_hold_their_own_tests(workspace, capsys):
     for kind in KINDS:
-        assert main(["new", kind, f"my-{kind}"]) == 0
+        assert main(["init", kind, f"my-{kind}"]) == 0
         told = capsys.readouterr().out
         assert "among plugins" not in told
         runpy.run_path(f"tests/test_my_{kind}.py")["test_by_hand"]()
@@ -108,7 +108,7 @@ def test_extensions_that_were_begun_are_named_in_config_and_hold_their_own_tests
 
 
 def test_a_deviation_of_no_item_is_refused(workspace, capsys):
-    assert main(["new", "paper", "mine"]) == 0
+    assert main(["init", "paper", "mine"]) == 0
     (workspace / "papers" / "mine" / "deviations.md").write_text("## general\n\nA.\n\n## tabel1\n\nB.\n")
     assert main(["validate"]) == 2
     told = 'deviations.md: the heading names "tabel1"; did you mean "table1"?'
@@ -116,19 +116,19 @@ def test_a_deviation_of_no_item_is_refused(workspace, capsys):
 
 
 def test_an_extension_that_cannot_be_begun(workspace, capsys):
-    assert main(["new", "term", "My_term"]) == 2
+    assert main(["init", "term", "My_term"]) == 2
     assert '"My_term" is no name of a term; use small letters' in capsys.readouterr().err
-    assert main(["new", "term", "mine"]) == 0 and main(["new", "suite", "mine"]) == 2
+    assert main(["init", "term", "mine"]) == 0 and main(["init", "suite", "mine"]) == 2
     assert "plugins/mine.py: is there already" in capsys.readouterr().err
     for file in ("plugins/mine.py", "tests/test_mine.py"):
         (workspace / file).rename(workspace / file.replace("mine", "ours"))
     (workspace / "config.yaml").write_text("plugins:\n- plugins/ours.py\n")
-    assert main(["new", "term", "mine"]) == 2
+    assert main(["init", "term", "mine"]) == 2
     told = 'the term "mine" is there already, in plugins/ours.py; choose another name'
     assert told in capsys.readouterr().err and not (workspace / "plugins" / "mine.py").exists()
     (workspace / "plugins" / "ours.py").rename(workspace / "plugins" / "mine.py")
     (workspace / "config.yaml").write_text("plugins:\n- plugins/mine.py\n")
-    assert main(["new", "term", "other"]) == 0
+    assert main(["init", "term", "other"]) == 0
     assert (
         "next: plugins/other.py among plugins of config.yaml; pip install pytest, then"
         in capsys.readouterr().out
@@ -147,7 +147,7 @@ def test_an_extension_that_cannot_be_begun(workspace, capsys):
     ],
 )
 def test_no_extension_is_begun_under_a_name_that_is_taken(workspace, capsys, kind, name, told):
-    assert main(["new", kind, name]) == 2
+    assert main(["init", kind, name]) == 2
     assert told in capsys.readouterr().err
     assert not (workspace / "plugins").exists() and not (workspace / "tests").exists()
 

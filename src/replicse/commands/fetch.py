@@ -10,6 +10,7 @@ from pathlib import Path
 from huggingface_hub import constants
 
 from replicse.commands import Action, print_json
+from replicse.commands.lock import pin
 from replicse.commands.study import add_items_argument, add_study_arguments, chosen_plan, notes, wrapped
 from replicse.data.download import download
 from replicse.data.hub import cached_artefacts, cached_encoder, check_reached
@@ -22,12 +23,24 @@ from replicse.study.plan.plan import Plan
 
 
 def fetch_verb(parser: ArgumentParser) -> Action:
-    """Download what the items of a study need; with --dry-run, say what that is."""
-    add_study_arguments(parser, "replicse fetch --scale paper simcse/table5 --dry-run")
+    """Download what the items of a study need, or look up the commits that nothing pins yet."""
+    add_study_arguments(
+        parser, "replicse fetch --scale paper simcse/table5 --dry-run\n  replicse fetch --pin"
+    )
     add_items_argument(parser)
-    parser.add_argument("--dry-run", action="store_true", help="list what is needed; download nothing")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="list what is needed; download and write nothing"
+    )
+    parser.add_argument(
+        "--pin",
+        action="store_true",
+        help="look up the commits that hub.lock.yaml lacks and write them there; download nothing",
+    )
 
     def action(arguments: Namespace) -> None:
+        if arguments.pin:
+            print("\n".join(pin(arguments.workflow, write=not arguments.dry_run)))
+            return
         plan = chosen_plan(arguments)
         ways = [(need, way(need, plan)) for need in needs(plan)]
         if arguments.json:
@@ -77,9 +90,7 @@ def way(need: Need, plan: Plan) -> Way:
 def _artefact(name: str, workflow: Path, folder: Path) -> None:
     commit = load_lock(workflow).revision(SIMCSE_DATA)
     if commit is None:
-        raise MissingData(
-            f"{workflow / LOCK}: no commit of {SIMCSE_DATA}; run replicse lock --write {SIMCSE_DATA}"
-        )
+        raise MissingData(f"{workflow / LOCK}: no commit of {SIMCSE_DATA}; run replicse fetch --pin")
     cached_artefacts([name], commit, folder)
 
 

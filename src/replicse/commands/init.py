@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from replicse.commands import Action
-from replicse.errors import BadInput
+from replicse.errors import BadInput, nearest
 from replicse.files import write_text
 from replicse.registry.augmentations import AugmentationParameters
 from replicse.registry.plugins import check_module, plugins_of
@@ -38,51 +38,65 @@ HIDDEN = {"gitignore": ".gitignore", "github": ".github"}
 
 
 def init_verb(parser: ArgumentParser) -> Action:
-    """Write a workspace: config, Snakefile, README, a check for continuous integration; nothing is overwritten."""
-    parser.epilog = "example:\n  replicse init my-study"
-    parser.add_argument("folder", nargs="?", type=Path, default=Path(), help="default: this folder")
+    """Write a workspace, or in one the skeleton of a paper or of a plug-in with its test; nothing is overwritten."""
+    parser.epilog = (
+        "example:\n  replicse init my-study\n  replicse init paper mine\n  replicse init term my-loss"
+    )
+    kinds = ", ".join(["paper", *EXTENSIONS])
+    parser.add_argument(
+        "folder", nargs="?", default=".", metavar="FOLDER or KIND", help=f"default: this folder; {kinds}"
+    )
+    parser.add_argument(
+        "name", nargs="?", help="of a KIND its name: small letters and digits, dashes but in a paper's"
+    )
 
     def action(arguments: Namespace) -> None:
-        for file in write_skeleton("workspace", arguments.folder):
-            print(file)
-        print("next: replicse run, or replicse new paper KEY")
-
-    return action
-
-
-def new_verb(parser: ArgumentParser) -> Action:
-    """Write the skeleton of a paper, or of a plug-in with its test; nothing is overwritten."""
-    parser.epilog = "example:\n  replicse new paper mine\n  replicse new term my-loss"
-    parser.add_argument("kind", choices=["paper", *EXTENSIONS], help="what is begun")
-    parser.add_argument("name", help="its name: small letters and digits, dashes but in a paper's")
-
-    def action(arguments: Namespace) -> None:
-        name, kind = arguments.name, arguments.kind
-        if not (PAPER_KEY if kind == "paper" else EXTENSION_NAME).fullmatch(name):
-            also = "" if kind == "paper" else ", a letter first, and dashes"
-            raise BadInput(f'"{name}" is no name of a {kind}; use small letters and digits only{also}')
-        if kind == "paper":
-            if (workflow_folder() / "papers" / name).exists():
-                raise BadInput(f'"{name}" is a paper of the package; choose another key')
-            print(*write_skeleton("paper", Path("papers", name), {"KEY": name}), sep="\n")
-            print(f"next: replicse validate, then replicse run {name}")
-            return
-        module, words = name.replace("-", "_"), [part.capitalize() for part in name.split("-")]
-        # What the plug-in would be refused for, before anything of it is written.
-        use_all_plugins()
-        if name in TAKEN[kind] or (kind == "suite" and name in OTHERS):
-            home = plugin_of(TAKEN[kind].get(name))
+        kind, name = arguments.folder, arguments.name
+        if name is None:
+            if kind in ("paper", *EXTENSIONS):
+                raise BadInput(f"what is the {kind} called? replicse init {kind} NAME; a folder is ./{kind}")
+            print(*write_skeleton("workspace", Path(kind)), sep="\n")
+            print("next: replicse run, or replicse init paper KEY")
+        elif kind == "paper":
+            begin_paper(name)
+        elif kind in EXTENSIONS:
+            begin_plugin(kind, name)
+        else:
             raise BadInput(
-                f'the {kind} "{name}" is there already{home and f", in {home}"}; choose another name'
+                f'"{kind}" is no kind of thing that has a name{nearest(kind, ("paper", *EXTENSIONS))}'
             )
-        check_module(Path("plugins", f"{module}.py"))
-        meant = {"MODULE": module, "FUNCTION": module, "CLASS": "".join(words), "NAME": name}
-        print(*write_skeleton(kind, Path(), meant), sep="\n")
-        used = EXTENSIONS[kind].replace("NAME", name)
-        named = named_in_config(f"plugins/{module}.py")
-        print(f"next: {named}pip install pytest, then pytest tests/test_{module}.py; {used}")
 
     return action
+
+
+def begin_paper(name: str) -> None:
+    """Write the skeleton of a paper."""
+    if not PAPER_KEY.fullmatch(name):
+        raise BadInput(f'"{name}" is no name of a paper; use small letters and digits only')
+    if (workflow_folder() / "papers" / name).exists():
+        raise BadInput(f'"{name}" is a paper of the package; choose another key')
+    print(*write_skeleton("paper", Path("papers", name), {"KEY": name}), sep="\n")
+    print(f"next: replicse validate, then replicse run {name}")
+
+
+def begin_plugin(kind: str, name: str) -> None:
+    """Write the skeleton of a plug-in with its test, and name it in the config."""
+    if not EXTENSION_NAME.fullmatch(name):
+        raise BadInput(
+            f'"{name}" is no name of a {kind}; use small letters and digits only, a letter first, and dashes'
+        )
+    module, words = name.replace("-", "_"), [part.capitalize() for part in name.split("-")]
+    # What the plug-in would be refused for, before anything of it is written.
+    use_all_plugins()
+    if name in TAKEN[kind] or (kind == "suite" and name in OTHERS):
+        home = plugin_of(TAKEN[kind].get(name))
+        raise BadInput(f'the {kind} "{name}" is there already{home and f", in {home}"}; choose another name')
+    check_module(Path("plugins", f"{module}.py"))
+    meant = {"MODULE": module, "FUNCTION": module, "CLASS": "".join(words), "NAME": name}
+    print(*write_skeleton(kind, Path(), meant), sep="\n")
+    used = EXTENSIONS[kind].replace("NAME", name)
+    named = named_in_config(f"plugins/{module}.py")
+    print(f"next: {named}pip install pytest, then pytest tests/test_{module}.py; {used}")
 
 
 def plugin_of(entry: Any) -> str:

@@ -126,9 +126,7 @@ def _data(job: DataJob, _: Path, out: Path) -> None:
         from replicse.data.hub import materialise
 
         if not job.revision:
-            raise BadInput(
-                f"workflow/{LOCK}: no commit of {SIMCSE_DATA}; run replicse lock --write {SIMCSE_DATA}"
-            )
+            raise BadInput(f"workflow/{LOCK}: no commit of {SIMCSE_DATA}; run replicse fetch --pin")
         files = materialise(root, list(job.file), job.revision)
     else:
         root = _local_root(job.root)

@@ -1,6 +1,6 @@
-"""The verb `lock`: the commits of all hub artefacts, resolved at the hub and compared with the lock file."""
+"""The commits of all hub artefacts, looked up at the hub and written to the lock file."""
 
-from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,46 +8,28 @@ import yaml
 from huggingface_hub import HfApi
 
 from replicse.checked import read_yaml
-from replicse.commands import Action
-from replicse.commands.study import add_workflow_argument
 from replicse.data.hub import ABBREVIATED, ARTEFACTS, FAILURES, check_reached, retried
-from replicse.errors import BadInput, MissingData, nearest
+from replicse.errors import BadInput, MissingData
 from replicse.files import write_text
 from replicse.study.paper.layers import mappings
 from replicse.study.paper.lock import LOCK, Lock, Pin, load_lock
 from replicse.study.plan.choose import load_scales
 from replicse.workspace import packaged
 
-HEAD = "# Every hub artefact at its commit; `replicse lock` compares with the hub, with --write it pins.\n"
+HEAD = "# Every hub artefact at its commit; `replicse fetch --pin` looks up those that have none.\n"
 
 
-def lock_verb(parser: ArgumentParser) -> Action:
-    """Resolve the commit of every hub artefact and show how the lock file differs, or write it."""
-    parser.epilog = "example:\n  replicse lock --write voidism/diffcse-roberta-base-sts"
-    parser.add_argument(
-        "names", nargs="*", metavar="REPOSITORY", help="default: all that scales and data name"
-    )
-    parser.add_argument("--write", action="store_true", help="write the lock file")
-    add_workflow_argument(parser)
-
-    def action(arguments: Namespace) -> None:
-        wanted, old = artefacts(arguments.workflow), load_lock(arguments.workflow)
-        unknown = set(arguments.names) - {name for _, name in wanted}
-        if unknown:
-            name = min(unknown)
-            hint = nearest(name, (name for _, name in wanted))
-            raise BadInput(f'no scale and no data source names the repository "{name}"{hint}')
-        check_reached()
-        new = resolved(wanted, old, arguments.names or [name for _, name in wanted])
-        for line in differences(old, new):
-            print(line)
-        if arguments.write:
-            text = yaml.safe_dump(new.model_dump(), sort_keys=False, width=120)
-            # What the package brings along stays as it is.
-            brought = arguments.workflow == packaged("workflow")
-            write_text(Path(LOCK) if brought else arguments.workflow / LOCK, HEAD + text)
-
-    return action
+def pin(workflow: Path, write: bool) -> Iterator[str]:
+    """Yield a line for each hub artefact whose commit the lock file lacks, and write the file with these commits."""
+    old = load_lock(workflow)
+    check_reached()
+    new = resolved(artefacts(workflow), old)
+    yield from differences(old, new)
+    if write:
+        text = yaml.safe_dump(new.model_dump(), sort_keys=False, width=120)
+        # What the package brings along stays as it is.
+        brought = workflow == packaged("workflow")
+        write_text(Path(LOCK) if brought else workflow / LOCK, HEAD + text)
 
 
 def artefacts(workflow: Path) -> dict[tuple[str, str], str]:
@@ -71,16 +53,14 @@ def artefacts(workflow: Path) -> dict[tuple[str, str], str]:
     return wanted
 
 
-def resolved(wanted: dict[tuple[str, str], str], old: Lock, names: list[str]) -> Lock:
-    """Return the lock with the commits that the hub has now for `names`; other artefacts keep their pin."""
+def resolved(wanted: dict[tuple[str, str], str], old: Lock) -> Lock:
+    """Return the lock with the commits that the hub has now of what is not pinned; a pin that there is stays."""
     today = f"resolved at the hub, {datetime.now(UTC):%Y-%m-%d}"
     pins: dict[str, dict[str, Pin]] = {"model": {}, "dataset": {}}
     for (kind, name), revision in wanted.items():
-        pin = (old.models if kind == "model" else old.datasets).get(name)
-        if name in names:
-            commit = commit_of(kind, name, revision)
-            pin = pin if pin and pin.commit == commit else Pin(commit=commit, seen=today)
-        pins[kind][name] = pin or Pin(commit=None, seen="not resolved yet; run replicse lock --write")
+        before = (old.models if kind == "model" else old.datasets).get(name)
+        pinned = before and before.commit
+        pins[kind][name] = before if pinned else Pin(commit=commit_of(kind, name, revision), seen=today)
     return Lock(models=pins["model"], datasets=pins["dataset"])
 
 
@@ -98,7 +78,7 @@ def commit_of(kind: str, name: str, revision: str) -> str:
     except FAILURES as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         problem = f"the commit of {name} at {revision} cannot be resolved ({reason})"
-        raise MissingData(f"{problem}; connect to the hub and run replicse lock again") from error
+        raise MissingData(f"{problem}; connect to the hub and run replicse fetch --pin again") from error
     if commit is None:
         raise MissingData(f"{name} has no commit {revision}; name one that it has")
     return commit
@@ -112,4 +92,4 @@ def differences(old: Lock, new: Lock) -> list[str]:
             ends = [pins[name].commit or "unpinned" if name in pins else "absent" for pins in (before, after)]
             if ends[0] != ends[1]:
                 lines.append(f"{name}: {ends[0]} -> {ends[1]}")
-    return lines or ["the lock file says what the hub says"]
+    return lines or ["every hub artefact has a commit"]

@@ -1,4 +1,4 @@
-"""Verbs on the study as a whole: plan, validate, tabulate, schemas. None of them imports torch."""
+"""Verbs on the study as a whole: plan, validate, tabulate. None of them imports torch."""
 
 import textwrap
 from argparse import ArgumentParser, Namespace
@@ -22,14 +22,12 @@ from replicse.study.paper.config import (
     by_paper,
     checked_config,
     read_config,
-    use_all_plugins,
 )
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.papers import Paper, load_papers
 from replicse.study.paper.protocols import AS_DESCRIBED
 from replicse.study.paper.running_text import spoken_numbers
 from replicse.study.paper.scales import Scale, load_scale
-from replicse.study.paper.tables import Item
 from replicse.study.plan.choose import chosen_items, chosen_scale, load_scales
 from replicse.study.plan.cost import Cost, Interval
 from replicse.study.plan.needs import Need, amounts, amounts_text, needs
@@ -383,41 +381,6 @@ def wrapped(lines: Iterable[str]) -> Iterator[str]:
 def shortened(line: str, width: int) -> str:
     """Return a line that fits a terminal."""
     return line if len(line) <= width else f"{line[: width - 3]}..."
-
-
-def schemas_verb(parser: ArgumentParser) -> Action:
-    """Write a JSON Schema of every kind of file, for editors: they are made from the models that check the files.
-
-    They know nothing of `extends` and `for_each`, which stand for parts of other files and for rows.
-    """
-    parser.epilog = "example:\n  replicse schemas .schemas"
-    parser.add_argument("out", type=Path, help="the folder to write to")
-
-    def action(arguments: Namespace) -> None:
-        use_all_plugins()
-        schemas = file_schemas()
-        for name, schema in schemas.items():
-            write_json(arguments.out / f"{name}.schema.json", schema)
-        print(f"wrote {len(schemas)} schemas to {arguments.out}")
-
-    return action
-
-
-def file_schemas() -> dict[str, dict[str, Any]]:
-    """Return the JSON Schema of every kind of file, made from the models that check the files."""
-    from pydantic import TypeAdapter
-
-    from replicse.study.paper.claims import Claim
-    from replicse.study.paper.datasets import Datasets
-    from replicse.study.paper.models import Recipe
-    from replicse.study.paper.papers import About, Corpora, Sets
-    from replicse.study.paper.protocols import Protocol
-
-    kinds: dict[str, Any] = {
-        "config": Config, "paper": About, "table": Item, "recipes": dict[str, Recipe], "protocols": list[Protocol],
-        "claims": list[Claim], "corpora": Corpora, "sets": Sets, "scale": Scale, "datasets": Datasets,
-    }  # fmt: skip
-    return {name: TypeAdapter(kind).json_schema() for name, kind in kinds.items()}
 
 
 def tabulate_verb(parser: ArgumentParser) -> Action:

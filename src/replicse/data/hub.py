@@ -28,7 +28,7 @@ WAITS = (5.0, 20.0)  # seconds between tries, on top of the retries of huggingfa
 PATIENCE = 10.0  # seconds until the hub has answered at all
 FAILURES = (OSError, errors.HTTPError, errors.EntryNotFoundError)
 ABBREVIATED = re.compile("[0-9a-f]{7,39}")
-FULL = "name all of its 40 digits, which replicse lock finds"
+FULL = "name all of its 40 digits, which replicse fetch --pin finds"
 CHECKSUM = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 CARD = "README.md"
 Result = TypeVar("Result")
@@ -44,8 +44,8 @@ class Artefact:
     kind: str = "dataset"
 
 
-# The revision that `replicse lock` looks for and pins in full. SentEval archives before it lack data: SUBJ had 20
-# subjective sentences (methods 6, pitfall 9).
+# The revision that `replicse fetch --pin` looks up and pins in full. SentEval archives before it lack data: SUBJ had
+# 20 subjective sentences (methods 6, pitfall 9).
 SIMCSE_REVISION = "e145e8b"
 
 # What a data root holds -> where it comes from (methods section 7).

@@ -254,7 +254,7 @@ def test_a_dry_run_lists_and_downloads_nothing(study, hub, capsys):
     Path("workflow/hub.lock.yaml").write_text(yaml.safe_dump(lock))
     assert fetch("simcse/table3", "--dry-run") == 0
     told = capsys.readouterr().out.splitlines()[-1]
-    assert told == "no commit in hub.lock.yaml (replicse lock --write looks it up): some/encoder"
+    assert told == "no commit in hub.lock.yaml (replicse fetch --pin looks it up): some/encoder"
 
 
 def test_a_hub_that_is_not_reached_is_told_before_anything_is_fetched(study, hub, monkeypatch, capsys):

@@ -1,4 +1,4 @@
-"""The lock of hub artefacts: its file, and `replicse lock` against a hub that is made up."""
+"""The lock of hub artefacts: its file, and `replicse fetch --pin` against a hub that is made up."""
 
 import re
 from types import SimpleNamespace
@@ -54,11 +54,11 @@ def hub(monkeypatch):
 
 
 def run(workflow, *words):
-    return main(["lock", "--workflow", str(workflow), *words])
+    return main(["fetch", "--pin", "--workflow", str(workflow), *words])
 
 
 def test_the_difference_is_shown_and_nothing_is_written(workflow, hub, capsys):
-    assert run(workflow) == 0
+    assert run(workflow, "--dry-run") == 0
     assert capsys.readouterr().out.splitlines() == [
         f"some/theirs: absent -> {NEW}",
         f"some/gone: {OLD} -> absent",
@@ -67,37 +67,30 @@ def test_the_difference_is_shown_and_nothing_is_written(workflow, hub, capsys):
     assert (workflow / "hub.lock.yaml").read_text() == LOCK
 
 
-def test_written_pins_are_what_the_hub_has_and_keep_where_they_were_seen(workflow, hub, capsys):
-    assert run(workflow, "--write") == 0
+def test_what_has_no_commit_gets_the_one_of_the_hub_and_a_pin_stays(workflow, hub, capsys):
+    hub.commits["model", "some/small", "v1"] = NEW
+    assert run(workflow) == 0
     lock = load_lock(workflow)
     assert {name: pin.commit for name, pin in lock.models.items()} == {"some/small": OLD, "some/theirs": NEW}
+    assert hub.asked == {"some/theirs", SIMCSE_DATA}
     assert lock.models["some/small"].seen == "a page"
     assert re.fullmatch(r"resolved at the hub, \d{4}-\d\d-\d\d", lock.models["some/theirs"].seen)
     assert lock.revision(SIMCSE_DATA) == DATA
     capsys.readouterr()
     assert run(workflow) == 0
-    assert capsys.readouterr().out == "the lock file says what the hub says\n"
-
-
-def test_of_named_repositories_alone_the_pin_moves(workflow, hub, capsys):
-    hub.commits["model", "some/small", "v1"] = NEW
-    assert run(workflow, "--write", "some/small") == 0
-    assert hub.asked == {"some/small"}
-    lock = load_lock(workflow)
-    assert lock.revision("some/small") == NEW
-    assert lock.revision("some/theirs") is None and "replicse lock --write" in lock.models["some/theirs"].seen
-    assert run(workflow, "some/smal") == 2
-    assert 'names the repository "some/smal"; did you mean "some/small"?' in capsys.readouterr().err
+    assert capsys.readouterr().out == "every hub artefact has a commit\n"
 
 
 def test_without_the_hub_it_fails_with_one_sentence_and_writes_nothing(workflow, capsys, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    assert run(workflow, "--write") == 2
+    assert run(workflow) == 2
     error = capsys.readouterr().err
     assert error.startswith(
-        f"replicse lock: the commit of {SIMCSE_DATA} at {SIMCSE_REVISION} cannot be resolved ("
+        f"replicse fetch: the commit of {SIMCSE_DATA} at {SIMCSE_REVISION} cannot be resolved ("
     )
-    assert error.endswith("connect to the hub and run replicse lock again\n") and error.count("\n") == 1
+    assert (
+        error.endswith("connect to the hub and run replicse fetch --pin again\n") and error.count("\n") == 1
+    )
     assert (workflow / "hub.lock.yaml").read_text() == LOCK
 
 
@@ -106,7 +99,7 @@ def test_an_abbreviated_commit_that_the_hub_lacks_is_told(workflow, hub, capsys,
         f"backbones: {{small: {{hub: {SIMCSE_DATA}x, revision: main}}}}\n"
     )
     monkeypatch.setattr(verb.HfApi, "list_repo_commits", lambda self, name, repo_type: [])
-    assert run(workflow, SIMCSE_DATA) == 2
+    assert run(workflow) == 2
     assert f"{SIMCSE_DATA} has no commit {SIMCSE_REVISION}" in capsys.readouterr().err
 
 
@@ -152,7 +145,7 @@ def test_the_committed_lock_has_every_artefact_of_the_scales_and_no_other():
     assert list(lock.models) == [name for kind, name in named if kind == "model"]
     assert list(lock.datasets) == [name for kind, name in named if kind == "dataset"]
     for name, pin in (lock.models | lock.datasets).items():
-        assert pin.commit or "replicse lock --write" in pin.seen, name
+        assert pin.commit or "replicse fetch --pin" in pin.seen, name
     assert lock.revision("bert-base-uncased") == "86b5e0934494bd15c9632b12f734a8a67f723594"
 
 
@@ -164,6 +157,6 @@ def test_a_hub_that_is_not_reached_is_told_at_once(workflow, capsys, monkeypatch
     assert run(workflow) == 2
     told = capsys.readouterr().err
     assert (
-        told.startswith("replicse lock: http://127.0.0.1:9 cannot be reached (")
+        told.startswith("replicse fetch: http://127.0.0.1:9 cannot be reached (")
         and "HF_HUB_OFFLINE=1" in told
     )

@@ -152,7 +152,7 @@ def test_an_encoder_comes_with_a_record_of_its_full_revision(cache, tmp_path, re
 
 def test_data_of_the_hub_need_a_pinned_commit(tmp_path, capsys):
     assert main(["job", "data", '{"source": "hub"}', "--out", str(tmp_path / "data.json")]) == 2
-    wanted = f"hub.lock.yaml: no commit of {SIMCSE_DATA}; run replicse lock --write {SIMCSE_DATA}"
+    wanted = f"hub.lock.yaml: no commit of {SIMCSE_DATA}; run replicse fetch --pin"
     assert wanted in capsys.readouterr().err
 
 

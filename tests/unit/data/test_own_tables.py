@@ -90,7 +90,7 @@ def test_a_papers_own_corpus_is_read_by_its_runs_alone_and_told_where_it_is_not_
 ):
     monkeypatch.delenv("REPLICSE_WORKFLOW", raising=False)
     monkeypatch.chdir(tmp_path)
-    assert main(["init"]) == 0 and main(["new", "paper", "mine"]) == 0
+    assert main(["init"]) == 0 and main(["init", "paper", "mine"]) == 0
     folder = tmp_path / "papers" / "mine"
     (folder / "corpora.yaml").write_text(
         "corpora:\n  own: {format: table, file: papers/mine/mine.csv, text: sentence}\n"

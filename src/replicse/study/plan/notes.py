@@ -23,7 +23,7 @@ def notes(plan: Plan) -> Iterator[str]:
     """
     if plan.unpinned:
         names = ", ".join(sorted(plan.unpinned))
-        yield f"no commit in hub.lock.yaml (replicse lock --write looks it up): {names}"
+        yield f"no commit in hub.lock.yaml (replicse fetch --pin looks it up): {names}"
     if absent := absent_tables(plan):
         yield f"not there, and needed before a run: {', '.join(absent)}; put it below this folder, {NAMED}"
     yield from _equal_views(plan)
