@@ -41,7 +41,7 @@ def test_every_collected_number_is_here_or_left_out_with_a_reason():
     assert found == set(here) and not printed_of("rankcse")
 
 
-@pytest.mark.parametrize("scale", ["micro", "short", "compact", "stronger", "paper"])
+@pytest.mark.parametrize("scale", ["micro", "short", "compact", "paper"])
 def test_all_rows_are_planned_with_all_their_protocols(scale):
     config = {"scale": scale, "papers": dict.fromkeys(KEYS, "all"), "seeds": [0], "adjudicate": "all"}
     plan = load_plan(config, WORKFLOW)

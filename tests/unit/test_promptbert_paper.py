@@ -21,7 +21,7 @@ from replicse.study.results.tabulate import borrowed_spread
 from replicse.study.results.verdict import judge
 
 WORKFLOW = ROOT / "workflow"
-SCALES = ("micro", "short", "compact", "stronger", "paper")
+SCALES = ("micro", "short", "compact", "paper")
 COLUMNS = {"STSB": "STS-B", "SICKR": "SICK-R"}
 ROWS = {
     "unsup-PromptBERT": "unsup-bert",

@@ -164,7 +164,7 @@ def test_papers_scales_and_pins_of_the_workspace_come_first(workspace):
     (workspace / "hub.lock.yaml").write_text(yaml.safe_dump({"models": {"bert-base-uncased": sentence}}))
     papers = load_papers(WORKFLOW)
     assert papers["simple"].about.precision == "bf16" and "simcse" in papers
-    assert load_scales(WORKFLOW).keys() == {"micro", "compact", "stronger", "short", "paper", "tiny"}
+    assert load_scales(WORKFLOW).keys() == {"micro", "compact", "short", "paper", "tiny"}
     plan = load_plan({"scale": "tiny", "papers": {"simcse": ["table3"]}, "seeds": [0]}, WORKFLOW)
     assert plan.scale.title == "Tiny" and plan.runs
     assert load_lock(WORKFLOW).revision("bert-base-uncased") == "0" * 40
@@ -172,6 +172,6 @@ def test_papers_scales_and_pins_of_the_workspace_come_first(workspace):
 
 
 def test_committed_studies_of_the_package_are_shown_in_any_folder(workspace, capsys):
-    assert {"compact", "stronger"} <= committed().keys()
+    assert {"compact", "followups"} <= committed().keys()
     assert main(["show", "simcse/table3", "--study", "compact"]) == 0
     assert "82.5 → " in capsys.readouterr().out

@@ -99,6 +99,6 @@ def power_lines(plan: Plan, cell: Cell, result: CellResult) -> list[str]:
     spread = f"standard deviation {need.spread:.2f}, {need.source}"
     lines = [f"{count} seeds tell a gap of {need.smallest:.2f} from print with power {POWER:.0%} ({spread})"]
     if result.delta is not None and not why_not_comparable(plan, cell):
-        asks = f"asks for {need.seeds} seeds" if need.seeds else "is told by no number of seeds"
+        asks = f"asks for {need.seeds} seeds" if need.seeds else "is shown by no number of seeds"
         lines.append(f"the gap of {result.delta:+.2f} {asks}")
     return lines

@@ -46,7 +46,7 @@ def test_a_cell_says_which_gap_its_seeds_tell_and_how_many_the_gap_asks_for(stud
         "3 seeds tell a gap of 1.64 from print with power 80% (standard deviation 0.25, ours, 3 seeds)",
         "the gap of -19.93 asks for 3 seeds",
     ]
-    assert power_lines(plan, *cells["p0.0"])[1] == "the gap of +0.07 is told by no number of seeds"
+    assert power_lines(plan, *cells["p0.0"])[1] == "the gap of +0.07 is shown by no number of seeds"
 
 
 def test_plan_has_the_median_gap_of_an_item_by_published_spreads(studied, capsys):
