@@ -11,7 +11,7 @@ from places import CHECKOUT, ROOT, linked
 LONG = {"cluster", "e2e", "faults", "fuzz"}
 
 # No test asserts a time: a loaded machine is no failure.
-settings.register_profile("without a deadline", deadline=None)
+settings.register_profile("without a deadline", deadline=None, max_examples=50)
 settings.load_profile("without a deadline")
 
 

@@ -48,15 +48,6 @@ def test_sick_r_of_mteb_is_another_test_set(tmp_path):
     assert read_results(written(tmp_path, "SICK-R.json", sick)).score("sts/SICK-R/all") is None
 
 
-def test_a_folder_of_mteb_holds_its_tasks_and_its_model(tmp_path):
-    written(tmp_path, "model_meta.json", {"name": "m/m", "revision": "abc", "max_tokens": 512})
-    written(tmp_path, "STS12.json", MTEB)
-    written(tmp_path, "STS13.json", {**MTEB, "task_name": "STS13"})
-    results = read_results(tmp_path)
-    assert {"mteb/STS12", "mteb/STS13"} <= set(results.scores)
-    assert results.settings["model: max_tokens"] == "512"
-
-
 def test_a_file_of_senteval(tmp_path):
     scores = read_results(written(tmp_path, "results.json", SENTEVAL)).scores
     assert scores["sts/STS12/all"] == pytest.approx(68.4) and scores["sts/STS12/wmean"] == pytest.approx(71)

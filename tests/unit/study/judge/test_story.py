@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -11,24 +10,20 @@ import numpy as np
 import pytest
 import yaml
 from made_up import write_evaluation, write_scores
-from places import ROOT
+from planned import WORKFLOW, shipped_plan
 from scipy import stats
 
 from replicse.cli import main
 from replicse.commands.judge import story_lines
 from replicse.errors import BadInput
 from replicse.evaluation.correlation import spearman
-from replicse.study.judge.claims import claim_rows, study_claims
 from replicse.study.judge.findings import Finding
 from replicse.study.judge.story import cell_story, find_cell
-from replicse.study.judge.study import plan_further, results_of
 from replicse.study.paper.printed import Reported
-from replicse.study.plan.planner import load_plan
 from replicse.study.results.pairs import packed_pairs
 from replicse.study.results.tabulate import item_result
 from replicse.study.results.values import Evaluations
 
-WORKFLOW = ROOT / "workflow"
 CONFIG = {
     "scale": "paper",
     "papers": {"simcse": ["table1", "table5", "table8", "tableA1", "figure2"], "repro": ["table4"]},
@@ -58,7 +53,7 @@ def noisy(value, seed):
 
 @pytest.fixture(scope="module")
 def plan():
-    return load_plan(CONFIG, WORKFLOW)
+    return shipped_plan(**CONFIG)
 
 
 @pytest.fixture
@@ -106,47 +101,34 @@ def test_a_cell_is_found_with_or_without_its_metric_and_under_a_protocol(plan):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("repro/table4/crop-10", ["expected paper/item/row/column"]),
-        ("repro/table4/crop-10/stsb-dev/spearman/more", ["expected paper/item/row/column"]),
-        ("repro/tabel4/crop-10/stsb-dev", ['no item "repro/tabel4"', 'did you mean "repro/table4"']),
-        ("repro/table4/corp-10/stsb-dev", ['no cell "repro/table4/corp-10/stsb-dev"', f'mean "{CELL}']),
-        (f"{CELL}@caracter-crop", ['no cell "', f'did you mean "{CELL}@character-crop"']),
-        ("repro/table4/none/stsb-dev@character-crop", ['no cell "repro/table4/none']),
-        (f"{CELL}/accuracy", ["no cell", "did you mean"]),
+        ("repro/table4/crop-10", "expected paper/item/row/column"),
+        ("repro/tabel4/crop-10/stsb-dev", 'no item "repro/tabel4".*did you mean "repro/table4"'),
+        ("repro/table4/corp-10/stsb-dev", f'no cell "repro/table4/corp-10/stsb-dev".*mean "{CELL}'),
+        (f"{CELL}@caracter-crop", f'no cell ".*did you mean "{CELL}@character-crop"'),
     ],
 )
 def test_a_name_that_is_no_cell_is_told_with_the_nearest(plan, name, words):
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=words):
         find_cell(plan, name)
-    text = str(error.value)
-    assert all(word in text for word in words), text
-    assert "\n" not in text
 
 
 # Headings
 
 
-def test_both_papers_numbers_and_ours_by_seed(plan, results):
-    story = story_of(plan, CELL, results)
+def test_numbers_of_both_papers_and_ours_with_their_intervals_and_verdict(plan, results):
+    story, cell = story_of(plan, CELL, results), find_cell(plan, CELL)
     assert story["cell"] == ["repro/table4 · Crop 10% · STS-B dev"]
     assert story["printed"] == ["64.60  (Table 4)", "77.8  (simcse, Table 1)"]
     assert story["read"] == ["sts-dev/STS-B/all"]
     assert [line.split()[0] for line in story["seeds"]] == ["75.0000", "75.5000", "76.0000"]
-    assert [line.split()[1] for line in story["seeds"]] == list(find_cell(plan, CELL).encoders)
-    assert story["files"] == [plan.paths.evaluation(find_cell(plan, CELL).encoders[0], "fast")]
-
-
-def test_intervals_over_seeds_and_over_pairs(plan, results):
-    value, seeds, pairs = story_of(plan, CELL, results)["reproduced"]
+    assert [line.split()[1] for line in story["seeds"]] == list(cell.encoders)
+    assert story["files"] == [plan.paths.evaluation(cell.encoders[0], "fast")]
+    value, seeds, pairs = story["reproduced"]
     assert value == "75.5000, +10.9000 to the printed number"
     half = stats.t.ppf(0.975, 2) * 0.5 * np.sqrt(4 / 3) + 0.005
     assert seeds == f"one more run is expected in {75.5 - half:.2f} to {75.5 + half:.2f}"
     assert pairs == "other test pairs would give 73.50 to 77.00"
-
-
-def test_the_verdict_and_its_reason(plan, results):
-    (line,) = story_of(plan, CELL, results)["verdict"]
-    assert line.startswith("higher: the reported 64.6 lies below")
+    assert story["verdict"][0].startswith("higher: the reported 64.6 lies below")
 
 
 def test_a_borrowed_spread_is_told(plan, results):
@@ -182,16 +164,9 @@ def test_variants_have_an_effect_and_their_share_of_the_printed_gap(plan, result
     ), "an effect against a gap that may be none has no share"
 
 
-@pytest.mark.parametrize(
-    "name", [f"{CELL}@low-dropout", f"{CELL}-delta", "simcse/tableA1/unsup-simcse-bert-base/batch-size"]
-)
-def test_a_variant_a_difference_and_a_choice_have_no_variants_of_their_own(plan, results, name):
-    assert "variants" not in story_of(plan, name, results)
-
-
 def test_two_seeds_have_no_interval_in_a_story_either(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    plan = load_plan({**CONFIG, "papers": {"repro": ["table4"]}, "seeds": [0, 1]}, WORKFLOW)
+    plan = shipped_plan(**{**CONFIG, "papers": {"repro": ["table4"]}, "seeds": [0, 1]})
     write_scores(plan, ["repro/table4"], score)
     story = story_of(plan, CELL)
     assert story["reproduced"][1] == "2 seeds give no interval: {75.0000, 75.5000}"
@@ -200,17 +175,6 @@ def test_two_seeds_have_no_interval_in_a_story_either(tmp_path, monkeypatch):
     assert story["verdict"] == [
         "undetermined: 2 seeds and no published spread to borrow: an interval needs 3"
     ]
-
-
-def test_a_story_says_that_its_scale_is_not_comparable(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    config = {**CONFIG, "scale": "micro", "papers": {"repro": ["table4"]}}
-    plan = load_plan(config, WORKFLOW)
-    write_scores(plan, ["repro/table4"], score)
-    story = story_of(plan, CELL)
-    assert story["scale"] == ["micro: not comparable"]
-    assert story["reproduced"][0].endswith(" to the printed number (micro: not comparable)")
-    assert any(line.endswith(" (micro: not comparable)") for line in story["variants"])
 
 
 def test_a_variant_says_what_it_is_and_where_that_is_seen(plan, results):
@@ -248,33 +212,18 @@ def test_a_choice_shows_its_hyper_parameter_and_no_bounds_of_a_correlation(plan,
 
 
 def test_claims_and_findings_that_name_the_cell(plan, results):
+    def claim(name, cells, reported, ours):
+        return {"claim": f"p/{name}", "cells": cells, "reported": reported, "ours": ours}
+
+    def finding(name, printed):
+        return Finding("repro", "rule", "Table 4", ("p/c", name), printed, "-13.2 follows", "certain")
+
     claims = [
-        {
-            "claim": "p/with-metric",
-            "cells": f"x/y/z/w; {CELL}/spearman",
-            "reported": "supported",
-            "ours": "not run",
-        },
-        {"claim": "p/without", "cells": CELL, "reported": "contradicted", "ours": "undetermined"},
-        {
-            "claim": "p/other",
-            "cells": f"{CELL}-delta; repro/table4/crop-20/stsb-dev",
-            "reported": "",
-            "ours": "",
-        },
+        claim("with-metric", f"x/y/z/w; {CELL}/spearman", "supported", "not run"),
+        claim("without", CELL, "contradicted", "undetermined"),
+        claim("other", f"{CELL}-delta; repro/table4/crop-20/stsb-dev", "", ""),
     ]
-    findings = [
-        Finding(
-            "repro",
-            "rule",
-            "Table 4",
-            ("p/c", f"{CELL}/spearman"),
-            "-13.3 is printed",
-            "-13.2 follows",
-            "certain",
-        ),
-        Finding("repro", "rule", "Table 4", (f"{CELL}-delta/spearman",), "other", "other", "certain"),
-    ]
+    findings = [finding(f"{CELL}/spearman", "-13.3 is printed"), finding(f"{CELL}-delta/spearman", "other")]
     story = story_of(plan, CELL, results, claims, findings)
     assert story["claims"] == [
         "p/with-metric: in print supported, ours not run",
@@ -283,25 +232,21 @@ def test_claims_and_findings_that_name_the_cell(plan, results):
     assert story["audit"] == ["-13.3 is printed; -13.2 follows (certain)"]
 
 
-def test_the_shipped_claims_name_the_cell(plan, results):
-    ours = results_of(plan, plan.items, results)
-    claims = claim_rows(plan, study_claims(plan.papers, plan.studied), ours)
-    lines = story_of(plan, "simcse/table1/crop-10/stsb-dev", results, claims)["claims"]
-    assert any(line.startswith("repro/c1: in print supported") for line in lines)
-
-
-def test_the_run_and_what_it_starts_from():
-    micro = load_plan({**CONFIG, "scale": "micro"}, WORKFLOW)
-    story = story_of(micro, CELL)
-    encoder = micro.encoders[find_cell(micro, CELL).encoders[0]]
+def test_the_run_what_it_starts_from_and_a_scale_that_is_not_comparable(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    micro = shipped_plan(**{**CONFIG, "scale": "micro", "papers": {"repro": ["table4"]}})
+    story, encoder = story_of(micro, CELL), micro.encoders[find_cell(micro, CELL).encoders[0]]
     run = micro.runs[encoder.source.run]
     assert story["run"][0] == micro.paths.run(encoder.source.run)
     assert story["run"][-1] == f"starts from {micro.paths.run(run.init.run)}"
     told_of = dict(line.split(": ", 1) for line in story["run"][1:-1])
     assert {key: json.loads(text) for key, text in told_of.items()} == run.canonical()
-    assert story["seeds"][0].startswith("not run  infonce")
-    assert story["reproduced"] == ["nothing yet"]
     assert story["verdict"] == ["not run: none of the planned runs (3) is there"]
+    write_scores(micro, ["repro/table4"], score)
+    story = story_of(micro, CELL)
+    assert story["scale"] == ["micro: not comparable"]
+    assert story["reproduced"][0].endswith(" to the printed number (micro: not comparable)")
+    assert any(line.endswith(" (micro: not comparable)") for line in story["variants"])
 
 
 def test_a_quoted_cell_says_so_and_claims_no_run(plan, results):
@@ -310,33 +255,24 @@ def test_a_quoted_cell_says_so_and_claims_no_run(plan, results):
     assert story["seeds"] == ["quoted by the paper from elsewhere; not re-run"]
     assert story["verdict"] == ["none: quoted by the paper from elsewhere"]
     assert not {"run", "files", "variants", "baseline"} & set(story)
+    released = story_of(plan, "simcse/table5/bert-base-first-last/avg", results)
+    assert released["run"] == ["no training"]
 
 
-def test_an_encoder_that_was_not_trained_here_has_no_run(plan, results):
-    story = story_of(plan, "simcse/table5/bert-base-first-last/avg", results)
-    assert story["run"] == ["no training"]
-
-
-@pytest.mark.parametrize(
-    ("name", "printed"),
-    [("simcse/table8/boat-1/sbert-base", "A group of men"), ("simcse/tableB1/li-2020/aggregation", "wmean")],
-)
-def test_a_printed_sentence_has_no_number(tmp_path, monkeypatch, capsys, name, printed):
+def test_a_printed_sentence_has_no_number(tmp_path, monkeypatch, capsys):
     """Every cell of a column of text was refused: what is printed in it is no number."""
     monkeypatch.chdir(tmp_path)
-    Path("config.yaml").write_text("scale: micro\npapers: {simcse: [table8, tableB1]}\nseeds: [0]\n")
-    assert main(["why", name, "--workflow", str(WORKFLOW)]) == 0
-    assert printed in capsys.readouterr().out
-    assert main(["why", name, "--workflow", str(WORKFLOW), "--json"]) == 0
+    Path("config.yaml").write_text("scale: micro\npapers: {simcse: [table8]}\nseeds: [0]\n")
+    assert main(["why", "simcse/table8/boat-1/sbert-base", "--workflow", str(WORKFLOW), "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["printed"]
-    assert found["number"] is None and found["value"].startswith(printed)
+    assert found["number"] is None and found["value"].startswith("A group of men")
 
 
 def test_a_count_is_no_run_and_a_step_that_is_none_is_not_read(tmp_path, monkeypatch):
     """A count of the data was told as a run, of which one more was expected between two bounds."""
     monkeypatch.chdir(tmp_path)
     papers = {"simcse": ["table4"], "twotier": ["leakage"], "repro": ["figure1"]}
-    plan = load_plan({"scale": "micro", "papers": papers, "seeds": [0, 1], "adjudicate": "all"}, WORKFLOW)
+    plan = shipped_plan(papers=papers, seeds=[0, 1], adjudicate="all")
     pairs, alone = "simcse/table4/qqp/pairs", "twotier/leakage/course-sts/STS-B-test"
     counts = {find_cell(plan, name).metric_path: 254 for name in (pairs, alone)}
     write_evaluation(plan.paths.evaluation("data", "counts"), counts)
@@ -365,18 +301,6 @@ def test_a_variant_that_failed_says_so(plan, results):
     assert failed("last-checkpoint")["last-checkpoint"].startswith("failed")
     assert failed("as-described")["last-checkpoint"].startswith("failed")
     assert failed("low-dropout")["last-checkpoint"] == "not run"
-
-
-def test_a_sentence_is_told_as_it_stands(plan, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    cell = find_cell(plan, "simcse/table8/boat-1/sbert-base")
-    for encoder in cell.encoders:
-        write_evaluation(plan.paths.evaluation(encoder, "fast"), {cell.metric_path: "Some men sail at sea."})
-    story = story_of(plan, "simcse/table8/boat-1/sbert-base")
-    assert story["printed"][0].startswith("A group of men traveling over the ocean")
-    assert story["reproduced"] == ["Some men sail at sea."]
-    assert story["seeds"][0].startswith("Some men sail at sea.  ")
-    assert story["verdict"] == ["none: absent"]
 
 
 def test_a_failure_is_told_in_place_of_a_number(plan, tmp_path, monkeypatch):
@@ -429,23 +353,6 @@ def test_a_row_that_a_scale_merges_with_others_is_told(plan, results):
     assert story["cell"][1:] == ["at scale paper the very runs of none, crop-20"]
 
 
-def test_a_variant_that_a_scale_does_not_change_is_told(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    micro = load_plan(
-        {**CONFIG, "scale": "micro", "papers": {"simcse": "all"}, "adjudicate": "all"}, WORKFLOW
-    )
-    variant = next(
-        variant
-        for item, cells in micro.cells.items()
-        for variant in cells
-        for cell in micro.described(item)
-        if (variant.key, variant.encoders) == (cell.key, cell.encoders)
-        and variant.protocol in {protocol.id for protocol in micro.papers["simcse"].protocols}
-    )
-    lines = story_of(micro, "/".join(variant.key))["variants"]
-    assert f"{variant.protocol}: not run, same run" in lines
-
-
 # The verb
 
 
@@ -461,29 +368,10 @@ def verb(plan, results, tmp_path, capsys):
     return call
 
 
-@pytest.mark.parametrize(
-    "name",
-    [CELL, f"{CELL}@as-run", "simcse/table1/none/stsb-dev", "simcse/table5/is-bert-base/avg"],
-)
-def test_a_story_fits_a_screen(verb, name):
-    lines = verb(name).splitlines()
-    assert len(lines) <= 60
-    assert max(map(len, lines)) <= 120
-
-
-def test_every_heading_stands_in_the_printed_story_and_in_json(verb):
-    name = "repro/table4/crop-20/stsb-dev"
-    headings = [line.split()[0] for line in verb(name).splitlines() if not line.startswith(" ")]
-    assert headings == [
-        "cell", "scale", "printed", "read", "seeds", "reproduced", "verdict", "power", "baseline", "variants", "claims",
-        "run", "made", "files",
-    ]  # fmt: skip
-    told = json.loads(verb(name, "--json"))
-    assert list(told["story"]) == headings
-
-
-def test_the_json_of_a_cell_holds_numbers(verb, plan):
-    told = json.loads(verb(CELL, "--json"))
+def test_the_verb_prints_every_heading_and_its_json_holds_numbers(verb, plan):
+    lines, told = verb(CELL).splitlines(), json.loads(verb(CELL, "--json"))
+    assert len(lines) <= 60 and max(map(len, lines)) <= 120, "it fits a screen"
+    assert [line.split()[0] for line in lines if not line.startswith(" ")] == list(told["story"])
     assert [(one["paper"], one["number"]) for one in told["printed"]] == [("repro", 64.6), ("simcse", 77.8)]
     assert [each["value"] for each in told["result"]["values"]] == [75.0, 75.5, 76.0]
     assert told["result"]["reproduced"] == 75.5 and told["result"]["delta"] == pytest.approx(10.9)
@@ -495,34 +383,6 @@ def test_the_json_of_a_cell_holds_numbers(verb, plan):
         run: plan.runs[run].canonical() for run in plan.trained_runs([find_cell(plan, CELL)])
     }
     assert (told["study"], told["cell"]) == ("results/paper", f"{CELL}/spearman")
-
-
-def test_a_mistake_in_another_paper_leaves_the_story_of_a_cell(results, tmp_path, capsys, caplog):
-    workflow = tmp_path / "workflow"
-    shutil.copytree(WORKFLOW, workflow)
-    table = workflow / "papers" / "repro" / "tables" / "table4.yaml"
-    table.write_text(table.read_text().replace("use: simcse/crop-10", "use: simcse/corp-10"))
-    config = tmp_path / "study.yaml"
-    config.write_text(yaml.safe_dump(CONFIG))
-    words = ["--study", str(config), "--workflow", str(workflow), "--json"]
-    assert main(["why", CELL, *words]) == 2
-    assert "simcse/corp-10" in capsys.readouterr().err
-    assert main(["why", "simcse/table1/crop-10/stsb-dev", *words]) == 0
-    story = json.loads(capsys.readouterr().out)
-    assert any(line.startswith("repro/c1: in print supported") for line in story["story"]["claims"])
-    assert "not audited: repro/table4 (" in caplog.text
-
-
-def test_an_item_that_cannot_be_planned_is_left_out_of_what_a_claim_reads(tmp_path, caplog):
-    workflow = tmp_path / "workflow"
-    shutil.copytree(WORKFLOW, workflow)
-    table = workflow / "papers" / "simcse" / "tables" / "table3.yaml"
-    table.write_text(table.read_text().replace("use: unsup", "use: unsupp"))
-    study = {**CONFIG, "papers": {"simcse": ["table1", "table3", "table6"]}, "adjudicate": []}
-    plan = load_plan(study, workflow, only="simcse/table1")
-    plan_further(plan, ["simcse/table3", "simcse/table6", "simcse/table7"])
-    assert list(plan.items) == ["simcse/table1", "simcse/table6"], "the study does not ask for Table 7"
-    assert "simcse/table3 is left out: " in caplog.text
 
 
 def test_lines_stand_below_their_heading_and_wrap():
