@@ -1,8 +1,6 @@
 """`replicse.load`: results as DataFrames, and the example notebook on them."""
 
 import math
-import subprocess
-import sys
 
 import nbformat
 import pytest
@@ -119,17 +117,6 @@ def test_a_broken_item_is_told_by_its_name(results, text, message):
         replicse.load(results)
 
 
-def test_importing_the_package_imports_no_pandas_and_load_stays_a_function(results):
-    question = (
-        "import sys, replicse; assert 'pandas' not in sys.modules;"
-        f"[replicse.load({str(results)!r}) for _ in range(2)]; print(len(replicse.load({str(results)!r}).cells))"
-    )
-    answer = subprocess.run([sys.executable, "-c", question], capture_output=True, text=True, check=True)
-    assert answer.stdout == "3\n"
-    with pytest.raises(AttributeError, match="no attribute 'lod'"):
-        replicse.lod  # noqa: B018
-
-
 @pytest.fixture
 def execute(monkeypatch, tmp_path_factory):
     """A function that runs the example notebook, on a folder or on its own, and returns it with what it shows."""
@@ -157,15 +144,6 @@ def shown(notebook):
         output["data"] for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output
     ]
     return [data["text/plain"] for data in outputs], sum("image/png" in data for data in outputs)
-
-
-def test_the_notebook_runs_on_any_results(results, execute):
-    found = {"reproduced": 33.3, "delta": -49.2, "verdict": "lower", "values": [value(0, 33.25, "e")]}
-    write_item(results, "simcse/table3", {**NONE, **found, "row": "p0.1"})
-    texts, pictures = shown(execute(results))
-    assert pictures == 1 and len(texts) == 6
-    assert "diffcse" in texts[1] and "lower" in texts[1]
-    assert "33.3" in texts[2] and "-49.2" in texts[2] and "33.25" in texts[3]
 
 
 def test_the_committed_notebook_shows_what_it_gives(execute):

@@ -80,23 +80,6 @@ def test_an_average_stands_for_its_parts_and_the_end_for_a_trajectory():
         assert [shape.column for shape in found] == expected
 
 
-def test_columns_of_one_label_are_told_apart_by_their_metric():
-    columns = [{"id": name, "label": "dev", "metric": name} for name in ("alignment", "uniformity")]
-    cells = [
-        example.judged(row, name, str(printed), [printed], metric=name)
-        for row, printed in PRINTED.items()
-        for name in ("alignment", "uniformity")
-    ]
-    item = example.result("a/table1", "t", columns, [(row, row) for row in PRINTED], cells)
-    assert [shape.label for shape in shapes(item)] == ["dev, alignment", "dev, uniformity"]
-
-
-def test_another_statistic_than_the_mean_stands_alone_beside_every_seed():
-    item = table(lambda row, seed: PRINTED[row] + seed, [{"id": "dev", "label": "dev", "statistic": "max"}])
-    _, ours = column_values(item, item.columns[0])
-    assert ours == {cell.row: [cell.reproduced] for cell in item.cells}
-
-
 def test_variants_and_other_protocols_take_no_part():
     item = table(lambda row, seed: PRINTED[row])
     other = [cell.plain() | {"protocol": "as-run", "values": [{"value": 1.0}]} for cell in item.cells]

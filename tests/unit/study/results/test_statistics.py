@@ -1,6 +1,5 @@
 """Intervals against slow loops, scipy and closed forms; their coverage."""
 
-import json
 import math
 import statistics
 
@@ -62,12 +61,8 @@ def test_prediction_interval_with_a_known_spread_is_normal():
     )
 
 
-def test_one_value_without_a_spread_predicts_nothing():
-    assert study.prediction_interval([5.0]) is None
-
-
-@pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
-@pytest.mark.parametrize("degrees", [1, 2, 7, 100])
+@pytest.mark.parametrize("level", [0.5, 0.95])
+@pytest.mark.parametrize("degrees", [2, 100])
 def test_t_quantile_against_scipy(degrees, level):
     from scipy.stats import t
 
@@ -83,17 +78,7 @@ def test_mean_and_spread_are_exact_and_blind_to_order(values, random):
     assert study.mean_and_spread(values) == (mean, spread)
 
 
-@pytest.mark.parametrize("level", [0.5, 0.9])
-def test_prediction_interval_covers_at_other_levels(level):
-    draws = np.random.default_rng(1).normal(size=(4000, 5))
-    inside = 0
-    for row in draws:
-        low, high = study.prediction_interval(row[1:], level=level)
-        inside += low <= row[0] <= high
-    assert inside / len(draws) == pytest.approx(level, abs=0.02)
-
-
-@pytest.mark.parametrize("count", [3, 5, 10])
+@pytest.mark.parametrize("count", [3, 10])
 def test_prediction_interval_covers_within_two_points_of_its_level(count):
     draws = np.random.default_rng(100 + count).normal(size=(8000, count + 1))
     bounds = np.array([study.prediction_interval(row[1:]) for row in draws])
@@ -133,7 +118,7 @@ def coverage(bounds, truth):
     return np.mean((low <= truth) & (truth <= high))
 
 
-@pytest.mark.parametrize(("own", "others"), [(5, 50), (3, 4), (3, 10)])
+@pytest.mark.parametrize(("own", "others"), [(5, 50), (3, 4)])
 @pytest.mark.parametrize("spread", [None, 0.84])
 def test_the_interval_of_a_mean_of_draws_covers_within_two_points(own, others, spread):
     ours, theirs = draws_of(own, others, own)
@@ -141,9 +126,7 @@ def test_the_interval_of_a_mean_of_draws_covers_within_two_points(own, others, s
     assert coverage(bounds, theirs.mean(axis=1)) == pytest.approx(0.95, abs=0.02)
 
 
-@pytest.mark.parametrize(
-    ("own", "others", "share"), [(5, 50, 1), (5, 50, 0), (3, 4, 1), (3, 10, 0), (5, 50, 0.95), (4, 51, 0.5)]
-)
+@pytest.mark.parametrize(("own", "others", "share"), [(5, 50, 1), (3, 10, 0), (4, 51, 0.5)])
 @pytest.mark.parametrize("spread", [None, 0.84])
 def test_the_interval_of_an_order_statistic_covers_within_two_points(own, others, share, spread):
     ours, theirs = draws_of(own, others, own)
@@ -151,7 +134,7 @@ def test_the_interval_of_an_order_statistic_covers_within_two_points(own, others
     assert coverage(bounds, np.quantile(theirs, share, axis=1)) == pytest.approx(0.95, abs=0.02)
 
 
-@pytest.mark.parametrize("share", [0, 0.3, 1])
+@pytest.mark.parametrize("share", [0.3, 1])
 @pytest.mark.parametrize("spread", [None, 2.0])
 def test_every_order_statistic_of_one_more_draw_is_that_draw(share, spread):
     values = [1.0, 2.0, 4.0, 4.5]
@@ -169,13 +152,7 @@ def test_the_largest_draw_with_a_known_spread_by_hand():
     assert (low, high) == pytest.approx(tuple(10 + 2 * norm.ppf(np.power([0.025, 0.975], 1 / 50))), abs=1e-3)
 
 
-def test_order_statistics_mirror_each_other():
-    low, high = study.order_statistic_interval([-1.0, 0.0, 1.0], 20, 1.0)
-    assert study.order_statistic_interval([-1.0, 0.0, 1.0], 20, 0.0) == pytest.approx((-high, -low))
-    assert sum(study.order_statistic_interval([5.0], 20, 1.0, spread=1.0)) / 2 > 6.5
-
-
-@pytest.mark.parametrize(("own", "others"), [(5, 50), (3, 4), (3, 10), (5, 2)])
+@pytest.mark.parametrize(("own", "others"), [(5, 50), (3, 4)])
 def test_the_interval_of_a_standard_deviation_covers_within_two_points(own, others):
     ours, theirs = draws_of(own, others, own)
     bounds = [study.spread_interval(row, others) for row in ours]
@@ -212,12 +189,11 @@ def test_below_three_seeds_nothing_has_an_interval_of_its_own():
 # Rank correlations
 
 
-@pytest.mark.parametrize("samples", [40, 41])
-def test_spearman_interval_against_a_slow_bootstrap(samples):
+def test_spearman_interval_against_a_slow_bootstrap():
     first, _, gold = pairs(30)
-    estimate = bootstrap.spearman_interval(first, gold, samples=samples, seed=3)
+    estimate = bootstrap.spearman_interval(first, gold, samples=41, seed=3)
     assert estimate.value == pytest.approx(slow_spearman(first, gold), abs=1e-12)
-    expected = slow_bootstrap(slow_spearman, (first, gold), samples, 0.95, seed=3)
+    expected = slow_bootstrap(slow_spearman, (first, gold), 41, 0.95, seed=3)
     assert (estimate.low, estimate.high) == pytest.approx(tuple(expected), abs=1e-12)
 
 
@@ -231,15 +207,6 @@ def test_spearman_difference_against_a_slow_bootstrap_on_the_same_resamples():
     assert estimate.value == pytest.approx(difference(first, second, gold), abs=1e-12)
     expected = slow_bootstrap(difference, (first, second, gold), 50, 0.95, seed=5)
     assert (estimate.low, estimate.high) == pytest.approx(tuple(expected), abs=1e-12)
-
-
-def test_the_value_is_scipys():
-    from scipy.stats import spearmanr
-
-    first, _, gold = pairs(500, seed=6)
-    assert bootstrap.spearman_interval(first, gold, samples=1).value == pytest.approx(
-        spearmanr(first, gold).statistic, abs=1e-12
-    )
 
 
 def test_blocks_of_resamples_change_nothing(monkeypatch):
@@ -270,7 +237,7 @@ def test_wrong_input_is_refused():
         bootstrap.spearman_interval([1.0, math.nan], [1.0, 2.0])
 
 
-@settings(max_examples=30)
+@settings(max_examples=10)
 @given(st.integers(0, 1000))
 def test_monotone_maps_of_the_scores_change_nothing(seed):
     first, _, gold = pairs(15, seed=seed)
@@ -278,53 +245,17 @@ def test_monotone_maps_of_the_scores_change_nothing(seed):
     assert bootstrap.spearman_interval(np.exp(first) * 3 - 1, gold, samples=20) == plain
 
 
-def test_the_same_seed_gives_the_same_interval_and_another_does_not():
-    first, _, gold = pairs(50)
-    one, same, other = (
-        bootstrap.spearman_interval(first, gold, samples=100, seed=seed) for seed in (1, 1, 2)
-    )
-    assert one == same
-    assert one != other
-
-
-@settings(max_examples=20)
-@given(st.permutations(range(40)))
-def test_the_order_of_pairs_changes_no_correlation_and_hardly_its_interval(order):
-    first, second, gold = pairs(40, seed=11)
-    order = list(order)
-    cases = (
-        (bootstrap.spearman_interval, (first, gold)),
-        (bootstrap.spearman_difference, (first, second, gold)),
-    )
-    for statistic, sides in cases:
-        plain = statistic(*sides, samples=400)
-        shuffled = statistic(*(side[order] for side in sides), samples=400)
-        assert shuffled.value == pytest.approx(plain.value, abs=1e-12)
-        width = plain.high - plain.low
-        assert (shuffled.low, shuffled.high) == pytest.approx((plain.low, plain.high), abs=0.35 * width)
-
-
 def test_spearman_interval_covers_the_truth():
     """Bivariate normal with Pearson r has Spearman 6/pi * asin(r/2)."""
     generator = np.random.default_rng(8)
     truth = 6 / math.pi * math.asin(0.7 / 2)
     inside = 0
-    for trial in range(400):
+    for trial in range(200):
         x, noise = generator.normal(size=(2, 100))
         y = 0.7 * x + math.sqrt(1 - 0.49) * noise
         estimate = bootstrap.spearman_interval(x, y, samples=300, seed=trial)
         inside += estimate.low <= truth <= estimate.high
-    assert inside / 400 == pytest.approx(0.95, abs=0.035)
-
-
-def test_the_paired_interval_is_narrower_than_two_apart():
-    generator = np.random.default_rng(9)
-    gold = generator.normal(size=300)
-    shared = gold + generator.normal(size=300)
-    first, second = (shared + 0.1 * generator.normal(size=300) for _ in range(2))
-    paired = bootstrap.spearman_difference(first, second, gold)
-    apart = [bootstrap.spearman_interval(side, gold) for side in (first, second)]
-    assert paired.high - paired.low < 0.5 * math.hypot(*(one.high - one.low for one in apart))
+    assert inside / 200 == pytest.approx(0.95, abs=0.045)
 
 
 # Aggregates
@@ -336,10 +267,6 @@ def test_interquartile_mean_against_scipy(count):
 
     scores = np.random.default_rng(count).normal(size=count)
     assert aggregate.interquartile_mean(scores) == pytest.approx(trim_mean(scores, 0.25))
-
-
-def test_interquartile_mean_ignores_the_outer_quarters():
-    assert aggregate.interquartile_mean([-1e9, 1.0, 3.0, 1e9]) == 2.0
 
 
 def slow_aggregate(scores, samples, seed):
@@ -361,30 +288,10 @@ def test_aggregate_interval_against_a_slow_bootstrap():
     assert estimate.value == pytest.approx(np.sort(scores.ravel())[8:27].mean())
 
 
-@given(st.randoms(use_true_random=False), st.sampled_from([0.01, 100.0]))
-def test_the_order_of_tasks_and_the_units_change_no_aggregate_of_whole_runs(chance, scale):
-    scores = np.random.default_rng(6).normal(75, 5, size=(4, 7))
-    order = chance.sample(range(7), 7)
-    plain = aggregate.aggregate_interval(scores, samples=50)
-    other = aggregate.aggregate_interval(scale * scores[:, order], samples=50)
-    expected = tuple(scale * bound for bound in (plain.value, plain.low, plain.high))
-    assert (other.value, other.low, other.high) == pytest.approx(expected, rel=1e-12)
-
-
 @pytest.mark.parametrize("scores", [[1.0, 2.0], [[]], [[1.0, math.nan]]])
 def test_incomplete_scores_have_no_aggregate(scores):
     with pytest.raises(ValueError, match="seeds by tasks"):
         aggregate.aggregate_interval(scores)
-
-
-def test_estimates_can_be_written_as_json():
-    first, second, gold = pairs(10)
-    for estimate in (
-        bootstrap.spearman_interval(first, gold, samples=5),
-        bootstrap.spearman_difference(first, second, gold, samples=5),
-        aggregate.aggregate_interval([[1.0, 2.0]], samples=5),
-    ):
-        json.dumps(vars(estimate))
 
 
 # A crossed design
@@ -394,14 +301,6 @@ def test_components_of_a_crossed_design_by_hand():
     # Rows differ by 3, columns by 1, nothing else: all within a row is the column's own effect.
     found = study.components([[0.0, 1.0], [3.0, 4.0]])
     assert found == study.Components(pytest.approx(math.sqrt(4.5)), pytest.approx(math.sqrt(0.5)))
-
-
-def test_components_are_those_that_a_large_design_was_drawn_with():
-    draw = np.random.default_rng(0).normal
-    table = 60 + 2 * draw(size=(400, 1)) + 0.5 * draw(size=(1, 400)) + 0.3 * draw(size=(400, 400))
-    found = study.components(table)
-    assert found.between == pytest.approx(2, rel=0.1)
-    assert found.within == pytest.approx(math.hypot(0.5, 0.3), rel=0.1)
 
 
 def test_rows_that_differ_less_than_their_interaction_have_no_component():

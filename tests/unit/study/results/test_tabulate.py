@@ -11,16 +11,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up import NoProvenance, made_plan, write_evaluation, write_paper, write_scores
 from places import ROOT
+from planned import shipped_plan
 
 from replicse.errors import BadInput
 from replicse.evaluation.correlation import spearman
 from replicse.registry.corpora import STS_TASKS
 from replicse.registry.suites import file_of
-from replicse.study.plan.planner import load_plan
 from replicse.study.results.pairs import packed_pairs
 from replicse.study.results.table import Verdict
 from replicse.study.results.tabulate import FIELDS, TIDY, item_result, table_rows, tidy_rows
@@ -123,12 +123,9 @@ SUBTRACT = {"item": "made/table1", "column": "b", "metric": "spearman"}
         ([column(kind="difference", subtract=SUBTRACT), column("b")], None, bounded(70.0, 68.0, 72.0)),
         ([column(kind="derived", metric_path=None, formula="{b} * 2"), column("b")], None, bounded(70.0, 68.0, 72.0)),
         ([column(over={"seeds": "max"})], None, bounded(70.0, 68.0, 72.0)),
-        ([column(over={"jobs": {"argmax": "optimisation.batch_size"}})],
-         [row(encoder={"use": "plain", "grid": {"optimisation.batch_size": [64, 128]}})], bounded(70.0, 68.0, 72.0)),
         ([column()], None, {PATH: 70.0}),
-        ([column(kind="text")], None, {PATH: 70.0}),
     ],
-    ids=["average", "wmean", "difference", "derived", "max", "argmax", "no-bounds", "text"],
+    ids=["average", "wmean", "difference", "derived", "max", "no-bounds"],
 )  # fmt: skip
 def test_numbers_that_are_no_correlation_over_pairs_have_no_bounds_over_them(study, columns, rows, scores):
     columns = [{key: entry for key, entry in each.items() if entry is not None} for each in columns]
@@ -173,14 +170,6 @@ def test_another_setting_is_not_comparable_and_says_so(study, setting, why_not):
     (cell,) = study.cells(plan, each(70.0, 70.0))
     assert (cell["verdict"], cell["reason"]) == ("not comparable", why_not)
     assert (cell["reproduced"], cell["delta"], cell["borrowed"]) == ("70.0", "0.0", "")
-
-
-def test_a_smaller_scale_is_not_comparable_and_says_so(study):
-    (cell,) = study.cells(study.plan(scale="compact"), each(70.0, 70.0))
-    assert (cell["verdict"], cell["reason"]) == (
-        "not comparable",
-        "the compact scale is not the paper's setting",
-    )
 
 
 def test_a_part_that_is_missing_leaves_the_average_blank(study):
@@ -286,23 +275,6 @@ def test_the_best_of_six_jobs_is_no_mean_over_six_seeds(study):
     assert (cell["reproduced"], cell["n_seeds"], cell["verdict"]) == ("82.5", "1", "undetermined")
 
 
-def test_a_search_with_a_missing_job_is_not_run(study):
-    (cell,) = study.cells(search(study, {"jobs": "max"}), each(80.0, 83.0, 82.0))
-    assert (cell["reproduced"], cell["verdict"]) == ("", "not run")
-
-
-def test_a_table_says_what_is_left_of_its_searches(study):
-    plan = search(study, {"jobs": "max"}, notes=["Printed."])
-    assert study.result(plan).notes == ("Printed.", "A search takes seed 0 alone.")
-    assert study.result(search(study, {"jobs": "max"}, seeds=1)).notes == ()
-
-
-def test_a_choice_shows_the_hyper_parameter_of_the_best_run(study):
-    plan = search(study, {"jobs": {"argmax": "terms.infonce.temperature"}}, printed=[("r", "c0", "0.05")])
-    (cell,) = study.cells(plan, each(80.0, 81.0, 79.0, 78.0))
-    assert (cell["reproduced"], cell["verdict"]) == ("0.05", "undetermined")
-
-
 def test_the_best_run_of_a_column_that_is_better_when_lower_has_the_least_number(study):
     columns = [column("a", over={"jobs": {"argmax": "optimisation.batch_size"}}, better="lower")]
     plan = study.plan(columns, [row(encoder={"use": "plain", "grid": GRID})], printed=[])
@@ -338,9 +310,10 @@ def test_seeds_become_one_number_by_what_the_column_says(study):
     assert spread.reproduced is None, "one seed has no spread"
 
 
-@pytest.mark.parametrize("over", [{"seeds": {"argmax": "optimisation.batch_size"}}, {"jobs": "percentile"},
-                                  {"jobs": {"percentile": 101}}, {"jobs": {"argmax": "optimisation.batchsize"}},
-                                  {"jobs": "maximum"}, {"seeds": {"max": 3}}])  # fmt: skip
+@pytest.mark.parametrize(
+    "over",
+    [{"seeds": {"argmax": "optimisation.batch_size"}}, {"jobs": {"percentile": 101}}, {"jobs": "maximum"}],
+)
 def test_a_statistic_that_cannot_be_taken_is_refused(study, over):
     with pytest.raises(BadInput, match=r"table1\.yaml: .*columns\[0\] \(a\)"):
         study.plan([column(over=over)], [row(encoder={"use": "plain", "grid": GRID})])
@@ -399,12 +372,9 @@ def test_a_derived_column_waits_for_its_parts_and_fails_with_them(study):
     [
         ("{a} + {bb}", 'columns of numbers in the formula of d; "bb" is no such column; did you mean "b"?'),
         ("{a} +", "sums, differences, products and quotients"),
-        ("{a} ** 2", "sums, differences, products and quotients"),
-        ("abs({a})", "sums, differences, products and quotients"),
         ("__import__('os')", "sums, differences, products and quotients"),
         ("3 + 4", "a formula with at least one"),
         ("{d} + 1", '"d" is no such column'),
-        ("{t} + 1", '"t" is no such column'),
     ],
 )
 def test_a_formula_of_something_else_is_refused(study, formula, words):
@@ -437,16 +407,7 @@ def test_a_lone_value_stands_beside_every_seed_of_the_others(study):
     assert not cell.seedless
 
 
-def test_unequal_numbers_of_seeds_are_not_paired():
-    from replicse.study.results.statistics import paired
-
-    assert paired([[1.0], [1.0, 2.0, 3.0]]) == [[1.0, 1.0, 1.0], [1.0, 2.0, 3.0]]
-    assert paired([[1.0], [2.0]]) == [[1.0], [2.0]]
-    with pytest.raises(ValueError, match=r"here: \[2, 3\] seeds cannot be paired"):
-        paired([[1.0, 2.0], [1.0, 2.0, 3.0]], "here")
-
-
-@pytest.mark.parametrize("value", ["50", True, [50.0], {"all": 50.0}, 150.0, -100.5, math.nan, math.inf])
+@pytest.mark.parametrize("value", ["50", True, {"all": 50.0}, 100.5, -100.5, math.nan])
 def test_what_is_no_number_is_refused_by_its_path(study, value):
     with pytest.raises(
         BadInput, match=rf"fast\.json: {PATH} is .*; expected a finite number from -100 to 100"
@@ -454,12 +415,7 @@ def test_what_is_no_number_is_refused_by_its_path(study, value):
         study.cells(study.plan(seeds=1), each(value))
 
 
-def test_a_correlation_of_100_is_read(study):
-    (highest,) = study.cells(study.plan(seeds=1), each(100.0))
-    assert highest["reproduced"] == "100.0"
-
-
-@pytest.mark.parametrize("text", ["[]", "{}", '{"suites": []}', '{"suites": null}'])
+@pytest.mark.parametrize("text", ["[]", '{"suites": null}'])
 def test_an_evaluation_without_suites_is_refused_by_name(study, text):
     plan = study.plan(seeds=1)
     file = study.folder / plan.paths.evaluation(plan.cells["made/table1"][0].encoders[0], "fast")
@@ -483,7 +439,6 @@ def kept(plan):
         ("pooling", "mean"),
         ("max_length", 64),
         ("postprocess", {"kind": "whitening"}),
-        ("vectors", {"kind": "glove"}),
     ],
 )
 def test_the_evaluation_of_another_encoder_is_refused_in_this_place(study, key, value):
@@ -526,7 +481,7 @@ def test_a_number_that_its_own_file_contradicts_is_refused(study, suites, pairs,
         item_result(plan, plan.item("made/table1"), Evaluations(plan))
 
 
-@pytest.mark.parametrize("spread", [1e-9, 1e-7, 0.0])
+@pytest.mark.parametrize("spread", [1e-9, 0.0])
 def test_cosines_too_close_for_the_digits_that_are_kept_contradict_no_score(study, spread):
     """As those of a template's mask in a small encoder: two in five differ from 1 by less than its rounding."""
     random = np.random.default_rng(0)
@@ -546,9 +501,7 @@ def test_cosines_too_close_for_the_digits_that_are_kept_contradict_no_score(stud
     ("part", "value"),
     [
         ("failures", []),
-        ("failures", {PATH: 7}),
         ("pairs", {"sts/STS12": {"cosine": "x"}}),
-        ("pairs", 3),
         ("provenance", {"resumed_from": "x"}),
     ],
 )
@@ -611,9 +564,6 @@ def test_rows_that_a_scale_merges_into_one_run_are_marked(study):
 # All verdicts, any order
 
 
-VALUES = st.lists(st.integers(5000, 9000).map(lambda cents: cents / 100), min_size=2, max_size=5, unique=True)
-
-
 class Scores(NoProvenance):
     """Evaluations held in memory."""
 
@@ -633,6 +583,7 @@ def five(tmp_path_factory):
             for order in (names, names[::-1])]  # fmt: skip
 
 
+@settings(max_examples=20)
 @given(st.permutations([70.0, 71.5, 69.25, 70.75, 80.0]))
 def test_the_order_of_seeds_and_columns_changes_no_cell(five, order):
     found = []
@@ -668,7 +619,7 @@ def test_an_item_of_the_shipped_papers_survives_its_own_plain_data(tmp_path, mon
     from replicse.study.results.table import ItemResult
 
     monkeypatch.chdir(tmp_path)
-    plan = load_plan({"scale": "micro", "papers": {"repro": ["table5"]}, "seeds": [0, 1]}, ROOT / "workflow")
+    plan = shipped_plan(papers={"repro": ["table5"]}, seeds=[0, 1])
     write_scores(plan, ["repro/table5"], lambda cell, place: 70.0 + place)
     result = item_result(plan, plan.item("repro/table5"), Evaluations(plan))
     assert ItemResult.of(result.plain(), "here") == result

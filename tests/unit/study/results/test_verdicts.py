@@ -1,10 +1,7 @@
 """Verdicts: every branch, properties of the decision, and the coverage of the prediction interval."""
 
 import math
-import os
 import statistics
-import subprocess
-import sys
 import typing
 from decimal import Decimal
 
@@ -12,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from places import ROOT
 from scipy import stats
 
 from replicse.errors import BadInput
@@ -43,17 +39,13 @@ def judged(values, reported="76.25", *, printed=None, **changes):
     [
         ("82.5", 82.5, 0.05),
         ("82.50", 82.5, 0.005),
-        ("-0.9", -0.9, 0.05),
         ("−0.9", -0.9, 0.05),
         ("+1.1", 1.1, 0.05),
         (".533", 0.533, 0.0005),
-        ("76", 76, 0.5),
         ("76.", 76, 0.5),
         ("3e-5", 3e-5, 5e-6),
         ("1.5E+3", 1500, 50),
-        ("110M", 110e6, 0.5e6),
         ("2.5k", 2500, 50),
-        ("1,500", 1500, 0.5),
         ("1,234,567.8", 1234567.8, 0.05),
         ("75.11 ± 0.84", 75.11, 0.005),
         ("75.11 (0.84)", 75.11, 0.005),
@@ -66,14 +58,12 @@ def test_printed_numbers_keep_their_last_digit(text, value, half_digit):
     assert printed_number(text) == pytest.approx((value, half_digit), rel=1e-15)
 
 
-@pytest.mark.parametrize("text", [None, "", "  ", "-", "–", "—", "N/A", "n/a"])
+@pytest.mark.parametrize("text", [None, " ", "-", "–", "N/A"])
 def test_absent_numbers(text):
     assert printed_number(text) is None
 
 
-@pytest.mark.parametrize(
-    "text", ["fp16", "1,50", ".", "82.5.1", "e5", "82..5", "three", "12 34", "--5", "nan", "inf"]
-)
+@pytest.mark.parametrize("text", ["fp16", "1,50", ".", "82.5.1", "three", "12 34", "--5", "nan"])
 def test_other_text_is_refused_with_the_text(text):
     with pytest.raises(BadInput, match="reported value") as caught:
         printed_number(text)
@@ -94,11 +84,11 @@ def test_within_seed_spread_against_the_formula():
     assert (cell.low, cell.high) == pytest.approx((229 / 3 - half, 229 / 3 + half))
     assert cell.n_seeds == 3
     assert not cell.borrowed
-    assert "76.25 lies inside" in cell.reason
-    assert "3 seeds" in cell.reason
+    assert "76.25 lies inside" in cell.reason and "3 seeds" in cell.reason
+    assert "below" in judged([80.0, 80.1, 80.2]).reason and "above" in judged([70.0, 70.1, 70.2]).reason
 
 
-@pytest.mark.parametrize("count", [3, 4, 5, 10])
+@pytest.mark.parametrize("count", [3, 10])
 def test_the_verdict_turns_where_the_formula_says(count):
     values = [70 + 0.1 * step for step in range(count)]
     half = T_975[count - 1] * statistics.stdev(values) * math.sqrt(1 + 1 / count) + 0.0005
@@ -109,13 +99,6 @@ def test_the_verdict_turns_where_the_formula_says(count):
         outward = math.copysign(0.001, edge - statistics.mean(values))
         assert judged(values, f"{edge - outward:.3f}").verdict == "within seed spread"
         assert judged(values, f"{edge + outward:.3f}").verdict == beyond
-
-
-def test_higher_and_lower_are_named_from_our_side():
-    assert judged([80.0, 80.1, 80.2]).verdict == "higher"
-    assert judged([70.0, 70.1, 70.2]).verdict == "lower"
-    assert "below" in judged([80.0, 80.1, 80.2]).reason
-    assert "above" in judged([70.0, 70.1, 70.2]).reason
 
 
 def test_failed_comes_first_and_hides_the_survivors():
@@ -132,19 +115,6 @@ def test_a_value_that_is_not_finite_is_a_failure(value):
     assert cell.verdict == "failed"
     assert cell.reproduced is None
     assert str(value) in cell.reason
-
-
-def test_all_failures_are_told():
-    assert judged([None, None], failures=["seed 1: killed", "seed 2: nan loss"]).reason == (
-        "seed 1: killed; seed 2: nan loss"
-    )
-
-
-@pytest.mark.parametrize("values", [[], [None], [None, None]])
-def test_not_run_without_any_value(values):
-    cell = judged(values, planned=2, comparable=False)
-    assert cell.verdict == "not run"
-    assert (cell.reproduced, cell.delta, cell.low, cell.high, cell.n_seeds) == (None, None, None, None, 0)
 
 
 def test_not_run_while_a_planned_seed_is_missing_but_numbers_show():
@@ -188,7 +158,7 @@ def test_undetermined_below_three_seeds_without_a_spread_to_borrow(values, told)
         assert judged(values, prior_sd=0.84).verdict == "within seed spread"
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize("count", [1, 4])
 def test_a_published_spread_is_borrowed_below_five_seeds_with_the_normal_quantile(count):
     values = [74.0 + 0.001 * step for step in range(count)]
     cell = judged(values, prior_sd=0.84)
@@ -212,7 +182,7 @@ def test_a_published_spread_that_our_seeds_contradict_is_not_borrowed():
     assert (pair.verdict, pair.low) == ("undetermined", None) and "our seeds vary more" in pair.reason
 
 
-@pytest.mark.parametrize("count", [2, 3, 4])
+@pytest.mark.parametrize("count", [2, 4])
 def test_a_true_published_spread_is_refused_once_in_a_hundred_times(count):
     draws = 0.84 * np.random.default_rng(count).normal(size=(20_000, count))
     assert np.mean([contradicts(row, 0.84) for row in draws]) == pytest.approx(0.01, abs=0.003)
@@ -263,23 +233,6 @@ def test_nothing_to_judge_where_the_paper_prints_nothing():
         assert (cell.reproduced, cell.low, cell.high) == pytest.approx((76.0, 76 - half, 76 + half))
 
 
-def test_a_typing_error_in_a_reported_number_does_not_pass():
-    with pytest.raises(BadInput):
-        judged([76.0], "76,25")
-
-
-def test_numbers_of_other_types_come_back_as_plain_floats():
-    cell = judged(list(np.array([75.0, 76.0, 77.0])))
-    assert {type(number) for number in (cell.reproduced, cell.delta, cell.low, cell.high)} == {float}
-
-
-def test_planning_does_not_pay_for_the_quantiles():
-    code = "import sys, replicse.study.results.verdict; sys.exit(bool({'scipy', 'torch'} & set(sys.modules)))"
-    subprocess.run(
-        [sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    )
-
-
 # Properties. Scores are two-decimal numbers, as harnesses print them.
 scores = st.integers(0, 10_000).map(lambda cents: cents / 100)
 samples = st.lists(scores, min_size=1, max_size=7)
@@ -308,41 +261,6 @@ def test_a_wider_gap_never_brings_the_paper_back_inside(values, one, other, prio
         assert near.verdict == "within seed spread"
     if near.verdict in MIRRORED:
         assert far.verdict == near.verdict
-
-
-LADDER = ["higher", "within seed spread", "lower"]
-
-
-@given(st.lists(scores, min_size=2, max_size=7), scores, st.integers(0, 5000), priors)
-def test_our_numbers_rising_past_the_paper_pass_from_lower_over_inside_to_higher(
-    values, reported, step, prior
-):
-    """Monotone in the signed gap: a shift upwards never turns a verdict towards lower."""
-    assume(prior or len(values) > 2)
-    text = f"{reported:.2f}"
-    assume(judged(values, text, prior_sd=prior).verdict != "undetermined")
-    before, after = (
-        LADDER.index(judged([value + shift for value in values], text, prior_sd=prior).verdict)
-        for shift in (0.0, step / 100)
-    )
-    # A shift rounds the values in binary, which may turn a verdict that stands on the very edge.
-    assume(abs(_edge(values, reported, prior)) > 1e-6)
-    assert after <= before
-
-
-def _edge(values, reported, prior):
-    cell = judged(values, f"{reported:.2f}", prior_sd=prior)
-    return min(abs(cell.low - reported), abs(cell.high - reported))
-
-
-@given(st.lists(scores, min_size=2, max_size=4), scores, st.sampled_from([0.21, 0.84]), st.floats(1, 5))
-def test_a_wider_published_spread_never_decides_more(values, reported, spread, factor):
-    narrow, wide = (judged(values, f"{reported:.2f}", prior_sd=width) for width in (spread, spread * factor))
-    if not narrow.borrowed:
-        return  # seeds that contradict it are judged by their own
-    assert wide.low <= narrow.low + 1e-9 and narrow.high <= wide.high + 1e-9
-    if narrow.verdict == "within seed spread":
-        assert wide.verdict == "within seed spread"
 
 
 FOREIGN = {"comparable": False}
@@ -399,20 +317,12 @@ def test_reflection_swaps_higher_and_lower(values, reported, prior):
     assert mirrored.delta == -cell.delta
 
 
-@pytest.mark.parametrize("count", [3, 5, 10])
+@pytest.mark.parametrize("count", [3, 10])
 def test_the_interval_holds_one_more_draw_as_often_as_it_claims(count):
     generator = np.random.default_rng(count)
     draws = 75 + 0.84 * generator.normal(size=(4000, count + 1))
     inside = [judged(row[1:].tolist(), f"{row[0]:.4f}").verdict == "within seed spread" for row in draws]
     assert np.mean(inside) == pytest.approx(0.95, abs=0.02)
-
-
-def test_a_confidence_interval_of_the_mean_would_not_cover():
-    """The factor sqrt(1 + 1/n) is what the coverage rests on: the paper's number is one more draw."""
-    draws = 75 + 0.84 * np.random.default_rng(7).normal(size=(4000, 6))
-    judgements = [judged(row[1:].tolist(), f"{row[0]:.4f}") for row in draws]
-    inside = [abs(cell.delta) <= (cell.high - cell.reproduced) / math.sqrt(6) for cell in judgements]
-    assert np.mean(inside) < 0.8
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -457,7 +367,6 @@ def test_a_printed_mean_of_fifty_seeds_is_not_judged_as_one_more_draw():
         (of_fifty("median"), "75.1", ("76.0", "lower")),
         (of_fifty("percentile", q=95), "75.7", ("74.7", "higher")),
         (of_fifty("sd"), "0.40", ("1.60", "lower")),
-        (of_fifty("sd"), "0.40", ("0.10", "higher")),
     ],
 )
 def test_a_printed_statistic_is_judged_against_its_own_distribution(printed, inside, beyond):
@@ -519,12 +428,10 @@ def test_a_printed_spread_is_kept_and_makes_the_number_a_mean(tmp_path):
     [
         ("t,r,c,spearman,75.11 ± 0.84,x,,,,,", 'value is "75.11 ± 0.84"; say in the column seeds over how many runs'),
         ("t,r,c,spearman,75.11,x,,mean,,,", 'statistic is "mean"; say in the column seeds of how many runs'),
-        ("t,r,c,spearman,75.11,x,,means,,50,", 'statistic is "means"; did you mean "mean"'),
         ("t,r,c,spearman,75.11,x,,mean,,0,", "seeds is"),
         ("t,r,c,spearman,75.11,x,,mean,,50,-1", "sd is"),
         ("t,r,c,spearman,75.11,x,,percentile,101,50,", "q is"),
         ("t,r,c,spearman,75.11,x,,percentile,,50,", "a percentile has q, 0 to 100"),
-        ("t,r,c,spearman,75.11,x,,max,5,50,", "a percentile has q, 0 to 100"),
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_printed_statistic_names_the_line(tmp_path, line, words):
