@@ -121,7 +121,7 @@ def test_what_cannot_be_planned_at_the_papers_scale_stops_no_study(tmp_path, cap
     workflow = tmp_path / "workflow"
     shutil.copytree(WORKFLOW / "scales", workflow / "scales")
     shutil.copy(WORKFLOW / "datasets.yaml", workflow)
-    for paper in ("simcse", "diffcse"):
+    for paper in ("simcse", "repro", "diffcse"):
         shutil.copytree(WORKFLOW / "papers" / paper, workflow / "papers" / paper)
     scale = workflow / "scales" / "paper.yaml"
     lines = scale.read_text().splitlines(keepends=True)

@@ -1,18 +1,14 @@
-"""`replicse.load`: results as DataFrames, and the example notebook on them."""
+"""`replicse.load`: results as DataFrames."""
 
 import math
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
-from places import ROOT
 
 import replicse
 from replicse.errors import BadInput, MissingData
 from replicse.files import write_json
 from replicse.study.results.tabulate import TIDY
 
-NOTEBOOK = ROOT / "examples" / "results.ipynb"
 READ = "sts-dev/STS-B/all"
 
 
@@ -115,38 +111,3 @@ def test_a_broken_item_is_told_by_its_name(results, text, message):
     (results / "items" / "simcse" / "table3.json").write_text(text)
     with pytest.raises(BadInput, match=f"table3.json: .*{message}"):
         replicse.load(results)
-
-
-@pytest.fixture
-def execute(monkeypatch, tmp_path_factory):
-    """A function that runs the example notebook, on a folder or on its own, and returns it with what it shows."""
-    monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
-    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
-        monkeypatch.setenv(name, str(tmp_path_factory.mktemp("jupyter")))
-
-    def run(folder=None):
-        if folder:
-            monkeypatch.setenv("REPLICSE_RESULTS", str(folder))
-        else:
-            monkeypatch.delenv("REPLICSE_RESULTS", raising=False)
-        notebook = nbformat.read(NOTEBOOK, as_version=4)
-        NotebookClient(
-            notebook, timeout=120, resources={"metadata": {"path": str(NOTEBOOK.parent)}}
-        ).execute()
-        return notebook
-
-    return run
-
-
-def shown(notebook):
-    """Return what a notebook shows as text, and how many pictures."""
-    outputs = [
-        output["data"] for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output
-    ]
-    return [data["text/plain"] for data in outputs], sum("image/png" in data for data in outputs)
-
-
-def test_the_committed_notebook_shows_what_it_gives(execute):
-    committed = nbformat.read(NOTEBOOK, as_version=4)
-    assert shown(committed) == shown(execute())
-    assert "compact study" in committed.cells[0].source and shown(committed)[1] == 1
