@@ -21,6 +21,7 @@ from record import RESULTS, row, write_record
 
 from replicse.objective import Step
 from replicse.objective.terms import make_term
+from replicse.registry.plugins import use_plugins
 from replicse.registry.terms import Term
 
 MIB = 2**20
@@ -145,6 +146,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--out", type=Path, default=RESULTS / "dimension_contrast.json")
     options = parser.parse_args()
+    use_plugins([])
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", 1)))
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     generator = torch.Generator().manual_seed(0)

@@ -22,6 +22,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,10 @@ import transformers
 from record import RESULTS, data_root, row, write_record
 from torch import nn
 
-import replicse.objective.edits
 import replicse.objective.mlm
 from replicse.data.store import write_store
 from replicse.data.tokenizer import train_tokenizer
+from replicse.registry.plugins import use_plugins
 from replicse.registry.runs import Run
 from replicse.training.loop import Trainer, TrainJob
 
@@ -205,7 +206,7 @@ def no_casts_to_fp32() -> Iterator[None]:
 @contextlib.contextmanager
 def noted_masks():
     """Yield the list to which each masked copy that our loop draws is added: padded ids, and where it was masked."""
-    drawn, modules = [], (replicse.objective.mlm, replicse.objective.edits)
+    drawn, modules = [], (replicse.objective.mlm, import_module("papers.diffcse.edits"))
     original = replicse.objective.mlm.masked_copy
 
     def noting(*arguments: object) -> object:
@@ -428,6 +429,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--out", type=Path, default=RESULTS / "fidelity.json")
     arguments = parser.parse_args()
+    use_plugins([])
     base = {**BASE, "num_hidden_layers": arguments.layers, "hidden_size": arguments.width}
     base |= {"num_attention_heads": arguments.width // 64, "intermediate_size": 4 * arguments.width}
     size = Size(base, 30_522, arguments.batch, arguments.length, 3e-5, arguments.steps)

@@ -7,6 +7,11 @@ import pytest
 from hypothesis import settings
 from places import CHECKOUT, ROOT, linked
 
+from replicse.registry.plugins import use_plugins
+
+# Tests import the papers' methods, as papers.diffcse.losses.
+use_plugins([], ROOT / "workflow")
+
 # What `make check` runs.
 LONG = {"cluster", "e2e", "faults", "fuzz"}
 

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Sequence
 from random import Random
 
-from replicse.registry.poolings import ended
-
 
 def line_random(seed: int, index: int) -> Random:
     """Return the random stream of line `index`."""
@@ -21,8 +19,3 @@ def each_words(
 ) -> list[str]:
     """Return every line with its space-separated words replaced by `change(words, stream)`."""
     return each_line(lines, seed, lambda line, random: " ".join(change(line.split(), random)))
-
-
-def full_stop(lines: Sequence[str], *, seed: int) -> list[str]:
-    """Return every line with a full stop, where it has no end; nothing is drawn."""
-    return [ended(line) for line in lines]

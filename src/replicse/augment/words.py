@@ -1,11 +1,10 @@
-"""Augmentations that drop words, or repeat them: crop, deletion, delete-one-word, word-repetition."""
+"""Augmentations that drop words: crop, deletion, delete-one-word."""
 
 import math
 from collections.abc import Sequence
 from random import Random
 
 from replicse.augment.lines import each_line, each_words
-from replicse.registry.augmentations import MOST_REPEATED
 
 
 def crop(lines: Sequence[str], *, seed: int, keep: float, unit: str, position: str) -> list[str]:
@@ -50,20 +49,6 @@ def deletion(lines: Sequence[str], *, seed: int, rate: float, rounding: str) -> 
 def delete_one_word(lines: Sequence[str], *, seed: int) -> list[str]:
     """Return every line without one uniformly random word; a one-word line stays as it is."""
     return each_words(lines, seed, lambda words, random: _subset(words, max(1, len(words) - 1), random))
-
-
-def word_repetition(lines: Sequence[str], *, seed: int, rate: float) -> list[str]:
-    """Return every line with k of its words but the last twice in a row.
-
-    k is drawn evenly from 0 to min(10, m, max(2, int(rate m))) - 1 for a line of m words (ESimCSE's code).
-    """
-
-    def repeat(words: list[str], random: Random) -> list[str]:
-        count = random.randrange(min(MOST_REPEATED, len(words), max(2, int(rate * len(words)))))
-        twice = set(random.sample(range(len(words) - 1), count))
-        return [word for place, word in enumerate(words) for word in [word] * (1 + (place in twice))]
-
-    return each_words(lines, seed, repeat)
 
 
 def _subset(words: list[str], kept: int, random: Random) -> list[str]:

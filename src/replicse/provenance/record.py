@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from replicse.provenance.source import package_sha256
-from replicse.registry.plugins import IN_USE
+from replicse.registry.plugins import recorded_plugins
 from replicse.runtime.machine import hardware, numerics
 
 if TYPE_CHECKING:
@@ -91,6 +91,6 @@ def software() -> dict[str, Any]:
 
 def provenance(**facts: Any) -> dict[str, Any]:
     """Return the record that is written next to a result, with the plug-ins in use; `facts` are the job's own."""
-    plugins = [plugin.record() for plugin in IN_USE.values()]
+    plugins = recorded_plugins()
     used = {"plugins": plugins} if plugins else {}
     return {**software(), **used, "hardware": hardware(), "numerics": numerics(), **facts}

@@ -51,7 +51,7 @@ class Source:
     In the registry each definition is a node by itself, with those that it names, so that a new entry changes nothing
     else. A text that names a module, as `implementation` does, counts as an import of it. Modules are read once;
     `cache`, a JSON file, keeps what unchanged ones gave: to parse all takes 0.7 s, half as long as to plan a study.
-    `plugins` holds file or folder of further top-level modules.
+    `plugins` holds file or folder of further modules and packages; of a paper's folder its modules alone are code.
     """
 
     def __init__(
@@ -79,8 +79,9 @@ class Source:
                 continue
             codes[module, part], imports = self._nodes(module)[part]
             pending += [(module, ""), *filter(None, map(self._imported, imports))]
-            if "." in module:
-                pending.append((module.rpartition(".")[0], ""))
+            package = module.rpartition(".")[0]
+            if package and self._file(package):
+                pending.append((package, ""))
         lines = [f"{module}:{part}\0{code}" for (module, part), code in codes.items()]
         lines += [f"{name}\0{content}" for package, name, content in self._data if (package, "") in codes]
         if self.cache and len(self._known) > before:
@@ -90,13 +91,15 @@ class Source:
     def _named(self, name: str) -> list[tuple[str, str]]:
         """Return the nodes that a name stands for."""
         module, _, part = name.partition(":")
-        file = self._file(module)
-        if file is None:
+        file, home = self._file(module), self._home(module)
+        if file is None and module not in self.plugins:
             raise ModuleNotFoundError(f"{self.root}: the package has no module {module}")
         if part and part in self._nodes(module):
             return [(module, part)]
-        files = file.parent.rglob("*.py") if file.name == "__init__.py" else [file]
-        home = self._home(module)
+        if file is None:
+            files = [*self.plugins[module].glob("*.py")]
+        else:
+            files = [*file.parent.rglob("*.py")] if file.name == "__init__.py" else [file]
         modules = [".".join(path.relative_to(home).with_suffix("").parts) for path in files]
         modules = [each.removesuffix(".__init__") for each in modules]
         return [(each, one) for each in modules for one in self._nodes(each)]
@@ -112,7 +115,8 @@ class Source:
 
     def _home(self, module: str) -> Path:
         """Return the folder that the top-level package of a module is in."""
-        return self.plugins.get(module.partition(".")[0], self.root).parent
+        names = (name for name in self.plugins if f"{module}.".startswith(f"{name}."))
+        return next((self.plugins[name].parents[name.count(".")] for name in names), self.root.parent)
 
     def _file(self, module: str) -> Path | None:
         path = self._home(module).joinpath(*module.split("."))
@@ -133,7 +137,8 @@ class Source:
     def _data(self) -> list[tuple[str, str, str]]:
         """Return package, name and sha256 of each data file."""
         entries = []
-        for root in (self.root, *filter(Path.is_dir, self.plugins.values())):
+        packages = (place for place in self.plugins.values() if (place / "__init__.py").is_file())
+        for root in (self.root, *packages):
             for file in _files(root):
                 if file.suffix != ".py":
                     home = next(folder for folder in file.parents if (folder / "__init__.py").is_file())

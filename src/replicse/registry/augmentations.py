@@ -1,6 +1,5 @@
 """Text augmentations and their parameters; each turns the lines of a corpus into the lines of one more view."""
 
-import math
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -10,7 +9,6 @@ from replicse.registry.corpora import DataFile
 from replicse.registry.entries import Entry
 
 Part = Annotated[Number, Field(gt=0, le=1)]
-MOST_REPEATED = 10  # ESimCSE's code draws a number of repetitions below this one, whatever the rate
 
 
 class AugmentationParameters(Entry):
@@ -55,65 +53,6 @@ class DeleteOneWord(AugmentationParameters):
 
     home: ClassVar[str] = "replicse.augment.words"
     name: Literal["delete-one-word"]
-
-
-class SpanMasking(AugmentationParameters):
-    """A span of characters replaced by a mask between blanks, which breaks words (Mirror-BERT, Liu et al. 2021).
-
-    Lines of fewer than `shortest` characters, or of no more than the span has, stay as they are. `mask` is text: what a
-    tokenizer makes of it is its affair.
-    """
-
-    home: ClassVar[str] = "replicse.augment.spans"
-    name: Literal["span-masking"]
-    characters: Count = 5
-    shortest: Count = 30
-    mask: Text = "[MASK]"
-
-
-class FullStop(AugmentationParameters):
-    """A full stop after every line that has no end, as a pooling with `full_stop` sets it at test time (PromptBERT)."""
-
-    home: ClassVar[str] = "replicse.augment.lines"
-    name: Literal["full-stop"]
-
-
-class Shuffle(AugmentationParameters):
-    """A share of the tokens, at least two, permuted among their own places; special tokens stay (methods 3.3)."""
-
-    home: ClassVar[str] = "replicse.augment.tokens"
-    of_tokens: ClassVar[bool] = True
-    name: Literal["shuffle"]
-    fraction: Share
-
-    def unchanged(self, tokens: int) -> float:
-        """Return the chance that a uniform permutation of the chosen tokens moves none."""
-        return 1 / math.factorial(permuted(self.fraction, tokens))
-
-
-def permuted(fraction: float, tokens: int) -> int:
-    """Return how many tokens of a line a shuffle chooses: one alone could not move, so two at least."""
-    return min(tokens, max(2, round(fraction * tokens))) if fraction else 0
-
-
-class Repetition(AugmentationParameters):
-    """Random word pieces twice in a row, fewer than a share of the row's and fewer than ten (ESimCSE as coded).
-
-    Tokens are repeated after a line was cut at its most tokens, so that the row may be longer.
-    """
-
-    home: ClassVar[str] = "replicse.augment.tokens"
-    of_tokens: ClassVar[bool] = True
-    name: Literal["repetition"]
-    rate: Share
-
-
-class WordRepetition(AugmentationParameters):
-    """Random words twice in a row, but the last one: fewer than a share of them, or than two, and fewer than ten."""
-
-    home: ClassVar[str] = "replicse.augment.words"
-    name: Literal["word-repetition"]
-    rate: Share
 
 
 class FromThesaurus(AugmentationParameters):
@@ -185,12 +124,6 @@ class MaskedLm(Proposing):
     """Word pieces replaced by a masked-LM's proposals."""
 
     name: Literal["masked-lm"]
-
-
-class Insertion(Proposing):
-    """Word pieces of a masked-LM inserted at random places."""
-
-    name: Literal["insertion"]
 
 
 Augmentation = AugmentationParameters

@@ -1,8 +1,12 @@
-"""Plug-ins: files of a workspace and installed packages that bring terms, augmentations, suites, architectures, ...
+"""Plug-ins: papers' methods, files of a workspace and installed packages that bring terms, augmentations, suites, ...
 
-A plug-in is a Python file, a folder with `__init__.py`, or an entry point of the group `replicse.plugins`. What it
-defines below a registry's base is registered by being there, and so are the suites in its table `SUITES` and the
-families of encoders in its table `FAMILIES`. All of it is one unit: a change to it runs again what uses anything of it.
+A plug-in is the file `method.py` of a paper's folder, a Python file, a folder with `__init__.py`, or an entry point of
+the group `replicse.plugins`. What it defines below a registry's base is registered by being there, and so are the
+suites in its table `SUITES` and the families of encoders in its table `FAMILIES`. All of it is one unit: a change to it
+runs again what uses anything of it.
+
+The modules of a paper's folder are those of the package `papers.<paper>`: `papers.diffcse.method`, and others beside it
+that it names. All papers' methods are in use whenever any plug-ins are: no config and no job names them.
 """
 
 import ast
@@ -10,11 +14,12 @@ import hashlib
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from replicse.checked import UserMessage
@@ -23,8 +28,9 @@ from replicse.files import below
 from replicse.registry.encoders import FAMILIES, has_family
 from replicse.registry.entries import Entry
 from replicse.registry.suites import OTHERS, SUITES
-from replicse.workspace import PACKAGE
+from replicse.workspace import PACKAGE, looked_up, packaged, workflow_folder
 
+METHODS = "papers"  # the package of the papers' folders
 GROUP = "replicse.plugins"
 INSTALLED = f"{GROUP}:"  # before the name of an entry point
 REMEDY = "fix it, or take it out of plugins in config.yaml"
@@ -33,11 +39,11 @@ GONE = "put it back, or take it out of plugins in config.yaml and what uses it o
 
 @dataclass(frozen=True)
 class Plugin:
-    """A plug-in: as a config names it, its top-level module, its file or folder, and the sha256 of its bytes."""
+    """A plug-in: as a config names it, its package or module, its file or folder, and the sha256 of its bytes."""
 
     name: str
     module: str
-    place: Path
+    place: Path = field(compare=False)  # a paper's folder may be in several copies of a workflow
     sha256: str
     imported: str  # the module that is imported, which of a package may be one inside
     version: str = ""
@@ -46,6 +52,18 @@ class Plugin:
     def installed(self) -> bool:
         """Return whether it belongs to a package of this Python, and not to a workspace."""
         return bool(self.version)
+
+    @property
+    def method(self) -> bool:
+        """Return whether it is the method of a paper."""
+        return self.module.startswith(f"{METHODS}.")
+
+    @property
+    def file(self) -> Path:
+        """Return the file that is imported of a plug-in that no package of this Python has."""
+        if self.place.is_file():
+            return self.place
+        return self.place / ("method.py" if self.method else "__init__.py")
 
     def record(self) -> dict[str, str]:
         """Return what a provenance says of it."""
@@ -60,17 +78,19 @@ TABLES: dict[str, tuple[dict[str, Any], str, Callable[[str], bool]]] = {
     "FAMILIES": (FAMILIES, "family", has_family),
 }
 
-# By module, those whose entries are registered now.
+# By package or module, those whose entries are registered now.
 IN_USE: dict[str, Plugin] = {}
 
 
-def use_plugins(names: Iterable[str]) -> None:
-    """Register what some plug-ins bring, and nothing of any other; a file that has changed is read again.
+def use_plugins(names: Iterable[str], workflow: Path | None = None) -> None:
+    """Register what the papers' methods and some plug-ins bring, and nothing of any other.
 
-    BadInput for one that is not there or cannot be imported, that registers a name which exists, or whose entries name
-    code that is not there.
+    A file that has changed is read again. The papers are those of a workflow, the one of this process if none is given,
+    and of the workspace.
+    BadInput for a plug-in that is not there or cannot be imported, that registers a name which exists, or whose entries
+    name code that is not there.
     """
-    wanted: dict[str, Plugin] = {}
+    wanted = {plugin.module: plugin for plugin in _methods(workflow or workflow_folder())}
     for plugin in map(_plugin, dict.fromkeys(names)):
         other = wanted.setdefault(plugin.module, plugin)
         if other != plugin:
@@ -83,6 +103,9 @@ def use_plugins(names: Iterable[str]) -> None:
     for plugin in wanted.values():
         if plugin.module not in IN_USE:
             _register(plugin)
+        elif plugin.method:
+            IN_USE[plugin.module] = plugin
+            _make_package(plugin)
 
 
 def installed_plugins() -> list[str]:
@@ -91,13 +114,14 @@ def installed_plugins() -> list[str]:
 
 
 def plugins_of(code: Iterable[str]) -> list[str]:
-    """Return the names of the plug-ins that some code (`module` or `module:name`) is of."""
-    return sorted({IN_USE[module].name for module in map(_top, code) if module in IN_USE})
+    """Return the names of the plug-ins that some code (`module` or `module:name`) is of, but for papers' methods."""
+    used = {IN_USE[unit] for unit in map(_unit, code) if unit in IN_USE}
+    return sorted(plugin.name for plugin in used if not plugin.method)
 
 
 def unit_of(code: str) -> str:
     """Return what a digest takes for a piece of code: of a plug-in all of it."""
-    return _top(code) if _top(code) in IN_USE else code
+    return _unit(code) if _unit(code) in IN_USE else code
 
 
 def suite_code(suite: str) -> str:
@@ -111,8 +135,14 @@ def family_code(family: str) -> str:
 
 
 def plugin_places() -> dict[str, Path]:
-    """Return file or folder of each plug-in in use by its module."""
+    """Return file or folder of each plug-in in use by its package or module."""
     return {module: plugin.place for module, plugin in IN_USE.items()}
+
+
+def recorded_plugins() -> list[dict[str, str]]:
+    """Return the records of the plug-ins in use, but for the methods of this workflow, which are of its commit."""
+    home = packaged("workflow").resolve()
+    return [plugin.record() for plugin in IN_USE.values() if not plugin.place.is_relative_to(home)]
 
 
 def _home(table: str, name: str) -> str:
@@ -120,8 +150,24 @@ def _home(table: str, name: str) -> str:
     return next((module for module, plugin in IN_USE.items() if name in _brought(plugin, table)), "")
 
 
-def _top(code: str) -> str:
-    return code.partition(":")[0].partition(".")[0]
+def _unit(code: str) -> str:
+    """Return the package or module that would be the plug-in which some code is of."""
+    names = code.partition(":")[0].split(".")
+    return ".".join(names[: 2 if names[0] == METHODS else 1])
+
+
+def _methods(workflow: Path) -> Iterator[Plugin]:
+    """Yield the methods of the papers of a workflow and of the workspace; of one key the latter."""
+    folders = {file.parent.name: file.parent for file in looked_up(workflow, f"{METHODS}/*/method.py")}
+    for key, folder in folders.items():
+        if not key.isidentifier():
+            raise BadInput(
+                f"{folder}: a paper with a method.py needs a key that is a name of a module; let a letter be its first"
+            )
+        module = f"{METHODS}.{key}"
+        yield Plugin(
+            f"{METHODS}/{key}", module, folder.resolve(), _sha256(folder, "*.py"), f"{module}.method"
+        )
 
 
 def _plugin(name: str) -> Plugin:
@@ -141,20 +187,20 @@ def _plugin(name: str) -> Plugin:
 def _of_package(name: str) -> Plugin:
     points = entry_points(group=GROUP, name=name.removeprefix(INSTALLED))
     point = next(iter(points), None)
-    spec = find_spec(_top(point.module)) if point else None
+    spec = find_spec(_unit(point.module)) if point else None
     if point is None or spec is None or not spec.origin:
         raise MissingData(f'plug-in "{name}": no installed package has it; install the package again')
     place = Path(spec.origin).parent if spec.submodule_search_locations else Path(spec.origin)
     version = point.dist.version if point.dist else "unknown"
-    return Plugin(name, _top(point.module), place, _sha256(place), point.module, version)
+    return Plugin(name, _unit(point.module), place, _sha256(place), point.module, version)
 
 
-def _sha256(place: Path) -> str:
-    """Return the sha256 of a file, or over names and contents of a package's files."""
+def _sha256(place: Path, pattern: str = "**/*") -> str:
+    """Return the sha256 of a file, or over names and contents of a package's files of some pattern."""
     if place.is_file():
         return hashlib.sha256(place.read_bytes()).hexdigest()
     digest = hashlib.sha256()
-    for file in sorted(place.rglob("*")):
+    for file in sorted(place.glob(pattern)):
         if file.is_file() and "__pycache__" not in file.parts:
             digest.update(file.relative_to(place).as_posix().encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
@@ -163,7 +209,7 @@ def _sha256(place: Path) -> str:
 def _register(plugin: Plugin) -> None:
     """Import a plug-in, so that its entries are registered, and take what its tables hold."""
     # Before anything is taken: what is dropped again is all that has its name.
-    if not plugin.installed:
+    if not plugin.installed and not plugin.method:
         check_module(plugin.place)
     IN_USE[plugin.module] = plugin
     try:
@@ -186,30 +232,35 @@ def _register(plugin: Plugin) -> None:
         if isinstance(error, UserMessage):
             raise BadInput(f"{place}: {error}") from None
         problem = " ".join(f"{type(error).__name__}: {error}".split())
-        raise BadInput(f"{place}: {problem}; {REMEDY}") from None
+        raise BadInput(f"{place}: {problem}; {'fix it' if plugin.method else REMEDY}") from None
 
 
 def check_module(place: Path) -> None:
     """Raise BadInput where Python has another module of the name of a plug-in's file or folder."""
     other = find_spec(place.stem)
-    if other and (not other.origin or Path(other.origin).resolve() != _file(place).resolve()):
+    own = place if place.is_file() else place / "__init__.py"
+    if other and (not other.origin or Path(other.origin).resolve() != own.resolve()):
         raise BadInput(f"{place}: Python has a module {place.stem} already; rename the plug-in")
-
-
-def _file(place: Path) -> Path:
-    return place if place.is_file() else place / "__init__.py"
 
 
 def _import(plugin: Plugin) -> None:
     if plugin.installed:
         import_module(plugin.imported)
         return
-    file = _file(plugin.place)
-    if plugin.module not in sys.modules:  # where its tests have imported it, it is there
-        module = module_from_spec(spec_from_file_location(plugin.module, file.resolve()))
-        sys.modules[plugin.module] = module
+    if plugin.method:
+        _make_package(plugin)
+    if plugin.imported not in sys.modules:  # where its tests have imported it, it is there
+        module = module_from_spec(spec_from_file_location(plugin.imported, plugin.file.resolve()))
+        sys.modules[plugin.imported] = module
         # What Python keeps compiled of a file is told from a changed one by size and second alone.
-        exec(compile(file.read_bytes(), str(file), "exec"), vars(module))
+        exec(compile(plugin.file.read_bytes(), str(plugin.file), "exec"), vars(module))
+
+
+def _make_package(plugin: Plugin) -> None:
+    """Have the folder of a paper as the package of its modules."""
+    for name, places in ((METHODS, []), (plugin.module, [str(plugin.place)])):
+        package = sys.modules.setdefault(name, ModuleType(name))
+        package.__path__ = places
 
 
 def _drop(plugin: Plugin) -> None:
@@ -220,7 +271,7 @@ def _drop(plugin: Plugin) -> None:
         for name, entry in _brought(plugin, table).items():
             if known.get(name) is entry:
                 del known[name]
-    for name in [name for name in sys.modules if _top(name) == plugin.module]:
+    for name in [name for name in sys.modules if _unit(name) == plugin.module]:
         del sys.modules[name]
     del IN_USE[plugin.module]
 
@@ -229,7 +280,7 @@ def _entries(plugin: Plugin) -> Iterator[tuple[dict[str, Any], str, type[Entry]]
     """Yield registry, name and class of each entry that a plug-in has brought."""
     for known in Entry.registries:
         for name, entry in known.items():
-            if _top(entry.__module__) == plugin.module:
+            if _unit(entry.__module__) == plugin.module:
                 yield known, name, entry
 
 
@@ -256,9 +307,10 @@ def _is_there(code: str, plugin: Plugin) -> bool:
     if module in sys.modules:
         return hasattr(sys.modules[module], name)
     places = {plugin.module: plugin.place, "replicse": PACKAGE}
-    if _top(code) not in places:
+    unit = _unit(code)
+    if unit not in places:
         return True  # of another package: who uses it says so
-    path = places[_top(code)].parent.joinpath(*module.split("."))
+    path = places[unit].parents[unit.count(".")].joinpath(*module.split("."))
     file = next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
     if file is None:
         return False

@@ -12,8 +12,9 @@ from places import ROOT
 from replicse.provenance import record, source
 from replicse.provenance.record import provenance
 from replicse.provenance.source import PACKAGE, Source, named_in
-from replicse.registry.augmentations import AugmentationParameters, augmentation_of
+from replicse.registry.augmentations import augmentation_of
 from replicse.registry.corpora import corpus_of
+from replicse.registry.plugins import unit_of
 from replicse.runtime.machine import hardware, numerics
 from replicse.study.plan.planner import load_plan
 
@@ -109,8 +110,13 @@ def runs():
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory):
-    """A copy of the package whose files tests change and put back, and a file that keeps what was parsed."""
+    """A copy of the package whose files tests change and put back, and a file that keeps what was parsed.
+
+    Beside it is the folder `papers` with their methods.
+    """
     root = tmp_path_factory.mktemp("source")
+    data = shutil.ignore_patterns("__pycache__", "tables", "*.yaml", "*.csv", "*.md")
+    shutil.copytree(ROOT / "workflow" / "papers", root / "papers", ignore=data)
     ignored = shutil.ignore_patterns("__pycache__")
     return shutil.copytree(PACKAGE, root / "replicse", ignore=ignored), root / "parsed.json"
 
@@ -127,8 +133,10 @@ def changed_file(path, old, new):
 
 def digests(runs, package):
     """Return the digest of each run, as its rule has it."""
-    source = Source(package[0], cache=package[1])
-    return {run: source.digest("replicse.training.loop", *named_in(spec)) for run, spec in runs.items()}
+    methods = {f"papers.{folder.name}": folder for folder in (package[0].parent / "papers").iterdir()}
+    source = Source(package[0], cache=package[1], plugins=methods)
+    codes = {run: {"replicse.training.loop", *map(unit_of, named_in(spec))} for run, spec in runs.items()}
+    return {run: source.digest(*code) for run, code in codes.items()}
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +153,15 @@ def changed_by(names):
     return lambda spec: any(
         view.augment and view.augment.name in names for source in spec.sources for view in source.views
     )
+
+
+def of_diffcse(spec):
+    named = {"rtd", "conditional-mlm", "corrective-lm"} & terms(spec)
+    return named or changed_by(["insertion"])(spec)
+
+
+def of_rankcse(spec):
+    return terms(spec) & {"listnet", "listmle", "ranking-consistency"}
 
 
 def nothing(spec):
@@ -167,6 +184,9 @@ class HingeParameters(TwoViews):
     [
         ("objective/hinge.py", "", "UNUSED = 1", nothing),
         ("objective/infonce.py", "", "UNUSED = 1", lambda spec: "infonce" in terms(spec)),
+        # A paper's method is one unit, whose parameters are in another module.
+        ("../papers/diffcse/edits.py", "", "UNUSED = 1", of_diffcse),
+        ("../papers/rankcse/method.py", "clamped: bool = False", "clamped: bool = True", of_rankcse),
         ("objective/terms.py", "", "UNUSED = 1", everything),
         # An entry more in the registry, and a change of one.
         ("registry/terms.py", "", NEW_TERM, nothing),
@@ -180,7 +200,7 @@ class HingeParameters(TwoViews):
         ("evaluation/transfer.py", "", "UNUSED = 1", nothing),
         ("report/document.py", "", "UNUSED = 1", nothing),
         ("errors.py", "", "UNUSED = 1", nothing),
-        ("augment/words.yaml", "", "a: 1", changed_by(AugmentationParameters.known)),
+        ("objective/words.yaml", "", "a: 1", everything),
     ],
     ids=lambda value: value if isinstance(value, str) and value.endswith((".py", ".yaml")) else "",
 )

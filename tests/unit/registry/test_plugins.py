@@ -21,6 +21,7 @@ from replicse.registry.plugins import (
     plugin_places,
     plugins_of,
     suite_code,
+    unit_of,
     use_plugins,
 )
 from replicse.registry.runs import Run
@@ -227,7 +228,7 @@ def test_an_encoder_of_a_family_that_nobody_has(tmp_path):
         (TERM.replace("def near", "def far"), 'mine.py: NearParameters names the code "mine:near", which is not'
          " there; define it, or give implementation"),
         (TERM.replace("    term:", '    implementation = "mine.loss:Near"\n    term:'), "which is not there"),
-        (TERM.replace("    term:", '    implementation = "replicse.objective.vicreg:Near"\n    term:'), "is not there"),
+        (TERM.replace("    term:", '    implementation = "papers.rankcse.losses:Near"\n    term:'), "is not there"),
         (FAMILY.replace("windowed", "electra"), 'mine.py: there is a family "electra" already; choose another name'),
         (FAMILY.replace("def register", "def enter"), 'family "windowed" names the code "mine:register", which is not'),
         ("from replicse.registry.encoders import FAMILIES\n", "mine.py: it imports FAMILIES; give it a table"),
@@ -249,7 +250,7 @@ def test_a_mistake_in_a_plugin_is_told_in_a_sentence_and_leaves_nothing(text, to
     assert told in str(error.value) and "\n" not in str(error.value)
     after = {id(known): dict(known) for known in TermParameters.registries}, dict(SUITES), dict(FAMILIES)
     assert after == before
-    assert "mine" not in sys.modules and not plugins.IN_USE
+    assert "mine" not in sys.modules and all(plugin.method for plugin in plugins.IN_USE.values())
 
 
 @pytest.mark.parametrize(
@@ -312,6 +313,45 @@ def test_a_digest_takes_all_of_a_plugin_but_no_comment():
         seen.add(digest())
 
 
+def test_a_paper_of_the_workspace_brings_its_method_and_nobody_names_it():
+    term = TERM.replace(
+        "    term:", '    implementation: ClassVar[str] = "papers.mine.losses:Near"\n    term:'
+    )
+    written("papers/mine/method.py", term.replace("import Literal", "import ClassVar, Literal"))
+    loss = "class Near(Term[NearParameters]):\n    def forward(self, step):\n        return 3.0\n"
+    imports = "from replicse.objective import Term\n\nfrom .method import NearParameters\n\n"
+    written("papers/mine/losses.py", imports + loss)
+    use_plugins([])
+    try:
+        entry = TermParameters.known["near"]
+        assert make_term(entry(term="near"))(None) == 3.0
+        assert plugins_of([f"{entry.__module__}:NearParameters"]) == []
+        assert [record["name"] for record in provenance()["plugins"]] == ["papers/mine"]
+        unit = unit_of("papers.mine.method:NearParameters")
+        assert unit == "papers.mine"
+        before = Source(plugins=plugin_places()).digest(unit)
+        written("papers/mine/tables/table1.yaml", "data, and no code")
+        assert Source(plugins=plugin_places()).digest(unit) == before
+        written("papers/mine/losses.py", imports + loss.replace("3.0", "4.0"))
+        assert Source(plugins=plugin_places()).digest(unit) != before
+        use_plugins([])  # a changed file beside method.py is read again too
+        assert make_term(TermParameters.known["near"](term="near"))(None) == 4.0
+        written("papers/mine/method.py", "x = 1 / 0\n")
+        with pytest.raises(BadInput, match=r"method.py:1: ZeroDivisionError: division by zero; fix it$"):
+            use_plugins([])
+    finally:
+        Path("papers/mine/method.py").unlink()
+    use_plugins([])
+    assert "near" not in TermParameters.known and not any("mine" in name for name in sys.modules)
+
+
+def test_a_paper_whose_key_is_no_module():
+    written("papers/2tier/method.py", TERM)
+    with pytest.raises(BadInput, match=r"papers/2tier: a paper with a method\.py needs a key that is a name"):
+        use_plugins([])
+    Path("papers/2tier/method.py").unlink()
+
+
 def test_a_package_brings_what_its_entry_point_names(tmp_path, monkeypatch):
     home = tmp_path / "library"
     written(home / "nearlib/__init__.py", "")
@@ -323,8 +363,8 @@ def test_a_package_brings_what_its_entry_point_names(tmp_path, monkeypatch):
     use_plugins(installed_plugins())
     try:
         assert TermParameters.known["near"].implementation == "nearlib.terms:near"
-        assert plugin_places() == {"nearlib": home / "nearlib"}
-        record = provenance()["plugins"][0]
+        assert plugin_places()["nearlib"] == home / "nearlib"
+        (record,) = provenance()["plugins"]
         assert (record["name"], record["version"]) == ("replicse.plugins:near", "1.2")
         use_plugins([])
         assert "near" in TermParameters.known  # it is of this Python, not of a workspace

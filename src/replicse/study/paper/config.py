@@ -167,7 +167,10 @@ def _plugins(values: object, file: str) -> tuple[str, ...]:
     return Plugins.of(named, file).plugins
 
 
-def use_all_plugins(plugins: Iterable[str] = ()) -> None:
-    """Have in use the plug-ins of installed packages, of the config.yaml of this folder, and those that are given."""
+def use_all_plugins(plugins: Iterable[str] = (), workflow: Path | None = None) -> None:
+    """Have in use the plug-ins of installed packages, of the config.yaml of this folder, and those that are given.
+
+    Papers' methods are in use too: those of the workflow, and of the workspace.
+    """
     workspace = _plugins(read_config([SHIPPED]), str(SHIPPED)) if SHIPPED.is_file() else ()
-    use_plugins([*installed_plugins(), *workspace, *plugins])
+    use_plugins([*installed_plugins(), *workspace, *plugins], workflow)

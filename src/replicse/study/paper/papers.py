@@ -32,7 +32,7 @@ PAPER_KEY, ITEM_NAME = re.compile(r"[a-z0-9]+"), re.compile(r"[A-Za-z0-9-]+")
 # Next to its tables, reported.csv and deviations.md.
 FILES = [f"{name}.yaml" for name in ("paper", "recipes", "protocols", "claims", "text", "corpora", "sets")]
 # Where one of these lies, a paper was meant.
-PARTS = {*FILES[1:], "paper.yml", "tables", "reported.csv", "deviations.md"}
+PARTS = {*FILES[1:], "paper.yml", "tables", "reported.csv", "deviations.md", "method.py"}
 OTHERS = ("general", "text")  # headings of deviations.md that are no item
 TEXT_ITEM = "text"  # the pseudo-item of numbers that are printed in the running text
 
@@ -153,9 +153,10 @@ def load_paper(folder: Path) -> Paper:
 def load_papers(workflow: Path, plugins: Iterable[str] = ()) -> dict[str, Paper]:
     """Return every paper by key; one of the workspace replaces the workflow's. BadInput for one without paper.yaml.
 
-    In use are then the plug-ins that are given, and those of the workspace, whose papers are read with any study.
+    In use are then the papers' methods, the plug-ins that are given, and those of the workspace, whose papers are read
+    with any study.
     """
-    use_all_plugins(plugins)
+    use_all_plugins(plugins, workflow)
     for file in looked_up(workflow, "papers/*/*"):
         if file.name in PARTS and not (file.parent / "paper.yaml").exists():
             raise BadInput(

@@ -13,7 +13,7 @@ from replicse.registry.augmentations import augmentation_of
 from replicse.registry.corpora import SIMCSE_DATA, CorpusFormat, corpus_of
 from replicse.registry.encoders import CHECKPOINTS
 from replicse.registry.frozen import frozen_models
-from replicse.registry.plugins import IN_USE, family_code, plugins_of, suite_code, unit_of
+from replicse.registry.plugins import family_code, plugins_of, suite_code, unit_of
 from replicse.registry.runs import resolved
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.lock import load_lock
@@ -185,7 +185,7 @@ class _Jobs:
         reads = () if stage == "data" else (self.paths.data, *needs)
         made, log = outputs_of(self.paths, stage, *parts), log_of(self.paths, stage, *parts)
         job = Job(stage, parts, reads, made, log, payload, frozenset(modules), specs, files or {})
-        plugins = plugins_of(job.code) if IN_USE else []
+        plugins = plugins_of(job.code)
         return replace(job, payload={**payload, "plugin": plugins}) if plugins else job
 
     def _data(self) -> dict[str, Any]:
@@ -237,9 +237,7 @@ class _Jobs:
         # The reader of a corpus is of its store, but a run asks its format for labels.
         formats = (CorpusFormat.known[resolved(source.corpus)["format"]] for source in run.sources)
         modules = {"replicse.training.loop", *(f"{kind.__module__}:{kind.__qualname__}" for kind in formats)}
-        modules |= self._families(name, *frozen)
-        if IN_USE:
-            modules.add(suite_code(run.selection.suite))
+        modules |= {suite_code(run.selection.suite), *self._families(name, *frozen)}
         return self._job("train", (name,), payload, modules, (run,), needs)
 
     def _evaluations(self, name: str, encoder: Encoder) -> Iterator[Job]:

@@ -7,10 +7,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from papers.rankcse.losses import ListMLE
 from pydantic import TypeAdapter
 
 from replicse.objective import Step
-from replicse.objective.rank_distillation import ListMLE
 from replicse.objective.terms import make_term
 from replicse.registry.terms import Term
 

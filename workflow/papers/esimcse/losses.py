@@ -5,10 +5,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from replicse.objective.terms import Model, Step, Term
-from replicse.registry import terms as parameters
+
+from .method import MomentumQueueParameters
 
 
-class MomentumQueue(Term[parameters.MomentumQueueParameters]):
+class MomentumQueue(Term[MomentumQueueParameters]):
     """Cross-entropy of each first view against all second views of the batch and the queue.
 
     Only first views are classified, as in InfoNCE. The queue holds vectors as the momentum encoder gave them, of

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from papers.diffcse.edits import delete, insert
 from pydantic import TypeAdapter
 from tiny_encoders import PAD, tiny
 
@@ -14,7 +15,6 @@ from replicse.data.tokenizer import SpecialIds, train_tokenizer
 from replicse.encoder.batch import TokenBatch
 from replicse.errors import BadInput
 from replicse.objective import Step
-from replicse.objective.edits import delete, insert
 from replicse.objective.mlm import masked_copy
 from replicse.objective.terms import make_term
 from replicse.registry.terms import Term

@@ -4,11 +4,11 @@ import math
 
 import pytest
 import torch
+from papers.noncontrastive.losses import product_squares
 from pydantic import TypeAdapter, ValidationError
 
 from replicse.errors import BadInput
 from replicse.objective import Step
-from replicse.objective.barlow_twins import product_squares
 from replicse.objective.terms import make_term
 from replicse.registry.runs import Run
 from replicse.registry.terms import Term

@@ -1,0 +1,62 @@
+"""The method of Pappadopulo and Farina (2024): Barlow Twins and VICReg on sentences, and shuffled tokens."""
+
+import math
+from collections.abc import Sequence
+from random import Random
+from typing import ClassVar, Literal
+
+from replicse.checked import Positive, Share
+from replicse.registry.augmentations import AugmentationParameters
+from replicse.registry.terms import TwoViews, Weight
+
+
+class BarlowTwinsParameters(TwoViews):
+    """Barlow Twins (Zbontar et al. 2021; methods 3.1); the default is that of the reference code."""
+
+    implementation: ClassVar[str] = "papers.noncontrastive.losses:BarlowTwins"
+    term: Literal["barlow-twins"]
+    off_diagonal_weight: Positive = 0.0051
+
+
+class VICRegParameters(TwoViews):
+    """VICReg (Bardes et al. 2022), scaled as in its reference code or as in the paper's formula (methods 3.1)."""
+
+    implementation: ClassVar[str] = "papers.noncontrastive.losses:VICReg"
+    term: Literal["vicreg"]
+    convention: Literal["reference", "paper"] = "reference"
+    invariance: Weight = 25
+    variance: Weight = 25
+    covariance: Weight = 1
+    gamma: Positive = 1
+    epsilon: Positive = 1e-4
+
+
+class Shuffle(AugmentationParameters):
+    """A share of the tokens, at least two, permuted among their own places; special tokens stay (methods 3.3)."""
+
+    of_tokens: ClassVar[bool] = True
+    name: Literal["shuffle"]
+    fraction: Share
+
+    def unchanged(self, tokens: int) -> float:
+        """Return the chance that a uniform permutation of the chosen tokens moves none."""
+        return 1 / math.factorial(permuted(self.fraction, tokens))
+
+
+def permuted(fraction: float, tokens: int) -> int:
+    """Return how many tokens of a line a shuffle chooses: one alone could not move, so two at least."""
+    return min(tokens, max(2, round(fraction * tokens))) if fraction else 0
+
+
+def shuffle(ids: Sequence[int], special: Sequence[int], random: Random, *, fraction: float) -> list[int]:
+    """Return the ids with a fraction of the tokens, at least two of them, permuted among their own places.
+
+    `special` is 1 at the tokens that the tokenizer put around a line: they stay and are not counted. The permutation
+    is uniform: it may move nothing (methods 3.3).
+    """
+    ordinary = [place for place, is_special in enumerate(special) if not is_special]
+    places = random.sample(ordinary, permuted(fraction, len(ordinary)))
+    moved = list(ids)
+    for place, source in zip(sorted(places), places, strict=True):
+        moved[place] = ids[source]
+    return moved
