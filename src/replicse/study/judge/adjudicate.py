@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from statistics import NormalDist
 
 from replicse.registry.levels import LEVEL
-from replicse.study.judge.readings import Reading, numbers, on_shared_seeds, runs_read
+from replicse.study.judge.readings import numbers, runs_read
 from replicse.study.paper.counterparts import CellKey, counterparts, printed_in
 from replicse.study.paper.papers import Paper
 from replicse.study.paper.printed import Reported
@@ -108,10 +108,7 @@ def explained(
     printed: Reported | None,
 ) -> Explained:
     """Return what one variant does to one cell; `printed` is what is in its counterpart."""
-    both = on_shared_seeds(
-        {name: Reading(numbers(each), seeds=each.seeds) for name, each in (("", cell), ("variant", variant))}
-    )
-    base, changed = both[""].values, both["variant"].values
+    base, changed = numbers(cell), numbers(variant)
     ours = _mean(base)
     gap = _gap(cell.reported, printed, ours if result.comparable else None)
     noise = gap_noise(cell, printed)

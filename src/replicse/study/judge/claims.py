@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from replicse.registry.levels import FEWEST_SEEDS
-from replicse.study.judge.readings import OurCells, Reading, on_shared_seeds, printed_reading
+from replicse.study.judge.readings import OurCells, Reading, printed_reading
 from replicse.study.paper.cell_names import CellNames
 from replicse.study.paper.claim_cells import resolved
 from replicse.study.paper.claims import STRICT, Claim, Relation, contradictions
@@ -140,7 +140,7 @@ def _missing(parts: Sequence[_Part]) -> str:
 
 
 def _judged(relation: Relation, values: Readings) -> _Part:
-    readings = on_shared_seeds({name: values(name) for name in relation.cells})
+    readings = {name: values(name) for name in relation.cells}
     missing = {name: reading.failure for name, reading in readings.items() if reading.missing}
     if missing:
         return _Part(relation, str(relation), missing=missing)

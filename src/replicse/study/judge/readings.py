@@ -1,8 +1,8 @@
 """What is in a cell: the printed number, or ours per seed out of the items' results."""
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from replicse.study.paper.counterparts import CellKey
 from replicse.study.paper.printed import Reported
@@ -16,7 +16,6 @@ class Reading:
 
     `seedless` says that it is no draw of a seed (a printed number, a baseline); `half_digit` is half a unit of its
     last printed digit; `runs` tells which encoders gave what, nothing in print; `failure` why there is no value.
-    `seeds` names the seed of each value.
     """
 
     values: tuple[float | None, ...] = ()
@@ -24,32 +23,11 @@ class Reading:
     half_digit: float = 0.0
     runs: tuple[str, ...] = ()
     failure: str = ""
-    seeds: tuple[int | None, ...] = ()
 
     @property
     def missing(self) -> bool:
         """Return whether a value is not there or not finite."""
         return not self.values or any(value is None or not math.isfinite(value) for value in self.values)
-
-
-def on_shared_seeds(readings: Mapping[str, Reading]) -> dict[str, Reading]:
-    """Return readings over the seeds that all with several have: a row may have more."""
-    several = [reading.seeds for reading in readings.values() if len(reading.values) > 1]
-    if len(set(several)) < 2:
-        return dict(readings)
-    shared = set.intersection(*map(set, several))
-    return {
-        name: reading
-        if len(reading.values) < 2
-        else replace(
-            reading,
-            values=tuple(
-                value for seed, value in zip(reading.seeds, reading.values, strict=True) if seed in shared
-            ),
-            seeds=tuple(seed for seed in reading.seeds if seed in shared),
-        )
-        for name, reading in readings.items()
-    }
 
 
 def printed_reading(reported: Reported | None) -> Reading:
@@ -82,7 +60,7 @@ class OurCells:
         if cell.verdict == "failed":
             return Reading(failure=cell.reason)
         lone = len(cell.encoders) == len(cell.values) == 1 < self._seeds
-        return Reading(numbers(cell), cell.seedless or lone, runs=runs_read(cell), seeds=cell.seeds)
+        return Reading(numbers(cell), cell.seedless or lone, runs=runs_read(cell))
 
 
 def numbers(cell: CellResult) -> tuple[float | None, ...]:

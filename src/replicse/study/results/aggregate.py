@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from replicse.evaluation.bootstrap import Estimate
-from replicse.registry.levels import FEWEST_SEEDS, LEVEL
+from replicse.registry.levels import FEWEST_SEEDS
 from replicse.study.results.shape import is_score, seed_values
+from replicse.study.results.statistics import BOUNDS
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult
 
 FEWEST_TASKS = 4  # a quarter is cut at each end
@@ -85,9 +86,7 @@ def interquartile_mean(scores: np.ndarray) -> np.ndarray:
     return np.sort(scores, axis=-1)[..., cut : count - cut].mean(axis=-1)
 
 
-def aggregate_interval(
-    scores: Sequence[Sequence[float]] | np.ndarray, *, samples: int = 2000, seed: int = 0
-) -> Estimate:
+def aggregate_interval(scores: Sequence[Sequence[float]] | np.ndarray, *, samples: int = 2000) -> Estimate:
     """Return the interquartile mean of (seeds, tasks) with a 95% bootstrap interval over complete runs.
 
     One run is measured on every task, so its scores move together. Below three seeds there is nothing to redraw: both
@@ -100,7 +99,7 @@ def aggregate_interval(
     value = float(interquartile_mean(table.ravel()))
     if seeds < FEWEST_SEEDS:
         return Estimate(value, value, value)
-    drawn = np.random.default_rng(seed).integers(seeds, size=(samples, seeds))
+    drawn = np.random.default_rng(0).integers(seeds, size=(samples, seeds))
     resampled = table[drawn].reshape(samples, -1)
-    low, high = np.quantile(interquartile_mean(resampled), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = np.quantile(interquartile_mean(resampled), BOUNDS)
     return Estimate(value, float(low), float(high))

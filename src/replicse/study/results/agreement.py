@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from replicse.registry.levels import FEWEST_SEEDS, LEVEL
+from replicse.registry.levels import FEWEST_SEEDS
 from replicse.study.results.statistics import (
+    BOUNDS,
     Paired,
     mean_and_spread,
     paired_difference,
@@ -70,9 +71,7 @@ class SignAgreement:
         return (self.ours.mean > 0) == (self.reported > 0)
 
 
-def rank_agreement(
-    reported: Printed, ours: Ours, *, samples: int = SAMPLES, level: float = LEVEL, seed: int = 0
-) -> RankAgreement | None:
+def rank_agreement(reported: Printed, ours: Ours, *, samples: int = SAMPLES) -> RankAgreement | None:
     """Return Kendall's tau-b over the rows with both numbers; None below two such rows or where all are tied.
 
     The p-value is that of a random order of our rows: every permutation up to seven rows, 10,000 random ones
@@ -86,12 +85,12 @@ def rank_agreement(
     tau = float(kendall_tau(means, target))
     if math.isnan(tau):
         return None
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     redrawn = _redrawn_means(values.values(), samples, generator)
     draws = None if redrawn is None else kendall_tau(redrawn, target)
     low = high = None
     if draws is not None and not np.isnan(draws).all():
-        low, high = np.nanquantile(draws, [(1 - level) / 2, (1 + level) / 2]).tolist()
+        low, high = np.nanquantile(draws, BOUNDS).tolist()
     return RankAgreement(tau, low, high, _permutation_p(means, target, tau, generator), len(target))
 
 

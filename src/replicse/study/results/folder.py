@@ -41,8 +41,7 @@ def held(folder: Path) -> list[ItemResult]:
                 raise BadInput(
                     f"{file}: scale is {result.scale}, in {record} {config.scale}; delete it and run the item again"
                 )
-            # Items of earlier versions do not say what they were made with.
-            if result.config in ("", digest(config.bearing_on(result.item))):
+            if result.config == digest(config.bearing_on(result.item)):
                 results.append(result)
             else:
                 LOG.warning("%s is left out: it was not made with %s; run the item again", file, record)

@@ -18,7 +18,6 @@ MOST_SEEDS = 1000
 FARTHEST = 36.0
 
 
-@cache
 def power(
     gap: float,
     seeds: int,

@@ -74,7 +74,6 @@ def column_values(
     """Return the printed number and our value per seed by row, for rows that have both, or at least ours."""
     reported: dict[str, float] = {}
     ours: dict[str, list[float | None]] = {}
-    seeds: dict[str, tuple[int | None, ...]] = {}
     described = item.described
     for row in item.rows:
         cell = described.get((row.id, column.id, column.metric))
@@ -82,14 +81,7 @@ def column_values(
         values = seed_values(cell, column) if cell else []
         if (number or not printed) and any(value is not None for value in values):
             reported |= {row.id: number.value} if number else {}
-            ours[row.id], seeds[row.id] = values, cell.seeds
-    # Rows may have more seeds than others: values are beside those of the same seed.
-    several = {row: seeds[row] for row, values in ours.items() if len(values) == len(seeds[row]) > 1}
-    if len(set(several.values())) > 1:
-        every = dict.fromkeys(seed for each in several.values() for seed in each)
-        for name, own in several.items():
-            by_seed = dict(zip(own, ours[name], strict=True))
-            ours[name] = [by_seed.get(seed) for seed in every]
+            ours[row.id] = values
     return reported, ours
 
 

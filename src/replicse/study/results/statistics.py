@@ -11,6 +11,8 @@ from replicse.registry.levels import FEWEST_SEEDS, LEVEL
 
 # A published spread is refuted by a variance that it would give once in a hundred times.
 REFUTING = 0.99
+# The shares of a distribution below an interval, and below its upper end.
+BOUNDS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 ORDERED = {"min": 0.0, "median": 50.0, "max": 100.0}
 
 
@@ -35,7 +37,7 @@ def t_quantile(degrees: int, level: float = LEVEL) -> float:
     return float(stdtrit(degrees, (1 + level) / 2))
 
 
-def contradicts(values: Sequence[float], spread: float, level: float = REFUTING) -> bool:
+def contradicts(values: Sequence[float], spread: float) -> bool:
     """Return whether some values vary more than a standard deviation known beforehand allows.
 
     (n - 1) s^2 / sigma^2 of normal values is chi-square with n - 1 degrees. One value says nothing, and values that
@@ -45,11 +47,11 @@ def contradicts(values: Sequence[float], spread: float, level: float = REFUTING)
 
     observed = mean_and_spread(values)[1]
     degrees = len(values) - 1
-    return observed is not None and float(chdtrc(degrees, degrees * (observed / spread) ** 2)) < 1 - level
+    return observed is not None and float(chdtrc(degrees, degrees * (observed / spread) ** 2)) < 1 - REFUTING
 
 
 def prediction_interval(
-    values: Sequence[float], *, level: float = LEVEL, spread: float | None = None, of: int = 1
+    values: Sequence[float], *, spread: float | None = None, of: int = 1
 ) -> tuple[float, float] | None:
     """Return the interval that holds the mean of `of` more draws: mean -+ quantile * sd * sqrt(1/n + 1/of).
 
@@ -60,16 +62,14 @@ def prediction_interval(
     mean, observed = mean_and_spread(values)[0], spread_of(values)
     if spread is None and observed is None:
         return None
-    if spread is None:
-        half = t_quantile(len(values) - 1, level) * observed
-    else:
-        half = NormalDist().inv_cdf((1 + level) / 2) * spread
+    known = spread is not None
+    half = NormalDist().inv_cdf(BOUNDS[1]) * spread if known else t_quantile(len(values) - 1) * observed
     half *= math.sqrt(1 / of + 1 / len(values))
     return mean - half, mean + half
 
 
 def order_statistic_interval(
-    values: Sequence[float], count: int, share: float, *, level: float = LEVEL, spread: float | None = None
+    values: Sequence[float], count: int, share: float, *, spread: float | None = None
 ) -> tuple[float, float] | None:
     """Return the interval that holds a quantile (0 the least, 1 the largest) of `count` more draws.
 
@@ -81,8 +81,7 @@ def order_statistic_interval(
         return None
     scale = observed if spread is None else spread
     low, high = (
-        mean + scale * _order_quantile(p, len(values), count, share, spread is not None)
-        for p in ((1 - level) / 2, (1 + level) / 2)
+        mean + scale * _order_quantile(p, len(values), count, share, spread is not None) for p in BOUNDS
     )
     return low, high
 
@@ -122,9 +121,7 @@ def _normal_nodes() -> tuple[Any, Any]:
     return hermegauss(24)
 
 
-def spread_interval(
-    values: Sequence[float], count: int, *, level: float = LEVEL
-) -> tuple[float, float] | None:
+def spread_interval(values: Sequence[float], count: int) -> tuple[float, float] | None:
     """Return the interval that holds the standard deviation of `count` more draws (an F ratio to our variance).
 
     None below three values, and for a single draw.
@@ -134,8 +131,7 @@ def spread_interval(
     sd = spread_of(values)
     if count < 2 or sd is None:
         return None
-    shares = ((1 - level) / 2, (1 + level) / 2)
-    low, high = (sd * math.sqrt(float(fdtri(count - 1, len(values) - 1, p))) for p in shares)
+    low, high = (sd * math.sqrt(float(fdtri(count - 1, len(values) - 1, p))) for p in BOUNDS)
     return low, high
 
 
@@ -173,9 +169,7 @@ def paired(columns: Sequence[Sequence[Any]], where: str = "cells") -> list[Seque
     return [list(column) * count if len(column) == 1 < count else column for column in columns]
 
 
-def paired_difference(
-    first: Sequence[float | None], second: Sequence[float | None], *, level: float = LEVEL
-) -> Paired | None:
+def paired_difference(first: Sequence[float | None], second: Sequence[float | None]) -> Paired | None:
     """Return first - second, paired by seed, with Student's t interval; None where no seed has both.
 
     The two sides share seed, data order and initial weights, so what a seed does to both cancels.
@@ -190,7 +184,7 @@ def paired_difference(
     mean, spread = mean_and_spread(differences)[0], spread_of(differences)
     if spread is None:
         return Paired(mean, None, None, differences)
-    half = t_quantile(len(differences) - 1, level) * spread / math.sqrt(len(differences))
+    half = t_quantile(len(differences) - 1) * spread / math.sqrt(len(differences))
     return Paired(mean, mean - half, mean + half, differences)
 
 

@@ -109,11 +109,6 @@ class CellResult(Checked):
         return numbers if shown and 1 < len(numbers) < FEWEST_SEEDS else ()
 
     @property
-    def seeds(self) -> tuple[int | None, ...]:
-        """Return the seed of each value."""
-        return tuple(each.seed for each in self.values)
-
-    @property
     def key(self) -> tuple[str, str, str]:
         """Return row, column and metric."""
         return self.row, self.column, self.metric

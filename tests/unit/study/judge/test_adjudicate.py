@@ -234,11 +234,6 @@ def test_the_word_says_what_the_interval_holds(found):
     assert outcome(None, None) == "undetermined"
 
 
-def test_of_unequal_numbers_of_seeds_those_of_both_are_paired():
-    found = of(cell(70.0, 71.0), cell(71.0, 72.5, 99.0, protocol="v"))
-    assert (found.n_seeds, found.by_seed) == (2, "1.0; 1.5")
-
-
 def test_a_cell_that_failed_has_no_mean_but_its_other_seeds_are_paired():
     found = of(cell(70.0, None, 71.0), cell(71.0, 99.0, 72.0, protocol="v"))
     assert (found.described, found.effect, found.n_seeds) == (None, 1.0, 2)

@@ -56,8 +56,8 @@ def test_prediction_interval_with_a_known_spread_is_normal():
     assert study.prediction_interval([5.0], spread=1.0) == pytest.approx(
         (5 - 2.771808, 5 + 2.771808), abs=1e-5
     )
-    assert study.prediction_interval([4.0, 6.0], spread=1.0, level=0.9) == pytest.approx(
-        (5 - 1.6448536 * math.sqrt(1.5), 5 + 1.6448536 * math.sqrt(1.5))
+    assert study.prediction_interval([4.0, 6.0], spread=1.0) == pytest.approx(
+        (5 - 1.959964 * math.sqrt(1.5), 5 + 1.959964 * math.sqrt(1.5)), abs=1e-5
     )
 
 
@@ -269,11 +269,11 @@ def test_interquartile_mean_against_scipy(count):
     assert aggregate.interquartile_mean(scores) == pytest.approx(trim_mean(scores, 0.25))
 
 
-def slow_aggregate(scores, samples, seed):
+def slow_aggregate(scores, samples):
     """Bootstrap with one seed drawn per place for all tasks."""
     seeds, tasks = len(scores), len(scores[0])
     means = []
-    for sample in np.random.default_rng(seed).integers(seeds, size=(samples, seeds)):
+    for sample in np.random.default_rng(0).integers(seeds, size=(samples, seeds)):
         pool = sorted(scores[place][task] for place in sample for task in range(tasks))
         cut = int(0.25 * len(pool))
         middle = pool[cut : len(pool) - cut]
@@ -283,8 +283,8 @@ def slow_aggregate(scores, samples, seed):
 
 def test_aggregate_interval_against_a_slow_bootstrap():
     scores = np.random.default_rng(2).normal(75, 5, size=(5, 7))
-    estimate = aggregate.aggregate_interval(scores, samples=60, seed=4)
-    assert (estimate.low, estimate.high) == pytest.approx(tuple(slow_aggregate(scores, 60, 4)))
+    estimate = aggregate.aggregate_interval(scores, samples=60)
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(slow_aggregate(scores, 60)))
     assert estimate.value == pytest.approx(np.sort(scores.ravel())[8:27].mean())
 
 
