@@ -10,7 +10,9 @@ import yaml
 from places import ROOT
 
 from replicse.files import write_json
+from replicse.registry.digests import digest
 from replicse.registry.suites import file_of
+from replicse.study.paper.config import Config
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.table import ItemResult
 
@@ -69,7 +71,8 @@ def write_folder(folder, rows):
         own = {name: row.get(name, "") for name in ("encoder", "run", "group")}
         cell["values"].append({"seed": seed, "value": value, **own})
     papers = {paper: [name for key, name in items if key == paper] for paper, _ in items}
-    write_json(Path(folder) / "config.json", {"scale": "micro", "papers": papers, "seeds": [0]})
+    config = Config.of({"scale": "micro", "papers": papers, "seeds": [0]}, "config.json")
+    write_json(Path(folder) / "config.json", config.plain())
     for (paper, name), cells in items.items():
         lines, columns, *_ = (
             [{"id": one, "label": one} for one in dict.fromkeys(each)] for each in zip(*cells, strict=True)
@@ -77,6 +80,7 @@ def write_folder(folder, rows):
         result = ItemResult(
             item=f"{paper}/{name}", paper=paper, scale="micro", comparable=False, kind="table", title=name,
             place=name, rows=lines, columns=columns, cells=[_cell_result(cell) for cell in cells.values()],
+            config=digest(config.bearing_on(f"{paper}/{name}")),
         )  # fmt: skip
         write_json(Path(folder) / "items" / paper / f"{name}.json", result.plain())
 

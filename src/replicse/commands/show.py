@@ -80,8 +80,7 @@ def tabulated(plan: Plan, item: str) -> bool:
         made_with = read_json(plan.paths.item(item)).get("config")
     except BadInput:
         return False
-    # Items of earlier versions do not say what they were made with.
-    return made_with in (None, "", digest(plan.config.bearing_on(item)))
+    return made_with == digest(plan.config.bearing_on(item))
 
 
 def committed_status(shown: Shown) -> dict[str, Any]:

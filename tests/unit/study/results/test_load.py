@@ -7,6 +7,8 @@ import pytest
 import replicse
 from replicse.errors import BadInput, MissingData
 from replicse.files import write_json
+from replicse.registry.digests import digest
+from replicse.study.paper.config import Config
 from replicse.study.results.tabulate import TIDY
 
 READ = "sts-dev/STS-B/all"
@@ -46,6 +48,7 @@ def write_item(folder, name, *cells):
     columns = [{"id": one["column"], "label": one["column"]} for one in cells]
     head = {"item": name, "paper": name.split("/")[0], "scale": "micro", "comparable": False, "kind": "table"}
     document = {**head, "title": name, "place": name, "rows": rows, "columns": columns, "cells": cells}
+    document["config"] = digest(Config.of(CONFIG, "config").bearing_on(name))
     write_json(folder / "items" / f"{name}.json", document)
 
 
