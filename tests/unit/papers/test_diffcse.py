@@ -13,7 +13,6 @@ from tiny_encoders import PAD, tiny
 
 from replicse.data.tokenizer import SpecialIds, train_tokenizer
 from replicse.encoder.batch import TokenBatch
-from replicse.errors import BadInput
 from replicse.objective import Step
 from replicse.objective.mlm import masked_copy
 from replicse.objective.terms import make_term
@@ -233,15 +232,6 @@ def test_deleted_tokens_are_marked_at_their_followers():
     assert seen == set(rows_of(batch)[3][1:-1])
 
 
-def test_the_deletion_term_needs_no_generator(tmp_path):
-    term, model = prepared(tmp_path, edit="delete", ratio=0.15)
-    step = step_of(model, [sentences("bert", 0), sentences("bert", 1)])
-    loss = term(step)
-    loss.backward()
-    assert term.generator is None and float(loss.detach()) > 0
-    assert all(vectors.grad.abs().sum() > 0 for vectors in step.vectors)
-
-
 @pytest.mark.parametrize("name", ["rtd", "conditional-mlm", "corrective-lm"])
 def test_gradients_reach_the_encoder_through_the_sentence_vectors_only(tmp_path, name):
     term, model = prepared(tmp_path, name=name)
@@ -319,14 +309,6 @@ def test_corrective_lm_predicts_the_original_everywhere(tmp_path):
     assert found == pytest.approx(np.mean(losses), rel=1e-4)
 
 
-def test_without_a_masked_lm_head_the_discriminator_draws_one(tmp_path):
-    model = model_of()
-    model.backbone.drop_token_head()
-    term = term_of(term="conditional-mlm")
-    term.prepare(model)
-    assert float(term(step_of(model, [sentences("bert", 0)] * 2)).detach()) > 0
-
-
 def test_the_generator_runs_with_dropout_and_is_never_trained(tmp_path):
     term, _ = prepared(tmp_path)
     term.generator.backbone.set_dropout(0.1, 0.1)
@@ -337,29 +319,3 @@ def test_the_generator_runs_with_dropout_and_is_never_trained(tmp_path):
     known = {id(parameter) for parameter in term.parameters()}
     assert not known & {id(parameter) for parameter in term.generator.backbone.parameters()}
     assert not any("generator" in name for name in term.state_dict())
-
-
-def test_generators_that_do_not_fit_the_run_are_named(tmp_path):
-    folder, model = generator_folder(tmp_path), model_of()
-    model.backbone.vocabulary = 50
-    with pytest.raises(BadInput, match="97 tokens, but the encoder 50"):
-        term_of(term="rtd", generator=folder).prepare(model)
-    tiny().save(tmp_path / "bare", None, tmp_path / "tokenizer.json")
-    with pytest.raises(BadInput, match="no masked-LM head"):
-        model = model_of()
-        model.backbone.tokenizer_file = tmp_path / "tokenizer.json"
-        term_of(term="rtd", generator=str(tmp_path / "bare")).prepare(model)
-    other = tmp_path / "other.json"
-    train_tokenizer("wordpiece", ["Six zebras jump over quartz."] * 3, 97, lowercase=True).save(str(other))
-    model.backbone.tokenizer_file = other
-    with pytest.raises(BadInput, match="a vocabulary of other tokens than the encoder's"):
-        term_of(term="rtd", generator=folder).prepare(model)
-    with pytest.raises(BadInput, match="frozen model distilbert-base is a name"):
-        term_of(term="rtd", generator={"backbone": "distilbert-base"}).prepare(model_of())
-
-
-def test_a_vector_of_another_width_cannot_condition_the_discriminator(tmp_path):
-    term, model = prepared(tmp_path)
-    columns = [sentences("bert", 0), sentences("bert", 1)]
-    with pytest.raises(BadInput, match="16 numbers cannot take the place of a token's 32"):
-        term(step_of(model, columns, [torch.randn(column.rows, 16) for column in columns]))

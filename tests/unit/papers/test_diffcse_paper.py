@@ -1,13 +1,8 @@
-"""DiffCSE as data: its printed numbers and what its tables ask for at each scale."""
+"""DiffCSE as data: what its tables ask for, and that its recipes are those that its script and tables print."""
 
 import csv
-import re
-from collections import Counter
-from dataclasses import replace
-from decimal import Decimal
 from functools import cache
 
-import pytest
 from places import ROOT
 
 from replicse.study.paper.papers import load_paper, recipe_of
@@ -15,55 +10,6 @@ from replicse.study.plan.planner import load_plan
 
 WORKFLOW = ROOT / "workflow"
 PAPER = WORKFLOW / "papers" / "diffcse"
-
-COUNTS = {
-    "table1": 136,
-    "table2": 96,
-    "table3": 18,
-    "table4": 8,
-    "table5": 8,
-    "table6": 16,
-    "table7": 6,
-    "table8": 8,
-    "table9": 21,
-    "table10": 6,
-    "table11": 9,
-    "table12": 6,
-    "table13": 6,
-    "table14": 6,
-    "table15": 20,
-    "text": 55,
-    "script": 13,
-    "readme": 1,
-    "notebook": 76,
-}
-CELLS = {
-    "table1": 168,
-    "table2": 128,
-    "table3": 18,
-    "table4": 8,
-    "table5": 8,
-    "table6": 16,
-    "table7": 6,
-    "table8": 8,
-    "table9": 36,
-    "table10": 42,
-    "figure2": 4,
-    "table11": 15,
-    "table12": 8,
-    "table13": 8,
-    "table14": 6,
-    "table15": 20,
-}
-STS_COLUMNS = ["STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R"]
-TRANSFER_COLUMNS = ["MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC"]
-PARTS = {"table1": STS_COLUMNS, "table2": TRANSFER_COLUMNS}
-PLACES = {
-    "text": r"(Abstract|Section|Appendix) ?",
-    "script": r"run_diffcse\.sh of voidism/DiffCSE$",
-    "readme": r"README of voidism/DiffCSE$",
-    "notebook": r"diffcse_evaluation\.ipynb of voidism/DiffCSE, ",
-}
 
 
 @cache
@@ -77,17 +23,6 @@ def plan_at(scale, *papers, seeds=(0,)):
 def rows_of(paper):
     path = WORKFLOW / "papers" / paper / "reported.csv"
     return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines(), strict=True))
-
-
-@cache
-def numbers_of(paper):
-    """Return item, row, column -> printed value of correlations and accuracies, which never share a cell."""
-    wanted = ("spearman", "accuracy")
-    return {(r["item"], r["row"], r["column"]): r["value"] for r in rows_of(paper) if r["metric"] in wanted}
-
-
-def trained(plan):
-    return [run for run in plan.runs.values() if not run.init.fresh]
 
 
 def terms_of(run):
@@ -113,171 +48,7 @@ def rtd_of(run):
 # printed numbers ----------------------------------------------------------------------------------------------
 
 
-def test_every_item_has_all_its_printed_values():
-    assert dict(Counter(row["item"] for row in rows_of("diffcse"))) == COUNTS
-
-
-def test_no_cell_is_given_twice_and_each_names_its_place():
-    keys = Counter((r["item"], r["row"], r["column"], r["metric"]) for r in rows_of("diffcse"))
-    assert [key for key, times in keys.items() if times > 1] == []
-    for row in rows_of("diffcse"):
-        assert row["value"] and row["value"] == row["value"].strip(), row
-        assert re.fullmatch(r"[a-z0-9.]+(-[a-z0-9.]+)*", row["row"]), row
-        place = PLACES.get(row["item"], rf"Table {row['item'][5:]}; read in ")
-        assert re.match(place, row["source"]), row
-
-
-def test_numbers_are_plain_numbers_with_the_printed_decimals():
-    decimals = {"spearman": 2, "accuracy": 2, "recall": 2, "alignment": 3, "uniformity": 3}
-    for row in rows_of("diffcse"):
-        if row["metric"] == "text":
-            continue
-        assert re.fullmatch(r"-?\d+(\.\d+)?(e-\d+)?[MG]?", row["value"]), row
-        if row["metric"] in decimals:
-            assert len(row["value"].partition(".")[2]) == decimals[row["metric"]], row
-
-
-def test_printed_averages_are_the_means_of_their_rows():
-    values, off, seen = numbers_of("diffcse"), {}, 0
-    for item, columns in PARTS.items():
-        for row in {key[1] for key in values if key[0] == item}:
-            mean = sum(Decimal(values[item, row, column]) for column in columns) / len(columns)
-            seen += 1
-            if abs(mean - Decimal(values[item, row, "avg"])) > Decimal("0.005"):
-                off[item, row] = str(round(mean, 2))
-    assert seen == 17 + 12
-    assert off == {("table2", "bert-base-avg"): "84.95"}, "copied with its slip from SimCSE's Table E.1"
-
-
-def test_rows_copied_from_simcse_agree_with_simcse():
-    ours, theirs, seen = numbers_of("diffcse"), numbers_of("simcse"), 0
-    marked = {(r["item"], r["row"]) for r in rows_of("diffcse") if "Gao et al. (2021), Table" in r["note"]}
-    for item, row in marked:
-        source = {"table1": "table5", "table2": "tableE1"}[item]
-        original = row if (source, row, "avg") in theirs else f"unsup-{row}"
-        for column in [*PARTS[item], "avg"]:
-            assert ours[item, row, column] == theirs[source, original, column], (item, row, column)
-            seen += 1
-    assert seen == (11 + 9) * 8
-
-
-def test_what_simcse_itself_quotes_is_named_by_its_first_source():
-    """SimCSE marks rows of Reimers and Gurevych and of Zhang et al.; a copy of them is still theirs."""
-    first = {
-        (r["item"], r["row"]): r["note"].partition(",")[0]
-        for r in rows_of("simcse")
-        if r["note"].startswith("quoted: ")
-    }
-    seen = 0
-    for row in rows_of("diffcse"):
-        source = {"table1": "table5", "table2": "tableE1"}.get(row["item"])
-        if "Gao et al. (2021), Table" in row["note"]:
-            wanted = first.get((source, row["row"]), "quoted: Gao et al. (2021)")
-            assert row["note"].partition(",")[0] == wanted, row
-            seen += "as in Gao" in row["note"]
-    assert seen == 7 * 8
-
-
-def test_rows_marked_as_quoted_are_quoted_or_run_again():
-    noted = {(r["item"], r["row"]) for r in rows_of("diffcse") if r["note"].startswith("quoted: ")}
-    items = plan_at("paper").papers["diffcse"].items
-    quoted = {(name, row.id) for name, item in items.items() for row in item.rows if row.quoted}
-    assert quoted <= noted
-    again = {row for item, row in noted - quoted if item == "table2"}
-    assert again == {
-        "simcse-bert-base",
-        "simcse-bert-base-mlm",
-        "simcse-roberta-base",
-        "simcse-roberta-base-mlm",
-    }
-    assert {item for item, _ in noted - quoted} == {"table2"}, "the rest of Table 2 is copied and not run"
-
-
-def test_numbers_printed_in_two_tables_agree():
-    value = numbers_of("diffcse")
-    columns = ("stsb-dev", "transfer-dev")
-    for column in columns:
-        for item, row in (("table5", "simcse-no-batchnorm"), ("table6", "simcse"), ("table15", "simcse")):
-            assert value[item, row, column] == value["table3", "simcse", column]
-        for item, row in (("table5", "diffcse-batchnorm"), ("table6", "distilbert-base")):
-            assert value[item, row, column] == value["table3", "diffcse", column]
-        for edit in ("replace", "insert", "delete"):
-            assert (
-                value["table15", f"equivariance-{edit}-15", column] == value["table4", f"{edit}-15", column]
-            )
-    assert value["table7", "ratio-30", "stsb-dev"] == value["table3", "diffcse", "stsb-dev"]
-    assert value["table8", "lambda-0.005", "stsb-dev"] == value["table3", "diffcse", "stsb-dev"]
-    assert value["table8", "lambda-0", "stsb-dev"] == value["table5", "simcse-batchnorm", "stsb-dev"]
-    # Why the transfer columns are taken for runs with their own settings.
-    assert value["table4", "replace-15", "stsb-dev"] == value["table7", "ratio-15", "stsb-dev"]
-    assert value["table4", "replace-15", "transfer-dev"] == value["table3", "diffcse", "transfer-dev"]
-
-
-def test_the_log_of_the_authors_agrees_with_table_1():
-    values = {(r["row"], r["column"], r["metric"]): r["value"] for r in rows_of("diffcse")}
-    for row in ("diffcse-bert-base", "diffcse-roberta-base"):
-        for column in STS_COLUMNS:
-            place = (
-                (f"{column}-test", "spearman") if column in ("STS-B", "SICK-R") else (column, "spearman-all")
-            )
-            assert numbers_of("diffcse")["table1", row, column] == values[row, *place]
-    assert values["diffcse-bert-base", "STS-B-dev", "spearman"] == "84.56"
-
-
-def test_recalls_are_shares_of_194_queries():
-    recalls = [Decimal(r["value"]) for r in rows_of("diffcse") if r["item"] == "table10"]
-    counts = [round(recall * 194 / 100) for recall in recalls]
-    assert counts == [151, 180, 186, 153, 185, 189]
-    for recall, count in zip(recalls, counts, strict=True):
-        assert round(Decimal(100 * count) / 194, 2) == recall
-
-
-def test_deviations_are_sorted_under_items_that_exist():
-    text = (PAPER / "deviations.md").read_text(encoding="utf-8")
-    headings = re.findall(r"^## (.+)$", text, flags=re.MULTILINE)
-    assert len(headings) == len(set(headings))
-    assert set(headings) == {"general", "figure2", *COUNTS}
-
-
 # what is run --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("scale", ["micro", "compact", "paper"])
-def test_every_item_has_all_its_cells_at_every_scale(scale):
-    plan = plan_at(scale)
-    assert {item.removeprefix("diffcse/"): len(cells) for item, cells in plan.cells.items()} == CELLS
-
-
-@pytest.mark.parametrize("scale", ["micro", "compact", "paper"])
-def test_every_printed_number_has_its_cell_with_all_protocols_run(scale):
-    papers = dict.fromkeys(("simcse", "repro", "diffcse"), "all")
-    config = {"scale": scale, "papers": papers, "adjudicate": "all", "seeds": [0]}
-    plan = load_plan(config, WORKFLOW)
-    shown = {cell.key for cells in plan.cells.values() for cell in cells}
-    printed = {(f"diffcse/{item}", *place) for item, *place in plan.papers["diffcse"].reported}
-    assert {key for key in printed - shown if key[0] in plan.items} == set()
-    assert {protocol.id for protocol in plan.papers["diffcse"].protocols} <= {
-        cell.protocol for cell in plan.cells["diffcse/table3"]
-    }
-
-
-def test_the_embedded_study_stays_small():
-    plan, others = plan_at("micro", "simcse", "repro", "diffcse"), plan_at("micro", "simcse", "repro")
-    new = [run for name, run in plan.runs.items() if name not in others.runs]
-    assert sum(run.init.fresh is not None for run in new) == 6, "pre-trained generators"
-    assert len(new) == 48
-    assert len(plan.encoders) - len(others.encoders) == 42
-
-
-def test_a_search_tries_all_values_at_the_paper_scale_and_a_few_elsewhere():
-    for scale, count in (("paper", 200), ("micro", 4), ("compact", 4)):
-        for item in ("diffcse/table12", "diffcse/table13"):
-            assert {len(cell.encoders) for cell in plan_at(scale).cells[item]} == {count}
-    tables = [
-        {encoder for cell in plan_at("paper").cells[item] for encoder in cell.encoders}
-        for item in ("diffcse/table12", "diffcse/table13")
-    ]
-    assert tables[0] == tables[1], "both tables choose among the same runs"
 
 
 def test_the_chosen_settings_are_those_that_tables_12_and_13_print():
@@ -397,64 +168,6 @@ def test_extra_positives_and_negatives_keep_simcse_settings():
             assert run.views[:2] == base.views
             assert run.views[2].augment.name == augmentation
             assert terms_of(run) == ["infonce"] * terms
-
-
-def test_the_runs_of_an_item_hold_the_generators_it_needs():
-    plan = plan_at("micro")
-    runs = plan.runs_of(plan.item("diffcse/table10"))
-    pretrained = {name for name in runs if plan.runs[name].init.fresh}
-    families = {plan.runs[name].init.fresh.architecture.family for name in pretrained}
-    assert (len(runs), len(pretrained), families) == (4, 2, {"bert", "distilbert"})
-    generators = plan.runs_of(plan.item("diffcse/table6"))
-    assert sum(plan.runs[name].init.fresh is not None for name in generators) == 7
-    # Rows of Table 15 only need the generator to edit their corpus.
-    (cell,) = [
-        cell
-        for cell in plan.cells["diffcse/table15"]
-        if (cell.row.id, cell.column.id) == ("negatives-replace-15", "stsb-dev")
-    ]
-    item = plan.item("diffcse/table15").with_rows([cell.row.id])
-    alone = replace(plan, cells={item.id: [cell]})
-    assert pretrained < alone.runs_of(item)
-
-
-def test_all_rows_of_table_10_read_one_evaluation_a_model():
-    cells = [cell for cell in plan_at("micro").cells["diffcse/table10"] if cell.protocol == "as-described"]
-    reads = Counter(cell.metric_path for cell in cells)
-    assert set(reads.values()) == {2}, "SimCSE and DiffCSE are read alike"
-    assert set(reads) == {
-        f"recall/{corpus}/{direction}/at{cutoff}"
-        for corpus in ("all", "distinct")
-        for direction in ("forward", "backward", "both")
-        for cutoff in (1, 5, 10)
-    }
-    assert all(cell.metric_path.startswith("recall/all/both/") for cell in cells if cell.reported)
-
-
-def test_released_checkpoints_stand_beside_retrained_ones():
-    plan = plan_at("paper")
-    hubs = {
-        (cell.item.name, plan.encoders[encoder].source.hub)
-        for cells in plan.cells.values()
-        for cell in cells
-        if cell.protocol == "released"
-        for encoder in cell.encoders
-    }
-    assert {hub for _, hub in hubs if hub.startswith("voidism/")} == {
-        f"voidism/diffcse-{name}"
-        for name in (
-            "bert-base-uncased-sts",
-            "bert-base-uncased-trans",
-            "roberta-base-sts",
-            "roberta-base-trans",
-        )
-    }
-    assert {item for item, hub in hubs if hub.endswith("uncased-sts")} == {"table1", "table10", "table11"}
-
-
-def test_every_term_that_the_paper_names_is_trained():
-    made = {term for run in trained(plan_at("paper")) for term in terms_of(run)}
-    assert made == {"infonce", "mlm", "rtd", "conditional-mlm", "corrective-lm"}
 
 
 def test_protocols_change_the_second_loss_of_the_main_runs():

@@ -10,7 +10,6 @@ from tiny_encoders import tiny
 
 from replicse.data.tokenizer import load_tokenizer
 from replicse.objective import Objective, Step
-from replicse.registry.runs import Run
 from replicse.registry.terms import InfoNCEParameters
 from replicse.training.loop import Trainer
 
@@ -53,32 +52,6 @@ def trainer_of(job, root, folder):
 def trained(job, root, folder):
     trainer_of(job, root, folder).run()
     return folder / "out"
-
-
-def test_a_run_is_deterministic_and_another_than_without_the_term(tmp_path, root, generator):
-    job = diffcse(tmp_path, generator)
-    first, second = (trained(job, root, tmp_path / name) for name in "ab")
-    assert micro.equal_weights(first / "last", second / "last")
-    without = diffcse(tmp_path, generator, objective=[{"term": "infonce"}])
-    assert not micro.equal_weights(first / "last", trained(without, root, tmp_path / "c") / "last")
-
-
-def test_the_record_counts_encoder_discriminator_and_heads_but_no_generator(tmp_path, root, generator):
-    """DiffCSE Table 14: two models in training."""
-    trainer = trainer_of(diffcse(tmp_path, generator), root, tmp_path)
-    trainer.run()
-    trainer.model.backbone.drop_token_head()  # it is not trained here
-    sizes = {
-        name: sum(value.numel() for value in module.parameters())
-        for name, module in (
-            ("encoder", trainer.model.backbone),
-            ("projector", trainer.model.head),
-            ("discriminator", trainer.sources[0].objective.terms[1].discriminator),
-            ("head", trainer.sources[0].objective.terms[1].head),
-        )
-    }
-    assert sizes["discriminator"] == sizes["encoder"]
-    assert micro.metrics(tmp_path / "out")["parameters"] == sum(sizes.values())
 
 
 @pytest.mark.parametrize("stop_after", [3, 12])
@@ -153,42 +126,6 @@ def test_the_next_sentence_is_edited_but_not_encoded(tmp_path, root, generator):
     assert micro.metrics(tmp_path / "out")["history"][-1]["loss"] > 0
 
 
-def test_same_and_next_sentence_are_two_terms(tmp_path, root, generator):
-    rtd = {"term": "rtd", "weight": 0.1, "generator": generator}
-    objective = [
-        {"term": "infonce", "views": [0, 1]},
-        {**rtd, "views": [0, 1]},
-        {**rtd, "views": [2, 2], "condition": [0, 1]},
-    ]
-    job = diffcse(tmp_path, generator, views=[TEXT, TEXT, OTHER], objective=objective)
-    assert job.run_id.startswith("infonce-rtd-rtd-s7-")
-    trained(job, root, tmp_path)
-
-
-def test_without_the_contrastive_term_the_encoder_still_learns(tmp_path, root, generator):
-    alone = [{"term": "rtd", "generator": generator}]
-    job = diffcse(tmp_path, generator, objective=alone, trajectory={"every": 20, "until": 20})
-    out = trained(job, root, tmp_path)
-    before, after = (micro.weights(out / "trajectory" / f"step-{step}") for step in (0, 20))
-    assert any((before[name] != after[name]).any() for name in before if "layer.0" in name)
-    assert any("projector" in name for name in after)
-
-
-def test_extra_positives_are_a_second_contrastive_term(tmp_path, root, generator):
-    objective = [{"term": "infonce", "views": [0, 1]}, {"term": "infonce", "views": [0, 2]}]
-    job = diffcse(tmp_path, generator, views=[TEXT, TEXT, OTHER], objective=objective)
-    trainer = trainer_of(job, root, tmp_path)
-    assert trainer.sources[0].encoded == [0, 1, 2]
-    columns, _ = next(trainer.sources[0].data.batches(0, 1))
-    vectors = trainer.model.vectors(columns, trainer.sources[0].poolings, True, trainer.sources[0].encoded)
-    found = trainer.sources[0].objective(Step(vectors, columns, trainer.model, trainer.generator))
-    each = [
-        Objective([InfoNCEParameters(term="infonce")])(Step([vectors[0], other], [], None, trainer.generator))
-        for other in vectors[1:]
-    ]
-    assert float(found.detach()) == pytest.approx(float(sum(each).detach()), rel=1e-6)
-
-
 @pytest.mark.parametrize("encoders", ["shared", "two"])
 def test_a_view_left_out_changes_no_other_vector(tmp_path, root, encoders):
     quiet = {"hidden": 0, "attention": 0}
@@ -201,24 +138,3 @@ def test_a_view_left_out_changes_no_other_vector(tmp_path, root, encoders):
             some = trainer.model.vectors(columns, trainer.sources[0].poolings, False, views)
             assert [place for place, vectors in enumerate(some) if vectors is not None] == views
             assert all(torch.allclose(some[view], every[view], atol=1e-6) for view in views)
-
-
-def test_the_three_edits_and_the_other_tasks_train(tmp_path, root, generator):
-    for number, terms in enumerate(
-        (
-            [{"term": "rtd", "edit": edit, "generator": generator} for edit in ("replace", "insert")]
-            + [{"term": "rtd", "edit": "delete"}],
-            [{"term": "conditional-mlm"}, {"term": "corrective-lm", "generator": generator}],
-        )
-    ):
-        steps = {"batch_size": 16, "learning_rate": 1e-3, "steps": 4}
-        objective = [{"term": "infonce"}, *terms]
-        job = diffcse(tmp_path, generator, objective=objective, optimisation=steps, selection={"every": 4})
-        out = trained(job, root, tmp_path / f"run-{number}")
-        assert micro.metrics(out)["history"][-1]["loss"] > 0
-
-
-def test_the_default_head_is_no_part_of_the_name(tmp_path):
-    job = micro.job(tmp_path)
-    assert Run.of({**job.spec.plain(), "head": "mlp"}, "run").run_id == job.run_id
-    assert Run.of({**job.spec.plain(), "head": "projector"}, "run").run_id != job.run_id

@@ -69,17 +69,6 @@ def test_the_loss_is_the_loop_over_second_views_and_queue():
     assert lengths == [0, 3, 6, 7, 7]
 
 
-@pytest.mark.parametrize("keys", [0, 1, 3])
-def test_orthogonal_vectors_have_a_closed_form(keys):
-    """Pairs that are equal, all else orthogonal: log(1 + (rows - 1 + keys) exp(-1 / temperature)) for each anchor."""
-    basis = torch.eye(WIDTH, dtype=torch.float64)
-    term, model = term_of(3, temperature=0.5)
-    if keys:
-        loss_of(term, model, basis[:1], basis[:1], 9 * basis[3 : 3 + keys])
-    loss = loss_of(term, model, basis[:3], 2 * basis[:3], basis[:3])
-    assert float(loss) == pytest.approx(math.log(1 + (2 + keys) * math.exp(-2)), rel=1e-12)
-
-
 def test_only_first_views_are_classified_and_keys_have_no_gradient():
     basis = torch.eye(WIDTH, dtype=torch.float64)
     anchors = torch.stack([basis[0], basis[1]]).requires_grad_()

@@ -1,11 +1,6 @@
 """ESimCSE as data: every collected number is in, or left out for a reason; recipes are those of the script."""
 
-import re
-from collections import Counter
-from decimal import Decimal
-
 import pytest
-from collected import collected, printed_of
 from places import ROOT
 
 from replicse.study.plan.planner import load_plan
@@ -17,144 +12,8 @@ BACKBONES = {
     "roberta-base": "ESimCSE-roberta-base",
     "roberta-large": "ESimCSE-roberta-large",
 }
-OURS = {name: row for row, name in BACKBONES.items()}
-COLUMNS = {"STSB": "STS-B", "SICKR": "SICK-R", "avg_transfer": "avg"}
 # Item of the collection: paper and item here, the names of rows and of columns that differ.
-PLACES = {
-    "official-log-test": ("esimcse", "sts", OURS, COLUMNS),
-    "readme-models": ("esimcse", "readme", OURS, {}),
-    "official-log-dev": (
-        "esimcse",
-        "development",
-        OURS,
-        {
-            "STSB-dev best": "stsb-best",
-            "SICKR-dev at best": "sick-best",
-            "STSB-dev last (epoch 1.0)": "stsb-last",
-            "epoch of best": "selected-at",
-            "number of dev evaluations": "evaluations",
-        },
-    ),
-    "official-log-transfer-dev-fast": ("esimcse", "transfer", OURS, COLUMNS),
-    "third-party-baselines": (
-        "esimcse",
-        "sts",
-        {
-            "unsup SimCSE-BERT-base": "simcse-bert-base",
-            "SNCSE-BERT-base": "sncse-bert-base",
-            "unsup SimCSE-RoBERTa-base": "simcse-roberta-base",
-            "SNCSE-RoBERTa-base": "sncse-roberta-base",
-        },
-        COLUMNS,
-    ),
-    "rerun-paddlenlp-en": (
-        "reruns",
-        "table3",
-        {
-            "SimCSE (bert-base, Paddle)": "paddle-simcse",
-            "SimCSE + word repetition (Paddle)": "paddle-repetition",
-        },
-        COLUMNS,
-    ),
-    "third-party-stsb": (
-        "reruns",
-        "table3",
-        {
-            "ESimCSE-BERT-base published (as quoted)": "third-esimcse-print",
-            "ESimCSE-BERT-base own rerun": "third-esimcse",
-            "SimCSE-BERT-base published (as quoted)": "third-simcse-print",
-            "SimCSE-BERT-base own rerun": "third-simcse",
-        },
-        COLUMNS,
-    ),
-}
-SINGLE = {
-    ("rerun-sncse3", "SimCSE bert-base user rerun"): ("reruns", "table2", "sncse-3", "avg"),
-    ("rerun-sncse3", "SimCSE bert-base published (as quoted)"): ("reruns", "table2", "simcse-print", "avg"),
-    ("rerun-sncse3", "word repetition gain in the paper ablation (as quoted)"): (
-        "esimcse",
-        "text",
-        "repetition-gain",
-        "avg",
-    ),
-    ("abstract", "gain of ESimCSE over SimCSE, BERT-base"): ("esimcse", "text", "gain-over-simcse", "avg"),
-}
 # Left out, by item or by item and row.
-EXCLUDED = {
-    ("rerun-paddlenlp-zh", None): "Chinese: no corpus and no test set of another language is here",
-    ("rerun-sncse3", "word repetition gain, user rerun (upper bound)"): "a bound is no number; notes say it",
-}
-
-
-@pytest.fixture(scope="module")
-def printed():
-    return {paper: printed_of(paper) for paper in ("esimcse", "reruns")}
-
-
-def place_of(row):
-    """Return paper and cell of a collected number; None where it is left out."""
-    key = (row["item"], row["row"])
-    if key in EXCLUDED or (row["item"], None) in EXCLUDED:
-        return None
-    if key in SINGLE:
-        return SINGLE[key]
-    paper, item, rows, columns = PLACES[row["item"]]
-    return (paper, item, rows[row["row"]], columns.get(row["column"], row["column"]))
-
-
-def test_every_collected_number_is_there_or_left_out_for_a_reason(printed):
-    material = collected("esimcse")
-    placed = [(row, place_of(row)) for row in material]
-    assert Counter(place is None for _, place in placed) == {False: 144, True: 13}
-    for row, place in placed:
-        if place is None:
-            continue
-        paper, *cell = place
-        here = printed[paper][tuple(cell)]
-        assert here["value"] == row["value"], place
-        repository = re.match(r"[\w-]+/[\w-]+", row["source"])
-        # The number that SNCSE#3 quotes of SimCSE has SimCSE's own table as its source here.
-        if repository and cell[1] != "simcse-print":
-            assert repository[0] in here["source"], place
-    places = [place for _, place in placed if place]
-    assert len(places) == len(set(places))
-    # What is here besides: two averages that the first table has as well, for the parts.
-    here = {("esimcse", *cell) for cell in printed["esimcse"]}
-    assert here - set(places) == {
-        ("esimcse", "parts", "simcse-print", "avg"),
-        ("esimcse", "parts", "esimcse", "avg"),
-    }
-
-
-def test_what_others_ran_is_quoted_and_never_the_papers_own(printed):
-    for (item, row, _), here in printed["esimcse"].items():
-        quoted = row.startswith(("simcse", "sncse"))
-        if item in ("sts", "readme", "development", "transfer"):
-            assert here["note"].startswith("quoted:") == quoted
-            assert ("caskcsg/sentemb@5eeec551" in here["source"]) != quoted
-    assert all(
-        here["note"].startswith("quoted:")
-        for (item, *_), here in printed["reruns"].items()
-        if item == "table3"
-    )
-
-
-def test_averages_are_means_of_their_rows(printed):
-    values = {key: Decimal(row["value"]) for key, row in printed["esimcse"].items()}
-    parts = {
-        "sts": ["STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R"],
-        "transfer": ["MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC"],
-    }
-    rows = {(item, row) for item, row, _ in values if item in parts}
-    assert len(rows) == 12
-    for item, row in rows:
-        mean = sum(values[item, row, column] for column in parts[item]) / 7
-        assert abs(mean - values[item, row, "avg"]) <= Decimal("0.01"), (item, row)
-    for row in BACKBONES:
-        assert values["readme", row, "avg"] == values["sts", row, "avg"]
-        assert values["development", row, "stsb-last"] < values["development", row, "stsb-best"] - 2
-    gain = values["parts", "esimcse", "avg"] - values["parts", "simcse-print", "avg"]
-    assert gain == values["text", "gain-over-simcse", "avg"]
 
 
 # As run.sh gives them: learning rate, keys, dropout, rate of repetition.

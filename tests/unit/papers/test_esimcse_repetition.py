@@ -29,15 +29,6 @@ def test_fewer_pieces_than_the_rate_of_the_row_and_than_ten(tmp_path, rate):
         assert min(counts.values()) > 0.6 * 600 / cases, "evenly"
 
 
-def test_every_place_but_the_special_ones_is_repeated_alike_often(tmp_path):
-    change = token_change({"name": "repetition", "rate": 0.32}, micro.tokenizer_file(tmp_path))
-    tokens = list(range(100, 130))
-    places = Counter(token for row in range(2000) for token in twice(change, row, tokens))
-    assert set(places) == set(tokens)
-    # 4.5 of 30 on average.
-    assert all(0.8 < number / (2000 * 4.5 / 30) < 1.2 for number in places.values())
-
-
 def test_a_rate_of_one_repeats_no_more_tokens_than_there_are(tmp_path):
     change = token_change({"name": "repetition", "rate": 1}, micro.tokenizer_file(tmp_path))
     assert {len(twice(change, row, [100, 101])) for row in range(100)} == {0, 1, 2}

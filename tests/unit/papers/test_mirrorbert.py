@@ -1,13 +1,59 @@
-"""Masked spans of characters: which, where, and what stays as it is."""
+"""Mirror-BERT: NT-Xent against a loop in double precision, a whole step, masked spans, and the runs of its rows."""
 
+import math
 from collections import Counter
 
+import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from one_step import bert, check_weights, cosine, states, stepped
+from places import ROOT
 
 from replicse.augment import augment
+from replicse.data.corpora import read_corpus
+from replicse.objective import Step
+from replicse.objective.terms import make_term
+from replicse.registry.terms import TermParameters
+from replicse.study.plan.planner import load_plan
 
 SPAN = {"name": "span-masking", "characters": 5, "shortest": 30}
+LENGTH = 20
+
+
+def nt_xent(first, second, temperature):
+    vectors, rows, losses = [*first, *second], len(first), []
+    for i, anchor in enumerate(vectors):
+        others = [cosine(anchor, other) / temperature for j, other in enumerate(vectors) if j != i]
+        positive = cosine(anchor, vectors[(i + rows) % (2 * rows)]) / temperature
+        losses.append(torch.stack(others).exp().sum().log() - positive)
+    return torch.stack(losses).mean()
+
+
+@pytest.mark.parametrize(("rows", "temperature"), [(1, 0.1), (2, 1.0), (6, 0.04)])
+def test_nt_xent_is_the_mean_over_both_views_with_negatives_of_both(rows, temperature):
+    views = [*torch.randn(2, rows, 5, generator=torch.Generator().manual_seed(rows), dtype=torch.float64)]
+    term = make_term(TermParameters.of({"term": "nt-xent", "temperature": temperature}, "a test"))
+    found = float(term(Step(views, [], None, torch.Generator())))
+    assert found == pytest.approx(float(nt_xent(*views, temperature)), rel=1e-9, abs=1e-12)
+
+
+def test_nt_xent_of_equal_views_has_a_closed_form():
+    """Orthogonal rows, both views alike: e^(1/t) is the positive, 2 (B - 1) negatives have a cosine of 0."""
+    term = make_term(TermParameters.of({"term": "nt-xent", "temperature": 0.5}, "a test"))
+    loss = term(Step([torch.eye(4).double()] * 2, [], None, torch.Generator()))
+    assert float(loss) == pytest.approx(math.log(math.exp(2) + 6) - 2, rel=1e-12)
+
+
+def test_a_step(tmp_path):
+    """Means over padding, each of 2B vectors against the 2B - 1 others, weight decay, no clipping, constant rate."""
+    pooling = {"train": {"pooling": "mean", "pad_to": LENGTH}, "test": "mean"}
+    loss, rows = stepped(tmp_path, objective=[{"term": "nt-xent", "temperature": 0.04}], pooling=pooling)
+    model = bert(tmp_path, "before")
+    expected = nt_xent(*(states(model, side, LENGTH).sum(1) / LENGTH for side in rows), 0.04)
+    assert loss == pytest.approx(float(expected.detach()), rel=1e-5)
+    expected.backward()
+    check_weights(tmp_path, model)
 
 
 def by_hand(line, start, characters=5, mask="[MASK]"):
@@ -34,13 +80,6 @@ def test_a_span_is_one_of_those_by_hand_or_the_line_stays(lines, characters, see
     assert augment(lines, spec) == augment(lines, spec)
 
 
-def test_a_line_of_29_characters_stays_and_one_of_30_does_not():
-    long = "abcdefghijklmnopqrstuvwxyz0123"
-    assert augment([long[:29], long], SPAN)[0] == long[:29]
-    assert augment([long], SPAN) != [long]
-    assert augment([long], {**SPAN, "characters": 30}) == [long], "no longer than the span"
-
-
 def test_every_start_is_drawn_alike_and_the_last_character_never_masked():
     line = "abcdefghijklmnopqrstuvwxyz0123"
     found = Counter(augment([line] * 5000, SPAN))
@@ -57,6 +96,38 @@ def test_the_first_occurrence_is_masked_whatever_was_drawn():
     }
 
 
-def test_the_mask_is_the_text_that_is_named():
-    (found,) = augment(["a" * 31], {**SPAN, "mask": "<mask>"})
-    assert found == " <mask> " + "a" * 26
+@pytest.fixture(scope="module")
+def runs():
+    """The run of each row at the papers' scale."""
+    plan = load_plan({"scale": "paper", "papers": {"mirrorbert": "all"}, "seeds": [0]}, ROOT / "workflow")
+    cells = [cell for cells in plan.cells.values() for cell in cells if cell.encoders]
+    sources = {cell.row.id: plan.encoders[cell.encoders[0]].source.run for cell in cells}
+    return {row: plan.runs[run] for row, run in sources.items() if run}
+
+
+def test_runs_are_those_of_the_scripts(runs):
+    for row, backbone, rates in (
+        ("bert", "bert-base-uncased", (0.1, 0.1, 0)),
+        ("bert-drophead", "bert-base-uncased", (0, 0, 0.2)),
+        ("roberta", "roberta-base", (0.1, 0.1, 0)),
+        ("roberta-drophead", "roberta-base", (0, 0, 0.05)),
+    ):
+        run = runs[row]
+        assert run.init.hub == backbone
+        assert (run.dropout.hidden, run.dropout.attention, run.dropout.heads) == rates
+        options = run.optimisation
+        assert (options.batch_size, options.learning_rate, options.weight_decay) == (200, 2e-5, 0.01)
+        assert (options.decay, options.epochs, options.max_length) == ("none", 1, 50)
+        assert run.corpus["sample"] == {"rows": 10000, "seed": 42} and run.selection.every == 0
+        assert run.objective == (TermParameters.of({"term": "nt-xent", "temperature": 0.04}, "term"),)
+        assert run.views[0].augment is None and run.views[1].augment.mask == "[MASK]"
+        expected = ("cls", "cls") if "roberta" in row else ("mean (pad_to 50)", "mean (pad_to 64)")
+        assert (str(run.pooling.train), str(run.pooling.test)) == expected
+
+
+def test_the_corpus_is_a_sample_of_the_training_sentences(runs, real_data):
+    rows = read_corpus(real_data, runs["bert"].corpus)["text"]
+    file = real_data / "SentEval" / "downstream" / "STS" / "STSBenchmark" / "sts-train.csv"
+    lines = [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()]
+    sentences = {text.strip() for line in lines for text in line[5:7]}
+    assert len(rows) == 10000 and {text.strip() for text in rows} <= sentences

@@ -1,16 +1,19 @@
-"""Barlow Twins and VICReg against slow loops, closed forms, and gradients of the direct form."""
+"""Barlow Twins and VICReg against slow loops and gradients of the direct form; shuffled tokens."""
 
 import math
+from collections import Counter
+from pathlib import Path
 
 import pytest
 import torch
-from papers.noncontrastive.losses import product_squares
-from pydantic import TypeAdapter, ValidationError
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
-from replicse.errors import BadInput
+from replicse.augment import token_change
 from replicse.objective import Step
 from replicse.objective.terms import make_term
-from replicse.registry.runs import Run
+from replicse.registry.augmentations import augmentation_of
 from replicse.registry.terms import Term
 
 # Wider than the batch and narrower: the sums are taken in two ways.
@@ -102,42 +105,6 @@ def test_vicreg_is_its_formula(shape, convention):
         assert float(found) == pytest.approx(expected, rel=1e-6)
 
 
-def decorrelated(rows=64, width=16):
-    """Return columns of mean 0 and variance 1 (over rows) of which no two are correlated."""
-    values = torch.randn(rows, width, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    return torch.linalg.qr(values - values.mean(0))[0] * math.sqrt(rows)
-
-
-def test_identical_decorrelated_views_leave_nothing_to_do():
-    view = decorrelated()
-    assert float(loss_of([view, view], term="barlow-twins")) == pytest.approx(0, abs=1e-8)
-    # Variance 64/63 with rows - 1 in the denominator: beyond gamma, where the hinge is flat.
-    for convention in CONVENTIONS:
-        assert float(loss_of([view, view], term="vicreg", convention=convention)) == pytest.approx(
-            0, abs=1e-12
-        )
-
-
-def test_closed_forms_of_single_terms():
-    view = decorrelated()
-    # Opposite views correlate by -1 in each of 16 dimensions: (1 + 1)^2 each.
-    assert float(loss_of([view, -view], term="barlow-twins")) == pytest.approx(64, rel=1e-4)
-    # All dimensions alike: every one of 16 * 15 other entries is 1.
-    alike = view[:, :1].repeat(1, 16)
-    assert float(loss_of([alike, alike], term="barlow-twins")) == pytest.approx(0.0051 * 240, rel=1e-4)
-    only = dict.fromkeys(("invariance", "variance", "covariance"), 0)
-    for convention, factor in (("reference", 1), ("paper", 16)):
-        shifted = [view, view + 3]
-        found = loss_of(shifted, term="vicreg", convention=convention, **only | {"invariance": 1})
-        assert float(found) == pytest.approx(9 * factor)
-    for convention, factor in (("reference", 1), ("paper", 2)):
-        collapsed = [torch.ones(5, 3), torch.ones(5, 3)]
-        found = loss_of(collapsed, term="vicreg", convention=convention, **only | {"variance": 1})
-        assert float(found) == pytest.approx(factor * (1 - math.sqrt(1e-4)))
-        found = loss_of([alike, alike], term="vicreg", convention=convention, **only | {"covariance": 1})
-        assert float(found) == pytest.approx(2 * 15 * (64 / 63) ** 2)
-
-
 def direct_barlow_twins(views, weight):
     """The matrix itself, as a textbook writes it."""
     first, second = ((view - view.mean(0)) / (view.var(0, unbiased=False) + 1e-5).sqrt() for view in views)
@@ -168,16 +135,6 @@ def test_gradients_are_those_of_the_direct_form(shape, term):
         assert torch.allclose(own, expected, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("shape", [(256, 2048), (256, 300), (256, 64)])
-@pytest.mark.parametrize("term", ["barlow-twins", "vicreg"])
-def test_single_precision_is_that_of_the_direct_form(shape, term):
-    """The squares off the diagonal are a difference of two sums: no more is lost in it than rounding."""
-    views = two_views(*shape)
-    exact = direct_barlow_twins(views, 0.0051) if term == "barlow-twins" else direct_vicreg(views)
-    found = loss_of([view.float() for view in views], term=term)
-    assert float(found) == pytest.approx(float(exact), rel=1e-6)
-
-
 def test_the_sums_stay_in_single_precision_under_autocast():
     views = two_views(32, 64, dtype=torch.float32)
     for term in ("barlow-twins", "vicreg"):
@@ -187,22 +144,40 @@ def test_the_sums_stay_in_single_precision_under_autocast():
         assert found.dtype == torch.float32 and float(found) == float(expected)
 
 
-def test_both_ways_of_summing_agree():
-    first, second = two_views(5, 8)
-    expected = (first.T @ second).square().sum()
-    assert float(product_squares(first, second)) == pytest.approx(float(expected), rel=1e-12)
-    assert float(product_squares(second.T, first.T)) == pytest.approx(
-        float((second @ first.T).square().sum()), rel=1e-12
-    )
+# Shuffle: of tokens, behind the tokenizer
 
 
-def test_a_run_of_one_view_is_refused():
-    run = {"init": {"hub": "a"}, "corpus": {"name": "wiki"}, "views": [{"column": "text"}]}
-    for term in ("barlow-twins", "vicreg"):
-        with pytest.raises(BadInput, match=f"term {term} on views 0 to 0, not on view 1"):
-            Run.of({**run, "objective": [{"term": term}]}, "run")
+def shuffled(ids, fraction, row=0, seed=42):
+    """Return the ids of a line after the shuffle; 0 stands for a special token."""
+    change = token_change({"name": "shuffle", "fraction": fraction, "seed": seed}, Path())
+    return change(row, ids, [int(token == 0) for token in ids])
 
 
-def test_an_unknown_convention_is_refused():
-    with pytest.raises(ValidationError, match="convention"):
-        TypeAdapter(Term).validate_python({"term": "vicreg", "convention": "printed"})
+@given(ids=st.lists(st.integers(0, 9), max_size=30), share=st.floats(0, 1), seed=st.integers(0, 99))
+def test_shuffle_permutes_at_most_its_share_of_places(ids, share, seed):
+    moved = shuffled(ids, share, seed=seed)
+    assert Counter(moved) == Counter(ids)
+    assert [place for place, token in enumerate(moved) if not token] == [
+        place for place, token in enumerate(ids) if not token
+    ]
+    changed = sum(a != b for a, b in zip(ids, moved, strict=True))
+    ordinary = sum(token != 0 for token in ids)
+    assert changed <= (min(ordinary, max(2, round(share * ordinary))) if share else 0)
+
+
+def test_a_small_share_moves_tokens_in_half_of_the_lines_and_in_none_where_it_is_zero():
+    """Rounded alone, 0.05 of 20 tokens would be one token, which has nowhere to go."""
+    line = list(range(1, 21))
+    same = sum(shuffled(line, 0.05, row) == line for row in range(2000))
+    assert 900 < same < 1100
+    augment = augmentation_of({"name": "shuffle", "fraction": 0.05})
+    assert augment.unchanged(20) == 0.5 and augment.unchanged(200) < 1e-6
+    assert augmentation_of({"name": "shuffle", "fraction": 0}).unchanged(20) == 1
+
+
+def test_shuffle_of_everything_reaches_every_order_and_rows_and_seeds_draw_apart():
+    found = Counter(tuple(shuffled([0, 1, 2, 3, 0], 1.0, row)) for row in range(3000))
+    assert len(found) == 6 and min(found.values()) > 400
+    assert all(shuffled([0, 1, 2, 3, 0], 0.0, row) == [0, 1, 2, 3, 0] for row in range(9))
+    line = list(range(1, 21))
+    assert shuffled(line, 0.5) == shuffled(line, 0.5) != shuffled(line, 0.5, seed=43)

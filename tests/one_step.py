@@ -1,0 +1,66 @@
+"""One step of a run, to be compared with one that is written out in double precision on a model of `transformers`.
+
+The new weights are those of the closed form of Adam's first step.
+"""
+
+import micro
+import torch
+
+from replicse.training.loop import Trainer
+
+LEARNING_RATE, DECAY = 1e-3, 0.01
+STEPS = {
+    "batch_size": 6, "learning_rate": LEARNING_RATE, "decay": "none", "weight_decay": DECAY, "clip": 1e6, "steps": 3,
+}  # fmt: skip
+VIEWS = [{"column": "text"}, {"column": "other"}]
+
+
+def stepped(folder, **changes):
+    """Make one step of a run; return its loss and the rows of both views; save the encoder before and after."""
+    still = {"hidden": 0, "attention": 0}
+    job = micro.job(folder, optimisation=STEPS, dropout=still, selection={"every": 0}, views=VIEWS, **changes)
+    trainer = Trainer(job, folder, folder / "out", folder / "state", torch.device("cpu"))
+    model, source = trainer.model, trainer.sources[0]
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1)) * 0.1)
+    columns, labels = next(source.data.batches(0, 1))
+    model.backbone.save(folder / "before", model.head)
+    loss, _ = trainer._update(0, source, columns, labels)
+    model.backbone.save(folder / "after", model.head)
+    rows = [[ids.tolist() for ids in column.tokens.split(column.lengths.tolist())] for column in columns]
+    return float(loss), rows
+
+
+def bert(folder, name):
+    import transformers
+
+    return transformers.BertModel.from_pretrained(folder / name).double().eval()
+
+
+def states(model, rows, length):
+    """Return the last hidden states of rows padded to a length, (rows, length, hidden)."""
+    tokens = torch.tensor([[*row, *[0] * (length - len(row))] for row in rows])
+    mask = torch.tensor([[1] * len(row) + [0] * (length - len(row)) for row in rows])
+    return model(input_ids=tokens, attention_mask=mask).last_hidden_state
+
+
+def check_weights(folder, model):
+    """Check that each weight with a gradient moved by the closed form of AdamW's first step, and no other moved."""
+    after = dict(bert(folder, "after").named_parameters())
+    seen = 0
+    for name, before in model.named_parameters():
+        gradient = before.grad
+        if gradient is None:
+            assert torch.equal(after[name], before), name
+            continue
+        expected = before * (1 - LEARNING_RATE * DECAY) - LEARNING_RATE * gradient / (gradient.abs() + 1e-8)
+        # Adam takes a full step of the sign of a gradient that is 0 but for rounding (biases of keys).
+        sure = gradient.abs() > 1e-5
+        seen += int(sure.sum())
+        torch.testing.assert_close(after[name][sure], expected[sure], rtol=0, atol=2e-6)
+    assert seen > 1000
+
+
+def cosine(one, other):
+    return (one * other).sum() / (one.square().sum() * other.square().sum()).sqrt()
