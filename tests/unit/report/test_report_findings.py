@@ -56,13 +56,6 @@ def test_the_strongest_effects_with_and_against_print_come_first():
     assert second.sentence == "Crop 20% adds 4.2 points on STS-B dev over 3 seeds; the paper prints −11.1."
 
 
-def test_a_row_that_nothing_is_printed_of_has_an_effect_too():
-    rows = [DROPOUT[0], ("mirror", "Mirror", None, [70.0, 69.5, 71.0])]
-    first, *_ = said(COMPACT, [ablation(rows)])
-    assert first.sentence == "Mirror adds 6.2 points on STS-B dev over 3 seeds."
-    assert "in print" not in first.detail
-
-
 def test_a_protocol_next_to_nothing_printed_is_a_finding_where_its_interval_excludes_zero():
     item = ablation(DROPOUT[:1])
     item = item.replace(variants={"head": "Head kept at test", "last": "Last checkpoint"})
@@ -106,24 +99,12 @@ def test_a_crossed_effect_has_its_interval_over_seeds_and_its_mean_over_all_pair
     assert "; −12.00 over 9 pairs of backbone and seed; in print −11.4;" in first.detail
 
 
-def test_the_name_with_more_words_is_shown_of_rows_that_share_their_runs():
-    shared = [(row, {"p0.0": "No dropout"}.get(row, label), *rest) for row, label, *rest in DROPOUT]
-    first, *_ = said(COMPACT, [ablation(DROPOUT), ablation(shared, name="repro/table5")])
-    assert first.sentence.startswith("No dropout costs 12.0 points")
-
-
 def test_two_seeds_are_shown_and_must_agree():
     rows = [(row, label, printed, values[:2]) for row, label, printed, values in DROPOUT]
     first, *_ = said(COMPACT, [ablation(rows)])
     assert first.sentence == "p = 0.0 costs 11.8 points on STS-B dev in both seeds."
     assert "{−12.00, −11.50}" in first.detail and "the seeds themselves" in first.detail
     assert not any(effect.decided for effect in effects_of(ablation(rows)) if effect.row == "p = 0.2")
-
-
-def test_what_is_no_percentage_is_named_with_its_measure():
-    rows = [("a", "SimCSE", "0.2", [0.20, 0.21, 0.19]), ("b", "No dropout", "0.3", [0.35, 0.36, 0.34])]
-    first, *_ = said(COMPACT, [ablation(rows, path="geometry/alignment")])
-    assert first.sentence == "No dropout raises STS-B dev by 0.15 over 3 seeds."
 
 
 def test_an_undecided_effect_is_no_finding():
@@ -191,15 +172,6 @@ def test_micro_says_that_the_machine_works_and_where_the_time_went():
     assert committed.target == "studies" and "compact" in committed.sentence
     lost = ablation([("a", "A", "1.0", [None])], scale="micro")
     assert said(MICRO, [lost])[0].sentence.startswith("1 cell failed or were not run")
-
-
-def test_of_many_objectives_the_small_ones_are_one_bar():
-    picture = seconds_picture(
-        {f"{letter}-s0-1": float(place) for place, letter in enumerate("abcdefghijkl", 1)}, {}
-    )
-    assert [step.label for step in picture.steps][::8] == ["training, l", "4 others"]
-    assert picture.steps[-1].text == "10 s, 4 jobs" and picture.steps[-1].end == 78
-    assert len(seconds_picture({f"{letter}-s0-1": 1.0 for letter in "abcdefghi"}, {}).steps) == 9
 
 
 def test_seconds_are_those_of_the_runs_that_the_items_stand_on(tmp_path, monkeypatch):

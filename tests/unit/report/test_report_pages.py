@@ -17,7 +17,7 @@ from replicse.errors import BadInput
 from replicse.evaluation.bootstrap import Estimate
 from replicse.files import read_json, read_rows, write_json, write_rows
 from replicse.report.content.cells import printed_difference
-from replicse.report.content.contents import Page, _made_from, coverage
+from replicse.report.content.contents import Page, coverage
 from replicse.report.content.tables import Sheet, verdict_counts
 from replicse.report.formats.terminal import page_text
 from replicse.report.formats.waterfall import waterfall_svg
@@ -30,7 +30,6 @@ from replicse.report.pages.reproduces import (
     reproduces_page,
     verdict_sheet,
 )
-from replicse.study.paper.papers import load_papers
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.aggregate import RowAggregate
@@ -119,28 +118,6 @@ def test_few_seeds_have_no_interval_and_a_variant_that_was_not_run_no_numbers():
     assert none[:5] == ("",) * 5, "what is the same for every variant of a cell is said once"
 
 
-def test_every_variant_has_its_name_where_nothing_is_printed():
-    nothing = {"printed": "", "other": "", "gap": "", "share": "", "share_low": "", "share_high": ""}
-    sheet = only_sheet(entries(nothing, nothing | {"protocol": "as-run"}))
-    assert "Gap" not in sheet.header
-    first, second = (dict(zip(sheet.header, row, strict=True)) for row in sheet.rows)
-    assert first["Row"] and not second["Row"]
-    assert first["Variant"] and second["Variant"] == "as-run" and first["Ours"] == second["Ours"] != ""
-
-
-def test_a_negative_share_and_a_share_of_no_gap():
-    widening = {"share": "-0.25", "share_low": "-0.5", "share_high": "0.1"}
-    no_gap = {"row": "crop-20", "gap": "", "share": "", "share_low": "", "share_high": ""}
-    first, second = only_sheet(entries(widening, no_gap)).rows
-    assert first[-2] == "−25% [−50, 10]"
-    assert (second[3], second[-2]) == ("", "")
-
-
-def test_a_variant_that_changes_nothing_explains_nothing():
-    (row,) = only_sheet(entries({"note": "same run", "outcome": "", "share": ""})).rows
-    assert row[-1] == "same run"
-
-
 def test_what_is_explained_at_a_smaller_scale_carries_its_name():
     smaller = example.result(
         "repro/table4", "T", [("dev", "DEV")], [("crop-10", "Crop")], [], scale="compact"
@@ -156,56 +133,6 @@ def test_numbers_have_the_decimals_of_the_most_exact_print():
     first, second = only_sheet(entries(coarse, unprinted | {"ours": "0.1234"})).rows
     assert (first[3], first[6]) == ("−13.2", "68.9")
     assert second[6] == "0.12", "where nothing is printed two decimals are shown"
-
-
-def test_a_single_column_is_told_in_the_title_and_several_in_their_own():
-    sheet = only_sheet(entries({}, {"column": "sick"}), table(("dev", {}), ("sick", {})))
-    assert sheet.title == "repro/table4: Augmentations · scale paper"
-    assert sheet.header[:2] == ("Row", "Column")
-    assert [row[:2] for row in sheet.rows] == [("Crop 10%", "DEV"), ("Crop 10%", "SICK")]
-    two = table(("dev", {"metric": "alignment"}), ("dev", {"metric": "uniformity"}))
-    sheet = only_sheet(entries({"metric": "alignment"}, {"metric": "uniformity"}), two)
-    assert [row[1] for row in sheet.rows] == ["DEV, alignment", "DEV, uniformity"]
-
-
-def test_an_average_stands_for_its_parts_and_the_end_for_a_trajectory():
-    item = table(("STS12", {"task": True}), ("avg", {"average": True}))
-    sheet = only_sheet(entries({"column": "STS12"}, {"column": "avg"}), item)
-    assert sheet.title.endswith(", AVG · scale paper") and len(sheet.rows) == 1
-    assert sheet.note == "Further cells of the item in adjudication.csv: 1."
-    item = table(("step 10", {"step": 10}), ("final", {"step": -1}))
-    sheet = only_sheet(entries({"column": "step 10"}, {"column": "final"}), item)
-    assert sheet.title.endswith(", FINAL · scale paper") and len(sheet.rows) == 1
-
-
-def test_cells_that_another_paper_prints_stand_before_those_that_none_does():
-    alone = {"row": "crop-20", "other": "", "reported_other": ""}
-    sheet = only_sheet(entries({}, alone))
-    assert [row[0] for row in sheet.rows] == ["Crop 10%"]
-    sheet = only_sheet(entries(alone))
-    assert "Printed by simcse" not in sheet.header and sheet.rows[0][0] == "Crop 20%"
-
-
-def test_each_other_paper_has_a_column_of_its_own():
-    other = {"row": "crop-20", "other": "diffcse/table1/x/y/spearman", "reported_other": "70.1"}
-    sheet = only_sheet(entries({}, other))
-    assert sheet.header[1:3] == ("Printed by simcse", "Printed by diffcse")
-    assert [row[1:3] for row in sheet.rows] == [("77.8", ""), ("", "70.1")]
-
-
-def test_a_smaller_scale_says_that_a_share_is_no_verdict():
-    at_scale, smaller = (
-        adjudication_page(entries({}), {"repro/table4": table()}, comparable) for comparable in (True, False)
-    )
-    assert smaller.text[:-1] == at_scale.text
-    assert "no verdict" in smaller.text[-1]
-    assert adjudication_page([], {}, comparable=True) is None
-
-
-def test_a_sheet_per_item():
-    documents = {name: table(item=name) for name in ("repro/table4", "simcse/table1")}
-    page = adjudication_page(entries({}, {"item": "simcse/table1"}), documents, comparable=True)
-    assert [sheet.title.partition(":")[0] for sheet in page.sheets] == list(documents)
 
 
 def larger(row, gap, shares, **changes):
@@ -235,23 +162,6 @@ def test_the_headline_names_the_variant_that_explains_the_most_and_its_share_of_
         entries(first, {**second, "by_seed": "4.5; 5.5"}), {"repro/table4": table()}, comparable=True
     )
     assert "100% of the gap" in page.headline
-
-
-def test_the_headline_carries_a_smaller_scale_and_says_nothing_of_noise():
-    smaller = example.result(
-        "repro/table4", "T", [("dev", "DEV")], [("crop-10", "Crop")], [], scale="compact"
-    )
-    page = adjudication_page(entries({}), {"repro/table4": smaller}, comparable=False)
-    assert page.headline.endswith("explains in part Crop of repro/table4: 16% [14, 18] of the gap"
-                                  " (compact: not comparable).")  # fmt: skip
-    noise = dict.fromkeys(("share", "share_low", "share_high"), "") | {"outcome": "undetermined"}
-    page = adjudication_page(entries(noise), {"repro/table4": table()}, comparable=True)
-    assert page.headline.startswith("No printed gap is known to be larger than its noise")
-    assert page.waterfalls == ()
-    page = adjudication_page(entries(noise | {"gap": ""}), {"repro/table4": table()}, comparable=True)
-    assert page.headline == ""
-    page = adjudication_page(entries({"outcome": "no"}), {"repro/table4": table()}, comparable=True)
-    assert page.headline == "No variant explains a gap that is larger than its noise."
 
 
 def test_a_waterfall_adds_the_variants_up_and_holds_them_against_all_of_the_code():
@@ -304,28 +214,6 @@ def test_an_aggregate_has_an_interval_from_three_seeds_on():
         ("a/b", "P", "7", "2", "76.25", "75.00 {74.50, 75.50}"),
         ("a/b", "Q", "7", "1", "", "−0.50"),
     )
-
-
-def test_a_smaller_scale_says_what_its_page_cannot_show():
-    judged = reproduces_page([item("a/b", ["higher"])], comparable=True, orders=True)
-    assert [sheet.title for sheet in judged.sheets] == ["Verdicts by item · scale paper"], "no empty sheet"
-    assert len(judged.text) == 1
-    items = [item("a/b", ["higher"])]
-    orders, machine = (reproduces_page(items, comparable=False, orders=orders) for orders in (True, False))
-    assert reproduces_page([], comparable=True, orders=True) is None, "a page of nothing is left out"
-    assert "orders and signs are" in orders.text[1] and "the machine only" in machine.text[1]
-
-
-def test_the_page_has_verdicts_shapes_and_aggregates_of_all_items():
-    page = reproduces_page([example.sts_table(), example.pooling_table()], comparable=True, orders=True)
-    verdicts, shape, means = page.sheets
-    assert [row[0] for row in verdicts.rows] == ["simcse/table5", "simcse/table6"]
-    assert [row[:2] for row in shape.rows] == [
-        ("simcse/table5", "Avg."),
-        ("simcse/table6", "Unsup."),
-        ("simcse/table6", "Sup."),
-    ]
-    assert means.rows[3][:4] == ("simcse/table5", "* SimCSE-BERT_base (Unsupervised models)", "7", "5")
 
 
 # Claims and audit
@@ -409,35 +297,6 @@ def test_a_sheet_as_text_is_aligned_and_wraps_what_is_long():
     assert all(line == line.rstrip() for line in lines)
 
 
-def test_a_sheet_as_text_breaks_no_word_that_has_room():
-    """Heads of 80 columns were once cut in the middle of words: `undeterm`, `ined`."""
-    header = (
-        "Row",
-        "Printed by simcse",
-        "Printed by repro",
-        "Gap",
-        "As described",
-        "Variant",
-        "Ours",
-        "Explains it?",
-    )
-    row = (
-        "None (unsup. SimCSE)",
-        "82.5",
-        "81.61",
-        "−0.89",
-        "63.43",
-        "Last checkpoint",
-        "63.05",
-        "undetermined (compact)",
-    )
-    text = page_text(Page("Page", (), (Sheet("", header, (row,)),)), 80)
-    words = text.split()
-    assert {"SimCSE)", "Printed", "described", "checkpoint", "undetermined", "(compact)"} <= set(words)
-    assert max(map(len, text.splitlines())) <= 80
-    assert max(map(len, page_text(Page("Page", (), (Sheet("", header, (row,)),)), 30).splitlines())) <= 30
-
-
 def test_a_terminal_gets_colour_and_its_own_width(monkeypatch):
     page = Page("Page", (), (Sheet("", ("text", "n"), (("[red]B[/red] " * 12, "1"),)),))
     monkeypatch.delenv("NO_COLOR", raising=False)
@@ -452,19 +311,6 @@ def test_a_terminal_gets_colour_and_its_own_width(monkeypatch):
     assert max(len(re.sub(r"\x1b\[[\d;]*m", "", line)) for line in shown.splitlines()) <= 40
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b[" not in page_text(page, room(), coloured())
-
-
-def test_a_page_as_text_has_title_paragraphs_and_sheets():
-    page = Page(
-        "Claims",
-        ("Each *sentence* is judged. " * 9,),
-        (Sheet("One", ("A",), (("x",),)), Sheet("Two", ("B",), ())),
-    )
-    text = page_text(page)
-    assert text.startswith("Claims\n\nEach sentence is judged.")
-    assert text.endswith("\n\nOne\nA\n─\nx\n\nTwo\nB\n─\n")
-    assert max(map(len, text.splitlines())) <= 120
-    assert max(map(len, page_text(page, 60).splitlines())) <= 60
 
 
 # Coverage and differences
@@ -590,20 +436,6 @@ def test_a_judged_file_without_a_number_is_refused_with_its_row(study, what, fie
         pages(record, items, Paths("paper"))
 
 
-def test_a_study_that_adjudicates_nothing_has_no_page_of_it(study):
-    record, items = study
-    write_rows("results/paper/adjudication.csv", ["item"], [])
-    found = {
-        page.title: page
-        for page in pages({**record, "comparable": False, "judges_orders": False}, items, Paths("paper"))[0]
-    }
-    assert list(found) == [
-        "What reproduces", "Claims", "What the papers' own numbers say",
-    ]  # fmt: skip
-    assert "the machine only" in found["What reproduces"].text[-1]
-    assert "judges no claim" in found["Claims"].text[-1]
-
-
 def test_the_verbs_draw_and_write_from_the_files_of_a_study(study, tmp_path):
     report = ("--study", "results/paper/study.json", "--data", "results/paper/data.json")
     item = ("--item", "results/paper/items/simcse/table3.json")
@@ -683,31 +515,6 @@ def test_a_mistake_in_an_items_file_is_named(study):
     write_json("results/paper/items/simcse/table3.json", study[1][0].plain() | {"tittle": "x"})
     with pytest.raises(BadInput, match=r'table3\.json: unknown key "tittle"; did you mean "title"'):
         run(figures_verb, "--item", "results/paper/items/simcse/table3.json", "--out", "x.svg")
-
-
-def test_no_text_of_a_paper_is_cut_within_parentheses():
-    """A name ends at the first comma of the place: `a copy (OpenCodePapers` was one in the list of contents.
-
-    And in YAML ` #` begins a comment: a note of the report ended at `(SimCSE#38,`.
-    """
-    papers = load_papers(ROOT / "workflow").values()
-    items = [item for paper in papers for item in paper.items.values()]
-    texts = [item.place.partition(", ")[0] for item in items]
-    texts += [note for item in items for note in item.notes]
-    texts += [protocol.evidence for paper in papers for protocol in paper.protocols]
-    assert [text for text in texts if text.count("(") != text.count(")")] == []
-
-
-def test_the_page_of_one_item_names_no_other_version_of_the_code_where_it_knows_none():
-    """It said `Made from runs of 1 other version of the code` of a study that one version had made."""
-    item = example.dropout_table()
-    packages = [package for cell in item.cells for package in cell.packages] or ["a" * 12]
-    item = type(item).of(
-        {**item.plain(), "cells": [{**cell, "packages": packages} for cell in item.plain()["cells"]]},
-        item.item,
-    )
-    assert _made_from({}, [item]) == ""
-    assert _made_from({"package_sha256": "b" * 64}, [item]) == "runs of 1 other version of the code"
 
 
 def test_a_printed_difference_has_the_decimals_that_it_has():

@@ -12,7 +12,6 @@ from replicse.report.formats.prose import (
     kept_whole,
     latex_address,
     latex_blocks,
-    latex_code,
     latex_inline,
     latex_text,
 )
@@ -76,10 +75,6 @@ def test_text_is_no_option_of_what_stands_before_it(text, latex):
     assert latex_text(text) == latex
 
 
-def test_a_note_loads_no_picture():
-    assert html_inline("![a <b>](https://e.org/x.png)") == "a &lt;b&gt;"
-
-
 def test_blocks_as_latex():
     text = (
         "# Head\n\nOne *em* **strong** `a_b`\nsame paragraph.\n\n1. first\n2. second\n\n> quoted\n\n"
@@ -99,10 +94,6 @@ def test_links():
     assert latex_inline("[a_b](https://e.org/x_y%20z#l)") == r"\href{https://e.org/x\_y\%20z\#l}{a\_b}"
     assert latex_address("https://e.org/50%#a&b") == r"https://e.org/50\%\#a\&b"
     assert html_inline("[a](https://e.org)") == '<a href="https://e.org">a</a>'
-
-
-def test_code_may_break_after_separators_only():
-    assert latex_code("ab/cd_e.") == r"\texttt{ab/\allowbreak{}cd\_\allowbreak{}e.}"
 
 
 def test_an_interval_and_a_symbol_do_not_break():

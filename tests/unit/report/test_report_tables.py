@@ -1,7 +1,6 @@
 """Grids: order, groups, rules, protocols, panels, and the counts on the front page."""
 
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 from golden import example_report as example
@@ -9,26 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replicse.registry.mteb import NOT_LOCAL
-from replicse.report.content.cells import Shown
 from replicse.report.content.tables import (
-    Column,
-    GridCell,
     Heading,
     Line,
-    Sheet,
     counts_sheet,
     cut,
     folded,
     folded_note,
     grid_of,
-    legend,
     panels,
     remarks,
     run_command,
     verdict_counts,
     why_command,
 )
-from replicse.report.formats import html, latex, markdown, terminal
+from replicse.report.formats import html, latex, markdown
 from replicse.report.formats.terminal import item_text
 from replicse.study.results.table import CellResult, ColumnHead, RowHead
 
@@ -78,13 +72,6 @@ def test_rows_groups_and_rules_stand_as_printed():
     assert grid_of(table(rows[1:2])).body[0] == Heading("G", rule=False)
 
 
-def test_a_row_without_a_cell_keeps_its_line():
-    grid = grid_of(table([RowHead(id="1", label="one"), RowHead(id="2", label="two")], ("a", "b")))
-    assert shape(grid) == ["one", "two"]
-    cells = [cell for column in grid.results for cell in column.cells]
-    assert len(cells) == 4 and all(cell.shown.words == "" and cell.facts == () for cell in cells)
-
-
 def test_further_protocols_stand_below_their_row_but_for_variants():
     cells = [
         cell("1", "a", 3.0, protocol="as-run", reported="2.0"),
@@ -114,19 +101,6 @@ def test_a_column_that_is_better_when_lower_says_so():
     )
 
 
-@pytest.mark.parametrize("suffix", ["md", "tex", "html", "txt"])
-def test_every_part_of_a_table_says_its_scale(suffix):
-    item = example.few_seeds(example.temperature_table)
-    render = {"md": markdown.grid, "tex": latex.grid, "html": html.grid}.get(suffix)
-    text = render(grid_of(item)) if render else item_text(item, 80)
-    parts = {"md": 1, "tex": 2, "html": 1, "txt": 2}[suffix]
-    assert text.count("compact: not comparable") >= parts
-    # LaTeX repeats the widest of a column where it sets the column's width.
-    assert text.count(" compact)") == (12 if suffix == "tex" else 6), "each difference carries the scale"
-    if suffix == "html":
-        assert text.count("not comparable") == 1, "once a table"
-
-
 def test_a_trajectory_is_cut_to_its_ends_but_counted_whole():
     item = example.trajectory_figure()
     assert header(grid_of(item)) == [
@@ -152,18 +126,6 @@ def test_panels_hold_every_column_once_in_order(count, most):
     assert all(shape(panel) == shape(grid) for panel in parts)
 
 
-def test_notes_on_rows_are_lettered_in_order():
-    rows = [
-        RowHead(id=str(place), label=str(place), note=f"note {place}" if place % 2 else "")
-        for place in range(60)
-    ]
-    grid = grid_of(table(rows))
-    letters = [cell.mark for cell in grid.columns[0].cells if cell.mark]
-    assert letters[:2] == ["a", "b"] and letters[25:28] == ["z", "aa", "ab"]
-    texts = [f"note {2 * place + 1}" for place in range(len(letters))]
-    assert grid.footnotes == tuple(zip(letters, texts, strict=True))
-
-
 def test_verdicts_are_counted_as_they_are_shown():
     item = example.dropout_table()
     assert verdict_counts([item]) == Counter(entry.verdict for entry in item.cells)
@@ -185,13 +147,6 @@ def test_the_counts_sheet_adds_up():
     numbers = [[int(text) for text in row[1:]] for row in sheet.rows]
     assert [sum(column) for column in zip(*numbers[:-1], strict=True)] == numbers[-1]
     assert all(sum(row[:-1]) == row[-1] for row in numbers)
-
-
-def test_a_sheet_has_no_column_without_a_text():
-    columns = {"Row": str, "Gap": lambda entry: "", "Half": lambda entry: str(entry / 2) if entry > 1 else ""}
-    sheet = Sheet.of("Sheet", [1, 2], columns)
-    assert (sheet.header, sheet.rows) == (("Row", "Half"), (("1", ""), ("2", "1.0")))
-    assert Sheet.of("Sheet", [], columns).header == ("Row", "Gap", "Half")
 
 
 def test_rows_that_share_their_runs_say_with_which():
@@ -303,11 +258,6 @@ def test_the_best_number_of_a_column_is_bold_in_print_and_in_ours():
     assert best_of(figure) == [(), ()]
 
 
-def test_an_arrow_leads_from_a_printed_number_only():
-    assert markdown.grid(grid_of(scores((None, 60.0), ("70.0", 50.0)))).count("→") == 1
-    assert "→" not in html.grid(grid_of(scores((None, 60.0))))
-
-
 def test_absent_data_are_no_failure():
     reason = f"NFCorpus: {NOT_LOCAL}; run it at a scale with hub data"
     absent = cell("1", "a", None, reported="1.0", verdict="failed", failure=reason, reason=reason)
@@ -341,33 +291,3 @@ def test_a_grid_is_cut_by_rows_into_parts_that_repeat_their_heading(count, most)
     for part in parts:
         assert all(len(column.cells) == len(lines(part)) for column in part.columns)
         assert len(lines(part)) <= max(1, most // 2) and isinstance(part.body[0], Heading)
-
-
-def test_a_sheet_must_be_even():
-    with pytest.raises(ValueError, match="expected 2"):
-        Sheet("s", ("a", "b"), (("1",),))
-    assert Sheet("s", ("a", "b"), (("x", "1,000"), ("y", ""))).numeric == {1}
-    assert {row[0] for row in legend().rows} >= {"≈", "▲", "▼", "*"}
-
-
-@pytest.mark.parametrize("kind", ["label", "result", "prose"])
-@pytest.mark.parametrize("suffix", ["md", "tex", "html", "txt"])
-def test_a_column_more_in_the_grid_stands_in_every_format(suffix, kind, monkeypatch):
-    item = example.pooling_table()
-    grid = grid_of(item)
-    more = Column("Seeds", kind, tuple(GridCell(Shown("", f"{place}of9")) for place in range(4)))
-    labels, *results = grid.columns
-    columns = (labels, more, *results) if kind == "label" else (labels, *results, more)
-    wider = replace(grid, columns=columns)
-    monkeypatch.setattr(terminal, "grid_of", lambda _: wider)
-    render = {"md": markdown.grid, "tex": latex.grid, "html": html.grid}.get(suffix)
-    text = render(wider) if render else terminal.item_text(item)
-    assert text.count("Seeds") == 1 and all(f"{place}of9" in text for place in range(4))
-
-
-def test_every_line_has_a_cell_of_every_column_and_a_heading_none():
-    grid = grid_of(example.pooling_table())
-    labels = [cells[0][1].shown.text for _, cells in grid.rows if cells]
-    assert labels == ["w/ MLP", "w/ MLP (train)", "w/o MLP", "First-last avg."]
-    assert [[column for column, _ in cells] for _, cells in grid.rows] == [[], *[list(grid.columns)] * 4]
-    assert not grid.stacked and grid_of(example.sts_table()).stacked
