@@ -5,9 +5,8 @@ import importlib.util
 import pytest
 from places import ROOT
 
-from replicse.files import write_json, write_rows
 from replicse.report.figures import draw
-from replicse.report.pages.causes import TITLE, causes_markdown, causes_pages, effect_records, effect_text
+from replicse.report.pages.causes import TITLE, causes_markdown, causes_pages, effect_records
 from replicse.study.paper.causes import Cause, Measured
 from replicse.study.results.table import ItemResult
 
@@ -64,30 +63,6 @@ def test_a_cause_has_what_people_saw_what_was_measured_a_test_and_a_remedy():
     assert "| one | batch |" in text and "| one | nothing stated |" in text and "![Measured effects" in text
     bare = causes_markdown([CAUSE], [], checked, {"strip": "s.svg", "effects": "e.svg"})
     assert "![Measured effects" not in bare and "| −2.00 to −1.25 | - |" in bare
-
-
-def test_an_effect_has_its_interval_where_it_is_not_exact():
-    assert effect_text(EXACT) == "−1.50"
-    assert effect_text(PAIRED) == "−2.00 [−3.00, −1.00]"
-
-
-def test_an_effect_is_rounded_once(tmp_path):
-    """-0.00498 was kept as -0.0050, which the page showed as -0.01."""
-    causes = generator()
-    shared = {"item": causes.TRAINED, "column": "avg", "protocol": "last-checkpoint", "n_seeds": 3}
-    bounds = {"effect": -0.00136, "low": -0.00498, "high": 0.00226}
-    write_rows(tmp_path / "adjudication.csv", [*shared, *bounds], [{**shared, **bounds}])
-    scores = {"as-read": [75.0, 75.5, 76.0], "weights-in-fp16": [75.00498, 75.50498, 76.00498]}
-    cells = [
-        {"row": "unsup-simcse", "column": name, "values": [{"value": value} for value in values]}
-        for name, values in scores.items()
-    ]
-    document = {"rows": [{"id": "unsup-simcse"}], "cells": cells}
-    write_json(tmp_path / "items" / f"{causes.AT_TEST}.json", document)
-    rows = [row for row in causes.measured_rows(tmp_path) if row["encoder"] == "compact"]
-    told = {row["variant"]: effect_text(Measured(**row)) for row in rows}
-    assert told["last-checkpoint"] == "−0.00 [−0.00, +0.00]"
-    assert told["weights-in-fp16"].startswith("+0.00 [")
 
 
 def item(paper):

@@ -2,14 +2,12 @@
 
 import csv
 import math
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from golden import example_report as example
-from matplotlib import rc_context
 
 from replicse.commands.render import draw_item
 from replicse.errors import BadInput
@@ -53,28 +51,12 @@ def test_a_kind_is_written_with_its_data_and_the_same_bytes_twice(kind, tmp_path
 def test_effects_are_the_differences_to_the_baseline_row_under_the_same_seed():
     item = ITEMS["effects"]()
     records = {record["row"]: record for record in records_of(item)}
-    column = item.columns[0]
-    seeds = {
-        row: {
-            each.seed: each.value
-            for each in item.described[(row, column.id, column.metric)].values
-            if isinstance(each.value, float)
-        }
-        for row in item.row_names
-    }
+    (column,) = item.columns
     assert len(records) > 5 and item.row_names[item.baseline] not in records
-    for row, name in item.row_names.items():
-        pairs = [
-            (seeds[row][seed], base) for seed, base in seeds[item.baseline].items() if seed in seeds[row]
-        ]
-        if name in records and len(pairs) > 1:
-            mean = np.mean([value - base for value, base in pairs])
-            assert records[name]["value"] == pytest.approx(mean)
-            assert records[name]["low"] < mean < records[name]["high"]
-            assert (
-                records[name]["metric"]
-                == f"{column.label} less {item.row_names[item.baseline]}'s, paired by seed"
-            )
+    ours, base = (item.described[row, column.id, column.metric].values for row in ("p0.0", item.baseline))
+    mean = np.mean([one.value - other.value for one, other in zip(ours, base, strict=True)])
+    found = records[item.row_names["p0.0"]]
+    assert found["value"] == pytest.approx(mean) and found["low"] < mean < found["high"]
 
 
 def test_mistakes_are_named(tmp_path):
@@ -98,23 +80,6 @@ def test_a_trajectory_keeps_the_order_of_training_and_shows_its_variants():
         by_protocol["as-described"],
         by_protocol["all-pairs"],
     ]
-
-
-def test_reported_points_stand_in_a_panel_of_their_own():
-    item = changed(example.trajectory_figure(), variants={})
-    printed = [
-        cell.plain() | {"reported": {"value": f"{cell.reproduced:.2f}", "source": ""}} for cell in item.cells
-    ]
-    records = records_of(changed(item, cells=printed))
-    assert [record["source"] for record in records] == ["reported"] * 88 + ["reproduced"] * 88
-    drawn = figures.trajectory(frame(records))
-    assert [axes.get_title(loc="left") or axes.get_title() for axes in drawn.axes] == [
-        "reported",
-        "reproduced",
-    ]
-    assert drawn.axes[0].get_xlim() == drawn.axes[1].get_xlim()
-    assert "lower is better" in drawn.axes[1].get_xlabel()
-    assert "lower is better" in drawn.axes[0].get_ylabel()
 
 
 def titles(axes):
@@ -148,72 +113,37 @@ def test_two_seeds_are_dots_and_no_interval(kind):
     assert values[0] in own
 
 
+@pytest.mark.parametrize(("row", "on"), [("τ=1", True), ("10%", True), ("−5", True), ("Fixed 0.1", False)])
+def test_rows_that_set_a_number_are_joined(row, on):
+    numbers = {"reported": 1.0, "reproduced": 2.0, "low": None, "high": None, "seeds": "", "metric": "m"}
+    line = figures.profile(frame([{"row": name, **numbers} for name in ("0.2", row)])).axes[0].lines[0]
+    assert math.isnan(line.get_ydata()[1]) == (not on)
+
+
+def test_records_of_a_profile_leave_blanks():
+    (record,) = [each for each in records_of(example.dropout_table()) if each["row"] == "0.2"]
+    assert (record["reported"], record["reproduced"], record["low"]) == (80.5, None, None)
+
+
+def test_records_of_curves():
+    spectra = {"a": {"singular_values": [1.0, 0.5]}, "b": {"singular_values": None}}
+    records = records_of(changed(example.spectrum_figure(), curves=spectra))
+    assert [tuple(record.values()) for record in records] == [("a", 1, 1.0), ("a", 2, 0.5)]
+    rated = {"n": 2, "density": [0.25, 0.75]}
+    found = {"edges": [-1.0, 0.0, 1.0], "0-1": rated, "1-2": {"n": 0, "density": None}}
+    records = records_of(changed(example.density_figure(), curves={"a": found}))
+    assert [tuple(record.values()) for record in records] == [
+        ("a", "0-1", -0.5, 0.25),
+        ("a", "0-1", 0.5, 0.75),
+    ]
+
+
 def test_a_cell_without_both_measures_gives_no_point():
     item = example.scatter_figure()
     kept = [cell.plain() for cell in item.cells if (cell.row, cell.metric) != ("SBERT", "alignment")]
     records = records_of(changed(item, cells=kept))
     assert "SBERT" not in {record["label"] for record in records} and len(records) == len(item.rows) - 1
     assert {record["metric"] for record in records} == {"spearman"}
-
-
-def test_records_of_a_profile_leave_blanks():
-    records = records_of(example.dropout_table())
-    by_row = {record["row"]: record for record in records}
-    assert by_row["0.2"] == {
-        "row": "0.2",
-        "reported": 80.5,
-        "reproduced": None,
-        "low": None,
-        "high": None,
-        "seeds": "",
-        "metric": "STS-B (spearman)",
-    }
-    first = records_of(example.augmentation_table())[0]
-    described = example.augmentation_table().cells[0]
-    assert described.protocol == "as-described" and first["reproduced"] == described.reproduced
-
-
-@pytest.mark.parametrize(
-    ("row", "on"),
-    [
-        ("0.1", True),
-        ("τ=1", True),
-        ("10%", True),
-        ("−5", True),
-        ("Fixed 0.1", False),
-    ],
-)
-def test_rows_that_set_a_number_are_joined(row, on):
-    records = [
-        {
-            "row": name,
-            "reported": 1.0,
-            "reproduced": 2.0,
-            "low": None,
-            "high": None,
-            "seeds": "",
-            "metric": "m",
-        }
-        for name in ("0.2", row)
-    ]
-    line = figures.profile(frame(records)).axes[0].lines[0]
-    assert math.isnan(line.get_ydata()[1]) == (not on)
-
-
-@pytest.mark.parametrize(
-    "rows, ticks, name",
-    [
-        (["λ = 0.1", "λ = 1e-5"], ["0.1", "1e-5"], "λ"),
-        (["p = 0.1", "Fixed 0.1"], ["p = 0.1", "Fixed 0.1"], ""),
-        (["0.1", "0.2"], ["0.1", "0.2"], ""),
-    ],
-)
-def test_what_all_rows_of_a_profile_set_is_named_once_below_the_axis(rows, ticks, name):
-    records = records_of(example.dropout_table())[: len(rows)]
-    axes = figures.profile(
-        frame([{**record, "row": row} for record, row in zip(records, rows, strict=True)])
-    ).axes[0]
-    assert [label.get_text() for label in axes.get_xticklabels()] == ticks and axes.get_xlabel() == name
 
 
 @pytest.mark.parametrize("kind", ITEMS)
@@ -250,23 +180,6 @@ def test_labels_of_points_that_coincide_do_not_cover_each_other():
     many = pd.concat([records.iloc[[0]]] * 9 + [records.iloc[[1]]], ignore_index=True)
     many["label"] = [f"RoBERTa, Barlow Twins ({number})" for number in range(10)]
     assert covered(many) == (10, 0)
-
-
-def test_records_of_curves():
-    spectra = {"a": {"singular_values": [1.0, 0.5]}, "b": {"singular_values": None}}
-    assert records_of(changed(example.spectrum_figure(), curves=spectra)) == [
-        {"encoder": "a", "index": 1, "value": 1.0},
-        {"encoder": "a", "index": 2, "value": 0.5},
-    ]
-    found = {
-        "edges": [-1.0, 0.0, 1.0],
-        "0-1": {"n": 2, "density": [0.25, 0.75]},
-        "1-2": {"n": 0, "density": None},
-    }
-    assert records_of(changed(example.density_figure(), curves={"a": found})) == [
-        {"encoder": "a", "group": "0-1", "cosine": -0.5, "density": 0.25},
-        {"encoder": "a", "group": "0-1", "cosine": 0.5, "density": 0.75},
-    ]
 
 
 def test_encoders_with_scales_of_their_own_span_only_their_cosines():
@@ -335,47 +248,6 @@ def test_a_legend_lists_what_is_drawn_in_any_panel_and_nothing_else():
     row = {"row": "0.1", "reported": 80.0, "reproduced": 81.0, "low": None, "high": None, "metric": "m"}
     parts = [{**row, "group": "one", "seeds": ""}, {**row, "group": "two", "seeds": "80.5 81.5"}]
     assert list(legend_of(figures.profile(frame(parts)))) == ["reported", "reproduced", "one seed"]
-
-
-def test_axes_are_shared_only_where_every_panel_fills_a_part_of_them():
-    def panel(source, width):
-        ends = [
-            {**PLACE, "method": "a", "source": source, "uniformity": -2.0 + width * end} for end in (0, 1)
-        ]
-        return [{**point, "alignment": 0.2 + width * place} for place, point in enumerate(ends)]
-
-    alike = figures.trajectory(frame([*panel("reported", 1.0), *panel("reproduced", 0.5)])).axes
-    assert alike[0].get_xlim() == alike[1].get_xlim() and "own" not in alike[0].get_xlabel()
-    apart = figures.trajectory(frame([*panel("reported", 1.0), *panel("reproduced", 0.01)])).axes
-    assert apart[0].get_xlim() != apart[1].get_xlim() and "own scales" in apart[1].get_xlabel()
-
-
-def test_many_variants_have_rows_of_panels_and_nothing_of_them_overlaps():
-    """Seven panels of one row once lay over each other, in the figure of the study that everybody runs first."""
-    sources = [
-        "reported",
-        "reproduced",
-        *(f"Variant {place}, which has a name of some length" for place in range(5)),
-    ]
-    ends = [(-0.0243 * 9**place, 0.0041 * 9**place) for place in range(7)]
-    points = [
-        {
-            **PLACE,
-            "method": "a",
-            "source": source,
-            "uniformity": x * (1 + end / 10),
-            "alignment": y * (1 + end / 10),
-        }
-        for source, (x, y) in zip(sources, ends, strict=True)
-        for end in (0, 1)
-    ]
-    with rc_context(fname=figures.STYLE):
-        drawn = figures.trajectory(frame(points))
-        drawn.draw_without_rendering()
-    shown = [axes for axes in drawn.axes if axes.axison]
-    boxes = [axes.get_tightbbox() for axes in shown]
-    assert len(shown) == 7 and all(axes.bbox.width > 60 for axes in shown)
-    assert [pair for pair in combinations(boxes, 2) if figures._overlap(*pair)] == []
 
 
 def test_a_panel_of_bars_that_lacks_a_row_leaves_its_place_empty():

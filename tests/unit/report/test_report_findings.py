@@ -56,43 +56,6 @@ def test_the_strongest_effects_with_and_against_print_come_first():
     assert second.sentence == "Crop 20% adds 4.2 points on STS-B dev over 3 seeds; the paper prints −11.1."
 
 
-def test_a_protocol_next_to_nothing_printed_is_a_finding_where_its_interval_excludes_zero():
-    item = ablation(DROPOUT[:1])
-    item = item.replace(variants={"head": "Head kept at test", "last": "Last checkpoint"})
-    row = {
-        "item": item.item,
-        "row": "p0.1",
-        "column": "dev",
-        "metric": item.columns[0].metric,
-        "gap": "",
-        "n_seeds": "3",
-    }
-    explained = [
-        {
-            **row,
-            "protocol": "head",
-            "effect": "-2.97",
-            "low": "-3.24",
-            "high": "-2.69",
-            "by_seed": "-2.88; -2.92; -3.09",
-        },
-        {
-            **row,
-            "protocol": "last",
-            "effect": "-0.36",
-            "low": "-1.64",
-            "high": "0.92",
-            "by_seed": "-0.95; -0.13; 0.0",
-        },
-    ]
-    (finding,) = [each for each in said(COMPACT, [item], explained=explained) if "Head" in each.sentence]
-    assert finding.sentence == "Head kept at test costs 3.0 points on STS-B dev over 3 seeds."
-    assert "−2.97 [−3.24, −2.69]" in finding.detail and finding.target == "simcse/table3/p0.1/dev"
-    assert not any("Last" in each.sentence for each in said(COMPACT, [item], explained=explained))
-    plane = ablation(DROPOUT[:1], path="geometry/uniformity").replace(variants=item.variants)
-    assert not any("points" in each.sentence for each in said(COMPACT, [plane], explained=explained))
-
-
 def test_a_crossed_effect_has_its_interval_over_seeds_and_its_mean_over_all_pairs():
     first, *_ = said(COMPACT, [ablation(DROPOUT, crossed=("p0.1", "p0.0"))])
     assert first.sentence == "p = 0.0 costs 12.0 points on STS-B dev over 3 seeds."
@@ -144,21 +107,6 @@ def test_the_audit_is_counted_over_all_papers_and_never_crowded_out():
     assert last.detail == "Of them 1 in simcse; no run was needed" and last.target == "audit"
 
 
-def test_counts_on_the_data_are_exact():
-    cells = [
-        example.judged("course", name, None, [value], metric_path=f"data/x/{name}")
-        for name, value in (("train", 4089.0), ("dev", 1038.0))
-    ]
-    columns = [("train", "STS-B train"), ("dev", "STS-B dev")]
-    item = example.result(
-        "twotier/leakage", "Pairs that the split holds", columns, [("course", "Course")], cells
-    )
-    found = next(each for each in said(COMPACT, [item]) if each.target == "twotier/leakage")
-    assert found.sentence == "Pairs that the split holds: 4,089 (STS-B train), 1,038 (STS-B dev)."
-    # What is counted on generated data is no finding: it is none of the pairs of a benchmark.
-    assert not any(each.target == "twotier/leakage" for each in said(MICRO, [item]))
-
-
 def test_micro_says_that_the_machine_works_and_where_the_time_went():
     study = MICRO | {
         "seconds": seconds_picture({"infonce-s0-1": 3.0, "infonce-s0-2": 2.0, "mlm-s0-3": 4.0}, {"e": 6.0}),
@@ -191,15 +139,3 @@ def test_seconds_are_those_of_the_runs_that_the_items_stand_on(tmp_path, monkeyp
     assert facts["root"] == "../.." and facts["seconds"].steps[-1].end == 9.0
     assert facts["committed"] == [("compact", "What it shows", "../studies/compact/report.html")]
     assert surroundings(COMPACT, [item], Paths("compact"), tmp_path / "reports/compact") == {}
-
-
-def test_what_people_wrote_of_a_committed_study_links_to_nothing_outside_of_its_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    folder = tmp_path / "reports/studies/mine"
-    write_text(
-        folder / "README.md",
-        "# Mine\n![A picture](../../../figures/mine.png)\n\n"
-        "See [config](../../../config/mine.yaml) and [report](report.md).\n",
-    )
-    facts = surroundings(COMPACT, [], Paths("", "mine"), folder)
-    assert facts == {"about": "# Mine\nSee config and [report](report.md).\n"}

@@ -11,7 +11,6 @@ from replicse.registry.mteb import NOT_LOCAL
 from replicse.report.content.tables import (
     Heading,
     Line,
-    counts_sheet,
     cut,
     folded,
     folded_note,
@@ -93,26 +92,6 @@ def test_the_metric_is_part_of_a_cells_address():
     assert header(grid) == ["", "alignment, final", "u, final"]
 
 
-def test_a_column_that_is_better_when_lower_says_so():
-    assert header(grid_of(table([], [ColumnHead(id="a", label="loss", better="lower")]))) == ["", "loss ↓"]
-    chosen = ColumnHead(id="a", label="learning rate", better="lower", chosen="optimisation.learning_rate")
-    assert header(grid_of(table([], [chosen]))) == ["", "learning rate"], (
-        "what is lower is the loss, not the rate"
-    )
-
-
-def test_a_trajectory_is_cut_to_its_ends_but_counted_whole():
-    item = example.trajectory_figure()
-    assert header(grid_of(item)) == [
-        "",
-        "alignment, step 0 ↓",
-        "uniformity, step 0 ↓",
-        "alignment, final ↓",
-        "uniformity, final ↓",
-    ]
-    assert len(grid_of(item, whole=True).results) == len(item.columns) == 44
-
-
 @given(st.integers(1, 30), st.integers(1, 12))
 def test_panels_hold_every_column_once_in_order(count, most):
     names = tuple(f"c{place}" for place in range(count))
@@ -134,19 +113,6 @@ def test_verdicts_are_counted_as_they_are_shown():
     sts = example.sts_table()
     quoted = sum(row.quoted for row in sts.rows) * 8
     assert verdict_counts([sts])["quoted"] == quoted > 0
-
-
-def test_the_counts_sheet_adds_up():
-    papers = [
-        ("simcse", [example.dropout_table(), example.sts_table()]),
-        ("repro", [example.augmentation_table()]),
-    ]
-    sheet = counts_sheet(papers)
-    assert sheet.header == ("Verdict", "simcse", "repro", "all")
-    assert sheet.numeric == {1, 2, 3}
-    numbers = [[int(text) for text in row[1:]] for row in sheet.rows]
-    assert [sum(column) for column in zip(*numbers[:-1], strict=True)] == numbers[-1]
-    assert all(sum(row[:-1]) == row[-1] for row in numbers)
 
 
 def test_rows_that_share_their_runs_say_with_which():
@@ -181,13 +147,7 @@ def test_facts_of_a_cell_answer_where_it_comes_from():
 
 @pytest.mark.parametrize(
     ("printed", "text"),
-    [
-        ({"statistic": "mean", "seeds": 50, "sd": 0.84}, "mean of 50 runs, sd 0.84"),
-        ({"statistic": "max", "seeds": 5}, "maximum of 5 runs"),
-        ({"statistic": "median"}, "median"),
-        ({"sd": 0.84}, "sd 0.84"),
-        ({}, None),
-    ],
+    [({"statistic": "mean", "seeds": 50, "sd": 0.84}, "mean of 50 runs, sd 0.84"), ({}, None)],
 )
 def test_a_printed_statistic_is_told(printed, text):
     item = table([RowHead(id="1", label="one")], cells=[cell("1", "a", 1.0, reported="1.0", printed=printed)])
@@ -199,18 +159,6 @@ def test_another_statistic_than_the_mean_is_told_in_the_cell_and_below_the_table
     item = table([RowHead(id="1", label="one")], columns, [cell("1", "a", 1.0)], notes=["A note."])
     assert facts_of(item, 0)["ours is"] == "maximum over seeds"
     assert remarks(item) == ("A note.", "Best: ours is the maximum over seeds.")
-
-
-def test_a_reason_is_not_given_for_a_verdict_that_is_not_shown():
-    judged = cell("1", "a", 2.0, reported="1.0", verdict="higher", reason="lies below")
-    item = table([RowHead(id="1", label="one")], cells=[judged], scale="micro")
-    facts = facts_of(item, 0)
-    assert not {"scale", "verdict", "because"} & set(facts)
-    quoted = cell("1", "a", None, reported="1.0", verdict="not run", reason="no run")
-    assert (
-        facts_of(table([RowHead(id="1", label="one")], cells=[quoted], scale="micro"), 0)["because"]
-        == "no run"
-    )
 
 
 def test_an_item_says_how_it_is_run_again_and_a_cell_names_a_few_of_its_encoders():

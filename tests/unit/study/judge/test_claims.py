@@ -14,18 +14,8 @@ from scipy import stats
 from replicse.commands.judge import claim_lines
 from replicse.errors import BadInput
 from replicse.files import read_rows, write_rows
-from replicse.report.pages.claims import (
-    claims_page,
-    claims_sheet,
-    probability_text,
-)
-from replicse.study.judge.claims import (
-    FIELDS,
-    SAME_RUN,
-    claim_rows,
-    judge_claim,
-    study_claims,
-)
+from replicse.report.pages.claims import claims_page, claims_sheet, probability_text
+from replicse.study.judge.claims import FIELDS, SAME_RUN, claim_rows, judge_claim, study_claims
 from replicse.study.judge.readings import OurCells, Reading
 from replicse.study.judge.study import results_of
 from replicse.study.paper.cell_names import CellNames
@@ -428,12 +418,7 @@ def test_each_sentence_by_another_reading_supports_no_claim():
     """As repro section 4.5: of its two relations each reading holds one."""
     readings = {
         unit: tuple(
-            Relation(
-                left=f"{name} in {unit}",
-                op="within",
-                right=near,
-                margin=far,
-            )
+            Relation(left=f"{name} in {unit}", op="within", right=near, margin=far)
             for name, near, far in (("gap", -10, 1), ("rest", 0, 5))
         )
         for unit in ("points", "percent")

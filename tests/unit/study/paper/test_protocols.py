@@ -30,10 +30,7 @@ from replicse.study.results.values import Evaluations
 WORKFLOW = ROOT / "workflow"
 CROP = {"column": "text", "augment": {"name": "crop", "keep": 0.9, "unit": "word", "position": "window"}}
 RUN = Run.of(
-    {
-        "views": [{"column": "text"}, CROP],
-        "objective": [{"term": "infonce"}, {"term": "mlm", "weight": 0.1}],
-    },
+    {"views": [{"column": "text"}, CROP], "objective": [{"term": "infonce"}, {"term": "mlm", "weight": 0.1}]},
     "here",
 )
 

@@ -8,13 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replicse.study.results import agreement
-from replicse.study.results.agreement import (
-    BestRow,
-    best_row,
-    kendall_tau,
-    rank_agreement,
-    sign_agreements,
-)
+from replicse.study.results.agreement import BestRow, best_row, kendall_tau, rank_agreement, sign_agreements
 from replicse.study.results.statistics import Paired, paired, paired_difference
 
 REPORTED = {"none": 82.5, "crop": 77.8, "deletion": 75.9, "mlm": 62.2}

@@ -499,11 +499,7 @@ def test_cosines_too_close_for_the_digits_that_are_kept_contradict_no_score(stud
 
 @pytest.mark.parametrize(
     ("part", "value"),
-    [
-        ("failures", []),
-        ("pairs", {"sts/STS12": {"cosine": "x"}}),
-        ("provenance", {"resumed_from": "x"}),
-    ],
+    [("failures", []), ("pairs", {"sts/STS12": {"cosine": "x"}}), ("provenance", {"resumed_from": "x"})],
 )
 def test_parts_of_an_evaluation_that_are_none_are_refused_in_a_sentence(study, part, value):
     plan = study.plan(seeds=1)
