@@ -3,12 +3,11 @@
 import itertools
 
 import pytest
-from places import ROOT
+from planned import shipped_plan
 
 from replicse.registry.suites import AGGREGATIONS
 from replicse.study.paper.settings import setting_difference
 from replicse.study.paper.tables import Setting
-from replicse.study.plan.planner import load_plan
 from replicse.study.results.tabulate import why_not_comparable
 
 
@@ -40,7 +39,7 @@ def test_split_and_pooling_count_too(setting, read, pooling, differs):
 
 
 def test_no_cell_of_the_shipped_papers_is_read_in_another_setting():
-    plan = load_plan({"scale": "paper", "papers": "all", "seeds": [0]}, ROOT / "workflow")
+    plan = shipped_plan(scale="paper", papers="all")
     different = {
         cell.key: why_not_comparable(plan, cell)
         for item in plan.items
