@@ -20,7 +20,6 @@ sys.path.insert(0, str(LIBRARY))
 
 from replicse.data.sets import evaluation_files
 from replicse.runtime.devices import SLOTS
-from replicse.encoder.folders import restore_run
 from replicse.errors import BadInput, Failed
 from replicse.files import read_json, sha256_of
 from replicse.registry.plugins import plugin_places
@@ -258,18 +257,6 @@ def restore_world():
         from replicse.world.world import write_world
 
         write_world(root)
-
-
-def restore_encoders():
-    """Put back what lies beside the weights of trained encoders, where another checkpoint of the run has it too.
-
-    The rules declare the weights alone: three files more of each checkpoint were a quarter of a dry-run's time.
-    """
-    for run in filter(Path.is_dir, map(Path, map(PATHS.run, PLAN.runs))):
-        try:
-            restore_run(run)
-        except (Failed, OSError):
-            pass  # who reads the encoder says what is lost
 
 
 def record_folder(wildcards, output):

@@ -1,7 +1,3 @@
-if workflow.is_main_process:
-    restore_encoders()
-
-
 # How batches are split (a process a GPU, chunks of rows) changes no gradient: a site's resources, no part of a run's name.
 rule train:
     input:

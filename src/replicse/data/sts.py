@@ -29,7 +29,6 @@ STS_SPLITS = {
 }
 
 HIGHEST = 5  # of the human ratings of all similarity sets; SICK's begin at 1
-LONGEST = 16 << 20  # bytes of a line
 
 REMEDY = (
     "name a folder in the SentEval layout (by --data, in a study by data.root),"
@@ -97,7 +96,7 @@ def read_lines(path: Path, fallback: str | None = None, keep_ends: bool = False)
 
     Only `\n` and `\r\n` end a line: other separators of Unicode occur inside sentences. A byte-order mark
     is dropped. A line that is not UTF-8 is read as `fallback`, or is BadInput where there is none; so are UTF-16, a
-    pointer of git-lfs, a line of more than 16 MiB, and a file whose lines end with `\r` alone.
+    pointer of git-lfs, and a file whose lines end with `\r` alone.
     """
     check_there(path, REMEDY)
     check_fetched(path)
@@ -156,11 +155,7 @@ def score_of(text: str, path: Path, number: int) -> float:
 
 def _numbered(stream: BufferedIOBase, path: Path) -> Iterator[tuple[int, bytes]]:
     try:
-        for number, raw in enumerate(iter(lambda: stream.readline(LONGEST + 1), b""), start=1):
-            if len(raw) > LONGEST:
-                raise BadInput(
-                    f"{path}:{number}: a line of more than {LONGEST:,} bytes; expected one sentence a line"
-                )
+        for number, raw in enumerate(stream, start=1):
             if number == 1 and not raw.endswith(b"\n") and raw.rstrip(b"\r").count(b"\r"):
                 raise BadInput(f"{path}: lines end with CR alone; convert the file to LF line ends")
             yield number, raw

@@ -18,8 +18,6 @@ SIZES = {
     "heads": ("num_attention_heads",),
     "intermediate": ("intermediate_size", "hidden_dim", "ffn_dim", "d_ff", "d_inner", "n_inner"),
     "positions": ("max_position_embeddings",),
-    "layer_norm_epsilon": ("layer_norm_eps", "layer_norm_epsilon", "norm_eps", "rms_norm_eps"),
-    "activation": ("hidden_act", "hidden_activation", "activation", "activation_function"),
 }
 
 
@@ -86,10 +84,9 @@ def _values(
         raise BadInput(f"hidden size {hidden} cannot be split over {architecture.heads} attention heads")
     for ours, theirs in SIZES.items():
         value, key = getattr(architecture, ours), next((key for key in theirs if hasattr(usual, key)), None)
-        if value is not None and key is None:
+        if key is None:
             raise BadInput(f"the configuration of {family} has no key for {ours}; choose another family")
-        if value is not None:
-            yield str(key), value
+        yield key, value
     more = {
         "vocab_size": vocabulary,
         "num_key_value_heads": architecture.heads,

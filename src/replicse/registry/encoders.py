@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from replicse.checked import Checked, Count, Id, Number, Positive, Text, UserMessage, Whole
+from replicse.checked import Checked, Count, Id, Number, Positive, UserMessage, Whole
 from replicse.errors import nearest
 from replicse.registry.corpora import DataFile
 from replicse.registry.entries import Entry
@@ -130,8 +130,6 @@ class Architecture(Checked):
     heads: Count
     intermediate: Count
     positions: Count
-    layer_norm_epsilon: Positive | None = None
-    activation: Literal["gelu", "gelu_new", "relu"] | None = None
     config: dict[str, Any] = {}
 
 
@@ -184,12 +182,9 @@ postprocessing_of = PostprocessingParameters.reader("postprocess", "encoder")
 
 
 class WordVectors(Checked):
-    """A text file of word vectors below the data root, and how sentences are split into its words (methods 2.5)."""
+    """A text file of word vectors below the data root (methods 2.5)."""
 
     file: DataFile
-    lower_case: Literal["always", "never", "unknown"] = "unknown"
-    strip_punctuation: Literal["always", "never", "unknown"] = "unknown"
-    stop_words: tuple[Text, ...] = ()
 
 
 # Layers and width of the released encoders that the papers start from or generate with.

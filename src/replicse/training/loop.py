@@ -68,19 +68,10 @@ class TrainJob:
 
     @classmethod
     def read(cls, job: Mapping[str, Any]) -> "TrainJob":
-        """Return the job of a spec file's content; BadInput says what is wrong with it."""
+        """Return the job that the plan wrote; BadInput says what is wrong with it."""
         document = _JobDocument.of(job, "job")
-        if problem := document.run.incomplete():
-            raise BadInput(f"job: run: expected {problem}")
-        views = sum(len(source.views) for source in document.run.sources)
-        if views != len(document.stores):
-            raise BadInput(
-                f"job: {len(document.stores)} stores for {views} views; name one for each, in their order"
-            )
-        init, stores = (
-            Path(document.init) if document.init else None,
-            [Path(store) for store in document.stores],
-        )
+        init = Path(document.init) if document.init else None
+        stores = [Path(store) for store in document.stores]
         return cls(document.run, document.run_id, init, Path(document.tokenizer), stores)
 
 
@@ -304,7 +295,7 @@ class Trainer:
         if progress is None:
             return 0
         self.history, self.best = progress["history"], progress["best"]
-        before = progress.get("machines", [])
+        before = progress["machines"]
         self.machines = before if self.machine in before else [*before, self.machine]
         log.info("resumed step=%d of=%d", progress["step"], self.steps)
         return progress["step"]

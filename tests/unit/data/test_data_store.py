@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from replicse.data.corpora import read_corpus
 from replicse.data.store import open_store, write_store
 from replicse.data.tokenizer import load_tokenizer, tokenizer_from_vocabulary, train_tokenizer
 from replicse.errors import BadInput, MissingData
-from replicse.files import read_json, sha256_of, write_json
+from replicse.files import sha256_of
 
 TEXTS = ["the quick fox", "", "the lazy dog sleeps and sleeps and sleeps", " ", "fox"]
 SPEC = {"format": "lines", "file": "x", "column": "text"}
@@ -79,31 +80,17 @@ def test_other_rows_than_the_spec_says_of_its_corpus_are_refused(tmp_path, token
     told = rf"{len(TEXTS) - 1} rows, but its spec expects {len(TEXTS)} of corpus wiki; delete the folder"
     with pytest.raises(BadInput, match=told):
         write_store(tmp_path, TEXTS[1:], tokenizer_file, 8, spec)
-    record = read_json(tmp_path / "store.json")
-    record["spec"]["corpus"]["rows"] += 1
-    write_json(tmp_path / "store.json", record)
-    with pytest.raises(BadInput, match=rf"{len(TEXTS)} rows, but its spec expects {len(TEXTS) + 1} of"):
-        open_store(tmp_path)
-    record["spec"]["corpus"]["about"] = True
-    write_json(tmp_path / "store.json", record)
-    assert len(open_store(tmp_path)) == len(TEXTS)
+    about = {"corpus": {**spec["corpus"], "about": True}}
+    write_store(tmp_path, TEXTS[1:], tokenizer_file, 8, about)
 
 
 @pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        (
-            lambda tokens: tokens.write_bytes(tokens.read_bytes()[:-4] + b"\x09\0\0\0"),
-            "tokens.npy has another sha256",
-        ),
-        (lambda tokens: tokens.write_bytes(b""), "broken store"),
-        (lambda tokens: tokens.unlink(), "tokens.npy: no such file"),
-    ],
+    "change", [lambda tokens: tokens.write_bytes(tokens.read_bytes()[:-4] + b"\x09\0\0\0"), Path.unlink]
 )
-def test_a_changed_cut_or_missing_array_is_found(tmp_path, tokenizer_file, change, problem):
+def test_a_changed_or_missing_array_is_found(tmp_path, tokenizer_file, change):
     write_store(tmp_path, TEXTS, tokenizer_file, 8, SPEC)
     change(tmp_path / "tokens.npy")
-    with pytest.raises(BadInput, match=problem):
+    with pytest.raises(BadInput, match=r"tokens\.npy: not the array that store\.json recorded"):
         open_store(tmp_path)
 
 

@@ -330,9 +330,6 @@ def test_a_fresh_encoder_has_the_sizes_of_its_architecture_and_what_is_usual_bes
     config = EncoderConfig.fresh(Architecture(family=family, **sizes), vocabulary=30, pad_id=1)
     types = {"bert": 2, "roberta": 1, "distilbert": 0}[family]
     assert config == EncoderConfig(family, vocabulary=30, pad_id=1, token_types=types, **sizes)
-    relu = Architecture(**sizes, activation="relu", layer_norm_epsilon=1e-5)
-    config = EncoderConfig.fresh(relu, vocabulary=30, pad_id=0)
-    assert (config.family, config.activation, config.layer_norm_epsilon) == ("bert", "relu", 1e-5)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Sentence vectors as averages of word vectors in the text format of GloVe."""
 
 import string
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -15,21 +15,19 @@ from replicse.registry.encoders import WordVectors
 class AverageWordVectors:
     """Encode a sentence as the mean of the vectors of its words, found between white space.
 
-    `lower_case` and `strip_punctuation` (of both ends) say whether a word is changed: "always"; "never"; or
-    "unknown", only where it has no vector as written, punctuation first: so does the word model of
-    sentence-transformers, whose scores the papers copy (methods 2.5). Words in `stop_words`, in any spelling
-    tried, and words without a vector are skipped; a sentence that has no other words becomes zeros, whose
-    cosine counts as 0.
+    A word that has no vector as written is looked up without punctuation at its ends, then in lower case too: so does
+    the word model of sentence-transformers, whose scores the papers copy (methods 2.5). Words without a vector are
+    skipped; a sentence that has no other words becomes zeros, whose cosine counts as 0.
     """
 
-    def __init__(self, words: Sequence[str], matrix: np.ndarray, wanted: WordVectors) -> None:
+    def __init__(self, words: Sequence[str], matrix: np.ndarray) -> None:
         self.places = {word: place for place, word in enumerate(words)}
-        self.matrix, self.wanted, self.stop_words = matrix, wanted, frozenset(wanted.stop_words)
+        self.matrix = matrix
 
     @classmethod
     def open(cls, root: Path, wanted: WordVectors) -> Self:
         """Read a file of word vectors below a data root."""
-        return cls(*read_word_vectors(root / wanted.file), wanted)
+        return cls(*read_word_vectors(root / wanted.file))
 
     def __call__(self, sentences: Sequence[str]) -> np.ndarray:
         """Return float32 vectors (n, d) in the order of the sentences."""
@@ -52,25 +50,9 @@ class AverageWordVectors:
         return [place for place in places if place is not None]
 
     def _place(self, word: str) -> int | None:
-        for spelling in self._spellings(word):
-            if spelling in self.stop_words:
-                return None
-            if spelling in self.places:
-                return self.places[spelling]
-        return None
-
-    def _spellings(self, word: str) -> Iterator[str]:
-        """Yield the ways to write a word that are looked up, in this order."""
-        if self.wanted.strip_punctuation == "always":
-            word = word.strip(string.punctuation)
-        if self.wanted.lower_case == "always":
-            word = word.lower()
-        yield word
-        if self.wanted.strip_punctuation == "unknown":
-            word = word.strip(string.punctuation)
-            yield word
-        if self.wanted.lower_case == "unknown":
-            yield word.lower()
+        bare = word.strip(string.punctuation)
+        spellings = (word, bare, bare.lower())
+        return next((self.places[each] for each in spellings if each in self.places), None)
 
 
 def read_word_vectors(file: Path) -> tuple[list[str], np.ndarray]:
