@@ -13,7 +13,7 @@ from replicse.training.processes import started
 CPU = torch.device("cpu")
 
 
-def steps(job, folder: Path, parts: Parts, count: int = 3, kind: torch.dtype = torch.float32) -> dict:
+def steps(job, folder: Path, parts: Parts, count: int = 3, kind: torch.dtype = torch.float64) -> dict:
     """Return losses, gradients (of each step, by place) and weights of the first steps of a run."""
     trainer = Trainer(job, folder, folder / "out", folder / "state", CPU, parts=parts)
     trainer.model.to(kind)
@@ -27,17 +27,12 @@ def steps(job, folder: Path, parts: Parts, count: int = 3, kind: torch.dtype = t
     return {"losses": losses, "gradients": gradients, "weights": list(trainer.model.state_dict().values())}
 
 
-def both(job, folder: Path, parts: Parts) -> dict:
-    """Return the steps of a run in single and in double precision."""
-    return {kind: steps(job, folder, parts, kind=getattr(torch, kind)) for kind in ("float32", "float64")}
-
-
 def main(folder: Path, chunk: int | None) -> None:
     """Run the jobs of a folder in the processes that the environment names; each writes what it has found."""
     torch.set_num_threads(1)
     jobs = pickle.loads((folder / "jobs").read_bytes())
     with started(1, []) as processes:
-        found = {name: both(job, folder, Parts(processes, chunk)) for name, job in jobs.items()}
+        found = {name: steps(job, folder, Parts(processes, chunk)) for name, job in jobs.items()}
         torch.save(found, folder / f"found-{processes.rank}")
 
 

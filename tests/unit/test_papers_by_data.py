@@ -4,14 +4,11 @@ import numpy as np
 import pytest
 from made_up import write_evaluation, write_workflow
 
-from replicse.errors import BadInput
 from replicse.registry.suites import file_of
 from replicse.study.plan.graph import graph_of
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.tabulate import item_result
 from replicse.study.results.values import Evaluations
-
-KEYS = ("search", "overall", "electra", "sets")
 
 
 @pytest.fixture(scope="module")
@@ -99,38 +96,3 @@ def test_a_table_of_sets_of_ones_own_and_a_task_of_mteb(result):
     evaluations = {key[2]: job.payload for key, job in graph_of(plan).items() if key[0] == "evaluate"}
     assert evaluations["mteb"]["options"]["mteb"] == {"data": "miniature", "tasks": ["SICK-BR-STS"]}
     assert evaluations["sets"]["options"]["sets"]["sets"].keys() == {"similarity", "topics"}
-
-
-PATHS = ("sts-dev/STS-B/all", "sts/STS-B/all", "sts/avg", "transfer/MR/accuracy", "transfer/CR/accuracy")
-SCORE = dict.fromkeys(PATHS, 81.25) | SETS
-SHOWN = {
-    "search": "82.5",
-    "overall": "84.4",  # (81.25 + 81.25 + 90.625) / 3 = 84.375
-    "electra": "70.1",
-    "sets": "61.2",  # what is printed is 61.20
-}
-
-
-@pytest.mark.parametrize("key", KEYS)
-def test_they_render(result, key):
-    from replicse.report.content.tables import grid_of
-    from replicse.report.formats import markdown
-
-    cells = {"search": 32, "overall": 4, "electra": 3, "sets": 2}
-    _, found = result(key, [SCORE] * cells[key])
-    text = markdown.grid(grid_of(found))
-    for head in (*found.rows, *found.columns):
-        assert head.label in text
-    assert SHOWN[key] in text and "81." in text
-
-
-@pytest.mark.parametrize("key", KEYS)
-@pytest.mark.parametrize("scale", ["compact", "paper"])
-def test_what_a_scale_does_not_have_is_told(workflow, key, scale):
-    config = {"scale": scale, "papers": {key: "all"}, "seeds": [0]}
-    if key == "electra":
-        with pytest.raises(BadInput, match=rf'{scale}\.yaml hold no "electra-tiny"'):
-            load_plan(config, workflow)
-    else:
-        plan = load_plan(config, workflow)
-        assert plan.runs or (key == "sets" and plan.encoders)

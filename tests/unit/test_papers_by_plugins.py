@@ -97,14 +97,6 @@ def test_a_family_goes_with_the_jobs_that_make_or_open_its_encoders():
     assert all("dan" in job.code for job in jobs.values() if "plugin" in job.payload)
 
 
-@pytest.mark.parametrize("scale", ["micro", "compact", "paper"])
-def test_a_family_is_planned_at_each_scale(scale):
-    config = write_workspace(Path(), "dan")
-    plan = load_plan({**config, "scale": scale}, ROOT / "workflow")
-    named = [job for job in graph_of(plan).values() if "plugin" in job.payload]
-    assert {job.stage for job in named} == {"train", "evaluate"}
-
-
 def test_without_its_plugin_a_family_is_refused():
     config = write_workspace(Path(), "dan")
     shutil.rmtree("papers/dan/dan")

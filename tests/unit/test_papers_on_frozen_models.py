@@ -1,9 +1,5 @@
 """Terms that read a momentum encoder, frozen teachers and frozen layers: papers that touch nothing of the package."""
 
-import os
-import pickle
-import subprocess
-import sys
 from pathlib import Path
 
 import micro
@@ -131,41 +127,14 @@ def test_a_run_that_was_stopped_ends_bit_for_bit_as_one_that_was_not(tmp_path, m
         assert one[0] == other[0] and torch.equal(one[1], other[1])
 
 
-def close(found, whole):
-    torch.testing.assert_close(
-        found["float32"]["losses"][0], whole["float32"]["losses"][0], rtol=1e-6, atol=0
-    )
-    for part in ("losses", "gradients", "weights"):
-        torch.testing.assert_close(found["float64"][part], whole["float64"][part], rtol=1e-9, atol=1e-9)
-
-
-def test_chunks_and_processes_find_what_one_finds_with_the_whole_batch(tmp_path):
-    config = workspace("bootstrap")
+def test_chunks_find_what_the_whole_batch_finds(tmp_path):
+    workspace("bootstrap")
     steps = {**STEPS, "batch_size": 16, "learning_rate": 1e-5, "clip": 1000, "steps": 6}
-    jobs = {
-        "frozen": with_momentum(tmp_path, optimisation=steps, freeze={"embeddings": True, "layers": [0, 0]}),
-        "all-frozen": with_momentum(
-            tmp_path, optimisation=steps, freeze={"embeddings": True, "layers": [0, -1]}
-        ),
-    }
-    whole = {name: parted.both(job, tmp_path, Parts()) for name, job in jobs.items()}
-    for name, job in jobs.items():
-        close(parted.both(job, tmp_path, Parts(chunk=5)), whole[name])
-    (tmp_path / "jobs").write_bytes(pickle.dumps(jobs))
-    words = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", parted.__file__]
-    homes = [str(Path(plugin).parent.resolve()) for plugin in config["plugins"]]
-    path = os.pathsep.join([*homes, *filter(None, [os.environ.get("PYTHONPATH")])])
-    done = subprocess.run(
-        [sys.executable, *words, str(tmp_path), "0"],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "PYTHONPATH": path},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
-    found = [torch.load(tmp_path / f"found-{rank}") for rank in range(2)]
-    for name in jobs:
-        close(found[0][name], whole[name])
-        pairs = zip(*(each[name]["float64"]["weights"] for each in found), strict=True)
-        assert all(torch.equal(*pair) for pair in pairs), "all have one momentum encoder"
+    for layers in ([0, 0], [0, -1]):
+        job = with_momentum(tmp_path, optimisation=steps, freeze={"embeddings": True, "layers": layers})
+        whole, found = (parted.steps(job, tmp_path, parts) for parts in (Parts(), Parts(chunk=5)))
+        for part in ("losses", "gradients", "weights"):
+            torch.testing.assert_close(found[part], whole[part], rtol=1e-9, atol=1e-9)
 
 
 def test_the_momentum_encoder_is_of_the_run_and_counted_in_its_cost():
