@@ -66,29 +66,17 @@ def test_the_table_holds_numbers_deltas_and_no_verdict(study):
     assert cells["p0.0"]["encoders"] != cells["p0.1"]["encoders"]
 
 
-def test_the_report_is_whole_and_says_what_it_stands_on(study):
+def test_the_report_says_what_it_was_made_from(study):
     html = (study / "reports/micro/report.html").read_text(encoding="utf-8")
     markdown = (study / "reports/micro/report.md").read_text(encoding="utf-8")
-    assert (study / "reports/micro/report.tex").stat().st_size > 1000
     for name in ("macros.tex", "simcse/table3.tex", "simcse/table3.md", "simcse/table3.csv"):
         assert (study / "reports/micro/tables" / name).stat().st_size > 100
     for text in (html, markdown):
-        assert "82.5" in text
-        assert "micro" in text
+        assert "82.5" in text and "micro" in text
         assert "wiki/wiki.txt" in text, "data hashes"
         assert "torch" in text, "versions"
-        for page in ("What reproduces", "Claims", "own numbers say"):
-            assert page in text
-        assert "default-dropout-best" in text and "between the printed numbers" in text, (
-            "a claim, and the audit"
-        )
-    paper = (study / "reports/micro/simcse.html").read_text(encoding="utf-8")
-    assert (
-        'id="simcse-table3--p0.1--stsb-dev"' in paper and "simcse.html#simcse-table3--p0.1--stsb-dev" in html
-    )
-    assert 'href="http' in paper and 'src="http' not in html + paper, (
-        "self-contained, with a link to the paper"
-    )
+        assert "default-dropout-best" in text, "a claim"
+    assert 'src="http' not in html, "self-contained"
 
 
 def test_every_run_has_its_provenance(study):
@@ -102,15 +90,7 @@ def test_every_run_has_its_provenance(study):
         assert record["stores"]
 
 
-def test_a_second_run_does_nothing(study):
-    done = snakemake(study)
-    assert done.returncode == 0
-    assert "Nothing to be done" in done.stdout + done.stderr
-
-
-@pytest.mark.parametrize(
-    ("file", "trained"), [("hinge.py", 0), ("vicreg.py", 0), ("infonce.py", 2), ("terms.py", 3)]
-)
+@pytest.mark.parametrize(("file", "trained"), [("hinge.py", 0), ("infonce.py", 2)])
 def test_a_change_of_code_trains_again_what_uses_it(study, file, trained):
     path = study / "src/replicse/objective" / file
     before = path.read_bytes() if path.exists() else None
@@ -144,7 +124,7 @@ def test_a_changed_set_evaluates_again_what_reads_it_and_nothing_else(study):
     assert jobs == {"evaluate": "1", "tabulate": "1", "judge": "1", "report": "1", "all": "1", "total": "5"}
 
 
-def test_what_lies_beside_the_weights_is_put_back_where_it_is_lost(study):
+def test_a_second_run_does_nothing_but_put_back_what_is_lost_next_to_the_weights(study):
     folder = next(study.glob("results/micro/runs/*/best"))
     lost = {name: (folder / name).read_bytes() for name in ("config.json", "tokenizer.json")}
     for name in lost:
