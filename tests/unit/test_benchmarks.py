@@ -147,7 +147,6 @@ def small_encoder(folder):
 def test_a_made_up_study_is_judged_and_reported(tmp_path, monkeypatch):
     for name in ("PAPERS", "TABLES"):
         monkeypatch.setattr(made_study, name, 1)
-    monkeypatch.setattr("replicse.report.document.find_engine", None)
     made_study.write_study(tmp_path / "study", 1)
     monkeypatch.chdir(tmp_path / "study")
     made_study.judge()

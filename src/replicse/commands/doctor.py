@@ -22,7 +22,6 @@ from replicse.data.sts import senteval_root
 from replicse.errors import BadInput
 from replicse.printable import columns
 from replicse.registry.suites import SUITES, to_install
-from replicse.report.document import ENGINES, find_engine
 from replicse.study.plan.cost import Cost
 from replicse.study.plan.needs import amounts_text, data_files, needs, size_text, tables
 from replicse.study.plan.plan import Plan
@@ -96,9 +95,6 @@ def machine_findings(plan: Plan) -> Iterator[Finding]:
     yield _amount("disk free", free, LEAST_DISK.get(plan.scale.name, 0))
     cores = len(psutil.Process().cpu_affinity() or ())
     yield Finding("cores", "ok", str(cores), amount=cores, unit="count")
-    engine = find_engine()
-    without = "without one there is no report.pdf; everything else is written"
-    yield judged("LaTeX", bool(engine), engine or f"none of {', '.join(ENGINES)}", without)
     yield _hub(plan)
     yield _slurm()
     yield from _extras(plan)

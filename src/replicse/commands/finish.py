@@ -68,7 +68,7 @@ def write_partial(
     plan: Plan, items: Sequence[Item], evaluations: AsFarAsDone, lacking: Sequence[Incomplete]
 ) -> Path:
     """Tabulate, judge, draw and report what there is of some items, into folders of its own; return the HTML."""
-    from replicse.report.document import LatexError, write_report
+    from replicse.report.document import write_report
     from replicse.report.pages.incomplete import incomplete_page
 
     paths = Paths(plan.scale.name, partial=True)
@@ -91,10 +91,7 @@ def write_partial(
     study |= surroundings(study, results, paths, report.parent)
     shown, findings = pages(study, results, paths)
     shown = [incomplete_page(lacking, study["incomplete"]), *shown]
-    try:
-        write_report(report.parent, study, results, shown, drawings, findings)
-    except LatexError as error:
-        log.warning("no PDF: %s", error)
+    write_report(report.parent, study, results, shown, drawings, findings)
     return report
 
 

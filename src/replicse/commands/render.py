@@ -79,7 +79,7 @@ def draw_item(item: ItemResult, out: Path) -> None:
 
 
 def report_verb(parser: ArgumentParser) -> Action:
-    """Write the report of all items of a study as Markdown, LaTeX, HTML and, with a LaTeX engine, PDF."""
+    """Write the report of all items of a study as Markdown, LaTeX and HTML."""
     parser.epilog = (
         "example:\n  replicse report --study results/micro/study.json --data results/micro/data.json"
         " --out reports/micro/report.html\n  replicse report --study compact"
@@ -88,7 +88,7 @@ def report_verb(parser: ArgumentParser) -> Action:
         "--study", required=True, help="the study record; alone, the name of a committed study to write again"
     )
     parser.add_argument("--data", type=Path, help="the data record")
-    parser.add_argument("--out", type=Path, help="the HTML; .md, .tex and .pdf are written next to it")
+    parser.add_argument("--out", type=Path, help="the HTML; .md and .tex are written next to it")
     add_workflow_argument(parser)
 
     def action(arguments: Namespace) -> None:

@@ -18,7 +18,7 @@ SPECS = "specs.json"
 # What of a results folder is packed: no weights, stores or states, and no pages that run scripts.
 PATTERNS = (
     CONFIG, STUDY, DATA, "README.md", "*.csv", "items/*/*.json", "tables/*/*", f"tables/{MACROS}",
-    "encoders/*/*.json", f"runs/*/{PROVENANCE}", f"runs/*/{METRICS}", MARKDOWN, TEX, "report.pdf",
+    "encoders/*/*.json", f"runs/*/{PROVENANCE}", f"runs/*/{METRICS}", MARKDOWN, TEX,
 )  # fmt: skip
 DRAWINGS = ("*/*.svg", "*/*.png", "*/*.pdf", "*/*.csv")
 PROFILES = (
@@ -33,7 +33,7 @@ def packed_files(paths: Paths) -> Iterator[tuple[Path, str]]:
     """Yield the files of a study that go into its crate, each with its path below a committed one's."""
     for folder, patterns, place in (
         (Path(paths.results), PATTERNS, "reports"),
-        (Path(paths.reports), (MARKDOWN, TEX, "report.pdf"), "reports"),
+        (Path(paths.reports), (MARKDOWN, TEX), "reports"),
         (Path(paths.figures), DRAWINGS, "figures"),
     ):
         for file in sorted({file for pattern in patterns for file in folder.glob(pattern) if file.is_file()}):

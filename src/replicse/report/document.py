@@ -1,20 +1,15 @@
-"""The report of a study: Markdown, LaTeX, HTML, and a PDF where a TeX engine is installed."""
+"""The report of a study: Markdown, LaTeX and HTML."""
 
 import logging
 import os
-import re
-import shutil
-import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from replicse.errors import BadInput, Failed, MissingData
-from replicse.files import atomic_write, read_text, write_rows, write_text
+from replicse.errors import BadInput, MissingData
+from replicse.files import read_text, write_rows, write_text
 from replicse.registry.artefacts import HTML, MACROS, MARKDOWN, TEX
 from replicse.report.content.contents import Finding, Page, Report, make_report
 from replicse.report.formats import html, latex, markdown
@@ -22,14 +17,8 @@ from replicse.study.plan.graph import DRAWINGS
 from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import FIELDS, table_rows
 
-ENGINES = ("pdflatex", "xelatex", "lualatex", "tectonic")
 TABLES = ("tex", "md", "csv")
-PASSES, TIMEOUT = 4, 600
 log = logging.getLogger(__name__)
-
-
-class LatexError(Failed):
-    """A TeX engine stopped; the message holds its first error line."""
 
 
 def write_report(
@@ -40,12 +29,12 @@ def write_report(
     drawings: Mapping[str, Path] | None = None,
     findings: Sequence[Finding] = (),
 ) -> list[Path]:
-    """Write report.md, report.tex, report.html, a page per paper, the tables and, with a TeX engine, report.pdf.
+    """Write report.md, report.tex, report.html, a page per paper and the tables.
 
     Returns what was written. report.html holds the findings, what is drawn from all items, and links to the papers.
     Items keep their order within their paper; `pages` hold what is drawn from all of them (claims, audit), `findings`
     the sentences that the report begins with, `drawings` the paths of drawn figures by item id, without a suffix.
-    Raises MissingData for a figure that is not there and LatexError where the PDF cannot be set.
+    Raises MissingData for a figure that is not there.
     """
     start = time.monotonic()
     report = make_report(study, items, pages, findings)
@@ -66,12 +55,6 @@ def write_report(
     write_text(folder / TEX, latex.document(report, pictures(partial(_relative, folder, "pdf"))))
     written = [*(folder / name for name in (MARKDOWN, TEX, HTML)), *map(folder.joinpath, beside)]
     written += write_tables(folder / "tables", report)
-    engine = find_engine()
-    if engine:
-        compile_latex(folder / TEX, engine, study.get("generated", ""))
-        written.append(folder / "report.pdf")
-    else:
-        log.warning("event=no-pdf reason=no-engine looked_for=%s", ",".join(ENGINES))
     seconds = time.monotonic() - start
     log.info(
         "event=report items=%d folder=%s files=%d seconds=%.1f", len(items), folder, len(written), seconds
@@ -100,63 +83,6 @@ def write_page(out: Path, study: Mapping[str, Any], item: ItemResult, drawing: P
     (section,) = report.sections
     pictures = {item.item: html.data_address(drawing) if drawing else ""}
     write_text(out, html.paper(report, section, pictures, section.entries, alone=True))
-
-
-def find_engine() -> str | None:
-    """Return the path of the first TeX engine that is installed."""
-    return next(filter(None, map(shutil.which, ENGINES)), None)
-
-
-def compile_latex(source: Path, engine: str, generated: str = "") -> Path:
-    """Compile `source` next to itself to PDF and return its path; nothing else is left there.
-
-    Paths in the source are relative to its folder, so the engine runs there and writes elsewhere. `generated`
-    (ISO time) fixes the dates inside the PDF. Raises LatexError with the first error line.
-    """
-    target = source.with_suffix(".pdf")
-    with tempfile.TemporaryDirectory() as scratch:
-        for _ in range(1 if Path(engine).name == "tectonic" else PASSES):
-            output = _run_engine(engine, source, scratch, generated)
-            if "Rerun" not in output:
-                break
-        with atomic_write(target) as temporary:
-            shutil.copyfile(Path(scratch) / target.name, temporary)
-    return target
-
-
-def _run_engine(engine: str, source: Path, scratch: str, generated: str) -> str:
-    """Run the engine once and return its log."""
-    if Path(engine).name == "tectonic":
-        command = [engine, "--outdir", scratch, source.name]
-    else:
-        options = ["-interaction=nonstopmode", "-halt-on-error", "-file-line-error", "-no-shell-escape"]
-        command = [engine, *options, f"-output-directory={scratch}", source.name]
-    # A line of the log is broken at 79 characters unless told otherwise, in the middle of a message.
-    environment = {**os.environ, "max_print_line": "1000", **_dates(generated)}
-    try:
-        done = subprocess.run(
-            command, cwd=source.parent, env=environment, capture_output=True, timeout=TIMEOUT, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise LatexError(f"{source}: {Path(engine).name} took more than {TIMEOUT} s") from None
-    output = (done.stdout + done.stderr).decode("utf-8", errors="replace")
-    if done.returncode:
-        raise LatexError(f"{source}: {Path(engine).name}: {_first_error(output)}")
-    return output
-
-
-def _dates(generated: str) -> dict[str, str]:
-    try:
-        seconds = int(datetime.fromisoformat(generated).timestamp())
-    except ValueError:
-        return {}
-    return {"SOURCE_DATE_EPOCH": str(seconds), "FORCE_SOURCE_DATE": "1"}
-
-
-def _first_error(output: str) -> str:
-    lines = output.splitlines()
-    wrong = re.compile(r"^(!|error:|\S*\.(tex|sty|cls):\d+:)")
-    return next((line for line in lines if wrong.match(line)), lines[-1] if lines else "no message")
 
 
 def _check_drawing(item: str, stem: Path) -> None:

@@ -44,7 +44,6 @@ def test_the_micro_scale_needs_nothing_beyond_this_machine(found):
         "GPU",
         "memory",
         "disk free",
-        "LaTeX",
         "hub",
         "Slurm",
         "cost",

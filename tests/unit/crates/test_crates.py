@@ -43,4 +43,4 @@ def test_a_crate_follows_the_profile_of_workflow_runs(tmp_path):
 
 def test_a_crate_is_not_written_in_the_place_of_a_folder(tmp_path, capsys):
     """The sentence named a temporary file."""
-    assert packed(tmp_path) == 2 and f"{tmp_path}: a folder; name a file to write" in capsys.readouterr().err
+    assert packed(tmp_path) == 2 and f"{tmp_path}: no regular file" in capsys.readouterr().err

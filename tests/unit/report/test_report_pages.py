@@ -245,7 +245,6 @@ FINDING = dict.fromkeys(("rule", "place", "cells", "printed", "follows", "certai
 def study(tmp_path, monkeypatch):
     """A study as its jobs leave it: record, items, claims, audit, adjudication; and what `study.json` holds."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("replicse.report.document.find_engine", lambda: None)
     items = [example.dropout_table(), example.adjudicated_table()]
     for item in items:
         write_json(f"results/paper/items/{item.item}.json", item.plain())
@@ -319,7 +318,6 @@ def test_the_verbs_draw_and_write_from_the_files_of_a_study(study, tmp_path):
 
 def test_a_committed_study_is_kept_with_all_it_is_written_from(tmp_path, monkeypatch):
     monkeypatch.setattr("replicse.study.judge.study.audit_plan", lambda *_, **__: shipped_audit()[0])
-    monkeypatch.setattr("replicse.report.document.find_engine", lambda: None, raising=False)
     monkeypatch.chdir(tmp_path)
     asked = {"simcse/table3": ["p0.0", "p0.1"]}
     config = {"scale": "compact", "papers": {"simcse": ["table3"]}, "rows": asked, "crossed": asked}
