@@ -83,10 +83,6 @@ SIMCSE_POOLERS = {
 }
 
 
-# More choices than these are listed in the help of an argument, not in its name.
-SHOWN_CHOICES = 6
-
-
 def diagnose_verb(parser: ArgumentParser) -> Action:
     """Say whether a number is unusual, which settings are not the paper's, and what to try, the cheapest first."""
     parser.epilog = (
@@ -114,12 +110,16 @@ def diagnose_verb(parser: ArgumentParser) -> Action:
         "what you can say of your run; a setting that is not the paper's is a clue"
     )
     for name, (kind, words) in FACTS.items():
-        choices: dict[str, Any] = {"choices": kind} if isinstance(kind, tuple) else {"type": kind}
-        if isinstance(kind, tuple) and len(kind) > SHOWN_CHOICES:
-            choices["metavar"], words = name.upper().replace("-", "_"), f"{words}: {', '.join(kind)}"
-        said.add_argument(f"--{name}", help=words, **choices)
+        shown = {"metavar": name.upper().replace("-", "_")}
+        if isinstance(kind, tuple):
+            said.add_argument(f"--{name}", choices=kind, help=f"{words}: {', '.join(kind)}", **shown)
+        else:
+            said.add_argument(f"--{name}", type=kind, help=words, **shown)
     said.add_argument(
-        "--pooler", choices=SIMCSE_POOLERS, help="--pooling in the words of SimCSE's evaluation.py"
+        "--pooler",
+        choices=SIMCSE_POOLERS,
+        metavar="POOLER",
+        help=f"--pooling in the words of SimCSE's evaluation.py: {', '.join(SIMCSE_POOLERS)}",
     )
     parser.add_argument("--markdown", action="store_true", help="as a block of text to paste into an issue")
     parser.add_argument("--json", action="store_true", help="machine-readable output")

@@ -69,15 +69,11 @@ class Diagnosis:
     def to_try(self) -> tuple[Cause, ...]:
         """Return the causes to look for, the cheapest first: those of stated settings, or without any all of them.
 
-        A number that is out of its range is of the causes that its metric has.
-
-        A score of the encoder is cheapest, another look at data or versions comes next, a training is dearest.
+        A score of the encoder is cheapest, then a look at data or versions, then a training. A number out of its range
+        has the causes of its metric.
         """
-        narrow = (
-            ("metric",)
-            if self.standing == "out of range"
-            else {fact.name for fact in self.facts} - DESCRIPTIONS
-        )
+        settings = {fact.name for fact in self.facts} - DESCRIPTIONS
+        narrow = {"metric"} if self.standing == "out of range" else settings
         facts = [fact for fact in self.facts if fact.name in narrow and not fact.agrees]
         stated = [cause for cause in self.causes if any(cause in fact.causes for fact in facts)]
         return tuple(sorted(stated or self.causes, key=_cost))
