@@ -8,7 +8,7 @@ import yaml
 from huggingface_hub import HfApi
 
 from replicse.checked import read_yaml
-from replicse.data.hub import ABBREVIATED, ARTEFACTS, FAILURES, check_reached, retried
+from replicse.data.hub import ABBREVIATED, ARTEFACTS, FAILURES, check_reached
 from replicse.errors import BadInput, MissingData
 from replicse.files import write_text
 from replicse.study.paper.layers import mappings
@@ -66,15 +66,12 @@ def resolved(wanted: dict[tuple[str, str], str], old: Lock) -> Lock:
 
 def commit_of(kind: str, name: str, revision: str) -> str:
     """Return the full commit of a repository at a branch, tag or abbreviated commit; MissingData without the hub."""
-
-    def ask() -> str | None:
-        if not ABBREVIATED.fullmatch(revision):
-            return HfApi().repo_info(name, repo_type=kind, revision=revision).sha
-        commits = (info.commit_id for info in HfApi().list_repo_commits(name, repo_type=kind))
-        return next((commit for commit in commits if commit.startswith(revision)), None)
-
     try:
-        commit = retried(ask)
+        if ABBREVIATED.fullmatch(revision):
+            commits = (info.commit_id for info in HfApi().list_repo_commits(name, repo_type=kind))
+            commit = next((commit for commit in commits if commit.startswith(revision)), None)
+        else:
+            commit = HfApi().repo_info(name, repo_type=kind, revision=revision).sha
     except FAILURES as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         problem = f"the commit of {name} at {revision} cannot be resolved ({reason})"

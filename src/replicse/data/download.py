@@ -9,7 +9,7 @@ from pathlib import Path
 
 from huggingface_hub.file_download import http_get
 
-from replicse.data.hub import FAILURES, retried
+from replicse.data.hub import FAILURES
 from replicse.errors import MissingData
 from replicse.files import atomic_write, sha256_of
 from replicse.registry.corpora import Download
@@ -23,7 +23,7 @@ def download(source: Download, target: Path) -> None:
     part = target.with_name(target.name + ".part")
     part.parent.mkdir(parents=True, exist_ok=True)
     try:
-        retried(lambda: _resume(source, part))
+        _resume(source, part)
     except FAILURES as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         remedy = f"fetch it again, or put it at {target}"

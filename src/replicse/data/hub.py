@@ -5,13 +5,11 @@ import re
 import shutil
 import tarfile
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeVar
+from typing import Any
 
 from huggingface_hub import constants, errors, get_session, hf_hub_download, snapshot_download
 
@@ -24,14 +22,12 @@ from replicse.registry.artefacts import CONFIG, ENCODER, TOKENIZER, TOKENIZER_CO
 from replicse.registry.corpora import SIMCSE_DATA
 
 RECORD = "hub.json"
-WAITS = (5.0, 20.0)  # seconds between tries, on top of the retries of huggingface_hub itself
 PATIENCE = 10.0  # seconds until the hub has answered at all
 FAILURES = (OSError, errors.HTTPError, errors.EntryNotFoundError)
 ABBREVIATED = re.compile("[0-9a-f]{7,39}")
 FULL = "name all of its 40 digits, which replicse fetch --pin finds"
 CHECKSUM = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 CARD = "README.md"
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -138,11 +134,12 @@ def cached_folder(repository: str, revision: str, patterns: Sequence[str]) -> Pa
     """
     if ABBREVIATED.fullmatch(revision):
         raise BadInput(f"{repository} at {revision}: an abbreviated commit; {FULL}")
-    fetched = partial(
-        snapshot_download, repository, repo_type="dataset", revision=revision, allow_patterns=list(patterns)
-    )
     try:
-        folder = Path(retried(fetched))
+        folder = Path(
+            snapshot_download(
+                repository, repo_type="dataset", revision=revision, allow_patterns=list(patterns)
+            )
+        )
     except FAILURES as error:
         what = f"{' and '.join(patterns)} of {repository} at {revision}"
         raise MissingData(
@@ -167,29 +164,12 @@ def check_reached() -> None:
         ) from None
 
 
-def retried(action: Callable[[], Result]) -> Result:
-    """Return the result of an action, tried again after each wait (WAITS) while the hub may recover by itself."""
-    for wait in WAITS:
-        try:
-            return action()
-        except FAILURES as error:
-            if not _may_recover(error):
-                raise
-            time.sleep(wait)
-    return action()
-
-
-def _may_recover(error: BaseException) -> bool:
-    status = getattr(getattr(error, "response", None), "status_code", None)
-    return not constants.HF_HUB_OFFLINE and (status is None or status == 429 or status >= 500)
-
-
 def _fetch(artefact: Artefact, target: Path) -> tuple[Path, str]:
     """Return the path of an artefact in the hub's cache and its full commit; MissingData where it fails."""
     if ABBREVIATED.fullmatch(artefact.revision):
         raise BadInput(f"{artefact.repository} at {artefact.revision}: an abbreviated commit; {FULL}")
     try:
-        cached = retried(lambda: _download(artefact))
+        cached = _download(artefact)
     except FAILURES as error:
         what = f"{artefact.path} of {artefact.repository} at {artefact.revision}"
         remedy = f"connect to the hub, or put it at {target} and set data.source to local"

@@ -19,7 +19,6 @@ from safetensors.numpy import save as safetensors
 
 from replicse.cli import main
 from replicse.commands import fetch as verb
-from replicse.data import hub as hub_data
 from replicse.data.corpora import read_corpus
 from replicse.data.download import download
 from replicse.data.hub import download_encoder, materialise
@@ -68,7 +67,6 @@ def hub(tmp_path, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "arrow"))
-    monkeypatch.setattr(hub_data, "WAITS", (0.0, 0.0))
     with fake.served() as address:
         fake.address = address
         monkeypatch.setattr(constants, "ENDPOINT", address)
@@ -181,8 +179,7 @@ def test_what_may_not_be_gone_on_with_is_fetched_anew(hub, tmp_path, told, begun
     assert (tmp_path / "vectors").read_bytes() == CONTENT
 
 
-def test_an_address_without_the_file_is_refused_at_once(hub, tmp_path, monkeypatch):
-    monkeypatch.setattr(hub_data, "WAITS", (600,))
+def test_an_address_without_the_file_is_refused(hub, tmp_path):
     with pytest.raises(MissingData, match=r"files/vectors cannot be downloaded \(.*404.*\); fetch it again"):
         download(source(hub), tmp_path / "vectors")
 

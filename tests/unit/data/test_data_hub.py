@@ -2,7 +2,6 @@ import hashlib
 import io
 import json
 import tarfile
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from safetensors.numpy import load_file, save
 
 from replicse.cli import main
 from replicse.data.corpora import read_corpus
-from replicse.data.hub import ARTEFACTS, SIMCSE_DATA, WAITS, download_encoder, materialise, retried
+from replicse.data.hub import ARTEFACTS, SIMCSE_DATA, download_encoder, materialise
 from replicse.data.sts import load_sts
 from replicse.data.tokenizer import load_tokenizer, tokenizer_from_vocabulary, train_tokenizer
 from replicse.errors import BadInput, MissingData
@@ -219,37 +218,3 @@ def test_what_is_no_encoder_is_named(cache, tmp_path, held, revision, problem):
     with pytest.raises(BadInput, match=problem):
         download_encoder("org/encoder", revision, tmp_path / "encoder")
     assert not (tmp_path / "encoder" / "model.safetensors").exists()
-
-
-def failure(status):
-    error = OSError("from the hub")
-    error.response = type("Response", (), {"status_code": status})()
-    return error
-
-
-@pytest.fixture
-def waits(monkeypatch):
-    """Let nothing wait; return the seconds that were to be waited for."""
-    waited = []
-    monkeypatch.setattr("replicse.data.hub.time.sleep", waited.append)
-    return waited
-
-
-@pytest.mark.parametrize(
-    ("errors", "calls"),
-    [
-        ([failure(503), failure(429)], 3),
-        ([ConnectionError()] * 3, 3),
-        ([failure(404)], 1),
-        ([failure(403)], 1),
-        ([KeyError("a defect")], 1),
-    ],
-)
-def test_passing_failures_are_tried_again_after_each_wait_and_lasting_ones_are_not(waits, errors, calls):
-    action = Mock(side_effect=[*errors, "done"])
-    if len(errors) < calls:
-        assert retried(action) == "done"
-    else:
-        with pytest.raises(type(errors[-1])):
-            retried(action)
-    assert action.call_count == calls and waits == list(WAITS)[: calls - 1]
