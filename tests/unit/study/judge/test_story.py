@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -14,12 +13,10 @@ from planned import WORKFLOW, shipped_plan
 from scipy import stats
 
 from replicse.cli import main
-from replicse.commands.judge import story_lines
 from replicse.errors import BadInput
 from replicse.evaluation.correlation import spearman
 from replicse.study.judge.findings import Finding
 from replicse.study.judge.story import cell_story, find_cell
-from replicse.study.paper.printed import Reported
 from replicse.study.results.pairs import packed_pairs
 from replicse.study.results.tabulate import item_result
 from replicse.study.results.values import Evaluations
@@ -177,40 +174,6 @@ def test_two_seeds_have_no_interval_in_a_story_either(tmp_path, monkeypatch):
     ]
 
 
-def test_a_variant_says_what_it_is_and_where_that_is_seen(plan, results):
-    story = story_of(plan, f"{CELL}@low-dropout", results)
-    assert story["cell"][1].startswith("under low-dropout: Dropout 0.02 and 0.01. github.com/aksholokhov")
-    assert [line.split()[0] for line in story["seeds"]] == ["71.0000", "71.1000", "71.2000"]
-    assert any("0.02" in line for line in story["run"])
-    assert story["reproduced"][0].startswith("71.1000, ")
-
-
-def test_a_difference_says_what_is_subtracted(plan, results):
-    story = story_of(plan, f"{CELL}-delta", results)
-    assert story["read"] == ["sts-dev/STS-B/all, minus the printed 77.8"]
-    assert story["reproduced"][0].startswith("-2.3000")
-    assert not any("test pairs" in line for line in story["reproduced"])
-
-
-def test_a_choice_shows_its_hyper_parameter_and_no_bounds_of_a_correlation(plan, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    cell = find_cell(plan, "simcse/tableA1/unsup-simcse-bert-base/batch-size")
-    for place, encoder in enumerate(cell.encoders):
-        bounds = {"all": 80.0 - place, "low": 78.0 - place, "high": 82.0 - place}
-        write_evaluation(
-            plan.paths.evaluation(encoder, "fast"),
-            {f"sts-dev/STS-B/{key}": value for key, value in bounds.items()},
-        )
-    story = story_of(plan, "simcse/tableA1/unsup-simcse-bert-base/batch-size")
-    assert len(cell.encoders) == 12
-    assert story["read"] == ["sts-dev/STS-B/all, argmax of optimisation.batch_size over 12 jobs"]
-    assert story["reproduced"] == ["64.0000, +0.0000 to the printed number"]
-    assert story["seeds"] == ["64.0000  seed 0, 12 encoders"]
-    rate = story_of(plan, "simcse/tableA1/unsup-simcse-bert-base/learning-rate")
-    assert rate["seeds"] == ["1e-05  seed 0, 12 encoders"]
-    assert rate["reproduced"] == ["1e-05, -2e-05 to the printed number"]
-
-
 def test_claims_and_findings_that_name_the_cell(plan, results):
     def claim(name, cells, reported, ours):
         return {"claim": f"p/{name}", "cells": cells, "reported": reported, "ours": ours}
@@ -268,41 +231,6 @@ def test_a_printed_sentence_has_no_number(tmp_path, monkeypatch, capsys):
     assert found["number"] is None and found["value"].startswith("A group of men")
 
 
-def test_a_count_is_no_run_and_a_step_that_is_none_is_not_read(tmp_path, monkeypatch):
-    """A count of the data was told as a run, of which one more was expected between two bounds."""
-    monkeypatch.chdir(tmp_path)
-    papers = {"simcse": ["table4"], "twotier": ["leakage"], "repro": ["figure1"]}
-    plan = shipped_plan(papers=papers, seeds=[0, 1], adjudicate="all")
-    pairs, alone = "simcse/table4/qqp/pairs", "twotier/leakage/course-sts/STS-B-test"
-    counts = {find_cell(plan, name).metric_path: 254 for name in (pairs, alone)}
-    write_evaluation(plan.paths.evaluation("data", "counts"), counts)
-    assert story_of(plan, pairs)["reproduced"][1:] == [
-        "nothing is drawn: print is expected in -246.00 to 754.00, by its rounding"
-    ]
-    assert story_of(plan, alone)["reproduced"] == ["254.0000"]
-    absent = next(cell for cell in plan.described("repro/figure1") if not cell.encoders)
-    story = story_of(plan, "/".join(absent.key))
-    assert story["seeds"] == ["nothing to run"] and "read" not in story
-    assert story["variants"] and all(line.endswith(": nothing to run") for line in story["variants"])
-
-
-def test_a_variant_that_failed_says_so(plan, results):
-    cell = find_cell(plan, CELL)
-    result = item_result(plan, cell.item, results)
-
-    def failed(protocol):
-        cells = [
-            each.model_copy(update={"verdict": "failed"}) if each.protocol == protocol else each
-            for each in result.cells
-        ]
-        told = cell_story(plan, cell, result.model_copy(update={"cells": tuple(cells)}), results, [], [])
-        return dict(line.split(": ", 1) for line in told["variants"])
-
-    assert failed("last-checkpoint")["last-checkpoint"].startswith("failed")
-    assert failed("as-described")["last-checkpoint"].startswith("failed")
-    assert failed("low-dropout")["last-checkpoint"] == "not run"
-
-
 def test_a_failure_is_told_in_place_of_a_number(plan, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     cell = find_cell(plan, CELL)
@@ -327,30 +255,6 @@ def test_precision_and_machine_of_the_run_are_told(plan, results):
     )
     assert story_of(plan, CELL)["made"] == ["fp16", "A processor, cuda"]
     assert "made" not in story_of(plan, "simcse/table5/bert-base-first-last/avg", results)
-
-
-def test_a_printed_statistic_and_ours_are_told(plan, results):
-    cell = find_cell(plan, CELL)
-    mean = Reported(value="75.0 ± 0.5", source="Table 4", statistic="mean", seeds=50, sd=0.5)
-    cell = replace(cell, reported=mean)
-    changed = replace(plan, cells={**plan.cells, cell.item.id: [cell]})
-    result = item_result(changed, cell.item, results)
-    story = cell_story(changed, cell, result, results, (), ())
-    assert (
-        story["printed"][0] == "75.0 ± 0.5  (Table 4, mean of 50 runs, standard deviation 0.5 over 50 runs)"
-    )
-    assert story["reproduced"][1].startswith("the mean of 50 more runs is expected in ")
-
-
-def test_a_row_that_a_scale_merges_with_others_is_told(plan, results):
-    cell = find_cell(plan, CELL)
-    result = item_result(plan, cell.item, results)
-    rows = tuple(
-        row.model_copy(update={"merged": ("none", "crop-20")}) if row.id == cell.row.id else row
-        for row in result.rows
-    )
-    story = cell_story(plan, cell, result.model_copy(update={"rows": rows}), results, (), ())
-    assert story["cell"][1:] == ["at scale paper the very runs of none, crop-20"]
 
 
 # The verb
@@ -383,11 +287,3 @@ def test_the_verb_prints_every_heading_and_its_json_holds_numbers(verb, plan):
         run: plan.runs[run].canonical() for run in plan.trained_runs([find_cell(plan, CELL)])
     }
     assert (told["study"], told["cell"]) == ("results/paper", f"{CELL}/spearman")
-
-
-def test_lines_stand_below_their_heading_and_wrap():
-    story = {"printed": ["82.5  (Table 3)", "word " * 36], "reproduced": ["82.6"]}
-    first, second, third, fourth = story_lines(story, 110)
-    assert first == "printed     82.5  (Table 3)" and fourth == "reproduced  82.6"
-    assert second.startswith(" " * 12 + "word") and len(second) <= 110
-    assert third.startswith(" " * 14 + "word")

@@ -132,23 +132,6 @@ def test_what_does_not_fit_is_refused_in_a_sentence(plan, config, problem):
         plan(**own(**config))
 
 
-@pytest.mark.parametrize(("kind", "entry"), [("corpora", CORPUS), ("sets", PAIRS)])
-def test_a_name_that_two_have_is_refused(plan, tmp_path, kind, entry):
-    plan(**own())
-    (tmp_path / "workflow/papers/made" / f"{kind}.yaml").write_text(yaml.safe_dump({kind: {"twice": entry}}))
-    assert plan(**own()), "a paper's own stands beside the config's"
-    config = own()
-    config[kind]["twice"] = entry
-    with pytest.raises(BadInput, match=rf'config\.yaml: {kind}: "twice" is in .*made/{kind}\.yaml too'):
-        plan(**config)
-
-
-@pytest.mark.parametrize(("path", "near"), [("mteb/STSbenchmark", "STSBenchmark"), ("mteb/CIFAR10", "")])
-def test_a_task_that_mteb_has_not_is_refused_without_the_library(plan, path, near):
-    with pytest.raises(BadInput, match=f'metric_path is "{path}", which no suite yields.*{near}'):
-        plan({"task": path}, **own())
-
-
 def test_validate_reads_the_tables_that_are_there(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("REPLICSE_WORKFLOW", raising=False)
     monkeypatch.chdir(tmp_path)

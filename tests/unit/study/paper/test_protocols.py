@@ -185,25 +185,6 @@ def test_a_protocol_changes_the_stages_of_a_chain_that_it_names():
     assert (only.terms[0].term, only.dropout.pooled) == ("infonce", 0.3)
 
 
-def test_the_studys_protocols_do_what_their_evidence_says(plan):
-    (run,) = runs(plan, "repro/table4", "crop-10", "low-dropout")
-    assert (run.dropout.hidden, run.dropout.attention) == (0.02, 0.01)
-    (run,) = runs(plan, "repro/table4", "crop-10", "character-crop")
-    assert run.views[1].augment.plain() == {
-        "name": "crop",
-        "keep": 0.9,
-        "unit": "character",
-        "position": "prefix",
-    }
-    (run,) = runs(plan, "repro/table4", "synonym", "synonym-30")
-    assert run.views[1].augment.rate == 0.3 and run.views[1].augment.words is None
-    (run,) = runs(plan, "repro/table4", "mlm-15", "mlm-loss")
-    assert [term.term for term in run.objective] == ["infonce", "mlm"]
-    assert all(view.augment is None for view in run.views)
-    (run,) = runs(plan, "repro/table4", "deletion-20", AS_RUN)
-    assert run.dropout.hidden == 0.02 and run.views[1].augment.rounding == "keep-floor"
-
-
 def test_evaluating_otherwise_trains_nothing(plan):
     for protocol in ("last-checkpoint", "head-at-test"):
         assert runs(plan, "repro/table4", "none", protocol) == runs(

@@ -113,10 +113,6 @@ def test_what_a_row_passes_by_hand(changes, passed):
     assert hours == pytest.approx(6 * passed * tokens / 1e12 / 3600, rel=1e-5)
 
 
-def test_a_generator_of_unknown_size_leaves_the_hours_open():
-    assert hours_of(spec(objective=[rtd("backbones/unknown")]), 6400, 1e12, SOURCES) is None
-
-
 def test_the_plan_knows_the_size_of_every_generator():
     plan = shipped_plan(scale="paper", papers={"diffcse": ["table6"]})
     hours = {
@@ -196,13 +192,3 @@ def test_evaluations_encode_the_sentences_of_sts_and_of_the_transfer_tasks():
     assert found.expected == pytest.approx(operations / 8e12 / 3600) and unknown == 0 and others == ()
     (vectors,) = [one for one in plan.encoders if one.startswith("glove")][:1]
     assert cost.evaluation([vectors])[1] == 1
-
-
-def test_a_corpus_that_says_how_long_its_texts_are_is_believed():
-    """Hours of the cropping paper were three times too long: its chunks of two sentences fill a quarter of 256."""
-    values = {"scale": "paper", "papers": {"cropping": ["mteb"]}, "seeds": [0]}
-    (crops, *_) = shipped_plan(**values).runs.values()
-    assert crops.optimisation.max_length == 256
-    assert crops.row_tokens == pytest.approx(2 * (100 * 250) ** 0.5 / 4.5)
-    cut = crops.replace(optimisation=crops.optimisation.replace(max_length=32))
-    assert cut.row_tokens == 32 * FILLED

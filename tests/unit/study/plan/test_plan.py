@@ -10,13 +10,9 @@ import yaml
 from made_up import RECIPE, made_plan, write_paper, write_scores
 from places import ROOT
 from planned import WORKFLOW, shipped_plan
-from pydantic import ValidationError
 
 from replicse.errors import BadInput
-from replicse.registry.runs import Run
-from replicse.study.paper import models
-from replicse.study.paper.config import checked_config, read_config
-from replicse.study.paper.scales import Adjust, load_scale
+from replicse.study.paper.scales import load_scale
 from replicse.study.plan.graph import graph_of
 from replicse.study.plan.notes import notes
 from replicse.study.plan.planner import load_plan
@@ -68,18 +64,6 @@ def test_a_study_may_ask_for_some_rows_of_an_item():
     ):
         with pytest.raises(BadInput, match=words):
             plan_of(rows=rows)
-
-
-def test_a_config_that_is_written_whole_stands_alone_over_any_other_file(tmp_path):
-    """A page offers `--config results/micro/config.json`, which once left what config.yaml adjudicates."""
-    own = {"scale": "compact", "papers": {"simcse": ["table1"]}, "seeds": [0, 1], "precision": "bf16"}
-    config = checked_config(own, "config.json")
-    (tmp_path / "config.json").write_text(json.dumps(config.whole()))
-    layered = read_config([ROOT / "config.yaml", tmp_path / "config.json"])
-    assert checked_config(layered, "config.json").bearing_on("simcse/table1") == config.bearing_on(
-        "simcse/table1"
-    )
-    assert not layered["adjudicate"], "config.yaml adjudicates simcse/table1"
 
 
 def test_a_further_config_file_may_leave_papers_out_and_name_less_than_the_first():
@@ -198,23 +182,6 @@ def test_a_scale_stands_for_symbolic_names_and_adjusts_sizes():
     assert (small.learning_rate, small.batch_size) == (pytest.approx(3e-4), 16)
 
 
-def test_a_scale_bounds_the_widths_of_a_head_where_a_run_gives_them():
-    scale = load_scale(WORKFLOW / "scales" / "micro.yaml")
-    wide = {"kind": "projector", "layers": 3, "width": 8192, "output": 8192, "final_norm": False}
-
-    def adjusted(**parts):
-        return scale.adjusted(Run.of(parts, "here"), "here").given()
-
-    assert adjusted(head=wide)["head"] == {**wide, "width": 128, "output": 128}
-    narrow = {"kind": "projector", "width": 32}
-    for head in (narrow, {"kind": "projector"}, {"kind": "mlp"}):
-        assert adjusted(head=head)["head"] == head
-    assert "head" not in adjusted()
-    for rule in ({"path": "head.width", "set": 8}, {"path": "head.layers", "at_most": 2}):
-        with pytest.raises(ValidationError, match=rule["path"]):
-            Adjust(**rule)
-
-
 def test_a_scale_that_extends_another_says_only_what_differs(workflow):
     file = workflow / "scales" / "mine.yaml"
     file.write_text(
@@ -250,14 +217,6 @@ def test_a_mistake_in_what_a_scale_extends_is_told(workflow, text, words):
     (workflow / "scales" / "mine.yaml").write_text(f"{text}\n")
     with pytest.raises(BadInput, match=words):
         load_scale(workflow / "scales" / "mine.yaml")
-
-
-def test_a_grid_and_a_scale_without_a_value_in_common_are_told():
-    scale = load_scale(WORKFLOW / "scales" / "micro.yaml").replace(
-        grids={"optimisation.learning_rate": (1e-5,)}
-    )
-    with pytest.raises(BadInput, match=r"but it has .*; give the grid one of the scale's values, or"):
-        scale.jobs(models.EncoderRequest(grid={"optimisation.learning_rate": (3e-5,)}), "here")
 
 
 def test_columns_are_tokenised_once_for_all_runs_that_share_them():
@@ -458,17 +417,6 @@ def test_a_chain_waits_for_the_checkpoint_that_it_starts_from(tmp_path):
     )
 
 
-def test_prefixes_of_chains_are_planned_once(tmp_path):
-    plan = chain_plan(tmp_path, "plain", "second", "third", "longer", seeds=[0])
-    plain, second, third, longer = (
-        runs_behind(plan, row)[0] for row in ("plain", "second", "third", "longer")
-    )
-    assert second.init.run == plain.run_id and third.init.run == second.run_id
-    changed = plan.runs[longer.init.run]
-    assert changed.optimisation.epochs == 2 and changed.run_id != plain.run_id
-    assert set(plan.runs) == {run.run_id for run in (plain, second, third, longer, changed)}
-
-
 def test_what_is_kept_along_a_chain_is_part_of_the_run(tmp_path):
     plan = chain_plan(tmp_path, "third", seeds=[0])
     (run,) = runs_behind(plan, "third")
@@ -511,24 +459,6 @@ def test_a_head_that_an_earlier_run_does_not_have_cannot_be_kept(tmp_path, befor
     write_paper(tmp_path, "made", {"table1": scores_of("next")}, recipes=recipes)
     with pytest.raises(BadInput, match=f"the run of made/plain {problem}"):
         made_plan(tmp_path)
-
-
-def test_the_plan_notes_what_is_left_of_searches():
-    def told(scale, item, seeds=(0,)):
-        paper, name = item.split("/")
-        values = {"scale": scale, "papers": {paper: [name]}, "seeds": list(seeds)}
-        return [note for note in notes(shipped_plan(**values)) if note.startswith(f"{item}: ")]
-
-    assert told("micro", "simcse/tableA1") == told("paper", "noncontrastive/table2") == []
-    assert told("micro", "simcse/tableA1", (3, 4)) == ["simcse/tableA1: a search takes seed 3 alone"]
-    grid = "1 of 6 values of terms.barlow-twins.off_diagonal_weight"
-    assert told("micro", "noncontrastive/table2") == [
-        f"noncontrastive/table2: this scale tries {grid} in all rows"
-    ]
-    assert told("micro", "noncontrastive/table1", (0, 1)) == [
-        f"noncontrastive/table1: this scale tries {grid} in 20 of 40 rows; 2 of 50 drawn jobs in 20 of 40 rows,"
-        " and a search takes seed 0 alone"
-    ]
 
 
 def test_the_plan_notes_augmentations_that_leave_view_pairs_equal():
@@ -597,14 +527,6 @@ def test_what_a_search_does_not_show_is_refused_before_anything_is_run(tmp_path,
         search_plan(tmp_path, over, **row)
 
 
-def test_data_of_the_hub_without_a_commit_are_told(tmp_path):
-    plan = shipped_plan(scale="paper", papers={"simcse": ["table3"]})
-    assert plan.unpinned == {"princeton-nlp/datasets-for-simcse"}
-    local = {"data": {"source": "local", "root": "data"}}
-    plan = shipped_plan(scale="paper", papers={"simcse": ["table3"]}, **local)
-    assert plan.unpinned == set()
-
-
 # Numbers that identify
 
 
@@ -616,16 +538,6 @@ def test_at_the_scale_of_the_papers_each_trains_in_its_own_precision_unless_the_
     assert {run.precision for run in chosen.runs.values()} == {"bf16"}
     assert plan.runs.keys().isdisjoint(chosen.runs), "precision is part of the name of a run"
     assert chosen.record["precision"] == "bf16" and plan.record["precision"] == "papers"
-
-
-def test_another_precision_than_the_papers_is_told_beside_the_cell():
-    told = {}
-    for precision in ("fp16", "bf16"):
-        values = {"scale": "paper", "papers": {"simcse": ["table3"]}, "seeds": [0], "precision": precision}
-        plan = shipped_plan(**values)
-        result = item_result(plan, plan.item("simcse/table3"), Evaluations(plan))
-        (told[precision],) = {cell.precision for cell in result.cells}
-    assert told == {"fp16": "fp16", "bf16": "bf16; the paper: fp16"}
 
 
 def test_an_encoder_that_no_seed_of_the_study_changes_is_a_lone_value():
@@ -726,13 +638,6 @@ def test_a_borrowed_spread_is_marked_below_five_seeds(tmp_path, monkeypatch, see
 
 
 # Numbers of the running text
-
-
-def test_a_row_may_point_to_a_number_of_the_running_text(everything):
-    found = {each.key[1:]: each.reported for each in everything.described("simcse/table4")}
-    assert found["two-encoders", "full", "spearman"].value == "84.2"
-    assert found["qqp", "overlap", "percent"].value == "60"
-    assert found["entailment", "overlap", "percent"].source == "Section 4"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from replicse.study.results import agreement
@@ -62,18 +62,6 @@ def test_the_exact_p_is_scipys(rows):
     assert (agreement.tau, agreement.p) == pytest.approx((expected.statistic, expected.pvalue))
 
 
-def test_the_sampled_p_is_close_to_the_exact_one_and_never_zero():
-    from scipy.stats import kendalltau
-
-    generator = np.random.default_rng(1)
-    first = np.arange(10.0)
-    for second in (first + generator.normal(scale=6, size=10), first):
-        rows = {str(index): value for index, value in enumerate(first)}
-        agreement = rank_agreement(rows, {str(index): [value] for index, value in enumerate(second)})
-        assert agreement.p == pytest.approx(kendalltau(first, second, method="exact").pvalue, abs=0.015)
-        assert agreement.p > 0
-
-
 def test_the_interval_over_seeds_against_a_slow_bootstrap():
     ours = seeded(spread=4, count=3)
     agreement = rank_agreement(REPORTED, ours, samples=50)
@@ -120,18 +108,6 @@ def test_rows_of_one_side_only_take_no_part():
     assert agreement.n_rows == 3
 
 
-@settings(max_examples=15)
-@given(st.integers(0, 500), st.floats(0.1, 50), st.floats(-100, 100))
-def test_order_of_rows_and_units_change_no_tau(seed, scale, shift):
-    ours = seeded(spread=10, seed=seed)
-    tau = rank_agreement(REPORTED, ours, samples=10).tau
-    mapped = {row: [scale * value + shift for value in ours[row]] for row in reversed(ours)}
-    backwards = dict(reversed(REPORTED.items()))
-    assert rank_agreement(backwards, mapped, samples=10).tau == pytest.approx(tau)
-    negated = {row: [-value for value in values] for row, values in ours.items()}
-    assert rank_agreement(REPORTED, negated, samples=10).tau == pytest.approx(-tau)
-
-
 # The best row
 
 
@@ -147,14 +123,6 @@ def test_lower_is_better_for_alignment_and_uniformity():
     ours = {"a": [-2.0, -2.1], "b": [-1.5, -1.4]}
     assert best_row(reported, ours, better="lower") == BestRow(("a",), ("a",))
     assert best_row(reported, ours) == BestRow(("b",), ("b",))
-
-
-def test_a_tie_in_print_is_kept_by_either_row():
-    reported = {"a": 76.3, "b": 76.3, "c": 70}
-    best = best_row(reported, {"a": [75.0, 75.1], "b": [76.0, 76.1], "c": [70.0, 70.1]})
-    assert best.reported == ("a", "b")
-    assert best.ours == ("b",)
-    assert best.kept
 
 
 # Signs of the ablations

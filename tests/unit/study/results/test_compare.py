@@ -100,30 +100,6 @@ def test_only_the_same_runs_are_held_against_each_other(folders):
     assert (found.runs_only_a, found.runs_only_b) == (("p-s0", "q-s0"), ("x",))
 
 
-def test_the_page_names_machines_cells_and_runs(folders, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
-    a, b = folders(
-        [*rows("r", 70.0, 71.0), *rows("q", 70.0, published_sd="0.5"), *rows("p", 1.0)],
-        [
-            *rows("r", 74.0, 75.0, machine=TWO, package="bb"),
-            *rows("q", 72.0, published_sd="0.5", machine=f"{ONE} | {TWO}"),
-        ],
-    )
-    assert main(["compare", str(a), str(b)]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[:5] == [f"A is {a}", f"  {ONE}", f"B is {b}, mixed: 2 machines", f"  {TWO}", f"  {ONE}"]
-    assert lines[5].startswith("made by different versions of the package")
-    assert "2 cells in both: 2 beyond spread" in lines
-    assert "1 only in A, 0 only in B, 0 of other runs in B" in lines
-    table = [line.split() for line in lines if line.startswith("made/table1/")]
-    assert [line[:5] for line in table] == [
-        ["made/table1/r/a", "70.50", "74.50", "+4.00", "+5.7"],
-        ["made/table1/q/a", "70.00", "72.00", "+2.00", "+4.0*"],
-    ]
-    assert "3 runs in both, of which 3 gave another number: q-s0, r-s0, r-s1" in lines
-    assert "1 runs only in A: p-s0" in lines
-
-
 def test_folders_without_a_common_cell_are_refused_in_one_sentence(folders, capsys):
     for second in (rows("q", 70.0), [{**row, "encoder": "x"} for row in rows("r", 70.0)], rows("r", "")):
         a, b = folders(rows("r", 70.0) if second[0]["value"] else rows("r", ""), second)

@@ -1,19 +1,16 @@
 """What a number was computed on: in every record, and marked wherever two machines made one result."""
 
 import json
-import shutil
 from pathlib import Path
 
 import micro
 import pytest
 import torch
-from golden import example_report as example
 from made_up import made_plan, write_evaluation, write_paper
 
 from replicse.cli import main
 from replicse.files import read_json, write_json
 from replicse.provenance.record import computed
-from replicse.report.content.contents import make_report
 from replicse.report.content.tables import grid_of, remarks
 from replicse.runtime.machine import hardware
 from replicse.study.judge.story import cell_story, find_cell
@@ -69,39 +66,6 @@ def trained(tmp_path_factory):
     assert main(["train", *map(str, words), "--threads", "1", "--device", "cpu"]) == 0
     torch.set_num_threads(before)
     return folder / "out", root
-
-
-def made_by(verb, root, out, *words):
-    before = torch.get_num_threads()
-    assert main([verb, "--data", str(root), "--out", str(out), *map(str, words)]) == 0
-    torch.set_num_threads(before)
-    return read_json(out)["provenance"]
-
-
-def test_every_run_evaluation_and_count_has_its_machine(trained, tmp_path):
-    run, root = trained
-    ours = ["--device", "cpu", "--threads", "1", "--encoder"]
-    found = [
-        read_json(run / "provenance.json"),
-        made_by("evaluate", root, tmp_path / "a.json", "--suite", "spectrum", *ours, run / "last"),
-        made_by("geometry", root, tmp_path / "b.json", "--trajectory", *ours, run),
-    ]
-    (machine,) = {machine for each in found for machine in recorded(each)}
-    assert machine.device == "cpu" and machine.threads == "1 thread" and "oneDNN" in machine.kernel
-    assert [each["precision"] for each in found] == ["fp32"] * 3
-    assert found[0]["resumed_from"] == []
-    counts = made_by("job", root, tmp_path / "c.json", "count", '{"read": ["data/sts/STS-B/dev"]}')
-    assert counts["hardware"] == hardware()
-
-
-def test_word_vectors_choose_no_device_and_keep_to_their_threads(trained, tmp_path):
-    _, root = trained
-    (root / "words.txt").write_text(
-        "".join(f"{word} {place} 1.0\n" for place, word in enumerate(micro.WORDS))
-    )
-    words = ["--suite", "spectrum", "--vectors", '{"file": "words.txt"}', "--threads", "1"]
-    found = made_by("evaluate", root, tmp_path / "words.json", *words)
-    assert (found["device"], found["threads"]) == ("", 1)
 
 
 def test_a_run_that_is_resumed_elsewhere_names_both_machines(tmp_path, monkeypatch):
@@ -221,13 +185,6 @@ class Study:
         return cell_story(self.plan, cell, self.result, Evaluations(self.plan), (), ())
 
 
-def without_runs(study):
-    """Return the result where evaluations of an earlier version are all that is known."""
-    shutil.rmtree("results")
-    study.evaluated(OLD, OLD)
-    return study.result
-
-
 @pytest.fixture
 def study(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -241,11 +198,6 @@ def test_one_machine_is_named_and_nothing_is_marked(study):
     for line in tidy_rows([study.result]):
         assert line["machine"] == str(cell.machines[0]) and line["package"] == "abcdef012345"
     assert remarks(study.result) == () and ("mixed" not in dict(facts(study.result)))
-
-
-def test_the_tidy_table_names_a_machine_alike_where_a_record_says_less(study):
-    lines = list(tidy_rows([study.result, without_runs(study)]))
-    assert {line["machine"] for line in lines} == {str(machine_of(record()))} and len(lines) == 4
 
 
 def facts(result):
@@ -282,21 +234,6 @@ def test_what_two_machines_made_is_marked(study, mix):
     assert dict(facts(result))["mixed"] == mark
 
 
-def test_the_head_of_a_report_names_the_machine_and_marks_two(study):
-    about = {**example.STUDY, "papers": {"made": example.STUDY["papers"]["simcse"]}}
-    head = dict(make_report(about, [study.result]).facts)
-    assert head["Made on"] == str(machine_of(record()))
-    study.evaluated(record("Two"), record("Two"))
-    study.trained(dict.fromkeys([*study.runs, *study.starts], record("Two")))
-    elsewhere = study.result
-    study.evaluated(record(), record())
-    study.trained(dict.fromkeys([*study.runs, *study.starts], record()))
-    # Each item is of one machine, the study is of two.
-    report = make_report(about, [study.result, elsewhere])
-    assert dict(report.facts)["Mixed"].startswith("made on 2 machines: One (")
-    assert dict(report.provenance[0].rows)["Mixed"] == dict(report.facts)["Mixed"]
-
-
 def status(study, capsys, *words):
     config = Path("study.json")
     write_json(config, study.plan.config.plain())
@@ -316,11 +253,3 @@ def test_status_counts_what_each_machine_made_and_marks_two(study, capsys, caplo
     Path(study.plan.paths.evaluation(study.cell.encoders[0], "fast")).write_text('{"suites": {')
     assert "  4  runs and evaluations: One (" in status(study, capsys)
     assert "fast.json: not JSON" in caplog.text
-
-
-def test_the_report_of_a_study_with_a_missing_file_says_so(study):
-    """A corpus that has to be placed by hand is often not there; all that does without it is reported."""
-    files = [{"name": "a.tsv", "missing": True}, {"name": "b.tsv", "sha256": "0123456789abcdef", "rows": 2}]
-    report = make_report({**example.STUDY, "data": files}, [study.result])
-    (data,) = [sheet for sheet in report.provenance if sheet.title == "Data"]
-    assert [row[2] for row in data.rows] == ["not there", "0123456789abcdef"]

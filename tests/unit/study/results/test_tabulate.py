@@ -11,9 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from made_up import NoProvenance, made_plan, write_evaluation, write_paper, write_scores
+from made_up import made_plan, write_evaluation, write_paper, write_scores
 from places import ROOT
 from planned import shipped_plan
 
@@ -99,16 +97,6 @@ def test_bounds_over_pairs_are_averaged_over_the_seeds(study):
     assert set(cell) == set(FIELDS)
     assert float(cell["pairs_low"]) == pytest.approx(statistics.fmean([68.0, 69.5]))
     assert float(cell["pairs_high"]) == pytest.approx(statistics.fmean([71.5, 72.0]))
-
-
-def test_every_protocol_has_the_bounds_of_its_own_encoders(study):
-    plan = study.plan(rows=[row(also={"variant": {"use": "plain", "pooling": "mean"}})], seeds=1)
-    described, variant = plan.cells["made/table1"]
-    assert (described.protocol, variant.protocol) == ("as-described", "variant")
-    for cell, bounds in ((described, bounded(70.0, 68.0, 72.0)), (variant, bounded(60.0, 55.0, 65.0))):
-        write_evaluation(plan.paths.evaluation(cell.encoders[0], "fast"), bounds)
-    cells = list(table_rows(item_result(plan, plan.item("made/table1"), Evaluations(plan))))
-    assert [cell["pairs_low"] for cell in cells] == ["68.0", "55.0"]
 
 
 SUBTRACT = {"item": "made/table1", "column": "b", "metric": "spearman"}
@@ -310,15 +298,6 @@ def test_seeds_become_one_number_by_what_the_column_says(study):
     assert spread.reproduced is None, "one seed has no spread"
 
 
-@pytest.mark.parametrize(
-    "over",
-    [{"seeds": {"argmax": "optimisation.batch_size"}}, {"jobs": {"percentile": 101}}, {"jobs": "maximum"}],
-)
-def test_a_statistic_that_cannot_be_taken_is_refused(study, over):
-    with pytest.raises(BadInput, match=r"table1\.yaml: .*columns\[0\] \(a\)"):
-        study.plan([column(over=over)], [row(encoder={"use": "plain", "grid": GRID})])
-
-
 # Derived columns
 
 
@@ -342,11 +321,6 @@ def test_a_derived_column_is_computed_per_seed_and_judged(study):
     assert sum(file.endswith("/transfer.json") for file in files) == 2
 
 
-def test_a_derived_column_takes_its_statistic_over_the_seeds_last(study):
-    plan = study.plan([column("a"), derived("-{a}", over={"seeds": "max"})], printed=[])
-    assert study.result(plan, each(70.0, 72.0)).cells[-1].reproduced == -70.0
-
-
 def test_a_derived_column_waits_for_its_parts_and_fails_with_them(study):
     plan = study.plan([column("a"), column("b", "sts/STS13/all"), derived("{a} / {b}")], printed=[])
 
@@ -365,31 +339,6 @@ def test_a_derived_column_waits_for_its_parts_and_fails_with_them(study):
         None,
         "the formula of d divides by zero",
     )
-
-
-@pytest.mark.parametrize(
-    ("formula", "words"),
-    [
-        ("{a} + {bb}", 'columns of numbers in the formula of d; "bb" is no such column; did you mean "b"?'),
-        ("{a} +", "sums, differences, products and quotients"),
-        ("__import__('os')", "sums, differences, products and quotients"),
-        ("3 + 4", "a formula with at least one"),
-        ("{d} + 1", '"d" is no such column'),
-    ],
-)
-def test_a_formula_of_something_else_is_refused(study, formula, words):
-    text = {"id": "t", "kind": "text", "metric_path": "retrieval/neighbours/first/1/sentence"}
-    with pytest.raises(BadInput) as error:
-        study.plan([column("a"), column("b"), text, derived(formula)])
-    assert words in str(error.value) and "table1.yaml" in str(error.value)
-
-
-@given(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3).filter(lambda number: abs(number) > 1e-3))
-def test_a_formula_is_read_as_python_reads_it(a, b):
-    from replicse.study.paper.expression import Expression
-
-    text = "-({x y} - 2) * {b} / 4 + {x y} / {b}"
-    assert Expression(text)({"x y": a, "b": b}) == -(a - 2) * b / 4 + a / b
 
 
 # Values
@@ -413,18 +362,6 @@ def test_what_is_no_number_is_refused_by_its_path(study, value):
         BadInput, match=rf"fast\.json: {PATH} is .*; expected a finite number from -100 to 100"
     ):
         study.cells(study.plan(seeds=1), each(value))
-
-
-@pytest.mark.parametrize("text", ["[]", '{"suites": null}'])
-def test_an_evaluation_without_suites_is_refused_by_name(study, text):
-    plan = study.plan(seeds=1)
-    file = study.folder / plan.paths.evaluation(plan.cells["made/table1"][0].encoders[0], "fast")
-    file.parent.mkdir(parents=True)
-    file.write_text(text)
-    with pytest.raises(
-        BadInput, match=rf"{file.parent.name}/fast\.json: holds no suites; delete it and evaluate again"
-    ):
-        item_result(plan, plan.item("made/table1"), Evaluations(plan))
 
 
 def kept(plan):
@@ -497,18 +434,6 @@ def test_cosines_too_close_for_the_digits_that_are_kept_contradict_no_score(stud
             item_result(plan, plan.item("made/table1"), Evaluations(plan))
 
 
-@pytest.mark.parametrize(
-    ("part", "value"),
-    [("failures", []), ("pairs", {"sts/STS12": {"cosine": "x"}}), ("provenance", {"resumed_from": "x"})],
-)
-def test_parts_of_an_evaluation_that_are_none_are_refused_in_a_sentence(study, part, value):
-    plan = study.plan(seeds=1)
-    study.cells(plan, each(70.0))
-    kept(plan).write_text(json.dumps({**json.loads(kept(plan).read_text()), part: value}))
-    with pytest.raises(BadInput, match=r"fast\.json: .*; delete it and evaluate again"):
-        item_result(plan, plan.item("made/table1"), Evaluations(plan))
-
-
 def test_every_value_of_every_cell_is_a_row_of_the_tidy_table(study):
     plan = study.plan([column(over={"seeds": "mean"})], [row(), row("q", quoted=True)], printed=[])
     tidy = list(tidy_rows([study.result(plan, each(70.0, None))]))
@@ -558,39 +483,6 @@ def test_rows_that_a_scale_merges_into_one_run_are_marked(study):
 
 
 # All verdicts, any order
-
-
-class Scores(NoProvenance):
-    """Evaluations held in memory."""
-
-    def __init__(self, values):
-        self.values = values
-
-    def value(self, encoder, metric_path):
-        return (self.values[encoder] if metric_path == PATH else None), ""
-
-
-@pytest.fixture(scope="module")
-def five(tmp_path_factory):
-    """Plans of one row under five seeds, its two columns in either order."""
-    study = Study(tmp_path_factory.mktemp("five"))
-    names = ("a", "b")
-    return [study.plan([column(name) for name in order], printed=[("r", name, "70.0") for name in names], seeds=5)
-            for order in (names, names[::-1])]  # fmt: skip
-
-
-@settings(max_examples=20)
-@given(st.permutations([70.0, 71.5, 69.25, 70.75, 80.0]))
-def test_the_order_of_seeds_and_columns_changes_no_cell(five, order):
-    found = []
-    for plan, values in zip(five, ([70.0, 71.5, 69.25, 70.75, 80.0], order), strict=True):
-        encoders = plan.cells["made/table1"][0].encoders
-        result = item_result(plan, plan.item("made/table1"), Scores(dict(zip(encoders, values, strict=True))))
-        rows = {cell["column"]: cell for cell in table_rows(result)}
-        found.append(
-            {name: {key: rows[name][key] for key in FIELDS if key != "encoders"} for name in sorted(rows)}
-        )
-    assert found[0] == found[1]
 
 
 def test_every_verdict_can_be_reached(study):
