@@ -23,7 +23,13 @@ def folder(tmp_path_factory):
     torch.manual_seed(0)
     size = load_tokenizer(tokenizer, 64).get_vocab_size()
     sizes = {"vocabulary": size, "hidden": 16, "layers": 1, "heads": 2, "intermediate": 32, "positions": 64}
-    tiny(token_head=True, **sizes).save(home / "with", None, tokenizer)
+    proposing = tiny(token_head=True, **sizes)
+    with (
+        torch.no_grad()
+    ):  # let it propose what must not be taken: special tokens, and the piece that was there
+        proposing.masked_lm.bias[: MASK + 1] += 50
+        proposing.masked_lm.bias[load_tokenizer(tokenizer, 64).token_to_id("bal")] += 3
+    proposing.save(home / "with", None, tokenizer)
     tiny(**sizes).save(home / "without", None, tokenizer)
     return home
 

@@ -91,16 +91,9 @@ def test_a_prompt_ends_with_the_token_that_is_read_and_can_be_denoised(decoder):
 def test_what_nothing_can_be_read_from_is_refused(decoder, pooling, told):
     with pytest.raises(BadInput, match=told):
         SentenceEncoder.open(decoder[0], pooling, device="cpu")
-
-
-def test_a_text_without_a_token_is_refused(decoder):
-    folder, _ = decoder
-    opened = SentenceEncoder.open(folder, "mean", device="cpu")
-    if "Qwen2" in type(decoder[1]).__name__:
+    if "Qwen2" in type(decoder[1]).__name__:  # it has no token at the start
         with pytest.raises(BadInput, match='the text "" has no token'):
-            opened(["bal", ""])
-    else:
-        assert opened(["bal", ""]).shape == (2, 16)
+            SentenceEncoder.open(decoder[0], "mean", device="cpu")(["bal", ""])
 
 
 def job_on(folder, home, **changes):
@@ -116,7 +109,7 @@ def job_on(folder, home, **changes):
 
 
 @pytest.mark.parametrize(
-    "pooling", ["last-token", "mean", {"pooling": "last-token", "template": PROMPT, "head": True}]
+    "pooling", ["last-token", {"pooling": "last-token", "template": PROMPT, "head": True}]
 )
 def test_it_is_trained_kept_and_read_back(decoder, tmp_path, pooling):
     import transformers
@@ -143,22 +136,3 @@ def test_it_is_trained_kept_and_read_back(decoder, tmp_path, pooling):
         lengths = [len(tokenizer(sentence)["input_ids"]) for sentence in SENTENCES]
         expected = torch.stack([state[length - 1] for state, length in zip(states, lengths, strict=True)])
         np.testing.assert_allclose(vectors, expected.numpy(), rtol=1e-4, atol=1e-5)
-
-
-def test_what_it_cannot_train_is_refused(decoder, tmp_path):
-    folder, model = decoder
-    for changes, told in (
-        ({"pooling": {"train": "cls"}}, "pooling cls reads the first token"),
-        (
-            {"objective": [{"term": "infonce"}, {"term": "mlm"}]},
-            f"{model.config.model_type} has no masked-LM head",
-        ),
-    ):
-        with pytest.raises(BadInput, match=told):
-            Trainer(
-                job_on(folder, tmp_path, **changes),
-                tmp_path,
-                tmp_path / "o",
-                tmp_path / "s",
-                torch.device("cpu"),
-            )

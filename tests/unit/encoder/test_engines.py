@@ -19,13 +19,13 @@ from replicse.encoder.packed.transformer import PackedBackbone
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput
 from replicse.objective import Objective, Step
-from replicse.registry.encoders import MlpHead, ProjectorHead
+from replicse.registry.encoders import MlpHead
 from replicse.registry.runs import DropoutRates, Run
 from replicse.training.loop import Trainer
 from replicse.training.model import SentenceModel
 
 OTHERS = ("Electra", "MPNet", "DebertaV2", "ModernBert")
-TERMS = [{"term": "infonce"}, {"term": "mlm", "weight": 0.3}, {"term": "conditional-mlm", "weight": 0.2}]
+TERMS = [{"term": "infonce"}, {"term": "mlm", "weight": 0.3}]
 
 
 @pytest.fixture(autouse=True)
@@ -69,20 +69,13 @@ def after_one_step(folder, engine, home, terms):
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(
     "term",
-    [{"term": "infonce"}, {"term": "mlm"}, {"term": "conditional-mlm"}, {"term": "rtd", "edit": "delete"}],
+    [{"term": "infonce"}, {"term": "mlm"}],
     ids=lambda term: term["term"],
 )
 def test_both_engines_give_equal_losses_and_gradients(tmp_path, family, term):
     folder = saved(huggingface(family), tmp_path)
-    terms = Run.of(
-        {
-            "init": {"folder": "x"},
-            "corpus": {},
-            "views": [{"column": "a"}] * 2,
-            "objective": [term],
-        },
-        "run",
-    ).objective
+    spec = {"init": {"folder": "x"}, "corpus": {}, "views": [{"column": "a"}] * 2, "objective": [term]}
+    terms = Run.of(spec, "run").objective
     losses, weights = zip(
         *(after_one_step(folder, engine, tmp_path / engine, terms) for engine in ("packed", "transformers")),
         strict=True,
@@ -162,7 +155,7 @@ def run(home, family, **changes):
     return home / "out"
 
 
-@pytest.mark.parametrize("family", OTHERS)
+@pytest.mark.parametrize("family", ["Electra", "ModernBert"])
 def test_another_family_is_trained_kept_and_read_back(tmp_path, family):
     import transformers
 
@@ -191,7 +184,7 @@ def test_another_family_is_trained_kept_and_read_back(tmp_path, family):
             np.testing.assert_allclose(other, head(state[:1])[0].numpy(), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("family", OTHERS)
+@pytest.mark.parametrize("family", ["Electra", "DebertaV2"])
 def test_a_vector_takes_the_place_of_position_0_in_another_family(tmp_path, family):
     """ELECTRA's narrow embeddings are projected first: the vector stands behind the projection."""
     backbone = open_backbone(saved(other_family(family, 97), tmp_path)).eval()
@@ -229,21 +222,6 @@ def test_an_encoder_without_a_masked_lm_head_draws_one_for_a_term_that_predicts_
     assert not open_backbone(tmp_path / "out").predicts_tokens
 
 
-def test_diffcse_trains_with_discriminator_and_generator_of_another_family(tmp_path):
-    tokenizer = micro.tokenizer_file(tmp_path)
-    size = load_tokenizer(tokenizer, None).get_vocab_size()
-    generator = saved(other_family("MPNet", size), tmp_path / "g")
-    rtd = {"term": "rtd", "weight": 0.1, "generator": str(generator)}
-    out = run(tmp_path, "Electra", objective=[{"term": "infonce"}, rtd], head="projector")
-    history = micro.metrics(out)["history"]
-    assert np.isfinite([entry["loss"] for entry in history]).all()
-    assert stored_head(out / "best").settings == ProjectorHead(kind="projector")
-    names = micro.weights(out / "best")
-    assert not any("discriminator" in name for name in names)
-    vectors = SentenceEncoder.open(out / "best", "cls-head", device="cpu")(micro.sentences(3))
-    assert vectors.shape == (3, 16)
-
-
 def test_a_packed_family_trains_alike_in_both_engines(tmp_path):
     steps = {"batch_size": 16, "learning_rate": 1e-3, "steps": 6}
     quiet = {"hidden": 0, "attention": 0}
@@ -270,17 +248,6 @@ def test_a_packed_family_trains_alike_in_both_engines(tmp_path):
     apart = sum(np.abs(left[name] - right[name]).sum() for name in trained)
     # Adam makes whole steps of gradients that are rounding only, so single numbers may differ.
     assert 0 < apart < 0.01 * moved
-
-
-def test_the_best_checkpoint_of_another_family_is_read_by_the_evaluate_verb(tmp_path):
-    from replicse.cli import main
-
-    out = run(tmp_path, "ModernBert", objective=[{"term": "infonce"}])
-    arguments = ["--suite", "sts-dev", "--options", '{"sts-dev": {"tasks": ["STS-B"]}}', "--pooling", "cls"]
-    places = ["--data", str(tmp_path / "data"), "--out", str(tmp_path / "scores.json")]
-    assert main(["evaluate", "--encoder", str(out / "best"), *arguments, *places]) == 0
-    scores = json.loads((tmp_path / "scores.json").read_text())["suites"]["sts-dev"]
-    assert scores["STS-B"]["all"] == pytest.approx(micro.metrics(out)["best"]["dev"], abs=0.01)
 
 
 def test_what_an_engine_cannot_read_is_said(tmp_path):

@@ -48,11 +48,6 @@ def test_a_target_fit_follows_each_task():
     assert np.allclose(covariance(narrower(LINES[:20])), np.eye(4), atol=1e-3)
 
 
-def test_without_sentences_there_is_nothing_to_fit():
-    with pytest.raises(BadInput, match="no sentences to fit on"):
-        FittedVectors(Base(), ON_TARGET)(LINES)
-
-
 def test_parameters_reach_the_fit_and_unknown_ones_are_refused():
     short = postprocessing_of({"name": "flow", "fit": "lines", "epochs": 1})
     long = postprocessing_of({"name": "flow", "fit": "lines", "epochs": 9, "learning_rate": 0.01})
@@ -63,20 +58,17 @@ def test_parameters_reach_the_fit_and_unknown_ones_are_refused():
     for values, problem in (
         ({"name": "whitning", "fit": "target"}, 'is "whitning"; did you mean "whitening"'),
         ({"name": "whitening", "fit": "target", "epochs": 2}, 'unknown key "epochs"'),
-        ({"name": "flow", "fit": "target", "epochs": 0}, "epochs is 0; expected a number at least 1"),
         ({"name": "flow"}, 'lacks the key "fit"'),
     ):
         with pytest.raises(BadInput, match=problem):
             postprocessing_of(values)
 
 
-def test_preparing_encodes_the_sentences_of_the_fit_too():
-    base = Base()
-    FittedVectors(base, WHITENING, LINES[:3]).prepare(["a", "b"])
-    assert base.prepared == ["a", "b", *LINES[:3]]
-
-
 def test_only_fitted_vectors_are_focused():
     base = Base()
     assert suites.focused(base, LINES) is base
+    with pytest.raises(BadInput, match="no sentences to fit on"):
+        FittedVectors(base, ON_TARGET)(LINES)
+    FittedVectors(base, WHITENING, LINES[:3]).prepare(["a", "b"])
+    assert base.prepared == ["a", "b", *LINES[:3]]
     assert suites.focused(FittedVectors(base, ON_TARGET), LINES).fit_on == LINES

@@ -50,21 +50,10 @@ def test_each_pooling_agrees_with_its_definition(pooling, lengths):
     torch.testing.assert_close(found, slow_pool(encoder, batch, pooling, head), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("pooling", POOLINGS)
-def test_encoders_of_one_layer_can_be_pooled(pooling):
-    encoder, batch = tiny(layers=1).eval(), batch_of()
-    assert pool(encoder, batch, pooling, mlp(32)).shape == (batch.rows, 32)
-
-
 def test_only_position_0_is_needed_for_the_cls_poolings():
     needs = {name: pooled_by(name, tiny()).need for name in POOLINGS}
     assert needs["cls"] == needs["cls-head"] == FIRST_TOKEN
     assert needs["mean"] == needs["last-token"] == ALL_TOKENS
-
-
-def test_an_unknown_pooling_is_refused():
-    with pytest.raises(BadInput, match='no pooling is named "first_last"; did you mean "first-last"'):
-        pooling_of("first_last")
 
 
 def test_a_plug_in_brings_a_pooling(tmp_path, monkeypatch):

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from replicse.encoder.baselines import postprocess
 from replicse.encoder.baselines.postprocess import Centring, Flow, Whitening
@@ -34,16 +32,6 @@ def test_centred_vectors_have_the_mean_that_was_fitted_taken_away():
     assert centring.transform(np.zeros((1, 2), dtype=np.float32)).tolist() == [[-2.0, -5.0]]
 
 
-@settings(max_examples=30)
-@given(st.integers(2, 12), st.integers(0, 99))
-def test_whitened_vectors_have_mean_zero_and_covariance_one(dimensions, seed):
-    vectors = correlated(200, dimensions, seed)
-    found = Whitening.fit(vectors).transform(vectors).astype(np.float64)
-    assert found.mean(axis=0) == pytest.approx(np.zeros(dimensions), abs=1e-3)
-    covariance = found.T @ found / len(found)
-    assert covariance == pytest.approx(np.eye(dimensions), abs=1e-2)
-
-
 def test_whitening_is_the_formula():
     vectors, others = correlated(300, 5), correlated(7, 5, seed=1)
     found = Whitening.fit(vectors).transform(others)
@@ -69,17 +57,7 @@ def test_directions_without_variance_become_zero():
 
 @pytest.fixture(scope="module")
 def flow():
-    return Flow.fit(curved(FITTED), seed=1, epochs=6, learning_rate=1e-2)
-
-
-def test_flow_is_invertible(flow):
-    vectors = curved(100, seed=2)
-    latent = flow.transform(vectors)
-    assert latent.dtype == np.float32 and latent.shape == vectors.shape
-    assert np.abs(latent - vectors).max() > 0.1
-    with torch.no_grad():
-        back = flow.model().transform.inv(torch.from_numpy(latent)).numpy()
-    assert back == pytest.approx(vectors, abs=1e-4)
+    return Flow.fit(curved(FITTED), seed=1, epochs=4, learning_rate=1e-2)
 
 
 def test_flow_density_is_that_of_the_change_of_variables(flow):
@@ -96,13 +74,6 @@ def test_training_improves_the_density_of_unseen_vectors(flow):
     unseen = curved(500, seed=4)
     untrained = Flow.fit(curved(FITTED), seed=1, epochs=0)
     assert flow.log_density(unseen).mean() > untrained.log_density(unseen).mean() + 1
-
-
-def test_an_untrained_flow_standardises():
-    vectors = correlated(500, 6)
-    latent = Flow.fit(vectors, seed=0, epochs=0).transform(vectors)
-    assert latent.mean(axis=0) == pytest.approx(np.zeros(6), abs=1e-4)
-    assert latent.std(axis=0) == pytest.approx(np.ones(6), abs=1e-4)
 
 
 def test_the_seed_decides_and_the_global_state_is_left_alone():

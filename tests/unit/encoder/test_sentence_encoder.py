@@ -9,7 +9,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_encoders import mlp, tiny
+from tiny_encoders import mlp, other_family, tiny
 
 from replicse.data.tokenizer import train_tokenizer
 from replicse.encoder.batch import TokenBatch
@@ -74,17 +74,6 @@ def test_every_distinct_token_sequence_is_encoded_once_and_sorted_by_length(fold
     assert len(seen) == 1 and len(seen[0]) == 1
 
 
-def test_memory_that_layers_freed_is_given_back_now_and_then(folder, monkeypatch):
-    asked = []
-    monkeypatch.setattr("replicse.runtime.memory._malloc_trim", asked.append)
-    monkeypatch.setattr("replicse.encoder.sentence._GIVEN_BACK_EVERY", 2)
-    encoder = SentenceEncoder.open(folder, "cls", batch_tokens=1)
-    vectors = encoder(SENTENCES)
-    assert len(asked) == len(encoder._vectors) // 2 > 0
-    monkeypatch.setattr("replicse.runtime.memory._malloc_trim", None)
-    assert np.array_equal(SentenceEncoder.open(folder, "cls", batch_tokens=1)(SENTENCES), vectors)
-
-
 def test_forgetting_drops_vectors_but_not_tokens(folder):
     encoder = SentenceEncoder.open(folder, "cls")
     before = encoder(SENTENCES)
@@ -93,16 +82,10 @@ def test_forgetting_drops_vectors_but_not_tokens(folder):
     assert np.array_equal(encoder(SENTENCES), before)
     encoder.forget()
     encoder.tokenizer = None  # whatever needs it now would fail
-    assert not np.allclose(encoder(SENTENCES), before)
-
-
-def test_only_what_is_asked_for_is_encoded_after_forgetting(folder):
-    encoder = SentenceEncoder.open(folder, "cls")
-    encoder.prepare(SENTENCES)
-    encoder.forget()
     seen = counted(encoder)
     encoder(["dogs"])
     assert [len(batch) for batch in seen] == [1]
+    assert not np.allclose(encoder(SENTENCES), before)
 
 
 def test_dropout_is_off_and_the_mode_of_training_comes_back(folder):
@@ -122,14 +105,6 @@ def test_long_sentences_are_cut_at_the_length_asked_for_and_at_the_encoders(fold
         assert seen == [[cut]]
 
 
-@pytest.mark.parametrize("length", [-5, 0, 2])
-def test_a_length_without_room_for_a_word_is_refused(folder, length):
-    with pytest.raises(
-        BadInput, match=f"max_length is {length}, but a row has 2 special tokens; give at least 3"
-    ):
-        SentenceEncoder.open(folder, "mean", max_length=length)
-
-
 @settings(max_examples=50)
 @given(st.lists(st.integers(1, 24), min_size=1, max_size=60), st.integers(1, 80), st.integers(0, 12))
 def test_batches_hold_all_rows_and_stay_within_the_budget(lengths, budget, padded):
@@ -144,68 +119,39 @@ def test_batches_hold_all_rows_and_stay_within_the_budget(lengths, budget, padde
         assert half_full or (len(batch) + 1) * longer > budget
 
 
-def test_many_rows_of_few_lengths_make_batches_of_one_length():
-    rows = [np.zeros(length) for length in (4, 6, 12) for _ in range(100)]
-    encoder = SimpleNamespace(batch_tokens=240, pooling=SimpleNamespace(padded_to=0))
-    batches = list(SentenceEncoder.batches(encoder, rows))
-    assert [(len(batch), len(batch[0]), len(batch[-1])) for batch in batches] == [
-        *[(60, 4, 4), (40, 4, 4)],
-        *[(40, 6, 6), (40, 6, 6), (20, 6, 6)],
-        *[(20, 12, 12)] * 5,
-    ]
+def with_modules(modules):
+    return lambda folder: (folder / "modules.json").write_text(json.dumps(modules))
 
 
-def test_no_sentences_need_no_encoding(folder):
-    SentenceEncoder.open(folder, "cls").prepare([])
+def without_head(folder):
+    tiny().save(folder, None, folder / "tokenizer.json")
 
 
-def test_a_pooling_whose_head_was_not_stored_is_refused(folder, tmp_path):
-    tiny().save(tmp_path, None, folder / "tokenizer.json")
-    SentenceEncoder.open(tmp_path, "cls")
-    with pytest.raises(BadInput, match="no head"):
-        SentenceEncoder.open(tmp_path, "cls-head")
-    with pytest.raises(BadInput, match='did you mean "mean"'):
-        SentenceEncoder.open(tmp_path, "means")
-
-
-def test_a_tokenizer_with_more_tokens_than_the_encoder_is_refused(folder, tmp_path):
-    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
-    lines = [" ".join(chr(0x4E00 + n) for n in range(200))]
-    train_tokenizer("wordpiece", lines, 300, lowercase=True).save(str(tmp_path / "tokenizer.json"))
-    with pytest.raises(BadInput, match="the encoder knows 97"):
-        SentenceEncoder.open(tmp_path, "cls")
-
-
-def test_of_a_sentence_transformers_folder_the_transformer_is_read(folder, tmp_path):
-    shutil.copytree(folder, tmp_path / "0_Transformer")
-    modules = [{"path": "0_Transformer", "type": "Transformer"}, {"path": "1_Pooling", "type": "Pooling"}]
-    (tmp_path / "modules.json").write_text(json.dumps(modules))
-    for pooling in ("cls", "mean"):
-        expected = SentenceEncoder.open(folder, pooling)(SENTENCES)
-        assert np.array_equal(SentenceEncoder.open(tmp_path, pooling)(SENTENCES), expected)
+def with_a_gap(folder):
+    """As many tokens as the encoder knows, but one of them stands behind its last row."""
+    tokenizer = json.loads((folder / "tokenizer.json").read_text())
+    pieces = tokenizer["model"]["vocab"]
+    pieces[max(pieces, key=pieces.get)] = 4000
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
 
 
 @pytest.mark.parametrize(
-    "modules",
-    [[], {}, 3, [[]], [{}], [{"path": 3}], [{"path": "../other"}], [{"path": "/etc"}], [{"path": "a/../.."}]],
+    ("change", "options", "problem"),
+    [
+        (without_head, {"pooling": "cls-head"}, "no head"),
+        (without_head, {"pooling": "means"}, 'did you mean "mean"'),
+        (with_a_gap, {}, "token ids up to 4000, but the encoder knows 97"),
+        (with_modules([{"path": "../other"}]), {}, r"modules\.json"),
+        (with_modules([{}]), {}, r"modules\.json"),
+    ],
 )
-def test_modules_of_an_odd_shape_or_outside_the_folder_are_refused(folder, tmp_path, modules):
-    shutil.copytree(folder, tmp_path / "other")
-    shutil.copytree(folder, tmp_path / "encoder")
-    (tmp_path / "encoder" / "modules.json").write_text(json.dumps(modules))
-    with pytest.raises(BadInput, match=r"modules\.json"):
-        SentenceEncoder.open(tmp_path / "encoder", "cls")
-
-
-def test_token_ids_beyond_the_vocabulary_are_refused(folder, tmp_path):
-    """An id with a gap before it: as many tokens as the encoder knows, but one of them stands behind its last row."""
+def test_what_cannot_be_read_is_refused(folder, tmp_path, change, options, problem):
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
-    tokenizer = json.loads((tmp_path / "tokenizer.json").read_text())
-    pieces = tokenizer["model"]["vocab"]
-    pieces[max(pieces, key=pieces.get)] = 4000
-    (tmp_path / "tokenizer.json").write_text(json.dumps(tokenizer))
-    with pytest.raises(BadInput, match="token ids up to 4000, but the encoder knows 97"):
-        SentenceEncoder.open(tmp_path, "cls")
+    change(tmp_path)
+    with pytest.raises(BadInput, match=problem):
+        SentenceEncoder.open(tmp_path, **{"pooling": "cls", **options})
+    with pytest.raises(BadInput, match="max_length is 2, but a row has 2 special tokens; give at least 3"):
+        SentenceEncoder.open(folder, "mean", max_length=2)
 
 
 def test_a_vocabulary_stands_in_for_a_missing_tokenizer_json(folder, tmp_path):
@@ -240,43 +186,32 @@ def test_a_hub_id_is_downloaded_into_the_cache(folder, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("family", ["Electra", "MPNet"])
-@pytest.mark.parametrize("pooling", POOLINGS)
-def test_other_families_go_through_transformers(folder, tmp_path, family, pooling):
-    import transformers
-
-    config = getattr(transformers, f"{family}Config")(
-        vocab_size=97,
-        hidden_size=16,
-        embedding_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=24,
-        max_position_embeddings=40,
-        initializer_range=0.3,
-    )
-    model = getattr(transformers, f"{family}Model")(config).eval()
+def test_other_families_go_through_transformers(folder, tmp_path, family):
+    masked_lm = other_family(family, 97)
+    model = type(masked_lm.base_model)(masked_lm.config).eval()
     model.save_pretrained(tmp_path)
     for name in ("tokenizer.json", "tokenizer_config.json"):
         shutil.copy(folder / name, tmp_path / name)
-    if pooling == "cls-head" and family == "Electra":
-        with pytest.raises(BadInput, match="no head"):
-            SentenceEncoder.open(tmp_path, pooling)
-        return
-    encoder = SentenceEncoder.open(tmp_path, pooling)
-    unseen = random_head(16)
-    for sentence, vector in zip(SENTENCES, encoder(SENTENCES), strict=True):
-        tokens = torch.tensor([encoder.tokenizer.encode(sentence).ids])
-        with torch.no_grad():
-            found = model(tokens, output_hidden_states=True)
-        states = [state[0] for state in found.hidden_states]
-        expected = {
-            "cls": states[2][0],
-            "random-head": unseen(states[2][0]).detach(),
-            "cls-head": found.get("pooler_output", [None])[0],
-            "mean": states[2].mean(0),
-            "first-last": (states[1] + states[2]).mean(0) / 2,
-            "first-last-0": (states[0] + states[2]).mean(0) / 2,
-            "last2": (states[1] + states[2]).mean(0) / 2,
-            "last-token": states[2][-1],
-        }[pooling]
-        np.testing.assert_allclose(vector, expected.numpy(), rtol=1e-4, atol=1e-5)
+    for pooling in POOLINGS:
+        if pooling == "cls-head" and family == "Electra":
+            with pytest.raises(BadInput, match="no head"):
+                SentenceEncoder.open(tmp_path, pooling)
+            continue
+        encoder = SentenceEncoder.open(tmp_path, pooling)
+        unseen = random_head(16)
+        for sentence, vector in zip(SENTENCES, encoder(SENTENCES), strict=True):
+            tokens = torch.tensor([encoder.tokenizer.encode(sentence).ids])
+            with torch.no_grad():
+                found = model(tokens, output_hidden_states=True)
+            states = [state[0] for state in found.hidden_states]
+            expected = {
+                "cls": states[2][0],
+                "random-head": unseen(states[2][0]).detach(),
+                "cls-head": found.get("pooler_output", [None])[0],
+                "mean": states[2].mean(0),
+                "first-last": (states[1] + states[2]).mean(0) / 2,
+                "first-last-0": (states[0] + states[2]).mean(0) / 2,
+                "last2": (states[1] + states[2]).mean(0) / 2,
+                "last-token": states[2][-1],
+            }[pooling]
+            np.testing.assert_allclose(vector, expected.numpy(), rtol=1e-4, atol=1e-5)

@@ -116,15 +116,6 @@ def test_nothing_that_is_not_needed_is_computed():
         assert [len(state) for state in hidden.states] == [total if need.tokens else rows] * len(need.states)
 
 
-def test_hidden_states_come_in_the_order_asked_for():
-    encoder = tiny().eval()
-    batch = batch_of()
-    every = encoder(batch, Need((0, 1, 2, 3))).states
-    some = encoder(batch, Need((-1, 1, -4))).states
-    for state, number in zip(some, (3, 1, 0), strict=True):
-        assert torch.equal(state, every[number])
-
-
 def test_first_vector_takes_the_place_of_the_embedding_output_at_position_0():
     encoder = tiny().eval()
     batch = batch_of()
@@ -147,14 +138,6 @@ def test_first_vector_takes_the_place_of_the_embedding_output_at_position_0():
     assert vector.grad[1:].abs().sum() == 0
 
 
-def test_first_vector_is_not_dropped_out():
-    encoder = tiny()
-    encoder.set_dropout(0.5, 0.0)
-    batch = batch_of()
-    vector = torch.ones(batch.rows, 32)
-    assert torch.equal(encoder(batch, Need((0,), tokens=False), first_vector=vector).last, vector)
-
-
 def test_a_row_longer_than_the_position_embeddings_is_refused():
     assert tiny("roberta").config.max_length == 22
     assert tiny("bert").config.max_length == 24
@@ -168,7 +151,7 @@ def test_a_row_longer_than_the_position_embeddings_is_refused():
 # Dropout.
 
 
-@pytest.mark.parametrize("probability", [0.02, 0.1, 0.3, 0.5])
+@pytest.mark.parametrize("probability", [0.02, 0.3])
 def test_dropout_zeroes_the_right_share_and_keeps_the_mean(probability):
     torch.manual_seed(0)
     count = 2**20
@@ -195,14 +178,10 @@ def test_dropout_follows_the_global_seed_and_scales_gradients_by_its_mask():
     torch.testing.assert_close(values.grad * values, first)
 
 
-@pytest.mark.parametrize("probability", [1.0, 1 - 1e-7])
-def test_dropout_at_rate_1_leaves_nothing(probability):
-    assert (Dropout(probability)(torch.ones(5)) == 0).all()
-
-
 def test_dropout_at_rate_0_or_in_evaluation_costs_nothing():
     values = torch.randn(3)
     assert Dropout(0.0)(values) is values
+    assert (Dropout(1 - 1e-7)(torch.ones(5)) == 0).all()
     assert Dropout(0.5).eval()(values) is values
     encoder = tiny()
     encoder.set_dropout(0, 0)
@@ -286,8 +265,7 @@ def packed_rows(lengths):
     return TokenBatch.from_rows([np.arange(length) for length in lengths])
 
 
-@pytest.mark.parametrize("heads", [1, 3])
-@pytest.mark.parametrize("beyond", [0, 2])
+@pytest.mark.parametrize(("heads", "beyond"), [(1, 2), (3, 0)])
 def test_gradients_of_packed_attention_are_those_of_finite_differences(heads, beyond):
     batch, drop = packed_rows((3, 1, 4)), Dropout(0.3)
     projected = torch.randn(8 + beyond, 3 * heads * 2, dtype=torch.float64, requires_grad=True)
@@ -301,15 +279,6 @@ def test_gradients_of_packed_attention_are_those_of_finite_differences(heads, be
     fewer = projected[:, 2 * heads :].detach().contiguous().requires_grad_()
     assert torch.autograd.gradcheck(found, (fewer, first))
     assert not found(projected)[8:].any()
-
-
-def test_dropout_of_attention_acts_on_its_weights():
-    torch.manual_seed(0)
-    batch = packed_rows((1000,))
-    projected = torch.cat([torch.zeros(1000, 2000), torch.eye(1000)], dim=1)
-    weights = attention(projected, None, batch, 1, Dropout(0.25))[0]
-    assert 180 < int((weights == 0).sum()) < 320
-    assert weights.max().item() == pytest.approx(0.001 / 0.75)
 
 
 # Configuration.
@@ -336,10 +305,8 @@ def test_a_fresh_encoder_has_the_sizes_of_its_architecture_and_what_is_usual_bes
     ("change", "words"),
     [
         ({"model_type": "robert"}, 'did you mean "roberta"'),
-        ({"hidden_act": "swish"}, '"swish" is not supported'),
         ({"position_embedding_type": "relative_key"}, '"relative_key" is not supported'),
         ({"tie_word_embeddings": False}, "tie_word_embeddings"),
-        ({"hidden_size": None}, 'lacks "hidden_size"'),
         ({"num_attention_heads": 3}, "cannot be split"),
     ],
 )

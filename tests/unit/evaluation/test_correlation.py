@@ -6,7 +6,7 @@ from scipy.stats import rankdata, spearmanr
 
 from replicse.evaluation.correlation import average_ranks, cosines, pearson, spearman
 
-relaxed = settings(max_examples=100)
+relaxed = settings(max_examples=40)
 # Few distinct values, so that ties are common.
 VALUES = st.lists(st.sampled_from([-1.5, 0.0, 0.25, 1e-9, 3.0, 7e5]), min_size=2, max_size=30)
 
@@ -29,19 +29,6 @@ def test_spearman_is_scipys(values, seed):
         assert found == pytest.approx(spearmanr(left, right).statistic, abs=1e-12)
 
 
-def test_spearman_of_many_values_is_scipys():
-    generator = np.random.default_rng(0)
-    left = generator.standard_normal(5000)
-    right = np.round(left + generator.standard_normal(5000), 1)
-    assert spearman(left, right) == pytest.approx(spearmanr(left, right).statistic, abs=1e-12)
-
-
-def test_spearman_depends_on_the_order_only():
-    values = np.array([3.0, -1.0, 2.0, 10.0])
-    assert spearman(values, np.exp(values)) == 1
-    assert spearman(values, -(values**3)) == -1
-
-
 @pytest.mark.parametrize(
     ("left", "right"),
     [
@@ -60,11 +47,6 @@ def test_equal_values_whose_mean_is_rounded_have_no_correlation():
     """Less their mean, three times 0.1 is not quite 0."""
     assert pearson(np.full(3, 0.1), np.array([0.0, 0.0, 1.0])) is None
     assert pearson(np.array([0.0, 0.0, 1.0]), np.full(3, 0.1)) is None
-
-
-def test_sides_of_different_length_are_refused():
-    with pytest.raises(ValueError, match="2 values against 3"):
-        spearman(np.zeros(2), np.zeros(3))
 
 
 def test_cosines_agree_with_the_formula_and_are_0_for_zero_vectors():

@@ -9,6 +9,7 @@ from replicse.world.world import write_world
 CORPORA = {
     "nli": {"format": "triples", "file": "nli/nli_triples.csv"},
     "gone": {"format": "triples", "file": "no.csv"},
+    "wiki": {"format": "lines", "file": "wiki/wiki.txt"},
 }
 
 
@@ -21,28 +22,19 @@ def world(tmp_path_factory):
 
 def test_sizes_rows_and_overlap_are_counted(world):
     wanted = ["data/sts/STS-B/dev", "data/transfer/TREC/test", "data/corpus/nli/rows", "data/overlap/nli"]
-    found = count(world, wanted, CORPORA)
+    gone, unknown, single = "data/corpus/gone/rows", "data/overlap/nil", "data/overlap/wiki"
+    found = count(world, [*wanted, gone, unknown, single], CORPORA)
     data = found["suites"]["data"]
     lines = (world / "SentEval/downstream/STS/STSBenchmark/sts-dev.csv").read_text().splitlines()
     assert data["sts"]["STS-B"]["dev"] == len(lines)
     assert data["transfer"]["TREC"]["test"] > 10
     assert data["corpus"]["nli"]["rows"] == len((world / "nli/nli_triples.csv").read_text().splitlines()) - 1
     assert 0 < data["overlap"]["nli"] < 100
-    assert found["failures"] == {}
-
-
-def test_a_missing_corpus_is_a_failure_of_its_own_cells_only(world):
-    found = count(world, ["data/corpus/gone/rows", "data/sts/STS-B/dev"], CORPORA)
-    assert found["suites"]["data"]["corpus"]["gone"]["rows"] is None
-    assert "no.csv" in found["failures"]["data/corpus/gone/rows"]
-    assert found["suites"]["data"]["sts"]["STS-B"]["dev"] > 10
-
-
-def test_a_corpus_that_nobody_described_or_without_pairs_is_a_failure(world):
-    corpora = {**CORPORA, "wiki": {"format": "lines", "file": "wiki/wiki.txt"}}
-    failures = count(world, ["data/overlap/nil", "data/overlap/wiki"], corpora)["failures"]
-    assert failures["data/overlap/nil"] == 'no corpus is named "nil"; did you mean "nli"?'
-    assert failures["data/overlap/wiki"] == "corpus wiki has one column; the overlap of two is asked for"
+    assert data["corpus"]["gone"]["rows"] is None
+    failures = found["failures"]
+    assert failures.keys() == {gone, unknown, single} and "no.csv" in failures[gone]
+    assert failures[unknown] == 'no corpus is named "nil"; did you mean "nli"?'
+    assert failures[single] == "corpus wiki has one column; the overlap of two is asked for"
 
 
 def test_what_is_not_counted_is_refused(world):

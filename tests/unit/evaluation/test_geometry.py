@@ -12,26 +12,13 @@ def random_directions(count, dimensions=6, seed=0):
     return normalised(np.random.default_rng(seed).standard_normal((count, dimensions)))
 
 
-def test_identical_pairs_are_perfectly_aligned():
-    vectors = random_directions(9)
-    assert alignment(vectors, vectors) == 0
-
-
-def test_alignment_of_antipodal_and_orthogonal_pairs():
+def test_closed_forms():
     first, second = np.eye(2), np.array([[-1.0, 0.0], [1.0, 0.0]])
-    assert alignment(first, second) == pytest.approx((4 + 2) / 2)
-
-
-def test_uniformity_of_two_antipodal_points_is_minus_8():
+    assert alignment(first, second) == pytest.approx((4 + 2) / 2) and alignment(first, first) == 0
     assert uniformity(np.array([[1.0, 0.0], [-1.0, 0.0]])) == pytest.approx(-8)
-
-
-def test_uniformity_of_one_repeated_point_is_0():
     assert uniformity(np.tile([[0.6, 0.8]], (5, 1))) == pytest.approx(0)
-
-
-def test_uniformity_of_orthogonal_points_is_minus_4():
-    assert uniformity(np.eye(7, dtype=np.float32)) == pytest.approx(-4)
+    vectors = np.eye(7, dtype=np.float32)
+    assert uniformity(vectors) == pytest.approx(-4) and np.array_equal(vectors, np.eye(7))
 
 
 def slow_uniformity(vectors):
@@ -39,24 +26,13 @@ def slow_uniformity(vectors):
     return np.log(np.mean([np.exp(-2 * ((left - right) ** 2).sum()) for left, right in pairs]))
 
 
-@pytest.mark.parametrize("count", [2, 3, 7, 8, 9, 40])
+@pytest.mark.parametrize("count", [2, 8, 9, 40])
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_uniformity_agrees_with_a_loop_over_all_pairs_whatever_the_blocks(count, kind, monkeypatch):
     monkeypatch.setattr(geometry, "_BLOCK", 4)
     vectors = random_directions(count).astype(kind)
     vectors[1] = vectors[0]  # duplicates count
     assert uniformity(vectors) == pytest.approx(slow_uniformity(vectors), abs=1e-6)
-
-
-def test_uniformity_leaves_its_input_alone():
-    vectors = random_directions(5)
-    before = vectors.copy()
-    uniformity(vectors)
-    assert np.array_equal(vectors, before)
-
-
-def test_random_directions_in_many_dimensions_approach_minus_4():
-    assert uniformity(random_directions(2000, 512)) == pytest.approx(-4, abs=0.03)
 
 
 def test_vectors_that_are_not_of_length_1_are_refused():
@@ -69,13 +45,6 @@ def test_vectors_that_are_not_of_length_1_are_refused():
     ):
         with pytest.raises(ValueError, match="length 1"):
             call()
-
-
-def test_what_has_no_pairs_is_refused():
-    with pytest.raises(ValueError, match="pairs"):
-        alignment(np.zeros((0, 6)), np.zeros((0, 6)))
-    with pytest.raises(ValueError, match="two vectors"):
-        uniformity(random_directions(1))
 
 
 class Table:
@@ -129,12 +98,9 @@ def test_vectors_that_cannot_be_normalised_give_none_and_a_reason(stand_in, tmp_
 def test_counts_on_the_real_data(real_data):
     """The counts of methods 2.4: 1491 pairs above 4 and 17,256 sentence slots."""
     slots = list(geometry.sentences(real_data))
-    generator = np.random.default_rng(0)
-    found = geometry.evaluate(
-        real_data, Table({sentence: generator.standard_normal(4) for sentence in set(slots)})
-    )
-    assert len(slots) == found["n_sentences"] == 17256
-    assert found["n_positive"] == 1491
+    assert len(slots) == 17256
+    found = geometry.evaluate(real_data, Table(dict.fromkeys(slots, (1.0, 0.0))))
+    assert (found["n_sentences"], found["n_positive"]) == (17256, 1491)
 
 
 def test_one_split_is_measured_where_it_is_asked_for(stand_in):

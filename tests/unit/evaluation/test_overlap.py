@@ -1,10 +1,10 @@
 """Lexical overlap, by hand and against a slow loop."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replicse.evaluation.overlap import bag_of_words, lexical_overlap
+from replicse.evaluation.overlap import lexical_overlap
 
 SENTENCES = st.lists(st.sampled_from(["a", "b", "B,", "c", "(c)"]), max_size=8).map(" ".join)
 
@@ -26,6 +26,7 @@ def test_by_hand(first, second, expected):
     assert lexical_overlap([first], [second]) == pytest.approx(expected)
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(SENTENCES, SENTENCES), min_size=1, max_size=6))
 def test_is_the_mean_harmonic_mean_of_precision_and_recall(pairs):
     scores = []
@@ -42,16 +43,6 @@ def test_is_the_mean_harmonic_mean_of_precision_and_recall(pairs):
     firsts, seconds = zip(*pairs, strict=True)
     assert lexical_overlap(firsts, seconds) == pytest.approx(100 * sum(scores) / len(scores))
     assert lexical_overlap(seconds, firsts) == pytest.approx(lexical_overlap(firsts, seconds))
-
-
-def test_bags_count_words():
-    assert bag_of_words("The cat, the dog -- THE end.") == {"the": 3, "cat": 1, "dog": 1, "end": 1}
-
-
-@pytest.mark.parametrize(("first", "second"), [([], []), (["a"], ["a", "b"])])
-def test_no_pairs_are_refused(first, second):
-    with pytest.raises(ValueError, match="overlap needs pairs"):
-        lexical_overlap(first, second)
 
 
 def test_question_pairs_overlap_as_the_paper_says(real_data):

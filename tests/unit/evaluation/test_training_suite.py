@@ -24,14 +24,6 @@ def test_numbers_are_those_of_the_record(tmp_path):
     }
 
 
-def test_a_record_without_the_count_says_how_to_get_it(tmp_path):
-    old = {key: value for key, value in RECORD.items() if key != "parameters"}
-    found = evaluate(tmp_path, None, run_folder(tmp_path, **old, **READ))
-    assert (found["parameters"], found["hours"]) == (None, 2.0)
-    assert list(found["failures"]) == ["parameters"]
-    assert "delete its folder to train the run again" in found["failures"]["parameters"]
-
-
 def test_a_run_that_was_never_read_has_no_place_of_selection(tmp_path):
     found = evaluate(tmp_path, None, run_folder(tmp_path, **RECORD, history=[], best=None))
     assert (found["evaluations"], found["selected_at"], found["steps"]) == (0, None, 50)

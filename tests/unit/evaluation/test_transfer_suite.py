@@ -35,6 +35,7 @@ def problem(rows, dimensions, classes, seed=0):
     return generator.normal(size=(rows, dimensions)) + 0.7 * centres[labels], labels
 
 
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, 3), min_size=12, max_size=60), st.integers(2, 6), st.integers(0, 9))
 def test_folds_part_the_rows_and_every_class_evenly(labels, folds, seed):
     labels = np.array(labels)
@@ -46,28 +47,19 @@ def test_folds_part_the_rows_and_every_class_evenly(labels, folds, seed):
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_nested_folds_equal_one_by_one(name):
+def test_each_protocol_equals_one_by_one(name):
+    setting = SMALL[name]
     vectors, labels = problem(36, 5, 2)
-    found = transfer.nested_folds(with_bias([vectors]), labels, SMALL[name])
-    assert found == pytest.approx(plain.plain_nested_folds(vectors, labels, SMALL[name]), abs=1e-12)
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_folds_then_test_equal_one_by_one(name):
-    vectors, labels = problem(130, 5, 4)
-    train, test = np.arange(100), np.arange(100, 130)
-    found = transfer.folds_then_test(with_bias([vectors]), labels, train, test, SMALL[name])
-    assert found == pytest.approx(
-        plain.plain_folds_then_test(vectors, labels, train, test, SMALL[name]), abs=1e-12
-    )
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_given_splits_equal_one_by_one(name):
-    vectors, labels = problem(150, 5, 3)
-    splits = np.split(np.arange(150), [90, 120])
-    found = transfer.given_splits(with_bias([vectors]), labels, *splits, SMALL[name])
-    assert found == pytest.approx(plain.plain_given_splits(vectors, labels, *splits, SMALL[name]), abs=1e-12)
+    found = transfer.nested_folds(with_bias([vectors]), labels, setting)
+    assert found == pytest.approx(plain.plain_nested_folds(vectors, labels, setting), abs=1e-12)
+    vectors, labels = problem(110, 5, 4)
+    train, test = np.arange(80), np.arange(80, 110)
+    found = transfer.folds_then_test(with_bias([vectors]), labels, train, test, setting)
+    expected = plain.plain_folds_then_test(vectors, labels, train, test, setting)
+    assert found == pytest.approx(expected, abs=1e-12)
+    splits = np.split(np.arange(110), [60, 90])
+    found = transfer.given_splits(with_bias([vectors]), labels, *splits, setting)
+    assert found == pytest.approx(plain.plain_given_splits(vectors, labels, *splits, setting), abs=1e-12)
 
 
 @pytest.mark.parametrize("bundle_bytes", [1, linear_probe.BUNDLE_BYTES])
@@ -168,18 +160,13 @@ def test_evaluate_reports_seven_tasks_and_their_means(made_up):
     assert set(made_up.asked) == set(transfer.sentences(Path(), setting="fast"))
 
 
-def test_mean_is_blank_with_a_missing_task(made_up):
-    found = transfer.evaluate(Path(), made_up, setting="fast", tasks=TRANSFER_TASKS[1:])
-    assert found["CR"]["accuracy"] == 100.0
-    assert found["avg"] is None and found["dev_avg"] is None
-
-
 def test_undefined_vectors_are_a_failure_of_their_task(made_up):
     made_up.known["train 3 1"][0] = np.nan
     found = transfer.evaluate(Path(), made_up, setting="fast", tasks=("CR", "TREC"))
     assert found["TREC"] == {"accuracy": None, "dev_accuracy": None}
     assert found["CR"]["accuracy"] == 100.0
     assert set(found["failures"]) == {"TREC/accuracy", "TREC/dev_accuracy"}
+    assert found["avg"] is None and found["dev_avg"] is None
 
 
 def test_pairs_are_the_difference_and_the_product(monkeypatch):
@@ -203,15 +190,6 @@ def test_too_few_sentences_for_the_folds_are_named(monkeypatch):
         transfer.evaluate(Path(), RandomVectors(2), tasks=("MR",))
 
 
-@settings(max_examples=20)
-@given(st.integers(20, 30))
-def test_twice_as_many_rows_as_folds_suffice(rows):
-    vectors, labels = problem(rows, 2, 2)
-    setting = ProbeSetting(10, "adam", 0.01, 64, 0, 1)
-    accuracy, dev_accuracy = transfer.nested_folds(with_bias([vectors]), labels, setting)
-    assert 0 <= accuracy <= 1 and 0 <= dev_accuracy <= 1
-
-
 def test_real_accuracy_is_that_of_logistic_regression(real_data):
     """A part of MPQA, embedded by a small released encoder; L2 strength from the middle of the grid."""
     linear_model = pytest.importorskip("sklearn.linear_model")
@@ -221,7 +199,7 @@ def test_real_accuracy_is_that_of_logistic_regression(real_data):
     from replicse.encoder.sentence import SentenceEncoder
 
     task = load_transfer(real_data, "MPQA").splits["all"]
-    part = np.random.default_rng(0).permutation(len(task.labels))[:2500]
+    part = np.random.default_rng(0).permutation(len(task.labels))[:1500]
     labels = task.labels[part]
     encoder = SentenceEncoder.open(Path(found.origin).parent / "model", "mean")
     vectors = encoder([task.first[place] for place in part])
@@ -231,5 +209,5 @@ def test_real_accuracy_is_that_of_logistic_regression(real_data):
         rows = np.delete(np.arange(len(labels)), fold)
         model = linear_model.LogisticRegression(C=1 / (1e-3 * len(rows)), max_iter=1000)
         expected.append(model.fit(vectors[rows], labels[rows]).score(vectors[fold], labels[fold]))
-    assert 100 * accuracy == pytest.approx(100 * np.mean(expected), abs=1.0)
+    assert 100 * accuracy == pytest.approx(100 * np.mean(expected), abs=2.0)
     assert 100 * accuracy > 100 * max(labels.mean(), 1 - labels.mean()) + 10
