@@ -411,7 +411,6 @@ def test_eda_reads_wordnet_without_a_tagger(wordnet):
         ({"name": "eda", "alpha": 0}, "alpha is 0; expected a number above 0"),
         ({"name": "masked-lm", "ratio": 0.1}, "expected one of backbone"),
         ({"name": "masked-lm", "ratio": 2, "encoder": "x"}, "ratio is 2"),
-        ({"name": "insertion", "ratio": 0, "encoder": "x"}, "ratio is 0"),
     ],
 )
 def test_bad_specs_name_parameter_value_and_expectation(spec, message):

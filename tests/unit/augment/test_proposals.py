@@ -1,13 +1,14 @@
-"""Word pieces that a masked-LM proposes: in the place of others, or between them."""
+"""Word pieces that a masked-LM proposes: in the place of others, or, in DiffCSE's insertion, between them."""
 
 import micro
 import numpy as np
 import pytest
 import torch
+from papers.diffcse.insertion import _inserted, insertion
 from tiny_encoders import tiny
 
 from replicse.augment import augment
-from replicse.augment.masked_lm import _chosen, _inserted
+from replicse.augment.masked_lm import _chosen
 from replicse.data.tokenizer import load_tokenizer
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.opening import open_backbone
@@ -34,10 +35,6 @@ def folder(tmp_path_factory):
     return home
 
 
-def changed(folder, lines, name, ratio, **more):
-    return augment(lines, {"name": name, "ratio": ratio, "encoder": str(folder / "with"), **more})
-
-
 def proposed(folder, masked, place, avoid=()):
     """Return the likeliest ordinary piece at the one masked place of a row."""
     backbone = open_backbone(folder / "with").eval()
@@ -54,10 +51,9 @@ def is_subsequence(part, whole):
 
 def test_letters_are_only_inserted_and_the_same_seed_inserts_the_same(folder):
     lines = [*micro.sentences(30), "", "bal", " ".join(micro.sentences(40))]
-    found = changed(folder, lines, "insertion", 0.3)
-    assert (
-        found == changed(folder, lines, "insertion", 0.3) != changed(folder, lines, "insertion", 0.3, seed=7)
-    )
+    options = {"ratio": 0.3, "encoder": str(folder / "with")}
+    found = insertion(lines, seed=42, **options)
+    assert found == insertion(lines, seed=42, **options) != insertion(lines, seed=7, **options)
     assert found[-3] == "" and found[-1], "a line as long as the encoder reads still fits"
     for before, after in zip(lines[:-1], found, strict=False):
         assert is_subsequence(before.replace(" ", ""), after.replace(" ", ""))
@@ -66,7 +62,7 @@ def test_letters_are_only_inserted_and_the_same_seed_inserts_the_same(folder):
 
 def test_one_insertion_is_the_likeliest_piece_at_its_place(folder):
     line, seed = "bal kon mit", 3
-    (found,) = changed(folder, [line], "insertion", 0.1, seed=seed)
+    (found,) = insertion([line], seed=seed, ratio=0.1, encoder=str(folder / "with"))
     tokenizer = load_tokenizer(folder / "with" / "tokenizer.json", 64)
     ids = tokenizer.encode(line).ids
     (place,) = _inserted(len(ids) - 2, 0.1, (seed, 0)).tolist()
@@ -78,7 +74,8 @@ def test_one_insertion_is_the_likeliest_piece_at_its_place(folder):
 def test_one_piece_is_replaced_by_the_likeliest_other_one(folder):
     """In lines of several lengths, which are computed in an order of their own."""
     lines = ["bal kon mit bal", "bal kon", *micro.sentences(10)]
-    found = changed(folder, lines, "masked-lm", 0.01, seed=3)
+    spec = {"name": "masked-lm", "ratio": 0.01, "encoder": str(folder / "with"), "seed": 3}
+    found = augment(lines, spec)
     tokenizer = load_tokenizer(folder / "with" / "tokenizer.json", 64)
     for index, (line, after) in enumerate(zip(lines, found, strict=True)):
         row = np.array(tokenizer.encode(line).ids)
@@ -102,4 +99,4 @@ def test_the_number_is_a_share_of_the_length(length, count):
 
 def test_an_encoder_without_a_masked_lm_head_is_refused(folder):
     with pytest.raises(BadInput, match="no masked-LM head"):
-        augment(["bal"], {"name": "insertion", "ratio": 0.15, "encoder": str(folder / "without")})
+        augment(["bal"], {"name": "masked-lm", "ratio": 0.15, "encoder": str(folder / "without")})

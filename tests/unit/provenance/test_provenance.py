@@ -135,8 +135,12 @@ def digests(runs, package):
     """Return the digest of each run, as its rule has it."""
     methods = {f"papers.{folder.name}": folder for folder in (package[0].parent / "papers").iterdir()}
     source = Source(package[0], cache=package[1], plugins=methods)
-    codes = {run: {"replicse.training.loop", *map(unit_of, named_in(spec))} for run, spec in runs.items()}
-    return {run: source.digest(*code) for run, code in codes.items()}
+    codes = {
+        run: frozenset({"replicse.training.loop", *map(unit_of, named_in(spec))})
+        for run, spec in runs.items()
+    }
+    each = {code: source.digest(*code) for code in set(codes.values())}
+    return {run: each[code] for run, code in codes.items()}
 
 
 @pytest.fixture(scope="module")

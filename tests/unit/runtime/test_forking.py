@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -41,11 +42,11 @@ server.serve(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
 """
 
 
-@pytest.fixture
-def server(tmp_path):
+@contextmanager
+def served(home):
     """A server of made-up jobs: its address and its process; its parent is another process that can be ended."""
     parent = subprocess.Popen(["sleep", "60"])
-    folder = tmp_path / "server"
+    folder = home / "server"
     folder.mkdir()
     address = str(folder / "socket")
     with socket.socket(socket.AF_UNIX) as listener:
@@ -59,31 +60,17 @@ def server(tmp_path):
         one.wait()
 
 
-def test_a_request_that_comes_with_the_end_of_the_parent_ends_no_server_badly(server):
-    address, process, parent = server
-    assert client(address, "say", "0", WORD="up").wait() == 0
-    process.send_signal(signal.SIGSTOP)
-    parent.kill()
-    parent.wait()
-    with socket.socket(socket.AF_UNIX) as late:
-        late.connect(address)
-        process.send_signal(signal.SIGCONT)
-        assert process.wait(timeout=60) == 0
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """The address of a server that no test ends."""
+    with served(tmp_path_factory.mktemp("shared")) as (address, *_):
+        yield address
 
 
-def test_a_server_whose_parent_was_killed_at_once_goes_away_without_a_word(tmp_path):
-    parent = subprocess.Popen(["true"])
-    parent.wait()
-    address = tmp_path / "server" / "socket"
-    address.parent.mkdir()
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(address))
-        words = [sys.executable, "-c", MADE_UP, str(listener.fileno()), str(parent.pid), str(address)]
-        done = subprocess.run(
-            words, pass_fds=[listener.fileno()], capture_output=True, timeout=60, check=False
-        )
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert not address.parent.exists()
+@pytest.fixture
+def server(tmp_path):
+    with served(tmp_path) as parts:
+        yield parts
 
 
 def client(address, *words, folder=None, **environment):
@@ -116,34 +103,32 @@ def gone(process):
     return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
 
 
-@pytest.mark.parametrize("code", [0, 2])
-def test_a_job_has_its_clients_folder_environment_output_and_exit_code(server, tmp_path, code):
-    job = client(server[0], "say", str(code), folder=tmp_path, WORD="word")
+def test_a_job_has_its_clients_folder_environment_output_and_exit_code(shared, tmp_path):
+    job = client(shared, "say", "2", folder=tmp_path, WORD="word")
     out, err = job.communicate()
     assert out.splitlines()[0] == f"out word {tmp_path.name}"
-    assert (err, job.returncode) == ("err\n", code)
+    assert (err, job.returncode) == ("err\n", 2)
 
 
-def test_a_fault_is_told_with_its_traceback_and_ends_no_server(server, tmp_path):
-    job = client(server[0], "raise")
+def test_a_fault_is_told_with_its_traceback_and_ends_no_server(shared):
+    job = client(shared, "raise")
     assert "RuntimeError: a fault of ours" in job.communicate()[1]
     assert job.returncode == 1
-    assert client(server[0], "say", "0", WORD="again").communicate()[0].startswith("out again")
+    assert client(shared, "say", "0", WORD="again").communicate()[0].startswith("out again")
 
 
-def test_jobs_run_side_by_side(server, tmp_path):
-    slow = client(server[0], "sleep", str(tmp_path / "pid"))
-    until(lambda: (tmp_path / "pid").exists())
-    assert client(server[0], "say", "0", WORD="quick").wait() == 0
-    slow.kill()
+def sleeping(address, note):
+    """Start a job that sleeps; return its client and its process once it runs."""
+    job = client(address, "sleep", str(note))
+    until(lambda: note.exists() and note.read_text())
+    return job, int(note.read_text())
 
 
 @pytest.mark.parametrize("setting", [{"OMP_NUM_THREADS": "7"}, {"MKL_CBWR": "AVX2"}])
-def test_a_job_of_other_numerical_settings_runs_as_a_plain_process(server, setting):
-    assert client(server[0], "say", "0", WORD="w", **setting).communicate()[0].strip() == "plain"
-
-
-def test_a_job_without_its_server_runs_as_a_plain_process(tmp_path):
+def test_a_job_of_other_numerical_settings_or_without_its_server_runs_as_a_plain_process(
+    shared, tmp_path, setting
+):
+    assert client(shared, "say", "0", WORD="w", **setting).communicate()[0].strip() == "plain"
     assert delegate(str(tmp_path / "none"), ["say", "0"]) is None
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(tmp_path / "dead"))
@@ -151,43 +136,43 @@ def test_a_job_without_its_server_runs_as_a_plain_process(tmp_path):
     assert delegate(str(tmp_path / "dead"), ["say", "0"]) is None
 
 
-def test_a_job_whose_client_is_killed_ends(server, tmp_path):
-    job = client(server[0], "sleep", str(tmp_path / "pid"))
-    until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
-    process = int((tmp_path / "pid").read_text())
+def test_a_job_whose_client_is_killed_ends_and_others_run_beside_it(shared, tmp_path):
+    job, process = sleeping(shared, tmp_path / "pid")
+    assert client(shared, "say", "0", WORD="quick").wait() == 0
     assert not gone(process)
     job.send_signal(signal.SIGKILL)
     until(lambda: gone(process))
 
 
-def test_a_killed_job_fails_and_ends_no_server(server, tmp_path):
-    job = client(server[0], "sleep", str(tmp_path / "pid"))
-    until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
-    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+def test_a_killed_job_fails_and_ends_no_server(shared, tmp_path):
+    job, process = sleeping(shared, tmp_path / "pid")
+    os.kill(process, signal.SIGKILL)
     assert "has ended; run it again" in job.communicate()[1]
     assert job.returncode == 1
-    assert client(server[0], "say", "0", WORD="again").communicate()[0].startswith("out again")
+    assert client(shared, "say", "0", WORD="again").communicate()[0].startswith("out again")
 
 
 def test_a_killed_server_takes_its_jobs_with_it_and_their_clients_say_so(server, tmp_path):
-    job = client(server[0], "sleep", str(tmp_path / "pid"))
-    until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+    job, process = sleeping(server[0], tmp_path / "pid")
     server[1].kill()
     assert "has ended; run it again" in job.communicate()[1]
     assert job.returncode == 1
-    until(lambda: gone(int((tmp_path / "pid").read_text())))
+    until(lambda: gone(process))
 
 
 def test_a_server_finishes_its_jobs_and_ends_after_its_parent(server, tmp_path):
     address, process, parent = server
-    job = client(address, "sleep", str(tmp_path / "pid"))
-    until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+    job, _ = sleeping(address, tmp_path / "pid")
     parent.kill()
     parent.wait()
     time.sleep(0.2)
     assert process.poll() is None, "it has a job"
-    job.kill()
-    assert process.wait(20) == 0
+    with socket.socket(
+        socket.AF_UNIX
+    ) as late:  # a request that comes with the end of the parent ends it no worse
+        late.connect(address)
+        job.kill()
+        assert process.wait(20) == 0
     assert not Path(address).parent.exists()
 
 

@@ -43,18 +43,15 @@ def test_jobs_that_a_study_left_are_ended_and_no_others(cluster, folder, tmp_pat
     others = (
         f"5 {NAME} {tmp_path}/my\n6 {NAME}x {folder}\n7 replicse_notebook {folder}\n8 {NAME} {folder}/src\n"
     )
-    (cluster / "queue").write_text(f"12 {NAME} {folder}\n9 {NAME} {folder}\n9 {NAME} {folder}\n{others}")
+    (tmp_path / "link").symlink_to(folder)
+    (cluster / "queue").write_text(
+        f"12 {NAME} {tmp_path}/link\n9 {NAME} {folder}\n9 {NAME} {folder}\n{others}"
+    )
     assert locks.free(folder) == ["ended the Slurm jobs 9, 12 of a study that no longer runs"]
     assert (cluster / "cancelled").read_text() == "9 12\n"
     assert (cluster / "queue").read_text() == others
     assert "--me" in (cluster / "asked").read_text()
     assert locks.free(folder) == []
-
-
-def test_a_link_to_the_folder_is_the_folder(cluster, folder, tmp_path):
-    (tmp_path / "link").symlink_to(folder)
-    (cluster / "queue").write_text(f"3 {NAME} {tmp_path}/link\n")
-    assert slurm.end_jobs_left(folder) == ["3"]
 
 
 def test_a_job_that_ends_by_itself_meanwhile_leaves_the_others_waited_for(cluster, folder):
@@ -74,7 +71,7 @@ def test_jobs_that_do_not_end_are_named(cluster, folder):
 def test_processes_of_an_ended_job_that_are_still_ending_here_are_waited_for(cluster, folder):
     (folder / locks.LOCKS).mkdir(parents=True)
     (folder / locks.LOCKS / "0.output.lock").write_text("results/x\n")
-    (folder / "replicse_job.py").write_text("import time; time.sleep(2)")
+    (folder / "replicse_job.py").write_text("import time; time.sleep(1)")
     job = subprocess.Popen([sys.executable, "replicse_job.py"], cwd=folder)
     while not locks.at_work(folder):
         time.sleep(0.05)
@@ -96,18 +93,13 @@ def test_jobs_of_a_study_that_lives_are_left_alone(cluster, folder):
     assert not (cluster / "cancelled").exists()
 
 
-def test_a_cluster_that_does_not_answer_is_told(cluster, folder):
+def test_a_cluster_that_does_not_answer_is_told_of_folders_that_submitted(
+    cluster, folder, tmp_path, monkeypatch
+):
+    assert locks.free(tmp_path) == [] and not (cluster / "asked").exists()
     (cluster / "away").touch()
     (sentence,) = locks.free(folder)
     assert sentence.startswith("Slurm was not asked for jobs")
-
-
-def test_a_machine_without_slurm_cannot_ask(folder, monkeypatch):
     monkeypatch.setenv("PATH", str(folder))
     (sentence,) = locks.free(folder)
     assert "squeue" in sentence
-
-
-def test_slurm_is_not_asked_of_a_folder_that_never_submitted(cluster, tmp_path):
-    assert locks.free(tmp_path) == []
-    assert not (cluster / "asked").exists()
