@@ -67,7 +67,7 @@ def measure(job: str, work: Path, more: list[str]) -> None:
 
     Trainer.run = measured
     places = ["--data", str(work), "--state", str(work / "state"), "--out", str(work / "out")]
-    assert main(["train", "--job", job, *places, *more]) == 0
+    assert main(["job", "train", job, *places, *more]) == 0
     (work / "found.json").write_text(json.dumps(found))
 
 

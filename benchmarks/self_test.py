@@ -380,10 +380,15 @@ class SelfTest:
             "stores": [str(store) for store in job.stores],
         }  # fmt: skip
         other = {
-            "job": json.dumps(document), "data": self.work, "state": self.work / "other-state",
+            "data": self.work, "state": self.work / "other-state",
             "out": self.work / "other-out", "threads": torch.get_num_threads(), "device": device,
         }  # fmt: skip
-        words = ["train", *(f"--{name}={value}" for name, value in other.items())]
+        words = [
+            "job",
+            "train",
+            json.dumps(document),
+            *(f"--{name}={value}" for name, value in other.items()),
+        ]
         with started(2, words) as processes:
             parted = self.noted(Parts(processes))
         return within(what, _difference(parted, whole), EQUAL, how)

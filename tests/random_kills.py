@@ -20,12 +20,12 @@ from replicse.runtime.forking import JOB
 # Stage: the first words of its jobs, and how one of the others begins.
 STAGES = {
     "prepare": ("job\0store", ""),
-    "pre-train": ("train", "results/micro/runs/mlm-"),
-    "train": ("train", "results/micro/runs/infonce-"),
-    "evaluate": ("evaluate", ""),
-    "tabulate": ("tabulate", ""),
-    "judge": ("judge", ""),
-    "report": ("report", ""),
+    "pre-train": ("job\0train", "results/micro/runs/mlm-"),
+    "train": ("job\0train", "results/micro/runs/infonce-"),
+    "evaluate": ("job\0evaluate", ""),
+    "tabulate": ("job\0tabulate", ""),
+    "judge": ("job\0judge", ""),
+    "report": ("job\0report", ""),
 }
 # A job alone; Snakemake alone, whose jobs go on; Snakemake's whole process group, its jobs in it.
 VICTIMS = ("job", "main", "group")

@@ -27,7 +27,7 @@ GROUPS = {
         "run": ("run", "run items with all that they need, or the complete study"),
         "plan": ("study", "list items, runs and evaluations of the study, shared ones once"),
         "status": ("show", "say what is done, what runs and what is missing"),
-        "report": ("render", "report what there is of a study, or write a committed one again"),
+        "report": ("report", "report what there is of a study, or write a committed one again"),
         "keep": ("render", "put a study that has run among the committed ones, or into a crate"),
     },
     "look": {
@@ -48,18 +48,9 @@ GROUPS = {
         "validate": ("study", "check config, papers and scales"),
     },
 }
-INTERNAL = {
-    "job": ("job", "do one job of the workflow"),
-    "train": ("train", "train one run"),
-    "geometry": ("evaluate", "alignment and uniformity of an encoder, or of a run's trajectory"),
-    "tabulate": ("study", "turn evaluations into the result of one item"),
-    "judge": ("judge", "judge claims, adjudication and audit of a study, and collect its values"),
-    "figures": ("render", "draw one item"),
-    "page": ("render", "write the page of one item alone"),
-    "finish": ("finish", "report what there is of a study that failed, and what is missing and why"),
-    "pack": ("crates", "write a study, without weights, as a Workflow Run RO-Crate"),
-}
-VERBS = {verb: entry for group in GROUPS.values() for verb, entry in group.items()} | INTERNAL
+# What the workflow calls; no help lists it.
+INTERNAL = {"job": ("job", "do one job of the workflow")}
+VERBS = {verb: entry for group in GROUPS.values() for verb, entry in group.items()}
 EVERYDAY = ("plan", "run", "status", "show", "why", "doctor")
 ABOUT = "Re-run sentence-embedding papers; each number next to the reported one."
 USAGE = "usage: replicse VERB ...; `replicse VERB --help` shows an example of each verb"
@@ -93,10 +84,10 @@ def without_verb(words: Sequence[str]) -> int:
 def verb_parser(verb: str) -> tuple[argparse.ArgumentParser, Action]:
     """Return the parser of a verb, with its arguments, and its action."""
     parser = argparse.ArgumentParser(prog=f"replicse {verb}")
-    about = VERBS[verb][1]
+    name, about = (VERBS | INTERNAL)[verb]
     parser.description = "\n".join(textwrap.wrap(f"{about[0].upper()}{about[1:]}.", 78))
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    module = importlib.import_module(f"replicse.commands.{VERBS[verb][0]}")
+    module = importlib.import_module(f"replicse.commands.{name}")
     action = getattr(module, f"{verb}_verb")(parser)
     parser.epilog = "\n".join(map(example_text, (parser.epilog or "").splitlines()))
     return parser, action
@@ -125,7 +116,7 @@ def set_up_output() -> None:
 
 def answered(words: Sequence[str]) -> int:
     """Do what the words say and return the exit code."""
-    if not words or words[0] not in VERBS:
+    if not words or words[0] not in VERBS | INTERNAL:
         return without_verb(words)
     parser, action = verb_parser(words[0])
     end = words.index("--") if words[0] == "run" and "--" in words else len(words)
@@ -143,7 +134,7 @@ def main(words: Sequence[str] | None = None) -> int:
     gc.set_threshold(50_000, 20, 50)
     words = list(sys.argv[1:] if words is None else words)
     set_up_output()
-    program = " ".join(["replicse", *words[:1]])
+    program = " ".join(["replicse", *words[: 1 + (words[:1] == ["job"])]])
     try:
         try:
             return answered(words)

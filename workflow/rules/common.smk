@@ -51,7 +51,7 @@ shell.prefix(
     'set -euo pipefail; case "$(printenv CONDA_PREFIX || true)" in */.snakemake/conda/*) ;;'
     f' *) export PATH={quoted(Path(sys.executable).parent)}:"$PATH" ;; esac;'
     f' export PYTHONPATH={quoted(LIBRARY)}"${{{{PYTHONPATH:+:$PYTHONPATH}}}}"'
-    f" REPLICSE_WORKFLOW={quoted(HOME / 'workflow')} REPLICSE_JOB=yes; "
+    f" REPLICSE_WORKFLOW={quoted(HOME / 'workflow')}; "
 )
 
 try:
@@ -122,26 +122,9 @@ def payload(stage):
     return of_job(stage, lambda job: compact_json(job.payload))
 
 
-def options(stage):
-    """Return the function that gives what a job of a stage is told, as the options of its verb."""
-    return of_job(stage, lambda job: words_of(job.payload))
-
-
 def files_for(stage):
     """Return the function that gives the digest of the files below the data root that a job of a stage names."""
     return of_job(stage, lambda job: data_digest(job.files))
-
-
-def words_of(told):
-    """Return the options of a verb: a list is an option several times, a mapping is JSON."""
-    words = []
-    for name, value in told.items():
-        for each in value if isinstance(value, list) else [value]:
-            words += [
-                f"--{name}",
-                compact_json(each) if isinstance(each, dict) else str(each),
-            ]
-    return words
 
 
 def wake_for_jobs_only():

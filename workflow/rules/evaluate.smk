@@ -19,9 +19,9 @@ rule evaluate:
     params:
         code=code_for("evaluate"),
         files=files_for("evaluate"),
-        options=options("evaluate"),
+        payload=payload("evaluate"),
     shell:
-        "python -m replicse evaluate {params.options:q} --data {input.data}"
+        "python -m replicse job evaluate {params.payload:q} --data {input.data}"
         " --threads {threads} --out {output.scores} > {log} 2>&1"
 
 

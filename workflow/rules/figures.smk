@@ -9,5 +9,6 @@ rule figures:
         ENVIRONMENT
     params:
         code=code("replicse.report", "replicse.registry.suites"),
+        payload=lambda wildcards, input: compact_json({"item": input.result}),
     shell:
-        "python -m replicse figures --item {input.result} --out {output.svg} > {log} 2>&1"
+        "python -m replicse job figures {params.payload:q} --out {output.svg} > {log} 2>&1"

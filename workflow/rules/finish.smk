@@ -23,9 +23,7 @@ def report_what_there_is(targets):
         return
     write_text(PARTIAL.config, study_config(None))
     # Clocks of other machines that write logs may be a little behind.
-    words = ["--study", PARTIAL.config, "--since", str(STARTED - 60)]
-    for item in items:
-        words += ["--item", item]
+    told = {"study": PARTIAL.config, "items": items, "since": STARTED - 60}
     # As jobs find the package and the user's own modules.
     python = [str(LIBRARY), os.environ.get("PYTHONPATH", "")]
     own = {
@@ -33,7 +31,7 @@ def report_what_there_is(targets):
         "REPLICSE_WORKFLOW": str(HOME / "workflow"),
     }
     subprocess.run(
-        [sys.executable, "-m", "replicse", "finish", *words],
+        [sys.executable, "-m", "replicse", "job", "finish", compact_json(told)],
         env={**os.environ, **own},
         check=False,
     )

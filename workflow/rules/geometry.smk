@@ -18,7 +18,7 @@ rule align_uniformity_checkpoints:
         gpu=GPUS,
     params:
         code=code_for("geometry"),
-        options=options("geometry"),
+        payload=payload("geometry"),
     shell:
-        "python -m replicse geometry --trajectory {params.options:q} --data {input.data}"
+        "python -m replicse job geometry {params.payload:q} --data {input.data}"
         " --threads {threads} --out {output.scores} > {log} 2>&1"

@@ -12,6 +12,7 @@ rule judge:
     params:
         code=code("replicse.study", "replicse.registry.suites"),
         texts=all_texts,
+        payload=lambda wildcards, input: compact_json({"study": input.config}),
         folder=record_folder,
     shell:
-        "python -m replicse judge --study {input.config} --out {params.folder} > {log} 2>&1"
+        "python -m replicse job judge {params.payload:q} --out {params.folder} > {log} 2>&1"

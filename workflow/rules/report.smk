@@ -30,8 +30,9 @@ rule report:
         ENVIRONMENT
     params:
         code=code("replicse.report", "replicse.registry.suites"),
+        payload=lambda wildcards, input: compact_json({"study": input.study}),
     shell:
-        "python -m replicse report --study {input.study} --data {input.data} --out {output.html} > {log} 2>&1"
+        "python -m replicse job report {params.payload:q} --data {input.data} --out {output.html} > {log} 2>&1"
 
 
 # One item alone: what asking for it makes, beside its table.
@@ -48,8 +49,12 @@ rule page:
         ENVIRONMENT
     params:
         code=code("replicse.report", "replicse.registry.suites"),
-        figure=lambda wildcards, input: (
-            ["--figure", input.figure] if input.figure else []
+        payload=lambda wildcards, input: compact_json(
+            {
+                "study": input.study,
+                "item": input.result,
+                "figure": str(input.figure),
+            }
         ),
     shell:
-        "python -m replicse page --study {input.study} --item {input.result} {params.figure:q} --out {output.html} > {log} 2>&1"
+        "python -m replicse job page {params.payload:q} --out {output.html} > {log} 2>&1"

@@ -28,6 +28,12 @@ rule tabulate:
     params:
         code=code("replicse.study", "replicse.registry.suites"),
         texts=item_texts,
+        payload=lambda wildcards, input, output: compact_json(
+            {
+                "study": input.config,
+                "item": f"{wildcards.paper}/{wildcards.item}",
+                "table": output.table,
+            }
+        ),
     shell:
-        "python -m replicse tabulate --study {input.config} --item {wildcards.paper}/{wildcards.item}"
-        " --out {output.result} --table {output.table} > {log} 2>&1"
+        "python -m replicse job tabulate {params.payload:q} --out {output.result} > {log} 2>&1"

@@ -20,10 +20,10 @@ rule train:
         chunk=0,
     params:
         code=code_for("train"),
-        job=payload("train"),
+        payload=payload("train"),
         folder=PATHS.run("{run}"),
         state=PATHS.state("{run}"),
     # Who is told to end tells a shell too, which would end before the training has saved its state.
     shell:
-        "exec python -m replicse train --job {params.job:q} --data {input.data} --state {params.state} --out {params.folder}"
+        "exec python -m replicse job train {params.payload:q} --data {input.data} --state {params.state} --out {params.folder}"
         " --code {params.code} --threads {threads} --processes {resources.gpu} --chunk {resources.chunk} > {log} 2>&1"

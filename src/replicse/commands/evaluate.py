@@ -1,7 +1,6 @@
-"""Verbs that evaluate an encoder: any suite, or alignment and uniformity along a trajectory."""
+"""The verb that evaluates an encoder, and the jobs that evaluate those of a study and the checkpoints of a run."""
 
 import logging
-import os
 import sys
 import time
 from argparse import ArgumentParser, Namespace
@@ -10,11 +9,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from replicse.checked import Text
 from replicse.commands import Action, json_mapping
+from replicse.commands.job import Payload, Stage
 from replicse.errors import BadInput, Failed, MissingData
 from replicse.files import write_json
 from replicse.registry.artefacts import METRICS
-from replicse.registry.encoders import ENGINES, MAX_LENGTH, WordVectors, postprocessing_of
+from replicse.registry.encoders import ENGINES, MAX_LENGTH, Engine, WordVectors, postprocessing_of
 from replicse.registry.mteb import LACKS_PART
 from replicse.registry.plugins import use_plugins
 from replicse.registry.poolings import pooling_of
@@ -26,14 +27,37 @@ from replicse.study.results.pairs import packed_pairs
 log = logging.getLogger(__name__)
 
 
+class EncoderJob(Payload):
+    """An encoder folder or hub id, and how it is read."""
+
+    encoder: str = ""
+    pooling: str | dict[str, Any] | None = None
+    engine: Engine = "auto"
+    max_length: int | None = None
+
+
+class EvaluationJob(EncoderJob):
+    """The suites of an encoder and their options; `vectors` are word vectors in the place of an encoder."""
+
+    suite: tuple[Text, ...] = ()
+    options: dict[str, Any] = {}
+    vectors: dict[str, Any] | None = None
+    postprocess: dict[str, Any] | None = None
+
+
 def pooling(text: str) -> str | dict[str, Any]:
     """Return what an argument says of a pooling: a name, or a mapping with parameters."""
     return json_mapping(text) if text.startswith("{") else text
 
 
-def add_encoder_arguments(parser: ArgumentParser) -> None:
-    """Add the arguments that name an encoder and how it is read."""
-    parser.add_argument("--encoder", default="", help="a Hugging Face encoder folder, or a hub id")
+def evaluate_verb(parser: ArgumentParser) -> Action:
+    """Evaluate an encoder on one or more suites; every distinct sentence is encoded once."""
+    parser.epilog = (
+        "example:\n  replicse evaluate --encoder sentence-transformers/all-MiniLM-L6-v2 --pooling mean"
+        " --suite sts --data SentEval --out scores.json\n"
+        "  replicse evaluate --encoder DIR --set mine.csv first=a second=b score=rating range=0,5 --out scores.json"
+    )
+    parser.add_argument("--encoder", required=True, help="a Hugging Face encoder folder, or a hub id")
     parser.add_argument(
         "--pooling",
         type=pooling,
@@ -47,116 +71,6 @@ def add_encoder_arguments(parser: ArgumentParser) -> None:
         type=int,
         help=f"tokens; default: with the folder's own pooling its own, else {MAX_LENGTH}",
     )
-    parser.add_argument(
-        "--data",
-        type=Path,
-        default=Path(),
-        help="data root, SentEval folder or data record; default: this folder",
-    )
-    parser.add_argument("--out", type=Path, required=True, help="the JSON to write")
-    parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: all)")
-    parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
-    parser.add_argument(
-        "--plugin",
-        action="append",
-        default=[],
-        help="a plug-in to use; repeatable (default: for an unknown suite those of config.yaml)",
-    )
-
-
-def set_threads(arguments: Namespace) -> None:
-    """Compute with as many threads as were asked for."""
-    import torch
-
-    if arguments.threads < 0:
-        raise BadInput(f"--threads is {arguments.threads}; expected at least 1, or no --threads for all")
-    if arguments.threads:
-        torch.set_num_threads(arguments.threads)
-
-
-def opened(arguments: Namespace, folder: str) -> Any:
-    """Return the sentence encoder of a folder or hub id with the chosen pooling."""
-    from replicse.encoder.sentence import SentenceEncoder
-
-    if not folder:
-        raise BadInput("--encoder is empty; name an encoder folder or a hub id")
-    return SentenceEncoder.open(
-        folder,
-        pooling_of(arguments.pooling, "--pooling") if arguments.pooling else None,
-        max_length=arguments.max_length,
-        device=arguments.device,
-        engine=arguments.engine,
-    )
-
-
-def reading(source: Any, arguments: Namespace) -> dict[str, Any]:
-    """Return how sentences were read: what the encoder has, where it says so, else what was asked for."""
-    pooling = getattr(source, "pooling", None)
-    return {
-        "pooling": pooling.spelling if pooling else arguments.pooling,
-        "max_length": getattr(source, "max_length", arguments.max_length or MAX_LENGTH),
-    }
-
-
-def check_places(arguments: Namespace) -> None:
-    """Raise MissingData where the data, or an encoder that can only be a folder, is absent: the hub is not asked."""
-    name = arguments.encoder.partition("@")[0]
-    local = name.startswith(("/", ".", "~")) or name.rstrip("/").count("/") > 1
-    for option, place in (("--data", str(arguments.data)), ("--encoder", name if local else "")):
-        if place and not Path(place).exists():
-            raise MissingData(f"{option} {place}: no such file or folder; name one that is there")
-
-
-def model_name(arguments: Namespace, source: Any) -> str:
-    """Return a name of the encoder for others' files: the end of its path or hub id, and the pooling."""
-    named = Path(arguments.vectors["file"] if arguments.vectors else arguments.encoder)
-    pooling = getattr(source, "pooling", None)
-    return "-".join([*named.parts[-2:], pooling.pooling if pooling else "mean"])
-
-
-def word_vectors(arguments: Namespace, root: Path) -> Any:
-    """Return averaged word vectors from a text file below the data root."""
-    from replicse.encoder.baselines.word_vectors import AverageWordVectors
-
-    return AverageWordVectors.open(root, WordVectors.of(arguments.vectors, "--vectors"))
-
-
-def postprocessed(vectors: Any, wanted: Mapping[str, Any], root: Path) -> Any:
-    """Return vectors after whitening or flow, fitted on all sentences of a corpus or on each target."""
-    from replicse.data.corpora import read_corpus
-    from replicse.encoder.baselines.fitted import FittedVectors
-
-    postprocess = postprocessing_of(wanted)
-    corpus: Any = postprocess.fit
-    columns = {} if corpus == "target" else read_corpus(root, corpus)
-    return FittedVectors(
-        vectors, postprocess, list(dict.fromkeys(line for column in columns.values() for line in column))
-    )
-
-
-def written(arguments: Namespace, result: Mapping[str, Any], vectors: Any, start: float) -> None:
-    """Write a result with its provenance; word vectors say no device: they use only the CPU."""
-    import torch
-
-    from replicse.provenance.record import computed, provenance
-
-    device = getattr(vectors, "device", None)
-    facts = provenance(
-        seconds=round(time.monotonic() - start, 3), **computed(device or torch.device("cpu"), "fp32")
-    )
-    facts["device"] = device.type if device else ""
-    write_json(arguments.out, {**result, "provenance": facts})
-    log.info("wrote=%s seconds=%.1f", arguments.out, facts["seconds"])
-
-
-def evaluate_verb(parser: ArgumentParser) -> Action:
-    """Evaluate an encoder on one or more suites; every distinct sentence is encoded once."""
-    parser.epilog = (
-        "example:\n  replicse evaluate --encoder sentence-transformers/all-MiniLM-L6-v2 --pooling mean"
-        " --suite sts --data SentEval --out scores.json\n"
-        "  replicse evaluate --encoder DIR --set mine.csv first=a second=b score=rating range=0,5 --out scores.json"
-    )
-    add_encoder_arguments(parser)
     parser.add_argument(
         "--suite", action="append", default=[], help="sts, sts-dev, geometry, ...; repeatable"
     )
@@ -176,56 +90,156 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
         help="JSON: suite to its further options, as retrieval's queries",
     )
     parser.add_argument(
-        "--vectors",
-        type=json_mapping,
-        help='JSON: instead of --encoder, word vectors: {"file": ..., options}',
+        "--data",
+        type=Path,
+        default=Path(),
+        help="data root, SentEval folder or data record; default: this folder",
     )
+    parser.add_argument("--out", type=Path, required=True, help="the JSON to write")
+    parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: all)")
+    parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
     parser.add_argument(
-        "--postprocess",
-        type=json_mapping,
-        help='JSON: {"name": "whitening" or "flow", "fit": corpus or "target"}',
+        "--plugin",
+        action="append",
+        default=[],
+        help="a plug-in to use; repeatable (default: for an unknown suite those of config.yaml)",
     )
 
     def action(arguments: Namespace) -> None:
-        from replicse.data.sets import data_folder
         from replicse.evaluation.suites import suite
-        from replicse.library.evaluation import outcome_of
 
-        start, root = time.monotonic(), data_folder(arguments.data)
+        if not arguments.encoder:
+            raise BadInput("--encoder is empty; name an encoder folder or a hub id")
         use_plugins(arguments.plugin)
-        if set(arguments.suite) - SUITES.keys():  # a person's words, where a job names what it uses
+        if set(arguments.suite) - SUITES.keys():
             use_all_plugins(arguments.plugin)
+        suites, options = tuple(arguments.suite), arguments.options
         if sets := sets_of(arguments.set):
-            arguments.suite = [*arguments.suite, "sets"]
-            arguments.options = {**arguments.options, "sets": {"sets": sets}}
-        if not arguments.suite:
+            suites, options = (*suites, "sets"), {**options, "sets": {"sets": sets}}
+        if not suites:
             raise BadInput("no --suite and no --set is given; name what the encoder is evaluated on")
-        for name in (*arguments.suite, *arguments.options):
-            suite(name, arguments.options.get(name))
+        for name in (*suites, *options):
+            suite(name, options.get(name))
         check_places(arguments)
-        set_threads(arguments)
-        source = word_vectors(arguments, root) if arguments.vectors else opened(arguments, arguments.encoder)
-        vectors = postprocessed(source, arguments.postprocess, root) if arguments.postprocess else source
-        facts = {
-            "folder": arguments.encoder,
-            "results": str(arguments.out.with_suffix("")),
-            "model": model_name(arguments, source),
-        }
-        options = arguments.options
-        outcome = outcome_of(source, arguments.suite, root, options, facts, vectors, arguments.encoder)
-        outcome["pairs"] = {task: packed_pairs(*sides) for task, sides in outcome["pairs"].items()}
-        result = {
-            "encoder": arguments.encoder,
-            "vectors": arguments.vectors,
-            **reading(source, arguments),
-            "postprocess": arguments.postprocess,
-        }
-        written(arguments, {**result, **outcome}, source, start)
-        # A job of a study, for which its rule sets this, goes on: its cells say why they have no number.
-        if not os.environ.get("REPLICSE_JOB"):
-            tell_failures(outcome, arguments.out)
+        given = {name: getattr(arguments, name) for name in ("encoder", "pooling", "engine", "max_length")}
+        job = EvaluationJob(**given, suite=suites, options=options)
+        tell_failures(evaluated(job, arguments), arguments.out)
 
     return action
+
+
+def _evaluate(job: EvaluationJob, arguments: Namespace) -> None:
+    """Evaluate an encoder of a study, which goes on: its cells say why they have no number."""
+    evaluated(job, arguments)
+
+
+def evaluated(job: EvaluationJob, arguments: Namespace) -> dict[str, Any]:
+    """Evaluate an encoder, write what was measured, and return it."""
+    from replicse.data.sets import data_folder
+    from replicse.library.evaluation import outcome_of
+
+    start, root = time.monotonic(), data_folder(arguments.data)
+    set_threads(arguments.threads)
+    source = word_vectors(job.vectors, root) if job.vectors else opened(job, job.encoder, arguments.device)
+    vectors = postprocessed(source, job.postprocess, root) if job.postprocess else source
+    facts = {
+        "folder": job.encoder,
+        "results": str(arguments.out.with_suffix("")),
+        "model": model_name(job, source),
+    }
+    outcome = outcome_of(source, job.suite, root, job.options, facts, vectors, job.encoder)
+    outcome["pairs"] = {task: packed_pairs(*sides) for task, sides in outcome["pairs"].items()}
+    result = {
+        "encoder": job.encoder,
+        "vectors": job.vectors,
+        **reading(source, job),
+        "postprocess": job.postprocess,
+    }
+    write_result(arguments.out, {**result, **outcome}, source, start)
+    return outcome
+
+
+def set_threads(count: int) -> None:
+    """Compute with as many threads as were asked for."""
+    import torch
+
+    if count < 0:
+        raise BadInput(f"--threads is {count}; expected at least 1, or no --threads for all")
+    if count:
+        torch.set_num_threads(count)
+
+
+def opened(job: EncoderJob, folder: str, device: str | None) -> Any:
+    """Return the sentence encoder of a folder or hub id with the pooling of a job."""
+    from replicse.encoder.sentence import SentenceEncoder
+
+    return SentenceEncoder.open(
+        folder,
+        pooling_of(job.pooling, "pooling") if job.pooling else None,
+        max_length=job.max_length,
+        device=device,
+        engine=job.engine,
+    )
+
+
+def reading(source: Any, job: EncoderJob) -> dict[str, Any]:
+    """Return how sentences were read: what the encoder has, where it says so, else what was asked for."""
+    pooling = getattr(source, "pooling", None)
+    return {
+        "pooling": pooling.spelling if pooling else job.pooling,
+        "max_length": getattr(source, "max_length", job.max_length or MAX_LENGTH),
+    }
+
+
+def check_places(arguments: Namespace) -> None:
+    """Raise MissingData where the data, or an encoder that can only be a folder, is absent: the hub is not asked."""
+    name = arguments.encoder.partition("@")[0]
+    local = name.startswith(("/", ".", "~")) or name.rstrip("/").count("/") > 1
+    for option, place in (("--data", str(arguments.data)), ("--encoder", name if local else "")):
+        if place and not Path(place).exists():
+            raise MissingData(f"{option} {place}: no such file or folder; name one that is there")
+
+
+def model_name(job: EvaluationJob, source: Any) -> str:
+    """Return a name of the encoder for others' files: the end of its path or hub id, and the pooling."""
+    named = Path(job.vectors["file"] if job.vectors else job.encoder)
+    pooling = getattr(source, "pooling", None)
+    return "-".join([*named.parts[-2:], pooling.pooling if pooling else "mean"])
+
+
+def word_vectors(wanted: Mapping[str, Any], root: Path) -> Any:
+    """Return averaged word vectors from a text file below the data root."""
+    from replicse.encoder.baselines.word_vectors import AverageWordVectors
+
+    return AverageWordVectors.open(root, WordVectors.of(wanted, "vectors"))
+
+
+def postprocessed(vectors: Any, wanted: Mapping[str, Any], root: Path) -> Any:
+    """Return vectors after whitening or flow, fitted on all sentences of a corpus or on each target."""
+    from replicse.data.corpora import read_corpus
+    from replicse.encoder.baselines.fitted import FittedVectors
+
+    postprocess = postprocessing_of(wanted)
+    corpus: Any = postprocess.fit
+    columns = {} if corpus == "target" else read_corpus(root, corpus)
+    return FittedVectors(
+        vectors, postprocess, list(dict.fromkeys(line for column in columns.values() for line in column))
+    )
+
+
+def write_result(out: Path, result: Mapping[str, Any], vectors: Any, start: float) -> None:
+    """Write a result with its provenance; word vectors say no device: they use only the CPU."""
+    import torch
+
+    from replicse.provenance.record import computed, provenance
+
+    device = getattr(vectors, "device", None)
+    facts = provenance(
+        seconds=round(time.monotonic() - start, 3), **computed(device or torch.device("cpu"), "fp32")
+    )
+    facts["device"] = device.type if device else ""
+    write_json(out, {**result, "provenance": facts})
+    log.info("wrote=%s seconds=%.1f", out, facts["seconds"])
 
 
 def tell_failures(outcome: Mapping[str, Any], out: Path) -> None:
@@ -257,46 +271,27 @@ def sets_of(asked: Sequence[Sequence[str]]) -> dict[str, EvaluationSet]:
     return sets
 
 
-def geometry_verb(parser: ArgumentParser) -> Action:
-    """Measure alignment and uniformity of an encoder, or of each checkpoint of a run's trajectory."""
-    parser.epilog = (
-        "example:\n  replicse geometry --encoder DIR --pooling cls --data SentEval --out geometry.json"
-    )
-    add_encoder_arguments(parser)
-    parser.add_argument(
-        "--trajectory", action="store_true", help="the encoder is a run's folder: measure trajectory/step-*"
-    )
+def _geometry(job: EncoderJob, arguments: Namespace) -> None:
+    """Measure alignment and uniformity of each checkpoint that a run kept; the encoder is the run's folder."""
+    from replicse.data.sets import data_folder
+    from replicse.evaluation.suites import run_suites
 
-    def action(arguments: Namespace) -> None:
-        from replicse.data.sets import data_folder
-        from replicse.evaluation.suites import run_suites
-
-        start, root = time.monotonic(), data_folder(arguments.data)
-        use_plugins(arguments.plugin)
-        set_threads(arguments)
-        result: dict[str, Any] = {"encoder": arguments.encoder}
-        if arguments.trajectory:
-            suites: dict[str, Any] = {}
-            failures: dict[str, str] = {}
-            vectors = None
-            for step, folder in trajectory_folders(Path(arguments.encoder)):
-                vectors = vectors or opened(arguments, str(folder))
-                # The notebook of the reproducibility study draws a head whenever it loads a checkpoint (methods 1.8).
-                vectors.reload(folder, head_seed=step)
-                outcome = run_suites(root, vectors, ["geometry"])
-                suites[str(step)] = outcome["suites"]["geometry"]
-                failures |= {
-                    path.replace("geometry/", f"trajectory/{step}/"): why
-                    for path, why in outcome["failures"].items()
-                }
-            result |= {"suites": {"trajectory": suites}, "failures": failures}
-        else:
-            vectors = opened(arguments, arguments.encoder)
-            result |= run_suites(root, vectors, ["geometry"])
-        result["pooling"] = vectors.pooling.spelling
-        written(arguments, result, vectors, start)
-
-    return action
+    start, root = time.monotonic(), data_folder(arguments.data)
+    set_threads(arguments.threads)
+    suites: dict[str, Any] = {}
+    failures: dict[str, str] = {}
+    vectors = None
+    for step, folder in trajectory_folders(Path(job.encoder)):
+        vectors = vectors or opened(job, str(folder), arguments.device)
+        # The notebook of the reproducibility study draws a head whenever it loads a checkpoint (methods 1.8).
+        vectors.reload(folder, head_seed=step)
+        outcome = run_suites(root, vectors, ["geometry"])
+        suites[str(step)] = outcome["suites"]["geometry"]
+        failures |= {
+            path.replace("geometry/", f"trajectory/{step}/"): why for path, why in outcome["failures"].items()
+        }
+    result = {"encoder": job.encoder, "suites": {"trajectory": suites}, "failures": failures}
+    write_result(arguments.out, {**result, "pooling": vectors.pooling.spelling}, vectors, start)
 
 
 def trajectory_folders(run: Path) -> list[tuple[int, Path]]:
@@ -307,3 +302,6 @@ def trajectory_folders(run: Path) -> list[tuple[int, Path]]:
     if not kept:
         raise BadInput(f"{run / METRICS}: the run kept no checkpoints; its spec asks for no trajectory")
     return [(int(name.rpartition("-")[2]), run / name) for name in kept]
+
+
+STAGES = {"evaluate": Stage(EvaluationJob.of, _evaluate), "geometry": Stage(EncoderJob.of, _geometry)}

@@ -1,26 +1,26 @@
-"""The verb of the jobs that prepare what runs depend on: data root, tokenizers, released encoders, stores, counts."""
+"""The verb of the workflow: one job of a stage, told as JSON what it is to do."""
 
+import importlib
 import logging
-import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple
 
-from pydantic import model_validator
-
-from replicse.checked import Checked, Count, Text
+from replicse.checked import Checked, Text
 from replicse.commands import Action, json_mapping
-from replicse.data.sets import data_folder
-from replicse.errors import BadInput, MissingData
-from replicse.files import atomic_write, below, copy_file, sha256_of, write_json
-from replicse.registry.artefacts import ENCODER
-from replicse.registry.corpora import SIMCSE_DATA
 from replicse.registry.plugins import use_plugins
-from replicse.study.paper.lock import LOCK
 
 log = logging.getLogger(__name__)
-WHAT = "a file below the data root"
+
+# stage: the module below replicse.commands that does its jobs
+STAGES = {
+    **dict.fromkeys(("data", "tokenizer", "backbone", "store", "count"), "prepare"),
+    "train": "train",
+    **dict.fromkeys(("evaluate", "geometry"), "evaluate"),
+    **dict.fromkeys(("tabulate", "judge", "figures", "page", "report"), "reporting"),
+    "finish": "report",
+}
 
 
 class Payload(Checked):
@@ -29,195 +29,48 @@ class Payload(Checked):
     plugin: tuple[Text, ...] = ()
 
 
-class DataJob(Payload):
-    """Where data comes from, the files of the root to record, and the rows that each evaluation set must have."""
-
-    source: Literal["embedded", "local", "hub"]
-    root: str = ""
-    file: tuple[Text, ...] = ()
-    revision: str = ""
-    sizes: dict[str, Any] = {}
-
-
-class TokenizerJob(Payload):
-    """A tokenizer that is trained on a corpus, or made of a vocabulary file."""
-
-    name: str = ""
-    vocabulary: Text | None = None
-    train: Text | None = None
-    size: Count | None = None
-    corpus: dict[str, Any] | None = None
-    lowercase: bool = True
-
-    @model_validator(mode="after")
-    def _whole(self) -> Self:
-        if self.vocabulary is None and None in (self.train, self.size, self.corpus):
-            raise ValueError("vocabulary, or train with size and corpus")
-        return self
-
-
-class BackboneJob(Payload):
-    """A released encoder on the hub, or in a folder of the data root."""
-
-    hub: Text | None = None
-    revision: Text | None = None
-    folder: Text | None = None
-
-    @model_validator(mode="after")
-    def _whole(self) -> Self:
-        if self.folder is None and None in (self.hub, self.revision):
-            raise ValueError("hub with revision, or folder")
-        return self
-
-
-class StoreJob(Payload):
-    """One column of a corpus, augmented and tokenised."""
-
-    corpus: dict[str, Any]
-    view: dict[str, Any]
-    tokenizer: Text
-    max_length: Count
-
-
-class CountJob(Payload):
-    """What is counted from the data, by metric path, and the corpora among it."""
-
-    read: tuple[Text, ...] = ()
-    corpora: dict[str, Any] = {}
-
-
 class Stage(NamedTuple):
-    """What a job of a stage is given, and what it does with that, the data, and the place of what it makes."""
+    """How a payload is checked, and what does the job of a checked one with the arguments of the command line."""
 
-    payload: type[Payload]
-    run: Callable[[Any, Path, Path], None]
+    check: Callable[[Any, str], Any]
+    run: Callable[[Any, Namespace], int | None]
 
 
 def job_verb(parser: ArgumentParser) -> Action:
-    """Do one job that prepares what runs depend on, as the workflow does it."""
+    """Do one job as the workflow does it; what it is given stands in the payload, the machine's share in options."""
     parser.epilog = """example:
   replicse job data '{"source": "embedded"}' --out results/micro/data.json
-  replicse job tokenizer '{"vocabulary": "vocab.txt"}' --data results/micro/data.json --out tokenizer.json"""
+  replicse job train "$(jq .job results/micro/runs/RUN/provenance.json)" --data results/micro/data.json --out RUN"""
     parser.add_argument("stage", choices=STAGES)
     parser.add_argument("payload", type=json_mapping, help="JSON: what the job is given")
     parser.add_argument("--data", type=Path, default=Path(), help="data root or data record")
-    parser.add_argument("--out", type=Path, required=True, help="the file or folder to write")
+    parser.add_argument("--out", type=Path, help="the file or folder to write")
+    parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: all; train: 1)")
+    parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
+    parser.add_argument("--state", type=Path, default=Path("state"), help="train: folder of the resume state")
+    parser.add_argument(
+        "--processes",
+        type=int,
+        default=1,
+        help="train: processes that share each batch, one a GPU (default 1, or torchrun's); same gradients",
+    )
+    parser.add_argument(
+        "--chunk",
+        type=int,
+        default=0,
+        help="train: encode at most so many rows at a time, to save memory; same gradients",
+    )
+    parser.add_argument(
+        "--code", default="", help="train: digest of the run's code: a state saved by other code is dropped"
+    )
 
-    def action(arguments: Namespace) -> None:
-        stage = STAGES[arguments.stage]
+    def action(arguments: Namespace) -> int | None:
+        module = importlib.import_module(f"replicse.commands.{STAGES[arguments.stage]}")
+        stage: Stage = module.STAGES[arguments.stage]
         use_plugins(arguments.payload.get("plugin", ()))
-        payload = stage.payload.of(arguments.payload, arguments.stage)
-        stage.run(payload, arguments.data, arguments.out)
-        log.info("wrote=%s", arguments.out)
+        code = stage.run(stage.check(arguments.payload, arguments.stage), arguments)
+        if arguments.out:
+            log.info("wrote=%s", arguments.out)
+        return code
 
     return action
-
-
-def _data(job: DataJob, _: Path, out: Path) -> None:
-    """Make the data root ready and write its record: where it is, and each file's rows and sha256."""
-    from replicse.data.sets import recorded_sets
-
-    root = out.parent / "data"
-    if job.source == "embedded":
-        from replicse.world.world import write_world
-
-        files = [{"name": name, **facts} for name, facts in sorted(write_world(root).items())]
-    elif job.source == "hub":
-        from replicse.data.hub import materialise
-
-        if not job.revision:
-            raise BadInput(f"workflow/{LOCK}: no commit of {SIMCSE_DATA}; run replicse fetch --pin")
-        files = materialise(root, list(job.file), job.revision)
-    else:
-        root = _local_root(job.root)
-        files = [recorded(root, name) for name in job.file]
-    sets = recorded_sets(root, job.sizes)
-    write_json(out, {"source": job.source, "root": str(root), "files": files, "sets": sets})
-
-
-def _local_root(named: str) -> Path:
-    named = named or os.environ.get("REPLICSE_DATA", "")
-    root = Path(named)
-    if not named or not root.is_dir():
-        raise MissingData(
-            f'data.root is "{named}", not a folder; set data.root in config.yaml or REPLICSE_DATA to a folder'
-            " in the SentEval layout, or set data.source to hub"
-        )
-    return root.resolve()
-
-
-def recorded(root: Path, name: str) -> dict[str, object]:
-    """Return name, size and sha256 of a data file; an absent one is recorded as absent, so other items still build."""
-    path = below(root, name, WHAT)
-    if not path.exists():
-        return {"name": name, "missing": True}
-    return {"name": name, "bytes": path.stat().st_size, "sha256": sha256_of(path)}
-
-
-def _tokenizer(job: TokenizerJob, data: Path, out: Path) -> None:
-    """Train a tokenizer on a corpus, or build one from a vocabulary file."""
-    from replicse.data.corpora import read_corpus
-    from replicse.data.tokenizer import tokenizer_from_vocabulary, train_tokenizer
-
-    root = data_folder(data)
-    if job.vocabulary:
-        made = tokenizer_from_vocabulary(below(root, job.vocabulary, WHAT), job.lowercase)
-    else:
-        made = train_tokenizer(job.train, read_corpus(root, job.corpus)["text"], job.size, job.lowercase)
-    with atomic_write(out) as temporary:
-        made.save(str(temporary))
-
-
-def _backbone(job: BackboneJob, data: Path, out: Path) -> None:
-    """Bring a released encoder, from the hub or from the data root, into one folder."""
-    if job.folder:
-        copy_encoder(below(data_folder(data), job.folder, WHAT), out)
-    else:
-        from replicse.data.hub import download_encoder
-
-        download_encoder(job.hub, job.revision, out)
-
-
-def copy_encoder(source: Path, out: Path) -> None:
-    """Copy the files of an encoder folder; MissingData where one is absent."""
-    for name in ENCODER:
-        if not (source / name).exists():
-            raise MissingData(f"{source / name}: no such file; an encoder folder needs it")
-        copy_file(source / name, out / name)
-
-
-def _store(job: StoreJob, data: Path, out: Path) -> None:
-    """Clean, augment and tokenise one column of a corpus into a memory-mapped store."""
-    from replicse.data.corpora import labels_of, read_corpus
-    from replicse.data.store import write_store
-
-    root, view = data_folder(data), job.view
-    columns = read_corpus(root, job.corpus)
-    if view.get("column") not in columns:
-        raise BadInput(
-            f'corpus {job.corpus["name"]} has no column "{view.get("column")}"; known: {sorted(columns)}'
-        )
-    lines, change = columns[view["column"]], None
-    if "augment" in view:
-        from replicse.augment import augment, token_change
-
-        change = token_change(view["augment"], Path(job.tokenizer))
-        lines = lines if change else augment(lines, view["augment"], root=root)
-    write_store(out, lines, Path(job.tokenizer), job.max_length, job.plain(), change, labels_of(columns))
-
-
-def _count(job: CountJob, data: Path, out: Path) -> None:
-    """Count what needs no encoder: sizes of evaluation sets, rows and lexical overlap of corpora."""
-    from replicse.evaluation.counts import count
-    from replicse.provenance.record import provenance
-
-    write_json(out, {**count(data_folder(data), list(job.read), job.corpora), "provenance": provenance()})
-
-
-STAGES = {
-    "data": Stage(DataJob, _data),
-    "tokenizer": Stage(TokenizerJob, _tokenizer),
-    "backbone": Stage(BackboneJob, _backbone),
-    "store": Stage(StoreJob, _store),
-    "count": Stage(CountJob, _count),
-}

@@ -6,7 +6,6 @@ import textwrap
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from replicse.commands import Action, coloured, print_json, room
@@ -15,13 +14,11 @@ from replicse.commands.study import (
     add_study_argument,
     add_study_arguments,
     add_workflow_argument,
-    chosen_plan,
     hours_facts,
     hours_text,
     study_file,
 )
 from replicse.errors import BadInput, nearest
-from replicse.files import write_rows
 from replicse.printable import columns
 from replicse.registry.artefacts import METRICS
 from replicse.registry.suites import unit_of
@@ -31,7 +28,7 @@ from replicse.study.judge.audit import audit, audit_plan, chosen, of_items
 from replicse.study.judge.claims import cells_read, claim_rows, study_claims
 from replicse.study.judge.rules_of_text import spoken_counts
 from replicse.study.judge.story import cell_facts, cell_story, find_cell, item_of
-from replicse.study.judge.study import judge_study, plan_further, read_results, results_of
+from replicse.study.judge.study import plan_further, results_of
 from replicse.study.paper.config import SHIPPED, checked_config, read_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.printed import printed_number
@@ -43,21 +40,6 @@ from replicse.study.plan.planner import plan_of
 from replicse.study.results.incomplete import AsFarAsDone
 
 LOG = logging.getLogger(__name__)
-
-
-def judge_verb(parser: ArgumentParser) -> Action:
-    """Write what all tabulated items say together: claims.csv, adjudication.csv, audit.csv and cells.csv."""
-    add_study_arguments(parser, "replicse judge --study results/micro/config.json --out results/micro")
-    parser.add_argument(
-        "--out", type=Path, required=True, help="the folder that the four files are written to"
-    )
-
-    def action(arguments: Namespace) -> None:
-        plan = chosen_plan(arguments)
-        for name, (fields, rows) in judge_study(plan, read_results(plan)).items():
-            LOG.info("%s=%d", name, write_rows(arguments.out / f"{name}.csv", fields, rows))
-
-    return action
 
 
 def claims_verb(parser: ArgumentParser) -> Action:

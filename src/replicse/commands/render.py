@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any
 from replicse.commands import Action
 from replicse.commands.study import (
     add_study_arguments,
-    add_workflow_argument,
     check_here,
     chosen_plan,
     study_file,
 )
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json, read_rows, write_json, write_rows, write_text
-from replicse.registry.artefacts import HTML, PROVENANCE, STUDY
+from replicse.registry.artefacts import HTML, PROVENANCE
 from replicse.study.judge.study import committed_item, judge_study, read_results, results_of
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import load_plan
+from replicse.study.results.folder import committed
 from replicse.study.results.made import Records, agreed, records_of
 from replicse.study.results.record import StudyRecord
 from replicse.study.results.table import ItemResult
@@ -51,23 +51,6 @@ log = logging.getLogger(__name__)
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
-def figures_verb(parser: ArgumentParser) -> Action:
-    """Draw one item as SVG, PNG and PDF, with the plotted data next to them as CSV."""
-    parser.epilog = (
-        "example:\n  replicse figures --item results/micro/items/simcse/figure2.json"
-        " --out figures/micro/simcse/figure2.svg"
-    )
-    parser.add_argument("--item", type=Path, required=True, help="the item's result")
-    parser.add_argument(
-        "--out", type=Path, required=True, help="the SVG; .png, .pdf and .csv are written next to it"
-    )
-
-    def action(arguments: Namespace) -> None:
-        draw_item(read_item(arguments.item), arguments.out)
-
-    return action
-
-
 def draw_item(item: ItemResult, out: Path) -> None:
     """Draw one item to an SVG, and the files next to it."""
     from replicse.report.content.records import records_of
@@ -76,34 +59,6 @@ def draw_item(item: ItemResult, out: Path) -> None:
     title = f"{item.item} · {item.standing}"
     files = draw(item.figure, records_of(item), out.with_suffix(""), title)
     log.info("wrote=%s", ",".join(map(str, files)))
-
-
-def report_verb(parser: ArgumentParser) -> Action:
-    """Write the report of all items of a study as Markdown, LaTeX and HTML."""
-    parser.epilog = (
-        "example:\n  replicse report --study results/micro/study.json --data results/micro/data.json"
-        " --out reports/micro/report.html\n  replicse report --study compact"
-    )
-    parser.add_argument(
-        "--study", required=True, help="the study record; alone, the name of a committed study to write again"
-    )
-    parser.add_argument("--data", type=Path, help="the data record")
-    parser.add_argument("--out", type=Path, help="the HTML; .md and .tex are written next to it")
-    add_workflow_argument(parser)
-
-    def action(arguments: Namespace) -> None:
-        if (arguments.data is None) != (arguments.out is None):
-            raise BadInput("--data and --out go together; a committed study needs neither")
-        if arguments.data is None:
-            write_kept(arguments.study, arguments.workflow)
-            return
-        study = read_study(arguments.study)
-        facts = study_facts(study, read_json(arguments.data))
-        paths = Paths(study["scale"])
-        items = [read_item(Path(paths.item(name))) for name in study["items"]]
-        write_all(paths, facts, items, arguments.out.parent)
-
-    return action
 
 
 def write_all(paths: Paths, study: dict[str, Any], items: Sequence[ItemResult], folder: Path) -> None:
@@ -165,34 +120,25 @@ def seconds_of(items: Sequence[ItemResult], paths: Paths) -> tuple[dict[str, flo
     return training, {file: record.get("seconds", 0.0) for file, record in evaluations.items()}
 
 
-def page_verb(parser: ArgumentParser) -> Action:
-    """Write one item alone as an HTML page, with its figure where one is drawn."""
-    parser.epilog = (
-        "example:\n  replicse page --item results/micro/items/simcse/table3.json"
-        " --study results/micro/study.json --out reports/micro/simcse/table3.html"
-    )
-    parser.add_argument("--item", type=Path, required=True, help="the item's result")
-    parser.add_argument("--study", type=Path, required=True, help="the study record")
-    parser.add_argument("--figure", type=Path, help="the SVG of its figure")
-    parser.add_argument("--out", type=Path, required=True, help="the HTML")
-
-    def action(arguments: Namespace) -> None:
-        from replicse.report.document import write_page
-
-        drawing = arguments.figure.with_suffix("") if arguments.figure else None
-        write_page(arguments.out, read_study(arguments.study), read_item(arguments.item), drawing)
-
-    return action
-
-
 def keep_verb(parser: ArgumentParser) -> Action:
-    """Put a study that has run among the committed ones: its config, record, items, tables, figures and report."""
-    add_study_arguments(parser, "replicse keep compact --config config/compact.yaml")
+    """Put a study that has run among the committed ones, or write a committed one as an RO-Crate, as for Zenodo."""
+    add_study_arguments(
+        parser, "replicse keep mine --config config/mine.yaml\n  replicse keep mine --crate mine.zip"
+    )
     parser.add_argument("name", help="the committed study: reports/studies/NAME and figures/studies/NAME")
+    parser.add_argument(
+        "--crate",
+        type=Path,
+        metavar="FILE.zip",
+        help="of a committed study: write it to a crate, with papers and plug-ins",
+    )
 
     def action(arguments: Namespace) -> None:
         if not NAME.fullmatch(arguments.name):
             raise BadInput(f'name is "{arguments.name}"; expected small letters, digits and hyphens')
+        if arguments.crate:
+            keep_crate(arguments.name, arguments.workflow, arguments.crate)
+            return
         plan = chosen_plan(arguments)
         if arguments.study:
             check_here(study_file(arguments.study), plan.paths)
@@ -209,6 +155,18 @@ def keep_verb(parser: ArgumentParser) -> Action:
         write_kept(arguments.name, arguments.workflow)
 
     return action
+
+
+def keep_crate(name: str, workflow: Path, out: Path) -> None:
+    """Write a committed study as a crate; BadInput where there is none of this name."""
+    from replicse.commands.crate import write_crate
+
+    if name not in (studies := committed()):
+        raise BadInput(f'no committed study is named "{name}"{nearest(name, studies)}')
+    paths = studies[name]
+    plan = load_plan(read_json(paths.config), workflow, paths.config)
+    count = write_crate(name, paths, plan, out)
+    print(f"wrote={out} files={count} bytes={out.stat().st_size}")
 
 
 def finished(plan: Plan) -> list[ItemResult]:
@@ -275,9 +233,6 @@ def write_ordered(file: str, document: Mapping[str, Any]) -> None:
 def write_kept(name: str, workflow: Path) -> None:
     """Judge, tabulate, draw and write a committed study again, from the items that are committed."""
     kept = Paths("", name)
-    if not Path(kept.study).is_file():
-        names = [path.parent.name for path in Path("reports/studies").glob(f"*/{STUDY}")]
-        raise BadInput(f'--study: no committed study is named "{name}"{nearest(name, names)}')
     study = read_study(Path(kept.study))
     plan = load_plan(read_json(kept.config), workflow, kept.config)
     # What is known of a paper is of today, what was run is of the day when it was.

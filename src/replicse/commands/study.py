@@ -8,7 +8,6 @@ from typing import Any
 
 from replicse.commands import Action, print_json, room
 from replicse.errors import BadInput
-from replicse.files import write_json
 from replicse.printable import columns
 from replicse.registry.artefacts import CONFIG, DATA
 from replicse.registry.corpora import Table
@@ -37,8 +36,6 @@ from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import load_plan, plan_of
 from replicse.study.plan.resolve import check_parts
 from replicse.study.results.folder import study_folder
-from replicse.study.results.tabulate import item_result, table_rows
-from replicse.study.results.values import Evaluations
 from replicse.workspace import workflow_folder
 
 
@@ -123,6 +120,11 @@ def chosen_plan(arguments: Namespace, only: str = "") -> Plan:
     """Return the plan of the chosen study, or of one of its items alone."""
     config, file = chosen_config(arguments)
     return load_plan(config, arguments.workflow, file, only)
+
+
+def plan_of_file(file: str, only: str = "") -> Plan:
+    """Return the plan of a config that a job is given, or of one of its items alone."""
+    return load_plan(read_config([Path(file)]), workflow_folder(), file, only)
 
 
 def plan_verb(parser: ArgumentParser) -> Action:
@@ -381,27 +383,3 @@ def wrapped(lines: Iterable[str]) -> Iterator[str]:
 def shortened(line: str, width: int) -> str:
     """Return a line that fits a terminal."""
     return line if len(line) <= width else f"{line[: width - 3]}..."
-
-
-def tabulate_verb(parser: ArgumentParser) -> Action:
-    """Write the result of one item as JSON, and its judged cells as CSV."""
-    add_study_arguments(
-        parser,
-        "replicse tabulate --study results/micro/config.json --item simcse/table3"
-        " --out results/micro/items/simcse/table3.json --table results/micro/tables/simcse/table3.csv",
-    )
-    parser.add_argument("--item", required=True, help="paper/item")
-    parser.add_argument("--out", type=Path, required=True, help="the item's result, JSON")
-    parser.add_argument("--table", type=Path, required=True, help="the item's cells, CSV")
-
-    def action(arguments: Namespace) -> None:
-        from replicse.files import write_rows
-        from replicse.study.results.tabulate import FIELDS
-
-        plan = chosen_plan(arguments, only=arguments.item)
-        result = item_result(plan, plan.item(arguments.item), Evaluations(plan))
-        write_json(arguments.out, result.plain())
-        cells = write_rows(arguments.table, FIELDS, table_rows(result))
-        print(f"wrote={arguments.table} cells={cells}")
-
-    return action

@@ -15,7 +15,7 @@ from made_up import write_scores
 from places import ROOT
 
 import replicse
-from replicse.cli import EVERYDAY, GROUPS, INTERNAL, VERBS, main, verb_parser
+from replicse.cli import EVERYDAY, GROUPS, VERBS, main, verb_parser
 from replicse.errors import MissingData
 from replicse.files import write_json
 from replicse.study.paper.config import read_config
@@ -45,7 +45,7 @@ def test_the_help_is_grouped_and_a_bare_call_shows_what_is_done_every_day(capsys
     assert main(["--help"]) == 0
     whole = capsys.readouterr().out
     assert [line[:-1] for line in whole.splitlines() if line.endswith(":")] == list(GROUPS)
-    assert all(f"\n  {verb} " in whole for verb in VERBS if verb not in INTERNAL)
+    assert all(f"\n  {verb} " in whole for verb in VERBS)
     assert max(map(len, whole.splitlines())) <= 80 and len(whole.splitlines()) <= 24
 
 
@@ -463,7 +463,6 @@ def test_a_broken_evaluation_is_not_done_and_is_named(capsys, tmp_path, monkeypa
         (["claims", "", *STUDY], 'no paper or claim "" in this study; known: repro'),
         (["plan", "--study", "absent.yaml"], "absent.yaml: no such file"),
         (["plan", "--config", "more.yaml"], "config.yaml: no such file"),
-        (["pack", "results/compact"], "results/compact: no such folder; name the results of a scale"),
         (["plan", *STUDY, "--scale", "big"], 'scale is "big"'),
         (
             ["evaluate", "--encoder", "nowhere/at/all/", "--suite", "stss", "--data", ".", "--out", "x"],

@@ -20,7 +20,7 @@ from replicse.study.plan.planner import load_plan
 
 CONFIG = ROOT / "tests" / "e2e" / "reduced.yaml"
 STUDY = ["--study", str(CONFIG), "--workflow", str(ROOT / "workflow")]
-ERROR = "replicse train: the store is cut; delete its folder"
+ERROR = "replicse job train: the store is cut; delete its folder"
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_a_failed_run_leaves_a_report_that_says_which_why_and_what_to_do(study, 
     fail(jobs[files[0]], "an older log of the evaluation, which was not reached\n")
     Path(files[1]).unlink()
     Path(files[2]).write_text('{"suites": {"sts')
-    assert main(["finish", *STUDY]) == 1
+    assert main(["report", *STUDY]) == 1
     told = capsys.readouterr().out
     assert " of 4 items incomplete\n" in told
     assert "✗ simcse/table3" in told
@@ -87,7 +87,8 @@ def test_a_failed_run_leaves_a_report_that_says_which_why_and_what_to_do(study, 
     assert not Path("reports/micro/report.html").exists() and not Path("results/micro/items").exists()
     for name in ("claims", "audit", "adjudication", "cells"):
         assert Path(f"results/micro/partial/{name}.csv").stat().st_size > 100
-    assert main(["finish", *STUDY, "--item", "repro/figure1", "--json"]) in (0, 1)
+    told = {"study": str(CONFIG), "items": ["repro/figure1"]}
+    assert main(["job", "finish", json.dumps(told)]) in (0, 1)
     assert Path("reports/micro/partial/report.html").read_text().count("simcse/table3") < text.count(
         "simcse/table3"
     )
@@ -98,18 +99,18 @@ def test_what_nobody_tried_is_not_run_and_an_old_log_is_no_failure(study, capsys
     Path(files[0]).unlink()
     job = next(job for job in Jobs(plan).all if files[0] in job.outputs)
     make_all_but(plan, files[0])
-    assert main(["finish", *STUDY, "--json"]) == 1
+    assert main(["report", *STUDY, "--json"]) == 1
     (item, *_) = json.loads(capsys.readouterr().out)["incomplete"]
     assert (item["state"], item["why"]) == ("not run", "not run yet")
     fail(job, "Killed\n")
     os.utime(job.log, (1, 1))
-    assert main(["finish", *STUDY, "--json", "--since", "2"]) == 1
-    assert json.loads(capsys.readouterr().out)["incomplete"][0]["state"] == "not run"
-    assert main(["finish", *STUDY]) == 1
+    assert main(["job", "finish", json.dumps({"study": str(CONFIG), "since": 2})]) == 1
+    assert "not run yet" in capsys.readouterr().out
+    assert main(["report", *STUDY]) == 1
     assert "memory or time" in capsys.readouterr().out
     # Deleted since: `status` showed the line of its success as that of a failure.
     fail(job, f"12:00:00 INFO wrote={files[0]} seconds=1.0\n")
-    assert main(["finish", *STUDY, "--json"]) == 1
+    assert main(["report", *STUDY, "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["incomplete"][0]["state"] == "not run"
 
 
@@ -214,5 +215,5 @@ def ended_process():
 
 
 def test_a_whole_study_has_nothing_incomplete(study, capsys):
-    assert main(["finish", *STUDY]) == 0
+    assert main(["report", *STUDY]) == 0
     assert "no evaluation of the 4 items is missing" in capsys.readouterr().out

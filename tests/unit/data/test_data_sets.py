@@ -10,7 +10,7 @@ from places import ROOT
 from small_stsb import write_stsb
 
 from replicse.cli import main
-from replicse.commands.job import copy_encoder
+from replicse.commands.prepare import copy_encoder
 from replicse.data.corpora import read_corpus
 from replicse.data.sets import data_folder, recorded_sets
 from replicse.data.sts import load_sts

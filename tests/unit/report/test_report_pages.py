@@ -11,7 +11,9 @@ from made_up import write_scores
 from planned import WORKFLOW, shipped_audit, shipped_plan
 
 from replicse.commands import coloured, room
-from replicse.commands.render import figures_verb, keep_verb, pages, report_verb
+from replicse.commands.job import job_verb
+from replicse.commands.render import keep_verb, pages
+from replicse.commands.report import report_verb
 from replicse.errors import BadInput
 from replicse.files import read_json, read_rows, write_json, write_rows
 from replicse.report.content.cells import printed_difference
@@ -306,10 +308,10 @@ def test_a_judged_file_without_a_number_is_refused_with_its_row(study, what, fie
 
 
 def test_the_verbs_draw_and_write_from_the_files_of_a_study(study, tmp_path):
-    report = ("--study", "results/paper/study.json", "--data", "results/paper/data.json")
-    item = ("--item", "results/paper/items/simcse/table3.json")
-    run(figures_verb, *item, "--out", "figures/paper/simcse/table3.svg")
-    run(report_verb, *report, "--out", "reports/paper/report.html")
+    item, record = "results/paper/items/simcse/table3.json", "results/paper/study.json"
+    run(job_verb, "figures", json.dumps({"item": item}), "--out", "figures/paper/simcse/table3.svg")
+    words = ["--data", "results/paper/data.json", "--out", "reports/paper/report.html"]
+    run(job_verb, "report", json.dumps({"study": record}), *words)
     text = (tmp_path / "reports/paper/report.md").read_text(encoding="utf-8")
     assert "71.1 → 70.6 ±5.5 (−0.5) ≈ within seed spread" in text and "Dropout helps." in text
     assert "(../../figures/paper/simcse/table3.svg)" in text and "275,601" in text
@@ -360,7 +362,7 @@ def test_a_committed_study_is_kept_with_all_it_is_written_from(tmp_path, monkeyp
 def test_a_mistake_in_an_items_file_is_named(study):
     write_json("results/paper/items/simcse/table3.json", study[1][0].plain() | {"tittle": "x"})
     with pytest.raises(BadInput, match=r'table3\.json: unknown key "tittle"; did you mean "title"'):
-        run(figures_verb, "--item", "results/paper/items/simcse/table3.json", "--out", "x.svg")
+        run(job_verb, "figures", '{"item": "results/paper/items/simcse/table3.json"}', "--out", "x.svg")
 
 
 def test_a_printed_difference_has_the_decimals_that_it_has():

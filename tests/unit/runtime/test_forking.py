@@ -184,7 +184,7 @@ def test_the_server_of_a_study_stands_in_for_the_command_line(tmp_path):
 import os, subprocess, sys
 from replicse.runtime.forking.server import start
 os.environ[{ADDRESS!r}] = start(1)
-words = ["train", "--job", "{{}}", "--data", "d", "--state", "s", "--out", "o"]
+words = ["job", "train", "{{}}", "--data", "d", "--state", "s", "--out", "o"]
 job = [sys.executable, "-X", "importtime", "-m", "replicse", *words]
 done = subprocess.run(job, capture_output=True, text=True)
 print(done.returncode, "torch" in done.stderr, done.stderr.splitlines()[-1])
@@ -195,5 +195,5 @@ print(done.returncode, "torch" in done.stderr, done.stderr.splitlines()[-1])
     assert done.returncode == 0, done.stderr
     code, imported, message = done.stdout.split(maxsplit=2)
     assert (code, imported) == ("2", "False"), "refused there, with torch imported by nobody here"
-    assert message.startswith("replicse train: ")
+    assert message.startswith("replicse job train: ")
     assert callable(start)

@@ -132,7 +132,7 @@ def words_of(job, root, folder, *more):
     document = {"run": job.spec.plain(), "run_id": job.run_id, "init": "", "tokenizer": str(job.tokenizer)}
     document["stores"] = [str(store) for store in job.stores]
     places = ["--data", str(root), "--state", str(folder / "state"), "--out", str(folder / "out")]
-    return ["train", "--job", json.dumps(document), *places, *more]
+    return ["job", "train", json.dumps(document), *places, *more]
 
 
 def test_the_verb_starts_processes_of_which_the_first_writes_and_says_how_many_there_were(tmp_path, capfd):

@@ -59,7 +59,7 @@ def tabulated(plan, tmp_path, monkeypatch):
 
 
 def judge(folder):
-    assert main(["judge", "--study", "study.json", "--out", str(folder), "--workflow", str(WORKFLOW)]) == 0
+    assert main(["job", "judge", '{"study": "study.json"}', "--out", str(folder)]) == 0
     return {name: read_rows(folder / f"{name}.csv") for name in ("claims", "adjudication", "audit", "cells")}
 
 
@@ -117,7 +117,7 @@ def test_judging_needs_no_evaluation(tabulated, plan):
 
 
 def test_what_cannot_be_planned_at_the_papers_scale_stops_no_study(tmp_path, caplog):
-    """A backbone that paper.yaml lacks, for a paper that nobody asked for, once ended judge, report and finish."""
+    """A backbone that paper.yaml lacks, for a paper that nobody asked for, once ended judge and report."""
     workflow = tmp_path / "workflow"
     shutil.copytree(WORKFLOW / "scales", workflow / "scales")
     shutil.copy(WORKFLOW / "datasets.yaml", workflow)

@@ -61,9 +61,9 @@ def trained(tmp_path_factory):
         "tokenizer": str(job.tokenizer),
         "stores": [str(store) for store in job.stores],
     }
-    words = ["--job", json.dumps(told), "--data", root, "--state", folder / "state", "--out", folder / "out"]
+    words = [json.dumps(told), "--data", root, "--state", folder / "state", "--out", folder / "out"]
     before = torch.get_num_threads()
-    assert main(["train", *map(str, words), "--threads", "1", "--device", "cpu"]) == 0
+    assert main(["job", "train", *map(str, words), "--threads", "1", "--device", "cpu"]) == 0
     torch.set_num_threads(before)
     return folder / "out", root
 

@@ -1,4 +1,4 @@
-"""The verb that reports what there is of a study that did not run to its end."""
+"""The verb that reports what there is of a study, or a committed one again; the job that does so after a failure."""
 
 import logging
 from argparse import ArgumentParser, Namespace
@@ -6,9 +6,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from replicse.checked import Text
 from replicse.commands import Action, print_json
-from replicse.commands.render import draw_item, pages, study_facts, surroundings
-from replicse.commands.study import add_study_arguments, chosen_plan
+from replicse.commands.job import Stage
+from replicse.commands.render import draw_item, pages, study_facts, surroundings, write_kept
+from replicse.commands.reporting import StudyJob
+from replicse.commands.study import add_study_arguments, chosen_plan, plan_of_file
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json, write_rows
 from replicse.printable import columns
@@ -18,6 +21,7 @@ from replicse.study.paper.tables import Item
 from replicse.study.plan.jobs import Jobs
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
+from replicse.study.results.folder import committed
 from replicse.study.results.incomplete import AsFarAsDone, Incomplete, incomplete_items
 from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import FIELDS, item_result, table_rows
@@ -25,31 +29,58 @@ from replicse.study.results.tabulate import FIELDS, item_result, table_rows
 log = logging.getLogger(__name__)
 
 
-def finish_verb(parser: ArgumentParser) -> Action:
-    """Write the report of a study that did not run to its end, from what there is, and say what is missing and why."""
-    add_study_arguments(parser, "replicse finish --study results/micro/config.json")
-    parser.add_argument("--item", action="append", default=[], help="this item only; repeatable")
-    parser.add_argument(
-        "--since", type=float, default=0.0, help="seconds of the epoch: a log from before is of no failure"
-    )
+class FinishJob(StudyJob):
+    """The config of a study that failed, the items that were asked for (none: all), and when it was started.
+
+    A log from before that time (seconds of the epoch) is of no failure.
+    """
+
+    items: tuple[Text, ...] = ()
+    since: float = 0.0
+
+
+def report_verb(parser: ArgumentParser) -> Action:
+    """Report what there is of a study, and say what is missing and why; or write a committed study's report again."""
+    add_study_arguments(parser, "replicse report\n  replicse report --study compact")
 
     def action(arguments: Namespace) -> int:
+        if arguments.study in committed():
+            write_kept(arguments.study, arguments.workflow)
+            return 0
         plan = chosen_plan(arguments)
-        items = [plan.item(name) for name in arguments.item] or list(plan.items.values())
-        evaluations = AsFarAsDone(plan, Jobs(plan, arguments.since))
-        lacking = incomplete_items(plan, items, evaluations)
-        with warnings_alone():
-            written = write_partial(plan, items, evaluations, lacking)
+        lacking, written = report_partly(plan, list(plan.items.values()))
         if arguments.json:
             keys = ("item", "state", "why", "remedy")
             rows = [{key: getattr(one, key) for key in keys} for one in lacking]
             print_json({"report": str(written), "incomplete": rows})
         else:
-            print("\n".join(incomplete_lines(lacking, len(items))))
-            print(f"report of what there is: {written}")
+            tell_partial(lacking, len(plan.items), written)
         return 1 if lacking else 0
 
     return action
+
+
+def _finish(job: FinishJob, _: Namespace) -> int:
+    """Report what there is of a study that did not run to its end."""
+    plan = plan_of_file(job.study)
+    items = [plan.item(name) for name in job.items] or list(plan.items.values())
+    lacking, written = report_partly(plan, items, job.since)
+    tell_partial(lacking, len(items), written)
+    return 1 if lacking else 0
+
+
+def report_partly(plan: Plan, items: Sequence[Item], since: float = 0.0) -> tuple[list[Incomplete], Path]:
+    """Write the report of what there is of some items; return what is incomplete, and the HTML."""
+    evaluations = AsFarAsDone(plan, Jobs(plan, since))
+    lacking = incomplete_items(plan, items, evaluations)
+    with warnings_alone():
+        return lacking, write_partial(plan, items, evaluations, lacking)
+
+
+def tell_partial(lacking: Sequence[Incomplete], planned: int, written: Path) -> None:
+    """Print which items are not complete, and where the report of what there is stands."""
+    print("\n".join(incomplete_lines(lacking, planned)))
+    print(f"report of what there is: {written}")
 
 
 @contextmanager
@@ -122,3 +153,6 @@ def incomplete_lines(lacking: Sequence[Incomplete], planned: int) -> Iterator[st
         yield f"{SYMBOLS['failed']} {job} failed, the end of {job.log}:"
         yield from (f"    {line}" for line in job.tail or ("(empty)",))
         yield f"  {job.remedy}"
+
+
+STAGES = {"finish": Stage(FinishJob.of, _finish)}

@@ -1,0 +1,79 @@
+"""A committed study as a Workflow Run RO-Crate, as an archive such as Zenodo takes it."""
+
+import mimetypes
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from rocrate.rocrate import ROCrate
+
+from replicse.files import atomic_write, read_json, sha256_of
+from replicse.registry.plugins import IN_USE
+from replicse.study.plan.paths import Paths
+from replicse.study.plan.plan import Plan
+from replicse.workspace import packaged
+
+PROFILES = (
+    "https://w3id.org/ro/wfrun/process/0.5",
+    "https://w3id.org/ro/wfrun/workflow/0.5",
+    "https://w3id.org/workflowhub/workflow-ro-crate/1.0",
+)
+TERMS = {"sha256": "https://w3id.org/ro/terms/workflow-run#sha256"}
+
+
+def files_of(name: str, paths: Paths, plan: Plan) -> Iterator[tuple[Path, str]]:
+    """Yield the files of a study, each with its place in a workspace: results, figures, papers, scale, plug-ins."""
+    folders = {
+        Path(paths.results): f"reports/studies/{name}",
+        Path(paths.figures): f"figures/studies/{name}",
+        **{plan.papers[key].folder: f"papers/{key}" for key in plan.studied},
+        **{plugin.place: plugin.name for plugin in IN_USE.values() if not plugin.installed},
+        plan.scale.file: f"scales/{plan.scale.file.name}",
+    }
+    for home, place in folders.items():
+        if home.is_file():
+            yield home, place
+        for file in sorted(filter(Path.is_file, home.rglob("*"))):
+            if "__pycache__" not in file.parts:
+                yield file, f"{place}/{file.relative_to(home).as_posix()}"
+
+
+def write_crate(name: str, paths: Paths, plan: Plan, out: Path) -> int:
+    """Write the crate of a committed study and return how many files it holds beside its metadata."""
+    record = read_json(paths.study)
+    crate = ROCrate(version="1.1")
+    crate.metadata.extra_terms.update(TERMS)
+    crate.name = f"RepliCSE study {name}"
+    crate.description = str(record.get("shows") or record.get("title") or f"The study {name}")
+    crate.license = "https://spdx.org/licenses/MIT"
+    snakefile = packaged("Snakefile")
+    about = _facts(snakefile) | {"name": "RepliCSE"}
+    workflow = crate.add_workflow(snakefile, "Snakefile", main=True, lang="snakemake", properties=about)
+    files = {
+        place: crate.add_file(file, place, properties=_facts(file))
+        for file, place in files_of(name, paths, plan)
+    }
+    # The profile asks for identifiers that can be followed to what they name.
+    for profile in PROFILES:
+        version = profile.rpartition("/")[2]
+        crate.add_jsonld({"@id": profile, "@type": "CreativeWork", "name": profile, "version": version})
+    crate.root_dataset["conformsTo"] = [{"@id": profile} for profile in PROFILES]
+    action = crate.add_jsonld({"@id": "#run", "@type": "CreateAction", "name": f"The run of {name}"})
+    action["instrument"] = workflow
+    results = ("reports/", "figures/")
+    action["object"] = [entity for place, entity in files.items() if not place.startswith(results)]
+    action["result"] = [entity for place, entity in files.items() if place.startswith(results)]
+    if record.get("generated"):
+        action["endTime"] = crate.datePublished = str(record["generated"])
+    crate.root_dataset["mentions"] = [action]
+    with atomic_write(out) as temporary, tempfile.TemporaryDirectory() as scratch:
+        crate.write_zip(Path(scratch, "crate.zip"))
+        shutil.copyfile(Path(scratch, "crate.zip"), temporary)
+    return len(files) + 1
+
+
+def _facts(file: Path) -> dict[str, str]:
+    """Return what the crate says of a file: its size, its sha256 and its media type."""
+    kind = mimetypes.guess_type(file.name)[0] or "text/plain"
+    return {"sha256": sha256_of(file), "contentSize": str(file.stat().st_size), "encodingFormat": kind}
