@@ -2,6 +2,9 @@
 
 import math
 import random
+from pathlib import Path
+
+import yaml
 
 from replicse.report.pages.adjudication import adjudication_page
 from replicse.study.judge.adjudicate import outcome
@@ -10,58 +13,7 @@ from replicse.study.paper.tables import Reducer
 from replicse.study.results.table import ItemResult
 from replicse.study.results.verdict import judge
 
-STUDY = {
-    "scale": "paper",
-    "title": "The papers' own setting",
-    "shows": "The papers' own models, data, steps and protocols; every cell with enough evidence gets a verdict.",
-    "comparable": True,
-    "judges_orders": True,
-    "source": "hub",
-    "seeds": [0, 1, 2, 3, 4],
-    "commit": "3f1c9a7e5b2d4f60718293a4b5c6d7e8f9012345",
-    "dirty": False,
-    "package_sha256": "9d5f7f0c9b1e6d3a4c2b8e7f6a5d4c3b2a1908f7e6d5c4b3a29180f7e6d5c4b3",
-    "versions": {"python": "3.12.4", "torch": "2.13.0", "transformers": "5.23.0", "replicse": "0.1.0"},
-    "hardware": {"gpu": "NVIDIA A100 80GB", "cpu": "AMD EPYC 7763, 16 cores", "memory": "128 GiB"},
-    "data": [
-        {
-            "name": "wiki/enwiki_sentences.txt.gz",
-            "rows": 1_000_000,
-            "sha256": "0a1b2c3d4e5f60718293" * 3 + "aabb",
-        },
-        {
-            "name": "nli/nli_triples.csv",
-            "rows": 275_601,
-            "sha256": "f0e1d2c3b4a5968778695a4b" * 2 + "0011223344556677",
-        },
-        {"name": "SentEval/downstream/STS/STSBenchmark", "rows": 8_628, "sha256": "77" * 32},
-    ],
-    "generated": "2025-01-15T10:30:00+00:00",
-    "items": [],
-    "papers": {
-        "simcse": {
-            "title": "SimCSE: Simple Contrastive Learning of Sentence Embeddings",
-            "authors": "Tianyu Gao, Xingcheng Yao, Danqi Chen",
-            "year": 2021,
-            "venue": "EMNLP 2021",
-            "url": "https://aclanthology.org/2021.emnlp-main.552",
-        },
-        "repro": {
-            "title": "Reproducibility study of SimCSE",
-            "authors": "Biraj Pandey, Aleksei Sholokhov",
-            "year": 2023,
-            "venue": "University of Washington, reproducibility study",
-            "url": "https://github.com/aksholokhov/SimCSE",
-        },
-    },
-    "protocols": [
-        {"id": "as-described", "text": "What the paper's text says."},
-        {
-            "id": "as-run",
-            "text": "What the released code does: MLM loss on, dropout 0.01 & 0.02, last checkpoint.",
-        },
-    ],
-}
+STUDY = yaml.safe_load(Path(__file__).with_name("study.yaml").read_text(encoding="utf-8"))
 
 
 def drawn(key, mean, spread, count=5):
