@@ -31,7 +31,7 @@ from replicse.study.paper.scales import Scale
 from replicse.study.paper.tables import Item
 
 ROOT = Path(__file__).resolve().parents[1]
-# A study that was kept or unpacked here has no README.md before somebody writes it.
+# A study that was kept here has no README.md before somebody writes it.
 STUDIES = sorted(file.parent.name for file in ROOT.glob("reports/studies/*/README.md"))
 # Place in the repository: place in the site.
 PAGES = {
