@@ -7,6 +7,7 @@ from collections import Counter
 from decimal import Decimal
 from functools import cache
 from graphlib import TopologicalSorter
+from pathlib import Path
 
 import pytest
 from collected import collected
@@ -145,7 +146,12 @@ def test_every_number_of_a_cell_is_made_by_jobs_that_need_only_what_others_make(
     jobs = graph_of(plan)
     made = {file: job for job in jobs.values() for file in job.outputs}
     TopologicalSorter({job.log: [made[need].log for need in job.needs] for job in jobs.values()}).prepare()
-    assert {job.parts[0] for job in jobs.values() if job.stage == "train"} == plan.runs.keys()
+    trained = [job for job in jobs.values() if job.stage == "train"]
+    assert {job.parts[0] for job in trained} == plan.runs.keys()
+    for job in trained:
+        read = (*job.payload["stores"], job.payload["init"], job.payload["tokenizer"])
+        needed = {*job.needs, *(str(Path(need).parent) for need in job.needs)}
+        assert needed >= set(filter(None, read)), "a training waits for all that it reads"
     for cells in plan.cells.values():
         for cell in cells:
             for operand in cell.operands or (cell,):

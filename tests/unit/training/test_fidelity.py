@@ -1,6 +1,5 @@
 """Our training against plain ones, step by step, at a small size; benchmarks/fidelity.py does the same at BERT-base."""
 
-import dataclasses
 import random
 import sys
 
@@ -50,26 +49,6 @@ def test_in_float64_all_steps_are_those_of_the_plain_trainer_to_rounding(name, l
     assert found["loss_difference"] < 1e-11
     assert found["difference_of_way"] < 1e-8
     assert abs(found["first_loss"] - found["last_loss"]) > 1e-3
-
-
-def test_the_plain_trainer_is_compared_with_itself_after_one_rounding(lines, tmp_path):
-    size = dataclasses.replace(SIZE, steps=3)
-    found = fidelity.compared("unsupervised", size, lines, tmp_path, with_itself=True)
-    assert 1e-8 < found["rounding"]["weight_difference"] < 1e-4
-    assert found["rounding"]["loss_difference"] < 1e-4
-
-
-def test_a_row_in_float64_shows_fp32_and_what_rounding_alone_does():
-    case = {"loss_difference": 1e-12, "weight_difference": 2e-11}
-    fp32 = {"loss_difference": 5e-3, "weight_difference": 4e-4}
-    found = {
-        "goal": {"loss_difference": 1e-4, "weight_difference": 1e-3}, "encoder": SMALL, "steps": 50,
-        "cases": {"DiffCSE": {**case, "fp32": {**fp32, "rounding": {**fp32, "loss_difference": 6e-3}}}},
-    }  # fmt: skip
-    (line,) = fidelity.lines_of(found)
-    assert "2 x 32, DiffCSE, in float64" in line["what"] and line["met"]
-    assert line["ours"] == "loss 1e-12, weights 2e-11 (in fp32: loss 5e-03, weights 4e-04)"
-    assert line["peer"].startswith("loss 6e-03, weights 4e-04 (fp32")
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,11 @@ import torch.nn.functional as F
 from pydantic import TypeAdapter
 
 from replicse.data.corpora import labels_of, read_corpus
-from replicse.data.store import open_store, write_store
+from replicse.data.store import write_store
 from replicse.encoder.heads import make_head, stored_head
 from replicse.encoder.task_heads import make_task_head, scaled, stored_task_heads, task_heads
 from replicse.errors import BadInput
-from replicse.evaluation import heads as suite
-from replicse.evaluation.heads import heat, load_labelled
+from replicse.evaluation.heads import load_labelled
 from replicse.evaluation.suites import run_suites
 from replicse.objective.terms import Step, make_term
 from replicse.registry.corpora import Labelled
@@ -85,29 +84,6 @@ def test_a_label_that_is_no_number_is_refused_with_its_line(tmp_path):
         read_corpus(tmp_path, CLASSES)
 
 
-def test_what_is_held_out_shares_no_sentence_with_the_rest(tmp_path):
-    random = np.random.default_rng(0)
-    rows = [(f"s{a}", f"s{b}", "1") for a, b in random.integers(0, 400, (300, 2))]
-    write_table(tmp_path / "pairs.tsv", ("one", "other", "y"), rows)
-    sides = [
-        read_corpus(tmp_path, {**PAIRS, "part": {"keep": keep, "share": 0.1}})
-        for keep in ("train", "held-out")
-    ]
-    sentences = [{*side["first"], *side["second"]} for side in sides]
-    assert not sentences[0] & sentences[1]
-    assert sum(len(side["first"]) for side in sides) == 300
-    assert len(sides[1]["first"]) >= 30
-
-
-def test_a_store_keeps_labels_beside_its_rows_and_refuses_changed_ones(tmp_path):
-    tokenizer = micro.tokenizer_file(tmp_path)
-    write_store(tmp_path / "store", micro.sentences(5), tokenizer, 16, {}, labels=[0, 1, 2, 3, 4.5])
-    assert open_store(tmp_path / "store").labels.tolist() == [0, 1, 2, 3, 4.5]
-    np.save(tmp_path / "store" / "labels.npy", np.zeros(5, dtype=np.float32))
-    with pytest.raises(BadInput, match=r"labels.npy has another sha256"):
-        open_store(tmp_path / "store")
-
-
 # Terms
 
 
@@ -121,27 +97,6 @@ def test_cross_entropy_against_a_slow_loop():
         for row, label in zip(logits, labels, strict=True)
     ]
     assert found.item() == pytest.approx(sum(slow) / 6, abs=1e-6)
-
-
-def test_binary_cross_entropy_of_pairs_and_of_several_classes():
-    pairs = make_task_head(ClassifierHead(kind="classifier", classes=1, sentences=2), 4)
-    one, other, labels = torch.randn(6, 4), torch.randn(6, 4), torch.tensor([0.0, 1, 1, 0, 1, 0])
-    found = term(term="binary-cross-entropy", task="t")(step([one, other], labels, t=pairs))
-    logits = pairs(one, other)[:, 0].tolist()
-    slow = [
-        -math.log(1 / (1 + math.exp(-value if label else value)))
-        for value, label in zip(logits, labels.tolist(), strict=True)
-    ]
-    assert found.item() == pytest.approx(sum(slow) / 6, abs=1e-6)
-    classes = make_task_head(ClassifierHead(kind="classifier", classes=3), 4)
-    labels = torch.tensor([0.0, 1, 2, 2, 1, 0])
-    several = term(term="binary-cross-entropy", task="t", classes=3, sentences=1)
-    slow = [
-        -math.log(1 / (1 + math.exp(-value if place == label else value)))
-        for row, label in zip(classes(one).tolist(), labels.tolist(), strict=True)
-        for place, value in enumerate(row)
-    ]
-    assert several(step([one], labels, t=classes)).item() == pytest.approx(sum(slow) / 18, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -358,14 +313,3 @@ def test_a_kept_head_of_a_task_with_other_parameters_is_refused_not_replaced():
 def test_specs_that_cannot_be_trained_are_refused(tmp_path, changes, told):
     with pytest.raises(BadInput, match=told):
         labelled_job(tmp_path / "data", **changes)
-
-
-def test_the_heat_of_predictions_is_a_share_of_each_human_rating():
-    found = heat(np.array([0.5, 0.5, 4.9, 5.0]), np.array([0.1, 3.2, 4.2, 5.0]))
-    assert found["0-1"] == {"0-1": 0.5, "1-2": 0, "2-3": 0, "3-4": 0.5, "4-5": 0}
-    assert found["4-5"]["4-5"] == 1 and sum(found["2-3"].values()) == 0
-
-
-def test_the_suite_names_every_sentence_it_reads(tmp_path):
-    write_table(tmp_path / "pairs.tsv", ("one", "other", "y"), [("a", "b", "1"), ("c", "d", "2")])
-    assert set(suite.sentences(tmp_path, {"sts": Labelled.of(PAIRS, "pairs")})) == {"a", "b", "c", "d"}

@@ -1,7 +1,5 @@
 """AdamW against torch's own, bit for bit, and its state."""
 
-import copy
-
 import torch
 from torch import nn
 
@@ -51,25 +49,3 @@ def test_results_are_those_of_torch_bit_for_bit():
         torch.equal(one, other) for one, other in zip(ours.parameters(), theirs.parameters(), strict=True)
     )
     assert len(optimiser.state) == 4
-
-
-def test_a_restored_optimiser_goes_on_as_the_first():
-    first, second = model(), model()
-    optimisers = [AdamW(net.parameters(), weight_decay=0.0) for net in (first, second)]
-    for number, (rate, loss) in enumerate(zip(RATES, losses(first), strict=True)):
-        if number == 2:
-            second.load_state_dict(first.state_dict())
-            optimisers[1].load_state_dict(copy.deepcopy(optimisers[0].state_dict()))
-        optimisers[0].zero_grad()
-        loss.backward()
-        optimisers[0].set_rate(rate)
-        optimisers[0].step()
-    for number, (rate, loss) in enumerate(zip(RATES, losses(second), strict=True)):
-        if number >= 2:
-            optimisers[1].zero_grad()
-            loss.backward()
-            optimisers[1].set_rate(rate)
-            optimisers[1].step()
-    assert all(
-        torch.equal(one, other) for one, other in zip(first.parameters(), second.parameters(), strict=True)
-    )

@@ -92,11 +92,9 @@ def the(folder, kind):
     [
         (lambda folder: None, False),
         (lambda folder: cut(the(folder, "state")), True),
-        (lambda folder: flip(the(folder, "state")), True),
         (lambda folder: the(folder, "best").unlink(), True),
         (lambda folder: flip(the(folder, "best")), True),
         (lambda folder: (folder / "state.new").write_bytes(b"half"), False),
-        (lambda folder: (folder / f"state-99-{'0' * 32}.pt").write_bytes(b"half"), False),
     ],
 )
 def test_a_damaged_state_is_never_gone_on_from(study, tmp_path, caplog, damage, begun_anew):

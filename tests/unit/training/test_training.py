@@ -1,7 +1,6 @@
 """The training loop: determinism, resuming, selection, trajectories, chains, two encoders."""
 
 import itertools
-import json
 import os
 import shutil
 import signal
@@ -16,7 +15,6 @@ import torch
 from replicse.cli import main
 from replicse.commands.train import failing_once
 from replicse.encoder.heads import stored_head
-from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput, Failed, MissingData
 from replicse.runtime.locks import HOLDER
 from replicse.training import loop
@@ -121,21 +119,6 @@ def test_fixed_masks_and_no_dropout_make_the_two_vectors_equal(tmp_path, root):
     assert not torch.allclose(first, second)
 
 
-def test_without_dropout_encoding_once_gives_the_gradient_of_encoding_twice(tmp_path, root):
-    gradients = []
-    for repeated in (True, False):
-        trainer = Trainer(
-            micro.job(tmp_path, dropout={"hidden": 0, "attention": 0}), root, tmp_path / "o", tmp_path / "s"
-        )
-        columns, _ = next(trainer.sources[0].data.batches(0, 1))
-        vectors = trainer.model.train().vectors(columns, trainer.sources[0].poolings, repeated)
-        trainer.sources[0].objective(loop.Step(vectors, columns, trainer.model, trainer.generator)).backward()
-        gradients.append([parameter.grad for parameter in trainer.model.backbone.parameters()])
-    for one, other in zip(*gradients, strict=True):
-        if one is not None:
-            assert torch.allclose(one, other, atol=1e-6)
-
-
 def test_two_encoders_drift_apart_and_the_first_is_kept(tmp_path, root):
     job = micro.job(tmp_path, encoders="two", views=[{"column": "text"}, {"column": "other"}])
     trainer = Trainer(job, root, tmp_path / "out", tmp_path / "state")
@@ -167,14 +150,6 @@ def test_a_chain_starts_from_the_weights_of_the_run_before(tmp_path, root):
     )
     second = trained(chained, root, tmp_path / "second")
     assert micro.equal_weights(first / "best", second / "trajectory" / "step-0")
-
-
-def test_ppmi_embeddings_put_words_of_one_context_together(tmp_path, root):
-    job = micro.job(tmp_path, count=400)
-    fresh = {"fresh": {**job.spec.init.fresh.plain(), "embeddings": "ppmi"}}
-    out = trained(replace(job, spec=changed(job, init=fresh)), root, tmp_path / "run")
-    plain_out = trained(job, root, tmp_path / "plain-run")
-    assert not micro.equal_weights(out / "last", plain_out / "last")
 
 
 def test_batches_are_a_permutation_each_epoch_and_resume_in_place(tmp_path):
@@ -240,43 +215,6 @@ def test_a_head_goes_on_along_a_chain_only_where_asked(tmp_path, root):
     other = changed(job, init={"run": job.run_id, "keep_head": True}, head="projector")
     with pytest.raises(BadInput, match="it has no projector head to keep"):
         trained(replace(job, init=first, spec=other), root, tmp_path / "other")
-
-
-def test_the_pooler_of_a_released_encoder_goes_on_under_adaptive_dropout_or_is_refused(tmp_path, root):
-    """Adaptive dropout has no weights of its own; a pooler drawn beside a kept one would be another experiment."""
-    steps = {"batch_size": 16, "learning_rate": 1e-3, "steps": 4}
-    job = micro.job(tmp_path, optimisation=steps, selection={"every": 0}, trajectory={"every": 4, "until": 0})
-    released = trained(job, root, tmp_path / "first") / "last"
-    config = json.loads((released / "config.json").read_text())
-    del config["sentence_head"]  # a released BERT says nothing about its pooler
-    (released / "config.json").write_text(json.dumps(config))
-    (released / "checkpoint.json").unlink()
-    head = {"kind": "mlp", "standout": {"alpha": 1, "beta": 0}}
-    start = changed(job, init={"folder": "released", "keep_head": True}, head=head)
-    out = trained(replace(job, init=released, spec=start), root, tmp_path / "out")
-    name = "bert.pooler.dense.weight"
-    assert np.array_equal(micro.weights(out / "trajectory" / "step-0")[name], micro.weights(released)[name])
-
-    without = (
-        trained(replace(job, spec=changed(job, pooling={"train": "cls"})), root, tmp_path / "second") / "last"
-    )
-    with pytest.raises(BadInput, match="it has no mlp head to keep"):
-        trained(replace(job, init=without, spec=start), root, tmp_path / "refused")
-
-
-@pytest.mark.parametrize(
-    "head", [{"layers": 3, "width": 24, "output": 40}, {"output": 8, "final_norm": False}]
-)
-def test_a_projector_of_another_width_than_the_encoders_trains_and_comes_back(tmp_path, root, head):
-    pooling = {"train": "cls-head", "test": "cls-head"}
-    job = micro.job(tmp_path, head={"kind": "projector", **head}, pooling=pooling)
-    out = trained(job, root, tmp_path / "run")
-    history = micro.metrics(out)["history"]
-    assert history[-1]["loss"] < history[0]["loss"]
-    found = stored_head(out / "last")
-    assert found.settings == job.spec.head and found.width == head["output"]
-    vectors = SentenceEncoder.open(out / "last", "cls-head", device="cpu")(micro.sentences(3))
-    assert vectors.shape == (3, head["output"])
 
 
 def test_precision_is_what_the_spec_says(tmp_path, root):
