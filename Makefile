@@ -24,7 +24,7 @@ test: $(DEV)
 # The long run: commands of the documentation, committed studies, pages in a browser, the wheel, papers run at micro, the
 # paper scale against a hub on this machine, every planted mistake, kills, full disks, a Slurm of one node (root and Debian).
 check: $(DEV)
-	$(TESTS) tests/e2e tests/fuzz tests/faults tests/cluster -rs $(ARGS)
+	$(TESTS) tests/e2e tests/faults tests/cluster -rs $(ARGS)
 
 # Whether this machine computes and trains as it should: a minute.
 self-test: $(DEV)

@@ -13,7 +13,7 @@ from replicse.registry.plugins import use_plugins
 use_plugins([], ROOT / "workflow")
 
 # What `make check` runs.
-LONG = {"cluster", "e2e", "faults", "fuzz"}
+LONG = {"cluster", "e2e", "faults"}
 
 # No test asserts a time: a loaded machine is no failure.
 settings.register_profile("without a deadline", deadline=None, max_examples=50)

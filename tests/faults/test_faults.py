@@ -1,6 +1,6 @@
 """What kills, disks and a second study do to a study: the next invocation ends with equal results, or says what to do.
 
-The random kills here are in each stage of two rounds of two studies; `benchmarks/kills.py` does any number of them.
+The random kills here are in each stage of a round of two studies; `benchmarks/kills.py` does any number of them.
 """
 
 import os
@@ -17,7 +17,7 @@ import small_study
 from random_kills import REFUSED, REMEDY, STAGES, Kills, side_by_side
 from submitted import Submitted
 
-KILLS = 24
+KILLS = 14
 
 
 @pytest.fixture(scope="module")
