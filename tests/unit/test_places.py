@@ -20,7 +20,8 @@ def test_unit_tests_stand_in_folders_named_as_the_rooms():
     unit, package = ROOT / "tests/unit", ROOT / "src/replicse"
     folders = {file.parent.relative_to(unit) for file in unit.rglob("test_*.py")}
     assert len(folders) > 10
-    assert [folder for folder in folders if not (package / folder / "__init__.py").is_file()] == []
+    rooms = {folder for folder in folders if (package / folder / "__init__.py").is_file()}
+    assert folders - rooms == {Path("papers")}, "methods of papers lie in workflow/papers"
 
 
 def seen(folder):
