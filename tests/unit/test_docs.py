@@ -2,11 +2,14 @@
 
 import ast
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 import yaml
 from places import CHECKOUT, ROOT
+
+from replicse.cli import VERBS, verb_parser
 
 FILES = [
     *(
@@ -145,6 +148,35 @@ def test_a_citation_that_resolves_nowhere_is_found():
     assert unresolved(good.replace(",", ", "), methods) == []
     bad = " ".join(["(methods", "1.2 and 1.7)", "(methods,", "section 9)", "pitfalls", "3, 4 and 5"])
     assert unresolved(bad, methods) == ["methods 1.7", "methods 9", "pitfall 4", "pitfall 5"]
+
+
+# A verb that is printed anywhere, with what follows it to the end of the line or of its quotation.
+PRINTED = re.compile(r"(?<![\w./-])replicse (?!import\b|where\b|already\b)([a-z][a-z-]*)([^`\"'\n#|;()]*)")
+
+
+def test_every_verb_and_option_that_is_printed_anywhere_exists():
+    found = {
+        (verb, tuple(re.findall(r" (--[a-z-]+)", rest.partition(" -- ")[0])))
+        for path, text in texts()
+        if path != Path("docs/changelog.md")
+        for verb, rest in PRINTED.findall(text.replace("\\\n", " "))
+    }
+    assert {verb for verb, _ in found} == VERBS.keys() | {"job"}
+    parsers = {verb: verb_parser(verb)[0] for verb, _ in found}
+    unknown = {
+        f"replicse {verb} {option}"
+        for verb, options in found
+        for option in options
+        if option not in parsers[verb]._option_string_actions
+    }
+    assert unknown == set()
+
+
+def test_every_example_of_a_help_can_be_parsed():
+    for verb in VERBS:
+        parser, _ = verb_parser(verb)
+        for line in parser.epilog.replace("\\\n", "").splitlines()[1:]:
+            parser.parse_intermixed_args(shlex.split(line)[2:])
 
 
 def test_no_reason_is_the_number_of_an_issue():

@@ -198,7 +198,7 @@ def variants_of(arguments: Namespace, checks: Sequence[str] = ()) -> tuple[Mappi
         raise BadInput("an encoder is scored on test sets; add --data DIR, or set REPLICSE_DATA")
     root = data_folder(Path(place))
     check_tokenizer(Path(arguments.encoder))
-    set_threads(arguments)
+    set_threads(arguments.threads)
     pooling = arguments.pooling or (known.settings.get("pooling") if known else None) or "cls"
     vectors = SentenceEncoder.open(arguments.encoder, pooling)
     return evaluate(root, vectors, tuple(checks) or None, arguments.encoder), task
