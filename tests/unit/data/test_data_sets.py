@@ -10,13 +10,10 @@ from places import ROOT
 from small_stsb import write_stsb
 
 from replicse.cli import main
-from replicse.commands.prepare import copy_encoder
 from replicse.data.corpora import read_corpus
 from replicse.data.sets import data_folder, recorded_sets
 from replicse.data.sts import load_sts
-from replicse.data.tokenizer import load_tokenizer
 from replicse.data.transfer import load_transfer
-from replicse.encoder.stored import read_weights
 from replicse.errors import BadInput
 from replicse.files import read_json, sha256_of
 from replicse.study.paper.datasets import load_datasets
@@ -109,18 +106,6 @@ def test_a_pointer_of_git_lfs_is_never_read_as_sentences(tmp_path):
     (tmp_path / "wiki.txt.gz").write_text(POINTER)
     with pytest.raises(BadInput, match=r"wiki\.txt\.gz: a git-lfs pointer"):
         read_corpus(tmp_path, {"format": "lines", "file": "wiki.txt.gz"})
-
-
-@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
-def test_a_pointer_in_an_encoder_is_named(tmp_path, name):
-    for file in ("config.json", "tokenizer.json", "model.safetensors"):
-        (tmp_path / file).write_text(POINTER if file == name else "{}")
-    with pytest.raises(BadInput, match=f"{name}: a git-lfs pointer"):
-        copy_encoder(tmp_path, tmp_path / "out")
-    reader = {"tokenizer.json": lambda: load_tokenizer(tmp_path / name, None)}
-    if name != "config.json":
-        with pytest.raises(BadInput, match=f"{name}: a git-lfs pointer"):
-            reader.get(name, lambda: read_weights(tmp_path))()
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le"])

@@ -77,11 +77,6 @@ def nli(**more):
 ROWS = [("a", "b", "entailment"), ("a", "x", "-"), ("a", "c", "contradiction"), ("d", "e", "neutral")]
 
 
-def test_rows_become_triples_by_premise(hub, tmp_path):
-    put_nli(hub, ROWS)
-    assert read_corpus(tmp_path, nli()) == {"anchor": ["a"], "positive": ["b"], "negative": ["c"]}
-
-
 def test_labels_are_kept_by_name_and_no_label_is_dropped(hub, tmp_path):
     put_nli(hub, ROWS)
     pairs = nli(columns={"premise": "anchor", "hypothesis": "positive", "label": "label"}, map=None)

@@ -248,15 +248,6 @@ def test_broken_folders_say_what_is_wrong(tmp_path, tokenizer_file, change, word
         open_backbone(tmp_path)
 
 
-def test_masked_lm_logits_of_a_shortlist_are_part_of_all(tmp_path):
-    encoder, _ = parts("roberta")
-    states = torch.randn(7, 32)
-    shortlist = torch.tensor([3, 90, 3, 14])
-    every = encoder.token_logits(states)
-    assert every.shape == (7, 97)
-    torch.testing.assert_close(encoder.token_logits(states, shortlist), every[:, shortlist])
-
-
 def test_the_real_compact_encoder_agrees_with_transformers(real_data):
     import transformers
 

@@ -69,13 +69,6 @@ def test_a_run_from_one_is_trained_saved_and_opened_again(tmp_path):
     assert not torch.equal(first, trainer.model.backbone.input_embeddings)
 
 
-def test_further_keys_of_a_configuration_are_taken(tmp_path):
-    backbone = made(
-        tmp_path, "deberta-v2", config={"relative_attention": True, "pos_att_type": ["p2c", "c2p"]}
-    )
-    assert backbone.model.config.relative_attention and backbone.model.encoder.rel_embeddings is not None
-
-
 @pytest.mark.parametrize(
     ("family", "options", "problem"),
     [

@@ -1,15 +1,10 @@
-import textwrap
-
 import pytest
 import torch
-from places import ROOT
 from tiny_encoders import batch_of, mlp, pooled_by, tiny
 
 from replicse.encoder.backbone import ALL_TOKENS, FIRST_TOKEN, Need
 from replicse.encoder.heads import random_head
-from replicse.errors import BadInput
-from replicse.registry.plugins import use_plugins
-from replicse.registry.poolings import PoolingParameters, pooling_of
+from replicse.registry.poolings import PoolingParameters
 
 POOLINGS = [name for name in PoolingParameters.known if name != "mask"]
 
@@ -54,28 +49,6 @@ def test_only_position_0_is_needed_for_the_cls_poolings():
     needs = {name: pooled_by(name, tiny()).need for name in POOLINGS}
     assert needs["cls"] == needs["cls-head"] == FIRST_TOKEN
     assert needs["mean"] == needs["last-token"] == ALL_TOKENS
-
-
-def test_a_plug_in_brings_a_pooling(tmp_path, monkeypatch):
-    """As the documentation has it."""
-    monkeypatch.chdir(tmp_path)
-    text = (ROOT / "docs" / "add-a-term.md").read_text().partition("## A pooling")[2]
-    code = text[text.index("    from typing") : text.index("**A template**")]
-    (tmp_path / "weighted.py").write_text(textwrap.dedent(code.rpartition("weights)")[0] + "weights)\n"))
-    use_plugins(["weighted.py"])
-    try:
-        encoder, batch = tiny().eval(), batch_of((5, 1, 3))
-        pooling = pooled_by({"pooling": "weighted-mean", "head": True}, encoder)
-        states = encoder(batch, ALL_TOKENS).last.split([5, 1, 3])
-        expected = [
-            sum((place + 1) * state for place, state in enumerate(each)) / sum(range(1, len(each) + 1))
-            for each in states
-        ]
-        torch.testing.assert_close(pooling(encoder, batch), torch.stack(expected))
-    finally:
-        use_plugins([])
-    with pytest.raises(BadInput, match='no pooling is named "weighted-mean"'):
-        pooling_of("weighted-mean")
 
 
 def test_a_random_head_is_the_same_at_every_call_and_no_identity():

@@ -7,7 +7,7 @@ import torch
 from tiny_encoders import FAMILIES, huggingface, other_family, pooled_by
 
 from replicse.data.tokenizer import load_tokenizer, special_ids, train_tokenizer
-from replicse.encoder.batch import PlacedBatch, TokenBatch
+from replicse.encoder.batch import TokenBatch
 from replicse.encoder.opening import open_backbone
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput
@@ -103,18 +103,6 @@ def test_the_mask_of_a_template_is_pooled_and_denoised_at_its_positions(encoder,
     np.testing.assert_allclose(found, plain - noise, rtol=1e-4, atol=2e-5)
 
 
-@pytest.mark.parametrize("name", ["mean", "last-token"])
-def test_any_pooling_may_have_a_template(encoder, name):
-    folder, engine, _ = encoder
-    template = TEMPLATE.replace(" {mask}", "")
-    rows, *_ = by_hand(folder, template, open_backbone(folder, engine).max_length)
-    found = SentenceEncoder.open(folder, {"pooling": name, "template": template}, device="cpu", engine=engine)
-    backbone = found.backbone.eval()
-    with torch.no_grad():
-        expected = pooled_by(name, backbone)(backbone, TokenBatch.from_rows(list(map(np.array, rows))))
-    np.testing.assert_allclose(found(SENTENCES), expected.numpy(), rtol=1e-4, atol=1e-5)
-
-
 def test_a_full_stop_ends_what_has_no_end(encoder):
     folder, engine, _ = encoder
     stopped = SentenceEncoder.open(folder, {**MASK, "full_stop": True}, device="cpu", engine=engine)
@@ -161,19 +149,3 @@ def test_a_family_that_counts_positions_by_itself_cannot_be_denoised(tmp_path, f
     denoised = SentenceEncoder.open(tmp_path, {**MASK, "denoise": True}, device="cpu")
     with pytest.raises(BadInput, match="counts positions within a row by itself"):
         denoised(SENTENCES)
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_both_engines_see_given_positions(tmp_path, family):
-    size = tokenizer_in(tmp_path)
-    huggingface(family, vocabulary=size).save_pretrained(tmp_path)
-    lengths = torch.tensor([3, 6, 1])
-    tokens, offsets = torch.arange(10) + 5, torch.cat([torch.zeros(1, dtype=torch.long), lengths.cumsum(0)])
-    places = torch.tensor([0, 4, 5, 0, 1, 2, 9, 10, 11, 7])
-    ours, theirs = (
-        open_backbone(tmp_path, engine).eval()(PlacedBatch(tokens, offsets, places)).last
-        for engine in ("packed", "transformers")
-    )
-    torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-5)
-    plain = open_backbone(tmp_path, "packed").eval()(TokenBatch(tokens, offsets)).last
-    assert not torch.allclose(ours, plain, atol=1e-2)

@@ -11,7 +11,6 @@ from replicse.encoder.packed.config import EncoderConfig
 from replicse.encoder.packed.dropout import Dropout
 from replicse.encoder.packed.transformer import PackedBackbone
 from replicse.errors import BadInput
-from replicse.registry.encoders import Architecture
 
 
 @pytest.mark.parametrize(
@@ -65,20 +64,6 @@ def test_gradients_are_those_of_transformers(family, tmp_path):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("grad", [False, True])
-def test_rows_do_not_see_each_other(family, grad):
-    encoder = tiny(family).eval()
-    batch = batch_of()
-    with torch.set_grad_enabled(grad):
-        together = encoder(batch, Need((0, 2, 3)))
-        alone = [encoder(batch.slice(row, row + 1), Need((0, 2, 3))) for row in range(batch.rows)]
-    for number, state in enumerate(together.states):
-        torch.testing.assert_close(
-            state, torch.cat([one.states[number] for one in alone]), rtol=1e-5, atol=1e-5
-        )
-
-
-@pytest.mark.parametrize("family", FAMILIES)
 def test_position_0_alone_has_the_values_and_gradients_of_the_full_computation(family):
     encoder = tiny(family).eval()
     batch = batch_of()
@@ -93,27 +78,6 @@ def test_position_0_alone_has_the_values_and_gradients_of_the_full_computation(f
     assert len(found[ALL_TOKENS]) > 30
     for full, first in zip(found[ALL_TOKENS], found[FIRST_TOKEN], strict=True):
         torch.testing.assert_close(first, full, rtol=1e-5, atol=1e-5)
-
-
-def test_nothing_that_is_not_needed_is_computed():
-    encoder = tiny()
-    seen = []
-    for layer in encoder.layers:
-        layer.intermediate.register_forward_hook(lambda _, inputs, __: seen.append(len(inputs[0])))
-    batch = batch_of()
-    total, rows = len(batch.tokens), batch.rows
-    for need, expected in (
-        (ALL_TOKENS, [total] * 3),
-        (FIRST_TOKEN, [total, total, rows]),
-        (Need((1, -1)), [total] * 3),
-        (Need((0,)), []),
-        (Need((1,), tokens=False), [rows]),
-        (Need((1, -1), tokens=False), [total, total, rows]),
-    ):
-        seen.clear()
-        hidden = encoder(batch, need)
-        assert seen == expected, need
-        assert [len(state) for state in hidden.states] == [total if need.tokens else rows] * len(need.states)
 
 
 def test_first_vector_takes_the_place_of_the_embedding_output_at_position_0():
@@ -282,23 +246,6 @@ def test_gradients_of_packed_attention_are_those_of_finite_differences(heads, be
 
 
 # Configuration.
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_configuration_survives_the_way_to_disk_and_back(family):
-    config = config_of(
-        family, layers=2, hidden=8, heads=2, intermediate=12, positions=20, vocabulary=30, pad_id=1
-    )
-    assert EncoderConfig.from_huggingface(config.to_huggingface()) == config
-    assert config.position_offset == (2 if family == "roberta" else 0)
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_fresh_encoder_has_the_sizes_of_its_architecture_and_what_is_usual_besides(family):
-    sizes = {"layers": 2, "hidden": 8, "heads": 2, "intermediate": 12, "positions": 20}
-    config = EncoderConfig.fresh(Architecture(family=family, **sizes), vocabulary=30, pad_id=1)
-    types = {"bert": 2, "roberta": 1, "distilbert": 0}[family]
-    assert config == EncoderConfig(family, vocabulary=30, pad_id=1, token_types=types, **sizes)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ from replicse.evaluation import mteb as suite
 from replicse.evaluation import suites
 from replicse.evaluation.mteb_miniature import CANDIDATES, MEASURES, ROWS, captions
 from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS
-from replicse.registry.suites import MtebOptions
 from replicse.world.world import write_world
 
 mteb = pytest.importorskip("mteb")
@@ -87,11 +86,6 @@ def test_a_task_of_another_language_is_the_librarys_whole(world, tmp_path):
     assert outcome["failures"]["BornholmBitextMining"].startswith("no miniature replaces BitextMining")
 
 
-def test_unknown_names_are_refused_with_the_nearest():
-    with pytest.raises(BadInput, match='no task of MTEB on texts; did you mean "STSBenchmark"'):
-        MtebOptions.of({"tasks": ["STSbenchmark"]}, "suite mteb")
-
-
 # Miniatures
 
 
@@ -110,13 +104,6 @@ def test_every_data_set_has_the_score_of_its_categorys_miniature(found):
         assert [scores[name] for name in names] == pytest.approx([scores["average"][category]] * len(names))
     weighted = sum(len(names) * scores["average"][category] for category, names in MTEB_TASKS.items())
     assert scores["average"]["all"] == pytest.approx(weighted / 56)
-
-
-def test_miniatures_rank_an_encoder_that_knows_the_words_above_chance(world, found):
-    good = suite.evaluate(world, BagOfWords(), data="miniature")["average"]
-    chance = found[0]["suites"]["mteb"]["average"]
-    for category in ("Clustering", "Reranking", "Retrieval", "STS"):
-        assert good[category] > chance[category] + 10, category
 
 
 def test_one_failing_task_leaves_a_blank_and_its_reason(world, monkeypatch):

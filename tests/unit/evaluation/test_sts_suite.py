@@ -144,3 +144,19 @@ def test_unknown_tasks_and_tasks_without_the_split_are_refused(monkeypatch, tmp_
     ):
         with pytest.raises(BadInput, match=problem):
             suites.run_suites(tmp_path, Random(), [suite], {suite: {"tasks": [task]}})
+
+
+def test_post_processing_is_fitted_on_all_splits_of_each_task_by_itself(tmp_path):
+    asked = []
+
+    class Focused(Random):
+        def focused(self, sentences):
+            asked.append(set(sentences))
+            return self
+
+    sts.evaluate(tmp_path, Focused(), tasks=["STS13", "STS-B"])
+    subsets = [
+        DATA["STS13", "test"],
+        [*DATA["STS-B", "train"], *DATA["STS-B", "dev"], *DATA["STS-B", "test"]],
+    ]
+    assert asked == [{text for subset in each for text in subset.sentences} for each in subsets]

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from small_stsb import RandomVectors
 
 from replicse.data.transfer import TransferSplit, TransferTask, load_transfer
-from replicse.errors import BadInput
 from replicse.evaluation import linear_probe, transfer
 from replicse.evaluation.linear_probe import Fit, ProbeSetting, train_together, with_bias
 from replicse.registry.suites import TRANSFER_TASKS
@@ -180,14 +179,6 @@ def test_pairs_are_the_difference_and_the_product(monkeypatch):
     text = task.splits["test"].first[7]
     u, v = vectors.known[text], vectors.known[f"{text}b"]
     assert seen["features"][40 + 7].tolist() == [*np.abs(u - v), *(u * v), 1.0]
-
-
-def test_too_few_sentences_for_the_folds_are_named(monkeypatch):
-    monkeypatch.setattr(transfer, "load_transfer", lambda root, name: made_up_task(name, rows=18))
-    with pytest.raises(
-        BadInput, match="MR: 18 labelled sentences are too few for 10 folds; give at least 20"
-    ):
-        transfer.evaluate(Path(), RandomVectors(2), tasks=("MR",))
 
 
 def test_real_accuracy_is_that_of_logistic_regression(real_data):

@@ -63,6 +63,7 @@ def test_comments_docstrings_and_formatting_change_nothing(tmp_path, code):
 )
 def test_a_change_of_code_changes_it(tmp_path, old, new):
     assert digest(tmp_path) != digest(tmp_path, CODE.replace(old, new))
+    assert digest(tmp_path, CODE.replace("= 3", "= 0")) != digest(tmp_path, CODE.replace("= 3", "= False"))
 
 
 def test_a_data_file_and_a_name_are_part_of_it_and_other_folders_are_not(tmp_path, monkeypatch):

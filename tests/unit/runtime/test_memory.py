@@ -1,7 +1,3 @@
-import os
-import subprocess
-import sys
-
 import pytest
 
 from replicse.runtime import memory
@@ -31,25 +27,3 @@ def test_another_c_library_is_left_alone(monkeypatch):
     monkeypatch.setattr(memory, "_malloc_trim", None)
     with freed_memory_kept():
         memory.give_back()
-
-
-@pytest.mark.skipif(memory._mallopt is None, reason="the C library is not glibc")
-def test_a_large_block_is_not_cleared_again_by_the_system():
-    code = """
-import resource
-import numpy as np
-from replicse.runtime.memory import freed_memory_kept
-def pages():
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    np.ones(2**23)  # 64 MiB
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-pages(), print(pages())
-with freed_memory_kept():
-    pages(), print(pages())
-"""
-    environment = {**os.environ, "NUMPY_MADVISE_HUGEPAGE": "0"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    )
-    again, kept = map(int, done.stdout.split())
-    assert kept < again / 4
