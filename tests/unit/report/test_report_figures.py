@@ -80,6 +80,10 @@ def test_a_trajectory_keeps_the_order_of_training_and_shows_its_variants():
         by_protocol["as-described"],
         by_protocol["all-pairs"],
     ]
+    axes = figures.trajectory(frame(records)).axes[0]
+    assert axes.get_xlabel().startswith("uniformity (lower") and axes.get_ylabel().startswith(
+        "alignment (lower"
+    )
 
 
 def titles(axes):
