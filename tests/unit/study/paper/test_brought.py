@@ -138,20 +138,9 @@ def test_validate_reads_the_tables_that_are_there(tmp_path, monkeypatch, capsys)
     assert main(["init"]) == 0
     with (tmp_path / "config.yaml").open("a") as config:
         config.write(yaml.safe_dump(own()))
-    assert main(["validate"]) == 0, "what is not there yet is the doctor's to tell"
-    for name, content, problem in (
-        (
-            "pairs.csv",
-            "a,b,c\nOne.,Two.,6\n",
-            "pairs.csv:2: score is 6; expected 0 to 5, the range of the set",
-        ),
-        ("labels.csv", "a,b\nOne.,x\n", 'labels.csv: every label to learn is "x"'),
-        ("mine.csv", "sentence\nOne.\n \n", 'mine.csv:3: "sentence" is empty'),
-    ):
-        (tmp_path / name).write_text(content)
-        assert main(["validate"]) == 2
-        assert problem in capsys.readouterr().err
-        (tmp_path / name).unlink()
+    (tmp_path / "pairs.csv").write_text("a,b,c\nOne.,Two.,6\n")
+    assert main(["validate"]) == 2, "the others are not there yet, which is the doctor's to tell"
+    assert "pairs.csv:2: score is 6; expected 0 to 5, the range of the set" in capsys.readouterr().err
 
 
 PLUGIN = '''"""A corpus format."""
