@@ -21,8 +21,7 @@ pytestmark = pytest.mark.skipif(
 
 # A server with nothing imported before, whose jobs do what their first word says.
 MADE_UP = """
-import os, sys, time
-import replicse.cli
+import os, sys, time, types
 from replicse.runtime.forking import server
 
 def main(words):
@@ -36,8 +35,9 @@ def main(words):
         file.write(str(os.getpid()))
     time.sleep(60)
 
-replicse.cli.main = main
+sys.modules["replicse.cli"] = types.SimpleNamespace(main=main)
 server.PRELOADED = ()
+server._optimise_nothing = lambda: None
 server.serve(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
 """
 
