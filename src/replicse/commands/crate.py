@@ -40,7 +40,7 @@ def files_of(name: str, paths: Paths, plan: Plan) -> Iterator[tuple[Path, str]]:
 
 
 def write_crate(name: str, paths: Paths, plan: Plan, out: Path) -> int:
-    """Write the crate of a committed study and return how many files it holds beside its metadata."""
+    """Write the crate of a committed study and return how many files it holds in addition to its metadata."""
     record = read_json(paths.study)
     crate = ROCrate(version="1.1")
     crate.metadata.extra_terms.update(TERMS)

@@ -1,4 +1,4 @@
-"""The verb of the workflow: one job of a stage, told as JSON what it is to do."""
+"""The verb of the workflow: one job of a stage, which is given as JSON what it does."""
 
 import importlib
 import logging
@@ -37,7 +37,7 @@ class Stage(NamedTuple):
 
 
 def job_verb(parser: ArgumentParser) -> Action:
-    """Do one job as the workflow does it; what it is given stands in the payload, the machine's share in options."""
+    """Do one job as the workflow does it; what it is given is in the payload, the machine's share in options."""
     parser.epilog = """example:
   replicse job data '{"source": "embedded"}' --out results/micro/data.json
   replicse job train "$(jq .job results/micro/runs/RUN/provenance.json)" --data results/micro/data.json --out RUN"""

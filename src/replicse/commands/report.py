@@ -78,7 +78,7 @@ def report_partly(plan: Plan, items: Sequence[Item], since: float = 0.0) -> tupl
 
 
 def tell_partial(lacking: Sequence[Incomplete], planned: int, written: Path) -> None:
-    """Print which items are not complete, and where the report of what there is stands."""
+    """Print which items are not complete, and where the report of what there is is."""
     print("\n".join(incomplete_lines(lacking, planned)))
     print(f"report of what there is: {written}")
 
