@@ -50,7 +50,7 @@ def texts(root: Path) -> Iterator[tuple[Path, int, str]]:
         for cell in json.loads(file.read_text(encoding="utf-8"))["cells"]:
             if cell["cell_type"] == "markdown":
                 yield file, 1, blanked(CODE, "".join(cell["source"]))
-    for file in files(root, ("src/**/*.py",)):
+    for file in files(root, ("src/**/*.py", "workflow/papers/*/*.py")):
         place = file.relative_to(root).as_posix()
         for line, text, docstring in strings(file.read_text(encoding="utf-8")):
             if docstring or not place.startswith(DATA):
