@@ -159,8 +159,9 @@ def write_workflow(folder):
 
 
 def plugins_of(paper):
-    """Return the plug-ins that lie in the folder of a paper: Python files, and folders with `__init__.py`."""
-    return sorted([*paper.glob("*.py"), *(file.parent for file in paper.glob("*/__init__.py"))])
+    """Return the plug-ins that lie in the folder of a paper for a config to name: files, and folders."""
+    files = [file for file in paper.glob("*.py") if not (paper / "method.py").exists()]
+    return sorted([*files, *(file.parent for file in paper.glob("*/__init__.py"))])
 
 
 def write_workspace(folder, key):

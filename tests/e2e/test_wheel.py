@@ -84,6 +84,9 @@ def test_the_wheel_is_whole(tmp_path):
     table = write_paper(workspace / "papers" / "mine")
     replicse("validate")
     assert "report 2" in replicse("run", "--dry-run")  # all papers of the package
+    # Methods that are in their papers' folders.
+    told = replicse("run", "diffcse/table8", "esimcse/parts", "--seeds", "1", "--cores", "2")
+    assert "reports/micro/diffcse/table8.html" in told and "reports/micro/esimcse/parts.html" in told
     config = workspace / "config.yaml"
     config.write_text(config.read_text().replace("papers: all", "papers: [mine]"))
     assert "reports/micro/report.html" in replicse("run", "--cores", "2")
