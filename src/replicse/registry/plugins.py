@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -85,8 +86,8 @@ IN_USE: dict[str, Plugin] = {}
 def use_plugins(names: Iterable[str], workflow: Path | None = None) -> None:
     """Register what the papers' methods and some plug-ins bring, and nothing of any other.
 
-    A file that has changed is read again. The papers are those of a workflow, the one of this process if none is given,
-    and of the workspace.
+    A file that has changed is read again. The papers are those of the package, of a workflow (that of this process if
+    none is given) and of the workspace.
     BadInput for a plug-in that is not there or cannot be imported, that registers a name which exists, or whose entries
     name code that is not there.
     """
@@ -157,8 +158,10 @@ def _unit(code: str) -> str:
 
 
 def _methods(workflow: Path) -> Iterator[Plugin]:
-    """Yield the methods of the papers of a workflow and of the workspace; of one key the latter."""
-    folders = {file.parent.name: file.parent for file in looked_up(workflow, f"{METHODS}/*/method.py")}
+    """Yield the methods of the papers of the package, of a workflow and of the workspace; of one key the last."""
+    homes = (packaged("workflow"), workflow)
+    files = chain.from_iterable(looked_up(home, f"{METHODS}/*/method.py") for home in homes)
+    folders = {file.parent.name: file.parent for file in files}
     for key, folder in folders.items():
         if not key.isidentifier():
             raise BadInput(

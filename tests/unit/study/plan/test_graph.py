@@ -5,6 +5,7 @@ from graphlib import TopologicalSorter
 import pytest
 from planned import shipped_plan
 
+from replicse.registry.plugins import unit_of
 from replicse.study.plan.graph import graph_of, log_of, outputs_of
 
 # Every stage, chains, augmentations that ask an encoder, and papers whose runs start from the hub.
@@ -64,11 +65,11 @@ def test_a_run_depends_on_the_code_of_what_its_spec_names(graph, plan):
     for run, spec in plan.runs.items():
         code = graph["train", run].code
         assert "replicse.training.loop" in code
-        kinds = [type(term) for term in spec.terms if type(term).__module__ == "replicse.registry.terms"]
-        terms = {f"replicse.registry.terms:{kind.__name__}" for kind in kinds}
-        assert terms == {
+        terms = {unit_of(f"{type(term).__module__}:{type(term).__name__}") for term in spec.terms}
+        named = {
             name for name in code if name.startswith("replicse.registry.terms:") and "Parameters" in name
         }
+        assert terms == named | {name for name in code if name.startswith("papers.")}
 
 
 def test_an_augmented_store_waits_for_the_encoder_that_its_augmentation_asks(graph, plan):
