@@ -228,7 +228,7 @@ def test_an_encoder_of_a_family_that_nobody_has(tmp_path):
         (TERM.replace("def near", "def far"), 'mine.py: NearParameters names the code "mine:near", which is not'
          " there; define it, or give implementation"),
         (TERM.replace("    term:", '    implementation = "mine.loss:Near"\n    term:'), "which is not there"),
-        (TERM.replace("    term:", '    implementation = "replicse.objective.infonce:Near"\n    term:'), "is not there"),
+        (TERM.replace("    term:", '    implementation = "replicse.objective:Near"\n    term:'), "is not there"),
         (FAMILY.replace("windowed", "electra"), 'mine.py: there is a family "electra" already; choose another name'),
         (FAMILY.replace("def register", "def enter"), 'family "windowed" names the code "mine:register", which is not'),
         ("from replicse.registry.encoders import FAMILIES\n", "mine.py: it imports FAMILIES; give it a table"),
