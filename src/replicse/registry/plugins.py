@@ -5,7 +5,7 @@ the group `replicse.plugins`. What it defines below a registry's base is registe
 suites in its table `SUITES` and the families of encoders in its table `FAMILIES`. All of it is one unit: a change to it
 runs again what uses anything of it.
 
-The modules of a paper's folder are those of the package `papers.<paper>`: `papers.diffcse.method`, and others
+The modules of a paper's folder are those of the package `papers.<paper>`: `papers.mine.method`, and others
 next to it that it names. All papers' methods are in use whenever any plug-ins are: no config and no job names them.
 """
 
