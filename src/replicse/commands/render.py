@@ -238,8 +238,6 @@ def write_kept(name: str, workflow: Path) -> None:
     # What is known of a paper is of today, what was run is of the day when it was.
     study = {**study, "papers": plan.record["papers"]}
     items = [committed_item(plan, kept, item) for item in study["items"]]
-    # Studies of earlier versions have a config without what equals its default.
-    write_ordered(kept.config, plan.config.whole())
     for what, (fields, rows) in judge_study(plan, items).items():
         write_rows(kept.judged(what), fields, rows)
     for item in items:

@@ -72,11 +72,6 @@ def test_a_mean_of_seeds_is_compared_with_means_of_seeds(capsys):
     assert "--seeds is 0; expected" in said(capsys, "74.84", "--item", UNSUP, "--seeds", "0", code=2)
 
 
-def test_markdown_is_a_block_to_paste(capsys):
-    lines = said(capsys, "56.87", "--item", UNSUP, "--markdown").splitlines()
-    assert lines[0] == lines[-1] == "```" and lines[1].startswith("56.87 next to 76.25")
-
-
 def test_plain_data_keeps_reported_and_measured_effects_apart(capsys):
     found = json.loads(
         said(capsys, "78.54", "--printed", "78.87", "--encoder-is", "trained", "--steps", "last", "--json")
@@ -180,18 +175,3 @@ def test_an_encoder_without_tokenizer_is_refused(capsys, world, encoder, tmp_pat
         (tmp_path / name).write_bytes((encoder / name).read_bytes())
     words = [str(tmp_path), "--check", "pooler", "--data", str(world)]
     assert "no tokenizer is there" in said(capsys, *words, code=2)
-
-
-def test_an_encoder_scores_no_other_metric_than_similarity(capsys, world, encoder):
-    words = [
-        "80",
-        "--printed",
-        "81",
-        "--metric",
-        "transfer/avg",
-        "--encoder",
-        str(encoder),
-        "--data",
-        str(world),
-    ]
-    assert "none of theirs" in said(capsys, *words, code=2)

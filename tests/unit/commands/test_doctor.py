@@ -8,7 +8,6 @@ import pytest
 from places import ROOT
 
 from replicse.cli import main
-from replicse.commands import doctor
 
 WORKFLOW = ["--workflow", str(ROOT / "workflow")]
 
@@ -95,15 +94,3 @@ def test_a_file_that_no_hub_carries_is_named_with_its_address_and_licence(found)
 def test_the_hub_is_missing_where_encoders_come_from_it(found):
     code, told = found("scale: paper\npapers: {simcse: [table3]}\nseeds: [0]\n")
     assert code == 1 and told["hub"][0]["state"] == "missing" and "HTTPS_PROXY" in told["hub"][0]["remedy"]
-
-
-def test_a_sinfo_that_fails_does_not_answer(tmp_path, monkeypatch):
-    (tmp_path / "sinfo").write_text("#!/bin/sh\nexit 1\n")
-    (tmp_path / "sinfo").chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    assert doctor._slurm().found == "sinfo does not answer"
-
-
-def test_what_is_short_is_noted(monkeypatch):
-    assert doctor._amount("disk free", 3, 200).remedy == "this scale needs about 200 GB"
-    assert doctor._amount("disk free", 300, 200).state == "ok"

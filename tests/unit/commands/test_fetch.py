@@ -103,12 +103,6 @@ def test_a_rate_limit_is_waited_for(hub, tmp_path):
     assert hub.busy == {"/cdn/": 0, "/tree/": 0}
 
 
-def test_a_connection_that_breaks_is_gone_on_with(hub, tmp_path):
-    hub.breaks = {"/cdn/": 700}
-    assert len(read_corpus(tmp_path, PAIRS)["anchor"]) == 20
-    assert not hub.breaks
-
-
 def test_a_wrong_checksum_is_refused_and_removed(hub, tmp_path):
     wanted = hashlib.sha256(ROWS.encode()).hexdigest()
     hub.wrong = {wanted}
@@ -177,11 +171,6 @@ def test_what_may_not_be_gone_on_with_is_fetched_anew(hub, tmp_path, told, begun
     download(source(hub, **told), tmp_path / "vectors")
     assert hub.ranges == []
     assert (tmp_path / "vectors").read_bytes() == CONTENT
-
-
-def test_an_address_without_the_file_is_refused(hub, tmp_path):
-    with pytest.raises(MissingData, match=r"files/vectors cannot be downloaded \(.*404.*\); fetch it again"):
-        download(source(hub), tmp_path / "vectors")
 
 
 def test_a_download_that_is_not_what_it_should_be_is_removed(hub, tmp_path):
@@ -289,31 +278,8 @@ def test_what_fails_is_told_and_the_rest_is_fetched(study, hub, tmp_path, capsys
     assert fetch("simcse/table3") == 0
 
 
-def test_what_must_be_brought_by_hand_is_told(study, hub, capsys):
-    assert fetch("simcse/table3", "--dry-run") == 0
-    lines = [
-        line
-        for line in capsys.readouterr().out.splitlines()
-        if line.startswith("to download manually: pairs/paranmt")
-    ]
-    assert len(lines) <= 1
-
-
 def test_too_small_a_disk_is_told_before_anything_is_fetched(study, hub, capsys, monkeypatch):
     monkeypatch.setattr(verb.shutil, "disk_usage", lambda place: type("Usage", (), {"free": 1_000_000})())
     assert fetch("simcse/table3") == 2
     assert "1.0 MB are free, but" in capsys.readouterr().err
     assert not hub.asked
-
-
-@pytest.mark.parametrize(
-    ("item", "told"),
-    [
-        ("simcse/tabel5", 'did you mean "table5"?'),
-        ("simsce/table5", 'did you mean "simcse"?'),
-        ("table5", 'papers names "table5"'),
-    ],
-)
-def test_an_unknown_item_names_the_nearest(study, hub, capsys, item, told):
-    assert fetch(item) == 2
-    assert told in capsys.readouterr().err

@@ -55,10 +55,3 @@ def test_steps_are_read_in_the_order_of_training_and_none_is_bad_input(tmp_path)
     write_json(tmp_path / "metrics.json", {"seconds": 1.0, "checkpoints": []})
     with pytest.raises(BadInput, match="kept no checkpoints"):
         trajectory_folders(tmp_path)
-
-
-def test_an_encoder_without_a_longest_row_is_recorded_with_the_length_of_a_plan():
-    from replicse.commands.evaluate import EncoderJob, reading
-    from replicse.registry.encoders import MAX_LENGTH
-
-    assert reading(object(), EncoderJob(pooling="cls")) == {"pooling": "cls", "max_length": MAX_LENGTH}

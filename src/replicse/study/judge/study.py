@@ -68,7 +68,7 @@ def committed_item(plan: Plan, paths: Paths, item: str) -> ItemResult:
     if planned == shown:
         return result
     study = read_json(paths.study)
-    made = f"commit {study['commit'][:12]}" if study.get("commit") else "an earlier version"
+    made = f"commit {study['commit'][:12]}"
     changed = " with uncommitted changes" if study.get("dirty") else ""
     outdated = (
         f"Made by {made}{changed}; this version would run something else: {len(shown & planned)} of the"

@@ -82,8 +82,7 @@ def recorded(record: Mapping[str, Any]) -> list[Machine]:
 def distinct(machines: Iterable[Machine]) -> Counter[Machine]:
     """Return how often each machine occurs, those first that name their device, and of them the fullest.
 
-    One that says less than another and contradicts it in nothing is counted with it: word vectors know of no GPU, and
-    records of earlier versions of no kernel.
+    One that says less than another and contradicts it in nothing is counted with it: word vectors know of no GPU.
     """
     counts = Counter(machines)
     totals: Counter[Machine] = Counter()
