@@ -28,7 +28,7 @@ GROUPS = {
         "plan": ("study", "list items, runs and evaluations of the study, shared ones once"),
         "status": ("show", "say what is done, what runs and what is missing"),
         "report": ("report", "report what there is of a study, or write a committed one again"),
-        "keep": ("render", "put a study that has run among the committed ones, or into a crate"),
+        "keep": ("render", "commit a study that has run, or write a committed one as a crate"),
     },
     "look": {
         "show": ("show", "print one item with its deltas"),

@@ -110,11 +110,12 @@ def diagnose_verb(parser: ArgumentParser) -> Action:
         "what you can say of your run; a setting that is not the paper's is a clue"
     )
     for name, (kind, words) in FACTS.items():
-        shown = {"metavar": name.upper().replace("-", "_")}
+        shown = name.upper().replace("-", "_")
         if isinstance(kind, tuple):
-            said.add_argument(f"--{name}", choices=kind, help=f"{words}: {', '.join(kind)}", **shown)
+            help_text = f"{words}: {', '.join(kind)}"
+            said.add_argument(f"--{name}", metavar=shown, choices=kind, help=help_text)
         else:
-            said.add_argument(f"--{name}", type=kind, help=words, **shown)
+            said.add_argument(f"--{name}", metavar=shown, type=kind, help=words)
     said.add_argument(
         "--pooler",
         choices=SIMCSE_POOLERS,
