@@ -130,8 +130,8 @@ def drawn(item: ItemResult, stem: Path) -> bool:
     """Draw what there is of an item's figure and return whether that could be done."""
     try:
         draw_item(item, stem.with_suffix(".svg"))
-    except (BadInput, ValueError) as error:
-        log.info("%s is not drawn: %s", item.item, error)
+    except Exception as error:  # whatever it is: the report of what there is does not stop at one figure
+        log.warning("%s is not drawn: %s", item.item, error)
         return False
     return True
 

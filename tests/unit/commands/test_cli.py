@@ -404,7 +404,17 @@ def test_a_broken_evaluation_is_not_done_and_is_named(capsys, tmp_path, monkeypa
             "--data gone",
         ),
         (
-            ["evaluate", "--encoder", "results/micro/runs/x/best", "--suite", "sts", "--data", ".", "--out", "x"],
+            [
+                "evaluate",
+                "--encoder",
+                "results/micro/runs/x/best",
+                "--suite",
+                "sts",
+                "--data",
+                ".",
+                "--out",
+                "x",
+            ],
             "--encoder results/micro/runs/x/best: no such file or folder",
         ),
         (

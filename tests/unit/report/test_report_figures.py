@@ -163,6 +163,13 @@ def test_nothing_is_cut_off(kind):
     assert whole.x1 <= width + 0.01 and whole.y1 <= height + 0.01
 
 
+@pytest.mark.parametrize("label", [r"$\textsc{cls}$", "a_b^c $x_$", "100% {}"])
+def test_labels_of_people_are_text_and_no_formulas(label, tmp_path):
+    first, *others = records_of(ITEMS["bars"]())
+    records = [{**first, "row": label}, *others]
+    draw("bars", records, tmp_path / "table", title=label)
+
+
 def covered(records):
     """Return how many labels there are of a plane, and those that cover another one or leave the axes."""
     import matplotlib

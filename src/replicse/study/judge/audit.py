@@ -149,7 +149,8 @@ def claims(plan: Plan, sentences: Iterable[Claim]) -> Iterator[Finding]:
             continue
         reason = names.spelt_out(outcome.reason, claim.paper)
         for name, item in items.items():
-            reason = re.sub(rf"{re.escape(name)}\b", item.place.partition(",")[0], reason)
+            place = item.place.partition(",")[0]
+            reason = re.sub(rf"{re.escape(name)}\b", lambda _, place=place: place, reason)
         yield Finding(
             paper=claim.paper,
             rule=CLAIM,

@@ -412,6 +412,22 @@ def test_sentence_that_the_numbers_contradict(made_up, tmp_path):
     assert "[Table main, first, STS13] < [Table main, first, STS12] (76.53 and 70.97)" in finding.follows
 
 
+def test_the_place_of_an_item_is_text_and_no_pattern(made_up, tmp_path):
+    relation = {"left": "wins({main/*/STS13}, {main/*/STS12})", "op": "<", "right": 10}
+    file = tmp_path / "made" / "claims.yaml"
+    file.parent.mkdir()
+    file.write_text(
+        yaml.safe_dump([{"id": "falls", "text": "STS13 falls.", "place": "4", "relations": [relation]}])
+    )
+    items = {
+        key: item.model_copy(update={"place": r"Table \1"})
+        for key, item in made_up.papers["made"].items.items()
+    }
+    paper = replace(made_up.papers["made"], items=items, claims=load_claims(file))
+    [finding] = found(rules.claims, replace(made_up, papers={**made_up.papers, "made": paper}))
+    assert r"% of rows of Table \1 where" in finding.follows
+
+
 # What the shipped papers hold
 
 
