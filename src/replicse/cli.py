@@ -103,6 +103,8 @@ def example_text(line: str) -> str:
 
 def set_up_output() -> None:
     """Let a log go to stderr, and anything be printed."""
+    # Python has no stream where the caller closed it, as by `>&-`.
+    sys.stdout, sys.stderr = (each or io.StringIO() for each in (sys.stdout, sys.stderr))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal or a pipe that knows no Greek letter

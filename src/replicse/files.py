@@ -7,11 +7,11 @@ import io
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from replicse.errors import BadInput, Failed, MissingData
 
@@ -27,12 +27,10 @@ def atomic_write(path: Path | str) -> Iterator[Path]:
     if target.exists() and not target.is_file():
         raise BadInput(f"{target}: no regular file, but a folder, pipe or device; name a file to write")
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
-    os.close(handle)
-    temporary = Path(name)
+    temporary = target.with_name(f".{target.name}.{uuid4().hex[:8]}.tmp")
+    temporary.touch(exist_ok=False)  # unlike those of `tempfile`, with the permissions that the umask leaves
     try:
         yield temporary
-        temporary.chmod(0o644)
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)

@@ -38,6 +38,15 @@ def test_only_a_regular_file_is_replaced(tmp_path):
     assert (tmp_path / "pipe").is_fifo()
 
 
+def test_a_file_has_the_permissions_that_the_umask_leaves(tmp_path):
+    before = os.umask(0o077)
+    try:
+        write_json(tmp_path / "a.json", {})
+    finally:
+        os.umask(before)
+    assert (tmp_path / "a.json").stat().st_mode & 0o777 == 0o600
+
+
 @pytest.mark.parametrize("text", ["", '{"suites": {"sts": ', "{'a': 1}"])
 def test_broken_json_is_named(tmp_path, text):
     (tmp_path / "cut.json").write_text(text)

@@ -8,10 +8,12 @@ import subprocess
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from psutil import NoSuchProcess, Process
 
 from replicse.checked import read_yaml
 from replicse.commands import Action
@@ -94,13 +96,24 @@ def run_items(arguments: Namespace) -> int:
 
 
 def exit_code(words: Sequence[str]) -> int:
-    """Run Snakemake to its end; Ctrl-C is its to answer, for it hears it too and has jobs to end and a lock to free."""
+    """Run Snakemake to its end and return its code; what asks this process to end asks all that it has started.
+
+    Ctrl-C is Snakemake's to answer, for it hears it too and has jobs to end and a lock to free.
+    """
+
+    def end(*_: object) -> None:
+        for process in Process().children(recursive=True):
+            with suppress(NoSuchProcess):
+                process.terminate()
+
     # A handler is not inherited, as SIG_IGN would be.
-    before = signal.signal(signal.SIGINT, lambda *_: None)
+    handlers = {signal.SIGINT: lambda *_: None, signal.SIGTERM: end, signal.SIGHUP: end}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         return subprocess.run(words, env=environment(), check=False).returncode
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def refuse_absent(plan: Plan, asked: Sequence[Item | str]) -> None:

@@ -2,6 +2,7 @@
 
 import functools
 import importlib.metadata
+import os
 import platform
 import re
 import subprocess
@@ -38,10 +39,13 @@ def versions() -> dict[str, str]:
 def commit() -> tuple[str, bool]:
     """Return the commit of the checkout and whether its code or workflow differs from it; ("", False) outside git."""
     root = Path(__file__).resolve().parents[3]
+    # Git's own variables, as in a hook, may name another repository.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
 
     def git(*words: str) -> str:
         command = ["git", "-C", str(root), *words]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        result = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        return result.stdout.strip()
 
     try:
         return git("rev-parse", "HEAD"), bool(git("status", "--porcelain", "--", *MADE_BY))

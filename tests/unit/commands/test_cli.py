@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -442,3 +443,8 @@ def test_bad_input_is_one_sentence_and_exit_code_2(words, text, capsys, tmp_path
     error = capsys.readouterr().err
     assert text in error
     assert error.count("\n") == 1, error
+
+
+def test_an_output_that_the_caller_closed_is_no_error():
+    words = f'exec "{sys.executable}" -m replicse --version >&- 2>&-'
+    assert subprocess.run(["sh", "-c", words]).returncode == 0
