@@ -108,7 +108,7 @@ def read_text(path: Path, remedy: str = "fix it, or delete it and make it again"
     Raises MissingData where it is absent, BadInput where it cannot be read or is no UTF-8.
     """
     try:
-        return path.read_bytes().decode("utf-8")
+        return path.read_bytes().decode("utf-8-sig")  # some editors and spreadsheets begin a file with a mark
     except (FileNotFoundError, NotADirectoryError):
         raise MissingData(f"{path}: no such file") from None
     except OSError as error:

@@ -116,6 +116,8 @@ def test_a_deviation_of_no_item_is_refused(workspace, capsys):
 
 
 def test_an_extension_that_cannot_be_begun(workspace, capsys):
+    assert main(["init", "term", "class"]) == 2
+    assert '"class" is a word of Python\'s own' in capsys.readouterr().err
     assert main(["init", "term", "My_term"]) == 2
     assert '"My_term" is no name of a term; use small letters' in capsys.readouterr().err
     assert main(["init", "term", "mine"]) == 0 and main(["init", "suite", "mine"]) == 2

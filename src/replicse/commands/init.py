@@ -3,6 +3,7 @@
 import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,10 @@ def begin_plugin(kind: str, name: str) -> None:
             f'"{name}" is no name of a {kind}; use small letters and digits only, a letter first, and dashes'
         )
     module, words = name.replace("-", "_"), [part.capitalize() for part in name.split("-")]
+    if iskeyword(module):
+        raise BadInput(
+            f'"{name}" is a word of Python\'s own, and no module can have its name; choose another'
+        )
     # What the plug-in would be refused for, before anything of it is written.
     use_all_plugins()
     if name in TAKEN[kind] or (kind == "suite" and name in OTHERS):

@@ -22,6 +22,9 @@ from replicse.commands.study import (
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json, read_rows, write_json, write_rows, write_text
 from replicse.registry.artefacts import HTML, PROVENANCE
+from replicse.study.judge.adjudicate import FIELDS as ADJUDICATION_FIELDS
+from replicse.study.judge.claims import FIELDS as CLAIM_FIELDS
+from replicse.study.judge.findings import FIELDS as AUDIT_FIELDS
 from replicse.study.judge.study import committed_item, judge_study, read_results, results_of
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
@@ -39,12 +42,13 @@ if TYPE_CHECKING:
 
 # A link that leaves the folder of a committed study; a picture of it is on the page of its item.
 LEAVING = re.compile(r"!\[[^\]]*\]\(\.\./[^)]*\)\s*|\[([^\]]+)\]\(\.\./[^)]*\)")
-# The judged files that a report reads, each with its fields that are numbers.
+# The judged files that a report reads, each with its fields and those that are numbers.
 READ = {
-    "claims": ("probability",),
-    "audit": (),
+    "claims": (CLAIM_FIELDS, ("probability",)),
+    "audit": (AUDIT_FIELDS, ()),
     "adjudication": (
-        "gap", "described", "ours", "effect", "low", "high", "by_seed", "share", "share_low", "share_high",
+        ADJUDICATION_FIELDS,
+        ("gap", "described", "ours", "effect", "low", "high", "by_seed", "share", "share_low", "share_high"),
     ),
 }  # fmt: skip
 log = logging.getLogger(__name__)
@@ -116,7 +120,10 @@ def seconds_of(items: Sequence[ItemResult], paths: Paths) -> tuple[dict[str, flo
         runs, evaluations = records_of(items, Path(paths.results))
     except BadInput:
         return {}, {}
-    training = {run: record.get("cost", {}).get("seconds", 0.0) for run, record in runs.items() if record}
+    costs = {run: record.get("cost") for run, record in runs.items() if record}
+    training = {
+        run: cost.get("seconds", 0.0) if isinstance(cost, Mapping) else 0.0 for run, cost in costs.items()
+    }
     return training, {file: record.get("seconds", 0.0) for file, record in evaluations.items()}
 
 
@@ -259,10 +266,10 @@ def read_item(path: Path) -> ItemResult:
     return ItemResult.of(read_json(path), str(path))
 
 
-def judged_rows(file: str, numbers: Sequence[str]) -> list[dict[str, str]]:
+def judged_rows(file: str, fields: Sequence[str], numbers: Sequence[str]) -> list[dict[str, str]]:
     """Return the rows of a judged file; BadInput names the row and the field that a report cannot read."""
     rows, remedy = read_rows(file), "delete it and run the study again"
-    if rows and (absent := [name for name in numbers if name not in rows[0]]):
+    if rows and (absent := [name for name in fields if name not in rows[0]]):
         raise BadInput(f"{file}: no column {absent[0]}; {remedy}")
     for place, row in enumerate(rows, 1):
         for name in numbers:
@@ -288,7 +295,7 @@ def pages(
     from replicse.report.pages.findings import findings
     from replicse.report.pages.reproduces import reproduces_page
 
-    claims, audit, explained = (judged_rows(paths.judged(what), numbers) for what, numbers in READ.items())
+    claims, audit, explained = (judged_rows(paths.judged(what), *read) for what, read in READ.items())
     candidates = [
         reproduces_page(items, study["comparable"], study["judges_orders"]),
         claims_page(claims, study["judges_orders"], study["scale"]),

@@ -38,6 +38,8 @@ from replicse.study.plan.resolve import check_parts
 from replicse.study.results.folder import study_folder
 from replicse.workspace import workflow_folder
 
+MOST_SEEDS = 1000
+
 
 def add_study_arguments(parser: ArgumentParser, example: str) -> None:
     """Add the arguments that choose a study."""
@@ -104,8 +106,8 @@ def chosen_config(arguments: Namespace) -> tuple[dict[str, Any], str]:
 
 def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
     """Return the files of the chosen config, each merged over the one before, and what is above them by key."""
-    if arguments.seeds is not None and arguments.seeds < 1:
-        raise BadInput(f"--seeds is {arguments.seeds}; expected at least 1")
+    if arguments.seeds is not None and not 1 <= arguments.seeds <= MOST_SEEDS:
+        raise BadInput(f"--seeds is {arguments.seeds}; expected 1 to {MOST_SEEDS:,}")
     settings = dict(word.split("=", 1) for word in arguments.config if "=" in word)
     files = [Path(word) for word in arguments.config if "=" not in word]
     layers = (

@@ -12,6 +12,7 @@ from replicse.errors import BadInput, nearest
 from replicse.registry.sets import SET_SPLITS, EvaluationSet
 
 ALL = "all"
+MOST_CLASSES = 500  # a probe of as many outputs is fitted for each split and strength of the penalty
 
 
 def check_set(name: str, wanted: EvaluationSet) -> None:
@@ -71,6 +72,9 @@ def load_labelled(name: str, wanted: EvaluationSet) -> TransferTask:
     numbers = {label: number for number, label in enumerate(sorted(learned))}
     if len(numbers) == 1:
         raise BadInput(f'{wanted.file}: every label to learn is "{learned.pop()}"; a classifier needs two')
+    if len(numbers) > MOST_CLASSES:
+        told = f"{len(numbers):,} labels to learn, at most {MOST_CLASSES} are classes"
+        raise BadInput(f"{wanted.file}: {told}; name the column of classes, not one of scores or of texts")
     for split, rows in splits.items():
         for label in sorted({label for _, label in rows} - learned):
             problem = f'no row of split train has the label "{label}" of split {split}'

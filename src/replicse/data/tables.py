@@ -4,6 +4,7 @@ import csv
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from replicse.data.sts import filled_lines, one_spaced, read_lines
 from replicse.errors import BadInput, MissingData, nearest
@@ -77,13 +78,13 @@ def _below_header(
 def _json_rows(path: Path, headings: Sequence[str], values: Collection[str]) -> Iterator[Record]:
     for number, line in filled_lines(path):
         try:
-            record = json.loads(line)
+            record = json.loads(line, object_pairs_hook=_once)
             cells = [_cell(record[heading], heading in values) for heading in headings]
         except (ValueError, KeyError, TypeError):
             texts = ", ".join(heading for heading in headings if heading not in values)
             beside = "".join(f" and the value {heading}" for heading in headings if heading in values)
             raise BadInput(
-                f"{path}:{number}: expected JSON with the texts {texts}{beside}; fix the line"
+                f"{path}:{number}: expected JSON with the texts {texts}{beside}, each key once; fix the line"
             ) from None
         yield number, cells
 
@@ -96,12 +97,13 @@ def _parquet_rows(path: Path, headings: Sequence[str], values: Collection[str]) 
         file = parquet.ParquetFile(path)
         _check_headings(path, headings, file.schema_arrow.names)
         columns = file.read(columns=list(headings)).to_pydict()
-    except ArrowException as error:
-        raise BadInput(f"{path}: not Parquet ({str(error).splitlines()[0]}); write the file again") from None
+    except (ArrowException, OSError) as error:
+        why = " ".join(str(error).split())[:200]
+        raise BadInput(f"{path}: not Parquet ({why}); write the file again") from None
     for number, cells in enumerate(zip(*(columns[heading] for heading in headings), strict=True), start=1):
         try:
             texts = [_cell(cell, name in values) for name, cell in zip(headings, cells, strict=True)]
-        except TypeError:
+        except (TypeError, ValueError):
             raise BadInput(f"{path}:{number}: no text in {' or '.join(headings)}; take the row out") from None
         yield number, texts
 
@@ -115,12 +117,21 @@ READERS: dict[str, Callable[[Path, Sequence[str], Collection[str]], Iterator[Rec
 
 
 def _cell(value: object, is_value: bool) -> str:
-    """Return a cell as text; TypeError for what is none."""
+    """Return a cell as text, one text for what is one value; TypeError or ValueError for what is none."""
     if isinstance(value, str):
+        value.encode()  # half of a surrogate pair, as JSON can escape it, is no text
         return value
     if is_value and isinstance(value, bool | int | float):
-        return str(value)
+        return json.dumps(int(value) if isinstance(value, float) and value.is_integer() else value)
     raise TypeError
+
+
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object of JSON's keys and values; ValueError for a key that is given twice."""
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        raise ValueError
+    return record
 
 
 def _check_headings(path: Path, headings: Sequence[str], header: Sequence[str]) -> None:

@@ -428,6 +428,8 @@ def test_a_broken_evaluation_is_not_done_and_is_named(capsys, tmp_path, monkeypa
             'no item "simcse/tabel3" in this study; did you mean "simcse/table3"?',
         ),
         (["plan", *OVERLAY, "--config", "seeds=[0"], "--config seeds=[0: no value of YAML"),
+        (["plan", *OVERLAY, "--config", "scale=2021-02-30"], "--config scale=2021-02-30: no value of YAML"),
+        (["plan", *OVERLAY, "--seeds", "100000000"], "--seeds is 100000000; expected 1 to 1,000"),
         (
             ["plan", *OVERLAY, "--config", "data.source=local"],
             "a key has no dot; write --config 'data={source: local}'",

@@ -61,7 +61,11 @@ def test_sentences_and_pairs_are_read_by_their_headings(tmp_path, monkeypatch, k
         ("a.csv", b"sentence;label\nOne.;1\n", r'a\.csv:1: no column "sentence"; separate columns by commas'),
         ("a.tsv", b"sentences\tlabel\nOne.\t1\n", r'sentence.*did you mean "sentences"'),
         ("a.jsonl", b'{"sentence": "One."}\n{"sentence": 3}\n', r"a\.jsonl:2: expected JSON with the texts sentence"),
+        ("a.jsonl", b'{"sentence": "\\ud800"}\n', r"a\.jsonl:1: expected JSON with the texts sentence"),
+        ("a.jsonl", b'{"sentence": ["One."]}\n', r"a\.jsonl:1: expected JSON with the texts sentence"),
+        ("a.jsonl", b'{"sentence": "One.", "sentence": "Two."}\n', r"a\.jsonl:1: .*each key once"),
         ("a.parquet", b"no table", r"a\.parquet: not Parquet"),
+        ("a.parquet", b"PAR1" + bytes(64) + b"PAR1", r"a\.parquet: not Parquet"),
     ],
 )  # fmt: skip
 def test_a_broken_table_is_refused_with_its_line(tmp_path, monkeypatch, name, content, problem):

@@ -74,7 +74,7 @@ def test_pairs_by_subset_and_labels_by_split(tmp_path, kind):
         ("a.csv", "a,b,c,a\nOne.,Two.,3,Three.\n", r'a\.csv:1: two columns are named "a"'),
         ("a.csv", "a,b,c\nOne.,,3\n", r'a\.csv:2: "b" is empty'),
         ("a.jsonl", '{"a": "One.", "b": 2, "c": 3}\n', r"a\.jsonl:1: .* with the texts a, b and the value c"),
-        ("a.jsonl", '{"a": "One.", "b": "Two.", "c": NaN}\n', r'a\.jsonl:1: score is "nan"'),
+        ("a.jsonl", '{"a": "One.", "b": "Two.", "c": NaN}\n', r'a\.jsonl:1: score is "NaN"'),
         ("a.jsonl", '{"a": "One.", "b": "Two.", "c": null}\n', r"a\.jsonl:1: expected JSON"),
     ],
 )  # fmt: skip
@@ -95,12 +95,23 @@ def test_broken_pairs_are_refused_in_a_sentence(tmp_path, name, content, problem
         ("a,b,s\nOne.,x,dev\nTwo.,y,test\n", r"a\.csv: no row has the split train"),
         ("a,b,s\nOne.,x,train\nTwo.,y,trian\n", r'a\.csv:3: split is "trian"; did you mean "train"'),
         ("a,b,s\n1,x,train\n2,y,train\n3,z,test\n", r'no row of split train has the label "z" of split test'),
+        (
+            "a,b,s\n" + "".join(f"One.,{label},train\n" for label in range(501)) + "One.,1,test\n",
+            "501 labels to learn, at most 500 are classes",
+        ),
     ],
 )
 def test_broken_labels_are_refused_in_a_sentence(tmp_path, content, problem):
     (tmp_path / "a.csv").write_text(content)
     with pytest.raises(BadInput, match=problem):
         load_labelled("mine", set_of(tmp_path / "a.csv", **LABELS, split="s"))
+
+
+def test_a_label_is_one_however_it_is_written(tmp_path):
+    file = tmp_path / "a.jsonl"
+    labels = ["1", "1.0", '"1"', "true", '"true"', "2.50"]
+    file.write_text("".join(f'{{"a": "One.", "b": {label}}}\n' for label in labels))
+    assert load_labelled("mine", set_of(file, **LABELS)).splits["all"].labels.tolist() == [0, 0, 0, 2, 2, 1]
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,9 @@ from replicse.report.formats.waterfall import waterfall_svg
 from replicse.report.pages.adjudication import adjudication_page
 from replicse.report.pages.audit import against
 from replicse.report.pages.reproduces import difference_sheet, reproduces_page
+from replicse.study.judge.adjudicate import FIELDS as ADJUDICATION_FIELDS
+from replicse.study.judge.claims import FIELDS as CLAIM_FIELDS
+from replicse.study.judge.findings import FIELDS as FINDING_FIELDS
 from replicse.study.plan.paths import Paths
 from replicse.study.results.tabulate import item_result
 from replicse.study.results.values import Evaluations
@@ -231,6 +234,7 @@ def test_a_difference_to_the_baseline_row_is_paired_by_seed():
 
 
 CLAIM = {
+    **dict.fromkeys(CLAIM_FIELDS, ""),
     "claim": "simcse/dropout",
     "text": "Dropout helps.",
     "place": "p. 4",
@@ -240,7 +244,7 @@ CLAIM = {
     "ours": "supported",
     "probability": "0.99",
 }
-FINDING = dict.fromkeys(("rule", "place", "cells", "printed", "follows", "certainty", "note"), "x")
+FINDING = dict.fromkeys(FINDING_FIELDS, "x")
 
 
 @pytest.fixture
@@ -253,7 +257,7 @@ def study(tmp_path, monkeypatch):
     for what, rows in {
         "claims": [CLAIM],
         "audit": [FINDING | {"paper": "simcse"}],
-        "adjudication": entries({"column": "stsb-dev"}),
+        "adjudication": [dict.fromkeys(ADJUDICATION_FIELDS, "") | entries({"column": "stsb-dev"})[0]],
     }.items():
         write_rows(f"results/paper/{what}.csv", list(rows[0]), rows)
     record = {**example.STUDY, "items": [item.item for item in items]}
@@ -304,6 +308,17 @@ def test_a_judged_file_without_a_number_is_refused_with_its_row(study, what, fie
         file, [name for name in rows[0] if name != field], [{k: v for k, v in rows[0].items() if k != field}]
     )
     with pytest.raises(BadInput, match=rf"{what}\.csv: no column {field}; delete it"):
+        pages(record, items, Paths("paper"))
+
+
+def test_a_judged_file_that_a_spreadsheet_saved_is_read_and_one_of_other_columns_refused(study):
+    record, items = study
+    file = Path("results/paper/audit.csv")
+    text = file.read_text()
+    file.write_text(f"\ufeff{text}")
+    assert pages(record, items, Paths("paper"))
+    file.write_text("where,what\nhere,this\n")
+    with pytest.raises(BadInput, match=r"audit\.csv: no column paper; delete it"):
         pages(record, items, Paths("paper"))
 
 

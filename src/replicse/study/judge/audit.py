@@ -149,8 +149,8 @@ def claims(plan: Plan, sentences: Iterable[Claim]) -> Iterator[Finding]:
             continue
         reason = names.spelt_out(outcome.reason, claim.paper)
         for name, item in items.items():
-            place = item.place.partition(",")[0]
-            reason = re.sub(rf"{re.escape(name)}\b", lambda _, place=place: place, reason)
+            place = item.place.partition(",")[0]  # text, in which a backslash refers to no group
+            reason = re.sub(rf"{re.escape(name)}\b", place.replace("\\", r"\\"), reason)
         yield Finding(
             paper=claim.paper,
             rule=CLAIM,

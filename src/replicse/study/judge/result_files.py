@@ -103,7 +103,8 @@ def _mteb(document: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     for split, parts in splits.items() if isinstance(splits, Mapping) else ():
         subsets = parts if isinstance(parts, list) else [parts]
         for entry in (entry for entry in subsets if isinstance(entry, Mapping)):
-            value = entry.get("main_score", (entry.get("cos_sim") or {}).get("spearman"))
+            cosine = entry.get("cos_sim")
+            value = entry.get("main_score", cosine.get("spearman") if isinstance(cosine, Mapping) else cosine)
             score = _hundredfold(value)
             if score is None:
                 continue

@@ -155,7 +155,7 @@ def read_config(
             raise BadInput(f"--config {key}={text}: a key has no dot; write --config '{written}'")
         try:
             config = merged(config, {key: yaml.safe_load(text)})
-        except yaml.YAMLError:
+        except (yaml.YAMLError, ValueError):  # the latter for a date that is none
             raise BadInput(f"--config {key}={text}: no value of YAML, as in seeds=[0,1]") from None
     above = {"scale": scale, "seeds": None if seeds is None else list(range(seeds))}
     return {**config, **{key: entry for key, entry in above.items() if entry is not None}}

@@ -41,6 +41,8 @@ def test_a_file_of_mteb_is_its_main_score_and_that_of_the_same_test_set_here(tmp
     assert results.settings["STS12: dataset_revision"] == "a0d554a"
     old = read_results(written(tmp_path, "old.json", OLD))
     assert old.score("sts/STS12/all") == pytest.approx(72.0)
+    broken = {**OLD, "validation": {"cos_sim": "a b"}}
+    assert read_results(written(tmp_path, "broken.json", broken)).scores == old.scores
 
 
 def test_sick_r_of_mteb_is_another_test_set(tmp_path):
