@@ -100,7 +100,8 @@ def test_a_number_is_read_from_a_results_file(capsys, tmp_path):
     assert "leave out the one" in said(capsys, "66", "--results", str(file), "--item", cell, code=2)
 
 
-def test_two_files_are_compared(capsys, tmp_path):
+def test_two_files_are_compared(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     for name, score, revision in (("a", 0.66, "one"), ("b", 0.70, "two")):
         document = {
             "task_name": "STS12",
@@ -108,7 +109,7 @@ def test_two_files_are_compared(capsys, tmp_path):
             "scores": {"test": [{"main_score": score}]},
         }
         (tmp_path / f"{name}.json").write_text(json.dumps(document))
-    files = [str(tmp_path / "a.json"), str(tmp_path / "b.json")]
+    files = ["a.json", "b.json"]
     text = said(capsys, *files)
     assert "dataset_revision" in text and "+4.00" in text and "beyond numerics" in text
     found = json.loads(said(capsys, *files, "--json"))
