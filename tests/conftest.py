@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from places import CHECKOUT, ROOT, linked
+from snakemake_runs import copied
 
 from replicse.registry.plugins import use_plugins
 
@@ -45,3 +46,9 @@ def real_data() -> Path:
     if not (folder / "SentEval" / "downstream").is_dir():
         pytest.skip("real data absent: set REPLICSE_DATA to a folder that holds SentEval/downstream")
     return folder
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A copy of the checkout without results."""
+    return copied(tmp_path)

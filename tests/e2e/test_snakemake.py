@@ -1,0 +1,216 @@
+"""Snakemake as people use it: what runs again, folders of any name, kills, profiles."""
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+import yaml
+from snakemake_runs import SNAKEMAKE, copied, jobs, snakemake
+
+from replicse.errors import BadInput
+from replicse.runtime.locks import free
+
+
+def test_suites_of_two_groups_are_two_jobs_of_one_encoder_at_the_scale_of_the_papers(checkout):
+    """A suite more must run only its own group again."""
+    words = ["simcse_tableE1", "simcse_table5", "released", "--config", "seeds=[0]", "scale=paper"]
+    done = snakemake(checkout, "-n", *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    files = re.findall(r"output: results/paper/encoders/(\S+)/(fast|transfer)\.json", done.stdout)
+    assert len(files) == len(set(files)) and jobs(done.stdout)["backbone"] >= 10
+    groups = {name: {group for other, group in files if other == name} for name, _ in files}
+    assert {"fast", "transfer"} in groups.values() and {"fast"} in groups.values()
+
+
+# Every job of a study leaves the files it should, all empty.
+EMPTY = """
+from pathlib import Path
+
+for file in map(Path, Path("planned.txt").read_text().split()):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.touch()
+"""
+
+
+WORDS = ("--config", "seeds=[0]", "papers={simcse: [table3, figure2]}")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A copy of the checkout with a finished study of empty files on a corpus that was placed; its files."""
+    folder = copied(tmp_path_factory.mktemp("finished"))
+    scale = folder / "workflow/scales/micro.yaml"
+    text, line = scale.read_text(), "  wiki: {format: lines, file: wiki/wiki.txt"
+    assert text.count(line) == 1
+    scale.write_text(text.replace(line, line.replace("wiki/wiki.txt", "placed.txt")))
+    placed = folder / "results/micro/data/placed.txt"
+    placed.parent.mkdir(parents=True)
+    placed.write_text("a sentence of words\n" * 2000)
+    outputs = re.findall(r"^    output: (.*)$", snakemake(folder, "-n", *WORDS).stdout, re.MULTILINE)
+    made = [file for line in outputs for file in line.split(", ")]
+    (folder / "planned.txt").write_text("\n".join(made))
+    (folder / "src/replicse/__main__.py").write_text(EMPTY)
+    done = snakemake(folder, *WORDS)
+    assert done.returncode == 0, done.stderr
+    return folder, made
+
+
+def asked_again(folder, *words):
+    """Return the job counts of a dry-run of the finished study."""
+    done = snakemake(folder, "-n", *WORDS, *words)
+    assert done.returncode == 0, done.stderr
+    return jobs(done.stdout)
+
+
+JUDGED = {"tabulate": 2, "judge": 1}
+READ = {
+    "papers/simcse/tables/table3.yaml": JUDGED,
+    "papers/diffcse/reported.csv": JUDGED,
+    "papers/diffcse/claims.yaml": {"tabulate": 0, "judge": 1},
+}
+
+
+def test_what_judges_runs_again_when_a_text_that_it_reads_changes(finished):
+    """Claims, adjudication and audit would be stale where a paper's file changed and nothing said so."""
+    folder, _ = finished
+    for path in (folder / "workflow" / file for file in (*READ, "scales/micro.yaml")):
+        path.touch()
+    assert asked_again(folder) == {}, "a new date is no change"
+    for file, wanted in READ.items():
+        path = folder / "workflow" / file
+        before = path.read_text()
+        path.write_text(before + ("\n" if path.suffix == ".csv" else "# a comment\n"))
+        found = asked_again(folder)
+        assert {rule: found.get(rule, 0) for rule in wanted} == wanted, file
+        assert "train" not in found and "evaluate" not in found, file
+        path.write_text(before)
+
+
+def test_a_corpus_that_was_placed_is_read_again_when_it_changes(finished):
+    """A corpus that was cut from 2,000 to 500 lines once gave "Nothing to be done"."""
+    folder, _ = finished
+    placed = folder / "results/micro/data/placed.txt"
+    before = placed.stat()
+    placed.write_text("a sentence of words\n" * 500)
+    again = asked_again(folder)
+    assert again["store"] and again["train"] and "data" not in again
+    placed.write_text("a sentence of words\n" * 2000)
+    os.utime(placed, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def test_a_lost_result_is_made_again_and_a_checkpoint_that_was_deleted_is_not_missed(finished):
+    """Who deleted an evaluation because an error said so was once told that nothing was to be done."""
+    folder, made = finished
+    for name in ("runs", "stores"):
+        shutil.rmtree(folder / "results/micro" / name)
+    assert asked_again(folder) == {}, "deleted for the space that they took"
+    for ending in ("items/simcse/figure2.json", "simcse/table3.svg", "/fast.json"):
+        next(folder / file for file in made if file.endswith(ending)).unlink()
+    found = asked_again(folder)
+    assert found["tabulate"] >= 1 and found["figures"] >= 1 and found["evaluate"] >= 1
+
+
+def test_a_checkout_may_stand_in_a_folder_of_any_name(checkout, tmp_path_factory):
+    """A folder named `dol$(touch X)x` was once a command of the shell's prefix, and braces were wildcards."""
+    folder = tmp_path_factory.mktemp("any") / """dol$(touch X)x `touch X` {run} it's "so" {{"""
+    checkout.rename(folder)
+    (data := folder / "data" / "wiki").mkdir(parents=True)
+    data, file = data.parent, data / "enwiki_sentences.txt.gz"
+    file.write_bytes(bytes(3_000_000))
+    words = ["results/compact/data.json", "--config", "scale=compact", "papers={simcse: [table3]}"]
+    planned = snakemake(folder, "-n", *words[1:])
+    assert planned.returncode == 0, planned.stdout + planned.stderr
+    environment = {**os.environ, "REPLICSE_DATA": str(data)}
+    done = snakemake(folder, *words, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads((folder / words[0]).read_text())["root"] == str(data)
+    assert not list(folder.parent.rglob("X"))
+
+    def again():
+        return snakemake(folder, "-n", *words, env=environment).stdout
+
+    os.utime(file, (time.time() + 60, time.time() + 60))
+    assert "Nothing to be done" in again(), "a file that was only touched"
+    file.write_bytes(bytes(3_000_001))
+    assert jobs(again())["data"] == 1
+
+
+def test_a_folder_that_the_executors_of_schedulers_cannot_quote_is_refused(checkout, tmp_path_factory):
+    """Slurm's executor ran `touch X` when it submitted."""
+    folder = tmp_path_factory.mktemp("any") / "dol$(touch X)x"
+    checkout.rename(folder)
+    words = ["--executor", "cluster-generic", "--cluster-generic-submit-cmd", "true", "--jobs", "1"]
+    done = snakemake(folder, *words, "results/micro/data.json")
+    assert done.returncode == 1 and not list(folder.parent.rglob("X"))
+    said = f"{folder}: the executors of schedulers cannot quote "
+    assert said in done.stderr and "'$'" in done.stderr.partition(said)[2]
+
+
+def test_a_job_whose_package_is_not_installed_is_refused_before_any_starts(checkout, tmp_path):
+    """MTEB on its own data is an extra."""
+    (tmp_path / "without").mkdir()
+    (tmp_path / "without" / "sitecustomize.py").write_text('import sys\nsys.modules["mteb"] = None\n')
+    path = os.pathsep.join([str(tmp_path / "without"), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path}
+    words = ["--config", "scale=compact", "--forcerun", "data"]
+    done = snakemake(checkout, "cropping/batches", *words, env=environment)
+    said = 'scale compact: suite mteb needs the package mteb, which is not installed; pip install "replicse[mteb]"'
+    assert done.returncode == 1 and said in done.stderr
+    assert not list((checkout / "logs").rglob("*.log"))
+
+
+def test_a_kill_leaves_no_lock_and_a_lost_file_no_gap(checkout):
+    """After a kill every start failed until a person unlocked; a deleted file of the embedded world never came back."""
+    words = [str(SNAKEMAKE), "--cores", "1", "results/micro/data.json"]
+    assert subprocess.run(words, cwd=checkout, capture_output=True, check=False).returncode == 0
+    record = json.loads((checkout / "results/micro/data.json").read_text())
+    lost, changed = (checkout / record["root"] / each["name"] for each in record["files"][:2])
+    before = {file: file.read_bytes() for file in (lost, changed)}
+    lost.unlink()
+    changed.write_bytes(b"other")
+    (checkout / "Snakefile").open("a").write(
+        'rule wait:\n    output: "waited"\n    shell: "test -e begun || {{ touch begun; sleep 60; }}; touch waited"\n'
+    )
+    waiting = subprocess.Popen(
+        [*words[:-1], "waited"], cwd=checkout, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )  # fmt: skip
+    while not (checkout / "begun").exists():
+        assert waiting.poll() is None
+        time.sleep(0.1)
+    assert {file: file.read_bytes() for file in before} == before
+    with pytest.raises(BadInput, match=f"process {waiting.pid} runs a study there; wait for it"):
+        free(checkout)
+    os.killpg(waiting.pid, signal.SIGKILL)
+    waiting.wait()
+    assert "LockException" in snakemake(checkout, "waited").stderr
+    assert free(checkout) and not free(checkout)
+    assert snakemake(checkout, "waited").returncode == 0
+
+
+def test_jobs_of_this_machine_share_its_gpus(checkout):
+    (checkout / "Snakefile").open("a").write(
+        'rule slots:\n    output: "slots"\n    shell: "printenv REPLICSE_GPU_SLOTS > {output}"\n'
+    )
+    done = snakemake(checkout, "slots", "--resources", "gpu=3")
+    assert done.returncode == 0, done.stderr
+    assert (checkout / "slots").read_text() == "3\n"
+
+
+@pytest.mark.parametrize("profile", ["gpu-box", "slurm-gpu"])
+def test_every_profile_plans(checkout, profile):
+    file = checkout / "workflow" / "profiles" / profile / "config.yaml"
+    executor = yaml.safe_load(file.read_text()).get("executor", "local")
+    module = f"snakemake_executor_plugin_{executor.replace('-', '_')}"
+    if executor != "local" and importlib.util.find_spec(module) is None:
+        pytest.skip(f"{module} is not installed: pip install {module.replace('_', '-')}")
+    words = ["-n", "--profile", str(file.parent), "--config", "scale=paper", "papers={simcse: [table3]}"]
+    planned = snakemake(checkout, *words, cores=None)
+    assert planned.returncode == 0, planned.stdout + planned.stderr
+    assert jobs(planned.stdout)["train"] >= 8

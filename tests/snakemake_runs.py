@@ -1,0 +1,31 @@
+"""Snakemake on a copy of the checkout, for tests of the workflow."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from places import ROOT
+
+SNAKEMAKE = Path(sys.executable).with_name("snakemake")
+
+
+def snakemake(folder, *words, env=None, cores="2"):
+    command = [str(SNAKEMAKE), *(["--cores", cores] if cores else []), *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=env)
+
+
+def copied(folder):
+    """Copy into a folder what a study reads of the checkout, and return the folder."""
+    for name in ("workflow", "src"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("Snakefile", "config.yaml", "environment.yml"):
+        shutil.copy(ROOT / name, folder)
+    return folder
+
+
+def jobs(output):
+    """Return the job counts of a dry-run."""
+    table = output.partition("Job stats:")[2].partition("Reasons")[0]
+    return {name: int(count) for name, count in re.findall(r"^([a-z_]\w*)\s+(\d+)$", table, re.MULTILINE)}
