@@ -35,7 +35,7 @@ from replicse.workspace import workflow_folder
 
 plan = load_plan({"scale": "paper", "papers": {"mine": "all"}, "seeds": [0]}, workflow_folder())
 cells = {(cell.row.id, cell.column.id): cell for cell in plan.cells["mine/table1"]}
-print(borrowed_spread(plan, cells["unsup", "avg"]))
+print(borrowed_spread(plan, cells["unsup", "avg"]).sd)
 """
 
 

@@ -8,7 +8,7 @@ import yaml
 
 from replicse.report.pages.adjudication import adjudication_page
 from replicse.study.judge.adjudicate import outcome
-from replicse.study.paper.printed import Reported
+from replicse.study.paper.printed import Reported, Spread
 from replicse.study.paper.tables import Reducer
 from replicse.study.results.table import ItemResult
 from replicse.study.results.verdict import judge
@@ -29,9 +29,7 @@ def judged(
 
     Of `facts`, those that `judge` knows are its own; `reported` adds to what is printed, the others to the cell.
     """
-    asked = {
-        name: facts.pop(name) for name in ("prior_sd", "failures", "why_not", "reducer") if name in facts
-    }
+    asked = {name: facts.pop(name) for name in ("prior", "failures", "why_not", "reducer") if name in facts}
     comparable = scale == "paper" and "why_not" not in asked
     reported = (
         None if printed is None else Reported(value=printed, **{"source": "", **facts.pop("reported", {})})
@@ -108,8 +106,8 @@ def dropout_table(scale="paper"):
     many = {"statistic": "mean", "seeds": 50, "sd": 0.84, "source": "Table 3, last column"}
     cells = [
         cell("p0.0", "71.1", drawn(0, 70.4, 1.1), precision="fp32"),
-        cell("p0.01", "72.6", drawn(1, 74.9, 0.5, 3), prior_sd=0.5),
-        cell("p0.05", "81.1", drawn(2, 79.0, 1.1, 3), prior_sd=1.1),
+        cell("p0.01", "72.6", drawn(1, 74.9, 0.5, 3), prior=Spread(0.5)),
+        cell("p0.05", "81.1", drawn(2, 79.0, 1.1, 3), prior=Spread(1.1)),
         cell("p0.1", "82.5", drawn(3, 75.4, 0.3), reported=many),
         cell("p0.15", "81.4", [80.17]),
         cell("p0.2", "80.5", [None] * 5),

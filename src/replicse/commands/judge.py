@@ -28,7 +28,7 @@ from replicse.study.judge.audit import audit, audit_plan, chosen, of_items
 from replicse.study.judge.claims import cells_read, claim_rows, study_claims
 from replicse.study.judge.rules_of_text import spoken_counts
 from replicse.study.judge.story import cell_facts, cell_story, find_cell, item_of
-from replicse.study.judge.study import plan_further, results_of
+from replicse.study.judge.study import controlled_item, plan_further, results_of
 from replicse.study.paper.config import SHIPPED, checked_config, read_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.printed import printed_number
@@ -241,6 +241,7 @@ def told_of(shown: Shown, cell: Cell) -> tuple[dict[str, list[str]], dict[str, A
     """Return the story of a cell as text and as data; claims and findings that cannot be judged are left out."""
     plan, evaluations = shown.plan, shown.evaluations
     (result,) = results_of(plan, [cell.item.id], evaluations)
+    result = controlled_item(plan, result)
     name = "/".join(cell.key)
     asked_for = plan.config.papers
     papers = plan.papers if asked_for == "all" else [key for key, items in asked_for.items() if items]

@@ -11,6 +11,7 @@ from replicse.commands.study import plan_of_file
 from replicse.files import read_json, write_json, write_rows
 from replicse.study.judge.study import judge_study, read_results
 from replicse.study.plan.paths import Paths
+from replicse.study.results.multiplicity import controlled
 from replicse.study.results.tabulate import FIELDS, item_result, table_rows
 from replicse.study.results.values import Evaluations
 
@@ -76,7 +77,7 @@ def _report(job: StudyJob, arguments: Namespace) -> None:
     study = read_study(Path(job.study))
     facts = study_facts(study, read_json(arguments.data))
     paths = Paths(study["scale"])
-    items = [read_item(Path(paths.item(name))) for name in study["items"]]
+    items = controlled([read_item(Path(paths.item(name))) for name in study["items"]])
     write_all(paths, facts, items, arguments.out.parent)
 
 

@@ -13,7 +13,7 @@ from replicse.registry.artefacts import CONFIG, DATA
 from replicse.registry.corpora import Table
 from replicse.registry.sets import EvaluationSet
 from replicse.study.judge.claims import study_claims
-from replicse.study.judge.evidence import gaps_told
+from replicse.study.judge.evidence import detects, gaps_told
 from replicse.study.paper.brought import beside
 from replicse.study.paper.config import (
     SHIPPED,
@@ -199,7 +199,7 @@ def plan_lines(plan: Plan, document: Mapping[str, Any], wanted: list[Need], widt
         ("trained", [row for row in items if row["runs"] and not row["searched"]]),
         ("searches over hyper-parameters", [row for row in items if row["searched"]]),
     )
-    table: list[str | tuple[str, ...]] = [("item", "cells", "runs", "hours", "eval", "gap", "title")]
+    table: list[str | tuple[str, ...]] = [("item", "cells", "runs", "hours", "eval", "detects", "title")]
     for heading, rows in parts:
         table += [f"{heading}:"] if rows else []
         for row in rows:
@@ -207,8 +207,13 @@ def plan_lines(plan: Plan, document: Mapping[str, Any], wanted: list[Need], widt
             numbers = (row["cells"], row["runs"], hours_text(row["hours"]), row["evaluations"], gap)
             table.append((f"  {row['item']}", *map(str, numbers), row["title"]))
     yield from columns(table, numbers=(1, 2, 3, 4, 5), width=width)
-    if any(row["gap_told"] is not None for row in items):
-        yield f"gap: the median smallest gap to print that {len(plan.seeds)} seeds tell with power 80%"
+    told = [row for row in items if row["gap_told"] is not None]
+    if len(told) == 1:
+        (row,) = told
+        points = f"{row['gap_told']:.1f} points"
+        yield f"{row['item']}: {detects(len(plan.seeds), points)}"
+    elif told:
+        yield f"detects: {detects(len(plan.seeds), 'so many points')}, at the median of the cells of known spread"
     if plan.left_out:
         yield f"left out: {', '.join(plan.left_out)}: {plan.left_out_text}"
     asked = sum(row["runs"] for row in document["items"])

@@ -34,7 +34,7 @@ READING = (
     " is ours: the paper prints none. **Bold** is the best number of a column of a table, in print and in ours.",
     "*±* is half the width of the 95% interval in which one more of our runs is expected, the rounding of the"
     " printed number included: the paper's number is taken for one more run, or for what it says that it is of"
-    " several. An asterisk marks an interval that uses a published spread, since there are fewer than five seeds."
+    " several. An asterisk marks an interval that rests on a published spread too."
     " Two seeds give no interval: *{a, b}* are the two themselves.",
     "At a scale that is not the papers' the difference carries its name, as in (−7.1 micro), and the caption of every"
     " table and figure says once that it is not comparable. In tables with many columns the difference and ± are in a"

@@ -286,7 +286,11 @@ def counts_sheet(papers: Sequence[tuple[str, Sequence[ItemResult]]]) -> Sheet:
 def legend() -> Sheet:
     """Return the meaning of every symbol."""
     rows = [(symbol, name, MEANINGS[name]) for name, symbol in SYMBOLS.items()]
-    star = ("*", "borrowed spread", "Fewer than five seeds: the interval rests on a published spread.")
+    star = (
+        "*",
+        "borrowed spread",
+        "The interval rests on a published spread, pooled with that of our seeds.",
+    )
     return Sheet("Symbols", ("", "Verdict", "Meaning"), (*rows, star))
 
 
@@ -429,6 +433,7 @@ def _facts(
     facts = {
         "verdict": shown.word,
         "because": (cell.reason if shown.word == cell.verdict else cell.failure) if shown.word else "",
+        "or": cell.best_of_ten if shown.word == cell.verdict else "",
         "reported": f"{shown.reported} ({source})" if shown.reported and source else shown.reported,
         "printed as": _statistic(printed) if printed and shown.reported else "",
     }

@@ -14,6 +14,7 @@ from replicse.report.content.tables import cell_name, verdict_counts
 from replicse.report.pages.adjudication import NOISE, headline
 from replicse.report.pages.audit import audit_parts, is_certain
 from replicse.report.pages.claims import probability_text
+from replicse.study.results.multiplicity import FALSE
 from replicse.study.results.shape import shapes
 from replicse.study.results.statistics import Paired
 from replicse.study.results.table import CellResult, ItemResult
@@ -102,7 +103,15 @@ def _verdicts(items: Sequence[ItemResult]) -> Iterator[Finding]:
     counts = verdict_counts(items)
     parts = [f"{count:,} {name}" for name, count in counts.most_common() if count]
     if parts:
-        yield Finding(f"{several(counts.total(), 'cell')}: {', '.join(parts)}.", "", "counts")
+        tested = [cell for item in items for cell in item.described.values() if cell.p is not None]
+        found = sum(cell.verdict in ("higher", "lower") for cell in tested)
+        detail = (
+            f"Of {several(len(tested), 'tested cell')} {several(found, 'verdict')} higher or lower; at most about"
+            f" {FALSE * found:.1f} of them are expected to be false (Benjamini-Hochberg at {FALSE:.0%} within each"
+            f" paper); without it {FALSE * len(tested):.1f} would be, if nothing differed"
+        )
+        sentence = f"{several(counts.total(), 'cell')}: {', '.join(parts)}."
+        yield Finding(sentence, detail if tested else "", "counts")
 
 
 def _claims(rows: Rows, scale: str) -> Iterator[Finding]:

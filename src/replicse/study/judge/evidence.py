@@ -8,14 +8,15 @@ from pathlib import Path
 from statistics import median
 
 from replicse.files import read_json
-from replicse.study.paper.printed import Reported
+from replicse.registry.suites import is_percentage
+from replicse.study.paper.printed import Reported, Spread
 from replicse.study.plan.plan import Cell, Plan
 from replicse.study.results.power import POWER, seeds_for, smallest_gap
-from replicse.study.results.statistics import ORDERED, contradicts, spread_of
+from replicse.study.results.statistics import ORDERED, disagrees, pooled
 from replicse.study.results.table import CellResult, ItemResult
 from replicse.study.results.tabulate import borrowed_spread, why_not_comparable
 from replicse.study.results.values import finite
-from replicse.study.results.verdict import FEW_SEEDS
+from replicse.study.results.verdict import counted_seeds
 
 
 @dataclass(frozen=True)
@@ -33,29 +34,32 @@ class Needed:
     seeds: int | None
 
 
-def spread_behind(cell: Cell, result: CellResult | None, published: float | None) -> tuple[float | None, str]:
-    """Return the spread that a cell's verdict would rest on, and whose it is: `ours`, `published`, or blank."""
+def spread_behind(result: CellResult | None, published: Spread | None) -> tuple[float | None, str]:
+    """Return the spread that a cell's verdict would rest on, and whose it is; None and blank where none is known."""
     own = finite([each.value for each in result.values]) if result and not result.failure else []
-    measured = spread_of(own)
-    few = len(own) < FEW_SEEDS and published is not None and not (own and contradicts(own, published))
-    if few:
-        return published, "published"
-    return (measured, f"ours, {len(own)} seeds") if measured else (None, "")
+    if published and not own:
+        return published.sd, "published"
+    used = pooled(own, published) if own else None
+    if used is None or not used.sd:
+        return None, ""
+    borrowed = published is not None and not disagrees(own, published)
+    both = "published and " * borrowed
+    return used.sd, f"{both}ours, {counted_seeds(len(own))}"
 
 
 def needed_of_cell(plan: Plan, cell: Cell, result: CellResult | None, seeds: int) -> Needed | None:
     """Return what so many seeds tell of a cell's printed number; None where nothing is drawn or no spread is known."""
     published = borrowed_spread(plan, cell)
-    spread, source = spread_behind(cell, result, published)
+    spread, source = spread_behind(result, published)
     form = printed_form(cell.reported)
     drawn = cell.encoders and cell.seeds != (None,) and cell.column.kind != "text"
     if not drawn or spread is None or form is None:
         return None
     of, share = form
-    known = source == "published"
-    unit = smallest_gap(seeds, of=of, share=share, known=known)
+    borrowed = published.degrees if published and source.startswith("published") else 0.0
+    unit = smallest_gap(seeds, of=of, share=share, borrowed=borrowed)
     gap = result.delta if result else None
-    fewest = None if gap is None else seeds_for(gap / spread, of=of, share=share, known=known)
+    fewest = None if gap is None else seeds_for(gap / spread, of=of, share=share, borrowed=borrowed)
     return Needed(spread, source, None if unit is None else unit * spread, fewest)
 
 
@@ -72,7 +76,7 @@ def gaps_told(plan: Plan) -> dict[str, float]:
         needs = (
             needed_of_cell(plan, cell, found.get(cell.key[1:]), len(plan.seeds))
             for cell in plan.described(item)
-            if cell.encoders and cell.reported
+            if cell.encoders and cell.reported and is_percentage(cell.metric_path)
         )
         if told := [need.smallest for need in needs if need and need.smallest is not None]:
             gaps[item] = median(told)
@@ -97,8 +101,16 @@ def power_lines(plan: Plan, cell: Cell, result: CellResult) -> list[str]:
     if need is None or need.smallest is None:
         return []
     spread = f"standard deviation {need.spread:.2f}, {need.source}"
-    lines = [f"{count} seeds tell a gap of {need.smallest:.2f} from print with power {POWER:.0%} ({spread})"]
+    points = is_percentage(cell.metric_path)
+    lines = [detects(count, f"{need.smallest:.1f} points" if points else f"{need.smallest:.3g}", spread)]
     if result.delta is not None and not why_not_comparable(plan, cell):
-        asks = f"asks for {need.seeds} seeds" if need.seeds else "is shown by no number of seeds"
-        lines.append(f"the gap of {result.delta:+.2f} {asks}")
+        asks = f"takes {counted_seeds(need.seeds)}" if need.seeds else "is detected by no number of seeds"
+        lines.append(f"the difference of {result.delta:+.2f} {asks}")
     return lines
+
+
+def detects(seeds: int, difference: str, about: str = "") -> str:
+    """Return the sentence on the smallest difference from print that so many seeds detect."""
+    verb = "detects" if seeds == 1 else "detect"
+    power = ", ".join(filter(None, [f"{POWER:.0%}", about]))
+    return f"{counted_seeds(seeds)} {verb} a difference of {difference} ({power})"

@@ -63,7 +63,7 @@ def cell_story(
         "read": [*_read(cell), *_sets_read(cell, evaluations)],
         "seeds": _seeds(cell, ours),
         "reproduced": _reproduced(ours, result.caveat),
-        "verdict": [f"{ours.verdict or 'none'}: {ours.reason}".removesuffix(": ")],
+        "verdict": [_verdict(ours)],
         "power": power_lines(plan, cell, ours) if cell.protocol == AS_DESCRIBED else [],
         "baseline": _against_baseline(plan, cell, evaluations),
         "variants": list(_variants(plan, cell, result)),
@@ -78,6 +78,11 @@ def cell_story(
         "files": _files(cell, evaluations),
     }
     return {heading: list(dict.fromkeys(lines)) for heading, lines in story.items() if lines}
+
+
+def _verdict(ours: CellResult) -> str:
+    said = "; ".join(filter(None, [ours.verdict or "none", ours.best_of_ten]))
+    return f"{said}: {ours.reason}".removesuffix(": ")
 
 
 def cell_facts(

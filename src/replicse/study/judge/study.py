@@ -23,6 +23,7 @@ from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import Planner
 from replicse.study.results.machines import Machine, distinct, recorded
+from replicse.study.results.multiplicity import controlled
 from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import TIDY, item_result, tidy_rows
 from replicse.study.results.values import Evaluations
@@ -87,6 +88,14 @@ def results_of(
     if evaluations.paths.kept:
         return [committed_item(plan, evaluations.paths, name) for name in items if name in plan.items]
     return [item_result(plan, plan.items[name], evaluations, only) for name in items if name in plan.items]
+
+
+def controlled_item(plan: Plan, result: ItemResult) -> ItemResult:
+    """Return an item's result with its verdicts controlled among the paper's items that are tabulated."""
+    beside = [f"{result.paper}/{name}" for name in plan.papers[result.paper].items]
+    files = [plan.paths.item(name) for name in beside if name != result.item]
+    others = [ItemResult.of(read_json(file), file) for file in files if Path(file).is_file()]
+    return controlled([result, *(other for other in others if other.comparable == result.comparable)])[0]
 
 
 def study_machines(plan: Plan, evaluations: Evaluations) -> Counter[Machine]:

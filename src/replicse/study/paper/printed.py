@@ -58,10 +58,18 @@ class Rounded(NamedTuple):
         return abs(Fraction(100 * nearest_count, items) - self.exact) <= self.half
 
 
+class Spread(NamedTuple):
+    """A standard deviation and its degrees of freedom: one less than its runs, infinite where it is no estimate."""
+
+    sd: float
+    degrees: float = math.inf
+
+
 class Reported(Checked):
     """One printed cell: its value as text, its place, a note, and which statistic of how many runs it is.
 
-    `single` is one run, the usual case; `sd` is the standard deviation over the `seeds` runs, where it is printed.
+    `single` is one run, the usual case; `sd` is the standard deviation over the `seeds` runs, all
+    of one lab, where it is printed: only such a spread is borrowed.
     """
 
     value: str

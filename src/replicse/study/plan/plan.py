@@ -17,7 +17,7 @@ from replicse.study.paper.config import Config
 from replicse.study.paper.counterparts import CellKey
 from replicse.study.paper.models import Encoder, EncoderSource
 from replicse.study.paper.papers import Paper
-from replicse.study.paper.printed import Reported
+from replicse.study.paper.printed import Reported, Spread
 from replicse.study.paper.protocols import AS_DESCRIBED, ON_BACKBONE
 from replicse.study.paper.scales import Scale
 from replicse.study.paper.tables import AnyColumn, Item, Row
@@ -78,7 +78,7 @@ class Plan:
     run_stores: dict[str, list[str]] = field(default_factory=dict)
     counted: set[str] = field(default_factory=set)
     # run -> its published spreads by metric path
-    measured: dict[str, Mapping[str, float]] = field(default_factory=dict)
+    measured: dict[str, Mapping[str, Spread]] = field(default_factory=dict)
     unpinned: set[str] = field(default_factory=set)
     # backbones that the scale pre-trains without a pooler, of which a run asks to keep it
     without_pooler: set[str] = field(default_factory=set)

@@ -17,6 +17,7 @@ from replicse.study.paper.layers import merged
 from replicse.study.paper.lock import Lock, load_lock
 from replicse.study.paper.models import Encoder, EncoderRequest, EncoderSource, PlannedRequest, layered
 from replicse.study.paper.papers import Paper, recipe_of, recipes_in_order
+from replicse.study.paper.printed import Spread
 from replicse.study.paper.protocols import varied
 from replicse.study.paper.scales import Scale
 from replicse.study.plan.cost import check_frozen_layers
@@ -357,16 +358,17 @@ def changed_run(run: Run, request: EncoderRequest | Init, where: str) -> Run:
     return varied(merged(run, changes) if changes else run, getattr(request, "vary", None), where)
 
 
-def published_spreads(papers: Mapping[str, Paper]) -> Iterator[tuple[Run, dict[str, float]]]:
+def published_spreads(papers: Mapping[str, Paper]) -> Iterator[tuple[Run, dict[str, Spread]]]:
     """Yield each run whose spread over seeds some paper prints, and that spread by metric path."""
     for paper in papers.values():
         for item in paper.items.values():
             for row in item.rows:
                 spreads = {
-                    row.metric_paths.get(column.id, column.metric_path): printed.sd
+                    row.metric_paths.get(column.id, column.metric_path): Spread(printed.sd, printed.seeds - 1)
                     for column in item.columns
                     if (printed := paper.reported.get((item.name, row.id, column.id, column.metric)))
                     and printed.sd is not None
+                    and (printed.seeds or 0) > 1
                 }
                 request = layered(item.encoder, row.encoder)
                 if spreads and request.use:

@@ -8,9 +8,10 @@ from typing import Any
 import pandas as pd
 
 from replicse.study.results.folder import held
+from replicse.study.results.multiplicity import controlled
 from replicse.study.results.tabulate import FIELDS, TIDY, table_rows, tidy_rows
 
-CELLS = ("paper", "item", *FIELDS)
+CELLS = ("paper", "item", *FIELDS, "p_adjusted")
 NUMBERS = (
     "value",
     "reported",
@@ -20,6 +21,8 @@ NUMBERS = (
     "high",
     "pairs_low",
     "pairs_high",
+    "p",
+    "p_adjusted",
     "published_sd",
 )
 COUNTS = ("seed", "n_seeds")
@@ -32,7 +35,8 @@ class Study:
     `values` has one row per cell, protocol and seed: paper, item, row, column, protocol, seed, metric (the path that
     is read), value, encoder, run; group is a digest of the encoders where they are several, machine and package are
     what made it (several between bars), reported and published_sd as the paper prints them.
-    `cells` has one row per judged cell: paper, item and the fields of the item's table.
+    `cells` has one row per judged cell: paper, item and the fields of the item's table; verdicts are controlled within
+    each paper, with p of the cell alone and p_adjusted (Benjamini-Hochberg).
     A text that is where others have a number, such as a retrieved sentence, is in a column `value_text`.
     """
 
@@ -47,9 +51,14 @@ def load(folder: Path | str) -> Study:
     """
     results = held(Path(folder))
     cells = [
-        {"paper": result.paper, "item": result.item.partition("/")[2], **row}
-        for result in results
-        for row in table_rows(result)
+        {
+            "paper": result.paper,
+            "item": result.item.partition("/")[2],
+            **row,
+            "p_adjusted": "" if cell.p_adjusted is None else repr(cell.p_adjusted),
+        }
+        for result in controlled(results)
+        for cell, row in zip(result.cells, table_rows(result), strict=True)
     ]
     return Study(values=_typed(_texts(tidy_rows(results), TIDY)), cells=_typed(_texts(cells, CELLS)))
 

@@ -4,12 +4,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from statistics import NormalDist
 from typing import Any
 
 from replicse.registry.levels import FEWEST_SEEDS, LEVEL
+from replicse.study.paper.printed import Spread
 
-# A published spread is refuted by a variance that it would give once in a hundred times.
+# A published spread is refuted by a variance ratio that occurs once in a hundred times.
 REFUTING = 0.99
 # The shares of a distribution below an interval, and below its upper end.
 BOUNDS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
@@ -30,76 +30,92 @@ def spread_of(values: Sequence[float]) -> float | None:
     return mean_and_spread(values)[1] if len(values) >= FEWEST_SEEDS else None
 
 
-def t_quantile(degrees: int, level: float = LEVEL) -> float:
-    """Return the two-sided quantile of Student's t distribution."""
+def t_quantile(degrees: float, level: float = LEVEL) -> float:
+    """Return the two-sided quantile of Student's t distribution, normal where the degrees are infinite."""
     from scipy.special import stdtrit
 
     return float(stdtrit(degrees, (1 + level) / 2))
 
 
-def contradicts(values: Sequence[float], spread: float) -> bool:
-    """Return whether some values vary more than a standard deviation known beforehand allows.
+def pooled(values: Sequence[float], published: Spread | None) -> Spread | None:
+    """Return the spread that an interval of some values rests on: their own one and a published one together.
 
-    (n - 1) s^2 / sigma^2 of normal values is chi-square with n - 1 degrees. One value says nothing, and values that
-    vary less refute nothing: the interval of the larger spread is the careful one.
+    The variances are pooled by their degrees of freedom. Their own one alone (None below three values) is returned
+    where nothing is published or the two disagree.
     """
-    from scipy.special import chdtrc
+    own = spread_of(values)
+    if published is None or disagrees(values, published):
+        return None if own is None else Spread(own, len(values) - 1)
+    observed, degrees = mean_and_spread(values)[1] or 0.0, len(values) - 1
+    if math.isinf(published.degrees):
+        return published
+    squares = degrees * observed**2 + published.degrees * published.sd**2
+    return Spread(math.sqrt(squares / (degrees + published.degrees)), degrees + published.degrees)
+
+
+def disagrees(values: Sequence[float], published: Spread) -> bool:
+    """Return whether some values vary more or less than a published spread allows (two-sided F test at 1%).
+
+    One value says nothing.
+    """
+    from scipy.special import chdtr, fdtr
 
     observed = mean_and_spread(values)[1]
-    degrees = len(values) - 1
-    return observed is not None and float(chdtrc(degrees, degrees * (observed / spread) ** 2)) < 1 - REFUTING
+    if observed is None:
+        return False
+    degrees, ratio = len(values) - 1, (observed / published.sd) ** 2
+    known = math.isinf(published.degrees)
+    below = float(chdtr(degrees, degrees * ratio) if known else fdtr(degrees, published.degrees, ratio))
+    return 2 * min(below, 1 - below) < 1 - REFUTING
 
 
 def prediction_interval(
-    values: Sequence[float], *, spread: float | None = None, of: int = 1
+    values: Sequence[float], *, spread: Spread | None = None, of: int = 1
 ) -> tuple[float, float] | None:
-    """Return the interval that holds the mean of `of` more draws: mean -+ quantile * sd * sqrt(1/n + 1/of).
+    """Return the interval that holds the mean of `of` more draws: mean -+ t * sd * sqrt(1/n + 1/of).
 
     With one more draw a confidence interval of the mean would be too narrow: a paper prints one run, not the mean of
-    ours. `spread` is a standard deviation known beforehand; the quantile is then normal, otherwise Student's t with
-    n - 1 degrees. None below three values without a known spread.
+    ours. Without a `spread` (that of `pooled`) it is the values' own; None below three of them.
     """
-    mean, observed = mean_and_spread(values)[0], spread_of(values)
-    if spread is None and observed is None:
+    mean, scale = mean_and_spread(values)[0], spread or pooled(values, None)
+    if scale is None:
         return None
-    known = spread is not None
-    half = NormalDist().inv_cdf(BOUNDS[1]) * spread if known else t_quantile(len(values) - 1) * observed
-    half *= math.sqrt(1 / of + 1 / len(values))
+    half = t_quantile(scale.degrees) * scale.sd * math.sqrt(1 / of + 1 / len(values))
     return mean - half, mean + half
 
 
 def order_statistic_interval(
-    values: Sequence[float], count: int, share: float, *, spread: float | None = None
+    values: Sequence[float], count: int, share: float, *, spread: Spread | None = None
 ) -> tuple[float, float] | None:
     """Return the interval that holds a quantile (0 the least, 1 the largest) of `count` more draws.
 
-    Draws are normal; where our mean and standard deviation lie is averaged over, unless a `spread` is known beforehand.
-    None below three values without one.
+    Draws are normal; where our mean and the standard deviation lie is averaged over. Without a `spread` it is the
+    values' own; None below three of them.
     """
-    mean, observed = mean_and_spread(values)[0], spread_of(values)
-    if spread is None and observed is None:
+    mean, scale = mean_and_spread(values)[0], spread or pooled(values, None)
+    if scale is None:
         return None
-    scale = observed if spread is None else spread
     low, high = (
-        mean + scale * _order_quantile(p, len(values), count, share, spread is not None) for p in BOUNDS
+        mean + scale.sd * _order_quantile(p, len(values), count, share, scale.degrees) for p in BOUNDS
     )
     return low, high
 
 
 @cache
-def _order_quantile(p: float, size: int, count: int, share: float, spread_known: bool) -> float:
+def _order_quantile(p: float, size: int, count: int, share: float, degrees: float) -> float:
     """Return the p-quantile of a quantile of `count` normal draws, from the mean of `size` others in their sd."""
     from scipy.optimize import brentq
 
-    return float(brentq(lambda x: order_statistic_below(x, size, count, share, spread_known) - p, -1e4, 1e4))
+    return float(brentq(lambda x: order_statistic_below(x, size, count, share, degrees) - p, -1e4, 1e4))
 
 
 def order_statistic_below(
-    x: float, size: int, count: int, share: float, spread_known: bool, shift: float = 0.0
+    x: float, size: int, count: int, share: float, degrees: float, shift: float = 0.0
 ) -> float:
-    """Return how probably a quantile of `count` normal draws lies below the mean of `size` others and x of their sd.
+    """Return how probably a quantile of `count` normal draws lies below the mean of `size` others and x of an sd.
 
-    The k-th of m draws lies below x with the probability of a beta distribution at the normal probability of x.
+    The sd is an estimate with some degrees of freedom. The k-th of m draws lies below x with
+    the probability of a beta distribution at the normal probability of x.
     `shift` is by how many standard deviations the mean of the `count` draws is above that of the others.
     """
     import numpy as np
@@ -108,7 +124,7 @@ def order_statistic_below(
     place = 1 + share * (count - 1)
     offsets, weights = _normal_nodes()
     middles = (np.arange(200) + 0.5) / 200
-    spreads = np.ones(1) if spread_known else np.sqrt(chdtri(size - 1, middles) / (size - 1))
+    spreads = np.ones(1) if math.isinf(degrees) else np.sqrt(chdtri(degrees, middles) / degrees)
     places = ndtr(offsets[:, None] / math.sqrt(size) + x * spreads - shift)
     return float(weights @ betainc(place, count + 1 - place, places).mean(axis=1)) / math.sqrt(2 * math.pi)
 

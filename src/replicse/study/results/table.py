@@ -71,7 +71,9 @@ class CellResult(Checked):
     and `pairs_high` a correlation over resampled test pairs. `text` is what was found in a column of sentences.
     `borrowed` marks an interval from a published spread, `published_sd` is one that was measured in its setting;
     `precision` is that of the runs of the cell, and the paper's where that is another; `machines` are all that
-    trained and evaluated them, `packages` digests of the versions of this package that did.
+    trained and evaluated them, `packages` digests of the versions of this package that did. `p` is that of the cell
+    alone, `p_adjusted` after Benjamini-Hochberg over the cells of the paper, None until they are judged together;
+    `if_best` is the verdict if print is the best of ten runs.
     """
 
     row: str
@@ -99,7 +101,16 @@ class CellResult(Checked):
     machines: tuple[Machine, ...] = ()
     packages: tuple[str, ...] = ()
     published_sd: float | None = None
+    p: float | None = None
+    p_adjusted: float | None = None
+    if_best: Verdict = ""
     encoders: tuple[str, ...] = ()
+
+    @property
+    def best_of_ten(self) -> str:
+        """Return what the verdict is if print is the best of ten runs; blank where that is no other one."""
+        changes = self.if_best not in ("", self.verdict)
+        return f"{self.if_best}, if print is the best of ten" if changes else ""
 
     @property
     def few(self) -> tuple[float, ...]:

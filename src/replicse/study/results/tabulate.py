@@ -7,6 +7,7 @@ from typing import Any
 
 from replicse.registry.digests import digest
 from replicse.study.paper.counterparts import CellKey
+from replicse.study.paper.printed import Spread
 from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN, ON_BACKBONE
 from replicse.study.paper.settings import setting_difference
 from replicse.study.paper.tables import TEXT, AnyColumn, Item, StepScore
@@ -23,7 +24,7 @@ CONTRACT = (
     "row", "column", "metric", "protocol", "reported", "reproduced", "delta", "low", "high", "n_seeds", "verdict",
     "encoders",
 )  # fmt: skip
-FIELDS = (*CONTRACT, "borrowed", "reason", "pairs_low", "pairs_high")
+FIELDS = (*CONTRACT, "borrowed", "reason", "pairs_low", "pairs_high", "p")
 TIDY = (
     "paper", "item", "row", "column", "protocol", "seed", "metric", "value", "encoder", "run",
     "group", "machine", "package", "reported", "published_sd",
@@ -153,8 +154,8 @@ def cell_result(plan: Plan, cell: Cell, evaluations: Evaluations) -> CellResult:
     theirs = plan.told_precision(cell.item.paper)
     if precision and theirs not in (None, precision):
         precision += f"; the paper: {theirs}"
-    published_sd = borrowed_spread(plan, cell)
-    outcome = _outcome(plan, cell, ours, evaluations, published_sd)
+    published = borrowed_spread(plan, cell)
+    outcome = _outcome(plan, cell, ours, evaluations, published)
     records = records_behind(plan, cell, evaluations)
     machines = distinct(machine for record in records for machine in recorded(record))
     mixed = mixture(machines)
@@ -175,7 +176,7 @@ def cell_result(plan: Plan, cell: Cell, evaluations: Evaluations) -> CellResult:
         precision=precision,
         machines=tuple(machines),
         packages=tuple(sorted({str(record.get("package_sha256", ""))[:DIGITS] for record in records} - {""})),
-        published_sd=published_sd,
+        published_sd=published.sd if published else None,
         encoders=cell.encoders,
         **outcome,
     )
@@ -206,7 +207,7 @@ def _seed_values(plan: Plan, cell: Cell, ours: Values) -> Iterator[SeedValue]:
 
 
 def _outcome(
-    plan: Plan, cell: Cell, ours: Values, evaluations: Evaluations, published_sd: float | None
+    plan: Plan, cell: Cell, ours: Values, evaluations: Evaluations, published: Spread | None
 ) -> dict[str, Any]:
     """Return what depends on what was found: a quotation, a text or a judged number."""
     if not cell.encoders:
@@ -231,9 +232,11 @@ def _outcome(
         planned=len(cell.seeds),
         comparable=not why_not,
         why_not=why_not,
-        prior_sd=0.0 if ours.seedless else published_sd,
+        prior=None if ours.seedless else published,
+        seedless=ours.seedless,
         failures=[ours.failure] if ours.failure else [],
         reducer=over.seeds if over else MEAN,
+        better=cell.column.better,
     )
     pairs = _over_pairs(cell, evaluations) if judgement.verdict != "failed" else {}
     return {**vars(judgement), **pairs}
@@ -281,7 +284,7 @@ def why_not_comparable(plan: Plan, cell: Cell) -> str:
     )
 
 
-def borrowed_spread(plan: Plan, cell: Cell) -> float | None:
+def borrowed_spread(plan: Plan, cell: Cell) -> Spread | None:
     """Return the published spread of a cell whose runs were all trained in the setting it was measured in."""
     if (
         not plan.scale.comparable
@@ -295,7 +298,7 @@ def borrowed_spread(plan: Plan, cell: Cell) -> float | None:
     return spreads.pop() if len(spreads) == 1 else None
 
 
-def _published(plan: Plan, encoder: str, metric_path: str) -> float | None:
+def _published(plan: Plan, encoder: str, metric_path: str) -> Spread | None:
     spec = plan.encoders[encoder]
     spreads = plan.measured.get(spec.source.run or "", {})
     if metric_path not in spreads or spec.postprocess:
@@ -330,7 +333,8 @@ def table_rows(result: ItemResult) -> Iterator[dict[str, str]]:
         is_text = cell.metric == TEXT
         untouched = not cell.encoders
         numbers = {
-            name: _text(getattr(cell, name)) for name in ("delta", "low", "high", "pairs_low", "pairs_high")
+            name: _text(getattr(cell, name))
+            for name in ("delta", "low", "high", "pairs_low", "pairs_high", "p")
         }
         yield {
             "row": cell.row,

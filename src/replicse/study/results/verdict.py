@@ -7,21 +7,25 @@ from typing import Any
 
 from replicse.errors import BadInput
 from replicse.registry.levels import FEWEST_SEEDS, LEVEL
-from replicse.study.paper.printed import Reported
+from replicse.study.paper.printed import Reported, Spread
 from replicse.study.paper.tables import Reducer
 from replicse.study.results.statistics import (
     ORDERED,
     REFUTING,
-    contradicts,
+    disagrees,
+    mean_and_spread,
+    order_statistic_below,
     order_statistic_interval,
+    pooled,
     prediction_interval,
     spread_interval,
 )
 from replicse.study.results.table import Verdict
 from replicse.study.results.values import finite, reduced
 
-FEW_SEEDS = 5
-_REFUTED = f"our seeds vary more (chi-square test of the variance, {1 - REFUTING:.0%})"
+_REFUTED = f"our seeds vary otherwise (F test of the variances, {1 - REFUTING:.0%})"
+# Nobody says how often a single printed run is the best of several.
+TRIES = 10
 MEAN = Reducer()
 
 
@@ -30,7 +34,8 @@ class Judgement:
     """A judged cell. `low` and `high` bound where the printed number is expected, given our seeds.
 
     Numbers are None where there is nothing to say; `verdict` is blank where the paper prints no number; `borrowed`
-    marks an interval that rests on a published spread; `reason` is one sentence.
+    marks an interval that rests on a published spread; `reason` is one sentence. `p` is how probably a number of our
+    setting is printed as far from ours, or farther; `if_best` is the verdict if print is the best of ten runs.
     """
 
     reproduced: float | None
@@ -41,6 +46,8 @@ class Judgement:
     verdict: Verdict
     borrowed: bool
     reason: str
+    p: float | None = None
+    if_best: Verdict = ""
 
 
 def judge(
@@ -50,17 +57,19 @@ def judge(
     planned: int,
     comparable: bool,
     why_not: str = "",
-    prior_sd: float | None = None,
+    prior: Spread | None = None,
+    seedless: bool = False,
     failures: Sequence[str] = (),
     reducer: Reducer = MEAN,
+    better: str = "higher",
 ) -> Judgement:
     """Judge one cell: `values` holds a number per planned seed, None where it is missing.
 
     A printed number is one more draw unless it says what it is of how many runs; `reducer` is what becomes of ours.
     Below three seeds of our own no interval rests on them: the cell is open unless a spread can be borrowed.
-    `prior_sd` is a published spread, used with fewer than five seeds that do not contradict it; 0 says that the encoder
-    has no seed (a released checkpoint, a baseline). A cell with a failure shows no numbers: the mean of the runs that
-    survived would flatter it. `why_not` says what differs where a cell is not `comparable`.
+    `prior` is a published spread, pooled with that of our seeds where an F test does not tell them apart; `seedless`
+    says that the encoder has no seed (a released checkpoint, a baseline). A cell with a failure shows no numbers: the
+    mean of the runs that survived would flatter it. `why_not` says what differs where a cell is not `comparable`.
     """
     target = reported.number if reported else None
     present = finite(values)
@@ -72,19 +81,20 @@ def judge(
         reason = f"none of the planned runs ({planned}) is there"
         return Judgement(None, None, None, None, 0, "not run", False, reason)
 
-    seedless = prior_sd == 0 and len(present) == 1
+    seedless = seedless and len(present) == 1
     # A spread published for the paper's own setting says nothing about another one, and cannot be judged by itself.
-    borrowed = bool(prior_sd) and comparable and len(present) < FEW_SEEDS
-    borrowed = borrowed and not (reported and reported.statistic == "sd")
-    refuted = borrowed and contradicts(present, prior_sd or 0.0)
-    borrowed = borrowed and not refuted
-    interval = expected(present, reported, reducer, prior_sd if borrowed or seedless else None)
-    borrowed = borrowed and interval is not None
+    if not comparable or (reported and reported.statistic == "sd"):
+        prior = None
+    refuted = prior is not None and disagrees(present, prior)
+    spread = Spread(0.0) if seedless else pooled(present, prior)
+    interval = expected(present, reported, reducer, spread)
+    borrowed = prior is not None and not refuted and interval is not None
     if interval and target:
         interval = interval[0] - target.half_digit, interval[1] + target.half_digit
     low, high = interval or (None, None)
     reproduced = reduced(present, reducer)
     delta = reproduced - target.value if target and reproduced is not None else None
+    p, if_best = None, ""
     verdict: Verdict
     if len(present) < planned:
         verdict, reason = "not run", f"missing: {planned - len(present)} of the planned runs ({planned})"
@@ -97,13 +107,21 @@ def judge(
     else:
         verdict = _compared(target.value, *interval)
         basis = _basis(len(present), borrowed, seedless) + _printed_as(reported)
-        basis += f"; the published spread of {prior_sd:.3g} is not used: {_REFUTED}" if refuted else ""
+        basis += f"; the published spread of {prior.sd:.3g} is not used: {_REFUTED}" if refuted else ""
         reason = _reason(verdict, target.value, interval, basis)
-    return Judgement(reproduced, delta, low, high, len(present), verdict, borrowed, reason)
+        if spread.sd:
+            p = p_value(present, reported, spread)
+            if_best = _if_best(present, reported, spread, better)
+    return Judgement(reproduced, delta, low, high, len(present), verdict, borrowed, reason, p, if_best)
 
 
 def verdict(
-    values: Sequence[float], reported: str | float, *, sd: float | None = None, mean_of: int = 1
+    values: Sequence[float],
+    reported: str | float,
+    *,
+    sd: float | None = None,
+    sd_of: int | None = None,
+    mean_of: int = 1,
 ) -> Judgement:
     """Judge numbers of several seeds against a printed one, by the rule of a study's cells.
 
@@ -111,8 +129,9 @@ def verdict(
         values: one number a seed, in the unit of the printed one.
         reported: the number as printed, such as "76.25": text keeps its decimals, and half of the last digit is its
             rounding.
-        sd: a published standard deviation over seeds in the paper's own setting; used with fewer than five values that
-            do not contradict it.
+        sd: a published standard deviation over seeds in the paper's own setting; pooled with that of the values where
+            an F test does not tell them apart.
+        sd_of: of how many runs `sd` is; without it `sd` counts as known exactly.
         mean_of: of how many runs the printed number is the mean.
 
     Returns:
@@ -120,18 +139,22 @@ def verdict(
         which the printed number is expected, `delta`, and `reason`, a sentence.
 
     Raises:
-        BadInput: `reported` is no number, or `sd` or `mean_of` is not above 0.
+        BadInput: `reported` is no number, or `sd` or `mean_of` is not above 0, or `sd_of` is below 2.
     """
     printed: dict[str, Any] = {"value": str(reported), "source": "the caller"}
     printed |= {"statistic": "mean", "seeds": mean_of} if mean_of != 1 else {}
     cell = Reported.of(printed, "reported")
-    if cell.number is None or (sd is not None and not sd > 0):
-        raise BadInput(f'reported is "{reported}", sd {sd}; expected a printed number and a spread above 0')
-    return judge(values, cell, planned=len(values), comparable=True, prior_sd=sd)
+    if cell.number is None or (sd is not None and not sd > 0) or (sd_of is not None and sd_of < 2):
+        raise BadInput(
+            f'reported is "{reported}", sd {sd} of {sd_of} runs; expected a printed number and a spread above 0 of two'
+            " runs or more"
+        )
+    prior = None if sd is None else Spread(sd, math.inf if sd_of is None else sd_of - 1)
+    return judge(values, cell, planned=len(values), comparable=True, prior=prior)
 
 
 def expected(
-    values: Sequence[float], reported: Reported | None, reducer: Reducer, spread: float | None
+    values: Sequence[float], reported: Reported | None, reducer: Reducer, spread: Spread | None
 ) -> tuple[float, float] | None:
     """Return the interval in which a printed number is expected, given our values; None where it is open.
 
@@ -150,12 +173,48 @@ def expected(
     return order_statistic_interval(values, count, share / 100, spread=spread)
 
 
+def p_value(values: Sequence[float], reported: Reported, spread: Spread) -> float:
+    """Return how probably print of our setting is as far from our values, its rounding allowed for (two-sided).
+
+    Below 0.05 where the printed number lies outside of `expected`.
+    """
+    number, half = reported.number
+    lower = _below(number + half, values, reported, spread)
+    upper = 1 - _below(number - half, values, reported, spread)
+    return max(0.0, min(1.0, 2 * lower, 2 * upper))
+
+
+def _below(x: float, values: Sequence[float], reported: Reported, spread: Spread) -> float:
+    """Return how probably what is printed lies below x, given our values."""
+    from scipy.special import fdtr, stdtr
+
+    mean, observed = mean_and_spread(values)
+    statistic, count = reported.statistic, reported.seeds or 1
+    if statistic == "sd":
+        return float(fdtr(count - 1, len(values) - 1, (max(x, 0.0) / observed) ** 2))
+    offset = (x - mean) / spread.sd
+    if statistic in ("single", "mean"):
+        others = 1 if statistic == "single" else count
+        return float(stdtr(spread.degrees, offset / math.sqrt(1 / others + 1 / len(values))))
+    share = ORDERED.get(statistic, reported.q or 0.0) / 100
+    return order_statistic_below(offset, len(values), count, share, spread.degrees)
+
+
+def _if_best(values: Sequence[float], reported: Reported, spread: Spread, better: str) -> Verdict:
+    """Return the verdict if a single printed run is the best of ten; blank where print says what it is."""
+    if reported.statistic != "single":
+        return ""
+    low, high = order_statistic_interval(values, TRIES, float(better == "higher"), spread=spread)
+    number, half = reported.number
+    return _compared(number, low - half, high + half)
+
+
 def _open(n_seeds: int, reported: Reported, reducer: Reducer, refuted: bool) -> str:
     if reported.statistic == "single" and reducer.statistic != "mean":
         return f"the paper does not say of how many runs its {reducer.name} is"
     borrow = "" if reported.statistic == "sd" else " and no published spread to borrow"
     borrow = f", and no published spread to borrow, for {_REFUTED}" if refuted else borrow
-    return f"{_seeds(n_seeds)}{borrow}: an interval needs {FEWEST_SEEDS}"
+    return f"{counted_seeds(n_seeds)}{borrow}: an interval needs {FEWEST_SEEDS}"
 
 
 def _printed_as(reported: Reported) -> str:
@@ -179,14 +238,17 @@ def _compared(reported: float, low: float, high: float) -> Verdict:
 def _basis(n_seeds: int, borrowed: bool, seedless: bool) -> str:
     if seedless:
         return "half a printed digit; the encoder has no seed"
-    return f"{LEVEL:.0%}, {_seeds(n_seeds)}{' and a published spread' if borrowed else ''}"
+    return f"{LEVEL:.0%}, {counted_seeds(n_seeds)}{' and a published spread' if borrowed else ''}"
 
 
-def _seeds(count: int) -> str:
+def counted_seeds(count: int) -> str:
+    """Return a number of seeds in words, `1 seed` or `3 seeds`."""
     return f"{count} seed{'s' * (count > 1)}"
 
 
 def _reason(verdict: str, reported: float, interval: tuple[float, float], basis: str) -> str:
     place = {"higher": "below", "lower": "above", "within seed spread": "inside"}[verdict]
     low, high = interval
-    return f"the reported {reported:.6g} lies {place} {low:.6g} to {high:.6g} ({basis})"
+    excluded = f"; a difference beyond {max(reported - low, high - reported):.2g} is excluded"
+    excluded *= verdict == "within seed spread"
+    return f"the reported {reported:.6g} lies {place} {low:.6g} to {high:.6g} ({basis}{excluded})"

@@ -4,11 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import fdtr, stdtrit
 
+from replicse.study.paper.printed import Spread
 from replicse.study.results.power import power, seeds_for, smallest_gap
-from replicse.study.results.statistics import order_statistic_interval, t_quantile
+from replicse.study.results.statistics import order_statistic_interval
 
-DRAWS = 10_000
+DRAWS = 20_000
 
 
 def drawn(seeds, of, gap, reduce):
@@ -23,19 +25,31 @@ def close(share, expected):
     return abs(share - expected) <= 4 * math.sqrt(expected * (1 - expected) / DRAWS)
 
 
-@pytest.mark.parametrize(("seeds", "of", "gap"), [(3, 1, 8.0), (5, 1, 4.0), (5, 5, 2.0), (10, 1, 0.0)])
-def test_the_power_against_a_run_or_a_mean_is_that_of_simulated_studies(seeds, of, gap):
-    mean, deviation, printed = drawn(seeds, of, gap, np.mean)
-    half = t_quantile(seeds - 1) * deviation * math.sqrt(1 / of + 1 / seeds)
-    assert close((abs(printed - mean) > half).mean(), power(gap, seeds, of=of))
-    half = 1.959964 * math.sqrt(1 / of + 1 / seeds)
-    assert close((abs(printed - mean) > half).mean(), power(gap, seeds, of=of, known=True))
+@pytest.mark.parametrize(
+    ("seeds", "of", "runs"), [(3, 1, 0), (5, 1, 0), (5, 5, 0), (1, 1, 50), (5, 1, 50), (10, 1, 4)]
+)
+def test_the_power_is_that_of_the_verdict_in_simulated_studies(seeds, of, runs):
+    """The rule of the verdict: a published spread of some runs is pooled with ours where an F test allows it."""
+    random = np.random.default_rng(seeds + of)
+    gap = smallest_gap(seeds, of=of, borrowed=max(0, runs - 1))
+    mean = random.normal(size=DRAWS) / math.sqrt(seeds)
+    printed = random.normal(size=DRAWS) / math.sqrt(of) + gap
+    squares = random.chisquare(seeds - 1, DRAWS) if seeds > 1 else np.zeros(DRAWS)
+    degrees = np.full(DRAWS, seeds - 1)
+    if runs:
+        published = random.chisquare(runs - 1, DRAWS)
+        below = (
+            fdtr(seeds - 1, runs - 1, squares / (seeds - 1) / published * (runs - 1)) if seeds > 1 else 0.5
+        )
+        agree = 2 * np.minimum(below, 1 - below) >= 0.01
+        squares, degrees = squares + agree * published, degrees + agree * (runs - 1)
+    half = stdtrit(degrees, 0.975) * np.sqrt(squares / degrees * (1 / of + 1 / seeds))
+    assert close((abs(printed - mean) > half).mean(), 0.8)
 
 
 def test_the_power_against_a_maximum_is_that_of_simulated_studies():
     mean, deviation, printed = drawn(5, 4, 3.0, np.max)
-    edge = math.sqrt(2)
-    low, high = order_statistic_interval([-edge, edge, 0.0, 0.0, 0.0], 4, 1.0)
+    low, high = order_statistic_interval([0.0] * 5, 4, 1.0, spread=Spread(1.0, 4))
     outside = ((printed - mean) / deviation < low) | ((printed - mean) / deviation > high)
     assert close(outside.mean(), power(3.0, 5, of=4, share=1.0))
 
@@ -48,17 +62,17 @@ def test_no_number_of_seeds_tells_a_gap_that_one_printed_run_hides():
     assert smallest_gap(1000) == pytest.approx(2.8, abs=0.02)
 
 
-@pytest.mark.parametrize("known", [False, True])
-def test_the_smallest_gap_has_the_wanted_power_and_asks_for_so_many_seeds(known):
-    gap = smallest_gap(5, known=known)
-    assert power(gap, 5, known=known) == pytest.approx(0.8, abs=1e-4)
-    assert seeds_for(gap * 1.0001, known=known) == 5
+@pytest.mark.parametrize("borrowed", [0, 49, math.inf])
+def test_the_smallest_gap_has_the_wanted_power_and_asks_for_so_many_seeds(borrowed):
+    gap = smallest_gap(5, borrowed=borrowed)
+    assert power(gap, 5, borrowed=borrowed) == pytest.approx(0.8, abs=1e-4)
+    assert seeds_for(gap * 1.0001, borrowed=borrowed) == 5
 
 
 def test_below_three_seeds_nothing_is_told_without_a_known_spread():
     assert power(9.0, 2) is None and smallest_gap(2) is None
-    assert smallest_gap(1, known=True) == pytest.approx(2.8016 * math.sqrt(2), abs=0.01)
+    assert smallest_gap(1, borrowed=math.inf) == pytest.approx(2.8016 * math.sqrt(2), abs=0.01)
 
 
 def test_without_a_seed_nothing_is_told():
-    assert power(1.0, 0, known=True) is None and smallest_gap(0, known=True) is None
+    assert power(1.0, 0, borrowed=math.inf) is None and smallest_gap(0, borrowed=math.inf) is None

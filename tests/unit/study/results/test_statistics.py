@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replicse.evaluation import bootstrap
+from replicse.study.paper.printed import Spread
 from replicse.study.results import aggregate
 from replicse.study.results import statistics as study
 
@@ -53,10 +54,10 @@ def test_prediction_interval_of_three_by_hand():
 
 
 def test_prediction_interval_with_a_known_spread_is_normal():
-    assert study.prediction_interval([5.0], spread=1.0) == pytest.approx(
+    assert study.prediction_interval([5.0], spread=Spread(1.0)) == pytest.approx(
         (5 - 2.771808, 5 + 2.771808), abs=1e-5
     )
-    assert study.prediction_interval([4.0, 6.0], spread=1.0) == pytest.approx(
+    assert study.prediction_interval([4.0, 6.0], spread=Spread(1.0)) == pytest.approx(
         (5 - 1.959964 * math.sqrt(1.5), 5 + 1.959964 * math.sqrt(1.5)), abs=1e-5
     )
 
@@ -101,7 +102,7 @@ def test_the_mean_of_more_draws_has_a_narrower_interval_than_one():
     half = 4.302652730 * 1.0 * math.sqrt(1 / 3 + 1 / 50)
     assert study.prediction_interval([1.0, 2.0, 3.0], of=50) == pytest.approx((2 - half, 2 + half))
     half = 1.959963985 * 0.84 * math.sqrt(1 + 1 / 50)
-    assert study.prediction_interval([5.0], spread=0.84, of=50) == pytest.approx((5 - half, 5 + half))
+    assert study.prediction_interval([5.0], spread=Spread(0.84), of=50) == pytest.approx((5 - half, 5 + half))
 
 
 # Statistics of several more draws
@@ -122,7 +123,7 @@ def coverage(bounds, truth):
 @pytest.mark.parametrize("spread", [None, 0.84])
 def test_the_interval_of_a_mean_of_draws_covers_within_two_points(own, others, spread):
     ours, theirs = draws_of(own, others, own)
-    bounds = [study.prediction_interval(row, spread=spread, of=others) for row in ours]
+    bounds = [study.prediction_interval(row, spread=spread and Spread(spread), of=others) for row in ours]
     assert coverage(bounds, theirs.mean(axis=1)) == pytest.approx(0.95, abs=0.02)
 
 
@@ -130,7 +131,9 @@ def test_the_interval_of_a_mean_of_draws_covers_within_two_points(own, others, s
 @pytest.mark.parametrize("spread", [None, 0.84])
 def test_the_interval_of_an_order_statistic_covers_within_two_points(own, others, share, spread):
     ours, theirs = draws_of(own, others, own)
-    bounds = [study.order_statistic_interval(row, others, share, spread=spread) for row in ours]
+    bounds = [
+        study.order_statistic_interval(row, others, share, spread=spread and Spread(spread)) for row in ours
+    ]
     assert coverage(bounds, np.quantile(theirs, share, axis=1)) == pytest.approx(0.95, abs=0.02)
 
 
@@ -138,17 +141,17 @@ def test_the_interval_of_an_order_statistic_covers_within_two_points(own, others
 @pytest.mark.parametrize("spread", [None, 2.0])
 def test_every_order_statistic_of_one_more_draw_is_that_draw(share, spread):
     values = [1.0, 2.0, 4.0, 4.5]
-    expected = study.prediction_interval(values, spread=spread)
-    assert study.order_statistic_interval(values, 1, share, spread=spread) == pytest.approx(
-        expected, rel=2e-3
-    )
+    expected = study.prediction_interval(values, spread=spread and Spread(spread))
+    assert study.order_statistic_interval(
+        values, 1, share, spread=spread and Spread(spread)
+    ) == pytest.approx(expected, rel=2e-3)
 
 
 def test_the_largest_draw_with_a_known_spread_by_hand():
     """With many of our draws the mean is known: the largest of m is below x with Phi(x)^m."""
     from scipy.stats import norm
 
-    low, high = study.order_statistic_interval([10.0] * 100_000, 50, 1.0, spread=2.0)
+    low, high = study.order_statistic_interval([10.0] * 100_000, 50, 1.0, spread=Spread(2.0))
     assert (low, high) == pytest.approx(tuple(10 + 2 * norm.ppf(np.power([0.025, 0.975], 1 / 50))), abs=1e-3)
 
 
@@ -173,7 +176,7 @@ def test_below_three_seeds_nothing_has_an_interval_of_its_own():
         assert found.by_seed == tuple(value - 70.0 for value in values)
         pooled = aggregate.aggregate_interval([[value] * 4 for value in values])
         assert pooled.low == pooled.value == pooled.high
-    assert study.prediction_interval([75.0, 76.0], spread=0.84) is not None, (
+    assert study.prediction_interval([75.0, 76.0], spread=Spread(0.84)) is not None, (
         "a spread known beforehand is one"
     )
     assert study.spread_of([1.0, 2.0, 3.0]) == 1.0 and study.prediction_interval([1.0, 2.0, 3.0]) is not None

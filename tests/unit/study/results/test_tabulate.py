@@ -200,7 +200,7 @@ def test_one_seed_is_undetermined_or_borrows(study):
     write_paper(study.folder / "workflow", "measured", {"table1": table}, reported)
     (lent,) = study.cells(study.plan(seeds=1), each(70.5))
     assert (lent["verdict"], lent["borrowed"]) == ("within seed spread", "yes")
-    assert float(lent["high"]) - float(lent["low"]) == pytest.approx(2 * (1.959964 * 0.84 * 2**0.5 + 0.05))
+    assert float(lent["high"]) - float(lent["low"]) == pytest.approx(2 * (2.009575 * 0.84 * 2**0.5 + 0.05))
 
 
 def test_what_is_quoted_has_no_verdict(study):

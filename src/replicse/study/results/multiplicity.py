@@ -1,0 +1,43 @@
+"""The verdicts of a paper together: p-values adjusted for their number by Benjamini-Hochberg."""
+
+from collections.abc import Sequence
+
+from replicse.registry.levels import LEVEL
+from replicse.study.paper.protocols import AS_DESCRIBED
+from replicse.study.results.table import CellResult, ItemResult
+
+FALSE = 1 - LEVEL  # the share of false ones among the cells that are called higher or lower
+
+
+def controlled(results: Sequence[ItemResult]) -> list[ItemResult]:
+    """Return results whose verdicts are controlled within each paper; a cell without p stays as it is.
+
+    Cells of variants are a second family, next to those of the paper's text.
+    """
+    from scipy.stats import false_discovery_control
+
+    families: dict[tuple[str, bool], list[tuple[str, int]]] = {}
+    cells = {(result.item, place): cell for result in results for place, cell in enumerate(result.cells)}
+    for result in results:
+        for place, cell in enumerate(result.cells):
+            if cell.p is not None:
+                family = (result.paper, cell.protocol == AS_DESCRIBED)
+                families.setdefault(family, []).append((result.item, place))
+    for places in families.values():
+        adjusted = false_discovery_control([cells[place].p for place in places]).tolist()
+        for place, p in zip(places, adjusted, strict=True):
+            cells[place] = _controlled(cells[place], p, len(places))
+    return [
+        result.model_copy(
+            update={"cells": tuple(cells[result.item, place] for place in range(len(result.cells)))}
+        )
+        for result in results
+    ]
+
+
+def _controlled(cell: CellResult, adjusted: float, count: int) -> CellResult:
+    among = f"{adjusted:.2g} among {count} cells of the paper (Benjamini-Hochberg)"
+    change = {"p_adjusted": adjusted, "reason": f"{cell.reason}; p = {cell.p:.2g}, {among}"}
+    if cell.verdict in ("higher", "lower") and adjusted >= FALSE:
+        change |= {"verdict": "within seed spread", "if_best": ""}
+    return cell.model_copy(update=change)
