@@ -20,6 +20,7 @@ rule train:
         chunk=0,
     params:
         code=code_for("train"),
+        files=files_for("train"),
         payload=payload("train"),
         folder=PATHS.run("{run}"),
         state=PATHS.state("{run}"),

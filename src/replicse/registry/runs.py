@@ -39,7 +39,7 @@ from replicse.registry.encoders import (
 )
 from replicse.registry.frozen import BY_NAME, frozen_models
 from replicse.registry.poolings import Cls, ClsHead, Pooling, TrainingPooling
-from replicse.registry.suites import SUITES
+from replicse.registry.suites import SUITES, HeadsOptions
 from replicse.registry.terms import LabelledParameters, Term
 
 # What no run can do without.
@@ -130,8 +130,10 @@ class SelectionRule(Checked):
     every: Annotated[Whole, Field(ge=0)] = 125
     at_end: bool = False
     keeps: Literal["highest", "lowest"] = "highest"
-    # The labelled development set of a task head, which the plan puts here from the scale's options.
+    # What the plan puts here from the scale's options: the labelled development set of a task head, or the options of
+    # another suite.
     data: Labelled | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _is_selectable(self) -> Self:
@@ -153,8 +155,8 @@ class SelectionRule(Checked):
 
     @property
     def task(self) -> str:
-        """Return the task that the suite's options name, scored through its head; blank for a suite without such."""
-        return self.metric.split("/")[1] if SUITES[self.suite].named_by else ""
+        """Return the task that the suite's options name, scored through its head; blank for a suite without heads."""
+        return self.metric.split("/")[1] if issubclass(SUITES[self.suite].options, HeadsOptions) else ""
 
 
 def selectable() -> tuple[str, ...]:

@@ -406,6 +406,7 @@ SUITES: dict[str, Suite] = {
         options=SetsOptions,
         named_by="sets",
         narrowed=_only_sets,
+        selects=(*AGGREGATIONS, "dev_accuracy"),
         aggregations=AGGREGATIONS,
         rising=_BOUNDS,
     ),

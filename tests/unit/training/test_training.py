@@ -4,8 +4,10 @@ import itertools
 import os
 import shutil
 import signal
+import sys
 import time
 from dataclasses import replace
+from types import ModuleType
 
 import micro
 import numpy as np
@@ -16,6 +18,8 @@ from replicse.cli import main
 from replicse.commands.train import failing_once
 from replicse.encoder.heads import stored_head
 from replicse.errors import BadInput, Failed, MissingData
+from replicse.files import read_json
+from replicse.registry.suites import COUNT, SUITES, Suite
 from replicse.runtime.locks import HOLDER
 from replicse.training import loop
 from replicse.training.data import TrainingData
@@ -92,6 +96,29 @@ def test_best_is_the_best_development_score_and_last_the_last(tmp_path, root, ke
     assert found["best"] == {key: found["history"][place][key] for key in ("step", "dev")}
     same = found["best"]["step"] == 20
     assert micro.equal_weights(out / "best", out / "last") == same
+
+
+def test_the_suite_that_the_rule_names_selects_by_its_own_code(tmp_path, root, monkeypatch):
+    """One that a plug-in brings, and a set of one's own; here each is best at the first reading or the last."""
+    values = iter((4, 3, 2, 1))
+    mine = ModuleType("mine")
+    mine.evaluate = lambda root, vectors, **_: {"some": {"score": next(values)}}
+    monkeypatch.setitem(sys.modules, "mine", mine)
+    monkeypatch.setitem(SUITES, "mine", Suite("mine", "mine", {"some/score": COUNT}, selects=("score",)))
+    out = trained(micro.job(tmp_path, selection={"metric": "mine/some/score", "every": 5}), root, tmp_path)
+    assert micro.metrics(out)["best"] == {"step": 5, "dev": 4}
+    texts, scores = micro.sentences(21, 5), [0, 1, 2, 3, 4] * 4
+    rows = [",".join(map(str, each)) for each in zip(texts, texts[1:], scores, strict=False)]
+    (tmp_path / "mine.csv").write_text("\n".join(["a,b,score", *rows]))
+    monkeypatch.chdir(tmp_path)
+    headings = {"first": "a", "second": "b", "score": "score", "range": [0, 5]}
+    options = {"sets": {"mine": {"file": "mine.csv", **headings}}}
+    selection = {"metric": "sets/mine/spearman/all", "every": 20, "options": options}
+    out = trained(micro.job(tmp_path, selection=selection), root, tmp_path / "own")
+    words = ["--encoder", str(out / "best"), "--out", "mine.json", "--set", "mine.csv", "first=a", "second=b"]
+    assert main(["evaluate", *words, "score=score", "range=0,5"]) == 0
+    score = read_json(tmp_path / "mine.json")["suites"]["sets"]["mine"]["spearman"]["all"]
+    assert micro.metrics(out)["best"]["dev"] == pytest.approx(score, abs=1e-4)
 
 
 def test_the_trajectory_keeps_step_zero_and_every_asked_step(tmp_path, root):

@@ -192,7 +192,7 @@ def _setting(
     settings: dict[str, Any] = {
         "against": "paper",
         "versions": "same",
-        "read-from": "training" if suite and suite.selects else "test",
+        "read-from": "training" if suite and suite.selects and not path.startswith("sets/") else "test",
     }
     if suite and suite.split:
         settings["split"] = suite.split

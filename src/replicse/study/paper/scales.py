@@ -14,6 +14,7 @@ from replicse.registry.corpora import Corpus, DataFile, Download, HubDataset
 from replicse.registry.encoders import Engine, Precision, WordVectors
 from replicse.registry.poolings import Cls, Pooling
 from replicse.registry.runs import Run, of_symbols
+from replicse.registry.sets import EvaluationSet
 from replicse.registry.suites import SUITES, SuiteOptions
 from replicse.study.paper.layers import mappings, merged, named_files
 from replicse.study.paper.lock import Lock
@@ -169,6 +170,18 @@ class Scale(Checked):
     def suite_options(self, name: str) -> SuiteOptions:
         """Return the options of a suite; BadInput where they lack what it cannot do without."""
         return SUITES[name].options.of(self.options.get(name, {}), f"{self.file}: options.{name}")
+
+    def check_name(self, where: str, suite: str, name: str, metric: str) -> None:
+        """Refuse a name that the options of a suite lack, and a metric of the other kind of evaluation set."""
+        entry = SUITES[suite]
+        names = self.options.get(suite, {}).get(entry.named_by, {})
+        home = "papers and config" if suite == "sets" else self.file
+        if name not in names:
+            raise BadInput(
+                f'{where}: no "{name}" is among the {entry.named_by} of {home}{nearest(name, names)}'
+            )
+        if suite == "sets" and not (wanted := EvaluationSet.of(names[name], where)).yields(metric):
+            raise BadInput(f'{where}: set "{name}" yields {wanted.metrics}, no {metric}; read one of these')
 
     @field_validator("options")
     @classmethod

@@ -238,7 +238,7 @@ class _Jobs:
         formats = (CorpusFormat.known[resolved(source.corpus)["format"]] for source in run.sources)
         modules = {"replicse.training.loop", *(f"{kind.__module__}:{kind.__qualname__}" for kind in formats)}
         modules |= {suite_code(run.selection.suite), *self._families(name, *frozen)}
-        return self._job("train", (name,), payload, modules, (run,), needs)
+        return self._job("train", (name,), payload, modules, (run,), needs, files=run.selection.plain())
 
     def _evaluations(self, name: str, encoder: Encoder) -> Iterator[Job]:
         """Yield a job for each group of suites of an encoder, and one for the checkpoints of its run."""

@@ -124,6 +124,7 @@ def _read(plan: Plan) -> Iterator[Mapping[str, Any]]:
             list(plan.tokenizers.values()),
             [part.plain() for encoder in plan.encoders.values() for part in encoder.corpora()],
             [plan.options(suite, plan.suites) for suite in suites if suite in SUITES],
+            [run.selection.plain() for run in plan.runs.values()],
             plan.count_job(),
         ]
     )

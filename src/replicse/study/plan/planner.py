@@ -9,7 +9,6 @@ from replicse.checked import Checked, shown
 from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import SIMCSE_DATA
 from replicse.registry.runs import Trajectory
-from replicse.registry.sets import EvaluationSet
 from replicse.registry.suites import SUITES
 from replicse.study.paper.brought import beside
 from replicse.study.paper.config import Config, checked_config
@@ -165,7 +164,7 @@ class Planner:
         suite, _, rest = path.partition("/")
         entry = SUITES.get(suite)
         if entry and entry.named_by:
-            self._check_name(
+            self.plan.scale.check_name(
                 f"{item.file}: column {column.id}", suite, entry.name_in(path), rest.partition("/")[2]
             )
         for encoder in encoders:
@@ -174,18 +173,6 @@ class Planner:
                 self._keep(encoder, item)
             if entry and entry.narrowed:
                 self.plan.read.setdefault((encoder, suite), set()).add(rest)
-
-    def _check_name(self, where: str, suite: str, name: str, metric: str) -> None:
-        """Refuse a name that the options of a suite lack, and a metric of the other kind of evaluation set."""
-        entry = SUITES[suite]
-        names = self.plan.scale.options.get(suite, {}).get(entry.named_by, {})
-        home = "papers and config" if suite == "sets" else self.plan.scale.file
-        if name not in names:
-            raise BadInput(
-                f'{where}: no "{name}" is among the {entry.named_by} of {home}{nearest(name, names)}'
-            )
-        if suite == "sets" and not (wanted := EvaluationSet.of(names[name], where)).yields(metric):
-            raise BadInput(f'{where}: set "{name}" yields {wanted.metrics}, no {metric}; read one of these')
 
     def _check_corpus(self, item: Item, path: str) -> None:
         kind, name = path.split("/")[1:3]

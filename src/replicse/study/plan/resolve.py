@@ -258,14 +258,20 @@ class Resolver:
         )
 
     def _selection(self, rule: SelectionRule, where: str) -> SelectionRule:
-        """Return the rule of selection with the development set of its task, which the scale's options name."""
-        if not rule.task:
-            return rule
-        tasks = self.plan.scale.options.get(rule.suite, {}).get(SUITES[rule.suite].named_by, {})
-        if rule.task not in tasks:
-            problem = f"has no task {rule.task} for {rule.suite}{nearest(rule.task, tasks)}"
-            raise BadInput(f"{where}: selection.metric: {self.plan.scale.file} {problem}")
-        return rule.replace(data=Labelled.of(tasks[rule.task], f"{where}: selection"))
+        """Return the rule of selection with the development set of its task, or the options of its suite.
+
+        The scale's options have both.
+        """
+        options, (_, _, path) = self.plan.scale.options.get(rule.suite, {}), rule.metric.partition("/")
+        entry, where = SUITES[rule.suite], f"{where}: selection.metric"
+        if entry.named_by:
+            name = entry.name_in(rule.metric)
+            self.plan.scale.check_name(where, rule.suite, name, path.partition("/")[2])
+        if rule.task:
+            return rule.replace(data=Labelled.of(options[entry.named_by][rule.task], where))
+        if entry.narrowed:
+            options = entry.narrowed(options, [path])
+        return rule.replace(options=options) if options else rule
 
     def _init(self, paper: str, init: Init, seed: Seeds, stages: Stages, where: str) -> tuple[Init, Engine]:
         """Return where a run starts, and the engine of that encoder; the run of another recipe has the same seed."""

@@ -32,13 +32,13 @@ def plan(tmp_path, monkeypatch):
     """Return the plan of a paper with one run on `mine`, and one column of each kind, under some config."""
     monkeypatch.chdir(tmp_path)
 
-    def made(columns=COLUMNS, scale="micro", rows=("trained",), workflow="workflow", **config):
+    def made(columns=COLUMNS, scale="micro", rows=("trained",), workflow="workflow", change=None, **config):
         if not (tmp_path / workflow).exists():
             table = {
                 "columns": [
                     {"id": name, "metric": "m", "metric_path": path} for name, path in columns.items()
                 ],
-                "rows": [{"id": row, "encoder": {"use": row}} for row in rows],
+                "rows": [{"id": row, "encoder": {"use": row, "run": change or {}}} for row in rows],
             }
             recipes = {"trained": {**RECIPE, "corpus": "mine"}, "other": RECIPE}
             write_paper(tmp_path / workflow, "made", {"table1": table}, recipes=recipes)
@@ -66,6 +66,19 @@ def test_a_config_brings_corpora_and_sets_along(plan):
     stores = [workspace_files(mappings([job.files])) for key, job in jobs.items() if key[0] == "store"]
     assert sorted(stores) == [[], ["mine.csv"]], "the backbone is pre-trained on the scale's corpus"
     assert tables(made) == ["labels.csv", "mine.csv", "pairs.csv"]
+
+
+def test_a_run_selects_by_a_set_and_is_given_that_set_alone(plan):
+    rule = {"selection": {"metric": "sets/rated/spearman/all"}}
+    made = plan({"topics": COLUMNS["topics"]}, change=rule, **own())
+    (job,) = (job for (stage, *_), job in graph_of(made).items() if stage == "train" and job.files.get("options"))
+    assert job.payload["run"]["selection"]["options"] == {"sets": {"rated": {"format": "table", **PAIRS}}}
+    assert workspace_files(mappings([job.files])) == ["pairs.csv"] and "pairs.csv" in tables(made)
+    with pytest.raises(BadInput, match=r'selection.metric: no "rated" is among the sets of papers and config'):
+        plan({"task": COLUMNS["task"]}, change=rule, **{**own(), "sets": {"topics": LABELS}})
+    rule["selection"]["metric"] = "sets/topics/spearman/all"
+    with pytest.raises(BadInput, match=r'set "topics" yields accuracy and dev_accuracy, no spearman/all'):
+        plan(change=rule, workflow="other", **own())
 
 
 def test_the_audit_knows_the_corpora_and_sets_of_a_config(plan):
