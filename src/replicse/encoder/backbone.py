@@ -154,4 +154,17 @@ class Backbone(nn.Module, ABC):
                 f"a sentence vector of {first_vector.shape[1]} numbers cannot take the place of a token's"
                 f" {self.hidden}; let the head put out as many"
             )
-        return [state % (self.layer_count + 1) for state in need.states]
+        return self.state_numbers(need.states)
+
+    def state_numbers(self, states: Sequence[int]) -> list[int]:
+        """Return the numbers of hidden states counted from 0, the embeddings; BadInput for one that is not there.
+
+        Negative ones count from after the last layer.
+        """
+        depth = self.layer_count + 1
+        if beyond := next((state for state in states if not -depth <= state < depth), None):
+            raise BadInput(
+                f"hidden state {beyond} is read, but the encoder has 0, its embeddings, to {depth - 1}; choose a"
+                " pooling that fits"
+            )
+        return [state % depth for state in states]

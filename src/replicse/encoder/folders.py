@@ -1,5 +1,6 @@
 """What the folders of trained and downloaded encoders hold: recorded, and checked."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,15 @@ from replicse.registry.artefacts import METRICS
 
 # What a run, and what a download leaves beside its files.
 RECORDS = ("checkpoint.json", "hub.json")
+# A study names the folders of its checkpoints by the run and the checkpoint: who opens one says which is meant.
+_OF_STUDY = re.compile(r".*/([^/]+-s\d+-[0-9a-f]{12})/(best|last|trajectory/step-\d+)")
 
 
-def record_folder(folder: Path, run: str) -> None:
-    """Write what a folder of a run holds: the run, and the sha256 of each file of it."""
+def record_folder(folder: Path, run: str, checkpoint: str) -> None:
+    """Write what a folder of a run holds: the run, which checkpoint of it, and the sha256 of each file."""
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.name[0] != ".")
     digests = {path.name: sha256_of(path) for path in files if path.name != RECORDS[0]}
-    write_json(folder / RECORDS[0], {"run": run, "sha256": digests})
+    write_json(folder / RECORDS[0], {"run": run, "checkpoint": checkpoint, "sha256": digests})
 
 
 def run_metrics(run: Path) -> dict[str, Any]:
@@ -26,14 +29,20 @@ def run_metrics(run: Path) -> dict[str, Any]:
 def check_folder(folder: Path, run: str | None = None) -> None:
     """Raise BadInput where a folder is not what its run or download has recorded, or not of the run that is expected.
 
-    Nothing is said of a folder without a record, which neither has written.
+    A folder of a study must be of the run and the checkpoint that it is named by. Nothing is said of any other folder
+    without a record, which neither has written.
     """
+    remedy = f"delete {folder} to have a study make it again, or copy all of it"
+    named = _OF_STUDY.fullmatch(folder.absolute().as_posix())
+    if named and not (folder / RECORDS[0]).is_file():
+        raise MissingData(f"{folder}: no {RECORDS[0]}, so not a checkpoint of run {named[1]}; {remedy}")
     for file in filter(Path.is_file, (folder / name for name in RECORDS)):
         record = read_json(file)
-        made = record.get("run")
-        remedy = f"delete {folder} to have a study make it again, or copy all of it"
-        if None not in (run, made) and run != made:
-            raise BadInput(f"{folder}: a checkpoint of run {made}, not of {run}; {remedy}")
+        made, which = record.get("run"), record.get("checkpoint")
+        if made and made != (wanted := run or (named[1] if named else made)):
+            raise BadInput(f"{folder}: a checkpoint of run {made}, not of {wanted}; {remedy}")
+        if made and named and which != named[2]:
+            raise BadInput(f"{folder}: the checkpoint {which} of its run, not {named[2]}; {remedy}")
         for name, digest in record["sha256"].items():
             if not (folder / name).is_file():
                 raise MissingData(f"{folder / name}: no such file, but {file.name} names it; {remedy}")

@@ -35,6 +35,7 @@ class SentencePooling:
                 " language model; choose last-token or mean"
             )
         self.params, self.need = params, Need(params.states, params.tokens)
+        backbone.state_numbers(params.states)
         if params.padded_to > backbone.max_length:
             raise BadInput(
                 f"pooling {params} pads rows to {params.padded_to} tokens, but the encoder takes"

@@ -180,8 +180,7 @@ class Study:
         self, backbone: Backbone, fed: TokenBatch, poolings: Sequence[SentencePooling]
     ) -> dict[int, Tensor]:
         """Return the hidden states of all tokens that some poolings read, by their number, in float32."""
-        depth = backbone.layer_count + 1
-        wanted = sorted({state % depth for each in poolings for state in each.params.states})
+        wanted = sorted({state for each in poolings for state in backbone.state_numbers(each.params.states)})
         training = backbone.training
         hidden = backbone.eval()(fed, Need(tuple(wanted)))
         backbone.train(training)
@@ -191,8 +190,7 @@ class Study:
         self, pooling: SentencePooling, states: Mapping[int, Tensor], batch: TokenBatch, backbone: Backbone
     ) -> Tensor:
         """Return what a pooling makes of states that are computed already, after its head."""
-        depth = backbone.layer_count + 1
-        chosen = [states[state % depth] for state in pooling.params.states]
+        chosen = [states[state] for state in backbone.state_numbers(pooling.params.states)]
         if not pooling.params.tokens:
             # What reads position 0 alone is given that alone.
             chosen = [values.index_select(0, batch.first) for values in chosen]

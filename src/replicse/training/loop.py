@@ -279,7 +279,7 @@ class Trainer:
         trained = encoded and self.job.spec.trains_head
         self.model.backbone.save(self.out / name, self.model.head if trained else None)
         save_task_heads(self.out / name, self.model.task_heads)
-        record_folder(self.out / name, self.job.run_id)
+        record_folder(self.out / name, self.job.run_id, name)
 
     def _dev_score(self) -> float | None:
         if self.selection is None:

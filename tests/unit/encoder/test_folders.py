@@ -1,10 +1,15 @@
 """What stands beside an encoder's weights: recorded and checked."""
 
 import json
+import shutil
+from itertools import product
 
 import pytest
+from micro import tokenizer_file
+from tiny_encoders import tiny
 
 from replicse.encoder.folders import check_folder, record_folder
+from replicse.encoder.opening import open_backbone
 from replicse.errors import BadInput, MissingData
 
 FILES = ("config.json", "tokenizer.json", "tokenizer_config.json")
@@ -18,7 +23,7 @@ def run(tmp_path):
         for file in FILES:
             (folder / file).write_text(f"content of {file}")
         (folder / "model.safetensors").write_text("the same weights")
-        record_folder(folder, "one-run")
+        record_folder(folder, "one-run", name)
     return tmp_path / "run"
 
 
@@ -49,3 +54,30 @@ def test_a_folder_without_a_record_is_taken_as_it_is(run):
     record.unlink()
     (run / "best" / "config.json").unlink()
     check_folder(run / "best")
+
+
+@pytest.fixture
+def study(tmp_path):
+    """Return two runs of a study by seed, with a best and a last checkpoint each."""
+    tokenizer = tokenizer_file(tmp_path)
+    runs = [tmp_path / f"infonce-s{seed}-{seed:012x}" for seed in range(2)]
+    for run, name in product(runs, ("best", "last")):
+        tiny().save(run / name, None, tokenizer)
+        record_folder(run / name, run.name, name)
+        open_backbone(run / name)
+    return runs
+
+
+def test_a_folder_of_a_study_is_of_the_run_and_the_checkpoint_that_it_is_named_by(study):
+    """Whoever opens it: here the folders are exchanged, one is copied over the other, and a download put there."""
+    zero, one = study
+    shutil.copytree(zero / "last", zero / "best", dirs_exist_ok=True)
+    with pytest.raises(BadInput, match=f"{zero.name}/best: the checkpoint last of its run, not best; delete"):
+        open_backbone(zero / "best")
+    zero.rename(zero.with_name("aside"))
+    one.rename(zero)
+    with pytest.raises(BadInput, match=f"a checkpoint of run {one.name}, not of {zero.name}; delete"):
+        open_backbone(zero / "last")
+    (zero / "last" / "checkpoint.json").unlink()
+    with pytest.raises(MissingData, match=rf"no checkpoint\.json, so not a checkpoint of run {zero.name}"):
+        open_backbone(zero / "last")

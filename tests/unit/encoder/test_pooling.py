@@ -4,6 +4,7 @@ from tiny_encoders import batch_of, mlp, pooled_by, tiny
 
 from replicse.encoder.backbone import ALL_TOKENS, FIRST_TOKEN, Need
 from replicse.encoder.heads import random_head
+from replicse.errors import BadInput
 from replicse.registry.poolings import PoolingParameters
 
 POOLINGS = [name for name in PoolingParameters.known if name != "mask"]
@@ -65,3 +66,15 @@ def test_the_head_starts_as_simcse_says_and_follows_its_generator():
     assert torch.equal(head.dense.weight, mlp(128, torch.Generator().manual_seed(5)).dense.weight)
     vectors = torch.randn(3, 128)
     torch.testing.assert_close(head(vectors), torch.tanh(vectors @ head.dense.weight.T))
+
+
+@pytest.mark.parametrize("state", [6, 3, -4])
+def test_a_layer_that_the_encoder_lacks_is_refused_and_not_counted_round(monkeypatch, state):
+    """Layer 6 of an encoder of two would be its embeddings."""
+    encoder = tiny(layers=2)
+    message = f"hidden state {state} is read, but the encoder has 0, its embeddings, to 2;"
+    with pytest.raises(BadInput, match=message):
+        encoder(batch_of(), Need((state,)))
+    monkeypatch.setattr(PoolingParameters.known["mean"], "states", (state, -1))
+    with pytest.raises(BadInput, match=message):
+        pooled_by("mean", encoder)
