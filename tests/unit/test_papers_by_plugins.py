@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 import torch
-from made_up import plugins_of, write_workspace
+from made_up import RECIPE, plugins_of, write_paper, write_workspace
 from places import ROOT
 
 from replicse.errors import BadInput, MissingData
 from replicse.objective.terms import Step, make_term
+from replicse.registry.frozen import frozen_models
 from replicse.registry.plugins import IN_USE, family_code, use_plugins
 from replicse.registry.terms import TermParameters
+from replicse.study.plan.cost import Cost
 from replicse.study.plan.graph import graph_of
 from replicse.study.plan.planner import load_plan
 
@@ -95,6 +97,40 @@ def test_a_family_goes_with_the_jobs_that_make_or_open_its_encoders():
         f"store {store}",
     }
     assert all("dan" in job.code for job in jobs.values() if "plugin" in job.payload)
+
+
+REWRITER = """
+from typing import Literal
+from replicse.registry.augmentations import AugmentationParameters
+from replicse.registry.frozen import FrozenModel
+
+class Rewriting(AugmentationParameters):
+    name: Literal["rewriting"]
+    model: FrozenModel
+
+def rewriting(lines, *, seed, model):
+    return lines
+"""
+
+
+def test_a_frozen_model_in_an_augmentation_is_a_folder_that_its_store_waits_for(tmp_path):
+    Path("rewriter.py").write_text(REWRITER)
+    rewritten = {"column": "text", "augment": {"name": "rewriting", "model": {"use": "plain"}}}
+    recipes = {"plain": RECIPE, "own": {**RECIPE, "views": [{"column": "text"}, rewritten]}}
+    column = {"id": "sts", "metric": "spearman", "metric_path": "sts/avg"}
+    table = {"columns": [column], "rows": [{"id": "own", "encoder": {"use": "own"}}]}
+    write_paper(tmp_path, "made", {"table1": table}, recipes=recipes)
+    config = {"scale": "micro", "papers": {"made": "all"}, "seeds": [0, 1], "plugins": ["rewriter.py"]}
+    plan = load_plan(config, tmp_path)
+    jobs = graph_of(plan)
+    for run in plan.runs_of(plan.item("made/table1")):
+        for model in frozen_models(plan.runs[run].views):
+            teacher = plan.checkpoints[model.folder]
+            assert plan.runs[teacher].seed == plan.runs[run].seed and teacher in plan.chain([run])
+            stores = [jobs["store", name] for name in plan.run_stores[run]]
+            assert f"{model.folder}/model.safetensors" in stores[1].needs
+    rewriters = [run for run in plan.runs.values() if frozen_models(run.views or ())]
+    assert len(rewriters) == 2 and Cost(plan).hours(plan.runs)
 
 
 def test_without_its_plugin_a_family_is_refused():

@@ -5,6 +5,7 @@ import json
 import resource
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +84,8 @@ def train(
         init=_init(start, initial, run.init.keep_head),
         corpus=description,
         views=tuple(_view(view, columns, named) for view in run.views),
-        objective=with_frozen(run.objective, lambda model: _frozen(model, named)),
     )
+    spec = with_frozen(spec, partial(_frozen, named))
     if problem := spec.incomplete():
         raise BadInput(f"recipe: expected {problem}")
     if spec.selection.every and data is None:
@@ -224,7 +225,7 @@ def _view(view: View, columns: Mapping[str, Any], models: Mapping[str, str]) -> 
     return view.replace(augment=view.augment.replace(backbone=None, encoder=_model(name, models)))
 
 
-def _frozen(model: FrozenModel, models: Mapping[str, str]) -> FrozenModel:
+def _frozen(models: Mapping[str, str], model: FrozenModel) -> FrozenModel:
     return FrozenModel(folder=_model(model.name, models), pooling=model.pooling, engine=model.engine)
 
 

@@ -212,6 +212,7 @@ class _Jobs:
         augment = spec["view"].get("augment", {})
         specs = (corpus_of(spec["corpus"]), *([augmentation_of(augment)] if augment else ()))
         encoders = [augment["encoder"]] if "encoder" in augment else []
+        encoders += [model.folder or "" for part in specs[1:] for model in frozen_models(part)]
         needs = (spec["tokenizer"], *(f"{encoder}/{ENCODER[0]}" for encoder in encoders))
         modules = {CORPORA, "replicse.data.store", *self._families(*encoders)}
         payload = {**spec, "corpus": self.scale.expected(spec["corpus"])}
@@ -220,7 +221,7 @@ class _Jobs:
     def _train(self, name: str) -> Job:
         plan, run = self.plan, self.plan.runs[name]
         initial, stores = plan.init_folder(run), plan.run_stores[name]
-        frozen = [model.folder or "" for model in frozen_models(run.terms)]
+        frozen = [model.folder or "" for model in frozen_models(run)]
         tokenizer = plan.tokenizer_file(run.init)
         needs = (
             *(outputs_of(self.paths, "store", store)["store"] for store in dict.fromkeys(stores)),

@@ -182,7 +182,7 @@ class Plan:
         """Return the folders of weights a run depends on: initial weights, frozen models, a view's masked-LM."""
         if run_id not in self._needed:
             run = self.runs[run_id]
-            frozen = (model.folder for model in frozen_models(run.terms))
+            frozen = (model.folder for model in frozen_models(run))
             proposers = (
                 getattr(view.augment, "encoder", None) for source in run.sources for view in source.views
             )

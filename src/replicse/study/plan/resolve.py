@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -190,16 +191,18 @@ class Resolver:
         run_ids: list[str] = []
         for seed in seeds:
             init, engine = self._init(paper, asked, seed, stages, where)
-            source = self._source(paper, run, seed, stages, where)
+            source = self._source(run, seed, where)
             spec = run.replace(
                 seed=seed.run,
                 init=init,
                 corpus=source.corpus,
                 views=source.views,
                 objective=source.objective,
-                beside=tuple(self._source(paper, other, seed, stages, where) for other in run.beside),
+                beside=tuple(self._source(other, seed, where) for other in run.beside),
                 engine=run.engine if "engine" in run.model_fields_set else engine,
             )
+            # Wherever in it they are: in terms, views and their augmentations.
+            spec = with_frozen(spec, partial(self._frozen, paper, seed, stages, where))
             if problem := spec.incomplete():
                 raise BadInput(f"{where}: expected {problem}")
             if spec.run_id not in self.plan.runs:
@@ -243,8 +246,8 @@ class Resolver:
             " that run"
         )
 
-    def _source(self, paper: str, source: Run | Source, seed: Seeds, stages: Stages, where: str) -> Source:
-        """Return corpus, views and objective of a source as the scale has them."""
+    def _source(self, source: Run | Source, seed: Seeds, where: str) -> Source:
+        """Return corpus, views and objective of a source as the scale has them, but for frozen models."""
         name = symbol(source.corpus)
         self._check_columns(source.views, name, where)
         if name not in self._corpora:
@@ -252,9 +255,7 @@ class Resolver:
         return Source.model_construct(
             corpus=self._corpora[name],
             views=tuple(self._view(view, seed, where) for view in source.views),
-            objective=with_frozen(
-                source.objective, lambda model: self._frozen(paper, model, seed, stages, where)
-            ),
+            objective=source.objective,
         )
 
     def _selection(self, rule: SelectionRule, where: str) -> SelectionRule:
@@ -316,10 +317,10 @@ class Resolver:
             view = view.replace(augment=view.augment.replace(backbone=None, encoder=folder))
         return view
 
-    def _frozen(self, paper: str, model: FrozenModel, seed: Seeds, stages: Stages, where: str) -> FrozenModel:
+    def _frozen(self, paper: str, seed: Seeds, stages: Stages, where: str, model: FrozenModel) -> FrozenModel:
         """Return a frozen model as its folder, and how it is read where that is not left to the term."""
         if model.folder:
-            raise BadInput(f'{where}: a term names the folder "{model.folder}"; expected {BY_NAME}')
+            raise BadInput(f'{where}: the run names the folder "{model.folder}"; expected {BY_NAME}')
         request = PlannedRequest.model_construct(**model.entries(), stages=dict(stages))
         with self._not_from_itself(model, where):
             (encoder,) = self._encoders(paper, request, [seed], where)

@@ -71,10 +71,14 @@ def test_a_config_brings_corpora_and_sets_along(plan):
 def test_a_run_selects_by_a_set_and_is_given_that_set_alone(plan):
     rule = {"selection": {"metric": "sets/rated/spearman/all"}}
     made = plan({"topics": COLUMNS["topics"]}, change=rule, **own())
-    (job,) = (job for (stage, *_), job in graph_of(made).items() if stage == "train" and job.files.get("options"))
+    (job,) = (
+        job for (stage, *_), job in graph_of(made).items() if stage == "train" and job.files.get("options")
+    )
     assert job.payload["run"]["selection"]["options"] == {"sets": {"rated": {"format": "table", **PAIRS}}}
     assert workspace_files(mappings([job.files])) == ["pairs.csv"] and "pairs.csv" in tables(made)
-    with pytest.raises(BadInput, match=r'selection.metric: no "rated" is among the sets of papers and config'):
+    with pytest.raises(
+        BadInput, match=r'selection.metric: no "rated" is among the sets of papers and config'
+    ):
         plan({"task": COLUMNS["task"]}, change=rule, **{**own(), "sets": {"topics": LABELS}})
     rule["selection"]["metric"] = "sets/topics/spearman/all"
     with pytest.raises(BadInput, match=r'set "topics" yields accuracy and dev_accuracy, no spearman/all'):
