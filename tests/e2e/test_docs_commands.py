@@ -9,7 +9,7 @@ import pytest
 from places import ROOT
 from read_once import papers_read_once
 
-from replicse.cli import VERBS, main
+from replicse.cli import INTERNAL, VERBS, main
 from replicse.commands import run
 
 pytestmark = pytest.mark.usefixtures("papers_read_once")
@@ -20,8 +20,8 @@ COMMAND = re.compile(r"^    (.*\breplicse [a-z].*)$|`(replicse [a-z][^`]*)`", re
 PLACEHOLDER = re.compile(r"[A-Z][A-Z_]*(\.yaml|\.zip)?|<.*>")
 # Verbs that need a network, a GPU, an encoder, results of one's own or an empty folder.
 NOT_HERE = {"fetch", "benchmark", "keep", "compare", "train", "init"}
-# What a bare clone lacks for the papers' own scale is what doctor says, and its exit code.
-LACKING = {"doctor": 1}
+# What a bare clone lacks is what these say, and their exit code.
+LACKING = {"doctor": 1, "report": 1}
 
 
 def commands():
@@ -61,7 +61,7 @@ def test_every_printed_command_runs_in_a_bare_clone(clone, monkeypatch, words):
 
 def test_the_commands_are_found_and_few_are_left_out():
     found = commands()
-    assert {words[0] for words in found} <= {*VERBS, "--help"}
+    assert {words[0] for words in found} <= {*VERBS, *INTERNAL, "--help"}
     assert ("why", "simcse/table3/p0.1/stsb-dev", "--scale", "compact") in found
     assert sum(map(runs_here, found)) >= len(found) / 2
 

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ import yaml
 from made_up import plugins_of, write_electra, write_workflow, write_workspace
 from micro import sentences
 from places import ROOT
+from snakemake_runs import copied
 
 PLUGINS = sorted(folder.name for folder in (ROOT / "tests" / "papers").glob("*/") if plugins_of(folder))
 
@@ -56,12 +58,13 @@ def test_a_paper_with_plugins_names_them_in_its_records(key, tmp_path):
 
 
 def test_a_users_electra_is_trained_and_evaluated(tmp_path):
+    shutil.rmtree(copied(tmp_path) / "workflow")
     write_workflow(tmp_path / "workflow")
     configured(tmp_path, papers={"electra": "all"})
     folder = tmp_path / "results" / "micro" / "data" / "electra-tiny"
     folder.mkdir(parents=True)
     write_electra(folder, sentences(100))
-    cells = run(tmp_path, "electra/table1", "--workflow", "workflow")
+    cells = run(tmp_path, "electra/table1")
     assert len(cells) == 4 and cells["table1", "before", "avg"] != cells["table1", "after", "avg"]
     (run_folder,) = (tmp_path / "results/micro/runs").iterdir()
     assert json.loads((run_folder / "best" / "config.json").read_text())["model_type"] == "electra"

@@ -203,22 +203,12 @@ def run(folder, *words, **environment):
 
 @pytest.fixture(scope="module")
 def fetched(study, hub):
-    """The study after `lock` and `fetch`, which was called again after the hub had died in the middle."""
+    """The study after `fetch --pin` and `fetch`, which was called again after the hub had died in the middle."""
     replicse = (sys.executable, "-m", "replicse")
+    (study / "workflow" / "hub.lock.yaml").write_text("models: {}\n")
     with hub.served() as address:
-        locked = run(
-            study,
-            *replicse,
-            "lock",
-            "--write",
-            SIMCSE_DATA,
-            SNLI,
-            MULTINLI,
-            BERT,
-            SIMCSE,
-            HF_ENDPOINT=address,
-        )
-        assert locked.returncode == 0, locked.stderr
+        pinned = run(study, *replicse, "fetch", "--pin", *ITEMS, HF_ENDPOINT=address)
+        assert pinned.returncode == 0, pinned.stderr
         hub.gone = "/bert-base-uncased/"
         first = run(study, *replicse, "fetch", HF_ENDPOINT=address)
         hub.gone = ""

@@ -34,12 +34,13 @@ def fetch_verb(parser: ArgumentParser) -> Action:
     parser.add_argument(
         "--pin",
         action="store_true",
-        help="look up the commits that hub.lock.yaml lacks and write them there; download nothing",
+        help="look up the commits that hub.lock.yaml lacks, or those that the items need; download nothing",
     )
 
     def action(arguments: Namespace) -> None:
         if arguments.pin:
-            print("\n".join(pin(arguments.workflow, write=not arguments.dry_run)))
+            names = chosen_plan(arguments).unpinned if arguments.items else None
+            print("\n".join(pin(arguments.workflow, names, write=not arguments.dry_run)))
             return
         plan = chosen_plan(arguments)
         ways = [(need, way(need, plan)) for need in needs(plan)]

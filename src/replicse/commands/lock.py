@@ -1,6 +1,6 @@
 """The commits of all hub artefacts, looked up at the hub and written to the lock file."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,11 +19,14 @@ from replicse.workspace import packaged
 HEAD = "# Every hub artefact at its commit; `replicse fetch --pin` looks up those that have none.\n"
 
 
-def pin(workflow: Path, write: bool) -> Iterator[str]:
-    """Yield a line for each hub artefact whose commit the lock file lacks, and write the file with these commits."""
+def pin(workflow: Path, names: Collection[str] | None, write: bool) -> Iterator[str]:
+    """Yield a line for each hub artefact whose commit the lock file lacks, and write the file with these commits.
+
+    They are all that the scales name, or those of some names.
+    """
     old = load_lock(workflow)
     check_reached()
-    new = resolved(artefacts(workflow), old)
+    new = resolved(artefacts(workflow), old, names)
     yield from differences(old, new)
     if write:
         text = yaml.safe_dump(new.model_dump(), sort_keys=False, width=120)
@@ -53,14 +56,16 @@ def artefacts(workflow: Path) -> dict[tuple[str, str], str]:
     return wanted
 
 
-def resolved(wanted: dict[tuple[str, str], str], old: Lock) -> Lock:
+def resolved(wanted: dict[tuple[str, str], str], old: Lock, names: Collection[str] | None) -> Lock:
     """Return the lock with the commits that the hub has now of what is not pinned; a pin that there is stays."""
     today = f"resolved at the hub, {datetime.now(UTC):%Y-%m-%d}"
     pins: dict[str, dict[str, Pin]] = {"model": {}, "dataset": {}}
     for (kind, name), revision in wanted.items():
         before = (old.models if kind == "model" else old.datasets).get(name)
-        pinned = before and before.commit
-        pins[kind][name] = before if pinned else Pin(commit=commit_of(kind, name, revision), seen=today)
+        if not (before and before.commit) and (names is None or name in names):
+            before = Pin(commit=commit_of(kind, name, revision), seen=today)
+        if before:
+            pins[kind][name] = before
     return Lock(models=pins["model"], datasets=pins["dataset"])
 
 
