@@ -17,10 +17,11 @@ TEXT = (
     "A sentence that can be read in several ways, such as a % that may be percent or points, is supported only if one"
     " reading supports all of it and contradicted only if every reading is; the outcome of each follows the"
     " sentence, and so does what of it no cell holds, which keeps it from support.",
-    "The probability is that the claim's weakest part holds (Student's t over the paired seeds): supported from"
-    " 0.95, contradicted up to 0.05, undetermined between them. A smaller scale than the papers' gives no verdict: what"
-    " it found is *for* or *against* the claim, of as many of its cells as were run. Below three seeds there is no"
-    " probability and nothing is decided: two"
+    "The probability is that the claim's weakest part holds (Student's t over the paired seeds); that all parts hold"
+    " together is less probable. A claim is supported from 0.95, contradicted where a part fails at 0.05 after Holm's"
+    " correction for the number of parts, undetermined between them. A smaller scale than the papers' gives no"
+    " verdict: what it found is *for* or *against* the claim, of as many of its cells as were run. Below three seeds"
+    " there is no probability and nothing is decided: two"
     " seeds are shown themselves, as in {70.1, 70.4}. Printed numbers decide outright, except where their rounding"
     " could turn the relation. Blank: the study repeated none of the cells.",
 )

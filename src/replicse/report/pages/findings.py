@@ -53,20 +53,24 @@ def _effects(items: Sequence[ItemResult], scale: str) -> Iterator[Finding]:
         effect for item in items for effect in effects_of(item) if effect.decided and effect.printed != 0
     ]
     decided.sort(key=lambda effect: effect.strength, reverse=True)
+    # Of the same runs in several tables one is a candidate.
+    candidates = len(
+        {effect.measured for item in items for effect in effects_of(item) if effect.ours.low is not None}
+    )
     for agrees in (True, False):
         chosen = next((effect for effect in decided if effect.agrees is agrees), None)
         if chosen:
-            yield _effect_finding(chosen, decided, scale)
+            yield _effect_finding(chosen, decided, scale, candidates)
     apart = [effect for effect in decided if effect.printed is None and effect.points]
     # Of a row the column in which its effect is largest.
     largest: dict[tuple[str, str], Effect] = {}
     for effect in sorted(apart, key=lambda effect: -abs(effect.ours.mean)):
         largest.setdefault((effect.item.item, effect.row), effect)
     for effect in list(largest.values())[:MOST_UNPRINTED]:
-        yield _effect_finding(effect, decided, scale)
+        yield _effect_finding(effect, decided, scale, candidates)
 
 
-def _effect_finding(effect: Effect, others: Sequence[Effect], scale: str) -> Finding:
+def _effect_finding(effect: Effect, others: Sequence[Effect], scale: str, candidates: int) -> Finding:
     # Tables that share runs name them differently: "p = 0.0" and "No dropout". The name with more words is shown.
     same = [other for other in others if other.measured == effect.measured]
     row, base = (max((getattr(one, name) for one in same), key=_letters) for name in ("row", "base"))
@@ -81,7 +85,9 @@ def _effect_finding(effect: Effect, others: Sequence[Effect], scale: str) -> Fin
     over = (
         f"95% interval over {effect.ours.n} seeds" if effect.ours.low is not None else "the seeds themselves"
     )
-    detail = [f"Paired by seed {effect_text(effect.ours)} against {base} ({over})"]
+    detail = [
+        f"Paired by seed {effect_text(effect.ours)} against {base} ({over}{_chosen(effect.ours, candidates)})"
+    ]
     if effect.crossed:
         values = [value for line in effect.crossed for value in line]
         crossed = plus_minus(sum(values) / len(values))
@@ -89,6 +95,15 @@ def _effect_finding(effect: Effect, others: Sequence[Effect], scale: str) -> Fin
     detail += [f"in print {printed}"] * bool(printed)
     detail.append(f"{effect.item.item}, scale {scale}")
     return Finding(sentence, "; ".join(detail), cell_name(effect.item, effect.cell))
+
+
+def _chosen(ours: Paired, candidates: int) -> str:
+    """Return the interval of an effect that was chosen as the strongest of several; blank without one."""
+    bounds = ours.among(candidates)
+    if bounds is None or candidates == 1:
+        return ""
+    low, high = map(plus_minus, bounds)
+    return f"; as the strongest of {candidates} [{low}, {high}], Bonferroni"
 
 
 def _points(mean: float, column: str) -> str:
@@ -175,11 +190,8 @@ def _protocols(rows: Rows, items: Sequence[ItemResult], scale: str) -> Iterator[
     """Yield the strongest effects in points of protocols where nothing is printed that they could explain."""
     by_item = {item.item: item for item in items}
     rows = [row for row in rows if not row["gap"] and row["low"] and row["item"] in by_item]
-    decided = [
-        (row, ours)
-        for row in rows
-        if is_percentage(_described(row, by_item).metric_path) and (ours := _measured(row)).resolved
-    ]
+    measured = [(row, _measured(row)) for row in rows if is_percentage(_described(row, by_item).metric_path)]
+    decided = [(row, ours) for row, ours in measured if ours.resolved]
     decided.sort(key=lambda entry: strength(entry[1]), reverse=True)
     # Of a protocol the column in which it is strongest.
     strongest: dict[tuple[str, str], tuple[Mapping[str, str], Paired]] = {}
@@ -191,8 +203,8 @@ def _protocols(rows: Rows, items: Sequence[ItemResult], scale: str) -> Iterator[
         protocol = item.variants.get(row["protocol"], row["protocol"])
         yield Finding(
             f"{protocol} {_points(ours.mean, label)} over {row['n_seeds']} seeds.",
-            f"Paired by seed {effect_text(ours)} against the row as described (95% interval); {item.item},"
-            f" scale {scale}",
+            f"Paired by seed {effect_text(ours)} against the row as described (95%"
+            f" interval{_chosen(ours, len(measured))}); {item.item}, scale {scale}",
             cell_name(item, _described(row, by_item)),
         )
 

@@ -26,8 +26,8 @@ SMALLER = {
     False: "At this scale neither numbers nor orders say anything about the papers: this page shows the machine only.",
 }
 AGGREGATES = (
-    "The interquartile mean over the tasks of a row: the lowest and the highest quarter are left out. The interval"
-    " redraws complete runs, since one run is measured on every task; two seeds are shown, as in {70.1, 70.4}."
+    "The interquartile mean over the tasks of a row: the lowest and the highest quarter are left out. Ours is"
+    " the mean over seeds with its 95% interval (Student's t); two seeds are shown, as in {70.1, 70.4}."
 )
 
 

@@ -95,16 +95,16 @@ def _in_part(outcome: ClaimOutcome, untested: str) -> ClaimOutcome:
 def judge_parts(relations: Sequence[Relation], values: Readings) -> ClaimOutcome:
     """Judge relations between single cells, all of which must hold.
 
-    An intersection-union test: together they are as probable as the weakest. One that is contradicted decides
-    even where others are missing; support asks for all of them. Not run: none can be judged.
+    Support is an intersection-union test: every part is tested at its own level, so the weakest one decides; that all
+    hold together is less probable than that it does. A part that fails after Holm decides even where others are
+    missing. Not run: none can be judged.
     """
     parts = [_judged(relation, values) for relation in relations]
     judged = [part for part in parts if not part.missing]
     tested = [part for part in judged if part.probability is not None]
     weakest = min(tested, key=lambda part: (part.probability, part.slack), default=None)
     n_seeds = min((part.n_seeds for part in judged if part.n_seeds), default=0)
-    if weakest is not None and weakest.probability <= 1 - SURE:
-        failing = sum(part.probability <= 1 - SURE for part in tested)
+    if failing := _failing([part.probability for part in tested]):
         reason = f"{failing} of {_counting(parts)} fail{'s' if failing == 1 else ''}: {weakest.shown}"
         return ClaimOutcome("contradicted", weakest.probability, n_seeds, reason, weakest.relation.cells)
     if not judged:
@@ -113,7 +113,18 @@ def judge_parts(relations: Sequence[Relation], values: Readings) -> ClaimOutcome
         return _undecided(parts, n_seeds)
     outcome = "supported" if weakest.probability >= SURE else "undetermined"
     reason = f"the closest of {_counting(parts)}: {weakest.shown}"
+    if weakest.probability <= 1 - SURE:
+        reason += f", which may be chance among {_counting(parts)} (Holm)"
     return ClaimOutcome(outcome, weakest.probability, n_seeds, reason, weakest.relation.cells)
+
+
+def _failing(probabilities: Sequence[float]) -> int:
+    """Return how many parts fail after Holm: the smallest of m probabilities is held to 0.05 / m, then of m - 1."""
+    count = len(probabilities)
+    for place, probability in enumerate(sorted(probabilities)):
+        if probability > (1 - SURE) / (count - place) * (1 + 1e-12):
+            return place
+    return count
 
 
 def _undecided(parts: Sequence[_Part], n_seeds: int) -> ClaimOutcome:

@@ -1,18 +1,18 @@
 """One number for a row of many tasks: the interquartile mean, with an interval over seeds.
 
 After Agarwal et al. 2021 (rliable): a mean follows its outliers, a median forgets half of the tasks; the
-interquartile mean does neither. One run is measured on all tasks, so complete runs are redrawn.
+interquartile mean does neither. One run is measured on all tasks, so each seed gives one number.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from replicse.evaluation.bootstrap import Estimate
-from replicse.registry.levels import FEWEST_SEEDS
 from replicse.study.results.shape import is_score, seed_values
-from replicse.study.results.statistics import BOUNDS
+from replicse.study.results.statistics import mean_and_spread, spread_of, t_quantile
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult
 
 FEWEST_TASKS = 4  # a quarter is cut at each end
@@ -86,20 +86,16 @@ def interquartile_mean(scores: np.ndarray) -> np.ndarray:
     return np.sort(scores, axis=-1)[..., cut : count - cut].mean(axis=-1)
 
 
-def aggregate_interval(scores: Sequence[Sequence[float]] | np.ndarray, *, samples: int = 2000) -> Estimate:
-    """Return the interquartile mean of (seeds, tasks) with a 95% bootstrap interval over complete runs.
+def aggregate_interval(scores: Sequence[Sequence[float]] | np.ndarray) -> Estimate:
+    """Return the mean over seeds of the interquartile mean over tasks, with Student's 95% t interval.
 
-    One run is measured on every task, so its scores move together. Below three seeds there is nothing to redraw: both
+    Scores are (seeds, tasks): one run is measured on every task, so a seed gives one number. Below three seeds both
     bounds are the value.
     """
     table = np.asarray(scores, dtype=np.float64)
     if table.ndim != 2 or table.size == 0 or not np.isfinite(table).all():
         raise ValueError(f"scores of shape {table.shape}; expected finite numbers, seeds by tasks")
-    seeds = len(table)
-    value = float(interquartile_mean(table.ravel()))
-    if seeds < FEWEST_SEEDS:
-        return Estimate(value, value, value)
-    drawn = np.random.default_rng(0).integers(seeds, size=(samples, seeds))
-    resampled = table[drawn].reshape(samples, -1)
-    low, high = np.quantile(interquartile_mean(resampled), BOUNDS)
-    return Estimate(value, float(low), float(high))
+    by_seed = interquartile_mean(table).tolist()
+    value, spread = mean_and_spread(by_seed)[0], spread_of(by_seed)
+    half = 0.0 if spread is None else t_quantile(len(by_seed) - 1) * spread / math.sqrt(len(by_seed))
+    return Estimate(value, value - half, value + half)

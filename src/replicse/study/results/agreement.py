@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from replicse.registry.levels import FEWEST_SEEDS
 from replicse.study.results.statistics import (
     BOUNDS,
+    FEWEST_REDRAWN,
     Paired,
     mean_and_spread,
     paired_difference,
@@ -32,7 +32,8 @@ PAIRS_AT_ONCE = 1_000_000
 class RankAgreement:
     """Kendall's tau-b of our row means with the reported numbers, its interval and a two-sided p-value.
 
-    The interval redraws our seeds; `low` and `high` are None where a row has two, or all have one.
+    The interval redraws our seeds; `low` and `high` are None where a row has two to nine, or all have
+    one.
     """
 
     tau: float
@@ -165,7 +166,7 @@ def _redrawn_means(
 
     A row with a lone value among others that have seeds is a baseline: it stays where it is.
     """
-    if min((len(row) for row in values if len(row) > 1), default=1) < FEWEST_SEEDS:
+    if min((len(row) for row in values if len(row) > 1), default=1) < FEWEST_REDRAWN:
         return None
     columns = [
         np.array(row)[generator.integers(len(row), size=(samples, len(row)))].mean(axis=1) for row in values

@@ -13,6 +13,8 @@ from replicse.study.paper.printed import Spread
 REFUTING = 0.99
 # The shares of a distribution below an interval, and below its upper end.
 BOUNDS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+# Redrawing fewer seeds gives intervals that are too narrow.
+FEWEST_REDRAWN = 10
 ORDERED = {"min": 0.0, "median": 50.0, "max": 100.0}
 
 
@@ -167,6 +169,13 @@ class Paired:
     def n(self) -> int:
         """Return how many seeds both sides have."""
         return len(self.by_seed)
+
+    def among(self, count: int) -> tuple[float, float] | None:
+        """Return the bounds that hold for each of so many differences together (Bonferroni); None without bounds."""
+        if self.low is None or self.high is None:
+            return None
+        wider = t_quantile(self.n - 1, 1 - (1 - LEVEL) / count) / t_quantile(self.n - 1)
+        return self.mean - wider * (self.mean - self.low), self.mean + wider * (self.high - self.mean)
 
     @property
     def resolved(self) -> bool:

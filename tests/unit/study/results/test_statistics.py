@@ -243,25 +243,6 @@ def test_interquartile_mean_against_scipy(count):
     assert aggregate.interquartile_mean(scores) == pytest.approx(trim_mean(scores, 0.25))
 
 
-def slow_aggregate(scores, samples):
-    """Bootstrap with one seed drawn per place for all tasks."""
-    seeds, tasks = len(scores), len(scores[0])
-    means = []
-    for sample in np.random.default_rng(0).integers(seeds, size=(samples, seeds)):
-        pool = sorted(scores[place][task] for place in sample for task in range(tasks))
-        cut = int(0.25 * len(pool))
-        middle = pool[cut : len(pool) - cut]
-        means.append(sum(middle) / len(middle))
-    return np.quantile(means, [0.025, 0.975])
-
-
-def test_aggregate_interval_against_a_slow_bootstrap():
-    scores = np.random.default_rng(2).normal(75, 5, size=(5, 7))
-    estimate = aggregate.aggregate_interval(scores, samples=60)
-    assert (estimate.low, estimate.high) == pytest.approx(tuple(slow_aggregate(scores, 60)))
-    assert estimate.value == pytest.approx(np.sort(scores.ravel())[8:27].mean())
-
-
 @pytest.mark.parametrize("scores", [[1.0, 2.0], [[]], [[1.0, math.nan]]])
 def test_incomplete_scores_have_no_aggregate(scores):
     with pytest.raises(ValueError, match="seeds by tasks"):
