@@ -30,7 +30,12 @@ STAGE_OF = {rule: stage for stage, rules in STAGES.items() for rule in rules}
 TAIL, BAR, TRAININGS = 12, 24, 8
 # Of the messages without an event those that a person waits for; warnings and errors are always told.
 TOLD = ("Nothing to be done", "Unlocking", "This was a dry-run")
-HIDDEN = ("Job failed, going on with independent jobs", "Exiting because a job execution failed")
+# A failed job is told by its name and the end of its log, not by its shell command.
+HIDDEN = (
+    "Job failed, going on with independent jobs",
+    "Exiting because a job execution failed",
+    "RuleException:\nCalledProcessError",
+)
 
 
 @dataclass
@@ -80,14 +85,14 @@ class LogHandler(LogHandlerBase):
         elif event == LogEvent.JOB_ERROR:
             self._end(said["jobid"], failed=True)
             self._failure(said)
-        elif event == LogEvent.ERROR or (event is None and self._is_user_message(record)):
+        elif event in (None, LogEvent.ERROR) and self._is_user_message(record):
             self.console.print(record.getMessage(), style="red" if record.levelno >= logging.ERROR else None)
 
     @staticmethod
     def _is_user_message(record: logging.LogRecord) -> bool:
         text = record.getMessage()
-        loud = record.levelno >= logging.WARNING and not text.startswith(HIDDEN)
-        return loud or text.startswith(TOLD)
+        loud = record.levelno >= logging.WARNING or getattr(record, "event", None) == LogEvent.ERROR
+        return (loud and not text.startswith(HIDDEN)) or text.startswith(TOLD)
 
     def _plan(self, counts: Mapping[str, int]) -> None:
         totals = dict.fromkeys(STAGES, 0)

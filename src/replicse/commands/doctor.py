@@ -23,7 +23,7 @@ from replicse.errors import BadInput
 from replicse.printable import columns
 from replicse.registry.suites import SUITES, to_install
 from replicse.study.plan.cost import Cost
-from replicse.study.plan.needs import amounts_text, data_files, needs, size_text, tables
+from replicse.study.plan.needs import amounts_text, data_files, needs, size_text, tables, unpinned_text
 from replicse.study.plan.plan import Plan
 
 OLDEST = (3, 11, 4)
@@ -185,12 +185,14 @@ def data_findings(plan: Plan) -> Iterator[Finding]:
         there = path.is_file()
         size = f" {size_text(path.stat().st_size)}" if there else ""
         yield judged("data", there, f"{path}{size}", "put the file there, below this folder", "missing")
+    if unpinned := unpinned_text(plan):
+        yield Finding("pins", "missing", unpinned)
     fetched = []
     for need in needs(plan):
         how = way(need, plan)
         if isinstance(how, str):
             terms = ", ".join(filter(None, [f"licence {need.licence}", size_text(need.bytes)]))
-            yield Finding("data", "note" if need.kind == "mteb" else "missing", f"{need.name}: {terms}", how)
+            yield Finding("data", "note" if need.kind == "suite" else "missing", f"{need.name}: {terms}", how)
         else:
             fetched.append(need)
     if fetched:

@@ -94,7 +94,8 @@ def _data(job: DataJob, arguments: Namespace) -> None:
         files = materialise(root, list(job.file), job.revision)
     else:
         root = _local_root(job.root)
-        files = [recorded(root, name) for name in job.file]
+        # SentEval is a folder: each of its sets is recorded by itself.
+        files = [recorded(root, name) for name in job.file if not (root / name).is_dir()]
     sets = recorded_sets(root, job.sizes)
     write_json(out, {"source": job.source, "root": str(root), "files": files, "sets": sets})
 

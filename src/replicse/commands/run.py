@@ -24,7 +24,7 @@ from replicse.study.paper.config import SHIPPED, by_paper, checked_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.tables import Item
 from replicse.study.plan.choose import chosen_items, chosen_scale, too_large
-from replicse.study.plan.needs import NAMED, absent_tables
+from replicse.study.plan.needs import NAMED, absent_tables, unpinned_text
 from replicse.study.plan.paths import Paths, drop_partial
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import plan_of
@@ -70,7 +70,10 @@ def run_items(arguments: Namespace) -> int:
     large = too_large(study_items, checked, chosen_scale(checked, arguments.workflow, file))
     items = items_named(arguments.item, study_items, large)
     # Snakemake plans again, and would tell a mistake among lines of its own.
-    refuse_absent(plan_of(checked, papers, arguments.workflow, file), items)
+    plan = of_items(plan_of(checked, papers, arguments.workflow, file), items)
+    refuse_absent(plan, items)
+    if unpinned := unpinned_text(plan):
+        print(unpinned, file=sys.stderr)
     command = snakemake_words(
         arguments,
         [each if isinstance(each, str) else each.target for each in items],
@@ -116,15 +119,19 @@ def exit_code(words: Sequence[str]) -> int:
             signal.signal(number, handler)
 
 
+def of_items(plan: Plan, asked: Sequence[Item | str]) -> Plan:
+    """Return the plan of some items of a study alone; of all of it where no item is named."""
+    named = [item.id for item in asked if isinstance(item, Item)]
+    if not named or "all" in asked:
+        return plan
+    return plan_of(plan.config.replace(papers=by_paper(named)), plan.papers, plan.workflow)
+
+
 def refuse_absent(plan: Plan, asked: Sequence[Item | str]) -> None:
-    """Raise MissingData where a corpus or evaluation set of your own that the asked items read is not there.
+    """Raise MissingData where a corpus or evaluation set of your own that a plan reads is not there.
 
     What the authors released is read with none of them.
     """
-    named = [item.id for item in asked if isinstance(item, Item)]
-    if named and "all" not in asked:
-        part = plan.config.replace(papers=by_paper(named))
-        plan = plan_of(part, plan.papers, plan.workflow)
     if (absent := absent_tables(plan)) and asked != ["released"]:
         raise MissingData(f"{', '.join(absent)}: no such file; put it there, below this folder, {NAMED}")
 

@@ -94,3 +94,9 @@ def test_a_file_that_no_hub_carries_is_named_with_its_address_and_licence(found)
 def test_the_hub_is_missing_where_encoders_come_from_it(found):
     code, told = found("scale: paper\npapers: {simcse: [table3]}\nseeds: [0]\n")
     assert code == 1 and told["hub"][0]["state"] == "missing" and "HTTPS_PROXY" in told["hub"][0]["remedy"]
+    assert "no commit in hub.lock.yaml" in told["pins"][0]["found"]
+
+
+def test_what_a_suite_downloads_by_itself_is_a_note(found):
+    told = found("scale: paper\npapers: {cropping: [batches]}\nseeds: [0]\n")[1]["data"]
+    assert [one["state"] for one in told if one["found"].startswith("data sets of MTEB")] == ["note"]

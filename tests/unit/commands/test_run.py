@@ -128,6 +128,7 @@ def test_snakemake_is_told_the_config_and_the_targets(calls, capsys):
     assert capsys.readouterr().out == "", "a dry run makes no page"
     assert main(["run", "--workflow", str(ROOT / "workflow"), "--config", "scale=paper", "-n"]) == 0
     assert " ".join(calls[-1]).endswith("--dry-run --quiet rules progress --logger replicse --")
+    assert "no commit in hub.lock.yaml" in capsys.readouterr().err, "before anything starts"
 
 
 def test_what_cannot_be_planned_is_told_before_snakemake_starts(calls, tmp_path, capsys):
@@ -252,6 +253,10 @@ def test_a_pipe_gets_a_line_per_stage_and_the_end_of_a_failed_log(tmp_path):
     assert f"✗ train r2 failed: {log}" in text and "line 98" in text and "line 80" not in text
     assert "Nothing to be done" in text and "Select jobs" not in text
     assert len(text.splitlines()) < 20
+    shell = "RuleException:\nCalledProcessError in file x.smk, line 16:\nCommand 'set -euo pipefail; ...'"
+    events = [(event, {"msg": shell, "level": logging.ERROR}) for event in (None, LogEvent.ERROR)]
+    assert told(events) == ""
+    assert told([(LogEvent.ERROR, {"msg": "WorkflowError:\nno"})]) == "WorkflowError:\nno\n"
     assert told([(LogEvent.RUN_INFO, {"stats": {"report": 1, "all": 1, "total": 2}})]) == "1 job: report 1\n"
 
 

@@ -17,6 +17,9 @@ from replicse.data.transfer import load_transfer
 from replicse.errors import BadInput
 from replicse.files import read_json, sha256_of
 from replicse.study.paper.datasets import load_datasets
+from replicse.study.plan.graph import graph_of
+from replicse.study.plan.needs import data_files
+from replicse.study.plan.planner import load_plan
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n"
 PAIRS = [(4.0, "a man", "a dog"), (1.5, "one", "two"), (0.0, "here", "there")]
@@ -51,6 +54,19 @@ def test_rows_and_sha256_of_the_sets_that_are_there_are_recorded(tmp_path):
     assert sets["data/sts/STS-B/dev"]["sha256"] == {file: sha256_of(root / file)}
     assert len(sets["data/transfer/MR/all"]["sha256"]) == 2
     assert data_folder(tmp_path / "data.json") == root
+
+
+def test_the_papers_scale_runs_on_a_folder_of_evaluation_sets_alone(tmp_path):
+    """SentEval, which the hub has as one archive, is a folder there, and nothing else is read yet."""
+    root = write_stsb(tmp_path / "data", {"dev": PAIRS})
+    config = {"scale": "paper", "papers": {"repro": ["table2"]}, "seeds": [0]}
+    plan = load_plan({**config, "data": {"source": "local", "root": str(root)}}, ROOT / "workflow")
+    payload = {**graph_of(plan)["data",].payload, "sizes": {}}
+    assert "SentEval" in payload["file"]
+    assert main(["job", "data", json.dumps(payload), "--out", str(tmp_path / "data.json")]) == 0
+    record = read_json(tmp_path / "data.json")
+    assert list(record["sets"]) == ["data/sts/STS-B/dev"] and all(one["missing"] for one in record["files"])
+    assert data_files(plan) == []
 
 
 def test_the_data_root_may_be_the_folder_of_the_study(tmp_path, monkeypatch, capsys):

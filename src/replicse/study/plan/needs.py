@@ -111,6 +111,12 @@ def absent_tables(plan: Plan) -> list[str]:
     return [file for file in tables(plan) if not Path(file).is_file()]
 
 
+def unpinned_text(plan: Plan) -> str:
+    """Return which hub artefacts of a plan have no commit in the lock file, and what to do; blank where all have."""
+    names = ", ".join(sorted(plan.unpinned))
+    return f"no commit in hub.lock.yaml (replicse fetch --pin looks it up): {names}" if names else ""
+
+
 def _key(part: HubPart) -> tuple[str | None, ...]:
     return part.path, part.name, part.split, part.files, part.revision
 

@@ -6,7 +6,7 @@ from math import prod
 from replicse.registry.runs import Run
 from replicse.study.paper.tables import Item
 from replicse.study.plan.lines import described
-from replicse.study.plan.needs import NAMED, absent_tables
+from replicse.study.plan.needs import NAMED, absent_tables, unpinned_text
 from replicse.study.plan.plan import Plan
 
 # A larger share of equal view pairs is worth a warning.
@@ -21,9 +21,8 @@ def notes(plan: Plan) -> Iterator[str]:
     Corpora and evaluation sets of your own are named where their files are not there, the sets also at a scale without
     verdicts.
     """
-    if plan.unpinned:
-        names = ", ".join(sorted(plan.unpinned))
-        yield f"no commit in hub.lock.yaml (replicse fetch --pin looks it up): {names}"
+    if unpinned := unpinned_text(plan):
+        yield unpinned
     if absent := absent_tables(plan):
         yield f"not there, and needed before a run: {', '.join(absent)}; put it below this folder, {NAMED}"
     yield from _equal_views(plan)
