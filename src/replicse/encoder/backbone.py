@@ -58,11 +58,12 @@ class Backbone(nn.Module, ABC):
 
     `engine` reads it; where it is `causal`, a token sees none after it. `hidden` is the width of its states,
     `vocabulary` the number of token ids it knows, `max_length` the tokens of the longest row it takes,
-    `tokenizer_file` the tokenizer.json it works with.
+    `first_position` the position of a row's first token, `tokenizer_file` the tokenizer.json it works with.
     """
 
     engine: ClassVar[Engine]
     causal: bool = False
+    first_position: int = 0
     hidden: int
     vocabulary: int
     max_length: int

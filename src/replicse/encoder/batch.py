@@ -95,7 +95,7 @@ class TokenBatch:
 
     @property
     def given_positions(self) -> Tensor | None:
-        """Return the positions that the encoder is to see, (total,); None for those within the rows."""
+        """Return the rows of the table of positions to read, (total,); None for those within the rows."""
         return None
 
     @cached_property
@@ -197,13 +197,13 @@ class FilledBatch(TokenBatch):
 
 @dataclass(frozen=True)
 class PlacedBatch(TokenBatch):
-    """Rows whose tokens the encoder sees at other positions than their own: `places`, (total,)."""
+    """Rows whose tokens the encoder sees at other positions than their own: `places` in its table of them, (total,)."""
 
     places: Tensor
 
     @property
     def given_positions(self) -> Tensor:
-        """Return the positions that the encoder is to see, (total,)."""
+        """Return the rows of the table of positions to read, (total,)."""
         return self.places
 
 

@@ -111,7 +111,7 @@ class TransformersBackbone(Backbone):
                 f"{family} counts positions within a row by itself, so that no template can keep its own; leave out"
                 " denoise"
             )
-        return {"position_ids": batch.pad(given[:, None] + self.first_position).squeeze(-1)}
+        return {"position_ids": batch.pad(given[:, None]).squeeze(-1)}
 
     @contextmanager
     def _first_replaced(self, vectors: Tensor | None) -> Iterator[None]:

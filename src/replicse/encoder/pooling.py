@@ -77,7 +77,7 @@ class SentencePooling:
         """Return vectors of filled rows without that of the template alone, where the pooling subtracts it."""
         if not self.params.denoise or not self.template:
             return vectors
-        empty, of_rows = self.template.empty(filled, self.params.denoise is True)
+        empty, of_rows = self.template.empty(filled, self.params.denoise)
         return vectors - self.read(backbone, empty)[of_rows]
 
     def __call__(self, backbone: Backbone, batch: TokenBatch) -> Tensor:

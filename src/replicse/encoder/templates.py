@@ -27,7 +27,7 @@ class Template:
         self.before = special.ids[: self.start] + parts[0]
         self.after = parts[1] + special.ids[len(added) - self.end :]
         self.length = len(self.before) + len(self.after)
-        self.most = self.room(backbone.max_length)
+        self.most, self.first_position = self.room(backbone.max_length), backbone.first_position
         # From the start of a row where the mask comes before the sentence, else from its end, below 0.
         masks = [(*self.before, *self.after).index(tokenizer.token_to_id(mask))] if mask else []
         self.mask = next((place if place < len(self.before) else place - self.length for place in masks), 0)
@@ -54,16 +54,18 @@ class Template:
         every = torch.cat([self._tokens(batch.tokens.device), batch.tokens])
         return TokenBatch(every[source.to(every.device, non_blocking=True)], offsets)
 
-    def empty(self, filled: TokenBatch, shifted: bool = True) -> tuple[TokenBatch, Tensor]:
+    def empty(self, filled: TokenBatch, denoise: bool | str = True) -> tuple[TokenBatch, Tensor]:
         """Return the template alone, its tokens placed as around a sentence, for each length of one in filled rows.
 
-        The second tensor, (rows,), is which of these is that of each row. What is not `shifted` is placed as without a
-        sentence, once for all rows.
+        The second tensor, (rows,), is which of these is that of each row. `denoise` is that of the pooling: "from-zero"
+        counts positions from 0 in every encoder, "unshifted" too, and without a sentence, once for all rows.
         """
+        shifted = denoise != "unshifted"
         lengths, of_rows = ((filled.lengths - self.length) * shifted).unique(return_inverse=True)
         count, device = len(lengths), filled.tokens.device
         own = torch.arange(self.length)
         places = own + lengths[:, None] * (own >= len(self.before))
+        places += self.first_position if denoise is True else 0
         return PlacedBatch(
             self._tokens(device).repeat(count),
             torch.arange(count + 1) * self.length,

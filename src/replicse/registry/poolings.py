@@ -37,9 +37,10 @@ class PoolingParameters(Entry):
 
     `head` applies a head to the vector: the run's own one, or one that is drawn at random. `template` is a text that
     every sentence is put in, at "{text}"; "{mask}" is the tokenizer's mask. `denoise` subtracts the vector of the
-    template alone, its tokens at the positions that they have around the sentence (PromptBERT, Jiang et al. 2022), or
-    `unshifted`, at those that they have without one. `full_stop` ends a sentence without an end by a full stop, at test
-    time.
+    template alone, its tokens at the positions that they have around the sentence (PromptBERT, Jiang et al. 2022).
+    `from-zero` counts these from 0 where rows begin at another position (RoBERTa: 2), as the released code does;
+    `unshifted` does too, without room for a sentence. `full_stop` ends a sentence without an end by a full stop,
+    at test time.
     """
 
     key: ClassVar[str] = "pooling"
@@ -49,7 +50,7 @@ class PoolingParameters(Entry):
     pooling: str
     head: bool | Literal["random"] = False
     template: Text | None = None
-    denoise: bool | Literal["unshifted"] = False
+    denoise: bool | Literal["from-zero", "unshifted"] = False
     full_stop: bool = False
 
     @model_validator(mode="after")

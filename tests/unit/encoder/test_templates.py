@@ -9,8 +9,10 @@ from tiny_encoders import FAMILIES, huggingface, other_family, pooled_by
 from replicse.data.tokenizer import load_tokenizer, special_ids, train_tokenizer
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.opening import open_backbone
+from replicse.encoder.pooling import SentencePooling
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput
+from replicse.registry.poolings import pooling_of
 
 PARTS = "mi ko : ", " tu {mask} ."
 TEMPLATE = "{text}".join(PARTS)
@@ -101,6 +103,46 @@ def test_the_mask_of_a_template_is_pooled_and_denoised_at_its_positions(encoder,
     denoised = {**MASK, "template": template, "denoise": True}
     found = SentenceEncoder.open(folder, denoised, device="cpu", engine=engine)(SENTENCES)
     np.testing.assert_allclose(found, plain - noise, rtol=1e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("engine", ["packed", "transformers"])
+@pytest.mark.parametrize("family", ["bert", "roberta"])
+@pytest.mark.parametrize("denoise", ["from-zero", "unshifted"])
+def test_the_released_code_counts_the_template_alone_from_zero(
+    tmp_path, monkeypatch, family, engine, denoise
+):
+    """get_delta of PromptBERT in float64: positions from 0, where sentences of RoBERTa begin at 2; gradients too."""
+    monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)
+    model = huggingface(family, vocabulary=tokenizer_in(tmp_path))
+    model.save_pretrained(tmp_path)
+    model, backbone = model.base_model.double().eval(), open_backbone(tmp_path, engine).double().eval()
+    rows, lengths, before, after, mask = by_hand(tmp_path, TEMPLATE, backbone.max_length)
+    own, found, expected = torch.tensor([[*before, *after]]), {}, []
+    for row, length in zip(rows, lengths, strict=True):
+        places = torch.arange(len(before) + len(after))[None]
+        places[:, len(before) :] += length * (denoise == "from-zero")
+        state = model(input_ids=torch.tensor([row])).last_hidden_state[0, row.index(mask)]
+        delta = model(input_ids=own, position_ids=places).last_hidden_state[own == mask][0]
+        expected.append(state - delta)
+    tokens = TokenBatch.from_rows(
+        [np.array([row[0], *row[len(before) : -len(after)], row[-1]]) for row in rows]
+    )
+    for name in (denoise, True):
+        pooling = SentencePooling(pooling_of({**MASK, "denoise": name}), backbone)
+        found[name] = pooling(backbone, tokens)
+    torch.testing.assert_close(found[denoise], torch.stack(expected), rtol=0, atol=1e-12)
+    same = denoise == "from-zero" and family == "bert"
+    assert (float((found[True] - found[denoise]).detach().abs().max()) < 1e-12) == same
+
+    found[denoise].pow(2).sum().backward()
+    torch.stack(expected).pow(2).sum().backward()
+    ours = (
+        backbone.position_embeddings
+        if engine == "packed"
+        else backbone.model.embeddings.position_embeddings.weight
+    )
+    theirs = model.embeddings.position_embeddings.weight.grad
+    torch.testing.assert_close(ours.grad, theirs, rtol=1e-9, atol=1e-11)
 
 
 def test_a_full_stop_ends_what_has_no_end(encoder):

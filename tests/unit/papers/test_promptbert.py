@@ -114,6 +114,18 @@ def test_protocols_change_the_vector_that_is_trained_selected_or_tested():
         assert encoder.pooling == as_described.pooling.replace(**change)
     sup = encoders["sup-roberta", "unshifted-bias"]
     assert sup.pooling == encoders["sup-roberta", "as-described"].pooling.replace(denoise="unshifted")
+    zero = encoders["sup-roberta", "sup-positions-from-zero"]
+    trained = (
+        plan.runs[zero.source.run],
+        plan.runs[encoders["unsup-roberta", "positions-from-zero"].source.run],
+    )
+    assert all(each.denoise == "from-zero" for run in trained for each in run.poolings(run))
+    assert all(run.pooling.selection.denoise == "from-zero" for run in trained)
+    as_run = encoders["sup-roberta", "as-run"]
+    assert as_run.source == zero.source and (zero.pooling.denoise, as_run.pooling) == (
+        "from-zero",
+        sup.pooling,
+    )
     ended = plan.runs[encoders["unsup-bert", "full-stop-in-training"].source.run]
     assert [view.augment.name for view in ended.views] == ["full-stop"] * 2
     assert len(set(plan.run_stores[ended.run_id])) == 1

@@ -92,6 +92,7 @@ class PackedBackbone(Backbone):
         self.config = config
         self.hidden, self.vocabulary = config.hidden, config.vocabulary
         self.max_length, self.layer_count = config.max_length, config.layers
+        self.first_position = config.position_offset
         self.token_embeddings = nn.Parameter(torch.empty(config.vocabulary, config.hidden))
         self.position_embeddings = nn.Parameter(torch.empty(config.positions, config.hidden))
         self.type_embeddings = (
@@ -202,10 +203,14 @@ class PackedBackbone(Backbone):
     def _embed(self, batch: TokenBatch) -> Tensor:
         # As in `transformers`, the vector of padding is never trained: only a term over real padding reads it (4.1).
         values = F.embedding(batch.tokens, self.token_embeddings, padding_idx=self.config.pad_id)
-        positions = self.position_embeddings[self.config.position_offset :]
+        given, first = batch.given_positions, self.first_position
+        positions = self.position_embeddings[first:]
+        if given is not None and first:
+            # Rows before the first position can be read too; that of padding is never trained either.
+            every = torch.arange(len(self.position_embeddings), device=batch.tokens.device)
+            positions = F.embedding(every, self.position_embeddings, padding_idx=first - 1)
         if self.type_embeddings is not None:
             positions = positions + self.type_embeddings[0]
-        given = batch.given_positions
         values = values + F.embedding(batch.positions if given is None else given, positions)
         return self.embedding_dropout(self.embedding_norm(values))
 
