@@ -15,7 +15,7 @@ from replicse.registry.artefacts import METRICS
 from replicse.registry.digests import digest
 from replicse.registry.suites import unit_of
 from replicse.runtime.progress import progress_text
-from replicse.study.judge.study import read_results, results_of, study_machines
+from replicse.study.judge.study import controlled_item, read_results, results_of, study_machines
 from replicse.study.paper.config import by_paper, checked_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.plan.choose import chosen_items
@@ -165,6 +165,7 @@ def show_verb(parser: ArgumentParser) -> Action:
         shown = shown_study(arguments, item)
         shown.announce(arguments.json)
         (result,) = results_of(shown.plan, [item], shown.evaluations)
+        result = controlled_item(shown.plan, result)
         if arguments.json:
             committed = bool(shown.evaluations.paths.kept)
             document = {"study": shown.folder, "committed": committed, "item": result.plain()}

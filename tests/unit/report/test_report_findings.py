@@ -1,5 +1,6 @@
 """The sentences that a report begins with: each from data, with its numbers, its scale and the way to it."""
 
+import numpy as np
 import pytest
 from golden import example_report as example
 
@@ -10,6 +11,7 @@ from replicse.report.pages.costs import seconds_picture
 from replicse.report.pages.findings import findings
 from replicse.study.paper.protocols import ON_BACKBONE
 from replicse.study.plan.paths import Paths
+from replicse.study.results.multiplicity import controlled
 
 COMPACT = {**example.STUDY, "scale": "compact", "comparable": False, "judges_orders": True}
 MICRO = {**example.STUDY, "scale": "micro", "comparable": False, "judges_orders": False}
@@ -139,3 +141,16 @@ def test_seconds_are_those_of_the_runs_that_the_items_stand_on(tmp_path, monkeyp
     assert facts["root"] == "../.." and facts["seconds"].steps[-1].end == 9.0
     assert facts["committed"] == [("compact", "What it shows", "../studies/compact/report.html")]
     assert surroundings(COMPACT, [item], Paths("compact"), tmp_path / "reports/compact") == {}
+
+
+def test_the_counts_of_verdicts_say_how_many_false_ones_to_expect():
+    draws = np.random.default_rng(3).normal(70, 0.5, size=(40, 5))
+    draws[:20] += 30
+    rows = [(f"r{place}", f"R{place}", "70.0", values.tolist()) for place, values in enumerate(draws)]
+    table = ablation(rows, scale="paper")
+    first, *_ = said(example.STUDY, controlled([table]))
+    assert first.sentence == "40 cells: 20 higher, 20 within seed spread."
+    assert first.detail == (
+        "40 cells tested, 20 higher or lower; at most about 1.0 of these are expected to be false"
+        " (Benjamini-Hochberg at 5% within each paper). Without it 2.0 would be, if nothing differed"
+    )

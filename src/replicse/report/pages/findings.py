@@ -121,9 +121,9 @@ def _verdicts(items: Sequence[ItemResult]) -> Iterator[Finding]:
         tested = [cell for item in items for cell in item.described.values() if cell.p is not None]
         found = sum(cell.verdict in ("higher", "lower") for cell in tested)
         detail = (
-            f"Of {several(len(tested), 'tested cell')} {several(found, 'verdict')} higher or lower; at most about"
-            f" {FALSE * found:.1f} of them are expected to be false (Benjamini-Hochberg at {FALSE:.0%} within each"
-            f" paper); without it {FALSE * len(tested):.1f} would be, if nothing differed"
+            f"{several(len(tested), 'cell')} tested, {found:,} higher or lower; at most about {FALSE * found:.1f} of"
+            f" these are expected to be false (Benjamini-Hochberg at {FALSE:.0%} within each paper). Without it"
+            f" {FALSE * len(tested):.1f} would be, if nothing differed"
         )
         sentence = f"{several(counts.total(), 'cell')}: {', '.join(parts)}."
         yield Finding(sentence, detail if tested else "", "counts")

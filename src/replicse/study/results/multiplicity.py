@@ -18,15 +18,14 @@ def controlled(results: Sequence[ItemResult]) -> list[ItemResult]:
 
     families: dict[tuple[str, bool], list[tuple[str, int]]] = {}
     cells = {(result.item, place): cell for result in results for place, cell in enumerate(result.cells)}
-    for result in results:
-        for place, cell in enumerate(result.cells):
-            if cell.p is not None:
-                family = (result.paper, cell.protocol == AS_DESCRIBED)
-                families.setdefault(family, []).append((result.item, place))
-    for places in families.values():
-        adjusted = false_discovery_control([cells[place].p for place in places]).tolist()
-        for place, p in zip(places, adjusted, strict=True):
-            cells[place] = _controlled(cells[place], p, len(places))
+    papers = {result.item: result.paper for result in results}
+    for key, cell in cells.items():
+        if cell.p is not None:
+            families.setdefault((papers[key[0]], cell.protocol == AS_DESCRIBED), []).append(key)
+    for keys in families.values():
+        adjusted = false_discovery_control([cells[key].p for key in keys]).tolist()
+        for key, p in zip(keys, adjusted, strict=True):
+            cells[key] = _controlled(cells[key], p, len(keys))
     return [
         result.model_copy(
             update={"cells": tuple(cells[result.item, place] for place in range(len(result.cells)))}

@@ -94,8 +94,9 @@ def judge(
     low, high = interval or (None, None)
     reproduced = reduced(present, reducer)
     delta = reproduced - target.value if target and reproduced is not None else None
-    p, if_best = None, ""
+    p: float | None = None
     verdict: Verdict
+    if_best: Verdict = ""
     if len(present) < planned:
         verdict, reason = "not run", f"missing: {planned - len(present)} of the planned runs ({planned})"
     elif target is None:

@@ -17,6 +17,7 @@ from replicse.errors import BadInput
 from replicse.evaluation.correlation import spearman
 from replicse.study.judge.findings import Finding
 from replicse.study.judge.story import cell_story, find_cell
+from replicse.study.judge.study import controlled_item
 from replicse.study.results.pairs import packed_pairs
 from replicse.study.results.tabulate import item_result
 from replicse.study.results.values import Evaluations
@@ -126,6 +127,13 @@ def test_numbers_of_both_papers_and_ours_with_their_intervals_and_verdict(plan, 
     assert seeds == f"one more run is expected in {75.5 - half:.2f} to {75.5 + half:.2f}"
     assert pairs == "other test pairs would give 73.50 to 77.00"
     assert story["verdict"][0].startswith("higher: the reported 64.6 lies below")
+
+
+def test_a_verdict_is_controlled_among_the_tabulated_items_of_its_paper(plan, results):
+    result = item_result(plan, find_cell(plan, CELL).item, results)
+    assert all(cell.p_adjusted is None for cell in result.cells)
+    cell = next(cell for cell in controlled_item(plan, result).cells if cell.p is not None)
+    assert cell.p_adjusted >= cell.p and "(Benjamini-Hochberg)" in cell.reason
 
 
 def test_a_borrowed_spread_is_told(plan, results):
