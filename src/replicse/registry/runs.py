@@ -439,9 +439,10 @@ def _resolved_in(source: Source) -> str:
     """Return which name of a source is no symbol; blank where all are."""
     if isinstance(source.corpus, Mapping):
         return "corpus is a mapping; expected the name of a corpus"
-    for part in (*source.objective, *source.views):
+    named: list[tuple[str, Checked]] = [(term.term, term) for term in source.objective]
+    named += [(f"the view of {view.column}", view) for view in source.views]
+    for what, part in named:
         if folder := next((model.folder for model in frozen_models(part) if model.folder), ""):
-            what = part.term if isinstance(part, Term) else f"the view of {part.column}"
             return f'{what} names the folder "{folder}"; expected {BY_NAME}'
     if any(getattr(view.augment, "encoder", None) for view in source.views):
         return "expected the masked-LM of an augmentation by name: backbone: NAME"
