@@ -15,8 +15,8 @@ TITLE = "Why can't I reproduce SimCSE?"
 PAPERS = ("causes", "reruns")
 INTRODUCTION = (
     "Often because of the seed. Unsupervised SimCSE on BERT-base prints 76.25; fifty published seeds have a mean of"
-    " 75.11 and a standard deviation of 0.84: 74.84 is an ordinary result of the recipe. Five users who trained it again"
-    " wrote of 73.47 to 75.99; who reaches the printed number writes nothing, so that threads are a selection.",
+    " 75.11 and a standard deviation of 0.84: 74.84 is an ordinary result of the recipe. Five users who trained it"
+    " again wrote of 73.47 to 75.99; who reaches the printed number writes nothing, so that threads are a selection.",
     "A larger difference may have a cause. `replicse diagnose NUMBER --item CELL` says whether the number is"
     " unusual, which of your settings are not the paper's, and what to try; with `--encoder FOLDER --data DIR` it"
     " scores your checkpoint as others score theirs.",
