@@ -43,6 +43,7 @@ def running_text(plan: Plan, datasets: Datasets, entries: Mapping[CellKey, Spoke
             alone = entry.formula == f"{{{formula.names[0]}}}"
             places = dict.fromkeys(words(plan.papers, names.key(name), paper) for name in cells)
             where = "; ".join(places) or "counted on the data"
+            rounded = CERTAIN if gap > result.half else UNROUNDED
             yield Finding(
                 paper=paper,
                 rule="text",
@@ -50,7 +51,7 @@ def running_text(plan: Plan, datasets: Datasets, entries: Mapping[CellKey, Spoke
                 cells=("/".join(key), *("/".join(names.key(name)) for name in cells)),
                 printed=reported.value,
                 follows=f"{shown if alone else f'{number.text(result.exact)}, which is {shown}'} ({where})",
-                certainty=CERTAIN if gap > result.half else UNROUNDED,
+                certainty=f"unless {entry.unless}" if entry.unless else rounded,
                 note="; ".join(filter(None, [quotation(reported), entry.note])),
             )
 
@@ -80,9 +81,9 @@ def spoken_counts(plan: Plan, papers: Collection[str]) -> Counter[str]:
 
 
 def searched(plan: Plan, datasets: Datasets, entries: Mapping[CellKey, Spoken]) -> Iterator[Finding]:
-    """Yield tables with values of a parameter that the printed search over it does not have.
+    """Yield tables that print as best a value of a parameter that the printed search over it does not have.
 
-    A table shows values of a parameter where it is a profile over it, or where it prints the value that was best.
+    A table of several values is an ablation, which may leave the values that were searched.
     """
     grids: dict[tuple[str, str], list[Reported]] = {}
     for key, entry in entries.items():
@@ -92,8 +93,8 @@ def searched(plan: Plan, datasets: Datasets, entries: Mapping[CellKey, Spoken]) 
     for (paper, path), values in grids.items():
         grid = {reported.number.value for reported in values}
         for item in plan.papers[paper].items:
-            shown = _values_shown(plan, f"{paper}/{item}", path)
-            outside = [cell for cell, value in shown if value not in grid]
+            chosen = _values_chosen(plan, f"{paper}/{item}", path)
+            outside = [cell for cell, value in chosen if value not in grid]
             if outside:
                 yield finding(
                     plan,
@@ -107,23 +108,12 @@ def searched(plan: Plan, datasets: Datasets, entries: Mapping[CellKey, Spoken]) 
                 )
 
 
-def _values_shown(plan: Plan, item: str, path: str) -> list[tuple[Cell, object]]:
-    """Return the printed cells of an item and their values of a parameter, where it shows any."""
-    columns: dict[tuple[str, ...], list[tuple[Cell, object]]] = {}
-    chosen: list[tuple[Cell, object]] = []
+def _values_chosen(plan: Plan, item: str, path: str) -> Iterator[tuple[Cell, object]]:
+    """Yield the printed cells of an item that hold the best value of a parameter, with that value."""
     for cell in plan.described(item):
         jobs = cell.column.over.jobs if cell.column.over else None
-        number = cell.reported.number if cell.reported and cell.column.kind != "text" else None
-        if number and jobs and jobs.shows == path:
-            chosen.append((cell, number.value))
-        elif number and not jobs and len(cell.encoders) == 1:
-            value = plan.hyperparameter(cell.encoders[0], path)
-            # A loss that is left out is one of weight 0.
-            value = 0.0 if value is None and path.endswith(".weight") else value
-            columns.setdefault(cell.key[2:], []).append((cell, value))
-    profile = plan.papers[item.partition("/")[0]].items[item.partition("/")[2]].figure == "profile"
-    varied = (shown for shown in columns.values() if profile and len({value for _, value in shown}) > 2)
-    return chosen or next(varied, [])
+        if jobs and jobs.shows == path and cell.reported and cell.reported.number:
+            yield cell, cell.reported.number.value
 
 
 RULES_OF_TEXT = (running_text, searched)

@@ -23,7 +23,7 @@ def _resolved(claim: Claim, relation: Relation, names: CellNames) -> Relation:
             name: [each for each in full_names[name] if ROWS not in name or each not in named]
             for name in side.names
         }
-        if side.compares_rows:
+        if side.compares_rows and any(ROWS in name for name in cells):
             cells = dict(zip(cells, _same_rows(list(cells.values()), names), strict=True))
         empty = next((name for name, entry in cells.items() if not entry), None)
         if empty:

@@ -54,12 +54,17 @@ def _head(column: Sequence[str]) -> str:
     return column[0].split("/")[3]
 
 
+def _wins_words(one: Sequence[str], other: Sequence[str]) -> str:
+    """Return what is counted: rows between two columns, or columns between two rows that are listed by name."""
+    if _head(one) != _head(other):
+        return f"% of rows of {_item(one)} where {_head(one)} is above {_head(other)}"
+    first, second = (column[0].split("/")[2] for column in (one, other))
+    return f"% of columns of {_item(one)} where {first}, as the claim counts it, is above {second}"
+
+
 # Functions that compare rows, and their words.
 ROWS: dict[str, tuple[Callable[..., float], Callable[..., str]]] = {
-    "wins": (
-        _wins,
-        lambda one, other: f"% of rows of {_item(one)} where {_head(one)} is above {_head(other)}",
-    ),
+    "wins": (_wins, _wins_words),
     "pareto": (_pareto, lambda one, other: f"rows on the Pareto front of {_item(one)}, {_head(one)}"),
     "dominance": (
         _dominance,
@@ -71,10 +76,11 @@ ROWS: dict[str, tuple[Callable[..., float], Callable[..., str]]] = {
 class Expression:
     """Arithmetic on numbers and on names in braces, and functions of columns, each a `{name}` or a list of them.
 
-    `mean(...)` of all its arguments; `wins(one, other)`: the percentage of rows whose first is above the second;
-    `pareto(alignments, uniformities)`: how many rows no other row dominates, lower better; `dominance(alignments,
-    uniformities, scores)`: of the pairs in which one row dominates the other, the percentage in which it has the
-    higher score too (SimCSE section 7). ValueError says what is expected where a text is none of this.
+    `mean(...)` of all its arguments; `wins(one, other)`: the percentage of rows whose first is above the second, or
+    of the numbers of two lists, in their order; `pareto(alignments, uniformities)`: how many rows no other one
+    dominates, lower better; `dominance(alignments, uniformities, scores)`: of the pairs in which one row dominates
+    the other, the percentage in which it has the higher score too (SimCSE section 7). ValueError says what is expected
+    where a text is none of this.
     """
 
     def __init__(self, text: str) -> None:

@@ -26,7 +26,8 @@ class Spoken(Checked):
 
     `is`: a formula of printed numbers and of sizes counted on the data, both in braces; `claim`: the sentence of
     claims.yaml that holds the number and is judged as a whole; `searched`: the path of a run of which the numbers are
-    the values of a search; `alone`: why no other number bears on them.
+    the values of a search; `alone`: why no other number bears on them. `unless` is what would explain a difference to
+    the formula.
     """
 
     numbers: tuple[Text, ...] = Field(min_length=1)
@@ -34,6 +35,7 @@ class Spoken(Checked):
     claim: Id | None = None
     searched: Text | None = None
     alone: Text | None = None
+    unless: str = ""
     note: str = ""
 
     @model_validator(mode="after")

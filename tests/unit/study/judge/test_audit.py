@@ -22,8 +22,9 @@ from replicse.report.pages.audit import audit_text
 from replicse.study.judge import audit as rules
 from replicse.study.judge import rules_of_tables, rules_of_text
 from replicse.study.judge.audit import audit, audit_plan
-from replicse.study.judge.claims import study_claims
+from replicse.study.judge.claims import judged_in_print, study_claims
 from replicse.study.judge.findings import CERTAIN, UNROUNDED, Finding
+from replicse.study.paper.cell_names import CellNames
 from replicse.study.paper.claims import load_claims
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.papers import load_papers
@@ -520,3 +521,18 @@ def test_nothing_found_is_said():
         "repro", "claim", "Section 4", ("repro/all-lower",), "All are lower.", "one is not", CERTAIN
     )
     assert audit_text([claim.row()]).splitlines()[0] == "repro: 1 finding, 1 certain"
+
+
+def test_an_ablation_may_leave_the_values_that_were_searched(findings):
+    """DiffCSE's Tables 7 and 8 are no search, and λ = 0 is SimCSE; (r + 1) / 2 explains 2-Tier's 0.742."""
+    assert not [one for one in findings if one.rule == "search"]
+    (mean,) = [one for one in findings if one.cells[0].startswith("twotier/text/leaderboard/average")]
+    assert mean.certainty.startswith("unless the STS correlation r is counted as (r + 1) / 2")
+
+
+def test_numbers_of_two_rows_are_counted_by_name(shipped):
+    """Of seven categories VICReg trails SimCSE by less than five points in five, not in pair classification and STS."""
+    claims = study_claims(shipped.papers, shipped.papers)
+    claim = next(one for one in claims if one.name == "noncontrastive/bert-trails-by-few-points")
+    outcome = judged_in_print(claim, CellNames(shipped.papers))
+    assert outcome.outcome == "supported" and "(71.4286)" in outcome.reason
