@@ -199,7 +199,7 @@ def plan_lines(plan: Plan, document: Mapping[str, Any], wanted: list[Need], widt
         ("trained", [row for row in items if row["runs"] and not row["searched"]]),
         ("searches over hyper-parameters", [row for row in items if row["searched"]]),
     )
-    table: list[str | tuple[str, ...]] = [("item", "cells", "runs", "hours", "eval", "detects", "title")]
+    table: list[str | tuple[str, ...]] = [("item", "cells", "runs", "hours", "eval", "gap", "title")]
     for heading, rows in parts:
         table += [f"{heading}:"] if rows else []
         for row in rows:
@@ -213,7 +213,7 @@ def plan_lines(plan: Plan, document: Mapping[str, Any], wanted: list[Need], widt
         points = f"{row['gap_told']:.1f} points"
         yield f"{row['item']}: {detects(len(plan.seeds), points)}"
     elif told:
-        yield f"detects: {detects(len(plan.seeds), 'so many points')}, at the median of the cells of known spread"
+        yield f"gap: {detects(len(plan.seeds), 'so many points')}, at the median of the cells of known spread"
     if plan.left_out:
         yield f"left out: {', '.join(plan.left_out)}: {plan.left_out_text}"
     asked = sum(row["runs"] for row in document["items"])
