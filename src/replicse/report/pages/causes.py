@@ -132,9 +132,9 @@ def _range(values: Sequence[float]) -> str:
 def _of_cause(cause: Cause, measured: Sequence[Measured]) -> Iterator[str]:
     yield f'\n<a id="{cause.id}"></a>\n\n### {cause.title}\n\n{cause.sentence}'
     yield f"\n**What people saw.** {cause.seen}"
-    if cause.reports:
+    if cause.confirmed:
         yield "\n| thread | model | quantity | printed | got |\n| --- | --- | --- | --: | --: |"
-        yield from (f"| {' | '.join(_report(report))} |" for report in cause.reports)
+        yield from (f"| {' | '.join(_report(report))} |" for report in cause.confirmed)
     if measured:
         yield "\n**What we measured.**"
         yield "\n| variant | what it is | encoder | effect |\n| --- | --- | --- | --: |"
@@ -143,8 +143,10 @@ def _of_cause(cause: Cause, measured: Sequence[Measured]) -> Iterator[str]:
             yield f"| {each.variant} | {what} | {each.encoder} | {effect_text(each)} |"
     yield f"\n**How to test.** `{cause.test}`"
     yield f"\n**How to fix.** {cause.mend}"
-    links = ", ".join(f"[{thread}]({address(thread)})" for thread in cause.threads)
-    yield f"\nThreads: {links}."
+    for title, suspected in (("Threads", False), ("Only suspected", True)):
+        threads = [thread for thread in cause.threads if (thread in cause.suspected) == suspected]
+        links = ", ".join(f"[{thread}]({address(thread)})" for thread in threads)
+        yield from ([f"\n{title}: {links}."] if links else [])
 
 
 def _report(report: Report) -> tuple[str, ...]:

@@ -68,7 +68,8 @@ class Cause(Checked):
     """One cause: what it is, what people saw, how to fix and to test it, and where it was met.
 
     `kinds`, `metrics` (suites) and `models` (parts of a model's name) say who can have it; `facts` are what a user may
-    say that bears on it. `checks` are variants of an evaluation, `protocols` variants of a training that realise it.
+    say that bears on it. `suspected` are those of its threads in which nobody confirmed the cause: their numbers are no
+    effect of it. `checks` are variants of an evaluation, `protocols` variants of a training that realise it.
     """
 
     id: Id
@@ -84,19 +85,26 @@ class Cause(Checked):
     checks: tuple[Id, ...] = ()
     protocols: tuple[Id, ...] = ()
     threads: Annotated[tuple[Thread, ...], Field(min_length=1)]
+    suspected: tuple[Thread, ...] = ()
     reports: tuple[Report, ...] = ()
 
     @model_validator(mode="after")
     def _reports_are_of_threads(self) -> Self:
-        other = next((each.thread for each in self.reports if each.thread not in self.threads), None)
+        named = (*(each.thread for each in self.reports), *self.suspected)
+        other = next((thread for thread in named if thread not in self.threads), None)
         if other:
             raise ValueError(f'reports of its threads, not of "{other}"')
         return self
 
     @property
     def deltas(self) -> tuple[tuple[str, float], ...]:
-        """Return thread and difference in points of each number that somebody reports."""
-        return tuple((report.thread, delta) for report in self.reports for delta in report.deltas)
+        """Return thread and difference in points of each number of the confirmed reports."""
+        return tuple((report.thread, delta) for report in self.confirmed for delta in report.deltas)
+
+    @property
+    def confirmed(self) -> list[Report]:
+        """Return the reports of threads in which the cause was not only suspected."""
+        return [report for report in self.reports if report.thread not in self.suspected]
 
     def excluded(self, kind: str | None, metric_path: str, model: str) -> str:
         """Return why an encoder cannot have the cause; blank where it can, or where nothing is said against it."""
