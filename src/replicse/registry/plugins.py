@@ -16,11 +16,12 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
+from importlib.machinery import SOURCE_SUFFIXES, FileFinder, SourceFileLoader
 from importlib.metadata import entry_points
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from itertools import chain
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from replicse.checked import UserMessage
@@ -253,14 +254,29 @@ def _import(plugin: Plugin) -> None:
     if plugin.method:
         _make_package(plugin)
     if plugin.imported not in sys.modules:  # where its tests have imported it, it is there
-        module = module_from_spec(spec_from_file_location(plugin.imported, plugin.file.resolve()))
-        sys.modules[plugin.imported] = module
-        # What Python keeps compiled of a file is told from a changed one by size and second alone.
-        exec(compile(plugin.file.read_bytes(), str(plugin.file), "exec"), vars(module))
+        file = plugin.file.resolve()
+        loader = _FromSource(plugin.imported, str(file))
+        spec = spec_from_file_location(plugin.imported, file, loader=loader)
+        sys.modules[plugin.imported] = module_from_spec(spec)
+        _compile_what_is_in(file.parent)
+        loader.exec_module(sys.modules[plugin.imported])
+
+
+class _FromSource(SourceFileLoader):
+    """Compiles a module each time: Python tells what it keeps compiled from a changed file by size and second alone."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
+def _compile_what_is_in(folder: Path) -> None:
+    """Have the modules of a folder imported from their sources."""
+    sys.path_importer_cache[str(folder)] = FileFinder(str(folder), (_FromSource, SOURCE_SUFFIXES))
 
 
 def _make_package(plugin: Plugin) -> None:
     """Have the folder of a paper as the package of its modules."""
+    _compile_what_is_in(plugin.place)
     for name, places in ((METHODS, []), (plugin.module, [str(plugin.place)])):
         package = sys.modules.setdefault(name, ModuleType(name))
         package.__path__ = places

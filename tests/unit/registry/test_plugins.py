@@ -332,10 +332,10 @@ def test_a_paper_of_the_workspace_brings_its_method_and_nobody_names_it():
         before = Source(plugins=plugin_places()).digest(unit)
         written("papers/mine/tables/table1.yaml", "data, and no code")
         assert Source(plugins=plugin_places()).digest(unit) == before
-        written("papers/mine/losses.py", imports + loss.replace("3.0", "14.0"))
+        written("papers/mine/losses.py", imports + loss.replace("3.0", "4.0"))
         assert Source(plugins=plugin_places()).digest(unit) != before
         use_plugins([])  # a changed file beside method.py is read again too
-        assert make_term(TermParameters.known["near"](term="near"))(None) == 14.0
+        assert make_term(TermParameters.known["near"](term="near"))(None) == 4.0
         written("papers/mine/method.py", "x = 1 / 0\n")
         with pytest.raises(BadInput, match=r"method.py:1: ZeroDivisionError: division by zero; fix it$"):
             use_plugins([])
