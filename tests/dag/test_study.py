@@ -13,8 +13,6 @@ import pytest
 import yaml
 from places import ROOT
 
-from replicse.files import sha256_of
-
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 
 
@@ -79,17 +77,6 @@ def test_the_report_says_what_it_was_made_from(study):
     assert 'src="http' not in html, "self-contained"
 
 
-def test_every_run_has_its_provenance(study):
-    runs = list((study / "results/micro/runs").iterdir())
-    assert len(runs) == 3
-    for run in runs:
-        record = json.loads((run / "provenance.json").read_text())
-        assert record["run_id"] == run.name
-        assert record["versions"]["torch"]
-        assert len(record["package_sha256"]) == 64
-        assert record["stores"]
-
-
 @pytest.mark.parametrize(("file", "trained"), [("hinge.py", 0), ("infonce.py", 2)])
 def test_a_change_of_code_trains_again_what_uses_it(study, file, trained):
     path = study / "src/replicse/objective" / file
@@ -100,18 +87,6 @@ def test_a_change_of_code_trains_again_what_uses_it(study, file, trained):
     found = re.search(r"^train +(\d+)$", planned, re.MULTILINE)
     assert int(found[1] if found else 0) == trained
     assert trained or "Nothing to be done" in planned
-
-
-def test_sets_of_ones_own_are_columns_of_a_table(study):
-    with (study / "results/micro/tables/sets/table1.csv").open() as stream:
-        cells = {cell["column"]: cell for cell in csv.DictReader(stream)}
-    assert all(-100 < float(cell["reproduced"]) < 100 for cell in cells.values())
-    assert cells["similarity"]["verdict"] == cells["topics"]["verdict"] == "not comparable"
-    assert "sets/topics-are-easier" in (study / "results/micro/claims.csv").read_text()
-    assert "SICK-BR" in (study / "reports/micro/sets.html").read_text(encoding="utf-8")
-    (record,) = (json.loads(file.read_text()) for file in study.glob("results/micro/encoders/*/sets.json"))
-    file = study / "workflow/papers/sets/similarity.csv"
-    assert record["suites"]["sets"]["similarity"]["sha256"] == sha256_of(file)
 
 
 def test_a_changed_set_evaluates_again_what_reads_it_and_nothing_else(study):

@@ -1,6 +1,5 @@
 """Every command that README and documentation print runs in a bare clone, and prints what is shown below it."""
 
-import json
 import re
 import shlex
 import shutil
@@ -80,32 +79,3 @@ def test_the_numbers_shown_below_a_command_are_its_output(clone, monkeypatch, ca
             assert line[4:] in output
             checked += 1
     assert checked >= 4
-
-
-def test_the_cost_of_the_paper_scale_is_that_of_the_plan(clone, monkeypatch, capsys):
-    """The table once had the hours of five papers, where ten were planned."""
-
-    def planned(*words):
-        assert main(["plan", "--json", "--scale", "paper", *words]) == 0
-        return json.loads(capsys.readouterr().out)
-
-    def cost(*parts):
-        return " | ".join(
-            f"{part['runs']:,} | {part['hours']:,.{0 if part['hours'] > 9.5 else 1}f}" for part in parts
-        )
-
-    monkeypatch.chdir(clone)
-    page = (ROOT / "docs/paper-scale.md").read_text(encoding="utf-8")
-    one, five = (planned("--seeds", seeds) for seeds in "15")
-    released, hours = (one["released"][name] for name in ("encoders", "hours"))
-    assert f"{released} encoders as their authors released them | 0 | {hours:.1f} |" in page
-    assert (
-        f"| `simcse/table3` | {cost(*(planned('--seeds', seeds, 'simcse/table3') for seeds in '15'))} |"
-        in page
-    )
-    assert f"only searches ask for | {cost(*(plan['not_searched'] for plan in (one, five)))} |" in page
-    assert f"by name only | {cost(one, five)} |" in page
-    evaluation = " and ".join(f"{plan['evaluation']['hours']:.0f}" for plan in (one, five))
-    assert f"takes another {evaluation} hours" in page
-    size, disk = (one[name] / 1e9 for name in ("download_bytes", "disk_bytes"))
-    assert f"{size:.0f} GB and take {disk:.0f} GB on disk" in page

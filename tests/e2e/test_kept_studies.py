@@ -17,10 +17,7 @@ from replicse.commands.run import run_verb
 from replicse.commands.study import chosen_config
 from replicse.files import read_json, write_json
 from replicse.study.judge.story import find_cell
-from replicse.study.paper.config import Config
-from replicse.study.paper.papers import load_papers
-from replicse.study.plan.planner import load_plan, plan_of
-from replicse.study.results.statistics import paired_difference
+from replicse.study.plan.planner import load_plan
 
 WORKFLOW = ROOT / "workflow"
 STUDIES = sorted(folder.name for folder in (ROOT / "reports/studies").iterdir())
@@ -135,100 +132,3 @@ def test_a_study_whose_runs_are_no_longer_planned_says_so_and_prints_no_command(
 
 
 # Coverage
-
-
-def known_numbers():
-    """Return how many cells of each paper have a printed number, and of how many."""
-    papers = load_papers(WORKFLOW)
-    by_name = {key: tuple(paper.items) for key, paper in papers.items()}
-    plan = plan_of(Config(scale="paper", papers=by_name, seeds=(0,)), papers, WORKFLOW)
-    cells = {
-        key: [cell for item in names for cell in plan.described(f"{key}/{item}")]
-        for key, names in by_name.items()
-    }
-    return {key: (sum(cell.reported is not None for cell in each), len(each)) for key, each in cells.items()}
-
-
-def test_the_readme_says_how_many_numbers_are_printed():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    known = known_numbers()
-    assert "for `twotier` {} of {}, because".format(*known["twotier"]) in readme
-    assert "for `noncontrastive` {} of {}.".format(*known["noncontrastive"]) in readme
-    for name in ("README.md", "docs/index.md", "pyproject.toml", "mkdocs.yml"):
-        assert "every table and figure" not in (ROOT / name).read_text(encoding="utf-8").lower()
-
-
-# The READMEs of the studies
-
-
-def values(name, item, row, column="stsb-dev"):
-    """Return the numbers of a row in a column, by seed, as the paper describes it."""
-    paper, _, short = item.partition("/")
-    wanted = {"paper": paper, "item": short, "row": row, "column": column, "protocol": "as-described"}
-    with (ROOT / f"reports/studies/{name}/cells.csv").open(encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if wanted.items() <= row.items()]
-    return [float(row["value"]) for row in sorted(rows, key=lambda row: int(row["seed"]))]
-
-
-def test_a_readme_prints_differences_as_they_are_paired():
-    readme = (ROOT / "reports/studies/compact/README.md").read_text(encoding="utf-8")
-    base = values("compact", "simcse/table3", "p0.1")
-    for item, row in (("table3", "p0.0"), ("table1", "crop-20")):
-        found = paired_difference(values("compact", f"simcse/{item}", row), base)
-        assert f"{found.mean:+.1f} [{found.low:+.1f}, {found.high:+.1f}]" in readme
-
-
-FOLLOWERS = (
-    "crop-20", "repetition", "queue", "esimcse", "promptbert", "crops", "crops-dropout", "mirror-bert", "rankcse",
-)  # fmt: skip
-
-
-def test_the_readme_of_the_followers_prints_their_effects_as_they_are_paired():
-    readme = (ROOT / "reports/studies/followups/README.md").read_text(encoding="utf-8")
-    pairs = [(row, "simcse") for row in FOLLOWERS] + [
-        ("crops", "crops-dropout"),
-        ("queue-pretrained", "queue"),
-    ]
-    for row, base in pairs:
-        found = paired_difference(
-            *(values("followups", "followups/table1", each, "avg") for each in (row, base))
-        )
-        bounds = sorted(map(abs, (found.low, found.high))) if found.resolved else (found.low, found.high)
-        signs = "" if found.resolved else "+"
-        shown = [f"{bound:{signs}.1f}" for bound in bounds]
-        one_sided = f"{abs(found.mean):.1f} [{', '.join(shown)}]"
-        assert one_sided in readme or f"{found.mean:+.1f} [{found.low:+.1f}, {found.high:+.1f}]" in readme, (
-            row
-        )
-
-
-LOSSES = {
-    "avg. (no training)": "avg", "SimCSE": "simcse", "VICReg, dropout": "vicreg-dropout",
-    "VICReg, shuffle": "vicreg-shuffle", "Barlow Twins, dropout": "barlow-twins-dropout",
-    "Barlow Twins, shuffle": "barlow-twins-shuffle",
-}  # fmt: skip
-
-
-def test_the_readme_of_the_losses_prints_the_seeds_of_each():
-    """53.45 was once rounded again, to 53.5, of a seed with 53.446."""
-    readme = (ROOT / "reports/studies/noncontrastive/README.md").read_text(encoding="utf-8")
-    for label, row in LOSSES.items():
-        (line,) = (line for line in readme.splitlines() if line.startswith(f"| {label} |"))
-        shown = [cell.strip() for cell in line.strip("|").split("|")]
-        for place, column, decimals in ((2, "alignment", 2), (4, "uniformity", 2), (5, "sts", 1)):
-            seeds = values("noncontrastive", "noncontrastive/figure3", f"bert-base-{row}", column)
-            for text, value in zip(shown[place].split(", "), seeds, strict=True):
-                assert abs(float(text) - value) <= 0.5 * 10**-decimals + 1e-9, (label, column)
-
-
-def test_the_readme_names_every_interval_of_the_random_head_without_zero():
-    readme = (ROOT / "reports/studies/compact/README.md").read_text(encoding="utf-8")
-    with (ROOT / "reports/studies/compact/adjudication.csv").open(encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["protocol"] == "random-head"]
-    apart = [row for row in rows if float(row["low"]) > 0 or float(row["high"]) < 0]
-    assert f"{len(rows) - len(apart)} of {len(rows)} intervals hold zero" in readme
-    assert [
-        f"{float(row['effect']):+.3f} [{float(row['low']):+.3f}, {float(row['high']):+.3f}] " in readme
-        for row in apart
-    ] == [True] * len(apart)
-    assert apart

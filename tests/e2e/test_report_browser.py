@@ -3,11 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from browser import faults, sheets_of, title_of, with_axe, with_browser
+from browser import faults, title_of, with_axe, with_browser
 from golden import example_report as example
 
-from replicse.report.content.contents import Finding, Page, make_report
-from replicse.report.content.tables import Sheet
+from replicse.report.content.contents import Finding, make_report
 from replicse.report.formats import html
 from replicse.report.pages.audit import audit_page
 
@@ -72,32 +71,6 @@ def test_a_cell_is_reached_and_its_command_copied_by_keyboard(tmp_path):
     assert seen["sorted"] == ["Fixed 0.1a", "0.0", "No dropoutb"] and seen["restored"]
 
 
-# Where the cell of the address is, once the page has come to rest.
-PLACE = """
-<script>
-addEventListener("load", function () {
-  setTimeout(function () {
-    var cell = document.getElementById(location.hash.slice(1)), top = cell.getBoundingClientRect().top;
-    document.title = JSON.stringify({ top: top, height: innerHeight, scrolled: scrollY });
-  }, 1000);
-});
-</script>
-"""
-
-
-@with_browser
-def test_an_address_brings_its_cell_onto_the_screen(tmp_path):
-    """Articles are laid out when they are scrolled to, which moves those behind them."""
-    items = [example.augmentation_table(), *[example.sts_table()] * 6, example.dropout_table()]
-    report = make_report(example.STUDY, items)
-    text = html.papers(report, report.sections[0], {item.item: "" for item in items})["simcse.html"]
-    file = tmp_path / "simcse.html"
-    file.write_text(text.replace("</body>", f"{PLACE}</body>"), encoding="utf-8")
-    seen = title_of(file, "--virtual-time-budget=5000", address="#simcse-table3--p0.1--stsb-dev")
-    assert seen["scrolled"] > seen["height"], "the cell is on no first screen"
-    assert 0 < seen["top"] < seen["height"]
-
-
 FINDING = {
     "rule": "average", "place": "Table 6", "printed": "74.10", "against": "Table 5", "follows": "74.20",
     "certainty": "certain", "note": "",
@@ -124,24 +97,6 @@ def shown_pages():
     }
 
 
-# What the search of the first page lists for the query of its address.
-SEARCHED = """
-<script>
-var hits = Array.from(document.querySelectorAll("#hits a"));
-document.title = JSON.stringify(hits.map(function (hit) { return hit.textContent; }));
-</script>
-"""
-
-
-@with_browser
-def test_the_search_lists_what_has_all_words_of_a_query(tmp_path):
-    report = make_report(example.STUDY, [example.dropout_table(), example.sts_table()])
-    file = tmp_path / "report.html"
-    file.write_text(html.document(report).replace("</body>", f"{SEARCHED}</body>"), encoding="utf-8")
-    found = title_of(file, address="?q=table+0.15")
-    assert found == ["simcse Table 3: 0.15"]
-
-
 @with_browser
 @pytest.mark.parametrize("name", ["report", "effects", "audit", "simcse"])
 def test_no_page_scrolls_sideways_on_a_telephone(name, tmp_path):
@@ -157,37 +112,6 @@ def test_no_page_scrolls_sideways_on_a_telephone(name, tmp_path):
     )
     wide, room = title_of(file, "--allow-file-access-from-files", "--virtual-time-budget=5000")
     assert wide <= room <= 390
-
-
-@with_browser
-def test_the_mark_of_a_quoted_number_is_next_to_it(tmp_path):
-    script = (
-        "<script>var cells = Array.from(document.querySelectorAll('.stacked td.quoted'));"
-        "document.title = JSON.stringify(cells.map(function (cell) {"
-        "  function box(part) { return cell.querySelector(part).getBoundingClientRect(); }"
-        "  return Math.round(box('.symbol').left - box('.reported').right); }));</script>"
-    )
-    report = make_report(example.STUDY, [example.sts_table()])
-    text = html.papers(report, report.sections[0], {"simcse/table5": ""})["simcse.html"]
-    file = tmp_path / "page.html"
-    file.write_text(
-        text.replace("content-visibility: auto", "").replace("</body>", f"{script}</body>"), encoding="utf-8"
-    )
-    gaps = title_of(file, "--window-size=1440,900")
-    assert len(gaps) > 8 and all(0 <= gap < 8 for gap in gaps)
-
-
-@with_browser
-def test_no_table_is_printed_over_another(tmp_path):
-    """A table that scrolls on a narrow screen has all of its height on paper."""
-    lines = Sheet("Lines", ("line",), tuple((f"line {number}",) for number in range(300)))
-    sheets = []
-    for tables in ((lines,), (lines, lines)):
-        page = Page("Page", (), tables, file="page.html")
-        file = tmp_path / f"{len(tables)}.html"
-        file.write_text(html.page(make_report(example.STUDY, []), page), encoding="utf-8")
-        sheets.append(sheets_of(file))
-    assert sheets[1] >= 2 * sheets[0] - 1 > 5
 
 
 @with_axe

@@ -16,18 +16,6 @@ from snakemake_runs import SNAKEMAKE, copied, jobs, snakemake
 from replicse.errors import BadInput
 from replicse.runtime.locks import free
 
-
-def test_suites_of_two_groups_are_two_jobs_of_one_encoder_at_the_scale_of_the_papers(checkout):
-    """A suite more must run only its own group again."""
-    words = ["simcse_tableE1", "simcse_table5", "released", "--config", "seeds=[0]", "scale=paper"]
-    done = snakemake(checkout, "-n", *words)
-    assert done.returncode == 0, done.stdout + done.stderr
-    files = re.findall(r"output: results/paper/encoders/(\S+)/(fast|transfer)\.json", done.stdout)
-    assert len(files) == len(set(files)) and jobs(done.stdout)["backbone"] >= 10
-    groups = {name: {group for other, group in files if other == name} for name, _ in files}
-    assert {"fast", "transfer"} in groups.values() and {"fast"} in groups.values()
-
-
 # Every job of a study leaves the files it should, all empty.
 EMPTY = """
 from pathlib import Path
@@ -90,18 +78,6 @@ def test_what_judges_runs_again_when_a_text_that_it_reads_changes(finished):
         assert {rule: found.get(rule, 0) for rule in wanted} == wanted, file
         assert "train" not in found and "evaluate" not in found, file
         path.write_text(before)
-
-
-def test_a_corpus_that_was_placed_is_read_again_when_it_changes(finished):
-    """A corpus that was cut from 2,000 to 500 lines once gave "Nothing to be done"."""
-    folder, _ = finished
-    placed = folder / "results/micro/data/placed.txt"
-    before = placed.stat()
-    placed.write_text("a sentence of words\n" * 500)
-    again = asked_again(folder)
-    assert again["store"] and again["train"] and "data" not in again
-    placed.write_text("a sentence of words\n" * 2000)
-    os.utime(placed, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
 def test_a_lost_result_is_made_again_and_a_checkpoint_that_was_deleted_is_not_missed(finished):
@@ -192,15 +168,6 @@ def test_a_kill_leaves_no_lock_and_a_lost_file_no_gap(checkout):
     assert "LockException" in snakemake(checkout, "waited").stderr
     assert free(checkout) and not free(checkout)
     assert snakemake(checkout, "waited").returncode == 0
-
-
-def test_jobs_of_this_machine_share_its_gpus(checkout):
-    (checkout / "Snakefile").open("a").write(
-        'rule slots:\n    output: "slots"\n    shell: "printenv REPLICSE_GPU_SLOTS > {output}"\n'
-    )
-    done = snakemake(checkout, "slots", "--resources", "gpu=3")
-    assert done.returncode == 0, done.stderr
-    assert (checkout / "slots").read_text() == "3\n"
 
 
 @pytest.mark.parametrize("profile", ["gpu-box", "slurm-gpu"])

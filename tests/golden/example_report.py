@@ -204,41 +204,6 @@ def sts_table(scale="paper"):
     )
 
 
-def pooling_table(scale="paper"):
-    """SimCSE Table 6: two columns, a block with a heading that ends, a missing cell."""
-    printed = {
-        "mlp": ("81.7", "86.2"),
-        "mlp-train": ("82.5", "85.8"),
-        "no-mlp": ("80.9", "86.2"),
-        "first-last": ("81.2",),
-    }
-    cells = [
-        judged(
-            row,
-            column,
-            text,
-            drawn((row, column), float(text) - 0.5, 0.02 if column == "sup" else 0.6),
-            scale=scale,
-        )
-        for row, texts in printed.items()
-        for (column, spread), text in zip((("unsup", 0.6), ("sup", 0.02)), texts, strict=False)
-    ]
-    return result(
-        "simcse/table6",
-        "Ablation studies of different pooling methods",
-        [("unsup", "Unsup."), ("sup", "Sup.")],
-        [
-            {"id": "mlp", "label": "w/ MLP", "group": "[CLS]"},
-            {"id": "mlp-train", "label": "w/ MLP (train)", "group": "[CLS]"},
-            {"id": "no-mlp", "label": "w/o MLP", "group": "[CLS]"},
-            ("first-last", "First-last avg."),
-        ],
-        cells,
-        scale=scale,
-        deviations="The first-last row averaged layer 0 until January 2022; both poolings are run.",
-    )
-
-
 def temperature_table(scale="paper"):
     """SimCSE Table D.1: a single row of six columns, one of which shows the best seed."""
     columns = {"N/A": "85.9", "0.001": "84.9", "0.01": "85.4", "0.05": "86.2", "0.1": "82.0", "1": "64.0"}
@@ -569,7 +534,6 @@ def items(scale="paper"):
         trajectory_figure,
         dropout_table,
         sts_table,
-        pooling_table,
         scatter_figure,
         temperature_table,
         retrieval_table,

@@ -11,7 +11,6 @@ from replicse.report.formats.terminal import item_text, page_text
 CASES = {
     "dropout": example.dropout_table,
     "sts": example.sts_table,
-    "pooling": example.pooling_table,
     "temperature": example.temperature_table,
     "augmentation": example.augmentation_table,
     "trajectory": example.trajectory_figure,

@@ -16,7 +16,6 @@ import replicse
 from replicse.cli import EVERYDAY, GROUPS, VERBS, main
 from replicse.errors import MissingData
 from replicse.files import write_json
-from replicse.study.paper.config import read_config
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.tabulate import item_result
@@ -171,39 +170,6 @@ def test_status_show_and_why_work_before_anything_has_run(capsys, tmp_path, monk
     assert max(map(len, story.splitlines())) < 400
 
 
-def test_an_item_that_nobody_ran_here_is_shown_from_a_committed_study(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    config = {"scale": "micro", "papers": {"simcse": ["table3"]}, "rows": {"simcse/table3": ["p0.1", "p0.0"]}}
-    plan = load_plan({**config, "seeds": [0, 1, 2]}, ROOT / "workflow")
-    write_scores(plan, plan.items, lambda cell, place: 61.25)
-    (item,) = plan.items.values()
-    name, kept = "mine", Paths("micro", "mine")
-    write_json(kept.config, plan.config.plain())
-    write_json(Paths("", "another").config, {**plan.config.plain(), "scale": "compact"})
-    write_json(Paths("", "another").item(item.id), {"of": "another scale"})
-    committed = kept.item(item.id)
-    write_json(committed, item_result(plan, item, Evaluations(plan)).plain())
-    shutil.rmtree("results")
-    words = ["show", item.id, *STUDY]
-    assert main(words) == 0
-    shown = capsys.readouterr().out
-    assert (
-        "61.2" in shown and f"shown is the committed study {name} ({kept.results})" in shown.splitlines()[0]
-    )
-    assert main([*words, "--json"]) == 0
-    told = capsys.readouterr()
-    document = json.loads(told.out)
-    assert document["committed"] and len(document["item"]["cells"][0]["values"]) == 3
-    assert f"shown is the committed study {name} " in told.err
-    write_scores(load_plan(read_config([CONFIG]), ROOT / "workflow"), [item.id], lambda cell, place: 40.0)
-    assert main(words) == 0
-    assert "40.0" in (shown := capsys.readouterr().out) and "committed" not in shown, (
-        "one's own results come first"
-    )
-    assert main(["show", item.id, "--study", name, *words[-2:]]) == 0
-    assert "61.2" in capsys.readouterr().out, "and the committed study where it is named"
-
-
 @pytest.fixture
 def kept(tmp_path, monkeypatch):
     """A folder with a committed study `mine` at scale compact, of which nothing else is there; its plan."""
@@ -260,28 +226,6 @@ def test_a_committed_cell_has_its_committed_values(kept, capsys):
     assert re.search(r"run older-\S+, .* made by an earlier version; this one would run infonce", told)
 
 
-def test_what_cannot_be_read_of_a_committed_study_is_one_sentence(kept, capsys):
-    more = ["--workflow", str(ROOT / "workflow")]
-    for words, text in (
-        (
-            ["claims", "--study", "mien"],
-            '"mien" is no results folder and no committed study; did you mean "mine"?',
-        ),
-        (
-            ["show", "simcse/table3", "--study", "mine", "--seeds", "5"],
-            "read as it was run; leave out --scale",
-        ),
-        (["show", "simcse/table5", "--study", "mine"], 'the study has no item "simcse/table5"'),
-        (
-            ["adjudicate", "simcse/table3", "--study", "mine"],
-            "no variant of simcse/table3 was run in this study",
-        ),
-    ):
-        assert main([*words, *more]) == 2
-        error = capsys.readouterr().err
-        assert text in error and error.count("\n") == 1, error
-
-
 def test_items_are_read_by_the_config_that_they_were_run_with(kept, capsys, caplog):
     """After `replicse run simcse/table3 --config FILE`, `show --scale` once said that nothing was evaluated."""
     config = kept.config.model_copy(update={"seeds": (0,)})
@@ -332,103 +276,29 @@ def test_a_paper_lists_its_items(capsys, tmp_path, monkeypatch):
     assert 'no paper or item "simsce" in this study; did you mean "simcse"?' in capsys.readouterr().err
 
 
-def test_a_paper_stands_for_all_of_its_items_and_claims(capsys, tmp_path, monkeypatch):
-    """Adjudicate took one item or all, claims printed those of every paper."""
-    monkeypatch.chdir(tmp_path)
-
-    def told(*words):
-        assert main([*words, *STUDY, "--json"]) == 0
-        return json.loads(capsys.readouterr().out)
-
-    claims = [claim["claim"] for claim in told("claims", "simcse")["claims"]]
-    assert claims and all(name.startswith("simcse/") for name in claims)
-    assert len(claims) < len(told("claims")["claims"])
-    assert [claim["claim"] for claim in told("claims", claims[0])["claims"]] == claims[:1]
-    rows = told("adjudicate", "repro")["variants"]
-    assert {row["item"] for row in rows} == {"repro/table5", "repro/figure1"}
-    Path("config.yaml").write_text("scale: micro\npapers: [simple]\nseeds: [0]\n")
-    assert main(["claims", "simple", "--workflow", str(ROOT / "workflow")]) == 0
-    assert capsys.readouterr().out == "scale micro\nsimple states no claim\n"
-
-
-@pytest.mark.parametrize("content", ['{"suites": {"sts-dev', "[]"])
-def test_a_broken_evaluation_is_not_done_and_is_named(capsys, tmp_path, monkeypatch, content):
-    """A file cut by a full disk once counted as done."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    plan = load_plan(read_config([CONFIG]), ROOT / "workflow")
-    whole, cut = plan.evaluation_files(plan.item("simcse/table3"))[:2]
-    for file, text in ((whole, '{"suites": {}}'), (cut, content)):
-        Path(file).parent.mkdir(parents=True)
-        Path(file).write_text(text)
-    assert main(["status", *STUDY]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert "simcse/table3   1 of 16  evaluations, 1 failed, 14 waiting, not tabulated" in lines
-    (broken,) = [line for line in lines if line.startswith("broken: ")]
-    assert broken.startswith(f"broken: {cut}: ")
-    assert main(["status", *STUDY, "--json"]) == 0
-    assert [problem.partition(":")[0] for problem in json.loads(capsys.readouterr().out)["broken"]] == [cut]
-
-
 @pytest.mark.parametrize(
     ("words", "text"),
     [
         (["job", "tokenizer", "{}", "--out", "x"], "expected vocabulary, or train with"),
         (
-            ["job", "backbone", '{"hub": "a/b"}', "--out", "x"],
-            "expected hub with revision",
-        ),
-        (
             ["job", "store", '{"corpus": {}}', "--out", "x"],
             'store: the document lacks the key "view"',
         ),
         (["show", "simcse/tabel3", *STUDY], 'did you mean "simcse/table3"'),
-        (["why", "simcse/table3/p0.1", *STUDY], "expected paper/item/row/column"),
         (["why", "simcse/table3/p0.11/stsb-dev", *STUDY], 'did you mean "simcse/table3/p0.1/stsb-dev"'),
         (["adjudicate", "REPRO", *STUDY], 'no paper or item "REPRO" in this study; did you mean "repro"?'),
-        (["claims", "simcs", *STUDY], 'no paper or claim "simcs" in this study; did you mean "simcse"?'),
-        (["plan", "--study", "absent.yaml"], "absent.yaml: no such file"),
-        (["plan", "--config", "more.yaml"], "config.yaml: no such file"),
-        (["plan", *STUDY, "--scale", "big"], 'scale is "big"'),
-        (
-            ["evaluate", "--encoder", "nowhere/at/all/", "--suite", "stss", "--data", ".", "--out", "x"],
-            '"stss"',
-        ),
         (["evaluate", "--encoder", "e", "--out", "x"], "no --suite and no --set is given"),
         (
             ["evaluate", "--encoder", "e", "--out", "x", "--set", "a.csv", "text=t"],
             "--set a.csv: expected first,",
         ),
         (["job", "data", '{"source": "local", "root": "nowhere"}', "--out", "x.json"], "REPLICSE_DATA"),
-        (
-            ["evaluate", "--encoder", "an/encoder", "--suite", "sts", "--data", "gone", "--out", "x"],
-            "--data gone",
-        ),
-        (
-            [
-                "evaluate",
-                "--encoder",
-                "results/micro/runs/x/best",
-                "--suite",
-                "sts",
-                "--data",
-                ".",
-                "--out",
-                "x",
-            ],
-            "--encoder results/micro/runs/x/best: no such file or folder",
-        ),
-        (
-            ["evaluate", "--encoder", "./", "--suite", "sts", "--threads", "-1", "--out", "x"],
-            "--threads is -1; expected at least 1",
-        ),
         (["pln"], 'no verb "pln"; did you mean "plan"?'),
         (
             ["run", "simcse/tabel3", *OVERLAY],
             'no item "simcse/tabel3" in this study; did you mean "simcse/table3"?',
         ),
         (["plan", *OVERLAY, "--config", "seeds=[0"], "--config seeds=[0: no value of YAML"),
-        (["plan", *OVERLAY, "--config", "scale=2021-02-30"], "--config scale=2021-02-30: no value of YAML"),
         (["plan", *OVERLAY, "--seeds", "100000000"], "--seeds is 100000000; expected 1 to 1,000"),
         (
             ["plan", *OVERLAY, "--config", "data.source=local"],

@@ -53,14 +53,6 @@ def test_without_facts_no_order_of_causes_is_pretended(capsys):
     assert "replicse why " + UNSUP in text, "the test of seeds names the cell"
 
 
-def test_a_number_out_of_the_range_of_its_metric_is_the_finding(capsys):
-    text = " ".join(said(capsys, "184.98", "--printed", "0.25", "--metric", "geometry/alignment").split())
-    assert "no value of geometry/alignment, which is a finite number from 0 to 4" in text
-    assert "alignment-uniformity-code: Alignment and uniformity computed otherwise" in text
-    assert "diagnose with --encoder" not in text, "it scores similarities alone"
-    assert "2." not in text.partition("What to try")[2].partition("Nothing stated")[0]
-
-
 def test_a_released_checkpoint_must_match_to_rounding(capsys):
     text = said(capsys, "77.80", "--printed", "78.54", "--metric", "sts/avg", "--encoder-is", "released")
     assert "no seed is drawn, so it must match to rounding" in " ".join(text.split())
@@ -70,19 +62,6 @@ def test_a_mean_of_seeds_is_compared_with_means_of_seeds(capsys):
     text = " ".join(said(capsys, "74.84", "--item", UNSUP, "--seeds", "5").split())
     assert "mean 75.11, sd 0.38; 95% of means of 5 in 74.32 to 75.90" in text
     assert "--seeds is 0; expected" in said(capsys, "74.84", "--item", UNSUP, "--seeds", "0", code=2)
-
-
-def test_plain_data_keeps_reported_and_measured_effects_apart(capsys):
-    found = json.loads(
-        said(capsys, "78.54", "--printed", "78.87", "--encoder-is", "trained", "--steps", "last", "--json")
-    )
-    assert (found["difference"], found["cell"], found["standing"]) == (-0.33, "", "not known")
-    (fact,) = found["facts"]
-    effects = fact["causes"]["checkpoint-or-selection"]
-    assert effects["reported"] == [{"thread": "kongds/Prompt-BERT#15", "effect": pytest.approx(-0.33)}]
-    assert [each["variant"] for each in effects["measured"]] == ["last-checkpoint"]
-    assert [each["cause"] for each in found["try"]] == found["listed"] == ["checkpoint-or-selection"]
-    assert "untrained-baseline-pooling" in found["excluded"]
 
 
 def test_without_a_number_the_facts_list_their_causes(capsys):
@@ -169,10 +148,3 @@ def test_a_check_scores_the_variants_of_its_cause_and_says_which_gives_a_number(
     assert "your number" in found["variants"]["first-last"]["gives"]
     assert found["variants"]["as-read"]["gives"] == ""
     assert f"gives {mine:.4g} exactly, which is an answer" in said(capsys, f"{mine:.2f}", *item)
-
-
-def test_an_encoder_without_tokenizer_is_refused(capsys, world, encoder, tmp_path):
-    for name in ("config.json", "model.safetensors"):
-        (tmp_path / name).write_bytes((encoder / name).read_bytes())
-    words = [str(tmp_path), "--check", "pooler", "--data", str(world)]
-    assert "no tokenizer is there" in said(capsys, *words, code=2)

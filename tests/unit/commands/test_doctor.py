@@ -2,7 +2,6 @@
 
 import json
 import socket
-import sys
 
 import pytest
 from places import ROOT
@@ -53,16 +52,6 @@ def test_the_micro_scale_needs_nothing_beyond_this_machine(found):
     assert told["memory"][0]["amount"] > 0 and told["memory"][0]["unit"] == "GB"
 
 
-def test_a_package_that_a_suite_of_the_study_lacks_is_missing(found, monkeypatch):
-    monkeypatch.setitem(sys.modules, "mteb", None)
-    for scale, lacking in (("micro", False), ("compact", True)):
-        _, told = found(f"scale: {scale}\npapers: {{cropping: [batches]}}\nseeds: [0]\n")
-        assert ("packages" in told) == lacking
-    (one,) = told["packages"]
-    assert one["state"] == "missing" and one["found"].startswith("suite mteb needs the package mteb")
-    assert one["remedy"] == 'pip install "replicse[mteb]"'
-
-
 def test_a_data_file_that_is_not_there_is_named_with_its_place(found, tmp_path):
     config = "scale: compact\npapers: {simcse: [table3]}\nseeds: [0]\n"
     code, told = found(config)
@@ -77,18 +66,6 @@ def test_a_data_file_that_is_not_there_is_named_with_its_place(found, tmp_path):
     assert str(file) not in [
         one["found"] for one in found(config, tmp_path / "root")[1]["data"] if one["state"] == "missing"
     ]
-
-
-def test_a_file_that_no_hub_carries_is_named_with_its_address_and_licence(found):
-    told = found("scale: paper\npapers: {simcse: [table4], twotier: [table2]}\nseeds: [0]\n")[1]["data"]
-    (by_hand,) = [one for one in told if "paranmt" in one["found"] and one["state"] == "missing"]
-    assert "licence" in by_hand["found"] and "MB" in by_hand["found"]
-    assert by_hand["remedy"].startswith("Google Drive asks")
-    assert "drive.google.com" in by_hand["remedy"] and "put it at" in by_hand["remedy"]
-    (fetched,) = [one for one in told if "to download" in one["found"]]
-    assert fetched["state"] == "note" and fetched["remedy"].startswith(
-        "replicse fetch --scale paper brings it"
-    )
 
 
 def test_the_hub_is_missing_where_encoders_come_from_it(found):

@@ -18,7 +18,6 @@ from places import ROOT
 from safetensors.numpy import save as safetensors
 
 from replicse.cli import main
-from replicse.commands import fetch as verb
 from replicse.data.corpora import read_corpus
 from replicse.data.download import download
 from replicse.data.hub import download_encoder, materialise
@@ -95,12 +94,6 @@ def test_only_the_wanted_files_are_fetched_and_then_read_offline(hub, tmp_path, 
 
 def refused(*_):
     raise AssertionError("a socket was opened")
-
-
-def test_a_rate_limit_is_waited_for(hub, tmp_path):
-    hub.busy = {"/cdn/": 1, "/tree/": 1}
-    assert len(read_corpus(tmp_path, PAIRS)["anchor"]) == 20
-    assert hub.busy == {"/cdn/": 0, "/tree/": 0}
 
 
 def test_a_wrong_checksum_is_refused_and_removed(hub, tmp_path):
@@ -276,10 +269,3 @@ def test_what_fails_is_told_and_the_rest_is_fetched(study, hub, tmp_path, capsys
     assert "Traceback" not in problems
     hub.gated = {}
     assert fetch("simcse/table3") == 0
-
-
-def test_too_small_a_disk_is_told_before_anything_is_fetched(study, hub, capsys, monkeypatch):
-    monkeypatch.setattr(verb.shutil, "disk_usage", lambda place: type("Usage", (), {"free": 1_000_000})())
-    assert fetch("simcse/table3") == 2
-    assert "1.0 MB are free, but" in capsys.readouterr().err
-    assert not hub.asked

@@ -75,14 +75,6 @@ def test_changes_that_were_in_no_commit_stay_marked(study):
     assert made_facts(study, *records(study))["dirty"]
 
 
-def test_a_run_without_a_record_is_not_kept(study):
-    """Whoever followed the advice to delete a run that was made with changes had its numbers kept all the same."""
-    (start,) = {run for run, spec in study.runs.items() if not spec.init.before and spec.seed == 0}
-    shutil.rmtree(study.paths.run(start))
-    with pytest.raises(BadInput, match="no record of what made the run"):
-        refuse_uncommitted(*records(study), study.paths)
-
-
 def test_the_runs_of_a_search_and_frozen_models_are_asked_too(study):
     """Of a cell of several encoders no run is named, and a run names its teachers in its job alone."""
     result = results_of(study)[0]
@@ -97,21 +89,6 @@ def test_the_runs_of_a_search_and_frozen_models_are_asked_too(study):
     assert runs[run] and runs["teacher-s0"] == {}
     with pytest.raises(BadInput, match=r"runs/teacher-s0/provenance\.json: no record of what made the run"):
         refuse_uncommitted(runs, {}, study.paths)
-
-
-def test_an_item_that_its_evaluations_do_not_give_is_refused(study, capsys):
-    document = read_json(ITEM)
-    document["cells"][0]["reproduced"] = 75.0
-    write_json(ITEM, document)
-    assert kept("--study", study.paths.config) == 2
-    assert "table3.json: not what this config and the evaluations give; delete it" in capsys.readouterr().err
-
-
-def test_items_of_fewer_seeds_than_the_config_has_are_refused(study, capsys):
-    study_config = Path("three.yaml")
-    study_config.write_text("scale: micro\npapers: {simcse: [table3]}\nseeds: [0, 1, 2]\n")
-    assert kept("--study", str(study_config)) == 2
-    assert "not what this config and the evaluations give" in capsys.readouterr().err
 
 
 def test_a_study_of_another_folder_is_not_read_with_the_results_of_this_one(study, tmp_path, capsys):

@@ -64,13 +64,6 @@ def test_a_profile_whose_executor_is_not_installed_is_refused_in_one_sentence(mo
     assert said.count("\n") == 1 and run.profile_named("gpu-box", ROOT / "workflow")
 
 
-def test_an_unknown_profile_names_the_nearest(capsys):
-    name = "slrum"
-    assert main(["run", "--scale", "micro", "--profile", name, "-n"]) == 2
-    said = capsys.readouterr().err
-    assert f'no profile "{name}" in' in said and 'did you mean "slurm"?' in said
-
-
 @pytest.fixture
 def calls(tmp_path, monkeypatch):
     """The command lines that Snakemake would be started with, in a folder with a config."""
@@ -161,16 +154,6 @@ def test_a_report_of_what_there_was_does_not_outlive_the_whole_study(calls, word
     settings = ["--workflow", str(ROOT / "workflow"), "--config", "scale=micro"]
     assert main(["run", *words, *settings]) == 0
     assert [file.exists() for file in files] == [stays] * 3
-
-
-def test_a_folder_that_cannot_be_written_is_named_before_anything_is_run(calls, monkeypatch, capsys):
-    Path("results/micro").mkdir(parents=True)
-    monkeypatch.setattr(run.os, "access", lambda folder, mode: folder != Path("results/micro"))
-    words = ["run", "simcse/table3", "--workflow", str(ROOT / "workflow"), "--config", "scale=micro"]
-    assert main(words) == 2 and not calls
-    assert capsys.readouterr().err == (
-        "replicse run: results/micro: cannot be written; make it writable, then start again\n"
-    )
 
 
 def test_of_two_studies_started_together_the_second_is_refused(tmp_path):
@@ -273,17 +256,3 @@ def test_a_terminal_gets_a_live_line_per_training_that_runs(tmp_path):
     text = told(events, terminal=True)
     assert "first: step 1 of 9, loss 0.5, 70 sentences/s, 40 s left" in text and "second: step 2 of 9" in text
     assert "new:" not in text
-
-
-def test_a_study_says_where_its_report_is_also_where_nothing_was_to_be_done(calls, capsys):
-    """Only Snakemake's own hook said it, which is not called then."""
-    words = ["run", "--workflow", str(ROOT / "workflow")]
-    assert main(words) == 0
-    assert "report" not in capsys.readouterr().out
-    report = Path("reports/micro/report.html")
-    report.parent.mkdir(parents=True)
-    report.touch()
-    assert main(words) == 0
-    assert f"report: {report}\n" in capsys.readouterr().out
-    assert main([*words, "simcse/table3"]) == 0
-    assert "report" not in capsys.readouterr().out

@@ -1,7 +1,6 @@
 """Reading one checkpoint after another of a run: weights change, and a head only where it was trained."""
 
 import pytest
-import torch
 from tiny_encoders import mlp, tiny
 from tokenizers import Tokenizer, models, pre_tokenizers
 
@@ -34,16 +33,6 @@ def test_the_next_checkpoint_reads_like_one_opened_afresh(steps, pooling):
     fresh = SentenceEncoder.open(steps[1], pooling)(SENTENCES)
     assert vectors(SENTENCES) == pytest.approx(fresh, abs=1e-6)
     assert abs(before - fresh).max() > 1e-3
-
-
-def test_a_random_head_is_drawn_for_each_checkpoint_from_its_own_seed(steps):
-    vectors = SentenceEncoder.open(steps[0], "random-head")
-    first = vectors.head.dense.weight.clone()
-    vectors.reload(steps[1], head_seed=10)
-    drawn = vectors.head.dense.weight.clone()
-    assert not torch.equal(drawn, first)
-    vectors.reload(steps[1], head_seed=10)
-    assert torch.equal(vectors.head.dense.weight, drawn)
 
 
 def test_steps_are_read_in_the_order_of_training_and_none_is_bad_input(tmp_path):

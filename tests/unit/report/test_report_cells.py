@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from replicse.report.content.cells import MEANINGS, SYMBOLS, rounded, rounding_of, show, shown_verdict
+from replicse.report.content.cells import MEANINGS, SYMBOLS, rounded, rounding_of, show
 from replicse.study.paper.printed import Reported
 from replicse.study.results.table import CellResult, Verdict
 
@@ -20,47 +20,14 @@ def result(reported=None, **parts):
     return CellResult(row="r", column="c", metric="m", protocol="as-described", reported=printed, **parts)
 
 
-def test_the_cell_of_the_brief():
-    cell = result(reported="82.5", reproduced=75.44, delta=-7.06, low=74.8, high=76.0, verdict="lower")
-    shown = show(cell)
-    assert shown.text == "82.5 → 75.4 ±0.6 (−7.1) ▼"
-    assert shown.words == "82.5 → 75.4 ±0.6 (−7.1) ▼ lower"
-
-
 def two(first, second, **parts):
     values = [{"seed": place, "value": value} for place, value in enumerate((first, second))]
     return result(reported="82.5", reproduced=(first + second) / 2, delta=-7.06, values=values, **parts)
 
 
-def test_two_seeds_stand_themselves_where_an_interval_would():
-    shown = show(two(74.94, 75.94, verdict="undetermined"))
-    assert shown.words == "82.5 → 75.4 {74.9, 75.9} (−7.1) ? undetermined"
-    assert shown.wide == ("(−7.1)", "{74.9, 75.9}")
-    borrowed = show(two(74.94, 75.94, low=73.8, high=77.0, borrowed=True, verdict="lower"))
-    assert borrowed.spread == "±1.6*" and borrowed.wide == ()
-
-
-def test_at_a_smaller_scale_the_difference_carries_its_name():
-    cell = result(
-        reported="82.5", reproduced=21.34, delta=-61.16, low=20.7, high=22.0, verdict="not comparable"
-    )
-    shown = show(cell, scale="micro")
-    assert shown.words == "82.5 → 21.3 ±0.7 (−61.2 micro)"
-    assert (shown.scale, shown.wide) == ("micro", ("(−61.2 micro)", "±0.7"))
-    assert show(result(reported="82.5"), scale="micro").detail == "", "no difference, no mark"
-
-
 def test_every_verdict_has_its_own_symbol_and_meaning():
     assert set(SYMBOLS) == {*VERDICTS, "quoted", "data absent"} == set(MEANINGS)
     assert len(set(SYMBOLS.values())) == len(SYMBOLS)
-
-
-@pytest.mark.parametrize("verdict", VERDICTS)
-def test_a_smaller_scale_never_judges_a_paper(verdict):
-    shown = show(result(reported="1.0", reproduced=1.0, verdict=verdict), scale="micro").verdict
-    assert shown == (verdict if verdict in ("failed", "not run") else "not comparable")
-    assert shown_verdict("", False) == ""
-    assert shown_verdict(verdict, True) == verdict
 
 
 @pytest.mark.parametrize(

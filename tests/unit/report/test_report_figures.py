@@ -5,7 +5,6 @@ import math
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from golden import example_report as example
 
@@ -65,7 +64,7 @@ def test_mistakes_are_named(tmp_path):
     with pytest.raises(BadInput, match="nothing to draw"):
         draw("scatter", [], tmp_path / "x")
     with pytest.raises(BadInput, match='figure "" is unknown'):
-        draw("", records_of(example.pooling_table()), tmp_path / "x")
+        draw("", records_of(example.temperature_table()), tmp_path / "x")
     assert not list(tmp_path.iterdir())
 
 
@@ -129,27 +128,6 @@ def test_records_of_a_profile_leave_blanks():
     assert (record["reported"], record["reproduced"], record["low"]) == (80.5, None, None)
 
 
-def test_records_of_curves():
-    spectra = {"a": {"singular_values": [1.0, 0.5]}, "b": {"singular_values": None}}
-    records = records_of(changed(example.spectrum_figure(), curves=spectra))
-    assert [tuple(record.values()) for record in records] == [("a", 1, 1.0), ("a", 2, 0.5)]
-    rated = {"n": 2, "density": [0.25, 0.75]}
-    found = {"edges": [-1.0, 0.0, 1.0], "0-1": rated, "1-2": {"n": 0, "density": None}}
-    records = records_of(changed(example.density_figure(), curves={"a": found}))
-    assert [tuple(record.values()) for record in records] == [
-        ("a", "0-1", -0.5, 0.25),
-        ("a", "0-1", 0.5, 0.75),
-    ]
-
-
-def test_a_cell_without_both_measures_gives_no_point():
-    item = example.scatter_figure()
-    kept = [cell.plain() for cell in item.cells if (cell.row, cell.metric) != ("SBERT", "alignment")]
-    records = records_of(changed(item, cells=kept))
-    assert "SBERT" not in {record["label"] for record in records} and len(records) == len(item.rows) - 1
-    assert {record["metric"] for record in records} == {"spearman"}
-
-
 @pytest.mark.parametrize("kind", ITEMS)
 def test_nothing_is_cut_off(kind):
     import matplotlib
@@ -161,60 +139,6 @@ def test_nothing_is_cut_off(kind):
     width, height = drawn.get_size_inches()
     assert whole.x0 >= -0.01 and whole.y0 >= -0.01
     assert whole.x1 <= width + 0.01 and whole.y1 <= height + 0.01
-
-
-@pytest.mark.parametrize("label", [r"$\textsc{cls}$", "a_b^c $x_$", "100% {}"])
-def test_labels_of_people_are_text_and_no_formulas(label, tmp_path):
-    first, *others = records_of(ITEMS["bars"]())
-    records = [{**first, "row": label}, *others]
-    draw("bars", records, tmp_path / "table", title=label)
-
-
-def covered(records):
-    """Return how many labels there are of a plane, and those that cover another one or leave the axes."""
-    import matplotlib
-
-    with matplotlib.rc_context(fname=figures.STYLE):
-        drawn = figures.scatter(records)
-        labels = drawn.axes[0].texts
-        boxes = [text.get_window_extent() for text in labels]
-        inside = [figures._overlap(box, drawn.axes[0].bbox) / (box.width * box.height) for box in boxes]
-    pairs = [(one, other) for place, one in enumerate(boxes) for other in boxes[:place]]
-    return len(boxes), sum(figures._overlap(*pair) > 0 for pair in pairs) + sum(
-        share < 0.999 for share in inside
-    )
-
-
-def test_labels_of_points_that_coincide_do_not_cover_each_other():
-    """In the shipped study nine of eleven encoders collapse to one point, and their labels did."""
-    records = frame(records_of(example.scatter_figure()))
-    many = pd.concat([records.iloc[[0]]] * 9 + [records.iloc[[1]]], ignore_index=True)
-    many["label"] = [f"RoBERTa, Barlow Twins ({number})" for number in range(10)]
-    assert covered(many) == (10, 0)
-
-
-def test_encoders_with_scales_of_their_own_span_only_their_cosines():
-    edges = [-1.0, -0.5, 0.0, 0.5, 1.0]
-    wide = {"edges": edges, "0-1": {"density": [0.5, 0.5, 0.5, 0.5]}}
-    narrow = {"edges": edges, "0-1": {"density": [0.0, 0.0, 0.0, 2.0]}}
-    records = frame(records_of(changed(example.density_figure(), curves={"wide": wide, "narrow": narrow})))
-    for own_scales, spans in ((False, [4, 4]), (True, [4, 1])):
-        panels = figures.density(records, own_scales=own_scales).axes[:2]
-        assert [len(axes.lines[0].get_xdata()) for axes in panels] == spans
-        assert [axes.get_xlabel() == "own scale" for axes in panels] == [own_scales] * 2
-        assert (panels[0].get_xlim() == panels[1].get_xlim()) != own_scales
-
-
-def test_groups_of_a_profile_are_its_panels():
-    item = example.dropout_table()
-    rows = [{**row.plain(), "group": "one" if place < 3 else "two"} for place, row in enumerate(item.rows)]
-    records = records_of(changed(item, rows=rows, figure="profile"))
-    assert {record["group"] for record in records} == {"one", "two"}
-    drawn = figures.profile(frame(records))
-    assert [axes.get_title() for axes in drawn.axes] == ["one", "two"]
-    shown = [[label.get_text() for label in axes.get_xticklabels()] for axes in drawn.axes]
-    assert [*shown[0], *shown[1]] == [record["row"] for record in records] and len(shown[0]) == 3
-    assert len(drawn.legends) == 1
 
 
 PLACE = {
@@ -250,22 +174,3 @@ def test_a_method_has_one_colour_and_marker_in_every_figure():
 def legend_of_axes(drawn):
     legend = drawn.axes[0].get_legend()
     return dict(zip((text.get_text() for text in legend.get_texts()), legend.legend_handles, strict=True))
-
-
-def test_a_legend_lists_what_is_drawn_in_any_panel_and_nothing_else():
-    single = figures.trajectory(frame([{**PLACE, "method": "Crop 10%"}]))
-    assert list(legend_of(single)) == ["Crop 10%", "final"]
-    assert legend_of(single)["Crop 10%"].get_linestyle() == "None"
-    row = {"row": "0.1", "reported": 80.0, "reproduced": 81.0, "low": None, "high": None, "metric": "m"}
-    parts = [{**row, "group": "one", "seeds": ""}, {**row, "group": "two", "seeds": "80.5 81.5"}]
-    assert list(legend_of(figures.profile(frame(parts)))) == ["reported", "reproduced", "one seed"]
-
-
-def test_a_panel_of_bars_that_lacks_a_row_leaves_its_place_empty():
-    row = {"reproduced": 1.0, "low": None, "high": None, "seeds": "", "metric": "m"}
-    whole = [{**row, "row": name, "reported": 2.0, "group": "one"} for name in "abc"]
-    part = [{**row, "row": name, "reported": 3.0, "group": "two"} for name in "ac"]
-    drawn = figures.bars(frame([*whole, *part]))
-    assert [text.get_text() for text in drawn.axes[0].get_yticklabels()] == ["a", "b", "c"]
-    (printed,) = (line for line in drawn.axes[1].lines if line.get_marker() == "s")
-    assert printed.get_xydata().tolist() == [[3.0, 0.0], [3.0, 2.0]]

@@ -4,13 +4,9 @@ import numpy as np
 import pytest
 from golden import example_report as example
 
-from replicse.commands.render import seconds_of, surroundings
-from replicse.files import write_json, write_text
-from replicse.report.content.effects import effects_of
 from replicse.report.pages.costs import seconds_picture
 from replicse.report.pages.findings import findings
 from replicse.study.paper.protocols import ON_BACKBONE
-from replicse.study.plan.paths import Paths
 from replicse.study.results.multiplicity import controlled
 
 COMPACT = {**example.STUDY, "scale": "compact", "comparable": False, "judges_orders": True}
@@ -64,14 +60,6 @@ def test_a_crossed_effect_has_its_interval_over_seeds_and_its_mean_over_all_pair
     assert "; −12.00 over 9 pairs of backbone and seed; in print −11.4;" in first.detail
 
 
-def test_two_seeds_are_shown_and_must_agree():
-    rows = [(row, label, printed, values[:2]) for row, label, printed, values in DROPOUT]
-    first, *_ = said(COMPACT, [ablation(rows)])
-    assert first.sentence == "p = 0.0 costs 11.8 points on STS-B dev in both seeds."
-    assert "{−12.00, −11.50}" in first.detail and "the seeds themselves" in first.detail
-    assert not any(effect.decided for effect in effects_of(ablation(rows)) if effect.row == "p = 0.2")
-
-
 def test_an_undecided_effect_is_no_finding():
     rows = [DROPOUT[0], ("p0.2", "p = 0.2", "80.5", [64.5, 62.0, 66.5])]
     assert not any("p = 0.2" in each.sentence for each in said(COMPACT, [ablation(rows)]))
@@ -122,25 +110,6 @@ def test_micro_says_that_the_machine_works_and_where_the_time_went():
     assert committed.target == "studies" and "compact" in committed.sentence
     lost = ablation([("a", "A", "1.0", [None])], scale="micro")
     assert said(MICRO, [lost])[0].sentence.startswith("1 cell failed or were not run")
-
-
-def test_seconds_are_those_of_the_runs_that_the_items_stand_on(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    item, paths = ablation([("p0.1", "p = 0.1", "82.5", [64.0])], scale="micro"), Paths("micro")
-    (run,) = (entry.run for cell in item.cells for entry in cell.values)
-    spec = {"init": "results/micro/runs/mlm-s0-1/last", "run": {"init": {"run": "mlm-s0-1"}}}
-    write_json(paths.run(run, "provenance.json"), {"cost": {"seconds": 3.0}, "job": spec})
-    write_json(paths.run("mlm-s0-1", "provenance.json"), {"cost": {"seconds": 4.0}})
-    write_json(paths.run("of-another-study", "provenance.json"), {"cost": {"seconds": 50.0}})
-    write_json(paths.evaluation(run, "fast"), {"provenance": {"seconds": 2.0}})
-    training, evaluation = seconds_of([item], paths)
-    assert training == {run: 3.0, "mlm-s0-1": 4.0} and list(evaluation.values()) == [2.0]
-    write_text("reports/studies/compact/report.html", "x")
-    write_text("reports/studies/compact/README.md", "# What it shows\n")
-    facts = surroundings(MICRO, [item], paths, tmp_path / "reports/micro")
-    assert facts["root"] == "../.." and facts["seconds"].steps[-1].end == 9.0
-    assert facts["committed"] == [("compact", "What it shows", "../studies/compact/report.html")]
-    assert surroundings(COMPACT, [item], Paths("compact"), tmp_path / "reports/compact") == {}
 
 
 def test_the_counts_of_verdicts_say_how_many_false_ones_to_expect():

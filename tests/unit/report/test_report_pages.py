@@ -1,7 +1,6 @@
 """Pages drawn from all items: what reproduces, claims, audit, adjudication; and a page as text for a terminal."""
 
 import json
-import re
 import shutil
 from pathlib import Path
 
@@ -10,19 +9,15 @@ from golden import example_report as example
 from made_up import write_scores
 from planned import WORKFLOW, shipped_audit, shipped_plan
 
-from replicse.commands import coloured, room
 from replicse.commands.job import job_verb
 from replicse.commands.render import keep_verb, pages
 from replicse.commands.report import report_verb
 from replicse.errors import BadInput
 from replicse.files import read_json, read_rows, write_json, write_rows
-from replicse.report.content.cells import printed_difference
-from replicse.report.content.contents import Page
-from replicse.report.content.tables import Sheet, verdict_counts
+from replicse.report.content.tables import verdict_counts
 from replicse.report.formats.terminal import page_text
 from replicse.report.formats.waterfall import waterfall_svg
 from replicse.report.pages.adjudication import adjudication_page
-from replicse.report.pages.audit import against
 from replicse.report.pages.reproduces import difference_sheet, reproduces_page
 from replicse.study.judge.adjudicate import FIELDS as ADJUDICATION_FIELDS
 from replicse.study.judge.claims import FIELDS as CLAIM_FIELDS
@@ -74,21 +69,7 @@ def entries(*changes):
     return [ENTRY | FULL | change for change in changes]
 
 
-def only_sheet(rows, item=None):
-    page = adjudication_page(rows, {"repro/table4": item or table()}, comparable=True)
-    (sheet,) = page.sheets
-    return sheet
-
-
 # Adjudication
-
-
-def test_numbers_have_the_decimals_of_the_most_exact_print():
-    coarse = {"reported": "64", "reported_other": "77.8"}
-    unprinted = {"row": "crop-20", "reported": "", "reported_other": "", "gap": "", "share": ""}
-    first, second = only_sheet(entries(coarse, unprinted | {"ours": "0.1234"})).rows
-    assert (first[3], first[6]) == ("−13.2", "68.9")
-    assert second[6] == "0.12", "where nothing is printed two decimals are shown"
 
 
 def larger(row, gap, shares, **changes):
@@ -152,55 +133,6 @@ def item(name, verdicts, quoted=0):
     for cell, verdict in zip(cells, verdicts, strict=False):
         cell.update(reproduced=70.0, verdict=verdict)
     return example.result(name, "t", [("a", "A")], rows, cells)
-
-
-# Claims and audit
-
-
-@pytest.mark.parametrize(
-    ("follows", "place"),
-    [
-        ("78.21 (Table 1, DiffCSE-RoBERTa-base, Avg.)", "Table 1, DiffCSE-RoBERTa-base, Avg."),
-        ("1 of 2 parts fails: [Table 4, a] > [Table 5, b] (68.56 and 68.62)", "Table 4, a; Table 5, b"),
-        ("3,108, counted on the data", "the data"),
-        ("84.95, the mean of the 7 printed parts", ""),
-    ],
-)
-def test_the_second_place_of_a_finding_is_read_from_its_arithmetic(follows, place):
-    assert against({"follows": follows}) == place
-    assert against({"follows": follows, "against": "Table 9"}) == "Table 9"
-
-
-# Terminal
-
-
-def test_a_sheet_as_text_is_aligned_and_wraps_what_is_long():
-    sheet = Sheet("Title", ("Name", "Count"), (("word " * 12, "7"), ("b", "1,234")), note="One *word*.")
-    lines = page_text(Page("Page", (), (sheet,)), 50).splitlines()[2:]
-    assert lines[0] == "Title" and set(lines[2]) == {"─"}
-    assert lines[1].split() == ["Name", "Count"]
-    column = lines[1].index("Count") + len("Count")
-    numbers = [line[:column].split()[-1] for line in lines if re.search(r"\d$", line)]
-    assert numbers == ["7", "1,234"], "numbers end in one column"
-    assert sum("word" in line for line in lines[3:-1]) > 1 and max(map(len, lines)) <= 50
-    assert lines[-1] == "One word."
-    assert all(line == line.rstrip() for line in lines)
-
-
-def test_a_terminal_gets_colour_and_its_own_width(monkeypatch):
-    page = Page("Page", (), (Sheet("", ("text", "n"), (("[red]B[/red] " * 12, "1"),)),))
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.delenv("COLUMNS", raising=False)
-    plain = page_text(page, room(), coloured())
-    assert "[red]B[/red]" in plain and "\x1b[" not in plain
-    assert 40 < max(map(len, plain.splitlines())) <= 80, "a pipe has 80 columns"
-    monkeypatch.setenv("COLUMNS", "40")
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    shown = page_text(page, room(), coloured())
-    assert "\x1b[1m" in shown
-    assert max(len(re.sub(r"\x1b\[[\d;]*m", "", line)) for line in shown.splitlines()) <= 40
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b[" not in page_text(page, room(), coloured())
 
 
 # Coverage and differences
@@ -311,17 +243,6 @@ def test_a_judged_file_without_a_number_is_refused_with_its_row(study, what, fie
         pages(record, items, Paths("paper"))
 
 
-def test_a_judged_file_that_a_spreadsheet_saved_is_read_and_one_of_other_columns_refused(study):
-    record, items = study
-    file = Path("results/paper/audit.csv")
-    text = file.read_text()
-    file.write_text(f"\ufeff{text}")
-    assert pages(record, items, Paths("paper"))
-    file.write_text("where,what\nhere,this\n")
-    with pytest.raises(BadInput, match=r"audit\.csv: no column paper; delete it"):
-        pages(record, items, Paths("paper"))
-
-
 def test_the_verbs_draw_and_write_from_the_files_of_a_study(study, tmp_path):
     item, record = "results/paper/items/simcse/table3.json", "results/paper/study.json"
     run(job_verb, "figures", json.dumps({"item": item}), "--out", "figures/paper/simcse/table3.svg")
@@ -378,8 +299,3 @@ def test_a_mistake_in_an_items_file_is_named(study):
     write_json("results/paper/items/simcse/table3.json", study[1][0].plain() | {"tittle": "x"})
     with pytest.raises(BadInput, match=r'table3\.json: unknown key "tittle"; did you mean "title"'):
         run(job_verb, "figures", '{"item": "results/paper/items/simcse/table3.json"}', "--out", "x.svg")
-
-
-def test_a_printed_difference_has_the_decimals_that_it_has():
-    shown = [printed_difference(value) for value in (71.1 - 82.5, 80.5 - 82.5, 5e6 - 314e3, 0.0009, None)]
-    assert shown == ["−11.4", "−2", "+4,686,000", "+0.0009", ""]

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from replicse.report.formats.prose import (
     html_blocks,
     html_inline,
-    kept_whole,
     latex_address,
     latex_blocks,
     latex_inline,
@@ -67,14 +66,6 @@ def test_raw_html_and_script_links_stay_text():
     assert "href" not in latex_inline("[x](javascript:alert)")
 
 
-@pytest.mark.parametrize(
-    ("text", "latex"), [("[a] b", "{[}a] b"), ("*a", "{*}a"), (" [a", " {[}a"), ("a [b]", "a [b]")]
-)
-def test_text_is_no_option_of_what_stands_before_it(text, latex):
-    """A line end and a rule take a bracket behind them for their option, and a star for their own."""
-    assert latex_text(text) == latex
-
-
 def test_blocks_as_latex():
     text = (
         "# Head\n\nOne *em* **strong** `a_b`\nsame paragraph.\n\n1. first\n2. second\n\n> quoted\n\n"
@@ -94,13 +85,3 @@ def test_links():
     assert latex_inline("[a_b](https://e.org/x_y%20z#l)") == r"\href{https://e.org/x\_y\%20z\#l}{a\_b}"
     assert latex_address("https://e.org/50%#a&b") == r"https://e.org/50\%\#a\&b"
     assert html_inline("[a](https://e.org)") == '<a href="https://e.org">a</a>'
-
-
-def test_an_interval_and_a_symbol_do_not_break():
-    kept = {
-        "−3.1 [−3.9, −2.3]": "−3.1 [−3.9,~−2.3]",
-        "70.1 {70.0, 70.2}": "70.1 {70.0,~70.2}",
-        "✗ no": "✗~no",
-    }
-    kept |= {"a [b c] d": "a [b c] d", "+1 a": "+1 a"}
-    assert {text: kept_whole(text).replace("\u00a0", "~") for text in kept} == kept

@@ -6,8 +6,7 @@ import pytest
 
 from replicse.checked import read_yaml
 from replicse.commands import diagnose as verb
-from replicse.errors import BadInput
-from replicse.study.judge.diagnosis import check_number, diagnose, standing_of
+from replicse.study.judge.diagnosis import diagnose, standing_of
 from replicse.study.judge.known import Known, Spread, known_cell
 from replicse.study.paper.causes import Cause, Measured, load_causes
 from replicse.study.paper.papers import load_papers
@@ -118,18 +117,6 @@ def test_what_was_measured_is_that_of_the_stated_variant_else_of_all_of_the_suit
     assert [
         each.effect for each in diagnose(75.0, known(kind="untrained"), {}, [cause], effects).measured
     ] == [-6.0]
-
-
-@pytest.mark.parametrize(
-    ("number", "problem"),
-    [
-        (0.7484, "0.7484 is a fraction; scores are x 100 here, so write 74.84"),
-        (float("nan"), "nan is no score"),
-    ],
-)
-def test_what_is_no_score_is_refused(number, problem):
-    with pytest.raises(BadInput, match=problem):
-        check_number(number, known())
 
 
 def test_a_released_encoder_has_no_seeds_whatever_its_recipe_has():

@@ -14,7 +14,6 @@ from replicse.study.judge import study
 from replicse.study.judge.audit import NOT_AUDITED, audit, audit_plan, chosen
 from replicse.study.judge.study import judge_study, read_results
 from replicse.study.paper.papers import load_papers
-from replicse.study.plan.paths import Paths
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.tabulate import TIDY, item_result
 from replicse.study.results.values import Evaluations
@@ -85,28 +84,6 @@ def test_four_files_hold_what_the_verbs_print(tabulated, plan, capsys):
     assert written["audit"] == every and {row["paper"] for row in every} > set(plan.studied)
     assert tuple(written["cells"][0]) == TIDY
     assert len(written["cells"]) == sum(len(cell.values) for one in read_results(plan) for cell in one.cells)
-
-
-def test_the_audit_of_a_committed_study_is_of_its_items(tabulated, plan, capsys):
-    write_json(Paths("", "mine").config, {**CONFIG, "papers": {"repro": ["table4"]}})
-    assert main(["audit", "--study", "mine", "--workflow", str(WORKFLOW), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["findings"]
-    assert found and all(
-        any(cell.startswith(("repro/table4/", "repro/text/")) for cell in one["cells"]) for one in found
-    )
-
-
-def test_the_cells_of_an_absent_item_are_missing(tabulated, plan, caplog):
-    whole = {row["claim"]: row for row in judge(tabulated / "whole")["claims"]}
-    (tabulated / plan.paths.item("simcse/table3")).unlink()
-    (tabulated / plan.paths.item("repro/table4")).unlink()
-    written = judge(tabulated / "part")
-    assert "not tabulated: simcse/table3, repro/table4" in caplog.text
-    claim = next(row for row in written["claims"] if row["claim"] == "simcse/default-dropout-best")
-    assert whole[claim["claim"]]["ours"] != "not run" and claim["ours"] == "not run"
-    assert "ours: missing: simcse/table3/p0.1/stsb-dev" in claim["reason"]
-    assert written["adjudication"] == []
-    assert {row["item"] for row in written["cells"]} == {"table1", "table5"}
 
 
 def test_judging_needs_no_evaluation(tabulated, plan):

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from replicse.errors import BadInput
 from replicse.study.judge.known import Spread, known_cell
 from replicse.study.paper.papers import load_papers
 from replicse.workspace import packaged
@@ -36,30 +35,6 @@ def test_the_single_reruns_of_diffcse_stand_instead_of_their_summary(papers):
     known = known_cell(papers, "diffcse/table1/diffcse-bert-base/avg")
     assert known.seeds == () and sorted(known.reruns.values()) == [75.25, 77.0, 77.33, 77.44]
     assert known.labs.sd == pytest.approx(1.02, abs=0.005)
-
-
-def test_a_baseline_is_untrained_and_a_number_of_the_running_text_has_no_setting(papers):
-    baseline = known_cell(papers, "simcse/table5/bert-base-first-last/avg")
-    assert (baseline.kind, baseline.settings["pooling"]) == ("untrained", "first-last-0")
-    text = next(key for key in papers["simcse"].reported if key[0] == "text" and key[3] != "text")
-    known = known_cell(papers, "/".join(("simcse", *text)))
-    assert known.kind is None and known.spreads == ()
-
-
-@pytest.mark.parametrize(
-    ("name", "problem"),
-    [
-        (
-            "simcse/table5/unsup-simcse-bert-bas/avg",
-            'did you mean "simcse/table5/unsup-simcse-bert-base/avg"',
-        ),
-        ("simsce/table5/x/avg", 'no paper is "simsce"; did you mean "simcse"'),
-        ("simcse", "a cell is paper/item/row/column; simcse has table1"),
-    ],
-)
-def test_an_unknown_cell_is_named_with_the_nearest(papers, name, problem):
-    with pytest.raises(BadInput, match=problem):
-        known_cell(papers, name)
 
 
 def test_one_more_run_lies_within_the_bounds_as_often_as_they_say():

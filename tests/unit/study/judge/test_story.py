@@ -1,9 +1,7 @@
 """The story of one cell: every heading on made-up evaluations, and what the verb prints."""
 
 import json
-import re
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -141,18 +139,6 @@ def test_a_borrowed_spread_is_told(plan, results):
     assert lines[1].endswith("(a published spread)")
 
 
-def test_the_difference_to_the_baseline_row_is_over_the_same_pairs(plan, results):
-    (line,) = story_of(plan, CELL, results)["baseline"]
-    match = re.fullmatch(
-        r"(\S+) to row none with the first seed, (\S+) to (\S+) over the same test pairs", line
-    )
-    found, low, high = map(float, match.groups())
-    assert found == pytest.approx(75 - 80, abs=0.02), "the correlations of the pairs that were kept"
-    assert low < found < high < 0
-    assert "baseline" not in story_of(plan, "repro/table4/none/stsb-dev", results), "a row is not its own"
-    assert "baseline" not in story_of(plan, "repro/table4/crop-10/sick-dev", results), "no pairs were kept"
-
-
 def test_variants_have_an_effect_and_their_share_of_the_printed_gap(plan, results):
     lines = dict(line.split(": ", 1) for line in story_of(plan, CELL, results)["variants"])
     assert set(lines) == {"low-dropout", "character-crop", "last-checkpoint", "head-at-test", "as-run"}
@@ -167,19 +153,6 @@ def test_variants_have_an_effect_and_their_share_of_the_printed_gap(plan, result
     assert alone["low-dropout"].endswith(
         ", the printed gap of +2.28 is within its noise of 3.10, undetermined"
     ), "an effect against a gap that may be none has no share"
-
-
-def test_two_seeds_have_no_interval_in_a_story_either(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    plan = shipped_plan(**{**CONFIG, "papers": {"repro": ["table4"]}, "seeds": [0, 1]})
-    write_scores(plan, ["repro/table4"], score)
-    story = story_of(plan, CELL)
-    assert story["reproduced"][1] == "2 seeds give no interval: {75.0000, 75.5000}"
-    assert not any("is expected in" in line for line in story["reproduced"])
-    assert "low-dropout: -4.20 {-4.00, -4.40}, undetermined" in story["variants"]
-    assert story["verdict"] == [
-        "undetermined: 2 seeds and no published spread to borrow: an interval needs 3"
-    ]
 
 
 def test_claims_and_findings_that_name_the_cell(plan, results):
@@ -218,51 +191,6 @@ def test_the_run_what_it_starts_from_and_a_scale_that_is_not_comparable(tmp_path
     assert story["scale"] == ["micro: not comparable"]
     assert story["reproduced"][0].endswith(" to the printed number (micro: not comparable)")
     assert any(line.endswith(" (micro: not comparable)") for line in story["variants"])
-
-
-def test_a_quoted_cell_says_so_and_claims_no_run(plan, results):
-    story = story_of(plan, "simcse/table5/is-bert-base/avg", results)
-    assert story["printed"] == ["66.58  (Table 5)"]
-    assert story["seeds"] == ["quoted by the paper from elsewhere; not re-run"]
-    assert story["verdict"] == ["none: quoted by the paper from elsewhere"]
-    assert not {"run", "files", "variants", "baseline"} & set(story)
-    released = story_of(plan, "simcse/table5/bert-base-first-last/avg", results)
-    assert released["run"] == ["no training"]
-
-
-def test_a_printed_sentence_has_no_number(tmp_path, monkeypatch, capsys):
-    """Every cell of a column of text was refused: what is printed in it is no number."""
-    monkeypatch.chdir(tmp_path)
-    Path("config.yaml").write_text("scale: micro\npapers: {simcse: [table8]}\nseeds: [0]\n")
-    assert main(["why", "simcse/table8/boat-1/sbert-base", "--workflow", str(WORKFLOW), "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["printed"]
-    assert found["number"] is None and found["value"].startswith("A group of men")
-
-
-def test_a_failure_is_told_in_place_of_a_number(plan, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    cell = find_cell(plan, CELL)
-    write_evaluation(
-        plan.paths.evaluation(cell.encoders[1], "fast"),
-        {cell.metric_path: None},
-        failures={cell.metric_path: "all cosines are equal"},
-    )
-    story = story_of(plan, CELL)
-    assert story["seeds"][1] == f"no value  {cell.encoders[1]}"
-    assert story["verdict"] == ["failed: all cosines are equal"]
-    assert story["reproduced"] == ["nothing yet"]
-
-
-def test_precision_and_machine_of_the_run_are_told(plan, results):
-    assert story_of(plan, CELL, results)["made"] == ["fp16"]
-    run = plan.encoders[find_cell(plan, CELL).encoders[0]].source.run
-    record = Path(plan.paths.run(run, "provenance.json"))
-    record.parent.mkdir(parents=True)
-    record.write_text(
-        json.dumps({"device": "cuda", "accelerator": "", "hardware": {"processor": "A processor"}})
-    )
-    assert story_of(plan, CELL)["made"] == ["fp16", "A processor, cuda"]
-    assert "made" not in story_of(plan, "simcse/table5/bert-base-first-last/avg", results)
 
 
 # The verb

@@ -1,20 +1,13 @@
 """Corpora and evaluation sets of one's own in a config and in a paper's folder: names, sizes, what reads them."""
 
-import json
-
 import pytest
-import yaml
 from made_up import RECIPE, write_paper
 
-from replicse.cli import main
 from replicse.errors import BadInput
-from replicse.study.judge.audit import audit_plan
-from replicse.study.judge.study import judge_study
-from replicse.study.paper.config import Config
 from replicse.study.paper.layers import mappings, workspace_files
 from replicse.study.plan.graph import graph_of
 from replicse.study.plan.needs import tables
-from replicse.study.plan.planner import load_plan, plan_of
+from replicse.study.plan.planner import load_plan
 
 CORPUS = {"file": "mine.csv", "format": "table", "text": "sentence"}
 PAIRS = {"file": "pairs.csv", "first": "a", "second": "b", "score": "c", "range": [0, 5]}
@@ -85,13 +78,6 @@ def test_a_run_selects_by_a_set_and_is_given_that_set_alone(plan):
         plan(change=rule, workflow="other", **own())
 
 
-def test_the_audit_knows_the_corpora_and_sets_of_a_config(plan):
-    made = plan(**own())
-    assert set(audit_plan(made.papers, made.workflow).unplanned) == {"made/table1"}
-    assert not audit_plan(made.papers, made.workflow, study=made.config).unplanned
-    assert judge_study(made, [])["audit"][1] == []
-
-
 def test_a_job_is_given_what_its_cells_read_and_no_more(plan):
     made = plan(**own())
     given, job = options(made, "sets")
@@ -105,31 +91,6 @@ def test_a_job_is_given_what_its_cells_read_and_no_more(plan):
     assert workspace_files(mappings([job.files])) == ["pairs.csv"]
     assert options(made, "mteb")[0] == {"mteb": {"data": "miniature"}}, "all 56 are not listed"
     assert tables(made) == ["mine.csv", "pairs.csv"]
-
-
-def test_a_set_more_changes_no_job_that_does_not_read_it(plan):
-    before = graph_of(plan(**own()))
-    more = own()
-    more["sets"]["unread"] = {**PAIRS, "file": "other.csv"}
-    more["corpora"]["unread"] = {**CORPUS, "file": "other.csv"}
-    after = graph_of(plan(**more))
-    assert {key: job.payload for key, job in before.items()} == {
-        key: job.payload for key, job in after.items()
-    }
-
-
-def test_rows_are_kept_by_scale(plan):
-    sized = {**CORPUS, "limit": 500, "at": {"micro": {"sample": {"rows": 100, "seed": 1}}, "paper": {}}}
-    corpora = {
-        scale: plan(scale=scale, **own(corpora={"mine": sized})).scale.corpus("mine", "a test")
-        for scale in ("micro", "compact", "paper")
-    }
-    recipe = {"name": "mine", **CORPUS}
-    assert corpora["micro"] == {**recipe, "sample": {"rows": 100, "seed": 1}}
-    assert corpora["compact"] == {**recipe, "limit": 500}
-    assert corpora["paper"] == recipe
-    said = plan(**own(corpora={"mine": {**CORPUS, "at": {"compact": {"rows": 3}}}}))
-    assert said.runs.keys() == plan(**own()).runs.keys(), "what is said of another scale is part of no name"
 
 
 @pytest.mark.parametrize(
@@ -147,17 +108,6 @@ def test_rows_are_kept_by_scale(plan):
 def test_what_does_not_fit_is_refused_in_a_sentence(plan, config, problem):
     with pytest.raises(BadInput, match=problem):
         plan(**own(**config))
-
-
-def test_validate_reads_the_tables_that_are_there(tmp_path, monkeypatch, capsys):
-    monkeypatch.delenv("REPLICSE_WORKFLOW", raising=False)
-    monkeypatch.chdir(tmp_path)
-    assert main(["init"]) == 0
-    with (tmp_path / "config.yaml").open("a") as config:
-        config.write(yaml.safe_dump(own()))
-    (tmp_path / "pairs.csv").write_text("a,b,c\nOne.,Two.,6\n")
-    assert main(["validate"]) == 2, "the others are not there yet, which is the doctor's to tell"
-    assert "pairs.csv:2: score is 6; expected 0 to 5, the range of the set" in capsys.readouterr().err
 
 
 PLUGIN = '''"""A corpus format."""
@@ -186,12 +136,3 @@ def test_a_corpus_of_a_config_may_be_of_a_format_that_its_plug_in_brings(plan, t
     assert made.scale.corpora["mine"].plain() == corpora["mine"]
     with pytest.raises(BadInput, match=r'corpora\.mine\.format is "shouted"'):
         plan(**own(corpora=corpora))
-
-
-def test_a_config_is_planned_alike_from_its_record(plan):
-    """The jobs of a study plan it again from config.json."""
-    sized = {**CORPUS, "limit": 500, "at": {"micro": {"sample": {"rows": 100, "seed": 1}}}}
-    made = plan(**own(corpora={"mine": sized}))
-    again = Config.of(json.loads(json.dumps(made.config.whole())), "config.json")
-    assert again == made.config and again.corpora["mine"].at["micro"].sample.rows == 100
-    assert plan_of(again, made.papers, made.workflow).runs == made.runs

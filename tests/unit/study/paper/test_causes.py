@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from replicse.checked import read_yaml
 from replicse.errors import BadInput
 from replicse.registry.suites import SUITES, VARIANTS
-from replicse.study.paper.causes import Cause, Report, address, load_causes, load_measured
+from replicse.study.paper.causes import Cause, Report, load_causes, load_measured
 from replicse.study.paper.papers import load_paper
 from replicse.workspace import packaged
 
@@ -35,13 +34,6 @@ def test_every_cause_names_variants_protocols_and_suites_that_there_are():
     assert protocols == {name for cause in causes for name in cause.protocols}, (
         "each protocol realises a cause"
     )
-
-
-def test_a_thread_is_of_one_cause_or_of_two_and_is_an_address():
-    for cause in load_causes(WORKFLOW):
-        assert len(set(cause.threads)) == len(cause.threads)
-        assert all(address(thread).startswith("https://github.com/") for thread in cause.threads)
-    assert address("princeton-nlp/SimCSE#258") == "https://github.com/princeton-nlp/SimCSE/issues/258"
 
 
 def test_a_report_gives_differences():
@@ -84,10 +76,3 @@ def test_what_was_measured_is_read_and_its_mistakes_name_the_line(tmp_path):
     file.write_text(f"{head}one,mean,,released,sts/avg,-1.5,,,1\n")
     with pytest.raises(BadInput, match=r"causes-measured\.csv:2: the document lacks the key"):
         load_measured(tmp_path)
-
-
-def test_threads_to_check_with_name_causes():
-    causes = {cause.id: cause for cause in load_causes(WORKFLOW)}
-    cases = read_yaml(WORKFLOW / "causes-check.yaml")
-    assert sum(case.get("agreed", True) for case in cases) == 12
-    assert all(case["thread"] in causes[case["cause"]].threads for case in cases)

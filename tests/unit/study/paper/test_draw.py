@@ -1,15 +1,11 @@
 """Searches whose jobs are drawn: a low-discrepancy sequence in stated domains, known when a study is planned."""
 
-import math
-
 import numpy as np
 import pytest
-from made_up import made_plan, write_paper, write_scores
+from made_up import made_plan, write_paper
 
 from replicse.errors import BadInput
 from replicse.study.paper.models import Draw, EncoderRequest
-from replicse.study.results.tabulate import item_result
-from replicse.study.results.values import Evaluations
 
 RATE, CLIP, BATCH = "optimisation.learning_rate", "optimisation.clip", "optimisation.batch_size"
 TEMPERATURE = "terms.infonce.temperature"
@@ -41,29 +37,10 @@ def test_jobs_are_the_halton_sequence_of_scipy_rotated():
     assert len(set(shift.tolist())) == 4
 
 
-def test_every_job_lies_in_its_domains():
-    jobs = draw().drawn()
-    assert len(jobs) == 50 and {tuple(job) for job in jobs} == {tuple(DOMAINS)}
-    rates = [job[RATE] for job in jobs]
-    assert {rates.count(rate) for rate in DOMAINS[RATE]["choice"]} <= {16, 17} and len(rates) == 50
-    assert all(0.001 <= job[TEMPERATURE] <= 10 and 2 <= job[CLIP] <= 4 for job in jobs)
-    # Evenly in the logarithm: as many in each of the four powers of ten.
-    decades = [math.floor(math.log10(job[TEMPERATURE])) for job in jobs]
-    assert all(11 <= decades.count(decade) <= 14 for decade in (-3, -2, -1, 0))
-
-
 def test_a_seed_names_the_jobs_and_fewer_of_them_are_the_first():
     assert draw().drawn() == draw().drawn() != draw(seed=1).drawn()
     assert draw(jobs=7).drawn() == draw().drawn(7) == draw().drawn()[:7]
     assert draw(jobs=3).drawn(7) == draw().drawn()[:3]
-
-
-def test_the_first_jobs_of_a_seed_stay_as_they_are():
-    """Their values name runs: other ones would ask for a search anew."""
-    assert draw(jobs=2).drawn() == [
-        {RATE: 5e-5, TEMPERATURE: 1.08, CLIP: 2.84},
-        {RATE: 3e-5, TEMPERATURE: 0.00232, CLIP: 3.24},
-    ]
 
 
 @pytest.mark.parametrize(
@@ -101,19 +78,6 @@ COLUMNS = [
 def table(jobs=5, **more):
     row = {"id": "drawn", "encoder": {"use": "plain", "draw": {"jobs": jobs, "domains": DOMAINS}}}
     return {"columns": COLUMNS, "rows": [row], **more}
-
-
-def test_statistics_over_drawn_jobs_by_hand(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_paper(tmp_path, "made", {"table1": table()})
-    plan = made_plan(tmp_path)
-    (group,) = plan.cells["made/table1"][0].jobs  # one seed, though the study has two
-    assert len(set(group)) == 5
-    scores = (50.0, 90.0, 60.0, 80.0, 70.0)
-    write_scores(plan, ["made/table1"], lambda cell, place: scores[place])
-    result = item_result(plan, plan.item("made/table1"), Evaluations(plan))
-    found = {cell.column: cell.reproduced for cell in result.cells}
-    assert found == {"max": 90, "upper": 80, "median": 70, "temperature": draw().drawn()[1][TEMPERATURE]}
 
 
 def test_a_scale_runs_the_first_jobs(tmp_path):

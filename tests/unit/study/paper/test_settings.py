@@ -18,26 +18,6 @@ def test_another_aggregation_is_another_setting(printed, read):
     assert not found or (printed in found and read in found)
 
 
-@pytest.mark.parametrize(
-    ("setting", "read", "pooling", "differs"),
-    [
-        ({"aggregation": "all"}, "sts/avg", "cls", False),
-        ({"aggregation": "wmean"}, "sts/avg", "cls", True),
-        ({"aggregation": "wmean"}, "sts/avg-wmean", "cls", False),
-        ({"split": "dev"}, "sts-dev/STS-B/all", "cls", False),
-        ({"split": "test"}, "sts-dev/STS-B/all", "cls", True),
-        ({"split": "test"}, "transfer-dev/dev_avg", "cls", True),
-        ({"split": "dev"}, "geometry/alignment", "cls", False),
-        ({"pooling": "mean"}, "sts/avg", "cls", True),
-        ({"pooling": "mean"}, "sts/avg", "", False),
-        ({}, "sts/STS12/mean", "cls", False),
-        ({"aggregation": "all", "metric": "accuracy"}, "transfer/MR/accuracy", "cls", False),
-    ],
-)
-def test_split_and_pooling_count_too(setting, read, pooling, differs):
-    assert bool(setting_difference(Setting.of(setting, "here"), read, pooling)) == differs
-
-
 def test_no_cell_of_the_shipped_papers_is_read_in_another_setting():
     plan = shipped_plan(scale="paper", papers="all")
     different = {

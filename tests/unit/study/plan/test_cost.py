@@ -7,7 +7,6 @@ from replicse.errors import BadInput
 from replicse.files import write_json
 from replicse.registry.runs import FILLED, Init, Run
 from replicse.study.plan.cost import FROZEN, Cost, Speed, operations_of, passes
-from replicse.study.plan.needs import amounts, needs
 from replicse.study.plan.planner import load_plan
 
 RUN = {
@@ -113,17 +112,6 @@ def test_what_a_row_passes_by_hand(changes, passed):
     assert hours == pytest.approx(6 * passed * tokens / 1e12 / 3600, rel=1e-5)
 
 
-def test_the_plan_knows_the_size_of_every_generator():
-    plan = shipped_plan(scale="paper", papers={"diffcse": ["table6"]})
-    hours = {
-        cell.row.id: Cost(plan).hours([plan.encoders[cell.encoders[0]].source.run])
-        for cell in plan.cells["diffcse/table6"]
-        if cell.column.id == "stsb-dev"
-    }
-    assert None not in hours.values()
-    assert sorted(hours, key=hours.get)[:3] == ["simcse", "bert-tiny", "bert-mini"]
-
-
 def test_runs_that_only_searches_ask_for_are_told_apart():
     plan = shipped_plan(scale="paper", papers={"simcse": ["tableA1", "table3"]})
     rows = plan.cells["simcse/tableA1"]
@@ -131,15 +119,6 @@ def test_runs_that_only_searches_ask_for_are_told_apart():
     single = plan.runs_of(plan.item("simcse/table3"))
     assert plan.searched() == tried - single
     assert tried & single, "the search tries the value of the text too"
-
-
-def test_what_a_plan_downloads_is_counted_with_its_copies_on_the_disk():
-    values = {"scale": "paper", "papers": {"simcse": ["table3"]}, "seeds": [0]}
-    wanted = list(needs(shipped_plan(**values)))
-    assert [need.name for need in wanted][3:] == ["bert-base-uncased"]
-    artefacts, weights = 89_800_000 + 120_000_000 + 49_000_000, wanted[3].bytes
-    assert weights == pytest.approx(440e6, rel=0.03)
-    assert amounts(wanted) == (artefacts + weights, 2 * (artefacts + weights), 0)
 
 
 def test_the_plan_takes_hours_from_the_newest_record_or_from_a_device_by_name(tmp_path, monkeypatch):
@@ -179,16 +158,3 @@ def test_a_large_search_is_run_only_where_it_is_asked_for_by_name():
         plan.item("diffcse/table12")
     assert plan.record["left_out"].startswith("diffcse/table12, diffcse/table13: ")
     assert "diffcse/table12" in load_plan(values, WORKFLOW, only="diffcse/table12").items
-
-
-def test_evaluations_encode_the_sentences_of_sts_and_of_the_transfer_tasks():
-    values = {"scale": "paper", "papers": {"simcse": ["table5"]}, "seeds": [0]}
-    plan = shipped_plan(**values)
-    (name,) = [one for one in plan.downloaded() if one.startswith("sup-simcse-bert-base-uncased-cls-head")]
-    cost = Cost(plan)
-    sentences = 2 * (3108 + 1500 + 3750 + 3000 + 1186 + 1379 + 4927)
-    found, unknown, others = cost.evaluation([name])
-    operations = 6 * FROZEN * BASE * sentences * 32 * FILLED
-    assert found.expected == pytest.approx(operations / 8e12 / 3600) and unknown == 0 and others == ()
-    (vectors,) = [one for one in plan.encoders if one.startswith("glove")][:1]
-    assert cost.evaluation([vectors])[1] == 1

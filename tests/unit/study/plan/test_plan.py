@@ -1,6 +1,5 @@
 """Planning: shared runs, chains, adjustments of a scale, published spreads, and mistakes in paper files."""
 
-import json
 import shutil
 import subprocess
 import sys
@@ -66,17 +65,6 @@ def test_a_study_may_ask_for_some_rows_of_an_item():
             plan_of(rows=rows)
 
 
-def test_a_further_config_file_may_leave_papers_out_and_name_less_than_the_first():
-    plan = plan_of(
-        papers={"simcse": ["table3"], "repro": [], "diffcse": []},
-        rows={"diffcse/table7": ["ratio-30"]},
-        adjudicate=["repro/table4"],
-    )
-    assert list(plan.items) == ["simcse/table3"] and list(plan.record["papers"]) == ["simcse"]
-    with pytest.raises(BadInput, match="papers asks for no item"):
-        plan_of(papers={"simcse": []})
-
-
 def test_every_seed_is_a_whole_chain_from_its_own_backbone():
     one, three = plan_of(seeds=[0]), plan_of(seeds=[0, 1, 2])
     for fresh in (True, False):
@@ -139,25 +127,6 @@ def test_a_crossed_row_is_run_under_every_seed_on_every_backbone():
             plan_of(**asked, crossed=crossed)
 
 
-def test_a_run_keeps_checkpoints_only_where_a_figure_asks():
-    kept = [run for run in plan_of().runs.values() if run.trajectory.every]
-    assert len(kept) == 8
-    without = plan_of(papers={"simcse": ["table3"]})
-    assert not any(run.trajectory.every for run in without.runs.values())
-    assert set(without.runs) < set(plan_of().runs), "asking for a trajectory renames no run"
-
-
-def test_strides_of_one_run_that_differ_are_told_with_the_item(workflow):
-    edit(
-        workflow / "papers" / "repro" / "tables" / "figure1.yaml",
-        lambda item: item["trajectory"].update(every=5),
-    )
-    with pytest.raises(
-        BadInput, match=r"repro/tables/figure1\.yaml: trajectory: two items ask one run for every 10"
-    ):
-        load_plan({**CONFIG, "papers": {"simcse": ["figure2"], "repro": ["figure1"]}}, workflow)
-
-
 def test_a_trajectory_ends_where_its_runs_end_at_a_scale(workflow):
     whole = load_plan({**CONFIG, "papers": {"simcse": ["figure2"]}}, workflow)
     file = workflow / "scales/micro.yaml"
@@ -171,15 +140,6 @@ def test_a_trajectory_ends_where_its_runs_end_at_a_scale(workflow):
         shown = {cell.column.step for cell in cells if cell.jobs}
         assert shown == {None, *range(0, last + 1, 10)}
         assert {cell.column.step for cell in cells} == {None, *range(0, 101, 10)}
-
-
-def test_a_scale_stands_for_symbolic_names_and_adjusts_sizes():
-    micro, paper = plan_of(), plan_of(scale="paper")
-    small = next(run for run in micro.runs.values() if run.init.run).optimisation
-    large = next(iter(paper.runs.values()))
-    assert large.init.hub == "bert-base-uncased" and not any(run.init.run for run in paper.runs.values())
-    assert (large.optimisation.learning_rate, large.optimisation.batch_size) == (pytest.approx(3e-5), 64)
-    assert (small.learning_rate, small.batch_size) == (pytest.approx(3e-4), 16)
 
 
 def test_a_scale_that_extends_another_says_only_what_differs(workflow):
@@ -202,8 +162,6 @@ def test_a_scale_that_extends_another_says_only_what_differs(workflow):
             "name: mine\nextends: compakt",
             'extends is "compakt", which is no other scale.*did you mean "compact"',
         ),
-        ("name: mine\nextends: mine", "which is no other scale"),
-        ("name: mine\nextends: [compact]", "which is no other scale"),
         ("name: mine\nextends: other", "which is no other scale"),
         ("extends: micro", "it lacks a name of its own; give name: mine"),
         (
@@ -219,40 +177,13 @@ def test_a_mistake_in_what_a_scale_extends_is_told(workflow, text, words):
         load_scale(workflow / "scales" / "mine.yaml")
 
 
-def test_columns_are_tokenised_once_for_all_runs_that_share_them():
-    plan = plan_of()
-    assert len(plan.stores) == 2, "the plain text, and the text with one word deleted"
-    lengths = {store["max_length"] for store in plan.stores.values()}
-    assert lengths == {32}
-
-
-def test_the_plan_is_the_same_each_time():
-    def written(plan):
-        jobs = [
-            (cell.key, cell.protocol, cell.jobs, cell.seeds)
-            for cells in plan.cells.values()
-            for cell in cells
-        ]
-        return json.dumps(
-            [jobs, [graph_of(plan)["train", run].payload for run in plan.runs], plan.stores, plan.record]
-        )
-
-    first, second = (written(plan_of(adjudicate="all")) for _ in "ab")
-    assert first == second
-
-
 @pytest.mark.parametrize(
     ("config", "words"),
     [
         ({"scale": "mikro"}, ['scale is "mikro"', 'did you mean "micro"']),
         ({"seeds": [0, "two"]}, ['seeds[1] is "two"', "a whole number"]),
-        ({"seeds": [0, -1]}, ["seeds[1] is -1", "at least 0"]),
-        ({"seeds": [2**64]}, ["seeds[0] is 18446744073709551616", "below 18446744073709551616"]),
         ({"seeds": [0, 1, 0]}, ["seeds is [0, 1, 0]", "each seed once"]),
-        ({"seeds": []}, ["seeds is []"]),
-        ({"papers": {"simsce": "all"}}, ['"simsce"', 'did you mean "simcse"']),
         ({"papers": {"simcse": ["tabel3"]}}, ['papers.simcse names "tabel3"', 'did you mean "table3"']),
-        ({"papers": {"simcse": "everything"}}, ['papers.simcse is "everything"']),
         ({"sceal": 1}, ['unknown key "sceal"', 'did you mean "scale"']),
         ({"data": {"source": "disk"}}, ['data.source is "disk"', "embedded, hub, local"]),
     ],
@@ -286,19 +217,11 @@ def table3(change):
     ("file", "change", "words"),
     [
         (
-            *table3(lambda table: table["rows"][1]["encoder"]["run"].update(dropuot={})),
-            'table3.yaml: unknown key "dropuot".*did you mean "dropout"',
-        ),
-        (
             *table3(lambda table: table["encoder"].update(use="unsupp")),
             'table3.yaml: row p0.0.*recipe "unsupp" is unknown.*did you mean "unsup"',
         ),
         (*table3(lambda table: table["rows"].append(dict(table["rows"][0]))), 'no row twice; "p0.0" is'),
         (*table3(lambda table: table.update(id="simcse/table4")), '"simcse/table4".*"simcse/table3"'),
-        (
-            *table3(lambda table: table["rows"][0]["encoder"]["run"]["dropout"].update(hidden=3)),
-            r"rows\[0\] \(p0.0\).encoder.run.dropout.hidden is 3.*below 1",
-        ),
         (
             *table3(lambda table: table["setting"].pop("metric")),
             r"table3\.yaml has no metric there; give it setting: {metric: spearman}",
@@ -333,11 +256,6 @@ def test_a_mistake_in_a_paper_file_is_one_sentence(workflow, file, change, words
         ),
         ("reported.csv", "table3,p9,stsb-dev,spearman,82.5,,", r"reported.csv:\d+: .*source is empty"),
         ("reported.csv", "table3,p9,stsb-dev", r"reported.csv:\d+: .*expected 7 fields"),
-        (
-            "reported.csv",
-            "tabel3,p0.1,stsb-dev,spearman,82.5,Table 3,",
-            'item "tabel3".*did you mean "table3"',
-        ),
         (
             "reported.csv",
             "table3,p0.11,stsb-dev,spearman,82.5,T,",
@@ -417,19 +335,6 @@ def test_a_chain_waits_for_the_checkpoint_that_it_starts_from(tmp_path):
     )
 
 
-def test_what_is_kept_along_a_chain_is_part_of_the_run(tmp_path):
-    plan = chain_plan(tmp_path, "third", seeds=[0])
-    (run,) = runs_behind(plan, "third")
-    assert (run.init.keep_head, run.init.checkpoint) == (True, "last")
-    assert graph_of(plan)["train", run.run_id].payload["run"]["init"] == {
-        "run": run.init.run,
-        "keep_head": True,
-        "checkpoint": "last",
-    }
-    assert plan.init_folder(run).endswith("/last")
-    assert plan.init_folder(plan.runs[run.init.run]).endswith("/best")
-
-
 LABELLED = {
     **RECIPE,
     "corpus": "course-sst",
@@ -466,16 +371,6 @@ def test_the_plan_notes_augmentations_that_leave_view_pairs_equal():
     found = [note for note in notes(plan) if "view pairs are equal" in note]
     assert [note.partition(":")[0] for note in found] == ["shuffle 0.05", "shuffle 0.1"]
     assert all("about 25%" in note and "noncontrastive/table1" in note for note in found)
-
-
-def test_a_recipe_of_another_paper_starts_from_its_own_paper(tmp_path):
-    write_paper(tmp_path, "other", {}, recipes=STAGES)
-    recipes = {"plain": {**RECIPE, "corpus": "nli-entailment"}}
-    rows = [{"id": "a", "encoder": {"use": "other/second"}}]
-    write_paper(tmp_path, "made", {"table1": scores_of(rows=rows)}, recipes=recipes)
-    plan = made_plan(tmp_path, seeds=[0])
-    (run,) = runs_behind(plan, "a")
-    assert plan.runs[run.init.run].corpus["name"] == "wiki"
 
 
 def test_a_chain_without_a_beginning_is_refused(tmp_path):
@@ -528,16 +423,6 @@ def test_what_a_search_does_not_show_is_refused_before_anything_is_run(tmp_path,
 
 
 # Numbers that identify
-
-
-def test_at_the_scale_of_the_papers_each_trains_in_its_own_precision_unless_the_config_says_another():
-    config = {"scale": "paper", "papers": {"simcse": ["table3"], "simple": ["table1"]}, "seeds": [0]}
-    plan, chosen = plan_of(**config), plan_of(**config, precision="bf16")
-    for item, precision in (("simcse/table3", "fp16"), ("simple/table1", "fp32")):
-        assert {plan.runs[run].precision for run in plan.runs_of(plan.item(item))} == {precision}
-    assert {run.precision for run in chosen.runs.values()} == {"bf16"}
-    assert plan.runs.keys().isdisjoint(chosen.runs), "precision is part of the name of a run"
-    assert chosen.record["precision"] == "bf16" and plan.record["precision"] == "papers"
 
 
 def test_an_encoder_that_no_seed_of_the_study_changes_is_a_lone_value():

@@ -7,10 +7,8 @@ import statistics
 import numpy as np
 import pytest
 from golden import example_report as example
-from hypothesis import given
-from hypothesis import strategies as st
 
-from replicse.study.results.aggregate import aggregate_interval, aggregates, interquartile_mean, task_columns
+from replicse.study.results.aggregate import aggregate_interval, aggregates, interquartile_mean
 
 TASKS = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")
 PRINTED = dict(zip(TASKS, ("60.1", "70.2", "65.3", "75.4", "72.5", "71.6", "68.7"), strict=True))
@@ -85,70 +83,3 @@ def test_a_missing_part_or_unequal_seeds_leave_no_aggregate(missing):
     assert list(aggregates(sts(made_up_scores() | {"STS14": missing}))) == []
     without = {task: values for task, values in made_up_scores().items() if task != "STS14"}
     assert list(aggregates(sts(without))) == []
-
-
-@pytest.mark.parametrize("printed", [{}, {"STS16": "-"}])
-def test_a_number_that_is_not_printed_leaves_only_ours(printed):
-    known = {task: text for task, text in PRINTED.items() if task != "STS16"}
-    (found,) = aggregates(sts(made_up_scores(), known | printed))
-    assert found.reported is None
-    assert found.ours.value > 0
-
-
-def test_quoted_rows_and_other_protocols_have_none():
-    item = sts(made_up_scores())
-    quoted = [example.quotation("q", task, text) for task, text in PRINTED.items()]
-    other = [cell.plain() | {"protocol": "as-run", "values": [{"value": 0.0}]} for cell in item.cells]
-    document = item.plain()
-    document["rows"].append({"id": "q", "label": "Q", "quoted": True})
-    document["cells"] += quoted + other
-    assert list(aggregates(type(item).of(document, "x"))) == list(aggregates(item))
-
-
-def test_rows_of_one_label_are_told_apart_by_their_block():
-    rows = [{"id": group, "label": "R", "group": group} for group in ("Unsupervised", "Supervised")]
-    assert [found.label for found in aggregates(sts(made_up_scores(), rows=rows))] == [
-        "R (Unsupervised)",
-        "R (Supervised)",
-    ]
-
-
-def test_tasks_are_the_parts_of_an_average_and_no_differences():
-    delta = {"id": "delta", "label": "Δ", "metric": "spearman", "task": True, "kind": "difference"}
-    geometry = {"id": "alignment", "label": "a", "metric": "alignment"}
-    item = sts({}, columns=[*COLUMNS, delta, geometry])
-    assert [column.id for column in task_columns(item)] == list(TASKS)
-    assert (
-        list(aggregates(sts(made_up_scores(), columns=[{**head, "task": False} for head in COLUMNS]))) == []
-    )
-
-
-def test_a_few_tasks_have_no_quarter_to_leave_out():
-    for count, found in ((3, 0), (4, 1)):
-        scores = dict(list(made_up_scores().items())[:count])
-        item = sts(scores, columns=[*COLUMNS[:count], COLUMNS[-1]])
-        assert len(list(aggregates(item))) == found
-
-
-NUMBERS = st.lists(st.integers(0, 10_000).map(lambda cents: cents / 100), min_size=21, max_size=21)
-
-
-@given(NUMBERS, st.randoms(use_true_random=False))
-def test_the_order_of_tasks_and_the_units_change_nothing(numbers, chance):
-    scores = {task: numbers[3 * place : 3 * place + 3] for place, task in enumerate(TASKS)}
-    (plain,) = aggregates(sts(scores))
-    hundredths = {task: [value / 100 for value in values] for task, values in scores.items()}
-    (scaled,) = aggregates(sts(hundredths, columns=chance.sample(COLUMNS, len(COLUMNS))))
-    ours = (plain.ours.value, plain.ours.low, plain.ours.high)
-    assert [100 * bound for bound in (scaled.ours.value, scaled.ours.low, scaled.ours.high)] == pytest.approx(
-        ours
-    )
-    assert scaled.reported == pytest.approx(plain.reported)
-
-
-def test_one_far_task_does_not_move_it():
-    scores = made_up_scores(seeds=1)
-    (before,) = aggregates(sts(scores))
-    lowest = min(scores, key=scores.get)
-    (after,) = aggregates(sts(scores | {lowest: [0.0]}))
-    assert after.ours == before.ours

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replicse.study.results import agreement
 from replicse.study.results.agreement import BestRow, best_row, kendall_tau, rank_agreement, sign_agreements
 from replicse.study.results.statistics import Paired, paired, paired_difference
 
@@ -88,27 +87,6 @@ def test_an_order_kept_by_every_seed_has_no_width_and_one_seed_no_interval():
     assert (agreement.low, agreement.high) == (None, None)
 
 
-@pytest.mark.parametrize(
-    ("reported", "ours"),
-    [
-        ({}, {}),
-        ({"a": 1}, {"a": [1.0]}),
-        ({"a": 1, "b": 2}, {"a": [1.0], "b": [None]}),
-        ({"a": 1, "b": 1}, {"a": [1.0], "b": [2.0]}),
-        ({"a": 1, "b": 2}, {"a": [2.0], "b": [2.0]}),
-    ],
-)
-def test_no_order_without_two_untied_rows(reported, ours):
-    assert rank_agreement(reported, ours) is None
-
-
-def test_rows_of_one_side_only_take_no_part():
-    reported = {**REPORTED, "quoted": 99.0, "lost": 1.0}
-    ours = {**seeded(), "lost": [], "ours alone": [2.0], "mlm": [None, math.nan]}
-    agreement = rank_agreement(reported, ours)
-    assert agreement.n_rows == 3
-
-
 # The best row
 
 
@@ -149,30 +127,10 @@ def test_signs_by_hand():
     assert (same.reported, same.agrees) == (0.0, None)
 
 
-def test_pairing_removes_what_seeds_share():
-    shared = [0.0, 10.0, -10.0, 5.0]
-    ours = {
-        "base": shared,
-        "row": [value + delta for value, delta in zip(shared, [1, 1.1, 0.9, 1], strict=True)],
-    }
-    (sign,) = sign_agreements({"base": 1.0, "row": 2.0}, ours, "base")
-    assert sign.agrees
-    assert sign.ours.resolved
-    (unpaired,) = sign_agreements({"base": 1.0, "row": 2.0}, {**ours, "row": sorted(ours["row"])}, "base")
-    assert not unpaired.ours.resolved
-
-
 def test_a_missing_seed_leaves_its_pair_out():
     ours = {"base": [1.0, None, 3.0, 4.0], "row": [2.0, 5.0, math.nan, 6.0]}
     (sign,) = sign_agreements({"base": 1.0, "row": 2.0}, ours, "base")
     assert (sign.ours.n, sign.ours.mean) == (2, 1.5)
-
-
-def test_a_baseline_without_seeds_stands_beside_each_seed():
-    for one, other in (("base", "row"), ("row", "base")):
-        ours = {one: [2.0], other: [1.0, 3.0, 5.0]}
-        (sign,) = sign_agreements({"base": 1.0, "row": 2.0}, ours, "base")
-        assert (sign.ours.n, abs(sign.ours.mean)) == (3, 1.0)
 
 
 def test_one_seed_has_a_sign_but_resolves_nothing():
@@ -210,13 +168,3 @@ def test_pairs_are_the_seeds_that_both_sides_have():
     for first, second in (([1.0, 2.0], [1.0, 2.0, 3.0]), ([], [1.0, 2.0])):
         with pytest.raises(ValueError, match="cannot be paired"):
             paired([first, second])
-
-
-def test_many_orders_in_blocks_are_each_scipys(monkeypatch: pytest.MonkeyPatch) -> None:
-    from scipy.stats import kendalltau
-
-    generator = np.random.default_rng(3)
-    orders, target = generator.integers(5, size=(23, 9)), generator.normal(size=9)
-    monkeypatch.setattr(agreement, "PAIRS_AT_ONCE", 100)
-    expected = [kendalltau(order, target).statistic for order in orders]
-    assert kendall_tau(orders, target) == pytest.approx(expected)

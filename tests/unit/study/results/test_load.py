@@ -5,7 +5,6 @@ import math
 import pytest
 
 import replicse
-from replicse.errors import BadInput, MissingData
 from replicse.files import write_json
 from replicse.registry.digests import digest
 from replicse.study.paper.config import Config
@@ -86,31 +85,3 @@ def test_cells_of_all_tables_stand_under_each_other_with_paper_and_item(results)
     assert table.loc["none", ["reported", "reproduced", "delta"]].tolist() == [71.1, 70.5, -0.6]
     assert math.isnan(table.loc["NA", "delta"]) and table.loc["NA", "verdict"] == "not run"
     assert table["n_seeds"].tolist() == [1, 0]
-
-
-def test_a_text_in_place_of_a_number_stands_beside_it(results):
-    cells = replicse.load(results).cells.set_index("row")
-    assert math.isnan(cells.loc["first", "reported"])
-    assert cells.loc["first", "reported_text"] == "A man, running."
-    assert cells.loc["none", "reproduced_text"] == ""
-
-
-@pytest.mark.parametrize(
-    ("gone", "message"),
-    [
-        (".", "no such folder; name the results of a scale"),
-        ("config.json", r"config\.json: no such file; run an item"),
-        ("items", r"items: no item of .*config\.json in it; run an item"),
-    ],
-)
-def test_what_is_absent_is_told_with_its_remedy(results, tmp_path_factory, gone, message):
-    (results / gone).resolve().rename(tmp_path_factory.mktemp("elsewhere") / "moved")
-    with pytest.raises(MissingData, match=message):
-        replicse.load(results)
-
-
-@pytest.mark.parametrize(("text", "message"), [("", "not JSON"), ('{"item": "simcse/table3"}', "lacks")])
-def test_a_broken_item_is_told_by_its_name(results, text, message):
-    (results / "items" / "simcse" / "table3.json").write_text(text)
-    with pytest.raises(BadInput, match=f"table3.json: .*{message}"):
-        replicse.load(results)

@@ -14,7 +14,7 @@ from replicse.provenance.record import computed
 from replicse.report.content.tables import grid_of, remarks
 from replicse.runtime.machine import hardware
 from replicse.study.judge.story import cell_story, find_cell
-from replicse.study.results.machines import Machine, distinct, machine_of, mixture, recorded
+from replicse.study.results.machines import machine_of, mixture, recorded
 from replicse.study.results.tabulate import item_result, table_rows, tidy_rows
 from replicse.study.results.values import Evaluations
 from replicse.training.loop import Trainer
@@ -28,11 +28,6 @@ def record(processor="One", device="cpu", **more):
     build = {"torch_build": {"__version__": "2.13"}, "settings": {"OMP_NUM_THREADS": "2"}}
     place = {"processor": processor, "kernel_flags": "fma avx2 avx512f amx_tile"}
     return {**made, "hardware": place, "numerics": build, **more}
-
-
-GPU = record("Any", "cuda", accelerator="NVIDIA H100", kernel={"CUDA": "13.0"})
-OLD = {"hardware": record()["hardware"], "numerics": record()["numerics"]}  # evaluations said no more
-VECTORS = record("One", device="")
 
 
 # Records
@@ -92,43 +87,6 @@ def test_a_run_that_is_resumed_elsewhere_names_both_machines(tmp_path, monkeypat
     both = recorded({**record("Two"), "resumed_from": [record("One")]})
     assert [machine.processor for machine in both] == ["Two", "One"]
     assert mixture(both).startswith("made on 2 machines: One (")
-
-
-# Machines
-
-
-def test_a_machine_is_told_by_what_changes_a_sum():
-    text = str(machine_of(record()))
-    assert text.startswith("One (amx avx512 avx2 #") and text.endswith(
-        ", cpu, 2 threads, torch 2.13, oneDNN 3.12"
-    )
-    assert str(machine_of(GPU)) == "NVIDIA H100, torch 2.13, CUDA 13.0"
-    for other in (
-        record("Two"),
-        record(threads=1),
-        record(kernel={"oneDNN": "3.7"}),
-        record(hardware={"processor": "One", "kernel_flags": "fma avx2"}),
-        record(hardware={"processor": "One", "kernel_flags": "fma avx2 avx512f amx_tile amx_int8"}),
-        record(numerics={"torch_build": {"__version__": "2.12"}}),
-        record(numerics={**record()["numerics"], "settings": {"ONEDNN_MAX_CPU_ISA": "AVX2"}}),
-        GPU,
-    ):
-        assert len(distinct(map(machine_of, (record(), other)))) == 2, other
-    alike = record(
-        numerics={**record()["numerics"], "settings": {"OMP_NUM_THREADS": "4", "OMP_PROC_BIND": "close"}}
-    )
-    assert machine_of(record()) == machine_of(alike)
-
-
-def test_a_record_that_says_less_is_counted_with_the_machine_it_fits():
-    counts = distinct(map(machine_of, (OLD, record(), VECTORS, record())))
-    assert counts == {machine_of(record()): 4} and mixture(counts) == ""
-    # Word vectors beside a GPU are of the same box; a run on its processor is not of the GPU.
-    assert distinct(map(machine_of, (VECTORS, GPU))) == {machine_of(GPU): 2}
-    assert len(distinct(map(machine_of, (record(), GPU)))) == 2
-    assert len(distinct(map(machine_of, (OLD, record("Two"))))) == 2
-    assert machine_of({}) == Machine() and recorded({}) == []
-    assert machine_of({"hardware": None, "numerics": []}) == Machine()
 
 
 # Results
@@ -239,17 +197,3 @@ def status(study, capsys, *words):
     write_json(config, study.plan.config.plain())
     assert main(["status", "--study", str(config), "--workflow", str(study.plan.workflow), *words]) == 0
     return capsys.readouterr().out
-
-
-def test_status_counts_what_each_machine_made_and_marks_two(study, capsys, caplog, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
-    assert f"made on one machine\n  6  runs and evaluations: {machine_of(record())}\n" in status(
-        study, capsys
-    )
-    begun_elsewhere(study)
-    assert "mixed: made on 2 machines\n  5  runs and evaluations: One (" in status(study, capsys)
-    made = json.loads(status(study, capsys, "--json"))["machines"]
-    assert [(one["records"], one["machine"][:5]) for one in made] == [(5, "One ("), (1, "Two (")]
-    Path(study.plan.paths.evaluation(study.cell.encoders[0], "fast")).write_text('{"suites": {')
-    assert "  4  runs and evaluations: One (" in status(study, capsys)
-    assert "fast.json: not JSON" in caplog.text

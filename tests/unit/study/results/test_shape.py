@@ -45,13 +45,6 @@ def test_the_paper_s_own_order_agrees_wholly():
     assert row[5:] == ("p0.1", "p0.1 (kept)", "7 of 7 (7 resolved)")
 
 
-def test_the_opposite_order_disagrees_wholly():
-    (shape,) = shapes(table(lambda row, seed: 100 - PRINTED[row]))
-    assert shape.rank.tau == pytest.approx(-1)
-    assert not shape.best.kept
-    assert not any(sign.agrees for sign in shape.signs)
-
-
 def test_rows_that_did_not_run_take_no_part_and_two_rows_are_no_order():
     some = {"p0.0", "p0.1", "fixed-0.1"}
     item = table(lambda row, seed: PRINTED[row] if row in some else None)
@@ -63,25 +56,9 @@ def test_rows_that_did_not_run_take_no_part_and_two_rows_are_no_order():
     assert list(shapes(table(lambda row, seed: PRINTED[row] if row in {"p0.0", "p0.1"} else None))) == []
 
 
-def test_texts_differences_and_chosen_numbers_have_no_order_of_their_own():
-    columns = [
-        "dev",
-        {"id": "delta", "label": "Δ", "kind": "difference"},
-        {"id": "rate", "label": "rate", "chosen": "optimizer.rate"},
-    ]
-    assert [shape.column for shape in shapes(table(lambda row, seed: PRINTED[row], columns))] == ["dev"]
-
-
 def test_an_average_stands_for_its_parts_and_the_end_for_a_trajectory():
     average = ["STS12", {"id": "avg", "label": "avg", "average": True}]
     steps = [{"id": f"{step}", "label": f"{step}", "step": step} for step in (0, 10, -1)]
     for columns, expected in ((average, ["avg"]), (steps, ["-1"])):
         found = shapes(table(lambda row, seed: PRINTED[row], columns))
         assert [shape.column for shape in found] == expected
-
-
-def test_variants_and_other_protocols_take_no_part():
-    item = table(lambda row, seed: PRINTED[row])
-    other = [cell.plain() | {"protocol": "as-run", "values": [{"value": 1.0}]} for cell in item.cells]
-    both = type(item).of({**item.plain(), "cells": [*(cell.plain() for cell in item.cells), *other]}, "x")
-    assert list(shapes(both)) == list(shapes(item))

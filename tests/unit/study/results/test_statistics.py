@@ -5,8 +5,6 @@ import statistics
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from replicse.evaluation import bootstrap
 from replicse.study.paper.printed import Spread
@@ -70,32 +68,12 @@ def test_t_quantile_against_scipy(degrees, level):
     assert study.t_quantile(degrees, level) == pytest.approx(t.ppf((1 + level) / 2, degrees), rel=1e-12)
 
 
-@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30), st.randoms(use_true_random=False))
-def test_mean_and_spread_are_exact_and_blind_to_order(values, random):
-    mean, spread = study.mean_and_spread(values)
-    assert mean == pytest.approx(statistics.fmean(values), abs=1e-9)
-    assert spread == pytest.approx(statistics.stdev(values), rel=1e-9, abs=1e-9)
-    random.shuffle(values)
-    assert study.mean_and_spread(values) == (mean, spread)
-
-
 @pytest.mark.parametrize("count", [3, 10])
 def test_prediction_interval_covers_within_two_points_of_its_level(count):
     draws = np.random.default_rng(100 + count).normal(size=(8000, count + 1))
     bounds = np.array([study.prediction_interval(row[1:]) for row in draws])
     inside = (bounds[:, 0] <= draws[:, 0]) & (draws[:, 0] <= bounds[:, 1])
     assert inside.mean() == pytest.approx(study.LEVEL, abs=0.02)
-
-
-@given(
-    st.lists(st.integers(0, 10_000).map(lambda cents: cents / 100), min_size=3, max_size=10),
-    st.sampled_from([0.01, 2.0, 100.0]),
-    st.integers(-50, 50),
-)
-def test_prediction_interval_moves_and_stretches_with_its_values(values, scale, shift):
-    plain = study.prediction_interval(values)
-    moved = study.prediction_interval([scale * value + shift for value in values])
-    assert moved == pytest.approx(tuple(scale * bound + shift for bound in plain), rel=1e-9, abs=1e-9)
 
 
 def test_the_mean_of_more_draws_has_a_narrower_interval_than_one():
@@ -203,33 +181,6 @@ def test_spearman_difference_against_a_slow_bootstrap_on_the_same_resamples():
     assert estimate.value == pytest.approx(difference(first, second, gold), abs=1e-12)
     expected = slow_bootstrap(difference, (first, second, gold), 50, 0.95, seed=5)
     assert (estimate.low, estimate.high) == pytest.approx(tuple(expected), abs=1e-12)
-
-
-def test_blocks_of_resamples_change_nothing(monkeypatch):
-    first, second, gold = pairs(20, seed=7)
-    whole = bootstrap.spearman_difference(first, second, gold, samples=33)
-    monkeypatch.setattr(bootstrap, "CELLS_AT_ONCE", 20 * 5)
-    assert bootstrap.spearman_difference(first, second, gold, samples=33) == whole
-
-
-@pytest.mark.parametrize("scores", [[1.0, 1.0, 1.0], [1.0], []])
-def test_a_collapsed_encoder_has_no_interval(scores):
-    gold = [1.0, 2.0, 3.0][: len(scores)]
-    assert bootstrap.spearman_interval(scores, gold, samples=10) is None
-    assert bootstrap.spearman_difference(scores, gold, gold, samples=10) is None
-
-
-def test_spearman_interval_covers_the_truth():
-    """Bivariate normal with Pearson r has Spearman 6/pi * asin(r/2)."""
-    generator = np.random.default_rng(8)
-    truth = 6 / math.pi * math.asin(0.7 / 2)
-    inside = 0
-    for trial in range(200):
-        x, noise = generator.normal(size=(2, 100))
-        y = 0.7 * x + math.sqrt(1 - 0.49) * noise
-        estimate = bootstrap.spearman_interval(x, y, samples=300, seed=trial)
-        inside += estimate.low <= truth <= estimate.high
-    assert inside / 200 == pytest.approx(0.95, abs=0.045)
 
 
 # Aggregates

@@ -1,26 +1,21 @@
 """Tabulated cells: kinds of columns, statistics over jobs and seeds, intervals, other settings, failures."""
 
-import itertools
 import json
 import math
 import re
 import shutil
 import statistics
-import typing
 from pathlib import Path
 
 import numpy as np
 import pytest
-from made_up import made_plan, write_evaluation, write_paper, write_scores
+from made_up import made_plan, write_evaluation, write_paper
 from places import ROOT
-from planned import shipped_plan
 
 from replicse.errors import BadInput
-from replicse.evaluation.correlation import spearman
 from replicse.registry.corpora import STS_TASKS
 from replicse.registry.suites import file_of
 from replicse.study.results.pairs import packed_pairs
-from replicse.study.results.table import Verdict
 from replicse.study.results.tabulate import FIELDS, TIDY, item_result, table_rows, tidy_rows
 from replicse.study.results.values import Evaluations
 
@@ -209,15 +204,6 @@ def test_what_is_quoted_has_no_verdict(study):
     assert cell["reason"] == "quoted by the paper from elsewhere"
 
 
-def test_a_sentence_is_shown_and_never_judged(study):
-    path = "retrieval/neighbours/first/1/sentence"
-    plan = study.plan([column(kind="text", path=path)], printed=[("r", "a", "A dog.", {"metric": "text"})])
-    (cell,) = study.cells(plan, [{path: "A cat."}, {path: "A cow."}])
-    assert (cell["reproduced"], cell["n_seeds"], cell["verdict"]) == ("A cat. / A cow.", "2", "")
-    (nothing,) = study.cells(plan)
-    assert nothing["verdict"] == "not run"
-
-
 @pytest.mark.parametrize(
     ("printed", "reason"),
     [
@@ -261,13 +247,6 @@ def test_the_best_of_six_jobs_is_no_mean_over_six_seeds(study):
     plan = search(study, {"jobs": "max"}, printed=[("r", "c0", "82.5")])
     (cell,) = study.cells(plan, each(82.5, 80.0, 79.0, 80.0))
     assert (cell["reproduced"], cell["n_seeds"], cell["verdict"]) == ("82.5", "1", "undetermined")
-
-
-def test_the_best_run_of_a_column_that_is_better_when_lower_has_the_least_number(study):
-    columns = [column("a", over={"jobs": {"argmax": "optimisation.batch_size"}}, better="lower")]
-    plan = study.plan(columns, [row(encoder={"use": "plain", "grid": GRID})], printed=[])
-    (cell,) = study.cells(plan, each(80.0, 83.0, 82.0, 70.0))
-    assert cell["reproduced"] == "256.0"
 
 
 def test_a_formula_over_a_search_and_seeds_has_the_one_seed_that_both_have(study):
@@ -344,18 +323,6 @@ def test_a_derived_column_waits_for_its_parts_and_fails_with_them(study):
 # Values
 
 
-def test_a_lone_value_stands_beside_every_seed_of_the_others(study):
-    """A baseline has one value, a trained row several; a formula over both pairs them."""
-    cells = {"b": {"backbone": "bert-base"}}
-    plan = study.plan([column("a"), column("b"), derived("{a} - {b}")], [row(cells=cells)], printed=[])
-    trained, baseline = plan.cells["made/table1"][:2]
-    for encoder, value in zip([*trained.encoders, *baseline.encoders], (70.0, 72.0, 60.0), strict=True):
-        write_evaluation(plan.paths.evaluation(encoder, "fast"), {PATH: value})
-    cell = item_result(plan, plan.item("made/table1"), Evaluations(plan)).cells[-1]
-    assert [(value.seed, value.value) for value in cell.values] == [(0, 10.0), (1, 12.0)]
-    assert not cell.seedless
-
-
 @pytest.mark.parametrize("value", ["50", True, {"all": 50.0}, 100.5, -100.5, math.nan])
 def test_what_is_no_number_is_refused_by_its_path(study, value):
     with pytest.raises(
@@ -418,22 +385,6 @@ def test_a_number_that_its_own_file_contradicts_is_refused(study, suites, pairs,
         item_result(plan, plan.item("made/table1"), Evaluations(plan))
 
 
-@pytest.mark.parametrize("spread", [1e-9, 0.0])
-def test_cosines_too_close_for_the_digits_that_are_kept_contradict_no_score(study, spread):
-    """As those of a template's mask in a small encoder: two in five differ from 1 by less than its rounding."""
-    random = np.random.default_rng(0)
-    gold = random.integers(0, 26, 200) / 5
-    cosine = 1 - np.where(random.random(200) < 0.4, spread, 0.2) * random.random(200)
-    plan, score = study.plan(seeds=1), 100 * spearman(cosine, gold)
-    for told, refused in ((score, False), (score + 25, True)):
-        write_evaluation(kept(plan), {PATH: told}, pairs={"sts/STS12": packed_pairs(cosine, gold)})
-        if refused:
-            with pytest.raises(BadInput, match="but its pairs have"):
-                item_result(plan, plan.item("made/table1"), Evaluations(plan))
-        else:
-            item_result(plan, plan.item("made/table1"), Evaluations(plan))
-
-
 def test_every_value_of_every_cell_is_a_row_of_the_tidy_table(study):
     plan = study.plan([column(over={"seeds": "mean"})], [row(), row("q", quoted=True)], printed=[])
     tidy = list(tidy_rows([study.result(plan, each(70.0, None))]))
@@ -448,11 +399,6 @@ def test_every_value_of_every_cell_is_a_row_of_the_tidy_table(study):
     (only,) = tidy_rows([study.result(seedless, each(70.0))])
     assert (only["seed"], only["value"], only["run"]) == ("", 70.0, "")
     assert only["encoder"].startswith("bert-base-uncased-")
-
-
-def test_a_search_is_one_tidy_row_of_no_single_run(study):
-    (only,) = tidy_rows([study.result(search(study, {"jobs": "max"}), each(80.0, 81.0, 79.0, 78.0))])
-    assert (only["seed"], only["value"], only["encoder"], only["run"]) == (0, 81.0, "", "")
 
 
 # Rows that a scale merges
@@ -480,34 +426,3 @@ def test_rows_that_a_scale_merges_into_one_run_are_marked(study):
         result = study.result(plan, each(70.0, 71.0))
         merged[scale] = {head.id: head.merged for head in result.rows if head.merged}
     assert merged == {"paper": {}, "merging": {"large": ("small",)}}, "baselines have no runs to be merged"
-
-
-# All verdicts, any order
-
-
-def test_every_verdict_can_be_reached(study):
-    """What a reader may meet in a table, each once, from evaluations alone."""
-    three = study.plan(seeds=3)
-    seen = [
-        study.cells(three, each(70.0, 70.1, 70.2)),
-        study.cells(three, each(90.0, 90.1, 90.2)),
-        study.cells(three, each(10.0, 10.1, 10.2)),
-        study.cells(three, each(None, 10.1), {PATH: "undefined"}),
-        study.cells(three),
-    ]
-    two = study.plan()
-    seen.append(study.cells(two, each(70.0, 70.1)))
-    seen.append(study.cells(study.plan(scale="micro"), each(70.0, 70.1)))
-    seen.append(study.cells(study.plan(printed=[]), each(70.0, 70.1)))
-    assert {cell["verdict"] for cell in itertools.chain(*seen)} == set(typing.get_args(Verdict))
-
-
-def test_an_item_of_the_shipped_papers_survives_its_own_plain_data(tmp_path, monkeypatch):
-    """`tabulate` writes the result as JSON and everything else reads it back."""
-    from replicse.study.results.table import ItemResult
-
-    monkeypatch.chdir(tmp_path)
-    plan = shipped_plan(papers={"repro": ["table5"]}, seeds=[0, 1])
-    write_scores(plan, ["repro/table5"], lambda cell, place: 70.0 + place)
-    result = item_result(plan, plan.item("repro/table5"), Evaluations(plan))
-    assert ItemResult.of(result.plain(), "here") == result
