@@ -69,14 +69,6 @@ def test_a_line_depends_on_its_place_and_seed_but_on_no_other_line(spec, lines, 
     assert augment([*others, lines[-1]], {**spec, "seed": seed})[-1] == result[-1]
 
 
-def test_seeds_and_places_matter():
-    spec, lines = {"name": "deletion", "rate": 0.3}, [" ".join(f"w{i}" for i in range(20))] * 30
-    assert (
-        augment(lines, spec) == augment(lines, {**spec, "seed": 42}) != augment(lines, {**spec, "seed": 43})
-    )
-    assert len(set(augment(lines, spec))) > 3
-
-
 @pytest.mark.parametrize(
     "spec",
     [
@@ -118,13 +110,6 @@ def test_crop_of_characters_is_exact_to_the_character(line, percent, seed):
     assert len(window) == kept and window in line and window.strip()
 
 
-def test_crop_windows_start_everywhere():
-    line = " ".join("abcdefghij")
-    found = Counter(augment([line] * 2000, {"name": "crop", "keep": 0.8}))
-    assert set(found) == {" ".join("abcdefgh"), " ".join("bcdefghi"), " ".join("cdefghij")}
-    assert min(found.values()) > 550
-
-
 # Deletion
 
 
@@ -149,11 +134,6 @@ def test_delete_one_word(line, seed):
         assert shorter == line
     else:
         assert shorter.split() in [words[:i] + words[i + 1 :] for i in range(len(words))]
-
-
-def test_deletion_draws_positions_evenly():
-    found = Counter(augment(["a b c d"] * 2000, {"name": "delete-one-word"}))
-    assert set(found) == {"b c d", "a c d", "a b d", "a b c"} and min(found.values()) > 400
 
 
 # Next sentence
@@ -214,14 +194,6 @@ def test_synonyms_are_seeded_and_leave_the_global_generators_alone(root):
     assert augment(lines, spec, root=root) == result
     assert augment(lines, {**spec, "seed": 7}, root=root) != result
     assert augment(["other words"] * 11 + lines[-1:], spec, root=root)[-1] == result[-1]
-
-
-def test_files_of_one_name_in_two_folders_are_told_apart(root, tmp_path):
-    (tmp_path / "synonyms").mkdir()
-    (tmp_path / PPDB).write_text("[NN] ||| chef ||| boss ||| AGigaSim=0.9 ||| 0-0 ||| Equivalence\n")
-    spec = {"name": "synonym", "words": 1, "source": "ppdb", "file": PPDB}
-    assert augment(["chef"], spec, root=tmp_path) == ["boss"]
-    assert augment(["chef"], spec, root=root) in (["cook"], ["kitchener"])
 
 
 @given(line=st.text(alphabet="ab soup,.'-\té", max_size=30), seed=SEED)
@@ -286,18 +258,6 @@ def test_wordnet_is_read_from_the_folder_of_a_system_package(wordnet):
         "The physician tastes a toothsome soup.",
         "The physician tastes a tasty pottage stew.",
     }
-
-
-def test_wordnet_is_read_from_nltk_data(wordnet, tmp_path, monkeypatch):
-    import nltk
-
-    copy = tmp_path / "nltk" / "corpora" / "wordnet"
-    copy.mkdir(parents=True)
-    write_wordnet(copy)
-    monkeypatch.setattr(nltk.data, "path", [str(tmp_path / "nltk")])
-    monkeypatch.delenv("WNSEARCHDIR")
-    spec = {"name": "synonym", "words": 1, "tagger": "lexicon"}
-    assert augment(["soup"], spec) == ["pottage stew"]
 
 
 def test_absent_wordnet_and_tagger_are_named_with_the_remedy(wordnet, monkeypatch):
@@ -377,17 +337,6 @@ def test_eda_cleans_as_its_reference_code_where_that_is_asked_for(root):
     result = augment(["A Chef tasted the tasty soup, Anna."] * 60, spec, root=root)
     assert all(re.fullmatch("[a-z ]+", line) for line in result)
     assert any("cook tasted the tasty soup anna" in line for line in result)
-
-
-def test_eda_reads_wordnet_without_a_tagger(wordnet):
-    result = set(augment(["soup doctor"] * 60, {"name": "eda", "alpha": 0.5}))
-    assert {
-        "pottage stew doctor",
-        "soup medic",
-        "soup physician",
-        "soup sophisticate",
-        "doctor soup",
-    } <= result
 
 
 # Errors

@@ -1,17 +1,16 @@
-import csv
 import gzip
 import json
 from collections import Counter
 from itertools import combinations, permutations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from replicse.data.chunks import chunks_of
 from replicse.data.corpora import read_corpus
 from replicse.errors import BadInput
-from replicse.registry.corpora import CorpusFormat, corpus_of
+from replicse.registry.corpora import corpus_of
 
 SNLI_TRAIN = [
     "nli/snli/snli_sample_train.jsonl",
@@ -48,11 +47,6 @@ def test_lines_of_a_wanted_number_of_words_keep_their_order(tmp_path, text, opti
     assert read_corpus(tmp_path, packed) == {"text": kept}
 
 
-def test_a_limit_stops_reading(tmp_path):
-    (tmp_path / "a").write_bytes(b"one\ntwo\n\xff\n")
-    assert read_corpus(tmp_path, {"format": "lines", "file": "a", "limit": 2}) == {"text": ["one", "two"]}
-
-
 def test_a_sample_is_random_repeatable_and_in_file_order(tmp_path):
     lines = [f"line {i}" for i in range(100)]
     text = "\n".join(lines)
@@ -78,20 +72,6 @@ def test_cells_of_triples_are_one_line_and_never_empty(tmp_path):
     text = 'a,b,c\r\n"two\nlines",,"\u2028x"\r\n\r\n  ,y,z\r\n'
     expected = {"anchor": ["two lines", " "], "positive": [" ", "y"], "negative": ["x", "z"]}
     assert corpus(tmp_path, text, format="triples") == expected
-
-
-cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=12)
-
-
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(rows=st.lists(st.tuples(cells, cells, cells), max_size=6))
-def test_triples_agree_with_any_written_csv(tmp_path, rows):
-    path = tmp_path / "rows.csv"
-    with path.open("w", newline="", encoding="utf-8") as stream:
-        csv.writer(stream, quoting=csv.QUOTE_ALL).writerows([("a", "b", "c"), *rows])
-    columns = read_corpus(tmp_path, {"format": "triples", "file": "rows.csv"})
-    expected = [tuple(" ".join(cell.split()) or " " for cell in row) for row in rows]
-    assert list(zip(*columns.values(), strict=True)) == expected
 
 
 def nli_line(sentence, label):
@@ -162,13 +142,6 @@ def test_nli_takes_the_first_hypothesis_of_each_class_by_premise(tmp_path):
     )
     wanted = [row[:2] for row in NLI_ROWS if row[2] in ("entailment", "neutral")]
     assert list(columns) == ["anchor", "positive"] and list(zip(*columns.values(), strict=True)) == wanted
-
-
-def test_pairs_of_questions_and_of_two_fields(tmp_path):
-    text = f'{QUESTIONS}1\tWhy "x?\tWhy  x?\t1\n2\tA?\tB?\t0\n'
-    assert corpus(tmp_path, text, format="qqp") == {"anchor": ['Why "x?'], "positive": ["Why x?"]}
-    found = corpus(tmp_path, "a  b\tc\t0.9\n\nd\te\n", format="pairs")
-    assert found == {"anchor": ["a b", "d"], "positive": ["c", "e"]}
 
 
 def test_captions_of_one_image_are_paired(tmp_path):
@@ -250,38 +223,6 @@ def test_real_triples_follow_a_slow_loop(real_data):
     columns = read_corpus(real_data, {"format": "nli", "files": SNLI_TRAIN})
     assert len(expected) > 5
     assert list(zip(*columns.values(), strict=True))[: len(expected)] == expected
-
-
-COURSE_STS = {
-    "file": "minbert/sts-dev.csv", "sentences": ["sentence1", "sentence2"], "label": "similarity", "quoted": True,
-}  # fmt: skip
-
-
-ARTICLES = {"file": "wiki/enwiki_sentences.txt.gz"}
-
-
-def test_real_columns_of_all_formats_are_clean(real_data):
-    specs = [
-        {"format": "lines", "file": "wiki/enwiki_sentences.txt.gz", "limit": 2000},
-        {"format": "triples", "file": "nli/nli_triplets_train_part.csv"},
-        {"format": "nli", "files": SNLI_TRAIN, "limit": 500},
-        {"format": "nli-pairs", "files": SNLI_TRAIN, "labels": ["neutral"], "limit": 500},
-        {"format": "qqp", "file": "pairs/qqp/qqp_sample.tsv"},
-        {"format": "captions", "file": "pairs/flickr30k/flickr30k_captions_val.tsv.gz"},
-        {"format": "caption-lines", "file": "pairs/flickr30k/flickr30k_captions_val.tsv.gz"},
-        {"format": "sts-sentences", "task": "SICK-R", "split": "dev"},
-        {"format": "labelled", **COURSE_STS},
-        {"format": "labelled-lines", **COURSE_STS},
-        {"format": "transfer-sentences", "task": "TREC"},
-        {"format": "documents", **ARTICLES, "limit": 200},
-        {"format": "chunks", "documents": {"format": "documents", **ARTICLES, "limit": 200}},
-    ]
-    # No real file of plain pairs is at hand: ParaNMT could not be had. The others have tests of their own.
-    elsewhere = {"pairs", "hub-dataset", "table"}
-    assert {spec["format"] for spec in specs} == CorpusFormat.known.keys() - elsewhere
-    for spec in specs:
-        for texts in read_corpus(real_data, spec).values():
-            assert all(text == " ".join(text.split()) != "" for text in texts)
 
 
 A, B, C, D = ("a" * 30, "b" * 40, "c" * 30, "d" * 35)

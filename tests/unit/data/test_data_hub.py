@@ -83,16 +83,6 @@ def test_artefacts_fill_a_data_root(cache, tmp_path):
     assert len(json.loads((root / "hub.json").read_text())) == 3, "records of several calls are kept together"
 
 
-def test_evaluation_sets_are_replaced_as_a_whole(cache, tmp_path):
-    put_simcse(cache)
-    materialise(tmp_path, ["SentEval"], COMMIT)
-    (tmp_path / "SentEval" / "downstream" / "left-over").write_text("old")
-    put_simcse(cache, archive({"STS/STSBenchmark/sts-test.csv": STSB.replace("2.5", "3.5")}, "deep/down/"))
-    materialise(tmp_path, ["SentEval"], COMMIT)
-    assert not (tmp_path / "SentEval" / "downstream" / "left-over").exists()
-    assert load_sts(tmp_path, "STS-B")[0].gold.tolist() == [3.5]
-
-
 @pytest.mark.parametrize(
     "content",
     [
@@ -169,17 +159,6 @@ def test_pytorch_weights_are_converted(cache, tmp_path):
     assert sorted(stored) == ["embeddings.weight", "tied", "tied.too"]
     np.testing.assert_array_equal(stored["embeddings.weight"], state["embeddings.weight"].numpy())
     np.testing.assert_array_equal(stored["tied.too"], [1, 1])
-
-
-@pytest.mark.parametrize(
-    ("config", "tokens"), [(None, ["the", "dog"]), ('{"do_lower_case": false}', ["The", "dog"])]
-)
-def test_a_vocabulary_becomes_a_tokenizer(cache, tmp_path, config, tokens):
-    files = {"vocab.txt": "\n".join(WORDS) + "\n"} | ({"tokenizer_config.json": config} if config else {})
-    cache("b", "model", **HELD, **files)
-    download_encoder("b", "main", tmp_path / "encoder")
-    tokenizer = load_tokenizer(tmp_path / "encoder" / "tokenizer.json", None)
-    assert tokenizer.encode("The dog").tokens == ["[CLS]", *tokens, "[SEP]"]
 
 
 def test_a_vocabulary_with_merges_becomes_a_tokenizer(cache, tmp_path):

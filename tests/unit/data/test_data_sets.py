@@ -12,8 +12,6 @@ from small_stsb import write_stsb
 from replicse.cli import main
 from replicse.data.corpora import read_corpus
 from replicse.data.sets import data_folder, recorded_sets
-from replicse.data.sts import load_sts
-from replicse.data.transfer import load_transfer
 from replicse.errors import BadInput
 from replicse.files import read_json, sha256_of
 from replicse.study.paper.datasets import load_datasets
@@ -21,7 +19,6 @@ from replicse.study.plan.graph import graph_of
 from replicse.study.plan.needs import data_files
 from replicse.study.plan.planner import load_plan
 
-POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n"
 PAIRS = [(4.0, "a man", "a dog"), (1.5, "one", "two"), (0.0, "here", "there")]
 SIZES = load_datasets(ROOT / "workflow").plain()["sizes"]
 
@@ -69,15 +66,6 @@ def test_the_papers_scale_runs_on_a_folder_of_evaluation_sets_alone(tmp_path):
     assert data_files(plan) == []
 
 
-def test_the_data_root_may_be_the_folder_of_the_study(tmp_path, monkeypatch, capsys):
-    """`data.root: .` was said to be no folder."""
-    monkeypatch.chdir(mr(tmp_path).parents[2])
-    assert data(Path(), tmp_path / "data.json", {}) == 0
-    monkeypatch.delenv("REPLICSE_DATA", raising=False)
-    assert main(["job", "data", '{"source": "local"}', "--out", "x.json"]) == 2
-    assert 'data.root is "", not a folder' in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("change", ["replaced", "gone"])
 def test_a_set_that_changed_behind_its_record_is_refused_where_it_is_read(tmp_path, capsys, change):
     root = write_stsb(tmp_path / "data", {"dev": PAIRS})
@@ -112,29 +100,6 @@ def test_the_real_sets_have_their_sizes_and_a_cut_one_is_named(real_data, tmp_pa
 
 
 # Placeholders and other encodings
-
-
-def test_a_pointer_of_git_lfs_is_never_read_as_sentences(tmp_path):
-    folder = mr(tmp_path)
-    (folder / "rt-polarity.pos").write_text(POINTER)
-    with pytest.raises(BadInput, match=r"rt-polarity\.pos: a git-lfs pointer, not the file itself; fetch it"):
-        load_transfer(tmp_path, "MR")
-    (tmp_path / "wiki.txt.gz").write_text(POINTER)
-    with pytest.raises(BadInput, match=r"wiki\.txt\.gz: a git-lfs pointer"):
-        read_corpus(tmp_path, {"format": "lines", "file": "wiki.txt.gz"})
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le"])
-def test_utf_16_is_not_read_as_latin_1(tmp_path, encoding):
-    folder = mr(tmp_path)
-    (folder / "rt-polarity.neg").write_bytes("a dull film .\nand long .\n".encode(encoding))
-    with pytest.raises(BadInput, match=r"rt-polarity\.neg:1: UTF-16, .*; convert the file to UTF-8"):
-        load_transfer(tmp_path, "MR")
-    root = write_stsb(tmp_path / "stsb", {"dev": PAIRS})
-    file = root / "SentEval/downstream/STS/STSBenchmark/sts-dev.csv"
-    file.write_bytes(file.read_text().encode(encoding))
-    with pytest.raises(BadInput, match=r"sts-dev\.csv:1: UTF-16"):
-        load_sts(root, "STS-B", "dev")
 
 
 # Corpora

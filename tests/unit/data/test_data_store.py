@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 
 from replicse.data import store
-from replicse.data.corpora import read_corpus
 from replicse.data.store import open_store, write_store
-from replicse.data.tokenizer import load_tokenizer, tokenizer_from_vocabulary, train_tokenizer
-from replicse.errors import BadInput, MissingData
+from replicse.data.tokenizer import load_tokenizer, train_tokenizer
+from replicse.errors import BadInput
 from replicse.files import sha256_of
 
 TEXTS = ["the quick fox", "", "the lazy dog sleeps and sleeps and sleeps", " ", "fox"]
@@ -63,15 +62,6 @@ def test_the_record_says_what_is_stored(tmp_path, tokenizer_file):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["offsets.npy", "store.json", "tokens.npy"]
 
 
-def test_a_failed_write_leaves_no_store(tmp_path, tokenizer_file):
-    write_store(tmp_path, TEXTS, tokenizer_file, 8, SPEC)
-    with pytest.raises(TypeError):
-        write_store(tmp_path, [*TEXTS, None], tokenizer_file, 8, SPEC)
-    with pytest.raises(MissingData, match=r"store\.json: no such file; run the prepare stage"):
-        open_store(tmp_path)
-    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".npy", ".npy"]
-
-
 def test_other_rows_than_the_spec_says_of_its_corpus_are_refused(tmp_path, tokenizer_file):
     spec = {"corpus": {"name": "wiki", "rows": len(TEXTS)}}
     with pytest.raises(BadInput, match="the corpus has no rows"):
@@ -92,19 +82,3 @@ def test_a_changed_or_missing_array_is_found(tmp_path, tokenizer_file, change):
     change(tmp_path / "tokens.npy")
     with pytest.raises(BadInput, match=r"tokens\.npy: not the array that store\.json recorded"):
         open_store(tmp_path)
-
-
-def test_real_text_round_trips(real_data, tmp_path):
-    vocabulary = tokenizer_from_vocabulary(real_data / "models" / "bert-base-uncased-vocab" / "vocab.txt")
-    vocabulary.save(str(tmp_path / "tokenizer.json"))
-    spec = {"format": "lines", "file": "wiki/enwiki_sentences.txt.gz", "min_words": 8, "limit": 2000}
-    texts = read_corpus(real_data, spec)["text"]
-    write_store(tmp_path / "store", texts, tmp_path / "tokenizer.json", 32, spec)
-    column = open_store(tmp_path / "store")
-    assert len(column) == 2000
-    assert np.diff(column.offsets).max() == 32 and np.diff(column.offsets).min() >= 10
-    starts, ends = column.tokens[column.offsets[:-1]], column.tokens[column.offsets[1:] - 1]
-    assert set(starts.tolist()) == {101} and set(ends.tolist()) == {102}
-    tokenizer = load_tokenizer(tmp_path / "tokenizer.json", 32)
-    for i in range(0, 2000, 199):
-        assert column.row(i).tolist() == tokenizer.encode(texts[i]).ids

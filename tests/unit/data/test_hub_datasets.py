@@ -1,7 +1,6 @@
 """Corpora of the hub: read through `datasets` from the hub's cache, and equal to the same corpora from their files."""
 
 import gzip
-import itertools
 import json
 import re
 from pathlib import Path
@@ -12,7 +11,6 @@ from places import ROOT
 
 from replicse.data.corpora import read_corpus
 from replicse.data.store import write_store
-from replicse.data.sts import load_sts
 from replicse.data.tokenizer import tokenizer_from_vocabulary
 from replicse.errors import BadInput, MissingData
 from replicse.registry.corpora import corpus_of
@@ -202,23 +200,6 @@ def put_part(hub, corpus, place, name, rows, **options):
     hub(part["path"], name, rows, revision=revision, commit=commit, **options)
 
 
-def test_question_pairs_are_the_same(hub, tmp_path, real_data, tokenizer):
-    (file,) = needed(real_data, "pairs/qqp/qqp_sample.tsv")
-    head = file.read_text(encoding="utf-8").splitlines()[:1001]
-    (tmp_path / "qqp.tsv").write_text("\n".join(head) + "\n", encoding="utf-8")
-    header, *lines = (line.split("\t") for line in head)
-    rows = [dict(zip(header, line, strict=True)) for line in lines]
-    told = [
-        {key: row[key] for key in ("question1", "question2")} | {"label": int(row["is_duplicate"])}
-        for row in rows
-    ]
-    corpus = of_the_scale("qqp")
-    names = datasets.ClassLabel(names=["not_duplicate", "duplicate"])
-    card = "configs: [{config_name: qqp, data_files: [{split: train, path: qqp/train-*}]}]"
-    put_part(hub, corpus, 0, "qqp/train-00000-of-00001.parquet", told, label=names, card=card)
-    check_equal(tmp_path, tokenizer, {"format": "qqp", "file": "qqp.tsv"}, corpus)
-
-
 def put_both_nli(hub, tmp_path, real_data, corpus):
     """Put cut copies of SNLI and MultiNLI into the hub cache and below the data root; return the files' names."""
     files = needed(real_data, "nli/snli/snli_1.0_dev.jsonl", "nli/multinli/multinli_1.0_dev_matched.jsonl")
@@ -245,34 +226,6 @@ def test_nli_corpora_are_the_same(hub, tmp_path, real_data, tokenizer, name, rec
     corpus = of_the_scale(name)
     files = put_both_nli(hub, tmp_path, real_data, corpus)
     check_equal(tmp_path, tokenizer, recipe | {"files": files}, corpus)
-
-
-@pytest.mark.parametrize(
-    ("name", "recipe"), [("flickr30k", "captions"), ("flickr30k-captions", "caption-lines")]
-)
-def test_captions_are_the_same(hub, tmp_path, real_data, tokenizer, name, recipe):
-    (file,) = needed(real_data, "pairs/flickr30k/flickr30k_captions_val.tsv.gz")
-    lines = gzip.decompress(file.read_bytes()).decode().splitlines()[:500]
-    (tmp_path / "captions.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    images = itertools.groupby((line.split("\t") for line in lines), lambda cells: cells[0].partition("#")[0])
-    rows = [{"set": [caption for _, caption in group]} for _, group in images]
-    corpus = of_the_scale(name)
-    put_part(hub, corpus, 0, "flickr30k_captions.jsonl.gz", rows)
-    check_equal(tmp_path, tokenizer, {"format": recipe, "file": "captions.tsv"}, corpus)
-
-
-def test_sentences_of_similarity_sets_are_the_same(hub, tmp_path, real_data, tokenizer):
-    pairs = [
-        {"sentence1": a, "sentence2": b}
-        for subset in load_sts(real_data, "STS13", "test")
-        for a, b in zip(subset.first, subset.second, strict=True)
-    ]
-    hub("some/sts", "data/test.parquet", pairs)
-    part = {"path": "some/sts", "files": "data/*.parquet", "revision": COMMIT}
-    columns = {"sentence1": "first", "sentence2": "second"}
-    corpus = {"format": "hub-dataset", "parts": [part], "columns": columns, "map": "lines"}
-    (tmp_path / "SentEval").symlink_to(real_data / "SentEval")
-    check_equal(tmp_path, tokenizer, {"format": "sts-sentences", "task": "STS13", "split": "test"}, corpus)
 
 
 def test_lists_are_rows_and_documents_of_the_hub_are_pinned(hub, tmp_path):

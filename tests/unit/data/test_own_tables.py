@@ -10,7 +10,6 @@ from pyarrow import parquet
 from replicse.cli import main
 from replicse.data.corpora import read_corpus
 from replicse.errors import BadInput
-from replicse.registry.corpora import corpus_of
 from replicse.study.paper.layers import mappings, named_files, workspace_files
 from replicse.study.plan.graph import graph_of
 from replicse.study.plan.planner import load_plan
@@ -73,20 +72,6 @@ def test_a_broken_table_is_refused_with_its_line(tmp_path, monkeypatch, name, co
     (tmp_path / name).write_bytes(content)
     with pytest.raises(BadInput, match=problem):
         read_corpus(tmp_path, {"format": "table", "file": name, "text": "sentence"})
-
-
-@pytest.mark.parametrize(
-    ("keys", "problem"),
-    [
-        ({"file": "a.txt", "text": "t"}, r'"a\.txt" is no table; name a file that ends in \.csv'),
-        ({"file": "a.csv", "text": "t", "positive": "p"}, "expected the heading of text"),
-        ({"file": "../a.csv", "text": "t"}, r"no absolute path, no \.\."),
-        ({"file": "a.csv", "txt": "t"}, 'unknown key "txt".*did you mean "text"'),
-    ],
-)
-def test_a_table_says_what_its_columns_are(keys, problem):
-    with pytest.raises(BadInput, match=problem):
-        corpus_of({"format": "table", **keys})
 
 
 def test_a_papers_own_corpus_is_read_by_its_runs_alone_and_told_where_it_is_not_there(

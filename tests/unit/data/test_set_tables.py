@@ -107,31 +107,6 @@ def test_broken_labels_are_refused_in_a_sentence(tmp_path, content, problem):
         load_labelled("mine", set_of(tmp_path / "a.csv", **LABELS, split="s"))
 
 
-def test_a_label_is_one_however_it_is_written(tmp_path):
-    file = tmp_path / "a.jsonl"
-    labels = ["1", "1.0", '"1"', "true", '"true"', "2.50"]
-    file.write_text("".join(f'{{"a": "One.", "b": {label}}}\n' for label in labels))
-    assert load_labelled("mine", set_of(file, **LABELS)).splits["all"].labels.tolist() == [0, 0, 0, 2, 2, 1]
-
-
-@pytest.mark.parametrize(
-    ("keys", "problem"),
-    [
-        ({**PAIRS, "range": [5, 0]}, r"range is \[5\.0, 0\.0\]; expected the lowest score, then the highest"),
-        ({**PAIRS, "range": [0, 5, 9]}, "expected at most 2 of them"),
-        (
-            {**PAIRS, "label": "d"},
-            "expected first, second, score and range, perhaps subset; or text and label",
-        ),
-        ({"first": "a", "second": "b", "score": "c"}, "expected first, second, score and range"),
-        ({**LABELS, "file": "a.txt"}, r'"a\.txt" is no table'),
-    ],
-)
-def test_a_set_says_what_its_columns_are(keys, problem):
-    with pytest.raises(BadInput, match=problem):
-        EvaluationSet.of({"file": "a.csv", **keys}, "sets")
-
-
 scores = st.one_of(st.floats(), st.floats(-1, 6), st.integers(-2, 7))
 
 

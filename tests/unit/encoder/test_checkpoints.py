@@ -78,18 +78,6 @@ def test_transformers_loads_what_was_saved(family, tmp_path, tokenizer_file):
         torch.testing.assert_close(logits, encoder.token_logits(ours), rtol=1e-5, atol=1e-5)
 
 
-def test_transformers_loads_the_tokenizer_that_was_saved(tmp_path, tokenizer_file):
-    import transformers
-    from tokenizers import Tokenizer
-
-    tiny().save(tmp_path / "out", None, tokenizer_file)
-    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
-    ours = Tokenizer.from_file(str(tokenizer_file))
-    for line in [*LINES, "Unseen words: zebra!", ""]:
-        assert theirs(line)["input_ids"] == ours.encode(line).ids
-    assert (theirs.pad_token, theirs.mask_token, theirs.model_max_length) == ("[PAD]", "[MASK]", 24)
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 def test_folders_of_transformers_are_read_with_their_pooler(family, tmp_path):
     theirs = huggingface(family).base_model
@@ -128,17 +116,6 @@ def test_every_usual_prefix_is_understood(prefix, tmp_path, tokenizer_file):
     assert same_weights(stored_head(tmp_path), head)
     rewritten(tmp_path, lambda name: f"mlp.{name.partition('pooler.')[2]}" if "pooler." in name else name)
     assert same_weights(stored_head(tmp_path), head), "the head of an unconverted SimCSE checkpoint"
-
-
-def test_old_names_of_layer_norm_and_old_files_are_understood(tmp_path, tokenizer_file):
-    encoder, _ = parts("bert")
-    encoder.save(tmp_path, None, tokenizer_file)
-
-    def old(name):
-        return name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
-
-    rewritten(tmp_path, old, "pytorch_model.bin")
-    assert same_weights(load_packed(tmp_path), encoder)
 
 
 def test_half_precision_is_saved_and_read_as_fp32_and_a_folder_replaced(tmp_path, tokenizer_file):

@@ -2,12 +2,11 @@
 
 import pytest
 import torch
-from tiny_encoders import batch_of, huggingface, tiny
+from tiny_encoders import batch_of, tiny
 
 from replicse.encoder.backbone import FIRST_TOKEN
 from replicse.encoder.opening import open_backbone
 from replicse.encoder.packed.dropout import HeadDropout
-from replicse.errors import BadInput
 
 HEADS, LAYERS = 4, 3
 
@@ -67,36 +66,3 @@ def tokenizer_folder(tmp_path_factory):
     torch.manual_seed(0)
     tiny(layers=LAYERS, vocabulary=120).save(folder, None, micro.tokenizer_file(folder))
     return folder
-
-
-@pytest.mark.parametrize("rate", [0.05, 0.2, 0.7])
-def test_each_head_of_each_row_is_dropped_alike_often(rate):
-    torch.manual_seed(0)
-    batch = batch_of([1] * 4000)
-    drop = HeadDropout(rate)
-    scale = drop.of_rows(torch.ones(4000, 12), batch, HEADS).unflatten(1, (HEADS, -1))
-    assert (scale == scale[:, :, :1]).all(), "a head is dropped whole"
-    scale = scale[:, :, 0]
-    count = (scale > 0).sum(1)
-    torch.testing.assert_close(scale.sum(1), torch.full((4000,), float(HEADS)))
-    none = rate**HEADS
-    # A row that would lose all heads keeps them: of the others each head is dropped with the rate.
-    dropped = (scale == 0).double().mean(0)
-    expected = rate - none
-    assert (dropped - expected).abs().max() < 5 * (expected * (1 - expected) / 4000) ** 0.5
-    assert count.min() >= 1
-
-
-def test_nothing_is_dropped_at_rate_0_or_in_evaluation():
-    values, batch = torch.randn(9, 8), batch_of([4, 5])
-    assert HeadDropout(0.0).of_rows(values, batch, 2) is values
-    assert HeadDropout(0.5).eval().of_rows(values, batch, 2) is values
-
-
-def test_a_model_of_transformers_refuses_it(tmp_path):
-    from replicse.encoder.huggingface import TransformersBackbone
-
-    backbone = TransformersBackbone(huggingface("bert"), 24)
-    with pytest.raises(BadInput, match=r"dropout\.heads is for encoders of the packed engine"):
-        backbone.set_dropout(0.1, 0.1, 0.2)
-    backbone.set_dropout(0.1, 0.1)

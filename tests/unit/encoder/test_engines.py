@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 
 import micro
-import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -12,11 +11,10 @@ from tiny_encoders import FAMILIES, batch_of, huggingface, other_family, pooled_
 
 from replicse.data.tokenizer import load_tokenizer
 from replicse.encoder.backbone import ALL_TOKENS, FIRST_TOKEN, Need
-from replicse.encoder.heads import make_head, stored_head
+from replicse.encoder.heads import make_head
 from replicse.encoder.huggingface import TransformersBackbone
 from replicse.encoder.opening import open_backbone
 from replicse.encoder.packed.transformer import PackedBackbone
-from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput
 from replicse.objective import Objective, Step
 from replicse.registry.encoders import MlpHead
@@ -155,53 +153,6 @@ def run(home, family, **changes):
     return home / "out"
 
 
-@pytest.mark.parametrize("family", ["Electra", "ModernBert"])
-def test_another_family_is_trained_kept_and_read_back(tmp_path, family):
-    import transformers
-
-    out = run(
-        tmp_path, family, optimisation={"batch_size": 16, "learning_rate": 1e-3, "epochs": 2, "steps": 10}
-    )
-    history = micro.metrics(out)["history"]
-    assert [entry["step"] for entry in history] == [5, 10]
-    assert micro.metrics(out)["best"]["dev"] == max(entry["dev"] for entry in history)
-    assert not micro.equal_weights(out / "last", tmp_path / "init")
-    with_head = transformers.AutoModelForMaskedLM.from_pretrained(out / "best").eval()
-    plain = transformers.AutoModel.from_pretrained(out / "best").eval()
-    tokenizer = transformers.AutoTokenizer.from_pretrained(out / "best")
-    ours = open_backbone(out / "best").eval()
-    sentences = micro.sentences(6, 9)
-    vectors = SentenceEncoder.open(out / "best", "cls", device="cpu")(sentences)
-    headed = SentenceEncoder.open(out / "best", "cls-head", device="cpu")(sentences)
-    head = stored_head(out / "best")
-    for sentence, vector, other in zip(sentences, vectors, headed, strict=True):
-        ids = torch.tensor([tokenizer(sentence)["input_ids"]])
-        with torch.no_grad():
-            state = plain(input_ids=ids).last_hidden_state[0]
-            logits = with_head(input_ids=ids).logits[0]
-            torch.testing.assert_close(ours.token_logits(state), logits, rtol=1e-4, atol=1e-4)
-            np.testing.assert_allclose(vector, state[0].numpy(), rtol=1e-4, atol=1e-5)
-            np.testing.assert_allclose(other, head(state[:1])[0].numpy(), rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize("family", ["Electra", "DebertaV2"])
-def test_a_vector_takes_the_place_of_position_0_in_another_family(tmp_path, family):
-    """ELECTRA's narrow embeddings are projected first: the vector stands behind the projection."""
-    backbone = open_backbone(saved(other_family(family, 97), tmp_path)).eval()
-    batch = batch_of((6, 3, 6))
-    own = backbone(batch, Need((0, -1)))
-    again = backbone(batch, Need((0, -1)), first_vector=own.states[0][batch.first])
-    torch.testing.assert_close(again.states, own.states)
-    vector = torch.randn(3, 16, requires_grad=True)
-    replaced = backbone(batch, Need((0, -1)), first_vector=vector)
-    assert torch.equal(replaced.states[0][batch.first], vector)
-    (replaced.last[1] * torch.randn(16)).sum().backward()
-    assert vector.grad[0].abs().sum() > 0 and vector.grad[1:].abs().sum() == 0
-    torch.testing.assert_close(backbone(batch, Need((0, -1))).states, own.states)
-    with pytest.raises(BadInput, match="12 numbers"):
-        backbone(batch, first_vector=torch.randn(3, 12))
-
-
 def test_an_encoder_without_a_masked_lm_head_draws_one_for_a_term_that_predicts_tokens(tmp_path, capfd):
     base = other_family("Electra", 120).base_model
     folder = saved(base, tmp_path)
@@ -235,19 +186,3 @@ def test_what_an_engine_cannot_read_is_said(tmp_path):
         open_backbone(folder)
     with pytest.raises(ValueError, match="41 tokens"):
         open_backbone(saved(other_family("Electra", 97), tmp_path / "b"))(batch_of((41,)))
-
-
-def test_special_tokens_are_those_that_the_tokenizers_settings_name(tmp_path):
-    """MPNet's vocabulary holds BERT's special tokens too, but uses RoBERTa's."""
-    folder = saved(other_family("MPNet", 97), tmp_path)
-    assert open_backbone(folder).special.cls == 2
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "<s>", "<pad>", "</s>", "<mask>", "a"]
-    from tokenizers import Tokenizer, models
-
-    tokenizer = Tokenizer(models.WordLevel({word: place for place, word in enumerate(words)}, "[UNK]"))
-    tokenizer.save(str(folder / "tokenizer.json"))
-    settings = {"cls_token": "<s>", "sep_token": "</s>", "unk_token": "[UNK]", "pad_token": "<pad>"}
-    settings["mask_token"] = {"content": "<mask>", "lstrip": True}
-    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
-    special = open_backbone(folder).special
-    assert (special.cls, special.pad, special.sep, special.unk, special.mask) == (5, 6, 7, 1, 8)

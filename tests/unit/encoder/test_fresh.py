@@ -104,13 +104,6 @@ def test_embeddings_and_layers_are_told_apart(tmp_path, family):
     assert all("norm" in name.lower() for name in rest), rest
 
 
-def test_layers_that_share_their_weights_are_not_frozen_one_by_one(tmp_path):
-    backbone = made(tmp_path, "albert")
-    assert backbone.embedding_parameters()
-    with pytest.raises(BadInput, match="albert: its 2 layers share their weights; freeze none of them"):
-        backbone.layer_parameters(0)
-
-
 @pytest.mark.parametrize("family", ["bert", "electra"])
 def test_weights_are_drawn_anew_as_the_family_draws_them(tmp_path, family):
     torch.manual_seed(0)

@@ -45,15 +45,6 @@ def test_a_rating_on_a_bound_belongs_to_the_higher_group(score, group):
     assert density.rating_groups(np.array([score])).tolist() == [group]
 
 
-def test_equal_and_opposite_pairs_lie_in_the_outer_bins(tmp_path):
-    root = write_stsb(tmp_path, {"test": [(5.0, "a", "a"), (0.0, "a", "b")]})
-    found = density.evaluate(
-        root, RandomVectors(2, fixed={"a": [0.1, 0.7], "b": [-0.1, -0.7]}), splits=("test",), bins=4
-    )
-    assert found["4-5"]["density"] == [0, 0, 0, 2] and found["0-1"]["density"] == [2, 0, 0, 0]
-    assert found["4-5"]["mean"] == 1 and found["0-1"]["q50"] == -1
-
-
 def test_empty_groups_are_failures(tmp_path):
     root = write_stsb(tmp_path, {"test": [(5.0, "a", "b"), (1.0, "c", "d")]})
     found = density.evaluate(root, RandomVectors(2, fixed={"c": [np.nan, 1]}), ("test",))
@@ -61,11 +52,3 @@ def test_empty_groups_are_failures(tmp_path):
     assert found["0-1"] == {"n": 0, **dict.fromkeys(("mean", *density.QUANTILES, "density"))}
     assert found["failures"]["0-1/q50"] == "no pair has such a rating"
     assert not any(path.startswith("4-5") for path in found["failures"])
-
-
-def test_sentences_are_those_asked_for(tmp_path):
-    root = write_stsb(tmp_path, {"dev": [(1.0, "a", "b")], "test": [(5.0, "c", "d")]})
-    vectors = RandomVectors(2)
-    density.evaluate(root, vectors, splits=("test",), bins=3)
-    asked = set(density.sentences(root, splits=("test",), bins=3))
-    assert set(vectors.asked) == asked == {"c", "d"}

@@ -93,19 +93,3 @@ def test_vectors_that_cannot_be_normalised_give_none_and_a_reason(stand_in, tmp_
     assert "zero or not finite" in found["failures"]["alignment"]
     assert "zero or not finite" in found["failures"]["uniformity"]
     assert found["n_sentences"] == 8
-
-
-def test_counts_on_the_real_data(real_data):
-    """The counts of methods 2.4: 1491 pairs above 4 and 17,256 sentence slots."""
-    slots = list(geometry.sentences(real_data))
-    assert len(slots) == 17256
-    found = geometry.evaluate(real_data, Table(dict.fromkeys(slots, (1.0, 0.0))))
-    assert (found["n_sentences"], found["n_positive"]) == (17256, 1491)
-
-
-def test_one_split_is_measured_where_it_is_asked_for(stand_in):
-    vectors = Table({name: [np.cos(place), np.sin(place)] for place, name in enumerate("abcd")})
-    whole, dev = geometry.evaluate(None, vectors), geometry.evaluate(None, vectors, splits=("dev",))
-    assert (whole["n_sentences"], dev["n_sentences"], dev["n_positive"]) == (8, 2, 1)
-    assert dev["alignment"] == pytest.approx(2 - 2 * np.cos(3), abs=1e-6)
-    assert dev["uniformity"] == pytest.approx(-2 * dev["alignment"], abs=1e-5)

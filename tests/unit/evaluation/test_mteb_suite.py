@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from datasets import Dataset, DatasetDict
+from datasets import Dataset
 from small_stsb import RandomVectors, write_stsb
 from tiny_encoders import tiny
 
@@ -73,17 +73,6 @@ def test_the_list_is_the_librarys_own_with_pinned_data():
         parts = task.metadata.tasks if task.is_aggregate else [task]
         assert all(len(part.metadata.revision) == 40 for part in parts), name
         assert {subset for part in parts for subset in part.hf_subsets} <= {"default", "en", "en-en", "eng"}
-
-
-def test_a_task_of_another_language_is_the_librarys_whole(world, tmp_path):
-    vectors = BagOfWords()
-    assert library.Library(world, vectors, "hub", "", "").task("SICK-BR-STS").metadata.eval_langs == [
-        "por-Latn"
-    ]
-    outcome = suite.evaluate(world, vectors, ["SICK-BR-STS", "BornholmBitextMining"], "miniature")
-    assert outcome["SICK-BR-STS"] == suite.evaluate(world, vectors, ["STS12"], "miniature")["STS12"]
-    assert outcome["BornholmBitextMining"] is None
-    assert outcome["failures"]["BornholmBitextMining"].startswith("no miniature replaces BitextMining")
 
 
 # Miniatures
@@ -253,19 +242,6 @@ def test_the_verb_tells_each_failure_and_fails_where_nothing_is_measured(encoder
     )
 
 
-def test_sts_agrees_with_our_own_evaluator_on_real_data(real_data):
-    vectors = BagOfWords()
-    tasks = ("STS13", "STSBenchmark", "SICK-R", "NFCorpus")
-    own = suites.run_suites(real_data, vectors, ["sts"], {"sts": {"tasks": ["STS13", "STS-B", "SICK-R"]}})
-    numbers = suite.evaluate(real_data, vectors, tasks=tasks, data="local")
-    for name, task in (("STS13", "STS13"), ("STSBenchmark", "STS-B")):
-        assert numbers[name] == pytest.approx(own["suites"]["sts"][task]["all"], abs=0.01)
-    # Of SICK-R the library takes all three splits.
-    assert abs(numbers["SICK-R"] - own["suites"]["sts"]["SICK-R"]["all"]) > 0.01
-    assert numbers["NFCorpus"] is None and numbers["average"]["STS"] is None
-    assert numbers["failures"]["average/Summarization"] == "a part is missing: SummEval, not asked for"
-
-
 def test_a_result_is_taken_again_for_the_same_encoder_over_the_same_data_only(tmp_path, monkeypatch):
     def rerun(root, vectors):
         """Return how many tasks are evaluated again."""
@@ -288,19 +264,3 @@ def test_a_result_is_taken_again_for_the_same_encoder_over_the_same_data_only(tm
 
 
 # Hub data, without the hub
-
-
-def test_hub_data_are_read_at_the_pinned_commit_and_vectors_are_not_kept(monkeypatch, tmp_path):
-    asked = []
-
-    def load_dataset(path, revision, **_):
-        asked.append((path, revision))
-        texts = [f"sentence {number}" for number in range(9)]
-        columns = {"sentence1": texts, "sentence2": texts[::-1], "score": [float(n % 5) for n in range(9)]}
-        return DatasetDict({"test": Dataset.from_dict(columns)})
-
-    monkeypatch.setattr("mteb.abstasks.abstask.load_dataset", load_dataset)
-    vectors = Vectors(4)
-    numbers = suite.evaluate(tmp_path, vectors, tasks=("STS12",))
-    assert asked == [("mteb/sts12-sts", "a0d554a64d88156834ff5ae9920b964011b16384")]
-    assert isinstance(numbers["STS12"], float) and vectors.cleared == 2

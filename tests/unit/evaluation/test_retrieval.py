@@ -9,7 +9,7 @@ from small_stsb import RandomVectors, write_stsb
 from replicse.errors import BadInput
 from replicse.evaluation import neighbours as nearest
 from replicse.evaluation import retrieval
-from replicse.evaluation.neighbours import neighbours, unit_rows
+from replicse.evaluation.neighbours import neighbours
 from replicse.evaluation.suites import suite
 
 
@@ -30,15 +30,6 @@ def test_neighbours_equal_a_sorting_loop(chunk, monkeypatch):
         expected = sorted(scored, key=lambda pair: -pair[0])[:4]
         assert [text for text, _ in some] == [text for _, text in expected]
         assert [cosine for _, cosine in some] == pytest.approx([cosine for cosine, _ in expected])
-
-
-def test_equally_near_neighbours_come_in_the_order_of_the_corpus(monkeypatch):
-    monkeypatch.setattr(nearest, "CHUNK", 2)
-    vectors = RandomVectors(2, fixed={"q": [1, 0], "far": [0, 1], "x": [2, 1], "y": [2, 1], "z": [2, 1]})
-    (found,) = neighbours(vectors, ["q"], ["far", "z", "x", "q", "y"], count=3)
-    assert [text for text, _ in found] == ["z", "x", "y"]
-    assert [len(some) for some in neighbours(RandomVectors(2), ["a", "b"], ["a", "c"], count=3)] == [1, 2]
-    assert unit_rows(np.array([[0.0, 0.0], [3.0, 4.0]])).tolist() == [[0.0, 0.0], [0.6, 0.8]]
 
 
 def test_queries_find_captions_or_test_sentences(tmp_path):

@@ -35,13 +35,6 @@ def test_orthogonal_directions_have_a_flat_spectrum(tmp_path):
     assert found["effective_rank"] == pytest.approx(6.0)
 
 
-def test_one_common_direction_has_effective_rank_one(tmp_path):
-    line = {text: [scale, -scale] for text, scale in zip("abcdef", (1, 2, -3, 4, 5, 6), strict=True)}
-    found = spectrum.evaluate(write_stsb(tmp_path, PAIRS), RandomVectors(2, fixed=line))
-    assert found["singular_values"] == pytest.approx([1.0, 0.0], abs=1e-12)
-    assert found["effective_rank"] == pytest.approx(1.0)
-
-
 @pytest.mark.parametrize(
     ("vector", "reason"), [([0, 0], "all sentence vectors are zero"), ([np.inf, 0], "not finite")]
 )

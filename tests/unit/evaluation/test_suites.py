@@ -172,11 +172,3 @@ def test_every_path_that_is_counted_has_a_number(world):
     counted = dict(leaves(found["suites"]))
     assert set(counted) == set(wanted) and all(value > 0 for value in counted.values())
     assert {file_of(path) for path in counted} == {"counts"}
-
-
-@pytest.mark.parametrize(
-    "path",
-    ["sts/STS12", "sts-dev/STS12/all", "density/5-6/mean", "data/transfer/MR/train", "geometry/alignment/x"],
-)  # fmt: skip
-def test_a_path_that_no_suite_yields_is_no_metric(path):
-    assert not is_metric(path)

@@ -77,9 +77,3 @@ def test_a_mistake_is_one_sentence_and_nothing_is_written(start, tmp_path, recip
     with pytest.raises(replicse.BadInput, match=message):
         replicse.train(recipe, corpus, start, tmp_path / "run", **{"changes": FEW, **words})
     assert not (tmp_path / "run").exists()
-
-
-def test_encoders_behind_names_of_backbones_are_used(start, tmp_path):
-    models = {"distilbert-base": start}
-    encoder = replicse.train("diffcse/diffcse", SENTENCES, start, tmp_path, changes=FEW, models=models)
-    assert encoder(SENTENCES).shape == (24, 32)

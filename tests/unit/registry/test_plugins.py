@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 from micro import job
 
-from replicse.encoder.huggingface import heads_of_family
 from replicse.errors import BadInput, MissingData
 from replicse.objective.terms import make_term
 from replicse.provenance.record import provenance
 from replicse.provenance.source import Source
 from replicse.registry import plugins
-from replicse.registry.augmentations import AugmentationParameters, augmentation_of
+from replicse.registry.augmentations import augmentation_of
 from replicse.registry.encoders import FAMILIES, Architecture
 from replicse.registry.plugins import (
     family_code,
@@ -104,22 +103,6 @@ def test_a_term_of_a_plugin_is_read_as_one_that_is_built_in():
         Run.of({"objective": [{"term": "near"}]}, "recipes.yaml")
 
 
-def test_a_loss_is_a_function_or_a_class():
-    import torch
-
-    from replicse.objective import Step, Term
-
-    folder = TERM.replace("    term:", '    implementation: ClassVar[str] = "nearby.loss:Near"\n    term:')
-    written("nearby/__init__.py", folder.replace("import Literal", "import ClassVar, Literal"))
-    loss = "class Near(Term):\n    def forward(self, step):\n        return 3.0\n"
-    written("nearby/loss.py", f"from replicse.objective import Term\n\n{loss}")
-    step = Step([torch.ones(2, 3)], [], None, torch.Generator())
-    for name, value in ((written("nearness.py", TERM), 3.0), ("nearby", 3.0)):
-        use_plugins([name])
-        term = make_term(TermParameters.known["near"](term="near"))
-        assert isinstance(term, Term) and float(term(step)) == value
-
-
 def test_torch_stays_out_of_a_plan():
     import subprocess
 
@@ -127,15 +110,6 @@ def test_torch_stays_out_of_a_plan():
     code = "import sys; from replicse.registry.plugins import use_plugins; use_plugins(['nearness.py'])"
     asked = f"{code}; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True).stdout == "False\n"
-
-
-def test_a_changed_file_is_read_again():
-    use_plugins([written("nearness.py", TERM)])
-    first = TermParameters.known["near"]
-    use_plugins(["nearness.py"])
-    assert TermParameters.known["near"] is first
-    use_plugins([written("nearness.py", TERM.replace("0.5", "0.7"))])
-    assert TermParameters.known["near"](term="near").margin == 0.7
 
 
 def test_augmentations_and_suites():
@@ -193,31 +167,6 @@ def test_a_family_of_a_plugin_is_made_saved_and_opened_again(tmp_path):
         assert torch.equal(opened.state_dict()[name], weight)
     use_plugins([])
     assert "windowed" not in FAMILIES
-
-
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
-        ("return", 'mine:register does not register "lone"; fix the plug-in'),
-        ("1 / 0", 'mine:register cannot register "lone" (ZeroDivisionError: division by zero); fix'),
-        ("import nosuchmodule", "(ModuleNotFoundError: No module named 'nosuchmodule'); fix the plug-in"),
-    ],
-)
-def test_a_family_that_is_not_registered(line, told):
-    text = FAMILY.replace("windowed", "lone")
-    use_plugins([written("mine.py", text.replace("    from", f"    {line}\n    from"))])
-    with pytest.raises(BadInput) as error:
-        heads_of_family("lone")
-    assert told in str(error.value)
-
-
-def test_an_encoder_of_a_family_that_nobody_has(tmp_path):
-    from replicse.encoder.huggingface import load_transformers
-
-    written(tmp_path / "config.json", '{"model_type": "windward"}')
-    written(tmp_path / "model.safetensors", "")
-    with pytest.raises(BadInput, match="neither transformers nor a plug-in in use has a family"):
-        load_transformers(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -280,19 +229,6 @@ def test_a_place_that_is_no_plugin(name, told):
     assert isinstance(error.value, MissingData) == ("gone" in name)
 
 
-def test_two_plugins_of_one_name():
-    with pytest.raises(BadInput, match=r'"a/mine.py" and "b/mine.py" are both the module mine; rename one'):
-        use_plugins([written("a/mine.py", TERM), written("b/mine.py", SUITE)])
-
-
-def test_the_provenance_names_what_is_used():
-    assert "plugins" not in provenance()
-    use_plugins([written("nearness.py", TERM)])
-    from replicse.files import sha256_of
-
-    assert provenance()["plugins"] == [{"name": "nearness.py", "sha256": sha256_of("nearness.py")}]
-
-
 def test_a_digest_takes_all_of_a_plugin_but_no_comment():
     written("nearby/__init__.py", TERM)
     written("nearby/loss.py", "import replicse.objective.infonce\n\nSIZE = 3\n")
@@ -345,13 +281,6 @@ def test_a_paper_of_the_workspace_brings_its_method_and_nobody_names_it():
     assert "near" not in TermParameters.known and not any("mine" in name for name in sys.modules)
 
 
-def test_a_paper_whose_key_is_no_module():
-    written("papers/2tier/method.py", TERM)
-    with pytest.raises(BadInput, match=r"papers/2tier: a paper with a method\.py needs a key that is a name"):
-        use_plugins([])
-    Path("papers/2tier/method.py").unlink()
-
-
 def test_a_package_brings_what_its_entry_point_names(tmp_path, monkeypatch):
     home = tmp_path / "library"
     written(home / "nearlib/__init__.py", "")
@@ -371,13 +300,3 @@ def test_a_package_brings_what_its_entry_point_names(tmp_path, monkeypatch):
     finally:
         plugins._drop(plugins.IN_USE["nearlib"])
     assert "near" not in TermParameters.known
-
-
-def test_entries_of_a_plugin_that_was_imported_before_are_registered_once(monkeypatch):
-    monkeypatch.syspath_prepend(Path.cwd())
-    written("nearness.py", TERM)
-    import nearness
-
-    use_plugins(["nearness.py"])
-    assert TermParameters.known["near"] is nearness.NearParameters
-    assert AugmentationParameters.known.keys().isdisjoint({"near"})

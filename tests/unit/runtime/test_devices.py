@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from replicse.errors import BadInput
-from replicse.runtime.devices import SLOTS, device_for, see_one_device, take_slot
+from replicse.runtime.devices import SLOTS, device_for, see_one_device
 
 JOB = (
     "import os, sys; from replicse.runtime.devices import take_slot; print(take_slot(os.environ, 0.05),"
@@ -47,14 +47,6 @@ def test_jobs_go_round_the_devices_and_the_next_waits_for_a_free_slot(start):
         fifth.wait(0.5)
     jobs[seen.index(["5", "5"])].kill()
     assert fifth.stdout.readline().split() == ["5", "5"], "the slot of a killed job is free"
-
-
-@pytest.mark.parametrize(
-    "environment", [{"CUDA_VISIBLE_DEVICES": "0"}, {"REPLICSE_GPU_SLOTS": "2"} | {"CUDA_VISIBLE_DEVICES": ""}]
-)
-def test_without_slots_or_devices_nothing_changes(environment):
-    before = dict(environment)
-    assert take_slot(environment) == "" and environment == before
 
 
 def test_processes_of_one_run_see_a_gpu_each_and_say_when_they_share():

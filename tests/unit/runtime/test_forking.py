@@ -110,13 +110,6 @@ def test_a_job_has_its_clients_folder_environment_output_and_exit_code(shared, t
     assert (err, job.returncode) == ("err\n", 2)
 
 
-def test_a_fault_is_told_with_its_traceback_and_ends_no_server(shared):
-    job = client(shared, "raise")
-    assert "RuntimeError: a fault of ours" in job.communicate()[1]
-    assert job.returncode == 1
-    assert client(shared, "say", "0", WORD="again").communicate()[0].startswith("out again")
-
-
 def sleeping(address, note):
     """Start a job that sleeps; return its client and its process once it runs."""
     job = client(address, "sleep", str(note))
@@ -142,14 +135,6 @@ def test_a_job_whose_client_is_killed_ends_and_others_run_beside_it(shared, tmp_
     assert not gone(process)
     job.send_signal(signal.SIGKILL)
     until(lambda: gone(process))
-
-
-def test_a_killed_job_fails_and_ends_no_server(shared, tmp_path):
-    job, process = sleeping(shared, tmp_path / "pid")
-    os.kill(process, signal.SIGKILL)
-    assert "has ended; run it again" in job.communicate()[1]
-    assert job.returncode == 1
-    assert client(shared, "say", "0", WORD="again").communicate()[0].startswith("out again")
 
 
 def test_a_killed_server_takes_its_jobs_with_it_and_their_clients_say_so(server, tmp_path):

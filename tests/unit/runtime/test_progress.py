@@ -62,19 +62,6 @@ def test_every_verb_of_a_job_has_one_and_what_is_no_job_has_none(job_log, tmp_pa
     assert sorted(path.name for path in tmp_path.rglob("*.*")) == ["plan.txt", job_log.name]
 
 
-def test_a_log_gets_a_line_a_minute(monkeypatch):
-    now, lines = [1000.0], []
-    # Not through the handlers: other tests of the same process set these up in their own way.
-    monkeypatch.setattr(progress.log, "info", lambda text, *values: lines.append(text % values))
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    told = progress.Progress()
-    for step in range(1, 13):
-        told.tell(step, 12, 0.5, 100.0, 12.0 - step)
-        now[0] += 10
-    assert len(lines) == 2
-    assert lines[0] == "step=1 of=12 loss=0.5000 sentences_per_second=100 eta_s=11"
-
-
 def test_a_terminal_gets_one_live_line(monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):

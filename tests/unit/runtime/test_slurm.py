@@ -1,13 +1,11 @@
 """Jobs that a killed study left with Slurm, which programs of this file play."""
 
-import re
 import subprocess
 import sys
 import time
 
 import pytest
 
-from replicse.errors import BadInput
 from replicse.runtime import locks, slurm
 
 NAME = "replicse_9f0c1c52-4a55-4d1f-9f0e-0123456789ab"
@@ -54,20 +52,6 @@ def test_jobs_that_a_study_left_are_ended_and_no_others(cluster, folder, tmp_pat
     assert locks.free(folder) == []
 
 
-def test_a_job_that_ends_by_itself_meanwhile_leaves_the_others_waited_for(cluster, folder):
-    """`scancel` fails then, of a job that Slurm has forgotten."""
-    (cluster / "queue").write_text(f"3 {NAME} {folder}\n4 {NAME} {folder}\n")
-    (cluster / "scancel").write_text(SCANCEL.format(home=cluster) + "exit 1\n")
-    assert locks.free(folder) == ["ended the Slurm jobs 3, 4 of a study that no longer runs"]
-
-
-def test_jobs_that_do_not_end_are_named(cluster, folder):
-    (cluster / "queue").write_text(f"3 {NAME} {folder}\n")
-    (cluster / "scancel").write_text("#!/bin/sh\n")
-    with pytest.raises(BadInput, match=rf"{re.escape(str(folder))}: the Slurm jobs 3 .* end them"):
-        slurm.end_jobs_left(folder, patience=0)
-
-
 def test_processes_of_an_ended_job_that_are_still_ending_here_are_waited_for(cluster, folder):
     (folder / locks.LOCKS).mkdir(parents=True)
     (folder / locks.LOCKS / "0.output.lock").write_text("results/x\n")
@@ -81,16 +65,6 @@ def test_processes_of_an_ended_job_that_are_still_ending_here_are_waited_for(clu
         "removed the lock of a Snakemake that no longer runs",
     ]
     assert job.wait(timeout=5) == 0
-
-
-def test_jobs_of_a_study_that_lives_are_left_alone(cluster, folder):
-    (folder / locks.LOCKS).mkdir(parents=True)
-    (folder / locks.LOCKS / "0.output.lock").write_text("results/x\n")
-    locks.note_holder(folder)
-    (cluster / "queue").write_text(f"3 {NAME} {folder}\n")
-    with pytest.raises(BadInput, match="runs a study there"):
-        locks.free(folder)
-    assert not (cluster / "cancelled").exists()
 
 
 def test_a_cluster_that_does_not_answer_is_told_of_folders_that_submitted(
