@@ -62,6 +62,11 @@ def write_json(path: Path | str, value: Any) -> None:
     write_text(path, json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
+def write_ordered(path: Path | str, value: Any) -> None:
+    """Write indented JSON whose keys keep their order atomically."""
+    write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+
+
 def read_json(path: Path | str) -> Any:
     """Return the value of a JSON file; MissingData where it is absent, BadInput where it is broken."""
     try:

@@ -10,9 +10,10 @@ from rocrate.rocrate import ROCrate
 
 from replicse.files import atomic_write, read_json, sha256_of
 from replicse.registry.plugins import IN_USE
+from replicse.study.plan.choose import load_scales
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
-from replicse.workspace import packaged
+from replicse.workspace import looked_up, packaged
 
 PROFILES = (
     "https://w3id.org/ro/wfrun/process/0.5",
@@ -23,15 +24,20 @@ TERMS = {"sha256": "https://w3id.org/ro/terms/workflow-run#sha256"}
 
 
 def files_of(name: str, paths: Paths, plan: Plan) -> Iterator[tuple[Path, str]]:
-    """Yield the files of a study, each with its place in a workspace: results, figures, papers, scale, plug-ins."""
-    folders = {
-        Path(paths.results): f"reports/studies/{name}",
-        Path(paths.figures): f"figures/studies/{name}",
-        **{plan.papers[key].folder: f"papers/{key}" for key in plan.studied},
-        **{plugin.place: plugin.name for plugin in IN_USE.values() if not plugin.installed},
-        plan.scale.file: f"scales/{plan.scale.file.name}",
+    """Yield the files of a study, each with its place in a workspace.
+
+    That is its results, figures, papers, plug-ins, scales and pins; of its data the record has the digests.
+    """
+    # A recipe takes over one of another paper, and a scale extends another one.
+    homes = {
+        f"reports/studies/{name}": Path(paths.results),
+        f"figures/studies/{name}": Path(paths.figures),
+        **{plugin.name: plugin.place for plugin in IN_USE.values() if not plugin.installed},
+        **{f"papers/{key}": paper.folder for key, paper in plan.papers.items()},
+        **{f"scales/{file.name}": file for file in load_scales(plan.workflow).values()},
+        **{file.name: file for file in looked_up(plan.workflow, "hub.lock.yaml")},
     }
-    for home, place in folders.items():
+    for place, home in homes.items():
         if home.is_file():
             yield home, place
         for file in sorted(filter(Path.is_file, home.rglob("*"))):

@@ -4,7 +4,7 @@ import logging
 import sys
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ from replicse.checked import Text
 from replicse.commands import Action, json_mapping
 from replicse.commands.job import Payload, Stage
 from replicse.errors import BadInput, Failed, MissingData
-from replicse.files import write_json
+from replicse.files import write_json, write_ordered
+from replicse.printable import columns
 from replicse.registry.artefacts import METRICS
 from replicse.registry.encoders import ENGINES, MAX_LENGTH, Engine, WordVectors, postprocessing_of
 from replicse.registry.mteb import LACKS_PART
@@ -25,6 +26,7 @@ from replicse.study.paper.config import use_all_plugins
 from replicse.study.results.pairs import packed_pairs
 
 log = logging.getLogger(__name__)
+Write = Callable[[Path, dict[str, Any]], None]
 
 
 class EncoderJob(Payload):
@@ -95,7 +97,12 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
         default=Path(),
         help="data root, SentEval folder or data record; default: this folder",
     )
-    parser.add_argument("--out", type=Path, required=True, help="the JSON to write")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        help="the JSON of scores to write; next to it, as .pairs.json, the cosines of STS",
+    )
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: all)")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
     parser.add_argument(
@@ -123,7 +130,9 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
         check_places(arguments)
         given = {name: getattr(arguments, name) for name in ("encoder", "pooling", "engine", "max_length")}
         job = EvaluationJob(**given, suite=suites, options=options)
-        tell_failures(evaluated(job, arguments), arguments.out)
+        outcome = evaluated(job, arguments, write_scores)
+        print("\n".join(score_lines(outcome["suites"])))
+        tell_failures(outcome, arguments.out)
 
     return action
 
@@ -133,7 +142,7 @@ def _evaluate(job: EvaluationJob, arguments: Namespace) -> None:
     evaluated(job, arguments)
 
 
-def evaluated(job: EvaluationJob, arguments: Namespace) -> dict[str, Any]:
+def evaluated(job: EvaluationJob, arguments: Namespace, write: Write = write_json) -> dict[str, Any]:
     """Evaluate an encoder, write what was measured, and return it."""
     from replicse.data.sets import data_folder
     from replicse.library.evaluation import outcome_of
@@ -155,7 +164,7 @@ def evaluated(job: EvaluationJob, arguments: Namespace) -> dict[str, Any]:
         **reading(source, job),
         "postprocess": job.postprocess,
     }
-    write_result(arguments.out, {**result, **outcome}, source, start)
+    write_result(arguments.out, {**result, **outcome}, source, start, write)
     return outcome
 
 
@@ -227,7 +236,9 @@ def postprocessed(vectors: Any, wanted: Mapping[str, Any], root: Path) -> Any:
     )
 
 
-def write_result(out: Path, result: Mapping[str, Any], vectors: Any, start: float) -> None:
+def write_result(
+    out: Path, result: Mapping[str, Any], vectors: Any, start: float, write: Write = write_json
+) -> None:
     """Write a result with its provenance; word vectors say no device: they use only the CPU."""
     import torch
 
@@ -238,8 +249,37 @@ def write_result(out: Path, result: Mapping[str, Any], vectors: Any, start: floa
         seconds=round(time.monotonic() - start, 3), **computed(device or torch.device("cpu"), "fp32")
     )
     facts["device"] = device.type if device else ""
-    write_json(out, {**result, "provenance": facts})
+    write(out, {**result, "provenance": facts})
     log.info("wrote=%s seconds=%.1f", out, facts["seconds"])
+
+
+def write_scores(out: Path, result: dict[str, Any]) -> None:
+    """Write a result with its scores first; cosines and labels of its pairs go to a file next to it."""
+    if pairs := result.pop("pairs"):
+        write_json(out.with_suffix(".pairs.json"), pairs)
+    write_ordered(out, {"suites": result.pop("suites"), **result})
+
+
+def score_lines(suites: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the numbers of an outcome as a table per suite: a line per task, a column per metric."""
+    for suite, numbers in suites.items():
+        by_row: dict[str, dict[str, str]] = {}
+        for path, number in _numbers(numbers):
+            row, _, metric = path.rpartition("/")
+            shown = f"{number:.2f}" if isinstance(number, float) else str(number)
+            by_row.setdefault(row or path, {})[metric if row else "score"] = shown
+        metrics = list(dict.fromkeys(metric for row in by_row.values() for metric in row))
+        rows = [(row, *(scores.get(metric, "") for metric in metrics)) for row, scores in by_row.items()]
+        yield from columns([(suite, *metrics), *rows], numbers=range(1, len(metrics) + 1))
+
+
+def _numbers(numbers: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, int | float]]:
+    """Yield the path of each number and the number; what could not be measured and lists are left out."""
+    for name, value in numbers.items():
+        if isinstance(value, Mapping):
+            yield from _numbers(value, f"{above}{name}/")
+        elif isinstance(value, int | float):
+            yield f"{above}{name}", value
 
 
 def tell_failures(outcome: Mapping[str, Any], out: Path) -> None:

@@ -1,6 +1,5 @@
 """Verbs that turn results into what a person reads: figures, the report, and a committed study."""
 
-import json
 import logging
 import math
 import os
@@ -20,7 +19,7 @@ from replicse.commands.study import (
     study_file,
 )
 from replicse.errors import BadInput, nearest
-from replicse.files import read_json, read_rows, write_json, write_rows, write_text
+from replicse.files import read_json, read_rows, write_json, write_ordered, write_rows
 from replicse.registry.artefacts import HTML, PROVENANCE
 from replicse.study.judge.adjudicate import FIELDS as ADJUDICATION_FIELDS
 from replicse.study.judge.claims import FIELDS as CLAIM_FIELDS
@@ -137,7 +136,7 @@ def keep_verb(parser: ArgumentParser) -> Action:
         "--crate",
         type=Path,
         metavar="FILE.zip",
-        help="of a committed study: write it to a crate, with papers and plug-ins",
+        help="of a committed study: write it to a crate, with papers, plug-ins, scales and pins",
     )
 
     def action(arguments: Namespace) -> None:
@@ -157,6 +156,7 @@ def keep_verb(parser: ArgumentParser) -> Action:
             shutil.rmtree(folder, ignore_errors=True)
         for result in results:
             write_json(kept.item(result.item), result.plain())
+        # The papers keep the order of the config.
         write_ordered(kept.config, plan.config.whole())
         write_ordered(kept.study, facts)
         write_kept(arguments.name, arguments.workflow)
@@ -230,11 +230,6 @@ def made_facts(plan: Plan, *made: Records) -> dict[str, Any]:
     facts, alike = study_facts(plan.record, read_json(plan.paths.data)), agreed(*made)
     dirty = alike.get("dirty") if "commit" in alike else facts["dirty"] or alike.get("dirty")
     return {**facts, **alike, "dirty": bool(dirty)}
-
-
-def write_ordered(file: str, document: Mapping[str, Any]) -> None:
-    """Write indented JSON whose keys are not sorted: the papers keep the order of the config."""
-    write_text(file, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 
 
 def write_kept(name: str, workflow: Path) -> None:

@@ -9,6 +9,10 @@ import pytest
 from places import ROOT
 
 from replicse.cli import main
+from replicse.commands.crate import files_of
+from replicse.study.paper.config import read_config
+from replicse.study.plan.paths import Paths
+from replicse.study.plan.planner import load_plan
 
 VALIDATOR = ROOT / "build" / "crates" / "bin" / "python"
 METADATA = "ro-crate-metadata.json"
@@ -31,6 +35,25 @@ def test_a_committed_study_is_packed_with_its_papers_and_scale(tmp_path):
     (action,) = (each for each in document["@graph"] if each["@type"] == "CreateAction")
     assert action["instrument"] == {"@id": "Snakefile"} and len(action["result"]) > 20
     assert {"@id": "papers/simcse/reported.csv"} in action["object"]
+
+
+def test_a_crate_has_what_a_study_of_a_workspace_is_made_from(tmp_path, monkeypatch):
+    """The paper whose recipe is taken over and the scale that is extended were left out."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["init"]) == main(["init", "paper", "mine"]) == main(["init", "term", "my-loss"]) == 0
+    Path("scales").mkdir()
+    Path("scales/tiny.yaml").write_text("{extends: micro, name: tiny, title: Tiny}")
+    Path("hub.lock.yaml").write_text("models: {}")
+    Path("papers/mine/corpora.yaml").write_text(
+        "corpora: {own: {format: table, file: own.csv, text: sentence}}"
+    )
+    plan = load_plan(
+        read_config([Path("config.yaml")]) | {"scale": "tiny", "papers": ["mine"]}, ROOT / "workflow"
+    )
+    files = {place: file for file, place in files_of("mine", Paths("tiny", "mine"), plan)}
+    own = {"papers/mine/corpora.yaml", "plugins/my_loss.py", "scales/tiny.yaml"}
+    assert own | {"papers/simcse/recipes.yaml", "scales/micro.yaml"} < files.keys()
+    assert files["hub.lock.yaml"] == Path("hub.lock.yaml")
 
 
 @pytest.mark.skipif(not VALIDATOR.exists(), reason="make crates installs the validator of RO-Crates")

@@ -98,7 +98,7 @@ def test_best_is_the_best_development_score_and_last_the_last(tmp_path, root, ke
     assert micro.equal_weights(out / "best", out / "last") == same
 
 
-def test_the_suite_that_the_rule_names_selects_by_its_own_code(tmp_path, root, monkeypatch):
+def test_the_suite_that_the_rule_names_selects_by_its_own_code(tmp_path, root, monkeypatch, capsys):
     """One that a plug-in brings, and a set of one's own; here each is best at the first reading or the last."""
     values = iter((4, 3, 2, 1))
     mine = ModuleType("mine")
@@ -117,8 +117,13 @@ def test_the_suite_that_the_rule_names_selects_by_its_own_code(tmp_path, root, m
     out = trained(micro.job(tmp_path, selection=selection), root, tmp_path / "own")
     words = ["--encoder", str(out / "best"), "--out", "mine.json", "--set", "mine.csv", "first=a", "second=b"]
     assert main(["evaluate", *words, "score=score", "range=0,5"]) == 0
-    score = read_json(tmp_path / "mine.json")["suites"]["sets"]["mine"]["spearman"]["all"]
+    written = read_json(tmp_path / "mine.json")
+    score = written["suites"]["sets"]["mine"]["spearman"]["all"]
     assert micro.metrics(out)["best"]["dev"] == pytest.approx(score, abs=1e-4)
+    heading, _, row, *_ = map(str.split, capsys.readouterr().out.splitlines())
+    assert heading[:3] == ["sets", "n", "all"] and row[:2] == ["mine/spearman", f"{score:.2f}"]
+    assert next(iter(written)) == "suites" and "pairs" not in written
+    assert "sets/mine/spearman" in read_json(tmp_path / "mine.pairs.json")
 
 
 def test_the_trajectory_keeps_step_zero_and_every_asked_step(tmp_path, root):

@@ -119,11 +119,11 @@ def derived(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
             if column.kind != "derived" or cell.reported.statistic not in LINEAR or column.over != Over():
                 continue
             operands = {
-                other.column.id: other
+                name: other
                 for other, _ in cells
-                if other.row.id == cell.row.id
-                and statistic(other) == statistic(cell)
-                and other.column.id in column.parsed.names
+                if statistic(other) == statistic(cell)
+                for name, (row, read) in column.reads.items()
+                if (other.row.id, other.column.id) == (row or cell.row.id, read)
             }
             # A quotient of means is not the mean of quotients.
             follows_from_means = cell.reported.statistic == "single" or column.parsed.linear

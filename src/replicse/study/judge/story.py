@@ -202,7 +202,8 @@ def _sets_read(cell: Cell, evaluations: Evaluations) -> Iterator[str]:
 def _read(cell: Cell) -> list[str]:
     over = cell.column.over
     if cell.column.kind == "derived":
-        said = [cell.column.formula, *(f"{each.column.id} is {each.metric_path}" for each in cell.operands)]
+        parts = zip(cell.column.parsed.names, cell.operands, strict=False)
+        said = [cell.column.formula, *(f"{name} is {each.metric_path}" for name, each in parts)]
     else:
         said = [cell.metric_path]
     if cell.subtracted:

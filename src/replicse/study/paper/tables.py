@@ -136,7 +136,7 @@ class TextColumn(_Column):
 
 
 class Derived(_Column):
-    """A number made of other columns of the row, per seed: `({sst} + {paraphrase} + ({sts} + 1) / 2) / 3`."""
+    """A number made of other columns, per seed: `({sst} + {paraphrase}) / 2`; of another row: `{avg} - {unsup/avg}`."""
 
     metric_path: ClassVar[str] = ""
     kind: Literal["derived"]
@@ -147,6 +147,12 @@ class Derived(_Column):
     def parsed(self) -> Expression:
         """Return the formula, ready to be computed."""
         return Expression(self.formula)
+
+    @cached_property
+    def reads(self) -> dict[str, tuple[str, str]]:
+        """Return row and column by each name of the formula; the row is blank where it is the cell's own."""
+        parts = {name: name.rpartition("/") for name in self.parsed.names}
+        return {name: (row, column) for name, (row, _, column) in parts.items()}
 
     @model_validator(mode="after")
     def _is_a_formula(self) -> Self:
@@ -303,12 +309,17 @@ class Item(Checked):
 
     def _check_formula(self, column: Derived) -> None:
         numbers = [other.id for other in self.columns if other.kind in ("score", "difference")]
-        for name in column.parsed.names:
-            if numbers.count(name) != 1:
+        rows = [row.id for row in self.rows]
+        for name, (row, read) in column.reads.items():
+            if row and row not in rows:
+                raise ValueError(
+                    f'rows of the item in the formula of {column.id}, not "{row}"{nearest(row, rows)}'
+                )
+            if numbers.count(read) != 1:
                 problem = (
                     "stands for several columns"
-                    if name in numbers
-                    else f"is no such column{nearest(name, numbers)}"
+                    if read in numbers
+                    else f"is no such column{nearest(read, numbers)}"
                 )
                 raise ValueError(f'columns of numbers in the formula of {column.id}; "{name}" {problem}')
 

@@ -30,7 +30,7 @@ class Line:
 
     def shows(self, column: AnyColumn) -> bool:
         """Return whether it has a cell in a column: one that it is about, or that is derived from one of these."""
-        columns = column.parsed.names if column.kind == "derived" else (column.id,)
+        columns = [read for _, read in column.reads.values()] if column.kind == "derived" else [column.id]
         return not self.about.isdisjoint(columns)
 
     def asks(self, column: AnyColumn) -> tuple[PlannedRequest, str]:

@@ -19,7 +19,7 @@ from replicse.study.paper.papers import Paper, load_papers, printed_of, subtract
 from replicse.study.paper.protocols import ON_BACKBONE
 from replicse.study.paper.tables import AnyColumn, Derived, Item, Row
 from replicse.study.plan.choose import chosen_items, chosen_scale, load_scales, too_large
-from replicse.study.plan.lines import Line, lines_of
+from replicse.study.plan.lines import Line, described, lines_of
 from replicse.study.plan.needs import hub_parts
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Cell, Plan
@@ -142,8 +142,14 @@ class Planner:
         )
 
     def _derived(self, line: Line, column: Derived, by_id: Mapping[str, Cell]) -> Cell:
-        operands = tuple(by_id[name] for name in column.parsed.names)
-        ready = all(operand.jobs for operand in operands)
+        # Another row that the study leaves out has no cell.
+        rows = {row.id: row for row in line.item.rows}
+        operands = tuple(
+            self._cell(described(line.item, rows[row]), by_id[read].column) if row else by_id[read]
+            for row, read in column.reads.values()
+            if not row or row in rows
+        )
+        ready = len(operands) == len(column.reads) and all(operand.jobs for operand in operands)
         # A search has the first seed alone, and what is derived from it too; what has no seed stands beside any.
         trained = [operand.seeds for operand in operands if operand.seeds != (None,)]
         seeds = min(trained, key=len, default=(None,))

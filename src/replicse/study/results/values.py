@@ -142,7 +142,8 @@ def _over_jobs(
 
 
 def _derived(plan: Plan, cell: Cell, formula: Expression, evaluations: Evaluations) -> Values:
-    parts = {operand.column.id: values(plan, operand, evaluations) for operand in cell.operands}
+    each_part = (values(plan, operand, evaluations) for operand in cell.operands)
+    parts = dict(zip(formula.names, each_part, strict=True))
     failure = "; ".join(dict.fromkeys(part.failure for part in parts.values() if part.failure))
     columns = paired([part.per_seed[: len(cell.seeds)] for part in parts.values()], str(cell.item.file))
     each: list[Value] = []

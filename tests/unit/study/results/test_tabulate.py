@@ -300,6 +300,19 @@ def test_a_derived_column_is_computed_per_seed_and_judged(study):
     assert sum(file.endswith("/transfer.json") for file in files) == 2
 
 
+def test_a_formula_subtracts_another_row_of_ours_per_seed(study):
+    rows = [row("base"), row("other", encoder={"use": "plain", "run": {"dropout": {"hidden": 0}}})]
+    columns = [column(), derived("{a} - {base/a}")]
+    plan = study.plan(columns, rows, printed=[])
+    for cell, numbers in zip(plan.cells["made/table1"][::2], ((70.0, 72.0), (71.0, 71.0)), strict=True):
+        for encoder, number in zip(cell.encoders, numbers, strict=True):
+            write_evaluation(plan.paths.evaluation(encoder, "fast"), {PATH: number})
+    result = item_result(plan, plan.item("made/table1"), Evaluations(plan))
+    assert [[value.value for value in cell.values] for cell in result.cells[1::2]] == [[0, 0], [1, -1]]
+    with pytest.raises(BadInput, match='formula of d, not "bas"; did you mean "base"'):
+        study.plan([column(), derived("{a} - {bas/a}")], rows, printed=[])
+
+
 def test_a_derived_column_waits_for_its_parts_and_fails_with_them(study):
     plan = study.plan([column("a"), column("b", "sts/STS13/all"), derived("{a} / {b}")], printed=[])
 
