@@ -107,6 +107,22 @@ def test_extensions_that_were_begun_are_named_in_config_and_hold_their_own_tests
     }
 
 
+def test_without_a_name_the_papers_of_the_folder_are_meant(workspace, capsys, monkeypatch):
+    """All 92 items of the package were run."""
+    assert main(["init", "paper", "mine"]) == 0
+    capsys.readouterr()
+    assert main(["plan"]) == 0
+    assert "1 item with 4 runs" in capsys.readouterr().out
+    for words in (["status"], ["status", "mine"]):
+        assert main(words) == 0
+        assert "mine/table1  0 of 3" in (told := capsys.readouterr().out) and "simcse" not in told
+    words = []
+    monkeypatch.setattr("replicse.commands.run.exit_code", lambda line: words.append(line) or 0)
+    assert main(["run", "-n"]) == main(["run", "-n", "all"]) == 0
+    assert "papers of this folder: mine; replicse run all" in capsys.readouterr().err
+    assert 'papers={"mine": "all"}' in words[0] and words[1][-1] == "all" and "--config" not in words[1]
+
+
 def test_a_deviation_of_no_item_is_refused(workspace, capsys):
     assert main(["init", "paper", "mine"]) == 0
     (workspace / "papers" / "mine" / "deviations.md").write_text("## general\n\nA.\n\n## tabel1\n\nB.\n")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from replicse.commands import Action, print_json
 from replicse.commands.study import wrapped
-from replicse.printable import columns
+from replicse.printable import columns, several
 from replicse.registry.suites import unit_of
 from replicse.study.results.compare import Comparison, compare
 from replicse.study.results.folder import study_folder
@@ -44,7 +44,7 @@ def comparison_lines(comparison: Comparison, a: Path, b: Path) -> Iterator[str]:
     if len(packages) > 1:
         yield "made by different versions of the package: not all that differs need be the machine's"
     counts = ", ".join(f"{count} {state}" for state, count in comparison.counts.items() if count)
-    yield f"{len(comparison.cells)} cells in both: {counts}"
+    yield f"{several(len(comparison.cells), 'cell')} in both: {counts}"
     yield "a spread is the standard deviation over seeds inside A and B; * a published one"
     if comparison.only_a or comparison.only_b or comparison.other_runs:
         yield (
@@ -62,12 +62,12 @@ def comparison_lines(comparison: Comparison, a: Path, b: Path) -> Iterator[str]:
     if len(listed) > SHOWN_CELLS:
         yield f"and {len(listed) - SHOWN_CELLS} more; --json holds all"
     yield (
-        f"{comparison.runs} runs in both, of which {len(comparison.different)} gave another number"
+        f"{several(comparison.runs, 'run')} in both, of which {len(comparison.different)} gave another number"
         f"{_some(comparison.different)}"
     )
     for name, runs in (("A", comparison.runs_only_a), ("B", comparison.runs_only_b)):
         if runs:
-            yield f"{len(runs)} runs only in {name}{_some(runs)}"
+            yield f"{several(len(runs), 'run')} only in {name}{_some(runs)}"
 
 
 def _text(number: float | None, sign: str = "") -> str:

@@ -20,7 +20,7 @@ from replicse.commands.fetch import way
 from replicse.commands.study import add_study_arguments, chosen_plan, hours_facts, interval_text, wrapped
 from replicse.data.sts import senteval_root
 from replicse.errors import BadInput
-from replicse.printable import columns
+from replicse.printable import columns, several
 from replicse.registry.suites import SUITES, to_install
 from replicse.study.plan.cost import Cost
 from replicse.study.plan.needs import amounts_text, data_files, needs, size_text, tables, unpinned_text
@@ -100,7 +100,7 @@ def machine_findings(plan: Plan) -> Iterator[Finding]:
     yield from _extras(plan)
     cost = Cost(plan)
     hours = hours_facts(cost.hours(plan.runs))
-    text = f"{len(plan.runs):,} runs, about {interval_text(hours)} on {cost.speed.device}"
+    text = f"{several(len(plan.runs), 'run')}, about {interval_text(hours)} on {cost.speed.device}"
     yield Finding("cost", "ok", text, amount=hours["hours"], unit="hours")
 
 

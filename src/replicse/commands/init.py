@@ -57,7 +57,7 @@ def init_verb(parser: ArgumentParser) -> Action:
             if kind in ("paper", *EXTENSIONS):
                 raise BadInput(f"what is the {kind} called? replicse init {kind} NAME; a folder is ./{kind}")
             print(*write_skeleton("workspace", Path(kind)), sep="\n")
-            print("next: replicse run, or replicse init paper KEY")
+            print("next: replicse init paper KEY, or replicse run simcse/table3")
         elif kind == "paper":
             begin_paper(name)
         elif kind in EXTENSIONS:

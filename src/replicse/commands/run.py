@@ -17,7 +17,7 @@ from psutil import NoSuchProcess, Process
 
 from replicse.checked import read_yaml
 from replicse.commands import Action
-from replicse.commands.study import add_study_arguments, chosen_config, config_layers
+from replicse.commands.study import add_study_arguments, chosen_config, config_layers, own_papers
 from replicse.errors import BadInput, MissingData, nearest
 from replicse.runtime.locks import free, hold
 from replicse.study.paper.config import SHIPPED, by_paper, checked_config
@@ -41,7 +41,7 @@ def run_verb(parser: ArgumentParser) -> Action:
     parser.add_argument(
         "item",
         nargs="*",
-        help="paper/item, paper, or released; nothing: all. After -- what Snakemake is given",
+        help="paper/item, paper, released, or all; nothing: your own, else all. After -- what Snakemake is given",
     )
     # The command line puts here what stands behind a lone `--`.
     parser.set_defaults(further=[])
@@ -62,7 +62,8 @@ def run_items(arguments: Namespace) -> int:
     if arguments.cores and not re.fullmatch(r"all|0*[1-9]\d*", arguments.cores):
         raise BadInput(f'--cores is {arguments.cores}; expected "all" or a number at least 1')
     config, file = chosen_config(arguments)
-    checked = checked_config(config, file)
+    own = {} if arguments.item else own_told(config, arguments)
+    checked = checked_config({**config, **own}, file)
     papers = load_papers(arguments.workflow, checked.plugins)
     study_items = list(chosen_items(checked, papers, file))
     if arguments.profile:
@@ -77,7 +78,7 @@ def run_items(arguments: Namespace) -> int:
     command = snakemake_words(
         arguments,
         [each if isinstance(each, str) else each.target for each in items],
-        named_papers(items, study_items, large),
+        own.get("papers") or named_papers(items, study_items, large),
     )
     refuse_read_only(config["scale"])
     with nullcontext() if arguments.dry_run else hold(Path.cwd()):
@@ -96,6 +97,14 @@ def run_items(arguments: Namespace) -> int:
             if Path(page).is_file():
                 print(f"{name}: {page}")
     return 1 if code else 0
+
+
+def own_told(config: Mapping[str, Any], arguments: Namespace) -> dict[str, Any]:
+    """Return the papers of this folder, which are run where nothing is named, and say so; nothing for none."""
+    if own := own_papers(config, arguments):
+        names = ", ".join(own["papers"])
+        print(f"papers of this folder: {names}; replicse run all runs the package's too", file=sys.stderr)
+    return own
 
 
 def exit_code(words: Sequence[str]) -> int:

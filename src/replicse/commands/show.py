@@ -7,7 +7,7 @@ from typing import Any
 
 from replicse.commands import Action, coloured, print_json, room
 from replicse.commands.shown import Shown, shown_study
-from replicse.commands.study import add_study_arguments, chosen_config, shortened, wrapped
+from replicse.commands.study import add_items_argument, add_study_arguments, chosen_config, shortened, wrapped
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json
 from replicse.printable import columns
@@ -30,7 +30,8 @@ STATES = ("done", "running", "failed", "waiting")
 
 def status_verb(parser: ArgumentParser) -> Action:
     """Say how much of each item is there."""
-    add_study_arguments(parser, "replicse status")
+    add_study_arguments(parser, "replicse status\n  replicse status simcse/table3")
+    add_items_argument(parser)
 
     def action(arguments: Namespace) -> None:
         shown = shown_study(arguments)

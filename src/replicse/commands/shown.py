@@ -2,10 +2,11 @@
 
 import sys
 from argparse import Namespace
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from replicse.commands.study import check_here, chosen_config, chosen_plan, study_file
+from replicse.commands.study import asked, check_here, chosen_config, chosen_plan, study_file
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json
 from replicse.study.paper.config import by_paper, checked_config, read_config
@@ -45,7 +46,8 @@ def shown_study(arguments: Namespace, only: str = "") -> Shown:
     ours = _own(arguments, only)
     if ours.evaluations.paths.kept or _begun(ours.plan, only):
         return ours
-    name = _committed_like(ours.plan, only)
+    asked_for = list(ours.plan.items) if getattr(arguments, "items", None) else [only] * bool(only)
+    name = _committed_like(ours.plan, asked_for)
     if not name:
         return ours
     shown = _kept(arguments, name, only)
@@ -81,7 +83,7 @@ def _own(arguments: Namespace, only: str) -> Shown:
         if not names:
             check_here(file, plan.paths)
             return Shown(plan, AsFarAsDone(plan))
-        if plan.config != checked_config(read_json(file), str(file)):
+        if plan.config != checked_config(asked(read_json(file), arguments), str(file)):
             raise BadInput(
                 f"--study {arguments.study}: read as it was run; leave out --scale, --seeds and --config"
             )
@@ -90,7 +92,7 @@ def _own(arguments: Namespace, only: str) -> Shown:
     chosen = checked_config(values, named)
     record = Path(Paths(chosen.scale).config)
     if not arguments.config and record.is_file():
-        made = read_config([record], seeds=arguments.seeds)
+        made = asked(read_config([record], seeds=arguments.seeds), arguments)
         config = checked_config(made, str(record))
         if not only or config.holds(only):
             plan = load_plan(made, arguments.workflow, str(record), only)
@@ -104,7 +106,7 @@ def _own(arguments: Namespace, only: str) -> Shown:
 
 def _kept(arguments: Namespace, name: str, only: str) -> Shown:
     paths = committed()[name]
-    plan = load_plan(read_json(paths.config), arguments.workflow, paths.config, only)
+    plan = load_plan(asked(read_json(paths.config), arguments), arguments.workflow, paths.config, only)
     return Shown(plan, Evaluations(plan, replace(paths, scale=plan.scale.name)))
 
 
@@ -116,11 +118,11 @@ def _begun(plan: Plan, only: str) -> bool:
     )
 
 
-def _committed_like(plan: Plan, only: str) -> str:
+def _committed_like(plan: Plan, items: Sequence[str]) -> str:
     """Return the committed study of a scale to show where a plan has no results, your own first; blank for none."""
     ranks = {}
     for name, paths in committed().items():
         config = checked_config(read_json(paths.config), paths.config)
-        if config.scale == plan.scale.name and (Path(paths.item(only)).is_file() if only else True):
+        if config.scale == plan.scale.name and all(Path(paths.item(item)).is_file() for item in items):
             ranks[name] = (bool(paths.home), config != plan.config, name != plan.scale.name)
     return min(ranks, key=ranks.__getitem__, default="")

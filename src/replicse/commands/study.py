@@ -8,7 +8,7 @@ from typing import Any
 
 from replicse.commands import Action, print_json, room
 from replicse.errors import BadInput
-from replicse.printable import columns
+from replicse.printable import columns, several
 from replicse.registry.artefacts import CONFIG, DATA
 from replicse.registry.corpora import Table
 from replicse.registry.sets import EvaluationSet
@@ -91,7 +91,10 @@ def add_workflow_argument(parser: ArgumentParser) -> None:
 def add_items_argument(parser: ArgumentParser) -> None:
     """Add the argument that asks for some items alone; `chosen_config` reads it."""
     parser.add_argument(
-        "items", nargs="*", metavar="ITEM", help="paper/item, or a paper; nothing: all of the config"
+        "items",
+        nargs="*",
+        metavar="ITEM",
+        help="paper/item, or a paper; nothing: all of the config, or your own papers",
     )
 
 
@@ -99,9 +102,21 @@ def chosen_config(arguments: Namespace) -> tuple[dict[str, Any], str]:
     """Return the chosen config and the file that contains a mistake in it."""
     files, settings = config_layers(arguments)
     config = read_config(files, arguments.scale, arguments.seeds, settings)
-    if getattr(arguments, "items", None):
-        config = {**config, "papers": by_paper(arguments.items)}
-    return config, str(files[-1])
+    own = own_papers(config, arguments) if getattr(arguments, "items", None) == [] else {}
+    return {**asked(config, arguments), **own}, str(files[-1])
+
+
+def asked(config: dict[str, Any], arguments: Namespace) -> dict[str, Any]:
+    """Return a config with only those items that are asked for, where some are."""
+    items = getattr(arguments, "items", None)
+    return {**config, "papers": by_paper(items)} if items else config
+
+
+def own_papers(config: Mapping[str, Any], arguments: Namespace) -> dict[str, Any]:
+    """Return the papers of this folder as a config names them; nothing where there is none, or others are named."""
+    keys = [file.parent.name for file in sorted(Path().glob("papers/*/paper.yaml"))]
+    named = arguments.config or arguments.study or config.get("papers") != "all"
+    return {"papers": by_paper(keys)} if keys and not named else {}
 
 
 def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
@@ -218,22 +233,22 @@ def plan_lines(plan: Plan, document: Mapping[str, Any], wanted: list[Need], widt
         yield f"left out: {', '.join(plan.left_out)}: {plan.left_out_text}"
     asked = sum(row["runs"] for row in document["items"])
     yield (
-        f"{len(document['items'])} items ask for {asked:,} runs; {document['runs']:,} are distinct, on"
-        f" {document['stores']:,} tokenised columns, evaluated as {document['encoders']:,} encoders"
+        f"{several(len(items), 'item')} with {several(asked, 'run')}, {document['runs']:,} distinct, on"
+        f" {several(document['stores'], 'tokenised column')}, evaluated as {several(document['encoders'], 'encoder')}"
     )
     yield "what it takes, the cheapest first:"
     if (released := document["released"])["encoders"]:
         yield (
-            f"  released: {released['encoders']} encoders as others released them, no training:"
+            f"  released: {several(released['encoders'], 'encoder')} as others released them, no training:"
             f" {encoding_text(released)} (replicse run released --scale {plan.scale.name})"
         )
     single, searches = document["not_searched"], document["searched"]
-    yield f"  training without searches: {single['runs']:,} runs, {interval_text(single)}"
+    yield f"  training without searches: {several(single['runs'], 'run')}, {interval_text(single)}"
     if searches["runs"]:
-        yield f"  searches: {searches['runs']:,} runs more, {interval_text(searches)}"
+        yield f"  searches: {several(searches['runs'], 'run')} more, {interval_text(searches)}"
     if plan.source != "embedded":
         yield (
-            f"  encoding STS and transfer sentences for all {document['encoders']:,} encoders:"
+            f"  encoding STS and transfer sentences for {several(document['encoders'], 'encoder')}:"
             f" {encoding_text(document['evaluation'])}"
         )
     yield f"  {origin(plan, document)}"
@@ -329,7 +344,7 @@ def validate_verb(parser: ArgumentParser) -> Action:
         if arguments.json:
             print_json({"scale": plan.scale.name, **counts})
         else:
-            totals = ", ".join(f"{count:,} {what}" for what, count in counts.items())
+            totals = ", ".join(several(count, what.removesuffix("s")) for what, count in counts.items())
             print("\n".join(wrapped([f"ok: {totals}", *notes(plan)])))
 
     return action

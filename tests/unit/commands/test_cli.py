@@ -68,7 +68,7 @@ def test_the_plan_lists_items_and_distinct_runs(capsys):
     }
     assert plan["runs"] == 20
     assert main(["plan", *STUDY]) == 0
-    assert "4 items ask for 50 runs; 20 are distinct" in capsys.readouterr().out
+    assert "4 items with 50 runs, 20 distinct" in capsys.readouterr().out
 
 
 def test_the_plan_goes_from_cheap_to_dear_and_says_what_it_leaves_out(capsys, tmp_path, monkeypatch):

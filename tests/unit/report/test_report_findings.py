@@ -105,7 +105,7 @@ def test_micro_says_that_the_machine_works_and_where_the_time_went():
     machine, seconds, committed = said(study, [ablation(DROPOUT[:1], scale="micro")])
     assert machine.sentence == "The workflow runs from end to end: 1 number in 1 item."
     assert "say nothing about the papers" in machine.detail
-    assert seconds.sentence == "Training and evaluation took 15 s (3 runs, 1 evaluations)."
+    assert seconds.sentence == "Training and evaluation took 15 s (3 runs, 1 evaluation)."
     assert seconds.detail.startswith("evaluation 6 s, 1 jobs; training, infonce 5 s, 2 jobs")
     assert committed.target == "studies" and "compact" in committed.sentence
     lost = ablation([("a", "A", "1.0", [None])], scale="micro")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Self
 
+from replicse.printable import several
 from replicse.registry.suites import is_percentage
 from replicse.report.content.cells import (
     MEANINGS,
@@ -233,7 +234,9 @@ def folded_note(rest: Grid) -> str:
     why = Counter(
         cell.shown.verdict for column in rest.results for cell in column.cells if cell.shown.verdict
     )
-    reasons = ", ".join(f"{count} cells: {reason}" for reason, count in why.items() if reason != QUOTED)
+    reasons = ", ".join(
+        f"{several(count, 'cell')}: {reason}" for reason, count in why.items() if reason != QUOTED
+    )
     said = f" ({reasons})" if reasons else ""
     return f"Columns without a number of ours: {names}{said}. Their printed numbers are in the CSV."
 

@@ -36,6 +36,7 @@ SYMBOLS = {
     "against": MINUS,
     "undetermined": "?",
     "not comparable": "◇",
+    "failed": "!",
     "not run": "○",
     "not printed": "–",
 }

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from replicse.printable import several
 from replicse.report.content.contents import Step, Waterfall
 
 MOST = 8  # bars of their own; the others are one bar
@@ -28,6 +29,6 @@ def seconds_picture(training: Mapping[str, float], evaluations: Mapping[str, flo
     for label, each in ranked:
         steps.append(Step(label, f"{sum(each):.0f} s, {len(each)} jobs", start, start + sum(each)))
         start += sum(each)
-    jobs = f"{len(training)} runs, {len(evaluations)} evaluations"
+    jobs = f"{several(len(training), 'run')}, {several(len(evaluations), 'evaluation')}"
     title = f"Training and evaluation took {total:.0f} s ({jobs})"
     return Waterfall(title, tuple(steps))

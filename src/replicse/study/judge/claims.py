@@ -17,7 +17,8 @@ from replicse.study.results.statistics import mean_and_spread, paired
 from replicse.study.results.table import ItemResult
 
 SURE = 0.95
-BEST = ("supported", "undetermined", "not comparable", "contradicted", "not run")
+BEST = ("supported", "undetermined", "not comparable", "contradicted", "failed", "not run")
+ABSENT = ("failed", "not run")
 NAMED = 3  # cells that a reason names before it only counts them
 # What a smaller scale shows is no verdict on the paper.
 SMALLER = {"supported": "for", "contradicted": "against"}
@@ -34,7 +35,7 @@ Readings = Callable[[str], Reading]
 
 @dataclass(frozen=True)
 class ClaimOutcome:
-    """What the numbers say of a claim: supported, contradicted, undetermined, not comparable or not run.
+    """What the numbers say of a claim: supported, contradicted, undetermined, not comparable, failed or not run.
 
     `probability` is that of the weakest part, None where a part has none; `n_seeds` the fewest paired seeds of a
     part that has seeds, else 0; `decided_by` holds the cells of the part that decides. `readings` holds the outcome
@@ -79,7 +80,7 @@ def _one_of(claim: Claim, by_reading: Mapping[str, ClaimOutcome]) -> ClaimOutcom
         return next(iter(by_reading.values()))
     outcomes = {name: outcome.outcome for name, outcome in by_reading.items()}
     most = min(by_reading.values(), key=lambda one: (BEST.index(one.outcome), -(one.probability or 0.0)))
-    if most.outcome == "contradicted" and "not run" in outcomes.values():
+    if most.outcome == "contradicted" and {*ABSENT} & {*outcomes.values()}:
         most = replace(most, outcome="undetermined", probability=None)
     reason = "; ".join(f"in {name}: {outcome.reason}" for name, outcome in by_reading.items())
     return replace(most, reason=reason, readings=outcomes)
@@ -97,7 +98,7 @@ def judge_parts(relations: Sequence[Relation], values: Readings) -> ClaimOutcome
 
     Support is an intersection-union test: every part is tested at its own level, so the weakest one decides; that all
     hold together is less probable than that it does. A part that fails after Holm decides even where others are
-    missing. Not run: none can be judged.
+    missing. Not run: none can be judged; failed: and a cell failed.
     """
     parts = [_judged(relation, values) for relation in relations]
     judged = [part for part in parts if not part.missing]
@@ -108,7 +109,8 @@ def judge_parts(relations: Sequence[Relation], values: Readings) -> ClaimOutcome
         reason = f"{failing} of {_counting(parts)} fail{'s' if failing == 1 else ''}: {weakest.shown}"
         return ClaimOutcome("contradicted", weakest.probability, n_seeds, reason, weakest.relation.cells)
     if not judged:
-        return ClaimOutcome("not run", None, 0, _missing(parts) if parts else "")
+        failed = any(failure for part in parts for failure in part.missing.values())
+        return ClaimOutcome("failed" if failed else "not run", None, 0, _missing(parts) if parts else "")
     if len(tested) < len(parts):
         return _undecided(parts, n_seeds)
     outcome = "supported" if weakest.probability >= SURE else "undetermined"
@@ -289,7 +291,7 @@ def claim_rows(plan: Plan, claims: Iterable[Claim], results: Iterable[ItemResult
 
 
 def _on_paper(outcome: ClaimOutcome) -> str:
-    return "not printed" if outcome.outcome == "not run" else outcome.outcome
+    return "not printed" if outcome.outcome in ABSENT else outcome.outcome
 
 
 def _remark(claim: Claim, views: Mapping[str, ClaimOutcome | None]) -> str:
@@ -297,7 +299,7 @@ def _remark(claim: Claim, views: Mapping[str, ClaimOutcome | None]) -> str:
     readings = [
         f"{view}: {', '.join(f'{name} {outcome}' for name, outcome in judged.readings.items())}"
         for view, judged in views.items()
-        if judged and set(judged.readings.values()) - {"not run"}
+        if judged and set(judged.readings.values()) - {*ABSENT}
     ]
     return "; ".join([*readings, *([f"not tested: {claim.untested}"] if claim.untested else [])])
 
@@ -350,7 +352,7 @@ class OurNumbers:
             )
             return ClaimOutcome("not comparable", None, 0, reason)
         ours = judge_parts(kept, self)
-        if ours.outcome == "not run":
+        if ours.outcome in ABSENT:
             return ours
         if not scale.judges_orders:
             reason = f"the {scale.name} scale judges no claim; {ours.reason}"

@@ -248,6 +248,9 @@ def test_a_missing_value_leaves_the_claim_open_or_not_run():
     assert found.reason == "missing: c, d"
     found = judge_claim(claim(above("a", "c"), above("d", "b")), table.__getitem__)
     assert (found.outcome, found.reason) == ("not run", "missing: c, d")
+    table["d"] = Reading(failure="all cosines are equal")
+    found = judge_claim(claim(above("a", "d")), table.__getitem__)
+    assert (found.outcome, found.reason) == ("failed", "missing: d (all cosines are equal)")
 
 
 def test_what_contradicts_a_part_contradicts_the_claim_whatever_is_missing():
