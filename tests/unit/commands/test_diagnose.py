@@ -148,3 +148,8 @@ def test_a_check_scores_the_variants_of_its_cause_and_says_which_gives_a_number(
     assert "your number" in found["variants"]["first-last"]["gives"]
     assert found["variants"]["as-read"]["gives"] == ""
     assert f"gives {mine:.4g} exactly, which is an answer" in said(capsys, f"{mine:.2f}", *item)
+
+
+def test_the_template_may_be_the_cause_where_an_untrained_encoder_has_one(capsys):
+    found = json.loads(said(capsys, "60", "--item", "promptbert/wording/this-colon/avg", "--json"))
+    assert "template" in found["listed"]

@@ -111,7 +111,7 @@ def known_cell(papers: Mapping[str, Paper], name: str) -> Known:
     path, request = _path(row, column), asked(item, row, column)
     kind, settings = _setting(papers, item, request, path)
     seeds, reruns = others(papers, key)
-    model = f"{row.id} {row.label}"
+    model = f"{item.paper} {row.id} {row.label}"
     return Known(full, names.words(key), path, reported, kind, model, settings, seeds, reruns)
 
 
