@@ -52,6 +52,16 @@ for item in PLAN.items.values():
                 item_files(item),
 
 
+# A paper is all of its items, unless a rule of the workflow has its name.
+for paper in [key for key in PLAN.studied if not workflow.is_rule(key)]:
+
+    rule:
+        name:
+            paper
+        input:
+            [item_files(item) for item in PLAN.items.values() if item.paper == paper],
+
+
 onstart:
     refuse_folder()
     refuse_without_extras()

@@ -41,6 +41,15 @@ def test_an_item_alone_brings_in_only_what_it_needs(checkout):
     assert "output: reports/micro/simcse/figure2.html" in done.stdout
 
 
+def test_the_key_of_a_paper_is_a_target(checkout):
+    """It ended in MissingRuleException."""
+    done = snakemake(
+        checkout, "-n", "--config", "seeds=[0]", "papers={simcse: [figure2, table3]}", "--", "simcse"
+    )
+    assert done.returncode == 0, done.stderr
+    assert jobs(done.stdout)["page"] == 2 and "report" not in jobs(done.stdout)
+
+
 def test_the_jobs_that_explain_a_failure_are_those_of_the_rules(reduced):
     """What failed is told by a job's log and its outputs: both are named in study/plan/graph.py alone."""
     rules = re.findall(r"    output: (.*)\n    log: (\S+)", reduced)
