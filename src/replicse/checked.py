@@ -290,8 +290,6 @@ class _Loader(_Base):
 def read_text(path: Path) -> str:
     """Return the text of a file that a person wrote; MissingData or BadInput as `files.read_text` raises them."""
     text = files.read_text(path, "save the file as UTF-8")
-    if text.startswith("\ufeff"):
-        raise BadInput(f"{path}: it begins with a byte order mark; save it as UTF-8 without one")
     if "\r" in text.replace("\r\n", "\n"):
         raise BadInput(f"{path}: a line ends with CR alone; save it with LF line ends")
     return text

@@ -299,6 +299,7 @@ def test_a_paper_lists_its_items(capsys, tmp_path, monkeypatch):
             'no item "simcse/tabel3" in this study; did you mean "simcse/table3"?',
         ),
         (["plan", *OVERLAY, "--config", "seeds=[0"], "--config seeds=[0: no value of YAML"),
+        (["plan", *OVERLAY, "--config", "scale=2021-02-30"], "--config scale=2021-02-30: no value of YAML"),
         (["plan", *OVERLAY, "--seeds", "100000000"], "--seeds is 100000000; expected 1 to 1,000"),
         (
             ["plan", *OVERLAY, "--config", "data.source=local"],

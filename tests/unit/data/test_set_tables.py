@@ -141,3 +141,10 @@ def test_a_table_is_read_whole_or_refused(tmp_path_factory, rows):
     else:
         assert not empty
         assert task.splits["all"].first == tuple(" ".join(row[0].split()) for row in rows)
+
+
+def test_a_label_is_one_however_it_is_written(tmp_path):
+    file = tmp_path / "a.jsonl"
+    labels = ["1", "1.0", '"1"', "true", '"true"', "2.50"]
+    file.write_text("".join(f'{{"a": "One.", "b": {label}}}\n' for label in labels))
+    assert load_labelled("mine", set_of(file, **LABELS)).splits["all"].labels.tolist() == [0, 0, 0, 2, 2, 1]

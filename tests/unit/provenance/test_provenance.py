@@ -246,3 +246,10 @@ def test_a_checkout_is_dirty_by_what_can_change_a_number_only(tmp_path, monkeypa
         (tmp_path / file).write_text("d = 1\n")
         assert record.commit() == (revision, True)
         (tmp_path / file).unlink() if before is None else (tmp_path / file).write_text(before)
+
+
+def test_the_commit_is_that_of_the_code_whatever_git_is_told(tmp_path, monkeypatch):
+    expected = record.commit()
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / ".git"))
+    assert record.commit() == expected

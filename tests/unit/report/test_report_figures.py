@@ -174,3 +174,10 @@ def test_a_method_has_one_colour_and_marker_in_every_figure():
 def legend_of_axes(drawn):
     legend = drawn.axes[0].get_legend()
     return dict(zip((text.get_text() for text in legend.get_texts()), legend.legend_handles, strict=True))
+
+
+@pytest.mark.parametrize("label", [r"$\textsc{cls}$", "a_b^c $x_$", "100% {}"])
+def test_labels_of_people_are_text_and_no_formulas(label, tmp_path):
+    first, *others = records_of(ITEMS["bars"]())
+    records = [{**first, "row": label}, *others]
+    draw("bars", records, tmp_path / "table", title=label)

@@ -299,3 +299,14 @@ def test_a_mistake_in_an_items_file_is_named(study):
     write_json("results/paper/items/simcse/table3.json", study[1][0].plain() | {"tittle": "x"})
     with pytest.raises(BadInput, match=r'table3\.json: unknown key "tittle"; did you mean "title"'):
         run(job_verb, "figures", '{"item": "results/paper/items/simcse/table3.json"}', "--out", "x.svg")
+
+
+def test_a_judged_file_that_a_spreadsheet_saved_is_read_and_one_of_other_columns_refused(study):
+    record, items = study
+    file = Path("results/paper/audit.csv")
+    text = file.read_text()
+    file.write_text(f"\ufeff{text}")
+    assert pages(record, items, Paths("paper"))
+    file.write_text("where,what\nhere,this\n")
+    with pytest.raises(BadInput, match=r"audit\.csv: no column paper; delete it"):
+        pages(record, items, Paths("paper"))

@@ -18,6 +18,7 @@ from replicse.study.judge.audit import audit, audit_plan
 from replicse.study.judge.claims import judged_in_print, study_claims
 from replicse.study.judge.findings import CERTAIN, UNROUNDED
 from replicse.study.paper.cell_names import CellNames
+from replicse.study.paper.claims import load_claims
 from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.printed import Reported
@@ -362,3 +363,19 @@ def test_numbers_of_two_rows_are_counted_by_name(shipped):
     claim = next(one for one in claims if one.name == "noncontrastive/bert-trails-by-few-points")
     outcome = judged_in_print(claim, CellNames(shipped.papers))
     assert outcome.outcome == "supported" and "(71.4286)" in outcome.reason
+
+
+def test_the_place_of_an_item_is_text_and_no_pattern(made_up, tmp_path):
+    relation = {"left": "wins({main/*/STS13}, {main/*/STS12})", "op": "<", "right": 10}
+    file = tmp_path / "made" / "claims.yaml"
+    file.parent.mkdir()
+    file.write_text(
+        yaml.safe_dump([{"id": "falls", "text": "STS13 falls.", "place": "4", "relations": [relation]}])
+    )
+    items = {
+        key: item.model_copy(update={"place": r"Table \1"})
+        for key, item in made_up.papers["made"].items.items()
+    }
+    paper = replace(made_up.papers["made"], items=items, claims=load_claims(file))
+    [finding] = found(rules.claims, replace(made_up, papers={**made_up.papers, "made": paper}))
+    assert r"% of rows of Table \1 where" in finding.follows
