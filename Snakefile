@@ -27,8 +27,9 @@ localrules:
     released,
 
 
+# As a module of another workflow it leaves that one its target.
 rule all:
-    default_target: True
+    default_target: len(workflow.modifier_stack) == 1
     input:
         rules.report.output,
         # Named here, since Snakemake misses no file that only a finished report has read.

@@ -50,6 +50,21 @@ def test_the_key_of_a_paper_is_a_target(checkout):
     assert jobs(done.stdout)["page"] == 2 and "report" not in jobs(done.stdout)
 
 
+def test_as_a_module_it_leaves_the_other_workflow_its_target(checkout):
+    """Where it was named, it took over the target, and a prefix failed only after the dry run."""
+    module = 'module replicse:\n    snakefile: "Snakefile"\n    config: config\n'
+    rules = "use rule * from replicse as replicse_*\n"
+    mine = 'rule mine:\n    output: "mine.txt"\n    shell: "touch {output}"\n'
+    (checkout / "theirs.smk").write_text(f'configfile: "config.yaml"\n{mine}{module}{rules}')
+    done = snakemake(checkout, "-n", "-s", "theirs.smk", "--config", "papers=[simcse]")
+    assert done.returncode == 0 and jobs(done.stdout) == {"mine": 1, "total": 1}, done.stdout + done.stderr
+    (checkout / "theirs.smk").write_text(
+        f'configfile: "config.yaml"\n{mine}{module}    prefix: "sub"\n{rules}'
+    )
+    done = snakemake(checkout, "-n", "-s", "theirs.smk", "--config", "papers=[simcse]")
+    assert done.returncode == 1 and "prefix is not supported" in done.stdout + done.stderr
+
+
 def test_the_jobs_that_explain_a_failure_are_those_of_the_rules(reduced):
     """What failed is told by a job's log and its outputs: both are named in study/plan/graph.py alone."""
     rules = re.findall(r"    output: (.*)\n    log: (\S+)", reduced)

@@ -54,6 +54,13 @@ shell.prefix(
     f" REPLICSE_WORKFLOW={quoted(HOME / 'workflow')}; "
 )
 
+# Jobs write where the plan says, so that Snakemake would wait for files of other names.
+PLACED = workflow.modifier.path_modifier
+if PLACED.prefix or PLACED.modifies_prefixes:
+    raise WorkflowError(
+        "module replicse: prefix is not supported; run it in a folder of its own with --directory"
+    )
+
 try:
     PLAN = load_plan(config, HOME / "workflow")
 except BadInput as error:
