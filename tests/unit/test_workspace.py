@@ -123,6 +123,16 @@ def test_without_a_name_the_papers_of_the_folder_are_meant(workspace, capsys, mo
     assert 'papers={"mine": "all"}' in words[0] and words[1][-1] == "all" and "--config" not in words[1]
 
 
+def test_a_key_of_the_command_line_may_have_dots_and_an_absent_root_is_told(workspace, capsys, monkeypatch):
+    words = []
+    monkeypatch.setattr("replicse.commands.run.exit_code", lambda line: words.append(line) or 0)
+    more = ["simcse/table3", "--config", "data.source=local", "--config", "data.root=gone"]
+    assert main(["plan", *more]) == 0
+    assert "data root gone: no such folder" in capsys.readouterr().out
+    assert main(["run", "-n", *more]) == 0 and "data={source: local, root: gone}" in words[0]
+    assert "data root gone: no such folder" in capsys.readouterr().err
+
+
 def test_a_deviation_of_no_item_is_refused(workspace, capsys):
     assert main(["init", "paper", "mine"]) == 0
     (workspace / "papers" / "mine" / "deviations.md").write_text("## general\n\nA.\n\n## tabel1\n\nB.\n")

@@ -24,7 +24,7 @@ from replicse.study.paper.config import SHIPPED, by_paper, checked_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.tables import Item
 from replicse.study.plan.choose import chosen_items, chosen_scale, too_large
-from replicse.study.plan.needs import NAMED, absent_tables, unpinned_text
+from replicse.study.plan.needs import NAMED, absent_root, absent_tables, unpinned_text
 from replicse.study.plan.paths import Paths, drop_partial
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import plan_of
@@ -73,8 +73,8 @@ def run_items(arguments: Namespace) -> int:
     # Snakemake plans again, and would tell a mistake among lines of its own.
     plan = of_items(plan_of(checked, papers, arguments.workflow, file), items)
     refuse_absent(plan, items)
-    if unpinned := unpinned_text(plan):
-        print(unpinned, file=sys.stderr)
+    for sentence in filter(None, (unpinned_text(plan), absent_root(plan))):
+        print(sentence, file=sys.stderr)
     command = snakemake_words(
         arguments,
         [each if isinstance(each, str) else each.target for each in items],

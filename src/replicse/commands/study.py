@@ -123,7 +123,15 @@ def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
     """Return the files of the chosen config, each merged over the one before, and what is above them by key."""
     if arguments.seeds is not None and not 1 <= arguments.seeds <= MOST_SEEDS:
         raise BadInput(f"--seeds is {arguments.seeds}; expected 1 to {MOST_SEEDS:,}")
-    settings = dict(word.split("=", 1) for word in arguments.config if "=" in word)
+    settings: dict[str, str] = {}
+    for word in (word for word in arguments.config if "=" in word):
+        key, text = word.split("=", 1)
+        first, *inner = key.split(".")
+        for name in reversed(inner):
+            text = f"{{{name}: {text}}}"
+        if inner and first in settings:  # two keys of one mapping
+            text = f"{settings[first].removesuffix('}')}, {text.removeprefix('{')}"
+        settings[first] = text
     files = [Path(word) for word in arguments.config if "=" not in word]
     layers = (
         [study_file(arguments.study)]

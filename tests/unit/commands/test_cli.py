@@ -301,10 +301,6 @@ def test_a_paper_lists_its_items(capsys, tmp_path, monkeypatch):
         (["plan", *OVERLAY, "--config", "seeds=[0"], "--config seeds=[0: no value of YAML"),
         (["plan", *OVERLAY, "--config", "scale=2021-02-30"], "--config scale=2021-02-30: no value of YAML"),
         (["plan", *OVERLAY, "--seeds", "100000000"], "--seeds is 100000000; expected 1 to 1,000"),
-        (
-            ["plan", *OVERLAY, "--config", "data.source=local"],
-            "a key has no dot; write --config 'data={source: local}'",
-        ),
         (["plan"], "config.yaml: no such file; go to a folder with a study, or make one with replicse init"),
     ],
 )

@@ -149,10 +149,6 @@ def read_config(
             raise BadInput(f"{file}: the document is no mapping; see config.yaml")
         config = merged(config, document)
     for key, text in (settings or {}).items():
-        if "." in key:
-            first, inner = key.split(".", 1)
-            written = f"{first}={{{inner.replace('.', ': {')}: {text}{'}' * key.count('.')}"
-            raise BadInput(f"--config {key}={text}: a key has no dot; write --config '{written}'")
         try:
             config = merged(config, {key: yaml.safe_load(text)})
         except (yaml.YAMLError, ValueError):  # the latter for a date that is none

@@ -1,5 +1,6 @@
 """What a plan reads from outside: data sets and encoders of the hub, files of the data root; sizes and licences."""
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,6 +105,14 @@ def data_files(plan: Plan) -> list[str]:
 def tables(plan: Plan) -> list[str]:
     """Return the files of the working directory that some job reads: corpora and evaluation sets of your own."""
     return workspace_files(_read(plan))
+
+
+def absent_root(plan: Plan) -> str:
+    """Return a sentence where the data root of a local source is not there; blank where it is."""
+    root = plan.root or os.environ.get("REPLICSE_DATA", "")
+    if plan.source != "local" or Path(root or "/absent").is_dir():
+        return ""
+    return f"data root {root or 'not named'}: no such folder; set data.root in config.yaml, or REPLICSE_DATA"
 
 
 def absent_tables(plan: Plan) -> list[str]:

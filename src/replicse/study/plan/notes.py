@@ -6,7 +6,7 @@ from math import prod
 from replicse.registry.runs import Run
 from replicse.study.paper.tables import Item
 from replicse.study.plan.lines import described
-from replicse.study.plan.needs import NAMED, absent_tables, unpinned_text
+from replicse.study.plan.needs import NAMED, absent_root, absent_tables, unpinned_text
 from replicse.study.plan.plan import Plan
 
 # A larger share of equal view pairs is worth a warning.
@@ -23,6 +23,8 @@ def notes(plan: Plan) -> Iterator[str]:
     """
     if unpinned := unpinned_text(plan):
         yield unpinned
+    if root := absent_root(plan):
+        yield root
     if absent := absent_tables(plan):
         yield f"not there, and needed before a run: {', '.join(absent)}; put it below this folder, {NAMED}"
     yield from _equal_views(plan)
