@@ -52,8 +52,8 @@ def test_the_key_of_a_paper_is_a_target(checkout):
 
 def test_as_a_module_it_leaves_the_other_workflow_its_target(checkout):
     """Where it was named, it took over the target, and a prefix failed only after the dry run."""
-    module = 'module replicse:\n    snakefile: "Snakefile"\n    config: config\n'
-    rules = "use rule * from replicse as replicse_*\n"
+    module = 'module package:\n    snakefile: "Snakefile"\n    config: config\n'
+    rules = "use rule * from package as package_*\n"
     mine = 'rule mine:\n    output: "mine.txt"\n    shell: "touch {output}"\n'
     (checkout / "theirs.smk").write_text(f'configfile: "config.yaml"\n{mine}{module}{rules}')
     done = snakemake(checkout, "-n", "-s", "theirs.smk", "--config", "papers=[simcse]")
