@@ -208,13 +208,14 @@ def _digest(body: Sequence[ast.AST]) -> str:
 def contents_digest(root: Path, files: Iterable[Path], cache: Path) -> str:
     """Return the sha256 over the names below a root, or as they are given, and the bytes of some files.
 
-    `cache`, a JSON file, keeps what a file gave by its size and date, so that only what was touched is read again.
+    `cache`, a JSON file, keeps what a file gave by its size and dates, so that only what was touched is read again:
+    an edit in place may put back the date of the content, not that of the last change of the file.
     """
     entries, digest = _forms(cache), hashlib.sha256()
     before = len(entries)
     for file in sorted(files):
         facts = file.stat()
-        key = f"{file.resolve()} {facts.st_size} {facts.st_mtime_ns} {facts.st_ino}"
+        key = f"{file.resolve()} {facts.st_size} {facts.st_mtime_ns} {facts.st_ctime_ns} {facts.st_ino}"
         if key not in entries:
             entries[key] = sha256_of(file)
         name = file.relative_to(root) if file.is_relative_to(root) else file

@@ -1,9 +1,11 @@
 """Provenance: a digest of code that only code which is used changes, and facts gathered without torch."""
 
+import os
 import re
 import shutil
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -253,3 +255,14 @@ def test_the_commit_is_that_of_the_code_whatever_git_is_told(tmp_path, monkeypat
     subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
     monkeypatch.setenv("GIT_DIR", str(tmp_path / ".git"))
     assert record.commit() == expected
+
+
+def test_data_edited_in_place_with_its_date_put_back_is_read_again(tmp_path):
+    file, cache = tmp_path / "set.tsv", tmp_path / "cache.json"
+    file.write_text("5.0\ta cat\ta cat\n", encoding="utf-8")
+    facts, before = file.stat(), source.contents_digest(tmp_path, [file], cache)
+    assert source.contents_digest(tmp_path, [file], cache) == before
+    time.sleep(0.02)  # beyond the tick of the clock of a file system
+    file.write_text("0.0\ta cat\ta cat\n", encoding="utf-8")
+    os.utime(file, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    assert source.contents_digest(tmp_path, [file], cache) != before
