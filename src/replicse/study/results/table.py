@@ -1,9 +1,13 @@
 """One item's result: everything that tables, figures, claims, adjudication, `why` and the report know of it."""
 
+import math
 from collections import Counter
-from typing import Any, Literal
+from collections.abc import Iterator
+from typing import Any, Literal, Self
 
-from replicse.checked import Checked
+from pydantic import model_validator
+
+from replicse.checked import Checked, UserMessage
 from replicse.registry.levels import FEWEST_SEEDS
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import AS_DESCRIBED
@@ -13,6 +17,8 @@ Kind = Literal["score", "difference", "text", "derived"]
 Verdict = Literal[
     "", "failed", "not run", "not comparable", "undetermined", "within seed spread", "higher", "lower"
 ]
+# Numbers are kept in full: only the order of a sum may differ.
+ROUNDING = 1e-6
 
 
 def standing(scale: str, comparable: bool) -> str:
@@ -155,6 +161,17 @@ class ItemResult(Checked):
     kept: str = ""
     outdated: str = ""
 
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        statistics = {column.id: column.statistic for column in self.columns}
+        for cell in self.cells:
+            problem = next(_contradictions(cell, statistics.get(cell.column, "")), "")
+            if problem:
+                raise UserMessage(
+                    f"cell {'/'.join(cell.key)} ({cell.protocol}): {problem}; run the item again"
+                )
+        return self
+
     @property
     def standing(self) -> str:
         """Return the scale, with `not comparable` where it is not the papers': no picture goes without it."""
@@ -177,3 +194,24 @@ class ItemResult(Checked):
         return {
             row.id: row.label if labels[row.label] == 1 else f"{row.label} ({row.group})" for row in self.rows
         }
+
+
+def _contradictions(cell: CellResult, statistic: str) -> Iterator[str]:
+    """Yield what numbers of a cell contradict others; `statistic` is that of its column."""
+    for name, low, high in (("low", cell.low, cell.high), ("pairs_low", cell.pairs_low, cell.pairs_high)):
+        if low is not None and high is not None and low > high:
+            yield f"{name} is {low}, above {name.replace('low', 'high')}, which is {high}"
+    if cell.reproduced is None:
+        return
+    numbers = [each.value for each in cell.values if isinstance(each.value, float)]
+    if cell.values and cell.n_seeds != len(numbers):
+        yield f"n_seeds is {cell.n_seeds}, but it holds numbers of {len(numbers)}"
+    elif (
+        numbers
+        and statistic == "mean"
+        and abs(cell.reproduced - math.fsum(numbers) / len(numbers)) > ROUNDING
+    ):
+        yield f"reproduced is {cell.reproduced}, but its seeds have the mean {math.fsum(numbers) / len(numbers):.6g}"
+    target = cell.reported.number if cell.reported else None
+    if cell.delta is not None and target and abs(cell.delta - (cell.reproduced - target.value)) > ROUNDING:
+        yield f"delta is {cell.delta}, but reproduced less reported is {cell.reproduced - target.value:.6g}"
