@@ -278,7 +278,9 @@ def test_a_paper_of_the_workspace_brings_its_method_and_nobody_names_it():
     finally:
         Path("papers/mine/method.py").unlink()
     use_plugins([])
-    assert "near" not in TermParameters.known and not any(name.startswith("papers.mine") for name in sys.modules)
+    assert "near" not in TermParameters.known and not any(
+        name.startswith("papers.mine") for name in sys.modules
+    )
 
 
 def test_a_package_brings_what_its_entry_point_names(tmp_path, monkeypatch):
