@@ -17,8 +17,8 @@ from replicse.study.plan.planner import load_plan
 from replicse.study.results.table import ItemResult
 
 
-def write_evaluation(path, values, failures=None, pairs=None):
-    """Write an evaluation or trajectory JSON from numbers by metric path, relative to the working directory."""
+def write_evaluation(plan, path, values, failures=None, pairs=None):
+    """Write the evaluation or trajectory JSON of a plan's encoder from numbers by metric path."""
     suites = {}
     for metric_path, value in values.items():
         *parents, last = metric_path.split("/")
@@ -28,7 +28,9 @@ def write_evaluation(path, values, failures=None, pairs=None):
         node[last] = value
     file = Path(path)
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps({"suites": suites, "failures": failures or {}, "pairs": pairs or {}}))
+    place = plan.evaluated(file.parent.name, file.stem)
+    parts = {"suites": suites, "failures": failures or {}, "pairs": pairs or {}}
+    file.write_text(json.dumps({**place, **parts}))
 
 
 class NoProvenance:
@@ -55,7 +57,7 @@ def write_scores(plan, items, score, protocols=None, failures=None):
                     found.setdefault(path, {})[operand.metric_path] = score(operand, place)
     for path, values in found.items():
         held = {name: reason for name, reason in (failures or {}).items() if name in values}
-        write_evaluation(path, values, held)
+        write_evaluation(plan, path, values, held)
 
 
 def write_folder(folder, rows):

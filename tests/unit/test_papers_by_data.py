@@ -29,7 +29,7 @@ def result(workflow, tmp_path, monkeypatch):
         for encoder, values in zip(encoders, numbers, strict=True):
             for group in {file_of(path) for path in values}:
                 own = {path: value for path, value in values.items() if file_of(path) == group}
-                write_evaluation(plan.paths.evaluation(encoder, group), own)
+                write_evaluation(plan, plan.paths.evaluation(encoder, group), own)
         return plan, item_result(plan, plan.item(f"{key}/table1"), Evaluations(plan))
 
     return made

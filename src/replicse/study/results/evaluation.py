@@ -48,7 +48,9 @@ def _misshapen(document: Any) -> str:
 
 def _problems(evaluation: Mapping[str, Any], place: Mapping[str, Any]) -> Iterator[str]:
     for key, expected in place.items():
-        if key in evaluation and not _says(evaluation[key], expected):
+        if key not in evaluation:
+            yield f"{key} is absent, but the encoder in its place has {shown(expected)}"
+        elif not _says(evaluation[key], expected):
             yield f"{key} is {shown(evaluation[key])}, but the encoder in its place has {shown(expected)}"
     for path, reason in evaluation.get("failures", {}).items():
         if not isinstance(reason, str):

@@ -62,6 +62,7 @@ def results(plan, tmp_path, monkeypatch):
                 value = score(cell, place)
                 bounds = {"all": value, "low": value - 2, "high": value + 1.5}
                 write_evaluation(
+                    plan,
                     plan.paths.evaluation(encoder, "fast"),
                     {
                         f"sts-dev/{task}/{key}": one

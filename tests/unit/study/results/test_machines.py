@@ -125,7 +125,7 @@ class Study:
     def evaluated(self, *records):
         for place, (encoder, made) in enumerate(zip(self.cell.encoders, records, strict=True)):
             file = Path(self.plan.paths.evaluation(encoder, "fast"))
-            write_evaluation(file, {"sts/STS12/all": 70.0 + place})
+            write_evaluation(self.plan, file, {"sts/STS12/all": 70.0 + place})
             write_json(
                 file, {**read_json(file), "provenance": {**made, "package_sha256": "abcdef0123456789"}}
             )
