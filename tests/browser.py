@@ -35,12 +35,6 @@ def title_of(file, *words, address=""):
     return json.loads(unescape(re.search("<title>(.*?)</title>", shown, re.DOTALL)[1]))
 
 
-def sheets_of(file):
-    """Return how many sheets of paper a page takes."""
-    opened(file, f"--print-to-pdf={file}.pdf", file.as_uri())
-    return len(re.findall(rb"/Type /Page\b", file.with_name(f"{file.name}.pdf").read_bytes()))
-
-
 def opened(file, *words):
     """Return what Chromium prints."""
     options = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={file.parent}/profile"]

@@ -1,5 +1,7 @@
 """Fixtures of the unit tests."""
 
+from collections.abc import Iterator
+
 import pytest
 from read_once import papers_read_once
 
@@ -9,3 +11,14 @@ __all__ = ["papers_read_once"]
 @pytest.fixture(autouse=True)
 def _papers_read_once(papers_read_once: None) -> None:
     """Most tests read the papers of the repository; that changed files are read, `make check` holds without this."""
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Numbers in the last digit depend on the number of threads."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

@@ -17,12 +17,7 @@ SMALL = {"num_hidden_layers": 2, "hidden_size": 32, "num_attention_heads": 2, "i
 SIZE = fidelity.Size(SMALL, 500, 8, 16, 1e-4)
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")

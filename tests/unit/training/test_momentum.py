@@ -15,12 +15,7 @@ QUEUE = {"term": "momentum-queue", "temperature": 0.1, "queue": 20}
 STEPS = {"batch_size": 8, "learning_rate": 1e-3, "steps": 12, "epochs": 2}
 
 
-@pytest.fixture(autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def esimcse(folder, **changes):

@@ -26,13 +26,7 @@ from replicse.training.data import TrainingData
 from replicse.training.guards import Guard
 from replicse.training.loop import Trainer, schedule
 
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def changed(job, **changes):

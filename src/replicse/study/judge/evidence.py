@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median
 
 from replicse.files import read_json
+from replicse.printable import several
 from replicse.registry.suites import is_percentage
 from replicse.study.paper.printed import Reported, Spread
 from replicse.study.plan.plan import Cell, Plan
@@ -16,7 +17,6 @@ from replicse.study.results.statistics import ORDERED, disagrees, pooled
 from replicse.study.results.table import CellResult, ItemResult
 from replicse.study.results.tabulate import borrowed_spread, why_not_comparable
 from replicse.study.results.values import finite
-from replicse.study.results.verdict import counted_seeds
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def spread_behind(result: CellResult | None, published: Spread | None) -> tuple[
         return None, ""
     borrowed = published is not None and not disagrees(own, published)
     both = "published and " * borrowed
-    return used.sd, f"{both}ours, {counted_seeds(len(own))}"
+    return used.sd, f"{both}ours, {several(len(own), 'seed')}"
 
 
 def needed_of_cell(plan: Plan, cell: Cell, result: CellResult | None, seeds: int) -> Needed | None:
@@ -104,7 +104,7 @@ def power_lines(plan: Plan, cell: Cell, result: CellResult) -> list[str]:
     points = is_percentage(cell.metric_path)
     lines = [detects(count, f"{need.smallest:.1f} points" if points else f"{need.smallest:.3g}", spread)]
     if result.delta is not None and not why_not_comparable(plan, cell):
-        asks = f"takes {counted_seeds(need.seeds)}" if need.seeds else "is detected by no number of seeds"
+        asks = f"takes {several(need.seeds, 'seed')}" if need.seeds else "is detected by no number of seeds"
         lines.append(f"the difference of {result.delta:+.2f} {asks}")
     return lines
 
@@ -113,4 +113,4 @@ def detects(seeds: int, difference: str, about: str = "") -> str:
     """Return the sentence on the smallest difference from print that so many seeds detect."""
     verb = "detects" if seeds == 1 else "detect"
     power = ", ".join(filter(None, [f"{POWER:.0%}", about]))
-    return f"{counted_seeds(seeds)} {verb} a difference of {difference} ({power})"
+    return f"{several(seeds, 'seed')} {verb} a difference of {difference} ({power})"

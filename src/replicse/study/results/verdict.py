@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from replicse.errors import BadInput
+from replicse.printable import several
 from replicse.registry.levels import FEWEST_SEEDS, LEVEL
 from replicse.study.paper.printed import Reported, Spread
 from replicse.study.paper.tables import Reducer
@@ -215,7 +216,7 @@ def _open(n_seeds: int, reported: Reported, reducer: Reducer, refuted: bool) -> 
         return f"the paper does not say of how many runs its {reducer.name} is"
     borrow = "" if reported.statistic == "sd" else " and no published spread to borrow"
     borrow = f", and no published spread to borrow, for {_REFUTED}" if refuted else borrow
-    return f"{counted_seeds(n_seeds)}{borrow}: an interval needs {FEWEST_SEEDS}"
+    return f"{several(n_seeds, 'seed')}{borrow}: an interval needs {FEWEST_SEEDS}"
 
 
 def _printed_as(reported: Reported) -> str:
@@ -239,12 +240,7 @@ def _compared(reported: float, low: float, high: float) -> Verdict:
 def _basis(n_seeds: int, borrowed: bool, seedless: bool) -> str:
     if seedless:
         return "half a printed digit; the encoder has no seed"
-    return f"{LEVEL:.0%}, {counted_seeds(n_seeds)}{' and a published spread' if borrowed else ''}"
-
-
-def counted_seeds(count: int) -> str:
-    """Return a number of seeds in words, `1 seed` or `3 seeds`."""
-    return f"{count} seed{'s' * (count > 1)}"
+    return f"{LEVEL:.0%}, {several(n_seeds, 'seed')}{' and a published spread' if borrowed else ''}"
 
 
 def _reason(verdict: str, reported: float, interval: tuple[float, float], basis: str) -> str:
