@@ -32,7 +32,8 @@ ENCODERS = {"unsup-simcse": ("compact", "trained"), "untrained": ("compact, untr
 
 
 def checked_threads() -> list[dict[str, Any]]:
-    """Return each thread that is checked with the stated facts that list its confirmed cause."""
+    """Return each thread that is checked: whether its asker agreed, and the stated facts that list its cause."""
+    threads = {cause.id: cause.threads for cause in load_causes(WORKFLOW)}
     parser = argparse.ArgumentParser()
     verb.diagnose_verb(parser)
     checked = []
@@ -40,7 +41,8 @@ def checked_threads() -> list[dict[str, Any]]:
         found = verb.diagnosed(parser.parse_intermixed_args([*case["words"], "--workflow", str(WORKFLOW)]))
         facts = [fact for fact in found.facts if not fact.agrees]
         names = [fact.name for fact in facts if case["cause"] in [cause.id for cause in fact.causes]]
-        checked.append({**case, "stated": bool(found.listed), "listed_by": names})
+        agreed = threads[case["cause"]][case["thread"]] == "author and reporter"
+        checked.append({**case, "agreed": agreed, "stated": bool(found.listed), "listed_by": names})
     return checked
 
 

@@ -71,7 +71,9 @@ def _fact_lines(found: Diagnosis, fact: Fact) -> Iterator[str]:
     bears = ", ".join(cause.id for cause in fact.causes) or "no known cause"
     yield f"- {fact.name} {fact.value}{theirs}: {bears}"
     for cause in fact.causes:
-        reported = ", ".join(f"{delta:+.4g} in {thread}" for thread, delta in cause.deltas)
+        reported = ", ".join(
+            f"{delta:+.4g} in {thread} ({cause.threads[thread]})" for thread, delta in cause.deltas
+        )
         measured = ", ".join(
             f"{each.text} {each.variant} on {each.encoder}" for each in found.measured_of(cause, fact.value)
         )
@@ -113,7 +115,10 @@ def plain(found: Diagnosis) -> dict[str, Any]:
             "paper": fact.papers,
             "causes": {
                 cause.id: {
-                    "reported": [{"thread": thread, "effect": delta} for thread, delta in cause.deltas],
+                    "reported": [
+                        {"thread": thread, "confirmed": cause.threads[thread], "effect": delta}
+                        for thread, delta in cause.deltas
+                    ],
                     "measured": [each.plain() for each in found.measured_of(cause, fact.value)],
                 }
                 for cause in fact.causes

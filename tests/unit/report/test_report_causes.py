@@ -13,7 +13,8 @@ from replicse.study.results.table import ItemResult
 CAUSE = Cause.of(
     {
         "id": "one", "title": "One", "sentence": "It happens.", "seen": "It was seen.", "mend": "Mend it.",
-        "test": "replicse doctor", "kinds": ["trained"], "threads": ["a/b#1", "a/b#2"],
+        "test": "replicse doctor", "kinds": ["trained"],
+        "threads": {"a/b#1": "author", "a/b#2": "reporter", "a/b#3": "suspected"},
         "reports": [
             {"thread": "a/b#1", "model": "m", "quantity": "STS", "printed": 76.25, "got": [75]},
             {"thread": "a/b#2", "model": "m", "quantity": "STS", "delta": [-2]},
@@ -50,12 +51,20 @@ def test_the_committed_page_is_current():
 
 def test_a_cause_has_what_people_saw_what_was_measured_a_test_and_a_remedy():
     checked = [
-        {"thread": "a/b#1", "written": "it was low", "cause": "one", "stated": True, "listed_by": ["batch"]}
+        {
+            "thread": "a/b#1",
+            "written": "it was low",
+            "cause": "one",
+            "agreed": True,
+            "stated": True,
+            "listed_by": ["batch"],
+        }
     ]
     checked += [{**checked[0], "agreed": False, "stated": False, "listed_by": []}]
     text = causes_markdown([CAUSE], [EXACT, PAIRED], checked, {"strip": "s.svg", "effects": "e.svg"})
-    assert "| [One](#one) | 2 | −2.00 to −1.25 | −2.00 to −1.50 |" in text
+    assert "| [One](#one) | 3, 1 suspected | −2.00 to −1.25 | −2.00 to −1.50 |" in text
     assert "| [a/b#1](https://github.com/a/b/issues/1) | m | STS | 76.25 | 75 |" in text
+    assert "Confirmed by reporter: [a/b#2]" in text and "Only suspected: [a/b#3]" in text
     assert "| -2 from print |" in text and "`replicse doctor`" in text and "Mend it." in text
     assert (
         "confirmed cause in 1 of 1; 0 state nothing" in text and "lists it in 0 of 1; 1 state nothing" in text

@@ -2,13 +2,21 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from replicse.registry.suites import VARIANTS
 from replicse.report.content.cells import MINUS
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import Columns, Sheet
-from replicse.study.paper.causes import Cause, Measured, Report, address, load_causes, load_measured
+from replicse.study.paper.causes import (
+    Cause,
+    Confirmed,
+    Measured,
+    Report,
+    address,
+    load_causes,
+    load_measured,
+)
 from replicse.study.results.table import ItemResult
 
 TITLE = "Why can't I reproduce SimCSE?"
@@ -43,10 +51,16 @@ def causes_sheet(causes: Sequence[Cause]) -> Sheet:
         "Cause": lambda cause: cause.title,
         "What happens": lambda cause: cause.sentence,
         "What people saw": lambda cause: cause.seen,
-        "Threads": lambda cause: str(len(cause.threads)),
+        "Threads": threads_text,
         "How to fix": lambda cause: cause.mend,
     }
     return Sheet.of("Causes", causes, columns)
+
+
+def threads_text(cause: Cause) -> str:
+    """Return how many threads met a cause, and in how many of them it was only suspected."""
+    suspected = list(cause.threads.values()).count("suspected")
+    return f"{len(cause.threads)}" + (f", {suspected} suspected" if suspected else "")
 
 
 def measured_sheet(measured: Sequence[Measured]) -> Sheet:
@@ -103,11 +117,11 @@ def _lines(
     yield "3. Ask `replicse diagnose`, and paste `--markdown` into your issue: it says what you would be asked."
     yield "\n## The causes\n"
     yield "| cause | threads | reported, in points | measured, in points |"
-    yield "| --- | --: | --- | --- |"
+    yield "| --- | --- | --- | --- |"
     for cause in causes:
         ours = [each for each in measured if each.cause == cause.id]
         yield (
-            f"| [{cause.title}](#{cause.id}) | {len(cause.threads)} | {_range(_reported(cause)) or '-'} |"
+            f"| [{cause.title}](#{cause.id}) | {threads_text(cause)} | {_range(_reported(cause)) or '-'} |"
             f" {_range([each.effect for each in ours]) or '-'} |"
         )
     if measured:
@@ -143,10 +157,11 @@ def _of_cause(cause: Cause, measured: Sequence[Measured]) -> Iterator[str]:
             yield f"| {each.variant} | {what} | {each.encoder} | {effect_text(each)} |"
     yield f"\n**How to test.** `{cause.test}`"
     yield f"\n**How to fix.** {cause.mend}"
-    for title, suspected in (("Threads", False), ("Only suspected", True)):
-        threads = [thread for thread in cause.threads if (thread in cause.suspected) == suspected]
+    unconfirmed = {"measured here": "Measured here", "suspected": "Only suspected"}
+    for who in get_args(Confirmed):
+        threads = [thread for thread, confirmed in cause.threads.items() if confirmed == who]
         links = ", ".join(f"[{thread}]({address(thread)})" for thread in threads)
-        yield from ([f"\n{title}: {links}."] if links else [])
+        yield from ([f"\n{unconfirmed.get(who, f'Confirmed by {who}')}: {links}."] if links else [])
 
 
 def _report(report: Report) -> tuple[str, ...]:
@@ -159,7 +174,7 @@ def _report(report: Report) -> tuple[str, ...]:
 
 
 def _of_checked(checked: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    agreed = [entry for entry in checked if entry.get("agreed", True)]
+    agreed = [entry for entry in checked if entry["agreed"]]
     further = [entry for entry in checked if entry not in agreed]
     yield "\n## How well stated facts find the cause"
     yield (
@@ -171,7 +186,7 @@ def _of_checked(checked: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield from _threads(agreed)
     if further:
         yield (
-            f"\nIn {len(further)} further threads a maintainer named a cause, and nobody confirmed it. A stated fact"
+            f"\nIn {len(further)} further threads a cause was named or suspected, and not agreed. A stated fact"
             f" lists it in {_hits(further)}."
         )
         yield from _threads(further)

@@ -12,6 +12,8 @@ from replicse.files import read_rows
 from replicse.study.paper.protocols import listed
 
 Kind = Literal["trained", "released", "untrained"]
+# Who confirmed the cause in a thread; `suspected`: nobody did.
+Confirmed = Literal["author and reporter", "author", "reporter", "measured here", "suspected"]
 Thread = Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+#\d+$", strict=True)]
 CAUSES, MEASURED = "causes.yaml", "causes-measured.csv"
 MEASURED_FIELDS = ("cause", "variant", "encoder", "kind", "metric", "effect", "low", "high", "n")
@@ -68,8 +70,9 @@ class Cause(Checked):
     """One cause: what it is, what people saw, how to fix and to test it, and where it was met.
 
     `kinds`, `metrics` (suites) and `models` (parts of a model's name) say who can have it; `facts` are what a user may
-    say that bears on it. `suspected` are those of its threads in which nobody confirmed the cause: their numbers are no
-    effect of it. `checks` are variants of an evaluation, `protocols` variants of a training that realise it.
+    say that bears on it. `threads` says of each who confirmed the cause there; numbers of those where it was only
+    suspected are no effect of it. `checks` are variants of an evaluation, `protocols` those of a training that realise
+    it.
     """
 
     id: Id
@@ -84,16 +87,16 @@ class Cause(Checked):
     models: tuple[Text, ...] = ()
     checks: tuple[Id, ...] = ()
     protocols: tuple[Id, ...] = ()
-    threads: Annotated[tuple[Thread, ...], Field(min_length=1)]
-    suspected: tuple[Thread, ...] = ()
+    threads: Annotated[dict[Thread, Confirmed], Field(min_length=1)]
     reports: tuple[Report, ...] = ()
 
     @model_validator(mode="after")
     def _reports_are_of_threads(self) -> Self:
-        named = (*(each.thread for each in self.reports), *self.suspected)
-        other = next((thread for thread in named if thread not in self.threads), None)
+        other = next((each.thread for each in self.reports if each.thread not in self.threads), None)
         if other:
             raise ValueError(f'reports of its threads, not of "{other}"')
+        if "measured here" in self.threads.values() and not (self.checks or self.protocols):
+            raise ValueError("checks or protocols next to a thread in which it was measured here")
         return self
 
     @property
@@ -104,7 +107,7 @@ class Cause(Checked):
     @property
     def confirmed(self) -> list[Report]:
         """Return the reports of threads in which the cause was not only suspected."""
-        return [report for report in self.reports if report.thread not in self.suspected]
+        return [report for report in self.reports if self.threads[report.thread] != "suspected"]
 
     def excluded(self, kind: str | None, metric_path: str, model: str) -> str:
         """Return why an encoder cannot have the cause; blank where it can, or where nothing is said against it."""

@@ -19,7 +19,7 @@ ONE = {
     "mend": "Mend it.",
     "test": "replicse doctor",
     "kinds": ["trained"],
-    "threads": ["a/b#1", "a/b#2"],
+    "threads": {"a/b#1": "author", "a/b#2": "suspected"},
     "reports": [{"thread": "a/b#1", "model": "m", "quantity": "STS", "printed": 76.25, "got": [75, 76.5]}],
 }
 
@@ -39,17 +39,20 @@ def test_every_cause_names_variants_protocols_and_suites_that_there_are():
 def test_a_report_gives_differences():
     cause = Cause.of(ONE, "one")
     assert cause.deltas == (("a/b#1", -1.25), ("a/b#1", 0.25))
-    assert Cause.of({**ONE, "suspected": ["a/b#1"]}, "one").deltas == ()
+    assert Cause.of({**ONE, "threads": {"a/b#1": "suspected"}}, "one").deltas == ()
     assert Report(thread="a/b#1", model="m", quantity="STS", delta=(-18,)).deltas == (-18,)
 
 
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"threads": ["no thread"]}, "threads"),
+        ({"threads": {"no thread": "author"}}, "threads"),
+        ({"threads": {"a/b#1": None}}, "threads.*author and reporter"),
+        ({"threads": {"a/b#1": "somebody"}}, '"somebody"; known: author, author and reporter'),
+        ({"threads": {"a/b#1": "measured here"}}, "checks or protocols next to a thread"),
         ({"kinds": ["other"]}, 'kinds\\[0\\] is "other"'),
         ({"sentense": "x"}, 'unknown key "sentense"; did you mean "sentence"'),
-        ({"threads": ["a/b#2"]}, 'reports of its threads, not of "a/b#1"'),
+        ({"threads": {"a/b#2": "author"}}, 'reports of its threads, not of "a/b#1"'),
         ({"reports": [{"thread": "a/b#1", "model": "m", "quantity": "q"}]}, "printed and got, or delta"),
     ],
 )
