@@ -9,15 +9,27 @@ import argparse
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from replicse.checked import read_yaml
 from replicse.commands import diagnose as verb
 from replicse.files import read_rows, write_rows
-from replicse.registry.suites import AS_READ, STS_TASKS
+from replicse.registry.suites import AS_READ, STS_TASKS, VARIANTS
+from replicse.report.content.cells import MINUS
 from replicse.report.figures import draw
-from replicse.report.pages.causes import causes_markdown, effect_records
-from replicse.study.paper.causes import MEASURED, MEASURED_FIELDS, Cause, load_causes, load_measured
+from replicse.report.pages.causes import INTRODUCTION, TITLE, effect_text, threads_text
+from replicse.report.pages.causes import MEASURED as ABOUT_MEASURED
+from replicse.study.paper.causes import (
+    MEASURED,
+    MEASURED_FIELDS,
+    Cause,
+    Confirmed,
+    Measured,
+    Report,
+    address,
+    load_causes,
+    load_measured,
+)
 from replicse.study.paper.papers import load_papers
 from replicse.study.results.statistics import paired_difference
 
@@ -48,7 +60,129 @@ def checked_threads() -> list[dict[str, Any]]:
 
 def page() -> str:
     """Return the page of the documentation."""
-    return causes_markdown(load_causes(WORKFLOW), load_measured(WORKFLOW), checked_threads(), PICTURES)
+    return markdown(load_causes(WORKFLOW), load_measured(WORKFLOW), checked_threads(), PICTURES)
+
+
+def effect_records(measured: Sequence[Measured]) -> list[dict[str, Any]]:
+    """Return what the picture of effects draws: a panel for each encoder."""
+    return [
+        {"group": each.encoder, "row": each.variant, "value": each.effect, "low": each.low, "high": each.high}
+        for each in measured
+    ]
+
+
+def markdown(
+    causes: Sequence[Cause],
+    measured: Sequence[Measured],
+    checked: Sequence[Mapping[str, Any]],
+    pictures: Mapping[str, str],
+) -> str:
+    """Return the page as Markdown; `checked` are threads with the facts that list their confirmed cause."""
+    return "\n".join(_lines(causes, measured, checked, pictures)) + "\n"
+
+
+def _lines(
+    causes: Sequence[Cause],
+    measured: Sequence[Measured],
+    checked: Sequence[Mapping[str, Any]],
+    pictures: Mapping[str, str],
+) -> Iterator[str]:
+    yield f"# {TITLE}"
+    yield "\n<!-- Written by `python workflow/causes.py` from workflow/causes*.yaml and workflow/causes*.csv. -->"
+    yield from (f"\n{paragraph}" for paragraph in INTRODUCTION)
+    yield f"\n![Printed numbers among published seeds and reruns]({pictures['strip']})"
+    yield "\nNo number is repeated to the second decimal on another machine. Before you look for a mistake:"
+    yield "\n1. Test the released checkpoint with your own command. If it gives the printed number, your test is right."
+    yield "2. Train two more seeds and compare means."
+    yield "3. Ask `replicse diagnose`, and paste `--markdown` into your issue: it says what you would be asked."
+    yield "\n## The causes\n"
+    yield "| cause | threads | reported, in points | measured, in points |"
+    yield "| --- | --- | --- | --- |"
+    for cause in causes:
+        ours = [each for each in measured if each.cause == cause.id]
+        yield (
+            f"| [{cause.title}](#{cause.id}) | {threads_text(cause)} | {_range(_reported(cause)) or '-'} |"
+            f" {_range([each.effect for each in ours]) or '-'} |"
+        )
+    if measured:
+        yield f"\n![Measured effects with their intervals]({pictures['effects']})"
+        yield f"\n{ABOUT_MEASURED}"
+    for cause in causes:
+        yield from _of_cause(cause, [each for each in measured if each.cause == cause.id])
+    yield from _of_checked(checked)
+
+
+def _reported(cause: Cause) -> list[float]:
+    return [delta for _, delta in cause.deltas]
+
+
+def _range(values: Sequence[float]) -> str:
+    if not values:
+        return ""
+    low, high = (f"{value:+.2f}".replace("-", MINUS) for value in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"
+
+
+def _of_cause(cause: Cause, measured: Sequence[Measured]) -> Iterator[str]:
+    yield f'\n<a id="{cause.id}"></a>\n\n### {cause.title}\n\n{cause.sentence}'
+    yield f"\n**What people saw.** {cause.seen}"
+    if cause.confirmed:
+        yield "\n| thread | model | quantity | printed | got |\n| --- | --- | --- | --: | --: |"
+        yield from (f"| {' | '.join(_report_row(report))} |" for report in cause.confirmed)
+    if measured:
+        yield "\n**What we measured.**"
+        yield "\n| variant | what it is | encoder | effect |\n| --- | --- | --- | --: |"
+        for each in measured:
+            what = VARIANTS.get(each.variant, "in training")
+            yield f"| {each.variant} | {what} | {each.encoder} | {effect_text(each)} |"
+    yield f"\n**How to test.** `{cause.test}`"
+    yield f"\n**How to fix.** {cause.mend}"
+    unconfirmed = {"measured here": "Measured here", "suspected": "Only suspected"}
+    for who in get_args(Confirmed):
+        threads = [thread for thread, confirmed in cause.threads.items() if confirmed == who]
+        links = ", ".join(f"[{thread}]({address(thread)})" for thread in threads)
+        yield from ([f"\n{unconfirmed.get(who, f'Confirmed by {who}')}: {links}."] if links else [])
+
+
+def _report_row(report: Report) -> tuple[str, ...]:
+    """Return what one thread reports: where, of what, printed and obtained."""
+    link = f"[{report.thread}]({address(report.thread)})"
+    printed = "" if report.printed is None else f"{report.printed:g}"
+    got = ", ".join(f"{value:g}" for value in report.got)
+    beside = ", ".join(f"{value:+g} from print" for value in report.delta)
+    return link, report.model, report.quantity, printed, got or beside
+
+
+def _of_checked(checked: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    agreed = [entry for entry in checked if entry["agreed"]]
+    further = [entry for entry in checked if entry not in agreed]
+    yield "\n## How well stated facts find the cause"
+    yield (
+        "\nA number alone finds no cause: a ranking by the size of the difference had the right one among its first"
+        " three as often as chance. So `replicse diagnose` lists the causes that a stated setting bears on, and without"
+        f" one puts no cause before another. In {len(agreed)} threads a maintainer named the cause, the asker agreed,"
+        f" and a score had been missed. What the first post states lists the confirmed cause in {_hits(agreed)}."
+    )
+    yield from _threads(agreed)
+    if further:
+        yield (
+            f"\nIn {len(further)} further threads a cause was named or suspected, and not agreed. A stated fact"
+            f" lists it in {_hits(further)}."
+        )
+        yield from _threads(further)
+
+
+def _hits(checked: Sequence[Mapping[str, Any]]) -> str:
+    silent = sum(not entry["stated"] for entry in checked)
+    return f"{sum(bool(entry['listed_by']) for entry in checked)} of {len(checked)}; {silent} state nothing of the kind"
+
+
+def _threads(checked: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    yield "\n| thread | what was written | named cause | listed by |\n| --- | --- | --- | --- |"
+    for entry in checked:
+        link = f"[{entry['thread']}]({address(entry['thread'])})"
+        by = ", ".join(entry["listed_by"]) or ("another cause" if entry["stated"] else "nothing stated")
+        yield f"| {link} | {entry['written']} | {entry['cause']} | {by} |"
 
 
 def measured_rows(study: Path) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,7 @@ import pytest
 from places import ROOT
 
 from replicse.report.figures import draw
-from replicse.report.pages.causes import TITLE, causes_markdown, causes_pages, effect_records
+from replicse.report.pages.causes import TITLE, causes_pages
 from replicse.study.paper.causes import Cause, Measured
 from replicse.study.results.table import ItemResult
 
@@ -61,7 +61,7 @@ def test_a_cause_has_what_people_saw_what_was_measured_a_test_and_a_remedy():
         }
     ]
     checked += [{**checked[0], "agreed": False, "stated": False, "listed_by": []}]
-    text = causes_markdown([CAUSE], [EXACT, PAIRED], checked, {"strip": "s.svg", "effects": "e.svg"})
+    text = generator().markdown([CAUSE], [EXACT, PAIRED], checked, {"strip": "s.svg", "effects": "e.svg"})
     assert "| [One](#one) | 3, 1 suspected | −2.00 to −1.25 | −2.00 to −1.50 |" in text
     assert "| [a/b#1](https://github.com/a/b/issues/1) | m | STS | 76.25 | 75 |" in text
     assert "Confirmed by reporter: [a/b#2]" in text and "Only suspected: [a/b#3]" in text
@@ -70,7 +70,7 @@ def test_a_cause_has_what_people_saw_what_was_measured_a_test_and_a_remedy():
         "confirmed cause in 1 of 1; 0 state nothing" in text and "lists it in 0 of 1; 1 state nothing" in text
     )
     assert "| one | batch |" in text and "| one | nothing stated |" in text and "![Measured effects" in text
-    bare = causes_markdown([CAUSE], [], checked, {"strip": "s.svg", "effects": "e.svg"})
+    bare = generator().markdown([CAUSE], [], checked, {"strip": "s.svg", "effects": "e.svg"})
     assert "![Measured effects" not in bare and "| −2.00 to −1.25 | - |" in bare
 
 
@@ -92,7 +92,7 @@ def test_a_drawing_is_made_of_its_records(tmp_path, kind):
             {"group": "A", "label": "s", "source": "seeds", "value": 75.11, "sd": 0.84, "count": 50},
             {"group": "A", "label": "r", "source": "rerun", "value": 74.84, "sd": None, "count": None},
         ],
-        "effects": effect_records([EXACT, PAIRED]),
+        "effects": generator().effect_records([EXACT, PAIRED]),
     }
     files = draw(kind, records[kind], tmp_path / kind)
     assert {file.suffix for file in files} == {".svg", ".png", ".pdf", ".csv"}
