@@ -57,7 +57,7 @@ def test_a_cell_is_reached_and_its_command_copied_by_keyboard(tmp_path):
     items = [example.dropout_table(), example.sts_table()]
     run = items[0].described["p0.1", "stsb-dev", "spearman"].values[0].run
     report = make_report(example.STUDY | {"root": "../.."}, items)
-    text = html.papers(report, report.sections[0], {item.item: "" for item in items})["simcse.html"]
+    text = html.paper(report, report.sections[0], {item.item: "" for item in items})
     file = tmp_path / "simcse.html"
     file.write_text(text.replace("</body>", f"{ACTS}</body>"), encoding="utf-8")
     seen = title_of(file)
@@ -92,8 +92,8 @@ def shown_pages():
         "report": html.document(report),
         "effects": html.document(replace(effects, picture="effects")),
         "audit": html.page(report, audit),
-        "simcse": html.papers(report, first, pictures)["simcse.html"],
-        "table3": html.paper(report, first, pictures, first.entries[:1], alone=True),
+        "simcse": html.paper(report, first, pictures),
+        "table3": html.paper(report, replace(first, entries=first.entries[:1]), pictures, alone=True),
     }
 
 

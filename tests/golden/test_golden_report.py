@@ -89,6 +89,6 @@ def test_report(golden, suffix):
         "md": lambda: markdown.document(report, pictures),
         "tex": lambda: latex.document(report, pictures),
         "html": lambda: html.document(report),
-        "paper.html": lambda: html.papers(report, report.sections[0], pictures)["simcse.html"],
+        "paper.html": lambda: html.paper(report, report.sections[0], pictures),
     }
     golden(f"report.{suffix}", render[suffix]())

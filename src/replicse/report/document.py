@@ -48,7 +48,7 @@ def write_report(
     addresses = pictures(html.data_address)
     beside = {page.file: html.page(report, page) for page in report.pages if page.file}
     for section in report.sections:
-        beside |= html.papers(report, section, addresses)
+        beside[section.page] = html.paper(report, section, addresses)
     for name, text in {HTML: html.document(report), **beside}.items():
         write_text(folder / name, text)
     write_text(folder / MARKDOWN, markdown.document(report, pictures(partial(_relative, folder, "svg"))))
@@ -82,7 +82,7 @@ def write_page(out: Path, study: Mapping[str, Any], item: ItemResult, drawing: P
     report = make_report({**study, "papers": {item.paper: study["papers"][item.paper]}}, [item])
     (section,) = report.sections
     pictures = {item.item: html.data_address(drawing) if drawing else ""}
-    write_text(out, html.paper(report, section, pictures, section.entries, alone=True))
+    write_text(out, html.paper(report, section, pictures, alone=True))
 
 
 def _check_drawing(item: str, stem: Path) -> None:

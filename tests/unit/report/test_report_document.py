@@ -13,7 +13,7 @@ from golden import example_report as example
 from replicse.report.content import contents
 from replicse.report.content.contents import make_report
 from replicse.report.content.records import records_of
-from replicse.report.content.tables import Sheet, grid_of
+from replicse.report.content.tables import Sheet
 from replicse.report.document import write_report
 from replicse.report.figures import draw
 from replicse.report.formats import html
@@ -116,25 +116,6 @@ def test_the_html_pages_are_self_contained_and_lead_to_each_other(tmp_path, draw
     assert index.count("simcse.html#simcse-table3--p0.1--stsb-dev") == 2, "of its finding and of its point"
     assert "Text of <strong>people</strong>." in texts["report.html"]
     assert "replicse why simcse/table3/p0.1/stsb-dev --scale paper" in "".join(pages["simcse.html"].text)
-
-
-def test_a_paper_with_many_cells_has_a_page_for_each_item_and_a_large_item_several(
-    tmp_path, drawn, monkeypatch
-):
-    monkeypatch.setattr(contents, "MOST_CELLS", 60)
-    items, drawings = drawn
-    write_report(tmp_path, example.STUDY, items, drawings=drawings)
-    pages = {path.name: Page(path.read_text(encoding="utf-8")) for path in tmp_path.glob("*.html")}
-    assert {"simcse-table3.html", "simcse-table5.html", "simcse-table5-2.html"} <= set(pages)
-    for page in pages.values():
-        for link in page.links:
-            file, _, anchor = link.partition("#")
-            assert "://" in link or not anchor or not file or anchor in pages[file].ids, link
-    cells = [name for page in pages.values() for name in page.ids if name.startswith("simcse-table5--")]
-    shown = [cell for column in grid_of(example.sts_table()).columns for cell in column.cells if cell.address]
-    assert sorted(cells) == sorted(cell.address for cell in shown), "each is on one page"
-    assert len(pages["simcse-table5.html"].sources) == len(pages["simcse-table5-2.html"].sources) == 0
-    assert not any(name.startswith("simcse-table") and "--" in name for name in pages["simcse.html"].ids)
 
 
 def test_the_picture_of_a_smaller_scale_is_of_effects_or_orders_never_of_absolute_differences():

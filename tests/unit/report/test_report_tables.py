@@ -8,7 +8,6 @@ from replicse.registry.mteb import NOT_LOCAL
 from replicse.report.content.tables import (
     Heading,
     Line,
-    cut,
     grid_of,
     panels,
     run_command,
@@ -112,15 +111,3 @@ def test_absent_data_are_no_failure():
     ]  # fmt: skip
     assert verdict_counts([item]) == {"data absent": 1, "failed": 1}
     assert facts_of(item, 0)["because"] == reason
-
-
-@given(st.integers(1, 12), st.integers(1, 30))
-def test_a_grid_is_cut_by_rows_into_parts_that_repeat_their_heading(count, most):
-    rows = [RowHead(id=str(place), label=str(place), group="GH"[place % 7 > 3]) for place in range(count)]
-    cells = [cell(row.id, name, 1.0) for row in rows for name in "ab"]
-    grid = grid_of(table(rows, "ab", cells))
-    parts = cut(grid, most)
-    assert [line for part in parts for line in lines(part)] == lines(grid)
-    for part in parts:
-        assert all(len(column.cells) == len(lines(part)) for column in part.columns)
-        assert len(lines(part)) <= max(1, most // 2) and isinstance(part.body[0], Heading)

@@ -1,7 +1,7 @@
 """What a report says, before any format: findings, sections in the papers' order, appendices, provenance."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
@@ -11,7 +11,6 @@ from replicse.report.content.tables import (
     Grid,
     Sheet,
     counts_sheet,
-    cut,
     folded,
     folded_note,
     grid_of,
@@ -41,8 +40,6 @@ READING = (
     " second line. A column marked ↓ is better when lower. What is missing is blank, and so is an average of which a"
     " part is missing.",
 )
-# Cells on one HTML page, of about 700 bytes each: a paper of more has a page for each item, an item of more several.
-MOST_CELLS = 1200
 HASH = 16
 
 
@@ -50,8 +47,7 @@ HASH = 16
 class Entry:
     """One item with its grid; `name` is as the paper prints it (`Table 3`), `facts` its page and setting.
 
-    `rest` holds the columns without a number of ours; `page` is the HTML file that the item is on, `pages` are all of
-    them where it takes several.
+    `rest` holds the columns without a number of ours.
     """
 
     item: ItemResult
@@ -60,32 +56,11 @@ class Entry:
     facts: tuple[str, ...]
     notes: tuple[str, ...]
     rest: Grid | None = None
-    page: str = ""
-    pages: tuple[str, ...] = ()
-
-    @property
-    def continued(self) -> bool:
-        """Return whether the item begins on another page."""
-        return bool(self.pages) and self.page != self.pages[0]
 
     @property
     def anchor(self) -> str:
         """Return the item's id as a link target."""
         return self.item.item.replace("/", "-")
-
-    @property
-    def parts(self) -> "list[Entry]":
-        """Return the entry, or where it has too many cells for one page, its rows in several with a page each."""
-        first, *more = cut(self.grid, MOST_CELLS)
-        if not more:
-            return [self]
-        stem = self.page.removesuffix(".html")
-        pages = (self.page, *(f"{stem}-{number}.html" for number in range(2, len(more) + 2)))
-        further = (
-            replace(self, grid=grid, rest=None, page=page, pages=pages)
-            for grid, page in zip(more, pages[1:], strict=True)
-        )
-        return [replace(self, grid=first, pages=pages), *further]
 
 
 @dataclass(frozen=True)
@@ -104,11 +79,6 @@ class Section:
     def page(self) -> str:
         """Return the HTML file of the paper."""
         return f"{self.key}.html"
-
-    @property
-    def parted(self) -> bool:
-        """Return whether each item has a page of its own."""
-        return any(entry.page != self.page for entry in self.entries)
 
 
 @dataclass(frozen=True)
@@ -288,32 +258,29 @@ def _section(
 ) -> Section:
     venue, year = about.get("venue", ""), str(about["year"])
     published = venue if year in venue else f"{venue} {year}".strip()
-    parted = sum(len(item.cells) for item in items) > MOST_CELLS
     return Section(
         key=key,
         title=about["title"],
         byline=". ".join(part for part in (about.get("authors", ""), published) if part),
         url=about.get("url", ""),
-        entries=tuple(_entry(item, key, parted) for item in items),
+        entries=tuple(_entry(item, key) for item in items),
         coverage=coverage(about, items),
         notes=notes,
     )
 
 
-def _entry(item: ItemResult, key: str, parted: bool) -> Entry:
+def _entry(item: ItemResult, key: str) -> Entry:
     name, _, page = item.place.partition(", ")
     setting = [f"{key} {value}" for key, value in item.setting.items()]
     facts = (item.item, *([page] if page else []), *setting)
     grid, rest = folded(grid_of(item))
-    short = item.item.rpartition("/")[2]
     return Entry(
         item=item,
         grid=grid,
-        name=name or short,
+        name=name or item.item.rpartition("/")[2],
         facts=facts,
         notes=(*remarks(item), *([folded_note(rest)] if rest else [])),
         rest=rest,
-        page=f"{key}-{short}.html" if parted else f"{key}.html",
     )
 
 

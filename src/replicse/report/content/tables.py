@@ -194,27 +194,6 @@ def grid_of(item: ItemResult, whole: bool = False) -> Grid:
     return Grid(tuple(columns), tuple(body), tuple(notes.values()), f"{item.item} · {item.standing}")
 
 
-def cut(grid: Grid, most: int) -> list[Grid]:
-    """Return the grid in parts of at most `most` cells, at least a line each; a part repeats the heading above it."""
-    size = max(1, most // max(1, len(grid.results)))
-    parts: list[list[Line | Heading]] = [[]]
-    heading, lines = None, 0
-    for entry in grid.body:
-        heading = entry if isinstance(entry, Heading) else heading
-        if isinstance(entry, Line):
-            if lines and lines % size == 0:
-                parts.append([heading] if heading else [])
-            lines += 1
-        parts[-1].append(entry)
-    grids, start = [], 0
-    for body in parts:
-        end = start + sum(isinstance(entry, Line) for entry in body)
-        columns = tuple(replace(column, cells=column.cells[start:end]) for column in grid.columns)
-        grids.append(replace(grid, columns=columns, body=tuple(body)))
-        start = end
-    return grids
-
-
 def folded(grid: Grid) -> tuple[Grid, Grid | None]:
     """Return a grid without the columns in which no cell has a number of ours, and these by themselves.
 

@@ -21,7 +21,7 @@ MOST_SLOPES = 2
 def effects_svg(report: Report) -> str:
     """Return the effects in percentage points, printed next to ours with its interval or seeds; blank for none."""
     effects = [
-        (entry.page, effect)
+        (section.page, effect)
         for section in report.sections
         for entry in section.entries
         for effect in effects_of(entry.item)

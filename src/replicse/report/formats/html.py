@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from urllib.parse import quote
@@ -68,30 +68,13 @@ def page(report: Report, page: Page) -> str:
     )
 
 
-def papers(report: Report, section: Section, pictures: Mapping[str, str]) -> dict[str, str]:
-    """Return the HTML files of one paper by name: one with all items, or one that leads to a page for each item.
-
-    `pictures` holds a data address for each item id.
-    """
-    files = {section.page: paper(report, section, pictures, () if section.parted else section.entries)}
-    for part in (part for entry in section.entries for part in entry.parts if section.parted):
-        files[part.page] = paper(report, section, pictures, [part])
-    return files
-
-
-def paper(
-    report: Report,
-    section: Section,
-    pictures: Mapping[str, str],
-    entries: Sequence[Entry] = (),
-    alone: bool = False,
-) -> str:
-    """Return some items of one paper as an HTML file.
+def paper(report: Report, section: Section, pictures: Mapping[str, str], alone: bool = False) -> str:
+    """Return the items of one paper as an HTML file; `pictures` holds a data address for each item id.
 
     `alone` leaves out what leads to the rest of the report: it is the page of one item.
     """
     template = _environment().get_template("paper.html.j2")
-    return template.render(report=report, section=section, entries=entries, pictures=pictures, alone=alone)
+    return template.render(report=report, section=section, pictures=pictures, alone=alone)
 
 
 def _picture(report: Report) -> str:
@@ -108,12 +91,11 @@ def addresses(report: Report) -> dict[str, str]:
     links = {}
     for section in report.sections:
         for entry in section.entries:
-            links[entry.item.item] = f"{entry.page}#{entry.anchor}"
-            shown = {cell.address: part.page for part in entry.parts for cell in _cells(part)}
+            links[entry.item.item] = f"{section.page}#{entry.anchor}"
+            shown = {cell.address for cell in _cells(entry)}
             for name in (cell_name(entry.item, cell) for cell in entry.item.cells):
                 address = cell_address(name)
-                page = shown.get(address)
-                links[name] = f"{page}#{address}" if page else links[entry.item.item]
+                links[name] = f"{section.page}#{address}" if address in shown else links[entry.item.item]
     return links
 
 
@@ -129,12 +111,11 @@ def search_index(report: Report) -> list[tuple[str, str]]:
         index.append((section.title, section.page))
         for entry in section.entries:
             where = f"{section.key} {entry.name}"
-            index.append((f"{where}: {entry.item.title}", f"{entry.page}#{entry.anchor}"))
-            for part in entry.parts:
-                for line, cells in part.grid.rows:
-                    if isinstance(line, Line):
-                        address = next((cell.address for _, cell in cells if cell.address), part.anchor)
-                        index.append((f"{where}: {line.label}", f"{part.page}#{address}"))
+            index.append((f"{where}: {entry.item.title}", f"{section.page}#{entry.anchor}"))
+            for line, cells in entry.grid.rows:
+                if isinstance(line, Line):
+                    address = next((cell.address for _, cell in cells if cell.address), entry.anchor)
+                    index.append((f"{where}: {line.label}", f"{section.page}#{address}"))
     for page in report.pages:
         place = page.file or f"#{_slug(page.title)}"
         for sheet in (*page.sheets, *page.further) if page.lines else ():
